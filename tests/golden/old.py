@@ -22,8 +22,10 @@ sys.path.insert(0, HERE)
 from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 OLD = os.path.join(HERE, "old")
+# The whole list, in order of time.
+WHOLE = ["--idle", "--sort", "start"]
 # name of the answer, command and options
-ANSWERS = [("info", ["info"]), ("waits", ["waits"]), ("edges", ["edges"]),
+ANSWERS = [("info", ["info"]), ("waits", ["waits", *WHOLE]), ("edges", ["edges", "--self", *WHOLE]),
            ("why", ["why", "--slowest", "40"]), ]
 
 

@@ -197,8 +197,8 @@ def test_captures():
 
     def waits(path, prefix, later):
         rows = [
-            w for w in json.loads(clew(["waits", path, "--json"])[1])["waits"]
-            if not w["open"] and w["comm"].startswith(prefix)
+            w for w in json.loads(clew(["waits", path, "--idle", "--sort", "start", "--json"])[1])
+            ["waits"] if not w["open"] and w["comm"].startswith(prefix)
         ]
         return [(w["tid"], w["start"] - later, w["end"] - later, w["kind"], w["runqueue_ns"], [
             (h["tid"], h["from"] - later, h["to"] - later) for h in w["holders"]

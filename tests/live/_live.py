@@ -99,9 +99,16 @@ def clew(*arguments, **options):
     return run(CLEW, *arguments, **options)
 
 
+# Options with which a list is whole, in order of time. Waits are without clew's own.
+WHOLE = {
+    "waits": ["--idle", "--sort", "start"], "edges": ["--idle", "--self", "--sort", "start"],
+    "requests": ["--idle", "--self", "--sort", "start"],
+}
+
+
 def answer(*arguments):
-    """A clew command's JSON answer."""
-    done = clew(*arguments, "--json")
+    """A clew command's JSON answer; lists are whole and in order of time."""
+    done = clew(*arguments, *WHOLE.get(arguments[0], []), "--json")
     if done.returncode != 0:
         raise RuntimeError(
             f"clew {' '.join(map(str, arguments))}: status {done.returncode}: {done.stderr.strip()}"

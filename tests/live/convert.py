@@ -31,9 +31,12 @@ def record(name, variant, place):
 
 def commands(graph):
     """Commands whose answers must not change, with their arguments."""
-    yield from (["waits"], ["edges"], ["requests"], ["info"], ["why", "--slowest", "20"],
-                ["edges", "--type",
-                 "wake,fork"], ["why", "--slowest", "5", "--without", "unlock,pipe"])
+    yield from (["waits", "--idle"], ["edges", "--idle"], ["requests",
+                                                           "--idle"], ["waits", "--by",
+                                                                       "object"], ["info"],
+                ["why", "--slowest",
+                 "20"], ["edges", "--type",
+                         "wake,fork"], ["why", "--slowest", "5", "--without", "unlock,pipe"])
     for task in graph["tasks"][:MOST_THREADS]:
         yield ["why", "--tid", str(task["tid"])]
 

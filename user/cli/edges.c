@@ -3,22 +3,28 @@
  * clew edges: every dependency between tasks, one release that woke several
  * being one edge with several destinations.
  */
+#include "base/sort.h"
 #include "trace/trace.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/edge_words.h"
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
-#include "words/descriptors.h"
+#include "cli/view.h"
+#include "explain/operations.h"
 #include "words/ledger.h"
 #include "words/object.h"
+#include "words/task.h"
 #include "words/text.h"
 
 struct edges_values {
 	struct clew_selection selection;
+	struct clew_view view;
 	uint32_t types; /* bit mask, 0 all */
 	uint64_t match_window;
 	bool json;
@@ -29,6 +35,8 @@ const struct clew_option clew_edges_options[] = {
 	 offsetof(struct edges_values, types)},
 	{0, "tid", "N", "only those from or to this thread", clew_take_number,
 	 offsetof(struct edges_values, selection.tid)},
+	CLEW_VIEW_OPTIONS(struct edges_values, view,
+			  "show those that ended waits for work and the like, too"),
 	{0, "match-window", "DURATION",
 	 "a call may be for another that was over at most that long before it", clew_take_duration,
 	 offsetof(struct edges_values, match_window)},
@@ -37,443 +45,342 @@ const struct clew_option clew_edges_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* The answer that is being made. */
+/* A row of the list: its key is what it is sorted by, its index that of the group or relation. */
+enum row_tag { ROW_EDGES, ROW_RELATION };
+
 struct listing {
-	const struct clew_trace *trace;
-	const struct edges_values *values;
-	struct clew_relations *relations;
-	const struct clew_activity *activities;
-	struct clew_json json;
-	size_t shown;
-};
-
-/* The edges of one release, which differ only in their destination. */
-struct group {
+	struct edge_words words;
+	struct edges_values *values;
 	const struct clew_edge *edges;
-	const uint32_t *order;
-	size_t count;
-	size_t choices; /* how many groups, next to each other in `order`, are candidates for one
-			   cause; else 0 */
+	uint32_t *order, *begin; /* of clew_trace_edge_groups() */
+	size_t group_count;
+	const struct clew_relation *relations;
+	size_t relation_count;
+	struct sort_key *rows;
+	size_t row_count;
+	struct clew_sums sums;
 };
 
-static const struct clew_edge *edge_at(const struct group *group, size_t i)
+static bool is_asked_for(const struct listing *listing, uint32_t serial)
 {
-	return &group->edges[group->order[i]];
+	const struct clew_trace_task *task = clew_trace_task(listing->words.trace, serial);
+
+	return task && task->tid == listing->values->selection.tid.value;
 }
 
-static bool touches(const struct clew_trace *trace, const struct edges_values *values,
-		    uint32_t serial)
+static bool is_self(const struct listing *listing, uint32_t serial)
 {
-	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+	const struct clew_trace_task *task = clew_trace_task(listing->words.trace, serial);
 
-	return task && task->tid == values->selection.tid.value;
+	return task && task->flags & CLEW_TASK_SELF;
 }
 
 /*
  * True if one of an edge's ends was asked for; an edge with several
  * destinations is then shown whole.
  */
-static bool wanted(const struct clew_trace *trace, const struct edges_values *values,
-		   const struct group *group)
+static bool touches(const struct listing *listing, const struct edge_group *group,
+		    bool (*is)(const struct listing *listing, uint32_t serial))
 {
-	if (values->types && !(values->types >> edge_at(group, 0)->type & 1))
-		return false;
-	if (!values->selection.tid.given || touches(trace, values, edge_at(group, 0)->from))
+	if (is(listing, edge_group_at(group, 0)->from))
 		return true;
 	for (size_t i = 0; i < group->choices; i++)
-		if (touches(trace, values, edge_at(group, i)->from))
+		if (is(listing, edge_group_at(group, i)->from))
 			return true;
 	for (size_t i = 0; i < group->count; i++)
-		if (touches(trace, values, edge_at(group, i)->to))
+		if (is(listing, edge_group_at(group, i)->to))
 			return true;
 	return false;
 }
 
-struct end {
-	uint32_t serial;
-	uint64_t at;
-	char comm[CLEW_COMM_SIZE + 1]; /* as of that moment */
-};
-
-static struct end destination_of(const struct clew_edge *edge)
+/* The wait that an edge ended; NULL: it ended none. */
+static const struct clew_sleep *sleep_of(const struct clew_trace *trace,
+					 const struct clew_edge *edge)
 {
-	struct end end = {.serial = edge->to, .at = edge->to_at};
+	struct clew_piece piece;
 
-	memcpy(end.comm, edge->to_comm, CLEW_COMM_SIZE);
-	return end;
+	if (!edge->ends_sleep || !clew_trace_piece(trace, edge->to, edge->to_at, true, &piece))
+		return NULL;
+	return piece.sleep;
 }
 
-static void json_end(struct clew_json *json, const struct clew_trace *trace, const struct end *end)
+static uint64_t length_of(const struct clew_sleep *sleep)
 {
-	const struct clew_trace_task *task = clew_trace_task(trace, end->serial);
+	return sleep && sleep->end != CLEW_TIME_OPEN ? sleep->end - sleep->start : 0;
+}
 
-	clew_json_object(json, NULL);
-	if (task) {
-		clew_json_unsigned(json, "pid", task->pid);
-		clew_json_unsigned(json, "tid", task->tid);
-	} else {
-		clew_json_null(json, "pid");
-		clew_json_null(json, "tid");
+/* Counts what is left out. */
+static bool wanted(const struct listing *listing, const struct edge_group *group,
+		   const struct clew_sleep *sleep)
+{
+	struct edges_values *values = listing->values;
+	const struct clew_edge *first = edge_group_at(group, 0);
+
+	if (values->types && !(values->types >> first->type & 1))
+		return false;
+	if (!clew_window_has(&values->view.window, first->from_at, first->to_at))
+		return false;
+	if (values->selection.tid.given)
+		return touches(listing, group, is_asked_for);
+	if (!values->view.self && touches(listing, group, is_self)) {
+		values->view.self_left_out++;
+		return false;
 	}
-	clew_json_string(json, "comm", end->comm);
-	clew_json_unsigned(json, "at", end->at);
-	clew_json_object_end(json);
-}
-
-/*
- * The part of the wait that an edge ended that the object's description needs.
- */
-static struct clew_sleep ended_sleep(const struct clew_edge *edge)
-{
-	return (struct clew_sleep){
-		.task = edge->to,
-		.start = edge->to_at,
-		.ended_by = edge->from,
-		.edge_type = (int8_t)edge->type,
-		.call = CLEW_NO_CALL,
-		.kind = CLEW_WAIT_UNKNOWN,
-		.links = edge->links,
-		.link_count = edge->link_count,
-	};
-}
-
-/*
- * The object that an edge goes through: a request, a timer, a work item, else
- * what was waited for.
- */
-static struct clew_object object_of(const struct clew_edge *edge)
-{
-	const struct clew_link *first = edge->links, *last;
-
-	if (edge->link_count == 0)
-		return edge->object;
-	last = first + edge->link_count - 1;
-	if (edge->type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST)
-		return (struct clew_object){
-			.kind = CLEW_OBJECT_REQUEST, .number = last->number, .descriptor = -1};
-	if (edge->type == CLEW_EDGE_TIMER && last->kind == CLEW_LINK_TIMER)
-		return (struct clew_object){
-			.kind = CLEW_OBJECT_TIMER, .number = last->number, .descriptor = -1};
-	if (edge->type == CLEW_EDGE_WORK && first->kind == CLEW_LINK_WORK)
-		return (struct clew_object){
-			.kind = CLEW_OBJECT_WORK, .number = first->number, .descriptor = -1};
-	return edge->object;
-}
-
-/*
- * Origin i: first the edge's own, then those of the other requests that had to
- * complete.
- */
-static struct end further_origin(const struct clew_trace *trace, const struct clew_edge *edge,
-				 size_t i)
-{
-	struct end end = {.serial = edge->from, .at = edge->from_at};
-	const struct clew_link *link;
-
-	if (i == 0) {
-		memcpy(end.comm, edge->from_comm, CLEW_COMM_SIZE);
-		return end;
+	/* A type that was named is wanted whatever wait it ended. */
+	if (!values->view.idle && !values->types && sleep &&
+	    wait_is_idle(sleep->kind, sleep->call)) {
+		values->view.idle_left_out++;
+		return false;
 	}
-	link = &edge->links[edge->link_count + i - 1];
-	end.serial = link->task;
-	end.at = link->at;
-	snprintf(end.comm, sizeof(end.comm), "%s", clew_trace_comm_at(trace, link->task, link->at));
-	return end;
-}
-
-static size_t origin_count(const struct clew_edge *edge)
-{
-	return 1 + (size_t)(edge->type == CLEW_EDGE_REQUEST ? edge->and_count : 0);
-}
-
-/* All candidates for one cause. */
-static void json_choices(struct clew_json *json, const struct clew_trace *trace,
-			 const struct group *group)
-{
-	for (size_t i = 0; i < group->choices; i++) {
-		struct end origin = further_origin(trace, edge_at(group, i), 0);
-
-		json_end(json, trace, &origin);
-	}
-}
-
-static void json_edge(struct listing *listing, const struct group *group)
-{
-	const struct clew_trace *trace = listing->trace;
-	struct clew_json *json = &listing->json;
-	const struct clew_edge *first = edge_at(group, 0);
-	struct clew_sleep sleep = ended_sleep(first);
-	struct clew_object object = object_of(first);
-	struct clew_description description = {};
-
-	clew_describe_object(trace, &object, first->to_at, &description);
-	clew_relations_describe(listing->relations, first->from, first->from_at, &description);
-	clew_relations_describe(listing->relations, first->to, first->to_at, &description);
-	clew_json_object(json, NULL);
-	clew_json_string(json, "type", clew_trace_type_name(trace, first->type));
-	clew_json_string(json, "evidence", clew_evidence_name(first->evidence));
-	clew_json_string(json, "context", clew_context_name(first->context));
-	clew_json_string(json, "relation", clew_edge_relation(first->type));
-	clew_json_bool(json, "bridged", false);
-	clew_json_array(json, "from");
-	json_choices(json, trace, group);
-	for (size_t i = 0; i < origin_count(first) && !group->choices; i++) {
-		struct end origin = further_origin(trace, first, i);
-
-		json_end(json, trace, &origin);
-	}
-	clew_json_array_end(json);
-	clew_json_array(json, "to");
-	for (size_t i = 0; i < group->count; i++) {
-		struct end destination = destination_of(edge_at(group, i));
-
-		json_end(json, trace, &destination);
-	}
-	clew_json_array_end(json);
-	clew_json_object_of(json, "object", trace, &object, &sleep);
-	clew_json_array(json, "candidates");
-	json_choices(json, trace, group);
-	clew_json_array_end(json);
-	clew_json_description(json, &description);
-	clew_json_object_end(json);
-}
-
-static void print_end(const struct clew_trace *trace, const struct end *end)
-{
-	const struct clew_trace_task *task = clew_trace_task(trace, end->serial);
-
-	clew_print_safe(stdout, end->comm);
-	printf("-%u", task ? task->tid : 0);
-}
-
-static void print_edge(const struct clew_trace *trace, const struct group *group)
-{
-	enum { MOST_SHOWN = 8 };
-	const struct clew_edge *first = edge_at(group, 0);
-	uint64_t start = clew_trace_start(trace);
-	struct end origin = further_origin(trace, first, 0);
-	struct clew_object object = object_of(first);
-
-	printf("+%-13s %-8s ",
-	       CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0,
-			   clew_trace_end(trace) - start),
-	       clew_trace_type_name(trace, first->type));
-	print_end(trace, &origin);
-	for (size_t i = 1; i < group->choices; i++) {
-		origin = further_origin(trace, edge_at(group, i), 0);
-		fputs(" or ", stdout);
-		print_end(trace, &origin);
-	}
-	if (origin_count(first) > 1)
-		printf(" and %zu more requests", origin_count(first) - 1);
-	fputs(" -> ", stdout);
-	for (size_t i = 0; i < group->count && i < MOST_SHOWN; i++) {
-		struct end destination = destination_of(edge_at(group, i));
-
-		if (i)
-			fputs(", ", stdout);
-		print_end(trace, &destination);
-	}
-	if (group->count > MOST_SHOWN)
-		printf(" and %zu more", group->count - MOST_SHOWN);
-	if (object.kind != CLEW_OBJECT_NONE) {
-		struct clew_sleep sleep = ended_sleep(first);
-
-		fputs("  by ", stdout);
-		clew_print_object(stdout, trace, &object, &sleep);
-	}
-	printf("  (%s)\n", clew_evidence_name(first->evidence));
-}
-
-/*
- * One end of a relation. Its moment is the begin of the activity, or of the
- * lower activity if the two are nested.
- */
-static struct end activity_end(const struct listing *listing, const struct clew_relation *relation,
-			       uint32_t place)
-{
-	const struct clew_activity *activity = &listing->activities[place],
-				   *lower = &listing->activities[relation->lower];
-	struct end end = {.serial = activity->task,
-			  .at = relation->nested ? lower->begin : activity->begin};
-
-	snprintf(end.comm, sizeof(end.comm), "%s",
-		 clew_trace_comm_at(listing->trace, end.serial, end.at));
-	return end;
+	return true;
 }
 
 static bool relation_wanted(const struct listing *listing, const struct clew_relation *relation)
 {
 	const struct edges_values *values = listing->values;
+	const struct clew_activity *activities = listing->words.activities,
+				   *lower = &activities[relation->lower];
 
 	if (values->types && !(values->types >> CLEW_EDGE_CALL & 1))
 		return false;
-	if (!values->selection.tid.given ||
-	    touches(listing->trace, values, listing->activities[relation->lower].task))
+	if (!clew_window_has(&values->view.window, lower->begin, lower->end))
+		return false;
+	if (!values->selection.tid.given || is_asked_for(listing, lower->task))
 		return true;
 	for (uint32_t i = 0; i < relation->upper_count; i++)
-		if (touches(listing->trace, values, listing->activities[relation->uppers[i]].task))
+		if (is_asked_for(listing, activities[relation->uppers[i]].task))
 			return true;
 	return false;
 }
 
-static void json_uppers(struct listing *listing, const struct clew_relation *relation,
-			const char *key, bool all)
+/* How many groups from this one on are candidates for the same cause; 0: it is certain. */
+static size_t choices_at(const struct listing *listing, size_t at)
 {
-	clew_json_array(&listing->json, key);
-	for (uint32_t i = 0; all && i < relation->upper_count; i++) {
-		struct end end = activity_end(listing, relation, relation->uppers[i]);
-
-		json_end(&listing->json, listing->trace, &end);
-	}
-	clew_json_array_end(&listing->json);
-}
-
-static void json_relation(struct listing *listing, const struct clew_relation *relation,
-			  const struct clew_description *description)
-{
-	struct clew_json *json = &listing->json;
-	struct end end = activity_end(listing, relation, relation->lower);
-
-	clew_json_object(json, NULL);
-	clew_json_string(json, "type", clew_edge_type_name(CLEW_EDGE_CALL));
-	clew_json_string(json, "evidence", clew_evidence_name(relation->evidence));
-	clew_json_string(json, "context", clew_context_name(CLEW_WAKE_TASK));
-	clew_json_string(json, "relation", clew_edge_relation(CLEW_EDGE_CALL));
-	clew_json_bool(json, "bridged", relation->bridged);
-	json_uppers(listing, relation, "from", true);
-	clew_json_array(json, "to");
-	json_end(json, listing->trace, &end);
-	clew_json_array_end(json);
-	clew_json_null(json, "object");
-	json_uppers(listing, relation, "candidates", relation->upper_count > 1);
-	clew_json_description(json, description);
-	clew_json_call(json, listing->relations, relation);
-	clew_json_object_end(json);
-}
-
-static void print_relation(const struct listing *listing, const struct clew_relation *relation,
-			   const struct clew_description *description)
-{
-	const struct clew_activity *lower = &listing->activities[relation->lower];
-	uint64_t start = clew_trace_start(listing->trace);
-
-	printf("+%-13s %-8s ",
-	       CLEW_OFFSET(lower->begin > start ? lower->begin - start : 0,
-			   clew_trace_end(listing->trace) - start),
-	       clew_edge_type_name(CLEW_EDGE_CALL));
-	for (uint32_t i = 0; i < relation->upper_count; i++) {
-		struct end end = activity_end(listing, relation, relation->uppers[i]);
-
-		if (i)
-			fputs(" or ", stdout);
-		print_end(listing->trace, &end);
-	}
-	fputs(" -> ", stdout);
-	struct end end = activity_end(listing, relation, relation->lower);
-
-	print_end(listing->trace, &end);
-	fputs("  by ", stdout);
-	clew_print_call(stdout, lower);
-	clew_print_description(stdout, description);
-	printf("  (%s%s)\n", clew_evidence_name(relation->evidence),
-	       relation->bridged ? ", bridged" : "");
-}
-
-/*
- * Shows the relations whose lower activity begins at a moment or before. `at`:
- * index of the next one.
- */
-static void show_relations(struct listing *listing, uint64_t until, size_t *at)
-{
-	size_t count;
-	const struct clew_relation *relations = clew_relations_list(listing->relations, &count);
-
-	for (; *at < count && listing->activities[relations[*at].lower].begin <= until; (*at)++) {
-		const struct clew_activity *lower = &listing->activities[relations[*at].lower];
-		struct clew_description description = {};
-
-		if (!relation_wanted(listing, &relations[*at]))
-			continue;
-		listing->shown++;
-		clew_relations_describe(listing->relations, lower->task, lower->begin,
-					&description);
-		if (listing->values->json)
-			json_relation(listing, &relations[*at], &description);
-		else
-			print_relation(listing, &relations[*at], &description);
-	}
-}
-
-/* How many groups from this one on are candidates for the same cause. */
-static size_t count_choices(const struct clew_edge *edges, const uint32_t *order,
-			    const uint32_t *begin, size_t at, size_t group_count,
-			    struct group *group)
-{
-	uint32_t choice = edges[order[begin[at]]].choice;
-	size_t more = 0;
+	uint32_t choice = listing->edges[listing->order[listing->begin[at]]].choice;
+	size_t count = 1;
 
 	if (!choice)
 		return 0;
-	while (at + more + 1 < group_count && edges[order[begin[at + more + 1]]].choice == choice)
-		more++;
-	group->choices = more + 1;
-	return more;
+	while (at + count < listing->group_count &&
+	       listing->edges[listing->order[listing->begin[at + count]]].choice == choice)
+		count++;
+	return count;
 }
 
-static int answer(const struct clew_trace *trace, const struct edges_values *values)
+static struct edge_group group_at(const struct listing *listing, size_t at)
 {
-	struct listing listing = {.trace = trace, .values = values, .json = {.out = stdout}};
-	size_t edge_count, group_count, relation_count, next_relation = 0;
-	const struct clew_edge *edges = clew_trace_edges(trace, &edge_count);
-	uint32_t *order, *begin;
-	int r = clew_trace_edge_groups(trace, &order, &begin, &group_count), status;
+	return (struct edge_group){.edges = listing->edges,
+				   .order = listing->order + listing->begin[at],
+				   .count = listing->begin[at + 1] - listing->begin[at],
+				   .choices = choices_at(listing, at)};
+}
 
+static void add_row(struct listing *listing, uint64_t length, size_t index, enum row_tag tag)
+{
+	listing->rows[listing->row_count++] =
+		(struct sort_key){.key = ~length, .index = (uint32_t)index, .tag = tag};
+}
+
+/*
+ * Adds the relations whose lower activity begins at a moment or before. `at`:
+ * index of the next one.
+ */
+static void add_relations(struct listing *listing, uint64_t until, size_t *at)
+{
+	/* Calls are no edges of a release, and are in no sum. */
+	if (listing->values->view.by != CLEW_BY_NONE)
+		return;
+	for (; *at < listing->relation_count; (*at)++) {
+		const struct clew_relation *relation = &listing->relations[*at];
+		const struct clew_activity *lower = &listing->words.activities[relation->lower];
+
+		if (lower->begin > until)
+			return;
+		if (relation_wanted(listing, relation))
+			add_row(listing,
+				lower->end == CLEW_TIME_OPEN ? 0 : lower->end - lower->begin, *at,
+				ROW_RELATION);
+	}
+}
+
+/* Parts of the key: what --by says. Edges that ended no wait count without time. */
+static int add_up(struct listing *listing, const struct clew_edge *edge,
+		  const struct clew_sleep *sleep, size_t group)
+{
+	const struct clew_object object = edge_object(edge);
+	struct clew_sum_key key = {};
+
+	switch (listing->values->view.by) {
+	case CLEW_BY_OBJECT:
+		key = (struct clew_sum_key){{object.number, object.kind, object.device}};
+		break;
+	case CLEW_BY_TASK:
+		key.parts[0] = edge->to;
+		break;
+	case CLEW_BY_CALL:
+		key.parts[0] = sleep ? sleep->call : CLEW_NO_CALL;
+		break;
+	case CLEW_BY_HOLDER:
+		key.parts[0] = edge->from;
+		break;
+	default:
+		key.parts[0] = edge->type;
+		break;
+	}
+	return clew_sums_add(&listing->sums, key, length_of(sleep), (uint32_t)group);
+}
+
+/* The rows in order of time, then sorted. */
+static int make_rows(struct listing *listing)
+{
+	size_t most = listing->group_count + listing->relation_count + 1, next_relation = 0;
+	struct sort_key *spare = malloc(most * sizeof(*spare));
+	int r = 0;
+
+	listing->rows = malloc(most * sizeof(*listing->rows));
+	if (!listing->rows || !spare) {
+		free(spare);
+		return -ENOMEM;
+	}
+	for (size_t i = 0, step; i < listing->group_count && r == 0; i += step) {
+		struct edge_group group = group_at(listing, i);
+		const struct clew_edge *first = edge_group_at(&group, 0);
+		const struct clew_sleep *sleep = sleep_of(listing->words.trace, first);
+
+		step = group.choices ?: 1;
+		add_relations(listing, first->to_at, &next_relation);
+		if (!wanted(listing, &group, sleep))
+			continue;
+		add_row(listing, length_of(sleep), i, ROW_EDGES);
+		if (listing->values->view.by != CLEW_BY_NONE)
+			r = add_up(listing, first, sleep, i);
+	}
+	add_relations(listing, CLEW_TIME_OPEN, &next_relation);
+	if (listing->values->view.sort == CLEW_SORT_LENGTH)
+		sort_keys(listing->rows, spare, listing->row_count);
+	free(spare);
+	return r;
+}
+
+static void show_rows(struct listing *listing)
+{
+	bool json = listing->values->json;
+
+	for (size_t i = 0; i < listing->row_count; i++) {
+		const struct sort_key *row = &listing->rows[i];
+
+		if (row->tag == ROW_RELATION) {
+			(json ? edge_json_relation : edge_print_relation)(
+				&listing->words, &listing->relations[row->index]);
+		} else {
+			struct edge_group group = group_at(listing, row->index);
+
+			(json ? edge_json : edge_print)(&listing->words, &group);
+		}
+	}
+}
+
+static const struct clew_edge *first_edge(const struct listing *listing, uint32_t group)
+{
+	return &listing->edges[listing->order[listing->begin[group]]];
+}
+
+static void print_sum_name(void *context, FILE *out, uint32_t item)
+{
+	const struct listing *listing = context;
+	const struct clew_trace *trace = listing->words.trace;
+	const struct clew_edge *edge = first_edge(listing, item);
+	const struct clew_sleep *sleep = sleep_of(trace, edge);
+	struct clew_sleep ended = edge_ended_sleep(edge);
+	struct clew_object object = edge_object(edge);
+
+	switch (listing->values->view.by) {
+	case CLEW_BY_OBJECT:
+		if (!clew_print_object(out, trace, &object, &ended))
+			fputs("no object", out);
+		break;
+	case CLEW_BY_TASK:
+		clew_print_task(out, trace, edge->to, edge->to_at);
+		break;
+	case CLEW_BY_HOLDER:
+		clew_print_task(out, trace, edge->from, edge->from_at);
+		break;
+	case CLEW_BY_CALL:
+		fputs((sleep ? clew_call_name(sleep->call) : NULL) ?: "no call", out);
+		break;
+	default:
+		fputs(clew_trace_type_name(trace, edge->type), out);
+		break;
+	}
+}
+
+static int show(struct listing *listing)
+{
+	const struct clew_view *view = &listing->values->view;
+	const struct clew_sums_names names = {.name = print_sum_name, .context = listing};
+	const struct clew_trace *trace = listing->words.trace;
+	struct clew_json *json = &listing->words.json;
+	int status = 0;
+
+	if (listing->values->json) {
+		clew_json_object(json, NULL);
+		if (view->by != CLEW_BY_NONE) {
+			status = clew_json_sums(json, &listing->sums, view, &names);
+		} else {
+			clew_json_array(json, "edges");
+			show_rows(listing);
+			clew_json_array_end(json);
+		}
+		clew_json_left_out(json, view);
+		clew_json_ledger(json, trace, view->window.from, view->window.to);
+		clew_json_object_end(json);
+		clew_json_end(json);
+		return status;
+	}
+	if (view->by != CLEW_BY_NONE)
+		status = clew_print_sums(&listing->sums, view, &names);
+	else
+		show_rows(listing);
+	printf("\n%zu of %zu dependencies\n", listing->row_count,
+	       listing->group_count + listing->relation_count);
+	clew_print_left_out(view, "that ended idle waits");
+	clew_print_ledger(stdout, trace, view->window.from, view->window.to);
+	clew_print_cost(stdout, clew_trace_info(trace));
+	return status;
+}
+
+static int answer(const struct clew_trace *trace, struct edges_values *values)
+{
+	struct listing listing = {.words = {.trace = trace, .json = {.out = stdout}},
+				  .values = values};
+	size_t edge_count, activity_count;
+	int r, status = clew_window_take(&values->view.window, trace);
+
+	if (status)
+		return status;
+	listing.edges = clew_trace_edges(trace, &edge_count);
+	r = clew_trace_edge_groups(trace, &listing.order, &listing.begin, &listing.group_count);
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 				 strerror(-r));
-	status = clew_open_relations(trace, values->match_window, &listing.relations);
-	if (status) {
-		free(order);
-		free(begin);
-		return status;
-	}
-	listing.activities = clew_relations_activities(listing.relations, &relation_count);
-	clew_relations_list(listing.relations, &relation_count);
-	if (values->json) {
-		clew_json_object(&listing.json, NULL);
-		clew_json_array(&listing.json, "edges");
-	}
-	for (size_t i = 0; i < group_count; i++) {
-		struct group group = {.edges = edges,
-				      .order = order + begin[i],
-				      .count = begin[i + 1] - begin[i]};
-
-		show_relations(&listing, edge_at(&group, 0)->to_at, &next_relation);
-		i += count_choices(edges, order, begin, i, group_count, &group);
-		if (!wanted(trace, values, &group))
-			continue;
-		listing.shown++;
-		if (values->json)
-			json_edge(&listing, &group);
+	status = clew_open_relations(trace, values->match_window, &listing.words.relations);
+	if (!status) {
+		listing.words.activities =
+			clew_relations_activities(listing.words.relations, &activity_count);
+		listing.relations =
+			clew_relations_list(listing.words.relations, &listing.relation_count);
+		if (make_rows(&listing) < 0)
+			status = clew_fail(CLEW_EXIT_SYSTEM,
+					   "out of memory: free some and try again");
 		else
-			print_edge(trace, &group);
+			status = show(&listing);
 	}
-	show_relations(&listing, CLEW_TIME_OPEN, &next_relation);
-	if (values->json) {
-		clew_json_array_end(&listing.json);
-		clew_json_ledger(&listing.json, trace, clew_trace_start(trace),
-				 clew_trace_end(trace));
-		clew_json_object_end(&listing.json);
-		clew_json_end(&listing.json);
-	} else {
-		printf("\n%zu of %zu dependencies\n", listing.shown, group_count + relation_count);
-		clew_print_ledger_and_cost(stdout, trace);
-	}
-	clew_relations_free(listing.relations);
-	free(order);
-	free(begin);
-	return CLEW_EXIT_DONE;
+	clew_relations_free(listing.words.relations);
+	clew_sums_done(&listing.sums);
+	free(listing.rows);
+	free(listing.order);
+	free(listing.begin);
+	return status;
 }
 
 int clew_command_edges(const struct clew_command *command, int argc, char **argv)

@@ -4,8 +4,10 @@
  * in the device, what was asked below for it, and whose waits it ended.
  */
 #include "base/map.h"
+#include "base/sort.h"
 #include "trace/trace.h"
 #include <clew/tokens.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/view.h"
 #include "words/descriptors.h"
 #include "words/file.h"
 #include "words/ledger.h"
@@ -23,6 +26,7 @@
 #define ONE_PAGE 4096 /* bytes */
 
 struct requests_values {
+	struct clew_view view;
 	const char *device;
 	bool json;
 };
@@ -30,6 +34,7 @@ struct requests_values {
 const struct clew_option clew_requests_options[] = {
 	{0, "dev", "MAJ:MIN", "only requests of this disk, and those made below for them",
 	 clew_take_string, offsetof(struct requests_values, device)},
+	CLEW_VIEW_OPTIONS(struct requests_values, view, "show those that nobody waited for, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct requests_values, json)},
 	CLEW_OPTION_END,
@@ -39,7 +44,10 @@ struct listing {
 	const struct clew_trace *trace;
 	const struct clew_trace_request *requests;
 	size_t count;
+	struct requests_values *values;
 	bool *wanted;
+	struct sort_key *rows; /* those that are wanted, in their order */
+	size_t row_count;
 	struct clew_relations *relations;
 };
 
@@ -291,55 +299,217 @@ static int parse_device(const char *text, uint32_t *ret_device)
 	return 0;
 }
 
-static int answer(const struct clew_trace *trace, const struct requests_values *values)
+/* ---- the list ---- */
+
+static uint64_t length_of(const struct clew_trace_request *request)
 {
-	struct listing listing = {.trace = trace};
+	const struct clew_block_request *block = &request->block;
+
+	return block->queued && block->completed > block->queued ? block->completed - block->queued
+								 : 0;
+}
+
+/* Marks the requests without which some wait would not have ended. */
+static void mark_awaited(const struct listing *listing, bool *awaited)
+{
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(listing->trace, &count);
+
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < (uint32_t)sleeps[i].link_count + sleeps[i].and_count; k++)
+			if (sleeps[i].links[k].kind == CLEW_LINK_REQUEST &&
+			    sleeps[i].links[k].number < listing->count)
+				awaited[sleeps[i].links[k].number] = true;
+}
+
+/* Counts what is left out. */
+static bool is_shown(const struct listing *listing, size_t i, const bool *awaited)
+{
+	const struct clew_trace_request *request = &listing->requests[i];
+	struct clew_view *view = &listing->values->view;
+	const struct clew_trace_task *task =
+		clew_trace_task(listing->trace, request->block.submitter);
+
+	if (!listing->wanted[i] ||
+	    !clew_window_has(&view->window, request->block.queued, request->until))
+		return false;
+	if (!view->self && task && task->flags & CLEW_TASK_SELF) {
+		view->self_left_out++;
+		return false;
+	}
+	/* A disk that was asked for is shown with all of its requests. */
+	if (!view->idle && !listing->values->device && !awaited[i]) {
+		view->idle_left_out++;
+		return false;
+	}
+	return true;
+}
+
+static int make_rows(struct listing *listing)
+{
+	struct sort_key *spare = malloc((listing->count + 1) * sizeof(*spare));
+	bool *awaited = calloc(listing->count + 1, sizeof(*awaited));
+
+	listing->rows = malloc((listing->count + 1) * sizeof(*listing->rows));
+	if (!spare || !awaited || !listing->rows) {
+		free(spare);
+		free(awaited);
+		return -ENOMEM;
+	}
+	mark_awaited(listing, awaited);
+	for (size_t i = 0; i < listing->count; i++)
+		if (is_shown(listing, i, awaited))
+			listing->rows[listing->row_count++] = (struct sort_key){
+				.key = ~length_of(&listing->requests[i]), .index = (uint32_t)i};
+	if (listing->values->view.sort == CLEW_SORT_LENGTH)
+		sort_keys(listing->rows, spare, listing->row_count);
+	free(spare);
+	free(awaited);
+	return 0;
+}
+
+static struct clew_sum_key key_of(const struct listing *listing,
+				  const struct clew_block_request *block)
+{
+	struct clew_file_key file;
+
+	switch (listing->values->view.by) {
+	case CLEW_BY_OBJECT:
+		file = clew_trace_file_key(listing->trace, block->file_device, block->inode,
+					   block->queued);
+		return (struct clew_sum_key){{block->inode ? file.number : 0, file.device}};
+	case CLEW_BY_TASK:
+		return (struct clew_sum_key){{block->submitter}};
+	case CLEW_BY_CALL:
+		return (struct clew_sum_key){{block->reason}};
+	case CLEW_BY_HOLDER:
+		return (struct clew_sum_key){{block->device}};
+	default:
+		return (struct clew_sum_key){
+			{clew_request_operation(block->operation, block->bytes)}};
+	}
+}
+
+static void print_sum_name(void *context, FILE *out, uint32_t item)
+{
+	const struct listing *listing = context;
+	const struct clew_block_request *block = &listing->requests[item].block;
+
+	switch (listing->values->view.by) {
+	case CLEW_BY_OBJECT:
+		if (block->inode)
+			clew_print_file(out, listing->trace, block->file_device, block->inode,
+					block->queued);
+		else
+			fputs("no file", out);
+		break;
+	case CLEW_BY_TASK:
+		if (block->submitter == CLEW_NO_TASK)
+			fputs("an unknown task", out);
+		else
+			clew_print_task(out, listing->trace, block->submitter, block->queued);
+		break;
+	case CLEW_BY_CALL:
+		fputs(clew_request_reason_name(block->reason), out);
+		break;
+	case CLEW_BY_HOLDER:
+		fputs(CLEW_DISK(listing->trace, block->device), out);
+		break;
+	default:
+		fputs(clew_request_operation_name(block->operation, block->bytes), out);
+		break;
+	}
+}
+
+static int show_sums(struct listing *listing, struct clew_json *json)
+{
+	const struct clew_sums_names names = {.name = print_sum_name, .context = listing};
+	struct clew_sums sums = {};
+	int status = 0;
+
+	for (size_t i = 0; i < listing->row_count && !status; i++) {
+		const struct clew_trace_request *request =
+			&listing->requests[listing->rows[i].index];
+
+		if (clew_sums_add(&sums, key_of(listing, &request->block), length_of(request),
+				  listing->rows[i].index) < 0)
+			status = clew_fail(CLEW_EXIT_SYSTEM,
+					   "out of memory: free some and try again");
+	}
+	if (!status)
+		status = json ? clew_json_sums(json, &sums, &listing->values->view, &names)
+			      : clew_print_sums(&sums, &listing->values->view, &names);
+	clew_sums_done(&sums);
+	return status;
+}
+
+static int show_json(struct listing *listing)
+{
+	const struct clew_view *view = &listing->values->view;
 	struct clew_json json = {.out = stdout};
+	int status = 0;
+
+	clew_json_object(&json, NULL);
+	if (view->by != CLEW_BY_NONE) {
+		status = show_sums(listing, &json);
+	} else {
+		clew_json_array(&json, "requests");
+		for (size_t i = 0; i < listing->row_count; i++)
+			json_request(&json, listing, &listing->requests[listing->rows[i].index]);
+		clew_json_array_end(&json);
+	}
+	clew_json_left_out(&json, view);
+	clew_json_ledger(&json, listing->trace, view->window.from, view->window.to);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+	return status;
+}
+
+static int show_text(struct listing *listing)
+{
+	const struct clew_view *view = &listing->values->view;
+	int status = 0;
+
+	if (view->by != CLEW_BY_NONE)
+		status = show_sums(listing, NULL);
+	else
+		for (size_t i = 0; i < listing->row_count; i++)
+			print_request(listing, &listing->requests[listing->rows[i].index]);
+	printf("\n%zu of %zu requests\n", listing->row_count, listing->count);
+	clew_print_left_out(view, "that nobody waited for");
+	if (!listing->row_count && listing->values->device && print_disks(listing) < 0)
+		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	clew_print_ledger(stdout, listing->trace, view->window.from, view->window.to);
+	clew_print_cost(stdout, clew_trace_info(listing->trace));
+	return status;
+}
+
+static int answer(const struct clew_trace *trace, struct requests_values *values)
+{
+	struct listing listing = {.trace = trace, .values = values};
 	uint32_t device = 0;
-	size_t shown = 0;
 	int status = values->device ? parse_device(values->device, &device) : 0;
 
+	if (!status)
+		status = clew_window_take(&values->view.window, trace);
+	if (!status)
+		status = clew_open_relations(trace, 0, &listing.relations);
 	if (status)
 		return status;
 	listing.requests = clew_trace_requests(trace, &listing.count);
-	status = clew_open_relations(trace, 0, &listing.relations);
-	if (status)
-		return status;
 	listing.wanted = malloc(listing.count + 1);
-	if (!listing.wanted) {
-		clew_relations_free(listing.relations);
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	if (listing.wanted) {
+		memset(listing.wanted, 1, listing.count + 1);
+		if (values->device)
+			choose(&listing, device);
 	}
-	memset(listing.wanted, 1, listing.count + 1);
-	if (values->device)
-		choose(&listing, device);
-	if (values->json) {
-		clew_json_object(&json, NULL);
-		clew_json_array(&json, "requests");
-	}
-	for (size_t i = 0; i < listing.count; i++) {
-		if (!listing.wanted[i])
-			continue;
-		shown++;
-		if (values->json)
-			json_request(&json, &listing, &listing.requests[i]);
-		else
-			print_request(&listing, &listing.requests[i]);
-	}
-	if (values->json) {
-		clew_json_array_end(&json);
-		clew_json_ledger(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
-		clew_json_object_end(&json);
-		clew_json_end(&json);
-	} else {
-		printf("\n%zu of %zu requests\n", shown, listing.count);
-		if (!shown && print_disks(&listing) < 0)
-			status = clew_fail(CLEW_EXIT_SYSTEM,
-					   "out of memory: free some and try again");
-		clew_print_ledger_and_cost(stdout, trace);
-	}
+	if (!listing.wanted || make_rows(&listing) < 0)
+		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	else
+		status = (values->json ? show_json : show_text)(&listing);
 	clew_relations_free(listing.relations);
 	free(listing.wanted);
+	free(listing.rows);
 	return status;
 }
 

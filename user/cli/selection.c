@@ -15,7 +15,8 @@ static bool is_chosen(const struct clew_selection *selection, const struct clew_
 		return false;
 	if (selection->pid.given && task->pid != selection->pid.value)
 		return false;
-	return selection->tid.given || selection->pid.given || !(task->flags & CLEW_TASK_SELF);
+	return selection->self || selection->tid.given || selection->pid.given ||
+	       !(task->flags & CLEW_TASK_SELF);
 }
 
 static bool had_name(const struct clew_selection *selection, const struct clew_trace_task *task)

@@ -11,13 +11,14 @@ struct clew_selection {
 	struct clew_number tid;
 	struct clew_number pid;
 	const char *comm; /* a glob; NULL: any name */
+	bool self;	  /* clew's own threads, too */
 	/* NULL: `comm` is matched against a task's last name. Else the trace, and it is matched
 	 * against all names that the task had. */
 	const struct clew_trace *trace;
 };
 
-/* True if a task is chosen. clew's own threads are only where --tid or --pid names them. `context`:
- * struct clew_selection *. */
+/* True if a task is chosen. clew's own threads are only where `self` is set, or --tid or --pid
+ * names them. `context`: struct clew_selection *. */
 bool clew_selection_wants(void *context, const struct clew_trace_task *task);
 
 /* The same, by the name that the task had at a moment. */

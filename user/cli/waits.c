@@ -2,12 +2,18 @@
 /*
  * clew waits: every sleep of the chosen threads, on what, held and ended by whom.
  */
+#include "base/sort.h"
 #include "trace/trace.h"
+#include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/view.h"
+#include "cli/wait_sums.h"
+#include "explain/operations.h"
 #include "words/describe.h"
 #include "words/ledger.h"
 #include "words/link.h"
@@ -17,6 +23,7 @@
 
 struct waits_values {
 	struct clew_selection selection;
+	struct clew_view view;
 	uint64_t least; /* ns */
 	uint64_t kinds; /* bit mask, 0 all */
 	bool json;
@@ -33,6 +40,9 @@ const struct clew_option clew_waits_options[] = {
 	 offsetof(struct waits_values, least)},
 	{0, "kind", "KIND,..", "only waits of these kinds", clew_take_wait_kinds,
 	 offsetof(struct waits_values, kinds)},
+	CLEW_VIEW_OPTIONS(struct waits_values, view,
+			  "show waits for work, of idle kernel threads and of threads that slept "
+			  "throughout, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct waits_values, json)},
 	CLEW_OPTION_END,
@@ -51,16 +61,39 @@ static uint64_t runqueue_of(const struct clew_trace *trace, const struct clew_sl
 	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
 }
 
-static bool wanted(const struct clew_trace *trace, const struct waits_values *values,
+/* Without --idle: a wait for work, a sleep of the program's own, or one that nothing began or
+ * ended. A thread that was asked for by number is shown all through. */
+static bool is_idle(const struct waits_values *values, const struct clew_sleep *sleep)
+{
+	if (wait_is_idle(sleep->kind, sleep->call))
+		return true;
+	return sleep->open == CLEW_OPEN_BOTH && !values->selection.tid.given;
+}
+
+static bool wanted(const struct clew_trace *trace, struct waits_values *values,
 		   const struct clew_sleep *sleep)
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, sleep->task);
+	struct clew_selection selection = values->selection;
 
-	if (!task || !clew_selection_wants_at(&values->selection, trace, task, sleep->start))
+	selection.self = true;
+	if (!task || !clew_selection_wants_at(&selection, trace, task, sleep->start))
 		return false;
 	if (values->kinds && !(values->kinds >> sleep->kind & 1))
 		return false;
-	return end_of(trace, sleep) - sleep->start >= values->least;
+	if (!clew_window_has(&values->view.window, sleep->start, end_of(trace, sleep)) ||
+	    end_of(trace, sleep) - sleep->start < values->least)
+		return false;
+	if (!clew_selection_wants_at(&values->selection, trace, task, sleep->start)) {
+		values->view.self_left_out++;
+		return false;
+	}
+	/* A kind that was named is wanted although it is idle. */
+	if (!values->view.idle && !values->kinds && is_idle(values, sleep)) {
+		values->view.idle_left_out++;
+		return false;
+	}
+	return true;
 }
 
 static const char *open_name(unsigned open)
@@ -202,38 +235,121 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	putchar('\n');
 }
 
-static void answer_json(const struct clew_trace *trace, const struct waits_values *values)
+/* The waits that are wanted, in their order: as keys whose index is the wait's. */
+struct list {
+	struct sort_key *keys;
+	size_t count;
+	size_t of; /* all waits */
+	uint64_t ns;
+};
+
+static int make_list(const struct clew_trace *trace, struct waits_values *values,
+		     struct list *ret_list)
+{
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &ret_list->of);
+	struct sort_key *spare = malloc((ret_list->of + 1) * sizeof(*spare));
+
+	ret_list->keys = malloc((ret_list->of + 1) * sizeof(*ret_list->keys));
+	ret_list->count = 0;
+	if (!spare || !ret_list->keys) {
+		free(spare);
+		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	}
+	for (size_t i = 0; i < ret_list->of; i++) {
+		uint64_t length = end_of(trace, &sleeps[i]) - sleeps[i].start;
+
+		if (!wanted(trace, values, &sleeps[i]))
+			continue;
+		ret_list->ns += length;
+		ret_list->keys[ret_list->count++] =
+			(struct sort_key){.key = ~length, .index = (uint32_t)i};
+	}
+	if (values->view.sort == CLEW_SORT_LENGTH)
+		sort_keys(ret_list->keys, spare, ret_list->count);
+	free(spare);
+	return 0;
+}
+
+static int add_up(const struct clew_trace *trace, const struct waits_values *values,
+		  const struct list *list, struct clew_json *json)
+{
+	struct clew_wait_names names = {.trace = trace, .view = &values->view};
+	const struct clew_sums_names callbacks = clew_wait_sums_names(&names);
+	struct clew_sums sums = {};
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	int status = 0;
+
+	for (size_t i = 0; i < list->count && !status; i++)
+		if (clew_wait_sums_add(&sums, &values->view, trace, &sleeps[list->keys[i].index]) <
+		    0)
+			status = clew_fail(CLEW_EXIT_SYSTEM,
+					   "out of memory: free some and try again");
+	if (!status && json)
+		status = clew_json_sums(json, &sums, &values->view, &callbacks);
+	else if (!status)
+		status = clew_print_sums(&sums, &values->view, &callbacks);
+	clew_sums_done(&sums);
+	return status;
+}
+
+static int answer_json(const struct clew_trace *trace, const struct waits_values *values,
+		       const struct list *list)
 {
 	struct clew_json json = {.out = stdout};
 	size_t count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	int status = 0;
 
 	clew_json_object(&json, NULL);
-	clew_json_array(&json, "waits");
-	for (size_t i = 0; i < count; i++)
-		if (wanted(trace, values, &sleeps[i]))
-			json_wait(&json, trace, &sleeps[i]);
-	clew_json_array_end(&json);
-	clew_json_ledger(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
+	if (values->view.by != CLEW_BY_NONE) {
+		status = add_up(trace, values, list, &json);
+	} else {
+		clew_json_array(&json, "waits");
+		for (size_t i = 0; i < list->count; i++)
+			json_wait(&json, trace, &sleeps[list->keys[i].index]);
+		clew_json_array_end(&json);
+	}
+	clew_json_left_out(&json, &values->view);
+	clew_json_ledger(&json, trace, values->view.window.from, values->view.window.to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
+	return status;
 }
 
-static void answer_text(const struct clew_trace *trace, const struct waits_values *values)
+static int answer_text(const struct clew_trace *trace, const struct waits_values *values,
+		       const struct list *list)
 {
-	size_t count, shown = 0;
-	uint64_t ns = 0;
+	size_t count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	int status = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!wanted(trace, values, &sleeps[i]))
-			continue;
-		print_wait(trace, &sleeps[i]);
-		ns += end_of(trace, &sleeps[i]) - sleeps[i].start;
-		shown++;
-	}
-	printf("\n%zu of %zu waits, %s in all\n", shown, count, CLEW_DURATION(ns));
-	clew_print_ledger_and_cost(stdout, trace);
+	if (values->view.by != CLEW_BY_NONE)
+		status = add_up(trace, values, list, NULL);
+	else
+		for (size_t i = 0; i < list->count; i++)
+			print_wait(trace, &sleeps[list->keys[i].index]);
+	printf("\n%zu of %zu waits, %s in all\n", list->count, list->of, CLEW_DURATION(list->ns));
+	clew_print_left_out(&values->view, "idle waits");
+	clew_print_ledger(stdout, trace, values->view.window.from, values->view.window.to);
+	clew_print_cost(stdout, clew_trace_info(trace));
+	return status;
+}
+
+static int answer(const struct clew_trace *trace, struct waits_values *values)
+{
+	struct list list = {};
+	int status = clew_window_take(&values->view.window, trace);
+
+	values->selection.self = values->view.self;
+	if (!status)
+		status = clew_selection_check(&values->selection, trace);
+	if (!status)
+		status = make_list(trace, values, &list);
+	if (!status)
+		status = (values->json ? answer_json : answer_text)(trace, values, &list);
+	free(list.keys);
+	return status;
 }
 
 int clew_command_waits(const struct clew_command *command, int argc, char **argv)
@@ -248,11 +364,7 @@ int clew_command_waits(const struct clew_command *command, int argc, char **argv
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)
 		return status;
-	status = clew_selection_check(&values.selection, trace);
-	if (!status && values.json)
-		answer_json(trace, &values);
-	else if (!status)
-		answer_text(trace, &values);
+	status = answer(trace, &values);
 	clew_trace_free(trace);
 	return status;
 }

@@ -108,6 +108,12 @@ bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds)
 	}
 }
 
+bool wait_is_idle(unsigned kind, unsigned call)
+{
+	return kind == CLEW_WAIT_IDLE || kind == CLEW_WAIT_SLEEP || kind == CLEW_WAIT_SIGNAL ||
+	       operation_is_idle(kind, call, 0);
+}
+
 static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
 			 uint64_t idle_kinds, uint64_t from, uint64_t to, struct list *list)
 {

@@ -15,4 +15,10 @@
  */
 bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds);
 
+/*
+ * True if a list of waits leaves a wait out unless it is asked for: a wait for work, an idle kernel
+ * thread, and time for which a program chose to sleep.
+ */
+bool wait_is_idle(unsigned kind, unsigned call);
+
 #endif

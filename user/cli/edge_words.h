@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One dependency of `clew edges`, in JSON and in words. */
+#ifndef CLEW_CLI_EDGE_WORDS_H
+#define CLEW_CLI_EDGE_WORDS_H
+
+#include "relate/relate.h"
+#include "trace/trace.h"
+
+#include "words/descriptors.h"
+#include "words/json.h"
+
+/* What the words are made from. */
+struct edge_words {
+	const struct clew_trace *trace;
+	struct clew_relations *relations;
+	const struct clew_activity *activities;
+	struct clew_json json;
+};
+
+/* The edges of one release, which differ only in their destination. */
+struct edge_group {
+	const struct clew_edge *edges;
+	const uint32_t *order;
+	size_t count;
+	size_t choices; /* how many groups, next to each other in `order`, are candidates for one
+			   cause; else 0 */
+};
+
+static inline const struct clew_edge *edge_group_at(const struct edge_group *group, size_t i)
+{
+	return &group->edges[group->order[i]];
+}
+
+/* The object that an edge goes through: a request, a timer, a work item, else what was waited
+ * for. */
+struct clew_object edge_object(const struct clew_edge *edge);
+/* The part of the wait that an edge ended that the object's description needs. */
+struct clew_sleep edge_ended_sleep(const struct clew_edge *edge);
+
+void edge_json(struct edge_words *words, const struct edge_group *group);
+void edge_print(struct edge_words *words, const struct edge_group *group);
+/* The same for a call. */
+void edge_json_relation(struct edge_words *words, const struct clew_relation *relation);
+void edge_print_relation(struct edge_words *words, const struct clew_relation *relation);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Times of a list added up by a key: how many, how long in all, percentiles. Each group keeps
+ * its longest item, from which its name is made.
+ */
+#ifndef CLEW_WORDS_SUMS_H
+#define CLEW_WORDS_SUMS_H
+
+#include "base/vector.h"
+#include <stdio.h>
+
+#include "words/json.h"
+
+/* Items are of one group if all parts of their keys are equal. */
+struct clew_sum_key {
+	uint64_t parts[3];
+};
+
+struct clew_sums {
+	struct vector entries;
+};
+
+/* One group. Percentiles are of the item at or above that share of the group's, by length. */
+struct clew_sum {
+	uint64_t total; /* ns, as all below */
+	uint64_t p50;
+	uint64_t p99;
+	uint64_t max;
+	size_t count;
+	uint32_t longest; /* the item that takes `max` */
+};
+
+/* Adds an item, which has a number of the caller's. 0 or -ENOMEM. */
+int clew_sums_add(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns, uint32_t item);
+/* The groups, longest in all first; free(3) them. No item can be added after it. 0 or -ENOMEM. */
+int clew_sums_make(struct clew_sums *sums, struct clew_sum **ret_groups, size_t *ret_count);
+void clew_sums_done(struct clew_sums *sums);
+
+/* The heading of a table, and the start of a row, which the caller ends with a name. */
+void clew_print_sums_heading(FILE *out, const char *name);
+void clew_print_sum(FILE *out, const struct clew_sum *sum);
+/* The fields of the open object. */
+void clew_json_sum(struct clew_json *json, const struct clew_sum *sum);
+
+#endif
