@@ -18,7 +18,7 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"],
+QUESTIONS = [["report"], ["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"],
              ["blame"], ["slack"], ["check"]]
 HEADER, SCHEMA = 48, 1
 # What is about the file, or tells of damage to it.

@@ -10,6 +10,9 @@
 const struct clew_command clew_commands[] = {
 	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file",
 	 clew_command_record, clew_record_options, true},
+	{"report", "[TRACE]",
+	 "the first look: what hurt most, where the time went, who had what others waited for",
+	 clew_command_report, clew_report_options, false},
 	{"info", "[TRACE]", "what a capture holds, what it lost and what it cost",
 	 clew_command_info, clew_info_options, false},
 	{"waits", "[TRACE]", "every wait: on what, how long, who held it, who ended it",

@@ -14,6 +14,7 @@
 extern const struct clew_command clew_commands[];
 
 int clew_command_record(const struct clew_command *command, int argc, char **argv);
+int clew_command_report(const struct clew_command *command, int argc, char **argv);
 int clew_command_info(const struct clew_command *command, int argc, char **argv);
 int clew_command_waits(const struct clew_command *command, int argc, char **argv);
 int clew_command_edges(const struct clew_command *command, int argc, char **argv);
@@ -35,6 +36,7 @@ int clew_command_annotate(const struct clew_command *command, int argc, char **a
 int clew_command_doctor(const struct clew_command *command, int argc, char **argv);
 
 extern const struct clew_option clew_record_options[];
+extern const struct clew_option clew_report_options[];
 extern const struct clew_option clew_info_options[];
 extern const struct clew_option clew_waits_options[];
 extern const struct clew_option clew_edges_options[];

@@ -8,40 +8,7 @@
 #include "words/describe.h"
 #include "words/object.h"
 #include "words/task.h"
-#include "words/text.h"
-
-/* Waits for one object have equal keys, whatever their calls. */
-static struct clew_sum_key object_key(const struct clew_trace *trace,
-				      const struct clew_sleep *sleep)
-{
-	const struct clew_object *object = &sleep->object;
-	struct clew_sum_key key = {{object->number, object->kind, object->device}};
-	const struct clew_trace_task *task;
-	struct clew_file_key file;
-
-	if (!clew_waits_for_object(sleep))
-		return (struct clew_sum_key){{sleep->kind, CLEW_OBJECT_NONE, sleep->call}};
-	switch (object->kind) {
-	case CLEW_OBJECT_FILE:
-		file = clew_trace_file_key(trace, object->device, object->number, sleep->start);
-		key.parts[0] = file.number;
-		key.parts[2] = file.device;
-		break;
-	case CLEW_OBJECT_FUTEX:
-		/* An address means something within one process, unless its memory is shared. */
-		task = clew_trace_task(trace, sleep->task);
-		if (!object->shared && task)
-			key.parts[2] = task->process;
-		break;
-	case CLEW_OBJECT_FUNCTION:
-	case CLEW_OBJECT_MEMORY:
-		key.parts[2] = 0;
-		break;
-	default:
-		break;
-	}
-	return key;
-}
+#include "words/wait_key.h"
 
 static uint64_t overlap(const struct clew_window *window, uint64_t start, uint64_t end)
 {
@@ -77,7 +44,7 @@ int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
 	case CLEW_BY_HOLDER:
 		return add_holders(sums, view, trace, sleep);
 	case CLEW_BY_OBJECT:
-		key = object_key(trace, sleep);
+		key = clew_wait_object_key(trace, sleep);
 		break;
 	case CLEW_BY_KIND:
 		key.parts[0] = sleep->kind;

@@ -61,13 +61,11 @@ static uint64_t runqueue_of(const struct clew_trace *trace, const struct clew_sl
 	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
 }
 
-/* Without --idle: a wait for work, a sleep of the program's own, or one that nothing began or
- * ended. A thread that was asked for by number is shown all through. */
+/* A thread that was asked for by number is shown all through. */
 static bool is_idle(const struct waits_values *values, const struct clew_sleep *sleep)
 {
-	if (wait_is_idle(sleep->kind, sleep->call))
-		return true;
-	return sleep->open == CLEW_OPEN_BOTH && !values->selection.tid.given;
+	return values->selection.tid.given ? wait_is_idle(sleep->kind, sleep->call)
+					   : sleep_is_idle(sleep);
 }
 
 static bool wanted(const struct clew_trace *trace, struct waits_values *values,

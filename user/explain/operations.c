@@ -114,6 +114,13 @@ bool wait_is_idle(unsigned kind, unsigned call)
 	       operation_is_idle(kind, call, 0);
 }
 
+bool sleep_is_idle(const struct clew_sleep *sleep)
+{
+	return sleep->open == CLEW_OPEN_BOTH ||
+	       (sleep->open == CLEW_OPEN_START && sleep->kind == CLEW_WAIT_UNKNOWN) ||
+	       wait_is_idle(sleep->kind, sleep->call);
+}
+
 static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
 			 uint64_t idle_kinds, uint64_t from, uint64_t to, struct list *list)
 {

@@ -20,5 +20,9 @@ bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds);
  * thread, and time for which a program chose to sleep.
  */
 bool wait_is_idle(unsigned kind, unsigned call);
+struct clew_sleep;
+/* The same, and a wait of which the capture does not show what it is, or that nothing in it began
+ * or ended. */
+bool sleep_is_idle(const struct clew_sleep *sleep);
 
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One screen about a recording: a headline, where each program's time went, who had what others
+ * waited for, the slowest operations, the files and locks waited for.
+ */
+#ifndef CLEW_WORDS_REPORT_H
+#define CLEW_WORDS_REPORT_H
+
+#include "explain/summary.h"
+#include "explain/why.h"
+#include <stdio.h>
+
+#include "words/json.h"
+#include "words/sums.h"
+#include "words/wall.h"
+
+#define REPORT_MOST_OPERATIONS 3
+
+struct report_cause {
+	uint64_t ns;
+	char *text;
+};
+
+struct report_operation {
+	struct clew_operation operation;
+	struct report_cause causes[2]; /* the largest ones */
+	size_t cause_count;
+};
+
+/* A disk on which somebody waited. */
+struct report_disk {
+	uint32_t device;
+	uint32_t program; /* whose requests had it longest; UINT32_MAX unknown */
+	uint64_t busy_ns; /* requests in the device, added up */
+	uint64_t bytes;
+	size_t requests;
+};
+
+struct report {
+	const struct clew_trace *trace;
+	const struct clew_relations *relations; /* may be NULL */
+	struct clew_time_base base;
+	uint64_t from;
+	uint64_t to;
+	struct clew_summary summary;
+	struct report_operation operations[REPORT_MOST_OPERATIONS];
+	size_t operation_count;
+	size_t operation_total; /* in the interval */
+	struct clew_sum *files; /* waits for files and disks; longest: index of the wait */
+	size_t file_count;
+	struct clew_sum *locks;
+	size_t lock_count;
+	struct report_disk *disks;
+	size_t disk_count;
+	/* The headline: what a program spent most time on, apart from running. */
+	uint32_t program; /* UINT32_MAX: nothing was busy */
+	enum clew_spent spent;
+	uint32_t cause;	   /* program that had the CPU, UINT32_MAX none */
+	uint64_t cause_ns; /* for which it had it */
+	uint32_t wait;	   /* index of the longest wait of the headline's object, UINT32_MAX none */
+};
+
+/* Gathers it. Free it with report_done(), also after an error. 0 or -errno. */
+int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
+		uint64_t from, uint64_t to, struct report *ret_report);
+void report_done(struct report *report);
+
+/* `width`: columns of a line. `bars`: draw a bar for each program. */
+void report_print(FILE *out, const struct report *report, size_t width, bool bars);
+void report_json(struct clew_json *json, const struct report *report);
+/* The headline, safe to print. */
+void report_print_headline(FILE *out, const struct report *report);
+const char *report_spent_name(enum clew_spent spent);
+
+#endif
