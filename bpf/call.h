@@ -23,6 +23,7 @@ const volatile __u16 compat_call[CLEW_CALL_COUNT];
 #define CALL_READ	     0
 #define CALL_CLOSE	     3
 #define CALL_POLL	     7
+#define CALL_PREAD64	     17
 #define CALL_READV	     19
 #define CALL_SCHED_YIELD     24
 #define CALL_SENDFILE	     40

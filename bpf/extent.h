@@ -30,7 +30,6 @@
 #include <stdbool.h>
 
 #define EXTENT_AGE_CHECK 64 /* touches after which the extent's age is checked */
-#define GENERATION_BITS	 10
 #define HANDLE_OPEN	 (1u << CLEW_EXTENT_EVENTS)
 
 /* The state of a file, of a cache line's size. Files may share one. */
@@ -38,11 +37,12 @@ struct generation {
 	__u32 value;
 	__u32 reserved;
 	__u64 added; /* pages that were read into the cache */
-	__u64 used;  /* uses of them that were recorded */
-	__u64 rest[5];
+	__u64 used;  /* what recording uses of them has cost, see use.h */
+	__u64 ended; /* `added` when a record last said that uses are not recorded */
+	__u64 rest[4];
 };
 
-static struct generation generations[1 << GENERATION_BITS];
+static struct generation generations[1 << CLEW_FILE_SLOT_BITS];
 
 /* Set by the first page that is read in. While it is 0 the page-use programs
  * return at once: a starting process touches some 100 cached pages. */
@@ -50,7 +50,7 @@ volatile __u32 uses_wanted;
 
 static __always_inline struct generation *generation_of(__u64 inode)
 {
-	return &generations[inode * 0x9e3779b97f4a7c15ULL >> (64 - GENERATION_BITS)];
+	return &generations[clew_file_slot(inode)];
 }
 
 static __always_inline __u32 generation_next(__u64 inode)
@@ -373,10 +373,8 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		    open->generation == generation && open->written == written &&
 		    extent_grow(open, touch, last, &now))
 			return;
-		/* One task stores to the same pages through several mappings,
-		 * and uses pages again and again. */
-		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) &&
-		    open->offset <= touch->offset &&
+		/* One task stores to the same pages through several mappings. */
+		if (event == CLEW_EXTENT_STORE && open->offset <= touch->offset &&
 		    touch->offset + touch->bytes <= open->offset + open->bytes &&
 		    same_actor(open, touch) && open->generation == generation)
 			return;

@@ -214,6 +214,7 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 	void *f_op;
 	void *private_data;
 };

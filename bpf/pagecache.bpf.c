@@ -11,6 +11,7 @@
 #include "pages.h"
 #include "read.h"
 #include "state.h"
+#include "use.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -429,39 +430,11 @@ int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned lon
 	return 0;
 }
 
-/*
- * Uses matter where something was read in, and the first ones most: once pages
- * of a file were used USES_EACH times as often as pages were added, no more
- * uses are recorded.
- */
-#define USES_EACH 8
-
-static __always_inline void use_emit(struct address_space *mapping, __u64 first, __u64 last)
-{
-	struct generation *generation;
-	struct inode *inode;
-	struct touch touch;
-	struct actor actor;
-
-	if (!uses_wanted || !mapping || !enabled)
-		return;
-	inode = READ_TRUSTED(mapping, host);
-	generation = generation_of(inode->i_ino);
-	if (generation->used >= generation->added * USES_EACH)
-		return;
-	if (!touch_range(&touch, inode, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) ||
-	    !actor_here(&actor))
-		return;
-	touch.task = actor.task;
-	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);
-	touch_emit(&actor, CLEW_EXTENT_USE, &touch, NULL);
-}
-
 SEC("?tp_btf/mm_filemap_get_pages")
 int BPF_PROG(clew_cache_get_pages, struct address_space *mapping, unsigned long first,
 	     unsigned long last)
 {
-	use_emit(mapping, first, last);
+	use_emit(mapping, first, last, true);
 	return 0;
 }
 
@@ -469,13 +442,13 @@ SEC("?tp_btf/mm_filemap_map_pages")
 int BPF_PROG(clew_cache_map_pages, struct address_space *mapping, unsigned long first,
 	     unsigned long last)
 {
-	use_emit(mapping, first, last);
+	use_emit(mapping, first, last, false);
 	return 0;
 }
 
 SEC("?tp_btf/mm_filemap_fault")
 int BPF_PROG(clew_cache_fault, struct address_space *mapping, unsigned long index)
 {
-	use_emit(mapping, index, index);
+	use_emit(mapping, index, index, false);
 	return 0;
 }

@@ -360,14 +360,27 @@ static void test_throttle(void **state)
 	synthetic_done(&s);
 }
 
+/* Bytes that were read ahead for nobody, all of them as `task` asked. */
+static uint64_t unused_bytes(const struct clew_trace *trace, uint32_t task)
+{
+	size_t count;
+	const struct clew_touch *touches = clew_trace_touches(trace, &count);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (touches[i].event != CLEW_TOUCH_UNUSED)
+			continue;
+		assert_int_equal(touches[i].task, task);
+		bytes += touches[i].bytes;
+	}
+	return bytes;
+}
+
 static void test_read_ahead(void **state)
 {
 	struct synthetic s = {0};
-	const struct clew_touch *touches;
 	const struct clew_edge *edge;
 	struct clew_trace *trace;
-	uint64_t unused = 0;
-	size_t count;
 
 	(void)state;
 	threads(&s, 9);
@@ -389,13 +402,34 @@ static void test_read_ahead(void **state)
 	assert_non_null(edge);
 	assert_int_equal(edge->from_at, 2000);
 	assert_int_equal(edge->to_at, 5000);
-	touches = clew_trace_touches(trace, &count);
-	for (size_t i = 0; i < count; i++)
-		if (touches[i].event == CLEW_TOUCH_UNUSED) {
-			assert_int_equal(touches[i].task, 1);
-			unused += touches[i].bytes;
-		}
-	assert_int_equal(unused, 24 * PAGE);
+	assert_int_equal(unused_bytes(trace, 1), 24 * PAGE);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* Once uses are not recorded any more, nothing that was there is said to be unused; what is read
+ * in later is. */
+static void test_uses_end(void **state)
+{
+	const uint64_t other = FILE_A + 1;
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	assert_int_not_equal(clew_file_slot(FILE_A), clew_file_slot(other));
+	threads(&s, 9);
+	touch(&s, 2000, 2010, CLEW_EXTENT_ADD, 1, FILE_A, 0, 32);
+	touch(&s, 2001, 2011, CLEW_EXTENT_ADD, 1, other, 0, 2);
+	touch(&s, 3000, 3010, CLEW_EXTENT_USE, 1, FILE_A, 0, 4);
+	/* Left the cache before: for nobody. */
+	touch(&s, 3500, 3510, CLEW_EXTENT_DROP, 1, FILE_A, 31, 1);
+	touch(&s, 4000, 4000, CLEW_EXTENT_USE, 1, FILE_A, 0, 0);
+	touch(&s, 5000, 5010, CLEW_EXTENT_DROP, 1, FILE_A, 0, 20);
+	touch(&s, 6000, 6010, CLEW_EXTENT_ADD, 1, FILE_A, 40, 8);
+	touch(&s, 7000, 7010, CLEW_EXTENT_USE, 1, FILE_A, 40, 1);
+	touch(&s, 8000, 8010, CLEW_EXTENT_DROP, 1, FILE_A, 40, 3);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(unused_bytes(trace, 1), (1 + 7 + 2) * PAGE);
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }
@@ -477,8 +511,8 @@ int main(void)
 		cmocka_unit_test(test_reasons),		 cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_late_workers),	 cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_metadata_of_next), cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_read_ahead),	 cmocka_unit_test(test_awaited_commit),
-		cmocka_unit_test(test_direct_parts),
+		cmocka_unit_test(test_read_ahead),	 cmocka_unit_test(test_uses_end),
+		cmocka_unit_test(test_awaited_commit),	 cmocka_unit_test(test_direct_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <clew/kernel/records.h>
+
 #define EPOCHS_MOST  (1u << 25)
 #define WRITERS_MOST 1048576u
 /* ns: a page is marked clean this soon before its bio is queued. */
@@ -136,12 +138,22 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
+/* True if the pages were read in and no use of them can have been missed. */
+static bool is_unused(const struct epoch_table *table, const struct segment *segment,
+		      uint64_t inode)
+{
+	const uint64_t *ended = table->uses_ended;
+
+	return segment->asker && !segment->used &&
+	       (!ended || segment->asked_at > ended[clew_file_slot(inode)]);
+}
+
 static int drop_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
 			struct epoch_visit *visit)
 {
 	struct epoch **open = epoch_first_open(segment);
 	epoch_unused unused = (epoch_unused)visit->callback;
-	uint32_t asker = segment->used ? 0 : segment->asker;
+	uint32_t asker = is_unused(table, segment, visit->range->inode) ? segment->asker : 0;
 
 	while (*open)
 		epoch_remove(table, open);
@@ -303,6 +315,18 @@ int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_u
 				    .context = context};
 
 	return epoch_visit_range(table, &visit);
+}
+
+int epoch_uses_end(struct epoch_table *table, uint64_t inode, uint64_t at)
+{
+	if (!table->uses_ended) {
+		table->uses_ended = calloc(CLEW_FILE_SLOTS, sizeof(*table->uses_ended));
+		if (!table->uses_ended)
+			return -ENOMEM;
+		table->memory += CLEW_FILE_SLOTS * sizeof(*table->uses_ended);
+	}
+	table->uses_ended[clew_file_slot(inode)] = at;
+	return 0;
 }
 
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight,
@@ -501,7 +525,7 @@ int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *
 			const struct segment *segment = &chunk->segments[k];
 			struct file_range *range = &files[chunk->file];
 
-			if (!segment->asker || segment->used)
+			if (!is_unused(table, segment, range->inode))
 				continue;
 			range->offset = ((chunk->index << CHUNK_BITS) + segment->first)
 					<< EPOCH_PAGE_BITS;
@@ -523,6 +547,7 @@ void epoch_done(struct epoch_table *table)
 {
 	epoch_chunks_done(table);
 	free(table->sets);
+	free(table->uses_ended);
 	map_done(&table->hooked);
 	map_done(&table->written);
 	map_done(&table->set_nodes);

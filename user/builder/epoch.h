@@ -56,6 +56,7 @@ struct epoch_table {
 	struct epoch_block *blocks;
 	size_t epochs; /* how many there are */
 	uint64_t given_up;
+	uint64_t *uses_ended; /* by slot: until when uses may be missing; NULL: none are */
 	size_t memory;
 };
 
@@ -89,6 +90,9 @@ typedef int (*epoch_used)(void *context, uint64_t offset, uint64_t bytes, uint32
 			  uint64_t asked_at);
 int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used,
 	      void *context);
+/* Uses of files in the inode's slot are not recorded from `at` on: of what was read in there
+ * before it is unknown from then on whether it is used. */
+int epoch_uses_end(struct epoch_table *table, uint64_t inode, uint64_t at);
 /* A bio takes these pages: the oldest open epoch of each becomes its own. */
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight,
 		   uint64_t at);
@@ -100,7 +104,7 @@ int epoch_land(struct epoch_table *table, const struct file_range *range,
 typedef int (*epoch_found)(void *context, const struct epoch_finding *finding);
 int epoch_flight(struct epoch_table *table, const struct file_range *range,
 		 const struct flight *flight, bool over, epoch_found found, void *context);
-/* Calls `asked` for pages that were read in and are still unused. */
+/* Calls `asked` for pages that were read in and are known to be unused still. */
 typedef int (*epoch_asked)(void *context, const struct file_range *range, uint32_t asker,
 			   uint64_t asked_at);
 int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context);

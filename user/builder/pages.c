@@ -176,6 +176,8 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 			r = epoch_ask(epochs, &range, extent->task, extent->begin);
 		break;
 	case CLEW_EXTENT_USE:
+		if (extent->bytes == 0)
+			return epoch_uses_end(epochs, extent->inode, extent->begin);
 		r = epoch_use(epochs, &range, send_used, &context);
 		break;
 	case CLEW_EXTENT_AGAIN:

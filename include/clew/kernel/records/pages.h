@@ -16,7 +16,9 @@ enum clew_extent_event {
 	CLEW_EXTENT_STORE = 2, /* stored to through a shared mapping; else as WRITE */
 	CLEW_EXTENT_DROP = 3,  /* it left the page cache: its open epochs end unwritten */
 	CLEW_EXTENT_ADD = 4,   /* it came into the page cache for a read that `task` asked for */
-	CLEW_EXTENT_USE = 5,   /* `task` used what was in the page cache */
+	/* `task` used what was in the page cache; 0 bytes: further uses of files in the same slot,
+	   see clew_file_slot(), are not recorded until more is read in there */
+	CLEW_EXTENT_USE = 5,
 	/* a part of a folio that stays was cut out of the file: what was written to it before is
 	   gone */
 	CLEW_EXTENT_CLEAR = 6,
@@ -47,6 +49,14 @@ struct clew_extent {
 	__u32 device; /* of the file system */
 	__u32 task;   /* serial, 0 none (an interrupt) */
 };
+
+/* Files share CLEW_FILE_SLOTS counts of what was read in and used. A part of the file format. */
+#define CLEW_FILE_SLOT_BITS 10
+#define CLEW_FILE_SLOTS	    (1u << CLEW_FILE_SLOT_BITS)
+static inline __u32 clew_file_slot(__u64 inode)
+{
+	return (__u32)(inode * 0x9e3779b97f4a7c15ULL >> (64 - CLEW_FILE_SLOT_BITS));
+}
 
 /* clew_header.flags of PAGES */
 enum clew_pages_event {
