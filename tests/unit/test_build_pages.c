@@ -500,6 +500,47 @@ static void test_twice_in_one_pass(void **state)
 	synthetic_done(&s);
 }
 
+static uint64_t dirtied_by(const struct clew_trace *trace, uint32_t task)
+{
+	size_t count;
+	const struct clew_touch *touches = clew_trace_touches(trace, &count);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += touches[i].task == task && touches[i].event == CLEW_TOUCH_DIRTY
+				 ? touches[i].bytes
+				 : 0;
+	return bytes;
+}
+
+/* Of a large folio those pages become dirty that are written to, each once until a bio takes it. */
+static void test_dirtied_bytes(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	touch(&s, 2000, 2010, CLEW_EXTENT_WRITE, 1, FILE_A, 3, 2);
+	touch(&s, 2001, 2011, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 1, FILE_A, 0, 512);
+	touch(&s, 3000, 3010, CLEW_EXTENT_WRITE, 1, FILE_A, 4, 2);
+	touch(&s, 4000, 4010, CLEW_EXTENT_STORE, 2, FILE_A, 100, 1);
+	touch(&s, 5000, 5010, CLEW_EXTENT_WRITE, 2, FILE_A, 3, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 824, FILE_A, 3, 3);
+	touch(&s, 20000, 20010, CLEW_EXTENT_WRITE, 3, FILE_A, 3, 1);
+	touch(&s, 20001, 20011, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 3, FILE_A, 0, 512);
+	/* Nothing is known of what calls write to another file system. */
+	EXTENT(&s, 30010, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, .begin = 30000, .inode = FILE_B,
+	       .offset = 0, .bytes = 512 * PAGE, .device = 0x77, .task = 4);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(dirtied_by(trace, 1), 3 * PAGE);
+	assert_int_equal(dirtied_by(trace, 2), PAGE);
+	assert_int_equal(dirtied_by(trace, 3), PAGE);
+	assert_int_equal(dirtied_by(trace, 4), 512 * PAGE);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -521,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_many_files),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_twice_in_one_pass),
+		cmocka_unit_test(test_dirtied_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -434,6 +434,23 @@ static void test_uses_end(void **state)
 	synthetic_done(&s);
 }
 
+/* Pages that are read in because a call writes to a part of them are used by that. */
+static void test_read_to_write(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	touch(&s, 2000, 2500, CLEW_EXTENT_WRITE, 1, FILE_A, 3, 1);
+	touch(&s, 2100, 2110, CLEW_EXTENT_ADD, 1, FILE_A, 3, 2);
+	touch(&s, 2400, 2510, CLEW_EXTENT_DIRTY, 1, FILE_A, 3, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(unused_bytes(trace, 1), PAGE);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* A journal's commit ends the wait of who awaits its transaction. */
 static void test_awaited_commit(void **state)
 {
@@ -512,7 +529,8 @@ int main(void)
 		cmocka_unit_test(test_late_workers),	 cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_metadata_of_next), cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_read_ahead),	 cmocka_unit_test(test_uses_end),
-		cmocka_unit_test(test_awaited_commit),	 cmocka_unit_test(test_direct_parts),
+		cmocka_unit_test(test_read_to_write),	 cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_direct_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

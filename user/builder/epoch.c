@@ -41,6 +41,11 @@ static bool moves_write(const struct epoch *from, const struct epoch_visit *visi
 	       from->write_until >= visit->begin && from->write_begin >= visit->written;
 }
 
+static uint64_t segment_bytes(const struct segment *segment)
+{
+	return (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS;
+}
+
 static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
 			 struct epoch_visit *visit)
 {
@@ -48,6 +53,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	uint32_t set = 0;
 	bool wrote;
 
+	segment->used = true;
 	/* Written to when it was clean. */
 	if (last && !last->opened && !last->flight) {
 		if (last->write_until + WRITE_NEAR < visit->begin)
@@ -57,12 +63,15 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		last->until = visit->until;
 		last->opener = visit->task;
 		last->movable = false;
+		visit->dirtied += last->set ? segment_bytes(segment) : 0;
 		return 0;
 	}
 	wrote = moves_write(last, visit);
 	if (wrote) {
 		last->set = last->set_before;
 		last->movable = false;
+		/* Else it has counted as the write that made the page dirty before. */
+		visit->dirtied += last->set ? segment_bytes(segment) : 0;
 		set = epoch_set_with(table, 0, visit->task);
 		if (set == UINT32_MAX)
 			return -ENOMEM;
@@ -85,7 +94,6 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	};
 	last = epoch_last(segment);
 	*(last ? &last->next : &segment->epochs) = epoch;
-	segment->used = true;
 	return 0;
 }
 
@@ -119,6 +127,8 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 		*(last ? &last->next : &segment->epochs) = epoch;
 		last = epoch;
 	}
+	if (last->opened && !last->set)
+		visit->dirtied += segment_bytes(segment);
 	set = epoch_set_with(table, last->set, visit->task);
 	if (set == UINT32_MAX)
 		return -ENOMEM;
@@ -160,8 +170,7 @@ static int drop_segment(struct epoch_table *table, struct segment *segment, uint
 	segment->asker = 0;
 	if (!asker || !unused)
 		return 0;
-	return unused(visit->context, offset,
-		      (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, asker);
+	return unused(visit->context, offset, segment_bytes(segment), asker);
 }
 
 static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
@@ -197,9 +206,8 @@ static int use_segment(struct epoch_table *table, struct segment *segment, uint6
 	if (!segment->asker || segment->used)
 		return 0;
 	segment->used = true;
-	return used ? used(visit->context, offset,
-			   (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS,
-			   segment->asker, segment->asked_at)
+	return used ? used(visit->context, offset, segment_bytes(segment), segment->asker,
+			   segment->asked_at)
 		    : 0;
 }
 
@@ -237,7 +245,7 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 }
 
 int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t until, bool own)
+		uint64_t begin, uint64_t until, bool own, uint64_t *ret_dirtied)
 {
 	struct epoch_visit visit = {.range = range,
 				    .segment = dirty_segment,
@@ -247,15 +255,18 @@ int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint3
 				    .until = until,
 				    .parts = true};
 	const uint64_t *written = map_get(&table->written, task, 0);
+	int r;
 
 	visit.written = own ? UINT64_MAX : written ? *written : 0;
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
-	return epoch_visit_range(table, &visit);
+	r = epoch_visit_range(table, &visit);
+	*ret_dirtied = visit.dirtied;
+	return r;
 }
 
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t until)
+		uint64_t begin, uint64_t until, uint64_t *ret_dirtied)
 {
 	struct epoch_visit visit = {.range = range,
 				    .segment = write_segment,
@@ -265,6 +276,7 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 				    .until = until,
 				    .parts = true};
 	uint32_t file;
+	int r;
 
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
@@ -277,7 +289,9 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 		map_done(&table->written);
 	if (map_set(&table->written, task, 0, begin) < 0)
 		return -ENOMEM;
-	return epoch_visit_range(table, &visit);
+	r = epoch_visit_range(table, &visit);
+	*ret_dirtied = visit.dirtied;
+	return r;
 }
 
 int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused,
@@ -529,7 +543,7 @@ int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *
 				continue;
 			range->offset = ((chunk->index << CHUNK_BITS) + segment->first)
 					<< EPOCH_PAGE_BITS;
-			range->bytes = (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS;
+			range->bytes = segment_bytes(segment);
 			r = asked(context, range, segment->asker, segment->asked_at);
 		}
 	}

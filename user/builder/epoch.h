@@ -72,11 +72,13 @@ struct epoch_finding {
 };
 
 /* All return 0 or -ENOMEM. `begin`..`until`: the interval in which the event happened. */
-/* `own`: by writes that have a record of their own, and by no others. */
+/* `own`: by writes that have a record of their own, and by no others. *ret_dirtied: bytes of pages
+ * that were clean before a write that is known by now. A folio becomes dirty as a whole; its other
+ * pages count when they are written to. */
 int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t until, bool own);
+		uint64_t begin, uint64_t until, bool own, uint64_t *ret_dirtied);
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t until);
+		uint64_t begin, uint64_t until, uint64_t *ret_dirtied);
 /* `unused` is called for pages that were read in and never used, with the task that read them. */
 typedef int (*epoch_unused)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker);
 int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused,

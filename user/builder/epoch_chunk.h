@@ -62,6 +62,7 @@ struct epoch_visit {
 	uint64_t written; /* when the task last began to write to any file */
 	uint64_t landed;  /* UINT64_MAX: not in the capture */
 	const struct flight *flight;
+	uint64_t dirtied; /* bytes of pages that were clean, and that a known write made dirty */
 	void *callback, *context;
 };
 

@@ -55,6 +55,10 @@ static int put_extent(struct clew_builder *builder, const struct clew_extent *re
 	extent->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
 	if (event == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
 		return -ENOMEM;
+	/* Known before the first event of the device is handled. */
+	if (event == CLEW_EXTENT_WRITE && !map_get(&table->calls, record->device, 0) &&
+	    map_set(&table->calls, record->device, 0, 1) < 0)
+		return -ENOMEM;
 	return put_event(builder, (struct page_event){.at = extent->begin, .extent = extent});
 }
 
@@ -146,6 +150,50 @@ static bool is_written(const struct clew_extent *extent, const struct page_event
 	       page_end(write->offset + write->bytes) == extent->offset + extent->bytes;
 }
 
+static int send_act(struct clew_builder *builder, const struct clew_extent *extent, uint8_t event,
+		    uint64_t bytes)
+{
+	return send_touch(builder, &(struct clew_touch){
+					   .begin = extent->begin,
+					   .end = extent->header.time,
+					   .inode = extent->inode,
+					   .device = extent->device,
+					   .offset = extent->offset,
+					   .bytes = bytes,
+					   .task = extent->task,
+					   .event = event,
+				   });
+}
+
+static int dirty(struct clew_builder *builder, const struct clew_extent *extent,
+		 const struct file_range *range)
+{
+	struct page_table *table = &builder->pages;
+	uint64_t bytes;
+	int r = epoch_dirty(&table->epochs, range, extent->task, extent->begin, extent->header.time,
+			    is_written(extent, page_queue_twin(&table->queue)), &bytes);
+
+	if (!map_get(&table->calls, extent->device, 0) ||
+	    clew_is_disk_inode(extent->device, extent->inode))
+		bytes = extent->bytes;
+	return r < 0 || !bytes ? r : send_act(builder, extent, CLEW_TOUCH_DIRTY, bytes);
+}
+
+static int write_or_store(struct clew_builder *builder, const struct clew_extent *extent,
+			  const struct file_range *range)
+{
+	struct page_table *table = &builder->pages;
+	struct clew_extent pages = *extent;
+	uint64_t bytes;
+	int r = epoch_write(&table->epochs, range, extent->task, extent->begin, extent->header.time,
+			    &bytes);
+
+	pages.offset = page_start(extent->offset);
+	if (r >= 0 && bytes && map_get(&table->calls, extent->device, 0))
+		r = send_act(builder, &pages, CLEW_TOUCH_DIRTY, bytes);
+	return r < 0 ? r : send_act(builder, extent, extent->header.flags, extent->bytes);
+}
+
 static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 {
 	struct epoch_table *epochs = &builder->pages.epochs;
@@ -157,15 +205,12 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 	uint8_t event = extent->header.flags;
 	int r = 0;
 
-	switch (extent->header.flags) {
+	switch (event) {
 	case CLEW_EXTENT_DIRTY:
-		r = epoch_dirty(epochs, &range, extent->task, extent->begin, extent->header.time,
-				is_written(extent, page_queue_twin(&builder->pages.queue)));
-		break;
+		return dirty(builder, extent, &range);
 	case CLEW_EXTENT_WRITE:
 	case CLEW_EXTENT_STORE:
-		r = epoch_write(epochs, &range, extent->task, extent->begin, extent->header.time);
-		break;
+		return write_or_store(builder, extent, &range);
 	case CLEW_EXTENT_DROP:
 		r = epoch_drop(epochs, &range, send_unused, &context);
 		break;
@@ -185,17 +230,7 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 		event = CLEW_EXTENT_WRITE;
 		break;
 	}
-	return r < 0 ? r
-		     : send_touch(builder, &(struct clew_touch){
-						   .begin = extent->begin,
-						   .end = extent->header.time,
-						   .inode = extent->inode,
-						   .device = extent->device,
-						   .offset = extent->offset,
-						   .bytes = extent->bytes,
-						   .task = extent->task,
-						   .event = event,
-					   });
+	return r < 0 ? r : send_act(builder, extent, event, extent->bytes);
 }
 
 static int send_left(void *pointer, const struct file_range *range, uint32_t asker,
@@ -254,6 +289,7 @@ void build_pages_done(struct clew_builder *builder)
 	}
 	flights_done(table);
 	page_queue_done(&table->queue);
+	map_done(&table->calls);
 	map_done(&table->sent);
 	vector_done(&table->writers);
 	epoch_done(&table->epochs);
@@ -264,5 +300,5 @@ size_t build_pages_memory(const struct clew_builder *builder)
 	const struct page_table *table = &builder->pages;
 
 	return table->memory + table->queue.memory + epoch_memory(&table->epochs) +
-	       map_memory(&table->sent) + table->writers.bytes;
+	       map_memory(&table->calls) + map_memory(&table->sent) + table->writers.bytes;
 }

@@ -55,6 +55,7 @@ struct page_table {
 	struct page_queue queue;
 	struct clew_extent *free_extents; /* linked through `inode` */
 	struct flight *free_flights, *flights;
+	struct map calls;      /* device -> 1: what calls write to files of it is recorded */
 	struct map sent;       /* (pass, writer) -> 1: that edge has been emitted */
 	struct vector writers; /* uint32_t; of one finding */
 	size_t memory;

@@ -16,7 +16,7 @@ struct clew_io_share {
 	uint64_t asked_bytes;	/* bytes that it passed to write calls */
 	uint64_t stored_bytes;	/* pages that it stored to through mappings; a page counts again
 				   after each writeback */
-	uint64_t dirtied_bytes; /* whole folios that it made dirty */
+	uint64_t dirtied_bytes; /* pages that it made dirty */
 	uint64_t written_bytes; /* its part of what requests wrote; each writer of an extent gets an
 				   equal part */
 	uint64_t waited_ns;	/* how long it waited for the file */
