@@ -389,7 +389,10 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	    is_clean_reclaim(mapping->host) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
-	touch_emit(&actor, CLEW_EXTENT_DROP, &touch, NULL);
+	touch_begin(actor.cpu_state);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DROP, &touch, !mapping->host->i_nlink,
+		     0);
+	touch_end(actor.cpu_state);
 	return 0;
 }
 

@@ -92,7 +92,9 @@ static void assert_writers(const struct clew_trace *trace, uint32_t disk, unsign
 static void test_origins(void **state)
 {
 	struct synthetic s = {0};
+	const struct clew_trace_request *requests;
 	struct clew_trace *trace;
+	size_t count;
 
 	(void)state;
 	threads(&s, 9);
@@ -110,6 +112,11 @@ static void test_origins(void **state)
 	assert_writers(trace, LOOP, 0, "0:1 1:1+2 ");
 	assert_writers(trace, DISK, 0, "100:1 101:1+2 ");
 	assert_writers(trace, DISK, 1, "100:3 101:4 ");
+	requests = clew_trace_requests(trace, &count);
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < requests[i].page_count; k++)
+			assert_int_equal(requests[i].pages[k].above,
+					 requests[i].block.device == DISK ? LOOP : 0);
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }

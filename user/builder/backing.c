@@ -48,6 +48,13 @@ bool build_is_backing(const struct clew_builder *builder, uint64_t inode, uint32
 	return backing_of_file(&builder->backings, inode, device) != NULL;
 }
 
+uint32_t build_disk_over(const struct clew_builder *builder, uint64_t inode, uint32_t device)
+{
+	const struct backing *backing = backing_of_file(&builder->backings, inode, device);
+
+	return backing ? backing->disk : 0;
+}
+
 bool build_is_backed(uint32_t disk)
 {
 	return CLEW_DEVICE_MAJOR(disk) == LOOP_MAJOR;

@@ -33,6 +33,8 @@ struct build_origin {
 
 /* True if a file is behind a loop device. */
 bool build_is_backing(const struct clew_builder *builder, uint64_t inode, uint32_t device);
+/* That disk; 0: it is behind none. */
+uint32_t build_disk_over(const struct clew_builder *builder, uint64_t inode, uint32_t device);
 /* True if a disk may be one with a file behind it. */
 bool build_is_backed(uint32_t disk);
 void build_feed_backing(struct clew_builder *builder, const struct clew_pages *record);

@@ -223,6 +223,8 @@ struct clew_page_extent {
 	uint32_t later_count;
 	uint32_t request; /* number */
 	uint32_t device;  /* of the file system */
+	uint32_t above; /* the disk that this file is behind, if the writers wrote to that disk; 0:
+			   they wrote to the file */
 	uint8_t evidence; /* enum clew_evidence */
 	bool known;	  /* the writers are known; false for every read */
 };
@@ -245,9 +247,10 @@ enum clew_touch_event {
 	CLEW_TOUCH_DROP = CLEW_EXTENT_DROP,
 	CLEW_TOUCH_ADD = CLEW_EXTENT_ADD,
 	CLEW_TOUCH_USE = CLEW_EXTENT_USE,
-	CLEW_TOUCH_UNUSED, /* pages that `task` had read in left the page cache, or were there at
-			      the end, and nobody had used them */
-	CLEW_TOUCH_SYNC,   /* it asked for the file to be written */
+	CLEW_TOUCH_UNUSED,  /* pages that `task` had read in left the page cache, or were there at
+			       the end, and nobody had used them */
+	CLEW_TOUCH_SYNC,    /* it asked for the file to be written */
+	CLEW_TOUCH_DELETED, /* pages left the page cache because the file has no name any more */
 	CLEW_TOUCH_COUNT,
 };
 struct clew_touch {

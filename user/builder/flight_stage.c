@@ -22,6 +22,7 @@ struct finding_context {
 	struct clew_builder *builder;
 	const struct flight *flight;
 	const struct part *part;
+	uint32_t above; /* as clew_page_extent.above */
 };
 
 static struct clew_object file_object(const struct file_range *range)
@@ -112,6 +113,7 @@ static int send_range(const struct finding_context *context, const struct epoch_
 					      BLOCK_SECTOR_BITS),
 		.dirtied = finding->begin,
 		.request = context->flight->request,
+		.above = context->above,
 		.evidence = evidence_of(builder, part->set),
 		.known = finding->known,
 	};
@@ -147,8 +149,9 @@ static int send_range(const struct finding_context *context, const struct epoch_
 }
 
 /* A file behind a loop device: the writers of each page are those of the upper request. */
-static int send_backing(const struct finding_context *context, const struct epoch_finding *finding)
+static int send_backing(const struct finding_context *flight, const struct epoch_finding *finding)
 {
+	struct finding_context copy = *flight, *context = &copy;
 	uint64_t end = finding->offset + finding->bytes;
 	struct epoch_finding run = *finding;
 	struct file_range page = {.inode = context->part->range.inode,
@@ -158,7 +161,7 @@ static int send_backing(const struct finding_context *context, const struct epoc
 	run.bytes = 0;
 	for (page.offset = finding->offset; page.offset < end && r >= 0;
 	     page.offset += page.bytes) {
-		uint32_t set, later = 0;
+		uint32_t set, later = 0, above;
 
 		page.bytes =
 			earlier(end, ((page.offset >> EPOCH_PAGE_BITS) + 1) << EPOCH_PAGE_BITS) -
@@ -166,15 +169,18 @@ static int send_backing(const struct finding_context *context, const struct epoc
 		r = build_origin_take(context->builder, &page, context->flight->queued, &set);
 		if (r < 0)
 			return r;
+		above = set ? build_disk_over(context->builder, page.inode, page.device) : 0;
 		if (!set) {
 			set = finding->set;
 			later = finding->later;
 		}
-		if (run.bytes && (set != run.set || later != run.later)) {
+		if (run.bytes &&
+		    (set != run.set || later != run.later || above != context->above)) {
 			r = send_range(context, &run);
 			run.offset = page.offset;
 			run.bytes = 0;
 		}
+		context->above = above;
 		run.set = set;
 		run.later = later;
 		run.bytes += page.bytes;

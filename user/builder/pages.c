@@ -74,6 +74,8 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 			return r;
 		event = CLEW_EXTENT_WRITE;
 	}
+	if (event == (CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED))
+		return put_extent(builder, record, event);
 	event &= (__u8)~CLEW_EXTENT_ONCE;
 	return event <= CLEW_EXTENT_AGAIN ? put_extent(builder, record, event) : 0;
 }
@@ -211,6 +213,12 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 	case CLEW_EXTENT_WRITE:
 	case CLEW_EXTENT_STORE:
 		return write_or_store(builder, extent, &range);
+	case CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED:
+		event = CLEW_EXTENT_DROP;
+		r = send_act(builder, extent, CLEW_TOUCH_DELETED, extent->bytes);
+		if (r < 0)
+			return r;
+		__attribute__((fallthrough));
 	case CLEW_EXTENT_DROP:
 		r = epoch_drop(epochs, &range, send_unused, &context);
 		break;

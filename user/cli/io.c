@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/io.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "words/file.h"
@@ -29,98 +30,9 @@ const struct clew_option clew_io_options[] = {
 	CLEW_OPTION_END,
 };
 
-struct answer {
-	const struct clew_trace *trace;
-	struct clew_io io;
-	bool *wanted; /* by file */
-	struct clew_io_event *events;
-	size_t event_count;
-};
-
-/* The sums of all tasks of a process. */
-struct process_share {
-	uint32_t task; /* one of them */
-	uint32_t pid;
-	uint64_t asked_bytes, stored_bytes, dirtied_bytes, written_bytes, waited_ns, caused_ns;
-};
-
-static const char *path_of(const struct answer *answer, const struct clew_io_file *file)
+static const char *path_of(const struct io_answer *answer, const struct clew_io_file *file)
 {
 	return clew_file_path(answer->trace, file->device, file->inode, file->at);
-}
-
-static uint32_t pid_of(const struct answer *answer, uint32_t task)
-{
-	const struct clew_trace_task *known = clew_trace_task(answer->trace, task);
-
-	return known ? known->pid : 0;
-}
-
-static int compare_pids(const void *left, const void *right)
-{
-	const struct process_share *a = left, *b = right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->task < b->task ? -1 : a->task > b->task;
-}
-
-/*
- * Adds up shares of tasks to shares of processes, in order of pid. NULL: no
- * memory.
- */
-static struct process_share *by_process(const struct answer *answer,
-					const struct clew_io_share *shares, size_t count,
-					size_t *ret_count)
-{
-	struct process_share *all = calloc(count + 1, sizeof(*all));
-	size_t kept = 0;
-
-	for (size_t i = 0; all && i < count; i++)
-		all[i] = (struct process_share){
-			.task = shares[i].task,
-			.pid = pid_of(answer, shares[i].task),
-			.asked_bytes = shares[i].asked_bytes,
-			.stored_bytes = shares[i].stored_bytes,
-			.dirtied_bytes = shares[i].dirtied_bytes,
-			.written_bytes = shares[i].written_bytes,
-			.waited_ns = shares[i].waited_ns,
-			.caused_ns = shares[i].caused_ns,
-		};
-	if (all && count)
-		qsort(all, count, sizeof(*all), compare_pids);
-	for (size_t i = 0; all && i < count; i++) {
-		struct process_share *last = kept ? &all[kept - 1] : NULL;
-
-		if (!last || last->pid != all[i].pid || last->pid == 0) {
-			all[kept++] = all[i];
-			continue;
-		}
-		last->asked_bytes += all[i].asked_bytes;
-		last->stored_bytes += all[i].stored_bytes;
-		last->dirtied_bytes += all[i].dirtied_bytes;
-		last->written_bytes += all[i].written_bytes;
-		last->waited_ns += all[i].waited_ns;
-		last->caused_ns += all[i].caused_ns;
-	}
-	*ret_count = kept;
-	return all;
-}
-
-/*
- * What a process wrote: the bytes of its calls, or where these are not
- * recorded, what it made dirty.
- */
-static uint64_t wrote(const struct process_share *share)
-{
-	uint64_t asked = share->asked_bytes + share->stored_bytes;
-
-	return asked ? asked : share->dirtied_bytes;
-}
-
-static bool is_anything(const struct process_share *share)
-{
-	return wrote(share) || share->written_bytes || share->waited_ns || share->caused_ns;
 }
 
 /* Bytes written to the device for each byte asked for; 0: unknown. */
@@ -131,44 +43,22 @@ static double amplification(uint64_t written, uint64_t asked)
 
 /* ---- JSON ---- */
 
-static void json_device_number(struct clew_json *json, uint32_t device)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
-	clew_json_string(json, "dev", text);
-}
-
-/*
- * A process has the name of its first thread, which is the one that the pid
- * belongs to.
- */
-static const char *process_name(const struct answer *answer, const struct process_share *share)
-{
-	const struct clew_trace_task *task = clew_trace_task(answer->trace, share->task);
-	const struct clew_trace_task *leader =
-		task ? clew_trace_task(answer->trace, task->process) : NULL;
-
-	return clew_trace_comm_at(answer->trace, leader ? leader->serial : share->task,
-				  clew_trace_end(answer->trace));
-}
-
-static int json_writers(struct clew_json *json, const struct answer *answer,
+static int json_writers(struct clew_json *json, const struct io_answer *answer,
 			const struct clew_io_file *file)
 {
 	size_t count;
-	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
+	struct io_process *shares = io_by_process(answer, file->shares, file->share_count, &count);
 
 	if (!shares)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 	clew_json_array(json, "writers");
 	for (size_t i = 0; i < count; i++) {
-		if (!wrote(&shares[i]) && !shares[i].written_bytes)
+		if (!io_wrote(&shares[i]) && !shares[i].written_bytes)
 			continue;
 		clew_json_object(json, NULL);
 		clew_json_unsigned(json, "pid", shares[i].pid);
-		clew_json_string(json, "comm", process_name(answer, &shares[i]));
-		clew_json_unsigned(json, "bytes", wrote(&shares[i]));
+		clew_json_string(json, "comm", io_process_name(answer, &shares[i]));
+		clew_json_unsigned(json, "bytes", io_wrote(&shares[i]));
 		clew_json_unsigned(json, "written_bytes", shares[i].written_bytes);
 		clew_json_object_end(json);
 	}
@@ -177,7 +67,7 @@ static int json_writers(struct clew_json *json, const struct answer *answer,
 	return 0;
 }
 
-static void json_tasks(struct clew_json *json, const struct answer *answer,
+static void json_tasks(struct clew_json *json, const struct io_answer *answer,
 		       const struct clew_io_file *file, bool caused)
 {
 	clew_json_array(json, caused ? "causes" : "waiters");
@@ -196,15 +86,22 @@ static void json_tasks(struct clew_json *json, const struct answer *answer,
 	clew_json_array_end(json);
 }
 
-static int json_file(struct clew_json *json, const struct answer *answer,
+static bool is_of_file(const struct io_answer *answer, const struct clew_io_level *level,
+		       const void *file)
+{
+	return &answer->io.files[level->file] == file;
+}
+
+static int json_file(struct clew_json *json, const struct io_answer *answer,
 		     const struct clew_io_file *file)
 {
 	int status;
 
 	clew_json_object(json, NULL);
 	clew_json_string(json, "path", path_of(answer, file));
-	json_device_number(json, file->device);
+	io_json_device(json, file->device);
 	clew_json_unsigned(json, "ino", file->inode);
+	clew_json_bool(json, "deleted", file->deleted);
 	clew_json_unsigned(json, "asked_bytes", file->asked_bytes);
 	clew_json_unsigned(json, "stored_bytes", file->stored_bytes);
 	clew_json_unsigned(json, "dirtied_bytes", file->dirtied_bytes);
@@ -213,7 +110,9 @@ static int json_file(struct clew_json *json, const struct answer *answer,
 	clew_json_unsigned(json, "read_bytes", file->read_bytes);
 	clew_json_unsigned(json, "unused_bytes", file->unused_bytes);
 	clew_json_unsigned(json, "requests", file->requests);
-	status = json_writers(json, answer, file);
+	status = io_json_levels(json, answer, is_of_file, file);
+	if (!status)
+		status = json_writers(json, answer, file);
 	clew_json_unsigned(json, "waited_ns", file->waited_ns);
 	json_tasks(json, answer, file, false);
 	json_tasks(json, answer, file, true);
@@ -221,42 +120,14 @@ static int json_file(struct clew_json *json, const struct answer *answer,
 	return status;
 }
 
-static int json_programs(struct clew_json *json, const struct answer *answer)
-{
-	size_t count;
-	struct process_share *shares =
-		by_process(answer, answer->io.shares, answer->io.share_count, &count);
-
-	if (!shares)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
-	clew_json_array(json, "programs");
-	for (size_t i = 0; i < count; i++) {
-		if (!is_anything(&shares[i]))
-			continue;
-		clew_json_object(json, NULL);
-		clew_json_unsigned(json, "pid", shares[i].pid);
-		clew_json_string(json, "comm", process_name(answer, &shares[i]));
-		clew_json_unsigned(json, "asked_bytes", shares[i].asked_bytes);
-		clew_json_unsigned(json, "stored_bytes", shares[i].stored_bytes);
-		clew_json_unsigned(json, "dirtied_bytes", shares[i].dirtied_bytes);
-		clew_json_unsigned(json, "written_bytes", shares[i].written_bytes);
-		clew_json_unsigned(json, "waited_ns", shares[i].waited_ns);
-		clew_json_unsigned(json, "caused_ns", shares[i].caused_ns);
-		clew_json_object_end(json);
-	}
-	clew_json_array_end(json);
-	free(shares);
-	return 0;
-}
-
-static void json_devices(struct clew_json *json, const struct answer *answer)
+static void json_devices(struct clew_json *json, const struct io_answer *answer)
 {
 	clew_json_array(json, "devices");
 	for (size_t i = 0; i < answer->io.device_count; i++) {
 		const struct clew_io_device *device = &answer->io.devices[i];
 
 		clew_json_object(json, NULL);
-		json_device_number(json, device->device);
+		io_json_device(json, device->device);
 		clew_json_unsigned(json, "requests", device->requests);
 		clew_json_unsigned(json, "read_bytes", device->bytes[CLEW_REQUEST_READ]);
 		clew_json_unsigned(json, "written_bytes", device->bytes[CLEW_REQUEST_WRITE]);
@@ -275,12 +146,14 @@ static void json_devices(struct clew_json *json, const struct answer *answer)
 }
 
 static const char *const touch_words[CLEW_TOUCH_COUNT] = {
-	[CLEW_TOUCH_DIRTY] = "dirty",	[CLEW_TOUCH_WRITE] = "write", [CLEW_TOUCH_STORE] = "store",
-	[CLEW_TOUCH_DROP] = "drop",	[CLEW_TOUCH_ADD] = "ask",     [CLEW_TOUCH_USE] = "use",
-	[CLEW_TOUCH_UNUSED] = "unused", [CLEW_TOUCH_SYNC] = "sync",
+	[CLEW_TOUCH_DIRTY] = "dirty",	  [CLEW_TOUCH_WRITE] = "write",
+	[CLEW_TOUCH_STORE] = "store",	  [CLEW_TOUCH_DROP] = "drop",
+	[CLEW_TOUCH_ADD] = "ask",	  [CLEW_TOUCH_USE] = "use",
+	[CLEW_TOUCH_UNUSED] = "unused",	  [CLEW_TOUCH_SYNC] = "sync",
+	[CLEW_TOUCH_DELETED] = "deleted",
 };
 
-static void json_event(struct clew_json *json, const struct answer *answer,
+static void json_event(struct clew_json *json, const struct io_answer *answer,
 		       const struct clew_io_event *event)
 {
 	size_t count;
@@ -323,7 +196,7 @@ static void json_event(struct clew_json *json, const struct answer *answer,
 	clew_json_object_end(json);
 }
 
-static int json_answer(const struct answer *answer, bool story)
+static int json_answer(const struct io_answer *answer, bool story)
 {
 	struct clew_json json = {.out = stdout};
 	int status = 0;
@@ -335,7 +208,7 @@ static int json_answer(const struct answer *answer, bool story)
 			status = json_file(&json, answer, &answer->io.files[i]);
 	clew_json_array_end(&json);
 	if (!status)
-		status = json_programs(&json, answer);
+		status = io_json_programs(&json, answer);
 	json_devices(&json, answer);
 	if (story) {
 		clew_json_array(&json, "story");
@@ -359,8 +232,8 @@ static void print_part(bool *begun, const char *what)
 	*begun = true;
 }
 
-static void print_tasks(const struct answer *answer, const struct clew_io_file *file, bool caused,
-			bool *begun)
+static void print_tasks(const struct io_answer *answer, const struct clew_io_file *file,
+			bool caused, bool *begun)
 {
 	enum { MOST_SHOWN = 4 };
 	unsigned shown = 0;
@@ -382,12 +255,12 @@ static void print_tasks(const struct answer *answer, const struct clew_io_file *
 		printf(" and %u more", shown - MOST_SHOWN);
 }
 
-static int print_file(const struct answer *answer, const struct clew_io_file *file)
+static int print_file(const struct io_answer *answer, const struct clew_io_file *file)
 {
 	enum { MOST_SHOWN = 4 };
 	size_t count, shown = 0;
 	bool begun = false;
-	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
+	struct io_process *shares = io_by_process(answer, file->shares, file->share_count, &count);
 
 	if (!shares)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
@@ -400,16 +273,16 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 		printf("%6s ", "-");
 	printf("%10s %10s  ", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
 	clew_print_file(stdout, answer->trace, file->device, file->inode, file->at);
-	putchar('\n');
+	puts(file->deleted ? " (deleted)" : "");
 	for (size_t i = 0; i < count; i++) {
-		if (!wrote(&shares[i]) || shown++ >= MOST_SHOWN)
+		if (!io_wrote(&shares[i]) || shown++ >= MOST_SHOWN)
 			continue;
 		if (shown > 1)
 			fputs(", ", stdout);
 		else
 			print_part(&begun, "by ");
-		clew_print_safe(stdout, process_name(answer, &shares[i]));
-		printf("-%u %s", shares[i].pid, CLEW_BYTES(wrote(&shares[i])));
+		clew_print_safe(stdout, io_process_name(answer, &shares[i]));
+		printf("-%u %s", shares[i].pid, CLEW_BYTES(io_wrote(&shares[i])));
 	}
 	if (shown > MOST_SHOWN)
 		printf(" and %zu more", shown - MOST_SHOWN);
@@ -429,31 +302,7 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 	return 0;
 }
 
-static int print_programs(const struct answer *answer)
-{
-	size_t count;
-	struct process_share *shares =
-		by_process(answer, answer->io.shares, answer->io.share_count, &count);
-
-	if (!shares)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
-	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited",
-	       "caused", "PROGRAM");
-	for (size_t i = 0; i < count; i++) {
-		if (!is_anything(&shares[i]))
-			continue;
-		printf("%10s %10s %10s %10s %10s  ",
-		       CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
-		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(shares[i].written_bytes),
-		       CLEW_DURATION(shares[i].waited_ns), CLEW_DURATION(shares[i].caused_ns));
-		clew_print_safe(stdout, process_name(answer, &shares[i]));
-		printf("-%u\n", shares[i].pid);
-	}
-	free(shares);
-	return 0;
-}
-
-static void print_devices(const struct answer *answer)
+static void print_devices(const struct io_answer *answer)
 {
 	printf("\n%10s %10s %10s %6s  %s\n", "requests", "read", "written", "x", "DEVICE");
 	for (size_t i = 0; i < answer->io.device_count; i++) {
@@ -480,7 +329,7 @@ static void print_devices(const struct answer *answer)
 	}
 }
 
-static void print_event(const struct answer *answer, const struct clew_io_event *event)
+static void print_event(const struct io_answer *answer, const struct clew_io_event *event)
 {
 	static const char *const did[CLEW_TOUCH_COUNT] = {
 		[CLEW_TOUCH_DIRTY] = "made dirty",
@@ -491,6 +340,7 @@ static void print_event(const struct answer *answer, const struct clew_io_event 
 		[CLEW_TOUCH_USE] = "used",
 		[CLEW_TOUCH_UNUSED] = "had asked in vain for",
 		[CLEW_TOUCH_SYNC] = "asked for it to be written",
+		[CLEW_TOUCH_DELETED] = "released, as it is deleted,",
 	};
 	uint64_t start = clew_trace_start(answer->trace);
 	size_t count;
@@ -542,7 +392,7 @@ static void print_event(const struct answer *answer, const struct clew_io_event 
 	putchar('\n');
 }
 
-static int print_answer(const struct answer *answer, bool story)
+static int print_answer(const struct io_answer *answer, bool story)
 {
 	int status = 0;
 
@@ -556,7 +406,7 @@ static int print_answer(const struct answer *answer, bool story)
 		for (size_t i = 0; i < answer->event_count; i++)
 			print_event(answer, &answer->events[i]);
 	} else {
-		status = status ? status : print_programs(answer);
+		status = status ? status : io_print_programs(answer);
 		print_devices(answer);
 	}
 	putchar('\n');
@@ -565,7 +415,7 @@ static int print_answer(const struct answer *answer, bool story)
 }
 
 /* Chooses the files that --file names. */
-static int choose(struct answer *answer, const char *path)
+static int choose(struct io_answer *answer, const char *path)
 {
 	bool found = false;
 
@@ -589,7 +439,7 @@ static int choose(struct answer *answer, const char *path)
 int clew_command_io(const struct clew_command *command, int argc, char **argv)
 {
 	struct io_values values = {};
-	struct answer answer = {0};
+	struct io_answer answer = {0};
 	struct clew_trace *trace;
 	char **operands;
 	int status, r;

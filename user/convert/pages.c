@@ -26,7 +26,8 @@ void capture_describe_pages(struct conversion *conversion, const struct clew_tra
 
 		PAIRS_ROW(pairs, ATTRIBUTE_PAGES, {extent->device}, {extent->inode},
 			  {extent->offset}, {extent->bytes}, {extent->sector}, {extent->dirtied},
-			  {extent->later_count}, {extent->known},
+			  {extent->later_count},
+			  {extent->known && extent->above ? extent->above + 1ull : extent->known},
 			  {.word = clew_evidence_name(extent->evidence)});
 		for (uint32_t k = 0; k < extent->writer_count; k++)
 			pairs_row_field(pairs, (union attribute_field){
@@ -64,14 +65,16 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial)
 static int take_extent(struct back *back, const struct row *row)
 {
 	const union attribute_field *fields = row_fields(row);
-	struct clew_page_extent extent = {.request = *(const uint32_t *)row->context,
-					  .device = (uint32_t)fields[0].number,
-					  .inode = fields[1].number,
-					  .offset = fields[2].number,
-					  .bytes = fields[3].number,
-					  .sector = fields[4].number,
-					  .dirtied = fields[5].number,
-					  .known = fields[7].number != 0};
+	struct clew_page_extent extent = {
+		.request = *(const uint32_t *)row->context,
+		.device = (uint32_t)fields[0].number,
+		.inode = fields[1].number,
+		.offset = fields[2].number,
+		.bytes = fields[3].number,
+		.sector = fields[4].number,
+		.dirtied = fields[5].number,
+		.known = fields[7].number != 0,
+		.above = fields[7].number > 1 ? (uint32_t)(fields[7].number - 1) : 0};
 	int evidence = back_word(fields[8].word, clew_evidence_name, CLEW_EVIDENCE_COUNT);
 	uint32_t *writers;
 

@@ -1,40 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over touches of files, requests and waits. See io.h.
+ * Sums over touches of files and waits. See io.h.
  *
  * A wait is charged to the file that it names. A wait that names none (for a
  * journal, a throttled device, a request) is charged to the file of its
  * request, else to the file that its task touched last.
  */
-#include "explain/io.h"
-#include "base/map.h"
 #include "base/sort.h"
-#include "base/vector.h"
+#include "explain/io_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct sums {
-	const struct clew_trace *trace;
-	const struct clew_trace_request *requests;
-	size_t request_count;
-	struct vector files;   /* struct clew_io_file */
-	struct vector shares;  /* struct clew_io_share */
-	struct vector devices; /* struct clew_io_device */
-	struct map file_places, share_places, device_places;
-	struct map counted;	 /* file -> the last request counted for it */
-	struct map last_touched; /* task -> file */
-	const struct clew_edge **
-		origins; /* dependencies of types journal and throttle, by destination, then time */
-	size_t origin_count;
-	uint32_t *sleep_files;
-};
-
-#define NO_FILE UINT32_MAX
-
-/* The file that had this inode number at a moment. */
-static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at,
-		   uint32_t *ret_file)
+int io_file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at, uint32_t *ret_file)
 {
 	struct clew_file_key key = clew_trace_file_key(sums->trace, device, inode, at);
 	const uint64_t *known = map_get(&sums->file_places, key.number, key.device);
@@ -54,13 +32,12 @@ static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t 
 	return 0;
 }
 
-static struct clew_io_file *file_at(const struct sums *sums, uint32_t file)
+struct clew_io_file *io_file_at(const struct sums *sums, uint32_t file)
 {
 	return (struct clew_io_file *)sums->files.data + file;
 }
 
-/* The result is valid until the next call; NULL: no memory. */
-static struct clew_io_share *share_of(struct sums *sums, uint32_t file, uint32_t task)
+struct clew_io_share *io_share_of(struct sums *sums, uint32_t file, uint32_t task)
 {
 	const uint64_t *known = map_get(&sums->share_places, file, task);
 	size_t count = sums->shares.count;
@@ -76,22 +53,6 @@ static struct clew_io_share *share_of(struct sums *sums, uint32_t file, uint32_t
 	return (struct clew_io_share *)sums->shares.data + count;
 }
 
-static struct clew_io_device *device_of(struct sums *sums, uint32_t device)
-{
-	const uint64_t *known = map_get(&sums->device_places, device, 0);
-	size_t count = sums->devices.count;
-
-	if (known)
-		return (struct clew_io_device *)sums->devices.data + *known;
-	if (vector_reserve(&sums->devices, count + 1) < 0 ||
-	    map_set(&sums->device_places, device, 0, count) < 0)
-		return NULL;
-	sums->devices.count++;
-	((struct clew_io_device *)sums->devices.data)[count] =
-		(struct clew_io_device){.device = device};
-	return (struct clew_io_device *)sums->devices.data + count;
-}
-
 /* ---- touches ---- */
 
 static int add_touch(struct sums *sums, const struct clew_touch *touch)
@@ -100,12 +61,12 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 	struct clew_io_file *file;
 	uint32_t number;
 
-	if (file_of(sums, touch->inode, touch->device, touch->begin, &number) < 0)
+	if (io_file_of(sums, touch->inode, touch->device, touch->begin, &number) < 0)
 		return -ENOMEM;
-	share = share_of(sums, number, touch->task);
+	share = io_share_of(sums, number, touch->task);
 	if (!share)
 		return -ENOMEM;
-	file = file_at(sums, number);
+	file = io_file_at(sums, number);
 	switch ((enum clew_touch_event)touch->event) {
 	case CLEW_TOUCH_WRITE:
 		share->asked_bytes += touch->bytes;
@@ -127,114 +88,11 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 	case CLEW_TOUCH_UNUSED:
 		file->unused_bytes += touch->bytes;
 		break;
+	case CLEW_TOUCH_DELETED:
+		file->deleted = true;
+		break;
 	default:
 		break;
-	}
-	return 0;
-}
-
-/* ---- requests ---- */
-
-static bool does(const struct clew_block_request *block, enum clew_request_operation operation)
-{
-	return clew_request_operation(block->operation, block->bytes) == operation;
-}
-
-static bool is_direct(const struct clew_block_request *block)
-{
-	return block->reason == CLEW_REQUEST_REASON_DIRECT;
-}
-
-static void count_moved(struct clew_io_file *file, const struct clew_block_request *block,
-			uint64_t bytes)
-{
-	if (does(block, CLEW_REQUEST_READ))
-		file->read_bytes += bytes;
-	else if (does(block, CLEW_REQUEST_WRITE))
-		file->written_bytes += bytes;
-}
-
-/* `bytes`: the extent's size on the disk. */
-static int add_extent(struct sums *sums, const struct clew_trace_request *request,
-		      const struct clew_page_extent *extent, uint64_t bytes)
-{
-	uint32_t number;
-
-	if (file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
-		return -ENOMEM;
-	count_moved(file_at(sums, number), &request->block, bytes);
-	if (!does(&request->block, CLEW_REQUEST_WRITE))
-		return 0;
-	if (extent->writer_count == 0)
-		file_at(sums, number)->unknown_bytes += bytes;
-	for (uint32_t i = 0; i < extent->writer_count; i++) {
-		struct clew_io_share *share = share_of(sums, number, extent->writers[i]);
-
-		if (!share)
-			return -ENOMEM;
-		share->written_bytes += bytes / extent->writer_count;
-	}
-	return 0;
-}
-
-static int add_request(struct sums *sums, const struct clew_trace_request *request)
-{
-	const struct clew_block_request *block = &request->block;
-	struct clew_io_device *device = device_of(sums, block->device);
-	uint64_t of_files = 0, all = 0;
-	uint32_t number = NO_FILE;
-	int r = 0;
-
-	/*
-	 * Compressed extents: the sum of the pages may exceed what the request
-	 * writes.
-	 */
-	for (uint32_t i = 0; i < request->page_count; i++)
-		all += request->pages[i].bytes;
-	if (!device)
-		return -ENOMEM;
-	device->requests++;
-	device->bytes[clew_request_operation(block->operation, block->bytes)] += block->bytes;
-	if (block->reason < CLEW_REQUEST_REASON_COUNT &&
-	    (does(block, CLEW_REQUEST_READ) || does(block, CLEW_REQUEST_WRITE)))
-		device->reason_bytes[block->reason] += block->bytes;
-	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
-		const struct clew_page_extent *extent = &request->pages[i];
-		uint64_t bytes =
-			all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
-		const uint64_t *counted;
-
-		of_files += bytes;
-		r = add_extent(sums, request, extent, bytes);
-		if (r < 0 || file_of(sums, extent->inode, extent->device, request->block.queued,
-				     &number) < 0)
-			return -ENOMEM;
-		counted = map_get(&sums->counted, number, 0);
-		if (counted && *counted == (uint64_t)(request - sums->requests))
-			continue;
-		file_at(sums, number)->requests++;
-		r = map_set(&sums->counted, number, 0, (uint64_t)(request - sums->requests));
-	}
-	if (does(block, CLEW_REQUEST_WRITE))
-		device->file_bytes += of_files;
-	if (r < 0 || !is_direct(block) || !block->inode)
-		return r;
-	if (file_of(sums, block->inode, block->file_device, block->queued, &number) < 0)
-		return -ENOMEM;
-	if (request->page_count == 0) {
-		file_at(sums, number)->requests++;
-		count_moved(file_at(sums, number), block, block->bytes);
-	}
-	/* Direct I/O: no touch reports these bytes. */
-	if (does(block, CLEW_REQUEST_WRITE)) {
-		struct clew_io_share *share = share_of(sums, number, block->submitter);
-
-		if (!share)
-			return -ENOMEM;
-		share->asked_bytes += block->bytes;
-		if (request->page_count == 0)
-			share->written_bytes += block->bytes;
-		file_at(sums, number)->asked_bytes += block->bytes;
 	}
 	return 0;
 }
@@ -279,16 +137,16 @@ static int file_of_sleep(struct sums *sums, const struct clew_sleep *sleep, uint
 	if (!may_be_for_file(sleep))
 		return 0;
 	if (sleep->object.kind == CLEW_OBJECT_FILE)
-		return file_of(sums, sleep->object.number, sleep->object.device, sleep->start,
-			       ret_file);
+		return io_file_of(sums, sleep->object.number, sleep->object.device, sleep->start,
+				  ret_file);
 	if (sleep->kind == CLEW_WAIT_THROTTLE && sleep->object.kind == CLEW_OBJECT_CGROUP)
 		return 0;
 	if (request && request->page_count)
-		return file_of(sums, request->pages[0].inode, request->pages[0].device,
-			       request->block.queued, ret_file);
+		return io_file_of(sums, request->pages[0].inode, request->pages[0].device,
+				  request->block.queued, ret_file);
 	if (request && request->block.inode)
-		return file_of(sums, request->block.inode, request->block.file_device,
-			       request->block.queued, ret_file);
+		return io_file_of(sums, request->block.inode, request->block.file_device,
+				  request->block.queued, ret_file);
 	if (last && (sleep->kind == CLEW_WAIT_JOURNAL || sleep->kind == CLEW_WAIT_THROTTLE ||
 		     sleep->kind == CLEW_WAIT_FSYNC))
 		*ret_file = (uint32_t)*last;
@@ -301,7 +159,7 @@ static int blame(struct sums *sums, uint32_t file, uint32_t waiter, uint32_t tas
 
 	if (task == waiter || task == CLEW_NO_TASK)
 		return 0;
-	share = share_of(sums, file, task);
+	share = io_share_of(sums, file, task);
 	if (!share)
 		return -ENOMEM;
 	share->caused_ns += (uint64_t)ns;
@@ -409,18 +267,18 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 	 */
 	if (task && task->flags & CLEW_TASK_KTHREAD)
 		return 0;
-	share = share_of(sums, file, sleep->task);
+	share = io_share_of(sums, file, sleep->task);
 	if (!share)
 		return -ENOMEM;
 	share->waited_ns += ns;
-	file_at(sums, file)->waited_ns += ns;
+	io_file_at(sums, file)->waited_ns += ns;
 	if (sleep->kind == CLEW_WAIT_THROTTLE)
 		return blame_origins(sums, file, sleep, sleep->task, sleep->start, sleep->start,
 				     (double)ns);
 	if (sleep->kind == CLEW_WAIT_JOURNAL && sleep->ended_by != CLEW_NO_TASK)
 		return blame_origins(sums, file, sleep, sleep->ended_by, sleep->start, end,
 				     (double)ns);
-	return request && does(&request->block, CLEW_REQUEST_WRITE)
+	return request && io_does(&request->block, CLEW_REQUEST_WRITE)
 		       ? blame_writers(sums, file, sleep, request, (double)ns)
 		       : 0;
 }
@@ -440,10 +298,11 @@ static int add_sleeps(struct sums *sums)
 
 		for (; next < touch_count && touches[next].begin <= sleeps[i].start; next++) {
 			if (touches[next].event == CLEW_TOUCH_UNUSED ||
+			    touches[next].event == CLEW_TOUCH_DELETED ||
 			    touches[next].event == CLEW_TOUCH_DROP)
 				continue;
-			if (file_of(sums, touches[next].inode, touches[next].device,
-				    touches[next].begin, &file) < 0 ||
+			if (io_file_of(sums, touches[next].inode, touches[next].device,
+				       touches[next].begin, &file) < 0 ||
 			    map_set(&sums->last_touched, touches[next].task, 0, file) < 0)
 				return -ENOMEM;
 		}
@@ -477,7 +336,7 @@ static int order_files(struct sums *sums, struct clew_io *io)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct clew_io_file *file = file_at(sums, (uint32_t)i);
+		const struct clew_io_file *file = io_file_at(sums, (uint32_t)i);
 
 		place_of[i] = NO_FILE;
 		if (is_anything(file))
@@ -488,7 +347,13 @@ static int order_files(struct sums *sums, struct clew_io *io)
 	}
 	sort_keys(keys, keys + count, kept);
 	for (size_t i = 0; i < kept; i++) {
-		io->files[i] = *file_at(sums, keys[i].index);
+		const struct clew_file_record *record;
+		const char *path;
+
+		io->files[i] = *io_file_at(sums, keys[i].index);
+		record = clew_trace_file_at(sums->trace, io->files[i].device, io->files[i].inode,
+					    io->files[i].at, &path);
+		io->files[i].deleted |= record && record->header.flags & CLEW_FILE_DELETED;
 		place_of[keys[i].index] = (uint32_t)i;
 	}
 	io->file_count = kept;
@@ -496,6 +361,11 @@ static int order_files(struct sums *sums, struct clew_io *io)
 		struct clew_io_share *share = (struct clew_io_share *)sums->shares.data + i;
 
 		share->file = place_of[share->file];
+	}
+	for (size_t i = 0; i < sums->levels.count; i++) {
+		struct clew_io_level *level = (struct clew_io_level *)sums->levels.data + i;
+
+		level->file = place_of[level->file];
 	}
 	clew_trace_sleeps(sums->trace, &sleep_count);
 	for (size_t i = 0; i < sleep_count; i++)
@@ -538,8 +408,10 @@ static int finish(struct sums *sums, struct clew_io *io)
 		return r;
 	io->shares = keep(&sums->shares);
 	io->devices = keep(&sums->devices);
-	if (!io->shares || !io->devices)
+	io->levels = keep(&sums->levels);
+	if (!io->shares || !io->devices || !io->levels)
 		return -ENOMEM;
+	io->level_count = sums->levels.count;
 	io->share_count = sums->shares.count;
 	io->device_count = sums->devices.count;
 	io->sleep_files = sums->sleep_files;
@@ -562,6 +434,7 @@ int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io)
 		.files.item = sizeof(struct clew_io_file),
 		.shares.item = sizeof(struct clew_io_share),
 		.devices.item = sizeof(struct clew_io_device),
+		.levels.item = sizeof(struct clew_io_level),
 	};
 	struct clew_io io = {0};
 	size_t touch_count;
@@ -569,10 +442,12 @@ int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io)
 	int r = find_origins(&sums);
 
 	sums.requests = clew_trace_requests(trace, &sums.request_count);
+	if (r >= 0)
+		r = io_find_uppers(&sums);
 	for (size_t i = 0; i < touch_count && r >= 0; i++)
 		r = add_touch(&sums, &touches[i]);
 	for (size_t i = 0; i < sums.request_count && r >= 0; i++)
-		r = add_request(&sums, &sums.requests[i]);
+		r = io_add_request(&sums, &sums.requests[i]);
 	if (r >= 0)
 		r = add_sleeps(&sums);
 	if (r >= 0)
@@ -580,12 +455,15 @@ int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io)
 	vector_done(&sums.files);
 	vector_done(&sums.shares);
 	vector_done(&sums.devices);
+	vector_done(&sums.levels);
 	map_done(&sums.file_places);
 	map_done(&sums.share_places);
 	map_done(&sums.device_places);
+	map_done(&sums.level_places);
 	map_done(&sums.last_touched);
 	map_done(&sums.counted);
 	free(sums.origins);
+	free(sums.uppers);
 	free(sums.sleep_files);
 	if (r < 0) {
 		clew_io_done(&io);
@@ -600,6 +478,7 @@ void clew_io_done(struct clew_io *io)
 	free(io->files);
 	free(io->devices);
 	free(io->shares);
+	free(io->levels);
 	free(io->sleep_files);
 	*io = (struct clew_io){0};
 }

@@ -19,8 +19,18 @@ struct clew_io_share {
 	uint64_t dirtied_bytes; /* pages that it made dirty */
 	uint64_t written_bytes; /* its part of what requests wrote; each writer of an extent gets an
 				   equal part */
+	uint64_t passed_bytes;	/* the part of these that it wrote to a disk that the file is
+				   behind: they have counted there */
 	uint64_t waited_ns;	/* how long it waited for the file */
 	uint64_t caused_ns;	/* how long others waited for what it wrote */
+};
+
+/* What requests of one disk wrote for one task to one file. */
+struct clew_io_level {
+	uint32_t file; /* index of a file */
+	uint32_t task; /* CLEW_NO_TASK: the writer is unknown */
+	uint32_t device;
+	uint64_t bytes;
 };
 
 struct clew_io_file {
@@ -29,8 +39,10 @@ struct clew_io_file {
 			    have had it */
 	uint32_t device; /* of the file system */
 	uint32_t requests;
+	bool deleted; /* it had lost its last name by the end of the capture, as far as is known */
 	uint64_t asked_bytes, stored_bytes, dirtied_bytes;
-	uint64_t written_bytes, read_bytes; /* moved by requests */
+	uint64_t written_bytes, read_bytes; /* moved by requests; if others were made below for
+					       these, they do not count again */
 	uint64_t unknown_bytes;		    /* written by requests, by an unknown task */
 	uint64_t unused_bytes;		    /* read ahead and never used */
 	uint64_t waited_ns;
@@ -64,6 +76,8 @@ struct clew_io {
 	size_t device_count;
 	struct clew_io_share *shares;
 	size_t share_count;
+	struct clew_io_level *levels; /* in no order */
+	size_t level_count;
 	uint32_t *sleep_files; /* by sleep of the trace: the file that it waited for */
 };
 

@@ -45,7 +45,7 @@ static bool continues(const struct clew_page_extent *last, const struct clew_pag
 	       last->device == next->device && last->offset + last->bytes == next->offset &&
 	       last->sector + (last->bytes >> 9) == next->sector && last->known == next->known &&
 	       last->evidence == next->evidence && last->writer_count == next->writer_count &&
-	       last->later_count == next->later_count &&
+	       last->later_count == next->later_count && last->above == next->above &&
 	       (last->writer_count == 0 ||
 		!memcmp(last->writers, next->writers, last->writer_count * sizeof(*last->writers)));
 }

@@ -36,7 +36,9 @@ struct clew_open_extent {
 	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
 	__u32 last;	  /* the bytes at its end that a call's last copy wrote, 0 none */
 	__u16 grown;	  /* how often since the clock was read; 0: never */
-	__u8 written;	  /* DIRTY: calls wrote just these bytes, and no other extent has them */
+	/* DIRTY: calls wrote just these bytes, and no other extent has them; DROP: the file has no
+	   name any more */
+	__u8 written;
 	__u8 reserved[5];
 };
 
@@ -60,6 +62,8 @@ struct clew_dirtied {
 /* clew_header.flags of the record that an open extent becomes. */
 static inline __u8 clew_extent_flags(__u32 event, const struct clew_open_extent *open)
 {
+	if (event == CLEW_EXTENT_DROP)
+		return open->written ? CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED : CLEW_EXTENT_DROP;
 	if (event != CLEW_EXTENT_DIRTY)
 		return (__u8)event;
 	return open->written ? CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN

@@ -30,6 +30,7 @@ enum clew_extent_event {
 /* With DIRTY: calls wrote just these bytes, which made each page dirty that has some of them. */
 #define CLEW_EXTENT_WRITTEN 0x80
 #define CLEW_EXTENT_ONCE    0x40 /* with DIRTY: one folio, at `begin` */
+#define CLEW_EXTENT_DELETED 0x20 /* with DROP: the file has no name any more */
 
 #define CLEW_EXTENT_AGE 16000000 /* ns */
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The sums of io.h while they are made. */
+#ifndef CLEW_EXPLAIN_IO_INTERNAL_H
+#define CLEW_EXPLAIN_IO_INTERNAL_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "explain/io.h"
+
+#define NO_FILE UINT32_MAX
+
+struct sums {
+	const struct clew_trace *trace;
+	const struct clew_trace_request *requests;
+	size_t request_count;
+	struct vector files;   /* struct clew_io_file */
+	struct vector shares;  /* struct clew_io_share */
+	struct vector devices; /* struct clew_io_device */
+	struct vector levels;  /* struct clew_io_level */
+	struct map file_places, share_places, device_places;
+	struct map level_places; /* (file << 32 | task, device) -> level */
+	uint64_t *uppers;	 /* by request: 1 + that which it was made below for, 0 none */
+	struct map counted;	 /* file -> the last request counted for it */
+	struct map last_touched; /* task -> file */
+	const struct clew_edge **
+		origins; /* dependencies of types journal and throttle, by destination, then time */
+	size_t origin_count;
+	uint32_t *sleep_files;
+};
+
+/* The file that had this inode number at a moment. 0 or -ENOMEM. */
+int io_file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at, uint32_t *ret_file);
+struct clew_io_file *io_file_at(const struct sums *sums, uint32_t file);
+/* The result is valid until the next call; NULL: no memory. */
+struct clew_io_share *io_share_of(struct sums *sums, uint32_t file, uint32_t task);
+
+static inline bool io_does(const struct clew_block_request *block,
+			   enum clew_request_operation operation)
+{
+	return clew_request_operation(block->operation, block->bytes) == operation;
+}
+
+/* ---- io_requests.c ---- */
+
+/* Finds the requests that were made below for others; before any request is added. */
+int io_find_uppers(struct sums *sums);
+int io_add_request(struct sums *sums, const struct clew_trace_request *request);
+
+#endif

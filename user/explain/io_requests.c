@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sums over requests. See io.h.
+ *
+ * A page's bytes count once for its file: in the request of the highest disk that
+ * carries the page. Each disk's own count is a level.
+ */
+#include "explain/io_internal.h"
+#include <errno.h>
+#include <stdlib.h>
+
+static struct clew_io_device *device_of(struct sums *sums, uint32_t device)
+{
+	const uint64_t *known = map_get(&sums->device_places, device, 0);
+	size_t count = sums->devices.count;
+
+	if (known)
+		return (struct clew_io_device *)sums->devices.data + *known;
+	if (vector_reserve(&sums->devices, count + 1) < 0 ||
+	    map_set(&sums->device_places, device, 0, count) < 0)
+		return NULL;
+	sums->devices.count++;
+	((struct clew_io_device *)sums->devices.data)[count] =
+		(struct clew_io_device){.device = device};
+	return (struct clew_io_device *)sums->devices.data + count;
+}
+
+static int add_level(struct sums *sums, uint32_t file, uint32_t task, uint32_t device,
+		     uint64_t bytes)
+{
+	uint64_t key = (uint64_t)file << 32 | task;
+	const uint64_t *known = map_get(&sums->level_places, key, device);
+	size_t at = known ? *known : sums->levels.count;
+	struct clew_io_level *level;
+
+	if (!known && (vector_reserve(&sums->levels, at + 1) < 0 ||
+		       map_set(&sums->level_places, key, device, at) < 0))
+		return -ENOMEM;
+	level = (struct clew_io_level *)sums->levels.data + at;
+	if (!known) {
+		*level = (struct clew_io_level){.file = file, .task = task, .device = device};
+		sums->levels.count++;
+	}
+	level->bytes += bytes;
+	return 0;
+}
+
+static bool is_direct(const struct clew_block_request *block)
+{
+	return block->reason == CLEW_REQUEST_REASON_DIRECT;
+}
+
+static void count_moved(struct clew_io_file *file, const struct clew_block_request *block,
+			uint64_t bytes)
+{
+	if (io_does(block, CLEW_REQUEST_READ))
+		file->read_bytes += bytes;
+	else if (io_does(block, CLEW_REQUEST_WRITE))
+		file->written_bytes += bytes;
+}
+
+int io_find_uppers(struct sums *sums)
+{
+	sums->uppers = calloc(sums->request_count + 1, sizeof(*sums->uppers));
+	if (!sums->uppers)
+		return -ENOMEM;
+	for (size_t i = 0; i < sums->request_count; i++)
+		for (uint32_t k = 0; k < sums->requests[i].lower_count; k++)
+			if (sums->requests[i].lower[k] < sums->request_count)
+				sums->uppers[sums->requests[i].lower[k]] = i + 1;
+	return 0;
+}
+
+/* True if the request was made below for one that carries pages of the same file. */
+static bool is_below(const struct sums *sums, const struct clew_trace_request *request,
+		     const struct clew_page_extent *extent)
+{
+	uint64_t upper = sums->uppers[request - sums->requests];
+	const struct clew_trace_request *above = upper ? &sums->requests[upper - 1] : NULL;
+
+	for (uint32_t i = 0; above && i < above->page_count; i++)
+		if (above->pages[i].inode == extent->inode &&
+		    above->pages[i].device == extent->device)
+			return true;
+	return false;
+}
+
+/* `bytes`: the extent's size on the disk. */
+static int add_extent(struct sums *sums, const struct clew_trace_request *request,
+		      const struct clew_page_extent *extent, uint64_t bytes)
+{
+	bool below = is_below(sums, request, extent);
+	uint32_t device = request->block.device, number;
+	int r = 0;
+
+	if (io_file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
+		return -ENOMEM;
+	if (!below)
+		count_moved(io_file_at(sums, number), &request->block, bytes);
+	if (!io_does(&request->block, CLEW_REQUEST_WRITE))
+		return 0;
+	if (extent->writer_count == 0) {
+		io_file_at(sums, number)->unknown_bytes += below ? 0 : bytes;
+		return add_level(sums, number, CLEW_NO_TASK, device, bytes);
+	}
+	for (uint32_t i = 0; i < extent->writer_count && r >= 0; i++) {
+		struct clew_io_share *share = io_share_of(sums, number, extent->writers[i]);
+		uint64_t part = bytes / extent->writer_count;
+
+		if (!share)
+			return -ENOMEM;
+		share->written_bytes += below ? 0 : part;
+		share->passed_bytes += below || !extent->above ? 0 : part;
+		r = add_level(sums, number, extent->writers[i], device, part);
+	}
+	return r;
+}
+
+int io_add_request(struct sums *sums, const struct clew_trace_request *request)
+{
+	const struct clew_block_request *block = &request->block;
+	struct clew_io_device *device = device_of(sums, block->device);
+	uint64_t of_files = 0, all = 0;
+	uint32_t number = NO_FILE;
+	int r = 0;
+
+	/*
+	 * Compressed extents: the sum of the pages may exceed what the request
+	 * writes.
+	 */
+	for (uint32_t i = 0; i < request->page_count; i++)
+		all += request->pages[i].bytes;
+	if (!device)
+		return -ENOMEM;
+	device->requests++;
+	device->bytes[clew_request_operation(block->operation, block->bytes)] += block->bytes;
+	if (block->reason < CLEW_REQUEST_REASON_COUNT &&
+	    (io_does(block, CLEW_REQUEST_READ) || io_does(block, CLEW_REQUEST_WRITE)))
+		device->reason_bytes[block->reason] += block->bytes;
+	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
+		const struct clew_page_extent *extent = &request->pages[i];
+		uint64_t bytes =
+			all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
+		const uint64_t *counted;
+
+		of_files += bytes;
+		r = add_extent(sums, request, extent, bytes);
+		if (r < 0 || io_file_of(sums, extent->inode, extent->device, request->block.queued,
+					&number) < 0)
+			return -ENOMEM;
+		counted = map_get(&sums->counted, number, 0);
+		if (counted && *counted == (uint64_t)(request - sums->requests))
+			continue;
+		io_file_at(sums, number)->requests++;
+		r = map_set(&sums->counted, number, 0, (uint64_t)(request - sums->requests));
+	}
+	if (io_does(block, CLEW_REQUEST_WRITE))
+		device->file_bytes += of_files;
+	if (r < 0 || !is_direct(block) || !block->inode)
+		return r;
+	if (io_file_of(sums, block->inode, block->file_device, block->queued, &number) < 0)
+		return -ENOMEM;
+	if (request->page_count == 0) {
+		io_file_at(sums, number)->requests++;
+		count_moved(io_file_at(sums, number), block, block->bytes);
+	}
+	/* Direct I/O: no touch reports these bytes. */
+	if (io_does(block, CLEW_REQUEST_WRITE)) {
+		struct clew_io_share *share = io_share_of(sums, number, block->submitter);
+
+		if (!share)
+			return -ENOMEM;
+		share->asked_bytes += block->bytes;
+		if (request->page_count == 0) {
+			share->written_bytes += block->bytes;
+			if (add_level(sums, number, block->submitter, block->device, block->bytes) <
+			    0)
+				return -ENOMEM;
+		}
+		io_file_at(sums, number)->asked_bytes += block->bytes;
+	}
+	return 0;
+}
