@@ -55,19 +55,22 @@ static __always_inline void sent_mark(struct sent *slot, __u64 key, __u64 versio
 	slot->version = version;
 }
 
-#define PATH_COMPONENTS	    32
-#define PATH_COMPONENT_SIZE 128
+#define PATH_COMPONENTS	    128
+#define PATH_COMPONENT_SIZE 256 /* NAME_MAX and its end */
+#define PATH_MARK	    4	/* what user space puts before a path that was cut */
 #define PATH_WATCHED	    16
 #define GENERATION_MASK	    0xffffff /* generations are random: more bits would only take space */
 
+/* A path may be CLEW_PATH_SIZE long. Its first component is read before it is
+ * known whether it still fits. */
 struct path_record {
 	struct clew_file_record file;
-	char path[CLEW_PATH_SIZE];
+	char path[CLEW_PATH_SIZE + PATH_COMPONENT_SIZE];
 };
 
 struct cgroup_path_record {
 	struct clew_cgroup_record cgroup;
-	char path[CLEW_PATH_SIZE];
+	char path[CLEW_PATH_SIZE + PATH_COMPONENT_SIZE];
 };
 
 struct text_record {
@@ -83,22 +86,22 @@ struct text_record {
 struct path_walk {
 	__u64 at;    /* dentry or kernfs node */
 	__u64 mount; /* 0 none */
-	char *path;  /* CLEW_PATH_SIZE */
+	char *path;  /* as in struct path_record */
 	__u32 size;
-	__u32 ended;
+	__u32 ended; /* at the root; else the path lacks its first components */
 };
 
-/* Appends a component, unless it does not fit. */
-static __always_inline void path_append(struct path_walk *walk, const void *name)
+/* Appends a component. False: it does not fit. */
+static __always_inline bool path_append(struct path_walk *walk, const void *name)
 {
 	__u32 size = walk->size & (CLEW_PATH_SIZE - 1);
-	long got;
+	long got = bpf_probe_read_kernel_str(walk->path + size, PATH_COMPONENT_SIZE, name);
 
-	if (size > CLEW_PATH_SIZE - PATH_COMPONENT_SIZE)
-		return;
-	got = bpf_probe_read_kernel_str(walk->path + size, PATH_COMPONENT_SIZE, name);
+	if (got > 0 && size + (__u32)got > CLEW_PATH_SIZE - PATH_MARK)
+		return false;
 	if (got > 0)
 		walk->size = (size + (__u32)got) & (CLEW_PATH_SIZE - 1);
+	return true;
 }
 
 /* One variable serves all reads, as little is left of the stack. */
@@ -113,7 +116,8 @@ static long path_step(__u32 turn, struct path_walk *walk)
 		bpf_core_read(&read, sizeof(read), &mount->mnt.mnt_root);
 	if ((__u64)dentry != parent && (__u64)dentry != read) {
 		bpf_core_read(&read, sizeof(read), &dentry->d_name.name);
-		path_append(walk, (void *)read);
+		if (!path_append(walk, (void *)read))
+			return 1;
 		walk->at = parent;
 		return 0;
 	}
@@ -309,9 +313,12 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 {
 	struct kernfs_node *node = (void *)walk->at, *parent = kernfs_parent(node);
 
-	if (!parent)
+	if (!parent) {
+		walk->ended = 1;
 		return 1;
-	path_append(walk, READ(node, name));
+	}
+	if (!path_append(walk, READ(node, name)))
+		return 1;
 	walk->at = (__u64)parent;
 	return 0;
 }
@@ -380,6 +387,7 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	walk.at = (__u64)node;
 	walk.path = record->path;
 	bpf_loop(PATH_COMPONENTS, cgroup_step, &walk, 0);
+	record->cgroup.header.flags = walk.ended ? 0 : CLEW_CGROUP_TRUNCATED;
 	record->cgroup.path_size = walk.size;
 	record_submit(record);
 	sent_mark(slot, (__u64)node, id);

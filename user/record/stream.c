@@ -56,8 +56,11 @@ void clew_stream_gap(struct stream *stream, uint64_t to, uint32_t count)
 	put(stream, &gap, sizeof(gap));
 }
 
-static void put_path(struct stream *stream, const void *data, size_t fixed, size_t path_size_offset)
+/* `truncated`: the flag of a record whose path lacks its first components. */
+static void put_path(struct stream *stream, const void *data, size_t fixed, size_t path_size_offset,
+		     uint8_t truncated)
 {
+	static const char cut[] = "...";
 	union {
 		struct clew_header header;
 		char bytes[sizeof(struct clew_file_record) + CLEW_PATH_SIZE * 2];
@@ -69,6 +72,11 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	if (size > CLEW_PATH_SIZE)
 		size = CLEW_PATH_SIZE;
 	size = turn_path((const char *)data + fixed, size, record.bytes + fixed);
+	if (record.header.flags & truncated) {
+		memmove(record.bytes + fixed + strlen(cut), record.bytes + fixed, size);
+		memcpy(record.bytes + fixed, cut, strlen(cut));
+		size += strlen(cut);
+	}
 	memcpy(record.bytes + path_size_offset, &size, sizeof(size));
 	put(stream, record.bytes, fixed + size);
 }
@@ -164,11 +172,11 @@ void clew_stream_pass(struct stream *stream, const void *data, size_t size)
 	switch (header->kind) {
 	case CLEW_KIND_FILE:
 		put_path(stream, data, sizeof(struct clew_file_record),
-			 offsetof(struct clew_file_record, path_size));
+			 offsetof(struct clew_file_record, path_size), CLEW_FILE_TRUNCATED);
 		break;
 	case CLEW_KIND_CGROUP:
 		put_path(stream, data, sizeof(struct clew_cgroup_record),
-			 offsetof(struct clew_cgroup_record, path_size));
+			 offsetof(struct clew_cgroup_record, path_size), CLEW_CGROUP_TRUNCATED);
 		break;
 	case CLEW_KIND_ANNOUNCE:
 		put_announce(stream, data);

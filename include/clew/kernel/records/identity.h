@@ -60,7 +60,7 @@ struct clew_rename {
 
 /* clew_header.flags of FILE */
 #define CLEW_FILE_DELETED   0x01
-#define CLEW_FILE_TRUNCATED 0x02 /* the path lacks its first components */
+#define CLEW_FILE_TRUNCATED 0x02 /* the path lacks its first components, and begins with "..." */
 #define CLEW_FILE_DIRECTORY 0x04
 
 /* Set in the inode of a character device, whose `device` is its own number and not that of the file
@@ -95,6 +95,9 @@ struct clew_socket_record {
 	char local_path[CLEW_UNIX_PATH_SIZE]; /* abstract names begin with '@' */
 	char peer_path[CLEW_UNIX_PATH_SIZE];
 };
+
+/* clew_header.flags of CGROUP */
+#define CLEW_CGROUP_TRUNCATED 0x02 /* as CLEW_FILE_TRUNCATED */
 
 /* CGROUP. The path as in FILE. */
 struct clew_cgroup_record {

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Paths are whole, or say that they are cut: names of up to 255 bytes, files and groups
+deeper than a capture keeps.
+"""
+
+import contextlib
+import os
+
+from _live import answer, clew, finish, ok, scratch, skip
+from _place import Lacking, controller, write
+
+FILES = """
+import os, sys
+for path in sys.argv[1:]:
+    os.chdir("/")
+    *directories, name = path.split("/")[1:]
+    for directory in directories: # a path may be longer than calls take
+        os.chdir(directory)
+    fd = os.open(name, os.O_CREAT | os.O_WRONLY, 0o600)
+    os.write(fd, bytes(5000))
+    os.fsync(fd)
+"""
+
+SPEND = """
+import os, sys, time
+for group in sys.argv[1:]:
+    with open(group + "/cgroup.procs", "w") as file:
+        file.write(str(os.getpid()))
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        pass
+"""
+
+
+def record(program, *arguments):
+    capture = scratch("paths.clew")
+    done = clew("record", "-o", capture, "--", "/usr/bin/python3", "-c", program, *arguments)
+    if done.returncode or "lost 0" not in done.stderr:
+        raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
+    return capture
+
+
+def check_files():
+    names = ["n" * 250 + end for end in ("", "A", "B", "abcde")] + ["short"]
+    paths = [scratch(name) for name in names]
+    deep = scratch(*["d" * 200 + str(i) for i in range(3)])
+    deeper = os.path.join(deep, *["e" * 200 + str(i) for i in range(4)])
+    flat = scratch(*["f"] * 70)
+    for directory in (deeper, flat):
+        os.makedirs(directory)
+    paths += [deep + "/whole", flat + "/whole", deeper + "/cut"]
+    told = [f["path"] for f in answer("io", record(FILES, *paths))["files"] if f["path"]]
+    for path in paths[:-1]:
+        ok(told.count(path) == 1, f"a path of {len(path)} bytes is whole", told[:8])
+    cut = [path for path in told if path.endswith("/cut")]
+    ok(
+        len(cut) == 1 and cut[0].startswith(".../")
+        and paths[-1].endswith(cut[0].removeprefix("...")),
+        f"a path of {len(paths[-1])} bytes is marked as cut", cut)
+
+
+def check_groups():
+    directory, unified = controller("cpu")
+    top = os.path.join(directory, f"clew-live-{os.getpid()}-deep")
+    groups = [top]
+    try:
+        for level in range(1, 45):
+            groups.append(os.path.join(groups[-1], f"level-{level}-of-a-very-deep-hierarchy"))
+        for group in groups:
+            os.mkdir(group)
+            if unified and group != groups[-1]:
+                write(f"{group}/cgroup.subtree_control", "+cpu")
+        chosen = (groups[20], groups[-1]) if not unified else (groups[-1], )
+        for group in chosen:
+            if unified:
+                write(f"{group}/cpu.max", "4000 20000")
+            else:
+                write(f"{group}/cpu.cfs_period_us", 20000)
+                write(f"{group}/cpu.cfs_quota_us", 4000)
+        capture = record(SPEND, *chosen)
+    finally:
+        for group in reversed(groups):
+            with contextlib.suppress(OSError):
+                os.rmdir(group)
+    told = {
+        w["object"]["path"]
+        for w in answer("waits", capture, "--kind", "throttle")["waits"]
+        if w["object"] and "very-deep" in (w["object"].get("path") or "")
+    }
+    for group in chosen:
+        path = "/" + os.path.relpath(group, directory)
+        if len(path) < 1000:
+            ok(path in told, f"a group's path of {len(path)} bytes is whole", told)
+            continue
+        cut = [t for t in told if t.startswith(".../level-") and path.endswith(t[3:])]
+        ok(len(cut) == 1, f"a group's path of {len(path)} bytes is marked as cut", told)
+
+
+def main():
+    check_files()
+    try:
+        check_groups()
+    except (Lacking, OSError) as error:
+        skip("paths of groups", str(error))
+    finish()
+
+
+if __name__ == "__main__":
+    main()
