@@ -22,6 +22,7 @@
 #include "cli/ready.h"
 #include "record/command.h"
 #include "record/kernel.h"
+#include "record/left_behind.h"
 #include "record/recorder.h"
 #include "words/left_alone.h"
 #include "words/text.h"
@@ -150,6 +151,7 @@ const struct clew_option clew_record_options[] = {
 
 struct session {
 	struct clew_child child;
+	struct clew_left_behind *left_behind; /* of the command, NULL none */
 	bool has_child;
 	bool child_ended;
 	int child_status; /* as waitpid gives it */
@@ -325,9 +327,45 @@ static int fail_to_run(const char *program, int error)
 	}
 }
 
-/* `line`: the command in words; `program`: its first word. Both NULL: there is no command. */
+/* Says which processes of the command go on without being recorded. */
+static void print_left_behind(const struct session *session)
+{
+	enum { MOST_SHOWN = 4 };
+	pid_t pids[MOST_SHOWN];
+	size_t count;
+
+	if (!session->left_behind || !session->child_ended || !clew_kernel_shows_all_tasks())
+		return;
+	count = clew_left_behind_find(session->left_behind, session->child.pid, pids, MOST_SHOWN);
+	if (!count)
+		return;
+	fprintf(stderr, "clew: the command has ended and left %zu process%s running:", count,
+		count == 1 ? "" : "es");
+	for (size_t i = 0; i < count && i < MOST_SHOWN; i++) {
+		char path[32], name[64] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", (int)pids[i]);
+		file = fopen(path, "re");
+		if (file && fgets(name, sizeof(name), file))
+			name[strcspn(name, "\n")] = '\0';
+		if (file)
+			fclose(file);
+		fputs(i ? ", " : " ", stderr);
+		clew_print_safe(stderr, name);
+		fprintf(stderr, "-%d", (int)pids[i]);
+	}
+	fprintf(stderr,
+		"%s: the recording ended with the command; to record them, start it in the "
+		"foreground, or record without a command (-d DURATION)\n",
+		count > MOST_SHOWN ? ", .." : "");
+}
+
+/* `line`: the command in words; `program`: its first word. Both NULL: there is no command. `taker`:
+ * NULL none. */
 static struct clew_recorder_options options_of(const struct record_values *values, const char *line,
-					       const char *program)
+					       const char *program,
+					       const struct clew_record_taker *taker)
 {
 	return (struct clew_recorder_options){
 		.output = values->output,
@@ -343,6 +381,8 @@ static struct clew_recorder_options options_of(const struct record_values *value
 		.layers = values->layers,
 		.layers_text = values->layers_text,
 		.ring_size = values->ring_size,
+		.takers = taker,
+		.taker_count = taker != NULL,
 		.pause_drain = values->pause_drain,
 		.sync = values->sync,
 		.few_task_slots = values->few_task_slots,
@@ -352,14 +392,18 @@ static struct clew_recorder_options options_of(const struct record_values *value
 }
 
 /* Opens the recorder; a child that cannot be recorded is not run. */
-static int open_recorder(struct session *session, const struct clew_recorder_options *options,
+static int open_recorder(struct session *session, struct clew_recorder_options *options,
 			 struct clew_recorder **ret_recorder)
 {
 	struct clew_message message;
 	int r;
 
 	raise_open_files();
-	r = clew_recorder_open(options, ret_recorder, &message);
+	r = clew_recorder_fit(options->ring_size, &options->ring_size, &message);
+	if (!r && message.text[0])
+		fprintf(stderr, "clew: %s\n", message.text);
+	if (!r)
+		r = clew_recorder_open(options, ret_recorder, &message);
 	if (r) {
 		if (session->has_child)
 			clew_child_drop(&session->child);
@@ -408,7 +452,9 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 static int record(struct session *session, const struct record_values *values, const char *line,
 		  const char *program)
 {
-	struct clew_recorder_options options = options_of(values, line, program);
+	struct clew_record_taker taker = clew_left_behind_taker(session->left_behind);
+	struct clew_recorder_options options =
+		options_of(values, line, program, session->left_behind ? &taker : NULL);
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;
 	struct clew_recorder *recorder;
@@ -422,6 +468,8 @@ static int record(struct session *session, const struct record_values *values, c
 	stopped = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (!exec_error && !r && !stopped)
 		print_summary(values, &summary);
+	if (!exec_error && !r && !stopped)
+		print_left_behind(session);
 	free(summary.left_alone);
 	if (exec_error)
 		return fail_to_run(program, exec_error);
@@ -471,10 +519,12 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 				"no process for the command: %s: raise the limit of processes",
 				strerror(-error));
 		session.has_child = true;
+		session.left_behind = clew_left_behind_new();
 		line = join(operands);
 	}
 	status = record(&session, &values, line, operands[0]);
 	free(line);
+	clew_left_behind_free(session.left_behind);
 	clew_layers_free(values.layers);
 	free(values.layers_text);
 	if (session.has_child) {

@@ -121,6 +121,9 @@ struct clew_recorder {
 uint64_t clew_now(void);
 uint64_t clew_cpu_time(void);
 
+/* recorder.c: the size of each CPU's two rings together for the wanted one, 0: as usual. */
+size_t clew_ring_size(size_t wanted, unsigned cpus);
+
 /* load.c: opens and loads the kernel side, and maps its rings. */
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message);

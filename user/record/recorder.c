@@ -40,10 +40,11 @@ static size_t default_ring_size(unsigned cpus)
  * The size of a CPU's two rings together. Half of it is a BPF ring buffer,
  * whose size must be a power of two and a multiple of the page size.
  */
-static size_t ring_size_of(size_t wanted)
+size_t clew_ring_size(size_t wanted, unsigned cpus)
 {
 	size_t size = 8 * sysconf(_SC_PAGESIZE);
 
+	wanted = wanted ? wanted : default_ring_size(cpus);
 	while (size < wanted)
 		size *= 2;
 	return size;
@@ -133,8 +134,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
 	recorder->cpu_count = cpus;
-	recorder->ring_size = ring_size_of(
-		options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
+	recorder->ring_size = clew_ring_size(options->ring_size, recorder->cpu_count);
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
 	recorder->layers = options->layers;

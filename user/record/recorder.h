@@ -57,6 +57,14 @@ struct clew_recorder_options {
 	bool verify;	     /* for tests: count switches a second time, to check the ledger */
 };
 
+/*
+ * Chooses the size of each CPU's ring so that the recorder fits into what the memory cgroups of
+ * this process leave. `wanted`: as options.ring_size; another size than 0 is not changed. 0, and
+ * why the rings are smaller than usual in message->text ("" they are not); or -ENOMEM: not even the
+ * smallest fit.
+ */
+int clew_recorder_fit(size_t wanted, size_t *ret_ring_size, struct clew_message *message);
+
 int clew_recorder_open(const struct clew_recorder_options *options,
 		       struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);

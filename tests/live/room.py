@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+A recorder in a memory cgroup: it fits into what the group leaves, or refuses and says what it
+needs. And what a command leaves behind is told.
+"""
+
+import contextlib
+import os
+import re
+import time
+
+from _live import CLEW, PATIENCE, answer, finish, ok, run, scratch, skip
+from _place import Lacking, controller, write
+
+MEBIBYTE = 1 << 20
+
+
+@contextlib.contextmanager
+def group(mebibytes):
+    """The path of a new group with a limit."""
+    directory, unified = controller("memory")
+    path = os.path.join(directory, f"clew-live-{os.getpid()}-room")
+    os.makedirs(path)
+    try:
+        write(f"{path}/memory.max" if unified else f"{path}/memory.limit_in_bytes",
+              mebibytes * MEBIBYTE)
+        yield path
+    finally:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+                break
+            time.sleep(0.1)
+
+
+def record_in(path, *arguments):
+    capture = scratch("room.clew")
+    with contextlib.suppress(OSError):
+        os.unlink(capture)
+    # The processes that are recorded are outside, those that record inside.
+    inside = f"echo $$ >{path}/cgroup.procs && exec \"$@\""
+    done = run("/bin/sh",
+               "-c",
+               inside,
+               "sh",
+               CLEW,
+               "record",
+               "-o",
+               capture,
+               "-d",
+               "1",
+               *arguments,
+               timeout=PATIENCE)
+    return done, capture
+
+
+def check_groups():
+    with group(1024) as path:
+        done, _ = record_in(path)
+        ok(done.returncode == 0 and "memory cgroup" not in done.stderr,
+           "where there is room, a group does not matter", done.stderr)
+    with group(24) as path:
+        done, capture = record_in(path)
+        needed = re.search(r"needs (\d+) MiB.*room for (\d+) MiB", done.stderr)
+        ok(
+            done.returncode == 3 and needed and int(needed[2]) <= 24 < int(needed[1])
+            and not os.path.exists(capture),
+            "a recorder that does not fit refuses, and says what it needs",
+            f"status {done.returncode}: {done.stderr}")
+    if not needed:
+        return
+    # What is needed, and a little for the shell.
+    with group(int(needed[1]) + 4) as path:
+        done, capture = record_in(path)
+        ok(
+            done.returncode == 0 and "each CPU's ring has" in done.stderr
+            and answer("info", capture)["complete"],
+            "with little more than that it records, with smaller rings",
+            f"status {done.returncode}: {done.stderr}")
+    with group(int(needed[1]) + 4) as path:
+        done, _ = record_in(path, "--ring-size", "64M")
+        ok(done.returncode == 3 and "needs" in done.stderr,
+           "a ring of a size that was asked for is not made smaller",
+           f"status {done.returncode}: {done.stderr}")
+
+
+def check_left_behind():
+    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep({})\n    os._exit(0)\nos.wait()"
+    cases = (("a daemon", daemon.format(20), 1), ("two jobs of a shell", None, 2),
+             ("nothing", "pass", 0), ("a process that ends with it", daemon.format(0), 0))
+    for what, program, count in cases:
+        command = ["/usr/bin/python3", "-c", program
+                   ] if program else ["/bin/sh", "-c", "sleep 20 & (setsid sleep 20 &)"]
+        done = run(CLEW, "record", "-o", scratch("left.clew"), "--", *command, timeout=PATIENCE)
+        told = re.search(r"left (\d+) process\w* running: (.*?): the recording", done.stderr)
+        pids = [int(name.rpartition("-")[2]) for name in told[2].split(", ")] if told else []
+        living = [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+        ok(done.returncode == 0 and len(living) == count and (int(told[1]) if told else 0) == count,
+           f"left behind: {what}", done.stderr)
+        for pid in living:
+            with contextlib.suppress(OSError):
+                os.kill(pid, 9)
+
+
+def main():
+    check_left_behind()
+    try:
+        check_groups()
+    except (Lacking, OSError) as error:
+        skip("a recorder in a memory group", str(error))
+    finish()
+
+
+if __name__ == "__main__":
+    main()
