@@ -8,7 +8,9 @@
  * CPU that it ran on next; where the trace has no CPUs, to everything that ran.
  * Its wait, or spinning, for a lock is charged to the holders in turn. Its wait
  * for a request is charged to the submitters of the requests ahead, on that
- * device and on those below it. Nothing else is blamed.
+ * device and on those below it. A pause or a wait that a limit of a cgroup imposes
+ * is charged to the limit itself, unless antagonists are chosen. Nothing else is
+ * blamed.
  *
  * By all that ran (`all_running`): an ES waits from the moment that its
  * dependencies were resolved; without any, from the trace's first moment. Every
@@ -33,8 +35,8 @@ struct clew_blame_options {
 
 struct clew_blame_pair {
 	clew_time ns;
-	uint32_t victim; /* indexes of spans */
-	uint32_t antagonist;
+	uint32_t victim;     /* indexes of spans */
+	uint32_t antagonist; /* CLEW_NONE: the limit of the resource, a cgroup */
 	uint32_t kind; /* enum clew_wait_kind; CLEW_SEGMENT_RUNQUEUE: for a CPU; with all_running
 			  CLEW_WAIT_UNKNOWN */
 	const char *resource; /* its name, a string of the model; NULL: none */

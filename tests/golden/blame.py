@@ -251,6 +251,50 @@ def test_names():
                "" if status == 0 and not err and "By name:" not in out else repr((out, err)))
 
 
+def test_pools():
+    """Threads of one process that differ in the number of their name are one row."""
+    names = [(f"worker-{i}", 100, 110 + i) for i in range(1, 5)] + [("worker-9", 200, 210),
+                                                                    ("python3", 300, 300),
+                                                                    ("python3", 300, 301),
+                                                                    ("cc1", 400, 400),
+                                                                    ("cc2", 401, 401)]
+    trace = "".join(f"span {comm}-{tid} [0,1000] pid={pid} tid={tid}\n" for comm, pid, tid in names)
+    labels = [f"{comm}-{tid}" for comm, _, tid in names]
+    # Each waits 10 ns for the one before.
+    trace += "".join(f"wait {label} {i * 20}..{i * 20 + 10} lock holder={labels[i - 1]}\n"
+                     for i, label in enumerate(labels) if i)
+    rows_of = [(e["victim"], e["antagonist"], e["ns"], e["victims"], e["antagonists"])
+               for e in ask(trace, ["blame"])["names"] if e["kind"] == "lock"]
+    tap.same(
+        "threads of a pool", sorted(rows_of),
+        sorted([("worker-N", "worker-N", 30, 3, 3), ("worker-9-210", "worker-4-114", 10, 1, 1),
+                ("python3-300", "worker-9-210", 10, 1, 1), ("python3-301", "python3-300", 10, 1, 1),
+                ("cc1-400", "python3-301", 10, 1, 1), ("cc2-401", "cc1-400", 10, 1, 1)]))
+    text = run(trace, ["blame"])[1]
+    line = "worker-N (3 threads) by worker-N (3 threads), lock"
+    tap.report("a pool is one row of the text", "" if text.count(line) == 1 else repr(text))
+
+
+def test_limits():
+    trace = """
+span a [0,100]
+span b [0,100]
+wait a 10..60 throttle object="cgroup:/x"
+wait a 70..75 memory object="cgroup:/y"
+wait b 10..20 throttle object="device:8:0"
+wait b 30..40 memory
+"""
+    told = [(p["victim"], p["antagonist"], p["ns"], p["resource"], p["kind"])
+            for p in ask(trace, ["blame"])["pairs"]]
+    tap.same("a limit of a group is blamed itself", told, [("a", None, 50, "cgroup:/x", "throttle"),
+                                                           ("a", None, 5, "cgroup:/y", "memory")])
+    tap.same("unless spans are to be blamed",
+             ask(trace, ["blame", "--antagonists", "b"])["pairs"], [])
+    text = run(trace, ["blame"])[1]
+    tap.report("a limit in text",
+               "" if "a by its limit, throttle cgroup:/x\n" in text else repr(text))
+
+
 def test_errors():
     for name, arguments, status, words in (("one end of slack alone", [
             "slack", "--from", "s0.0.0 @ 0%"
@@ -267,6 +311,7 @@ def test_errors():
                 (got, out, err)))
 
 
-for test in (test_slack, test_all_running, test_resources, test_names, test_errors):
+for test in (test_slack, test_all_running, test_resources, test_names, test_pools, test_limits,
+             test_errors):
     test()
 sys.exit(tap.end())

@@ -49,6 +49,7 @@ const struct clew_option clew_blame_options[] = {
  */
 #define LEFT_OUT    4
 #define MOST_SHARES 8
+#define LIMIT	    "its limit" /* the antagonist is a cgroup's limit */
 
 struct answer {
 	struct clew_span_names victims, antagonists;
@@ -80,7 +81,9 @@ static void print_json(struct answer *answer)
 		clew_json_object(&json, NULL);
 		clew_json_string(&json, "victim", clew_span_name(&answer->victims, pair->victim));
 		clew_json_string(&json, "antagonist",
-				 clew_span_name(&answer->antagonists, pair->antagonist));
+				 pair->antagonist == CLEW_NONE
+					 ? NULL
+					 : clew_span_name(&answer->antagonists, pair->antagonist));
 		clew_json_signed(&json, "ns", pair->ns);
 		clew_json_string(&json, "resource",
 				 pair->resource ?: resource_kind(answer, pair->kind));
@@ -107,11 +110,21 @@ static void print_json(struct answer *answer)
 	clew_json_end(&json);
 }
 
-static void print_spans(const char *name, size_t count)
+static void print_spans(const char *name, size_t count, bool pool)
 {
 	clew_print_safe(stdout, name);
 	if (count > 1)
-		printf(" (%zu spans)", count);
+		printf(pool ? " (%zu threads)" : " (%zu spans)", count);
+}
+
+/* True if a row of the sums by name stands for threads of a pool. */
+static bool has_pool(const struct answer *answer)
+{
+	for (size_t i = 0; i < answer->by_name.count; i++)
+		if (answer->by_name.shares[i].victim_pool ||
+		    answer->by_name.shares[i].antagonist_pool)
+			return true;
+	return false;
 }
 
 /* True if the `top` pairs are too small a part of the whole. */
@@ -135,9 +148,12 @@ static void print_names(const struct answer *answer)
 		const struct clew_blame_share *share = &answer->by_name.shares[i];
 
 		printf("%12s  ", CLEW_DURATION((uint64_t)share->ns));
-		print_spans(share->victim, share->victims);
+		print_spans(share->victim, share->victims, share->victim_pool);
 		fputs(" by ", stdout);
-		print_spans(share->antagonist, share->antagonists);
+		if (share->antagonist)
+			print_spans(share->antagonist, share->antagonists, share->antagonist_pool);
+		else
+			fputs(LIMIT, stdout);
 		if (!answer->all_running)
 			printf(", %s", resource_kind(answer, share->kind));
 		putchar('\n');
@@ -151,7 +167,7 @@ static void print_text(struct answer *answer, uint32_t top)
 {
 	if (!answer->count)
 		puts("nobody kept anyone waiting");
-	if (is_crowd(answer, top))
+	if (is_crowd(answer, top) || has_pool(answer))
 		print_names(answer);
 	for (size_t i = 0; i < answer->count && i < top; i++) {
 		const struct clew_blame_pair *pair = &answer->pairs[i];
@@ -159,7 +175,11 @@ static void print_text(struct answer *answer, uint32_t top)
 		printf("%12s  ", CLEW_DURATION((uint64_t)pair->ns));
 		clew_print_safe(stdout, clew_span_name(&answer->victims, pair->victim));
 		fputs(" by ", stdout);
-		clew_print_safe(stdout, clew_span_name(&answer->antagonists, pair->antagonist));
+		if (pair->antagonist == CLEW_NONE)
+			fputs(LIMIT, stdout);
+		else
+			clew_print_safe(stdout,
+					clew_span_name(&answer->antagonists, pair->antagonist));
 		if (!answer->all_running)
 			printf(", %s", resource_kind(answer, pair->kind));
 		if (pair->resource) {

@@ -12,6 +12,7 @@
  */
 struct named {
 	char *name;
+	char *pool;  /* the name of the threads that it is one of, NULL none */
 	size_t stem; /* bytes before that number */
 	uint32_t span;
 	uint32_t group;
@@ -41,7 +42,13 @@ static bool is_numbered(const struct named *named)
 static int compare_names(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
-	int order = memcmp(x->name, y->name, x->stem < y->stem ? x->stem : y->stem);
+	int order;
+
+	if (x->pool && y->pool && strcmp(x->pool, y->pool))
+		return strcmp(x->pool, y->pool);
+	if (!x->pool != !y->pool)
+		return x->pool ? 1 : -1;
+	order = memcmp(x->name, y->name, x->stem < y->stem ? x->stem : y->stem);
 
 	if (order)
 		return order;
@@ -54,6 +61,8 @@ static int compare_names(const void *a, const void *b)
 
 static bool is_same_group(const struct named *x, const struct named *y)
 {
+	if (x->pool || y->pool)
+		return x->pool && y->pool && !strcmp(x->pool, y->pool);
 	return x->stem == y->stem && is_numbered(x) == is_numbered(y) &&
 	       !memcmp(x->name, y->name, x->stem);
 }
@@ -87,7 +96,84 @@ static int largest_first(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist, y->antagonist) ?: (x->kind > y->kind) - (x->kind < y->kind);
+	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist ?: "", y->antagonist ?: "") ?: (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* ---- pools ---- */
+
+/* A thread whose own name ends in a number, as "worker-3" in the span's name "worker-3-4711". */
+struct member {
+	const char *pid;
+	struct named *named;
+	size_t stem; /* bytes of the name before that number */
+	size_t size; /* bytes with it */
+};
+
+static int compare_stems(const struct member *x, const struct member *y)
+{
+	int order = strcmp(x->pid, y->pid);
+
+	if (order)
+		return order;
+	if (x->stem != y->stem)
+		return x->stem < y->stem ? -1 : 1;
+	return memcmp(x->named->name, y->named->name, x->stem);
+}
+
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int order = compare_stems(x, y);
+
+	if (order)
+		return order;
+	return (x->named->span > y->named->span) - (x->named->span < y->named->span);
+}
+
+static bool is_member(const struct clew_model *model, struct named *named,
+		      struct member *ret_member)
+{
+	uint32_t attributes = model->spans[named->span].attributes;
+	const char *pid = clew_model_attribute(model, attributes, "pid"),
+		   *tid = clew_model_attribute(model, attributes, "tid");
+	size_t size = named->stem ? named->stem - 1 : 0, stem = size;
+
+	if (!pid || !tid || strcmp(named->name + named->stem, tid) || named->name[size] != '-')
+		return false;
+	while (stem && named->name[stem - 1] >= '0' && named->name[stem - 1] <= '9')
+		stem--;
+	*ret_member = (struct member){.pid = pid, .named = named, .stem = stem, .size = size};
+	return stem && stem < size;
+}
+
+/* Names the pools: threads of one process whose names differ in the number only. 0 or -ENOMEM. */
+static int find_pools(const struct clew_model *model, struct named *named, size_t count)
+{
+	struct member *members = malloc((count + 1) * sizeof(*members));
+	size_t found = 0;
+	int r = members ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		found += is_member(model, &named[i], &members[found]);
+	if (found)
+		qsort(members, found, sizeof(*members), compare_members);
+	for (size_t from = 0, to; r == 0 && from < found; from = to) {
+		bool differ = false;
+
+		for (to = from + 1; to < found && !compare_stems(&members[from], &members[to]);
+		     to++)
+			differ |= members[to].size != members[from].size ||
+				  memcmp(members[to].named->name, members[from].named->name,
+					 members[from].size) != 0;
+		for (size_t i = from; differ && r == 0 && i < to; i++)
+			if (asprintf(&members[i].named->pool, "%.*sN", (int)members[i].stem,
+				     members[i].named->name) < 0) {
+				members[i].named->pool = NULL;
+				r = -ENOMEM;
+			}
+	}
+	free(members);
+	return r;
 }
 
 /*
@@ -102,8 +188,11 @@ static int name_spans(const struct clew_model *model, const struct clew_blame_pa
 	size_t found = 0;
 
 	memset(ret_places, 0, model->span_count * sizeof(*ret_places));
-	for (size_t i = 0; i < count; i++)
-		ret_places[pairs[i].victim] = ret_places[pairs[i].antagonist] = 1;
+	for (size_t i = 0; i < count; i++) {
+		ret_places[pairs[i].victim] = 1;
+		if (pairs[i].antagonist != CLEW_NONE)
+			ret_places[pairs[i].antagonist] = 1;
+	}
 	for (uint32_t span = 0; span < model->span_count; span++)
 		found += ret_places[span];
 	named = calloc(found + 1, sizeof(*named));
@@ -121,6 +210,8 @@ static int name_spans(const struct clew_model *model, const struct clew_blame_pa
 		named[(*ret_count)++] =
 			(struct named){.name = name, .stem = stem_of(name), .span = span};
 	}
+	if (find_pools(model, named, found) < 0)
+		return -ENOMEM;
 	qsort(named, found, sizeof(*named), compare_names);
 	for (size_t i = 0; i < found; i++) {
 		ret_places[named[i].span] = i;
@@ -135,8 +226,11 @@ static int name_spans(const struct clew_model *model, const struct clew_blame_pa
 static char *name_of(const struct named *named, size_t count)
 {
 	size_t size = count > 1 && is_numbered(named) ? named->stem : strlen(named->name);
-	char *name = malloc(size + sizeof("*"));
+	char *name;
 
+	if (count > 1 && named->pool)
+		return strdup(named->pool);
+	name = malloc(size + sizeof("*"));
 	if (!name)
 		return NULL;
 	memcpy(name, named->name, size);
@@ -162,7 +256,13 @@ static int add_share(struct clew_blame_shares *shares, const struct named *named
 	for (size_t i = 0; i < count; i++)
 		share->antagonists += !i || entries[i].antagonist != entries[i - 1].antagonist;
 	share->victim = name_of(&named[entries[0].victim], share->victims);
+	share->victim_pool = share->victims > 1 && named[entries[0].victim].pool;
+	if (entries[0].antagonist == CLEW_NONE) {
+		share->antagonists = 0;
+		return share->victim ? 0 : -ENOMEM;
+	}
 	share->antagonist = name_of(&named[entries[0].antagonist], share->antagonists);
+	share->antagonist_pool = share->antagonists > 1 && named[entries[0].antagonist].pool;
 	return share->victim && share->antagonist ? 0 : -ENOMEM;
 }
 
@@ -203,21 +303,25 @@ int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_p
 	if (r == 0)
 		r = name_spans(model, pairs, count, &named, &named_count, places);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		uint32_t victim = places[pairs[i].victim], antagonist = places[pairs[i].antagonist];
+		bool limit = pairs[i].antagonist == CLEW_NONE;
+		uint32_t victim = places[pairs[i].victim],
+			 antagonist = limit ? CLEW_NONE : places[pairs[i].antagonist];
 
 		entries[i] = (struct entry){
 			.ns = pairs[i].ns,
 			.victim = victim,
 			.antagonist = antagonist,
 			.victim_group = named[victim].group,
-			.antagonist_group = named[antagonist].group,
+			.antagonist_group = limit ? UINT32_MAX : named[antagonist].group,
 			.kind = pairs[i].kind,
 		};
 	}
 	if (r == 0)
 		r = add_shares(ret_shares, named, entries, count);
-	for (size_t i = 0; i < named_count; i++)
+	for (size_t i = 0; i < named_count; i++) {
 		free(named[i].name);
+		free(named[i].pool);
+	}
 	free(named);
 	free(entries);
 	free(places);

@@ -14,10 +14,14 @@
 struct clew_blame_share {
 	clew_time ns; /* the sum of its pairs */
 	uint32_t kind;
-	char *victim;	  /* a name, with * for its number where several spans have it */
-	char *antagonist; /* likewise */
+	/* a name, with * for its number where several spans have it, or N for that of threads of a
+	   pool */
+	char *victim;
+	char *antagonist; /* likewise; NULL: a limit */
 	size_t victims;	  /* how many spans */
 	size_t antagonists;
+	bool victim_pool; /* numbered threads of one process, several of them */
+	bool antagonist_pool;
 };
 
 struct clew_blame_shares {

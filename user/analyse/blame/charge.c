@@ -25,7 +25,7 @@ int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew
 	int r;
 
 	if (ns <= 0 || victim == antagonist || !blame->victims[victim] ||
-	    !blame->antagonists[antagonist])
+	    !(antagonist == CLEW_NONE ? blame->limits : blame->antagonists[antagonist]))
 		return 0;
 	number = resource_of(blame, kind, resource);
 	if (number < 0)

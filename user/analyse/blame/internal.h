@@ -15,6 +15,7 @@ struct blame {
 	const struct clew_model *model;
 	bool *victims; /* by span */
 	bool *antagonists;
+	bool limits;	 /* limits are charged, too */
 	clew_time begin; /* of the trace */
 	struct clew_blame_pair *pairs;
 	size_t count, capacity;

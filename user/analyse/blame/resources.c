@@ -87,6 +87,15 @@ static struct stretch in_runqueue(const struct blame *blame, uint32_t es)
 	return wait;
 }
 
+/* ---- limits ---- */
+
+/* True if a wait is for a limit of a cgroup: its CPU quota, or its memory. */
+static bool is_limited(uint32_t kind, const char *object)
+{
+	return (kind == CLEW_WAIT_THROTTLE || kind == CLEW_WAIT_MEMORY) && object &&
+	       !strncmp(object, "cgroup", strlen("cgroup"));
+}
+
 /* ---- all of it ---- */
 
 static int charge_es(struct resources *resources, uint32_t es)
@@ -110,6 +119,9 @@ static int charge_es(struct resources *resources, uint32_t es)
 		object = clew_model_attribute(model, model->waits[row].attributes, "object");
 		holders = clew_model_attribute(model, model->waits[row].attributes, "holder");
 	}
+	if (is_limited(kind, object))
+		return blame_charge(resources->blame, victim, CLEW_NONE, wait.to - wait.from, kind,
+				    object);
 	if (holders)
 		return charge_holders(resources, victim, wait, holders, kind, object);
 	if (trigger == CLEW_NONE)
