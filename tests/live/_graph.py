@@ -337,6 +337,14 @@ def compare_late(fact, why, capture):
     return ""
 
 
+def hops_of(segment):
+    """A segment's chain as kinds of waits, kinds of objects, and what led to each task."""
+    return [
+        f"{hop['kind']}:{(hop['object'] or {}).get('kind', '')}:{hop['via'] or ''}"
+        for hop in segment["hops"][:len(segment["chain"])]
+    ]
+
+
 def compare_why(fact, why, capture, loose=1.0):
     """What is wrong with one why answer. `loose`: by which factor amounts may be off."""
     wrong = []
@@ -356,7 +364,7 @@ def compare_why(fact, why, capture, loose=1.0):
         wrong.append(
             f"no cause says {fact['says']}: {[cause['text'] for cause in why['causes']][:4]}")
     for charge in fact["charges"]:
-        sum_ns = 0
+        sum_ns, misled = 0, (0, [])
         for segment in why["segments"]:
             if (charge["kind"] != ["*"] and segment["kind"] not in charge["kind"]) or (
                     charge["tid"] is not None and segment["tid"] != charge["tid"]):
@@ -370,12 +378,17 @@ def compare_why(fact, why, capture, loose=1.0):
                 continue
             if charge["cycle"] and not segment.get("cycle"):
                 continue
+            if "hops" in charge and hops_of(segment) != charge["hops"]:
+                misled = max(misled, (segment["ns"], hops_of(segment)))
+                continue
             sum_ns += segment["ns"]
         if not charge["min"] / loose <= sum_ns <= charge["max"] * loose:
             kinds = collections.Counter()
             for segment in why["segments"]:
                 kinds[(segment["kind"], segment["tid"])] += segment["ns"]
             problem = f"{'|'.join(charge['kind'])} of {charge['tid']}: {sum_ns} ns, not {charge['min']}..{charge['max']}; all: {kinds.most_common(5)}"
+            if misled[1]:
+                problem += f"; hops {misled[1]}, not {charge['hops']}"
             # A switch that was hidden ends what is known of a task that ran,
             # too: all that lacks is then said to be unknown.
             hidden = charge["min"] / loose <= sum_ns + kinds[

@@ -31,17 +31,17 @@ from _rules import compare_rules
 # Program and variant; together: may run beside others (those that do not fill a CPU).
 QUIET = [
     "barrier", "chain", "condition", "convoy", "deadlock", "epoll", "execthread", "fault",
-    "ipc,messages", "ipc,semaphores", "ipc,queue", "mutex,normal", "mutex,pi", "mutex,robust",
-    "mutex,shared", "mutex,shared-pi", "mutex,pidns", "mutex,flock", "mutex,posix",
-    "mutex-32,normal", "mutex-32,posix", "pipe,threads", "pipe,processes", "pipe-32,threads",
-    "reopen", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32",
-    "socket,stream", "socket,datagram", "socket,sequence", "stop", "tree", "vfork", "net,tcp",
-    "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "net,tcp-bridge",
-    "net,udp-bridge", "net,full-bridge", "net,tcp-routed", "net,udp-routed", "net,full-routed",
-    "backlog", "outside,tcp", "outside,udp", "outside,tcp-bridge", "outside,udp-bridge",
-    "timer,other", "timer,self", "timer,wall", "timer,epoll", "timer,slack", "uring,pipe",
-    "uring,other", "work,terminal", "work,refresh", "work,grace", "kernellock,position",
-    "kernellock,inode", "kernellock,directory",
+    "hops,threads", "hops,processes", "hops,stopped", "ipc,messages", "ipc,semaphores", "ipc,queue",
+    "mutex,normal", "mutex,pi", "mutex,robust", "mutex,shared", "mutex,shared-pi", "mutex,pidns",
+    "mutex,flock", "mutex,posix", "mutex-32,normal", "mutex-32,posix", "pipe,threads",
+    "pipe,processes", "pipe-32,threads", "reopen", "reuse", "rwlock", "semaphore", "signal",
+    "signal-32", "sleep", "sleep-32", "socket,stream", "socket,datagram", "socket,sequence", "stop",
+    "tree", "vfork", "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth",
+    "net,full-veth", "net,tcp-bridge", "net,udp-bridge", "net,full-bridge", "net,tcp-routed",
+    "net,udp-routed", "net,full-routed", "backlog", "outside,tcp", "outside,udp",
+    "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,wall",
+    "timer,epoll", "timer,slack", "uring,pipe", "uring,other", "work,terminal", "work,refresh",
+    "work,grace", "kernellock,position", "kernellock,inode", "kernellock,directory",
 ]
 # One after the other: they fill CPUs, or have a disk or a group to themselves.
 LOUD = [

@@ -117,6 +117,8 @@ struct wl_charge {
 	int chain_count;
 	bool behind; /* and all that the chain's last waits for */
 	bool cycle;
+	char hops[192]; /* of the chain, divided by '|': kind of wait, kind of object and the
+			   dependency that led there, divided by ':'; "": not checked */
 };
 
 struct wl_fact {
@@ -796,6 +798,8 @@ WL_FINE void wl_print_fact(const struct wl_fact *fact)
 		if (charge->chain_count)
 			wl_print_tids("chain", charge->chain, charge->chain_count);
 		wl_print_words("kind", charge->kind, '|');
+		if (charge->hops[0])
+			wl_print_words("hops", charge->hops, '|');
 		printf("\"min\":%llu,\"max\":%llu,\"behind\":%s,\"cycle\":%s}",
 		       (unsigned long long)charge->min, (unsigned long long)charge->max,
 		       charge->behind ? "true" : "false", charge->cycle ? "true" : "false");

@@ -19,6 +19,7 @@
 #include "words/called.h"
 #include "words/causes.h"
 #include "words/descriptors.h"
+#include "words/hops.h"
 #include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
@@ -155,6 +156,21 @@ static void json_segment_object(struct clew_json *json, const struct clew_trace 
 		clew_json_null(json, "object");
 }
 
+/* One element a task of `chain`, and one for the segment itself. */
+static void json_hops(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_segment *segment)
+{
+	clew_json_array(json, "hops");
+	clew_json_chain_hops(json, trace, segment);
+	clew_json_object(json, NULL);
+	clew_json_task_fields(json, trace, segment->task, segment->end - 1);
+	clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
+	json_segment_object(json, trace, segment);
+	clew_json_hop_via(json, trace, segment->via_type, segment->via_evidence);
+	clew_json_object_end(json);
+	clew_json_array_end(json);
+}
+
 static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_relations *relations, const struct clew_segment *segment)
 {
@@ -177,6 +193,7 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_unsigned(json, NULL, task ? task->tid : 0);
 	}
 	clew_json_array_end(json);
+	json_hops(json, trace, segment);
 	json_segment_object(json, trace, segment);
 	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
 	    segment->kind != CLEW_SEGMENT_RUNQUEUE)

@@ -22,41 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int extend_chain(struct why_search *search, const struct chain *chain, uint32_t task,
-			struct chain *ret_chain)
-{
-	struct chain_block *block = chain->block;
-
-	/* A sibling's chain may already continue with this task. */
-	if (block && block->used > chain->length && block->tasks[chain->length] == task) {
-		*ret_chain = (struct chain){.block = block, .length = chain->length + 1};
-		return 0;
-	}
-	if (!block || block->used != chain->length || block->used == block->capacity) {
-		uint32_t capacity = chain->length < 6 ? 8 : chain->length + chain->length / 2;
-		struct chain_block *copy = arena_take(
-			search->arena, sizeof(*copy) + capacity * sizeof(copy->tasks[0]));
-
-		if (!copy)
-			return -ENOMEM;
-		*copy = (struct chain_block){.used = chain->length, .capacity = capacity};
-		if (chain->length)
-			memcpy(copy->tasks, block->tasks, chain->length * sizeof(copy->tasks[0]));
-		block = copy;
-	}
-	block->tasks[block->used++] = task;
-	*ret_chain = (struct chain){.block = block, .length = block->used};
-	return 0;
-}
-
-static bool in_chain(const struct chain *chain, uint32_t task)
-{
-	for (uint32_t i = 0; i < chain->length; i++)
-		if (chain->block->tasks[i] == task)
-			return true;
-	return false;
-}
-
 static bool same_segment(const struct clew_segment *a, const struct clew_segment *b)
 {
 	return a->end == b->start && a->task == b->task && a->kind == b->kind &&
@@ -65,9 +30,7 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	       a->born == b->born && a->by == b->by && a->sleep == b->sleep && a->link == b->link &&
 	       a->below == b->below && a->spin == b->spin && a->late == b->late &&
 	       a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity &&
-	       a->chain_length == b->chain_length &&
-	       (a->chain == b->chain ||
-		!memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
+	       clew_segment_same_chain(a, b);
 }
 
 static int put_segment(struct why_search *search, struct clew_segment segment)
@@ -133,6 +96,7 @@ static struct clew_segment segment_of(const struct frame *frame, uint64_t start,
 		.born = frame->born,
 		.called = frame->called,
 		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
+		.vias = frame->chain.length ? frame->chain.block->vias : NULL,
 		.chain_length = frame->chain.length,
 	};
 }
@@ -224,7 +188,7 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 	 * The creator must be older, or contradictory records could form a
 	 * cycle.
 	 */
-	if (!maker || maker->begin >= task->begin || in_chain(&chain, maker->task.serial))
+	if (!maker || maker->begin >= task->begin || why_in_chain(&chain, maker->task.serial))
 		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
 	r = push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
 	if (r >= 0)
@@ -255,6 +219,7 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 		segment.unknown_kind = frame->waited->kind;
 	segment.sleep = frame->waited;
 	segment.chain = frame->chain.block->tasks;
+	segment.vias = frame->chain.block->vias;
 	segment.chain_length = frame->chain.length;
 	frame->cursor = end;
 	return add_segment(search, segment);
@@ -301,8 +266,8 @@ static const struct clew_relation *find_call(const struct why_search *search, ui
 			search->relations, task, at, *until, over, perhaps, &changes);
 
 		*until = changes;
-		if (found &&
-		    !in_chain(&top->sleeping, clew_relations_lower(search->relations, found)->task))
+		if (found && !why_in_chain(&top->sleeping,
+					   clew_relations_lower(search->relations, found)->task))
 			return found;
 		if (found || clew_relations_at(search->relations, task, at) ||
 		    !is_message(frame->via_type) || !frame->waited)
@@ -369,12 +334,12 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
 		return explain_idle_helper(search, frame, cause.until);
 	if (!frame->sleeping.block) {
-		r = extend_chain(search, &frame->chain, frame->task->task.serial, &frame->sleeping);
+		r = why_chain_extend(search, frame, &frame->sleeping);
 		if (r < 0)
 			return r;
 	}
 	frame->cursor = cause.until;
-	if (task && !in_chain(&frame->sleeping, cause.task)) {
+	if (task && !why_in_chain(&frame->sleeping, cause.task)) {
 		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type,
 			 cause.evidence, sleep);
 		if (r >= 0)
@@ -410,6 +375,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	}
 	segment.sleep = sleep;
 	segment.chain = frame->sleeping.block->tasks;
+	segment.vias = frame->sleeping.block->vias;
 	segment.chain_length = frame->sleeping.length;
 	return add_segment(search, segment);
 }

@@ -24,6 +24,12 @@ enum clew_late {
 				available */
 };
 
+/* The dependency that led to a task of a chain. */
+struct clew_hop_via {
+	int8_t type; /* enum clew_edge_type; -1: none, the asked task */
+	uint8_t evidence;
+};
+
 struct clew_segment {
 	uint64_t start;
 	uint64_t end;
@@ -64,6 +70,7 @@ struct clew_segment {
 	 */
 	const struct clew_relation *perhaps;
 	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
+	const struct clew_hop_via *vias; /* beside `chain`: what led to each of these tasks */
 	uint32_t chain_length;
 };
 
@@ -86,6 +93,9 @@ struct clew_why {
 int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
 void clew_why_done(struct clew_why *why);
+
+/* True if two segments have the same tasks in their chains, reached in the same ways. */
+bool clew_segment_same_chain(const struct clew_segment *a, const struct clew_segment *b);
 
 /* The interval between two idle waits of a thread. */
 struct clew_operation {

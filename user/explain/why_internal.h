@@ -56,10 +56,12 @@ bool why_waits_for_disk(unsigned kind);
 
 /*
  * Chains share their memory: a longer one continues a shorter one in the same
- * block. `used` is how much of the block is in use.
+ * block. `used` is how much of the block is in use. `vias` has as many places
+ * as `tasks`, and lies behind them.
  */
 struct chain_block {
 	uint32_t used, capacity;
+	struct clew_hop_via *vias;
 	uint32_t tasks[];
 };
 
@@ -93,6 +95,10 @@ struct why_search {
 	size_t segment_capacity;
 	struct vector hints; /* by task: index of the piece that was found last */
 };
+
+/* *ret_chain: the frame's chain with the frame's task behind it. 0 or -ENOMEM. */
+int why_chain_extend(struct why_search *search, const struct frame *frame, struct chain *ret_chain);
+bool why_in_chain(const struct chain *chain, uint32_t task);
 
 /* Explains from..to of a task's time into search->why, with memory of search->arena. 0 or -ENOMEM.
  */

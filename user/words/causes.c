@@ -9,6 +9,7 @@
 
 #include "words/called.h"
 #include "words/commit.h"
+#include "words/hops.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/writers.h"
@@ -54,6 +55,7 @@ struct cause_key {
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* hash of the call's name */
 	uint64_t timer;
+	uint64_t chain; /* of its reasons */
 	uint32_t armed_by;
 };
 
@@ -115,6 +117,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->born = segment->born;
 	key->holds = clew_segment_holds(awaiting, segment);
 	key->queues = clew_segment_queues(awaiting, segment);
+	key->chain = clew_chain_key(trace, segment);
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
 	key->activity = segment->activity ? segment->activity->name : 0;

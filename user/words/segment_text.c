@@ -10,6 +10,7 @@
 #include "words/commit.h"
 #include "words/describe.h"
 #include "words/file.h"
+#include "words/hops.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/segment.h"
@@ -473,6 +474,7 @@ char *clew_segment_text(const struct clew_trace *trace, const struct clew_relati
 	clew_print_activity_call(out, relations, segment);
 	clew_print_perhaps(out, trace, relations, segment);
 	clew_print_beside(out, trace, beside);
+	clew_print_chain(out, trace, segment);
 	if (fclose(out)) {
 		free(text);
 		return NULL;

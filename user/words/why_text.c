@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "words/called.h"
+#include "words/hops.h"
 #include "words/ledger.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
@@ -146,9 +147,7 @@ static void print_causes(FILE *out, const struct clew_trace *trace, const struct
 static bool goes_on_in_queue(const struct clew_segment *first, const struct clew_segment *segment)
 {
 	return segment->kind == CLEW_SEGMENT_RUNQUEUE && segment->task == first->task &&
-	       segment->chain_length == first->chain_length &&
-	       (!first->chain_length ||
-		!memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain)));
+	       clew_segment_same_chain(segment, first);
 }
 
 /*
@@ -240,17 +239,15 @@ static void print_via(FILE *out, const struct clew_trace *trace, const struct cl
 	fprintf(out, ", %s]", clew_evidence_name(segment->via_evidence));
 }
 
-/* Prints when, how long, and which tasks wait for the one whose time it is. */
+/* Prints when, how long, and which tasks wait for the one whose time it is, and for what. */
 static void print_waiters(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			  const struct clew_segment *first, const struct clew_segment *last)
 {
 	fprintf(out, "  +%-12s %9s  ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
 		CLEW_DURATION(last->end - first->start));
-	for (uint32_t i = 0; i < first->chain_length && first->chain[i] != first->task; i++) {
-		clew_print_task(out, trace, first->chain[i], first->start);
-		fputs(" <- ", out);
-	}
+	clew_print_hops(out, trace, first);
 	clew_print_task(out, trace, first->task, last->end - 1);
+	clew_print_own_reason(out, trace, first);
 	putc(' ', out);
 }
 
@@ -376,8 +373,8 @@ static void print_timeline(FILE *out, const struct clew_trace *trace,
 {
 	uint64_t threshold = all || why->segment_count <= MOST_LINES ? 0 : choose_threshold(why);
 
-	fputs("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its "
-	      "evidence]):\n",
+	fputs("\nStep by step (waiter <- (what it waited for) whom it waited for; [the dependency "
+	      "that led there, its evidence]):\n",
 	      out);
 	for (size_t i = 0; i < why->segment_count;) {
 		size_t n = short_ones(why, i, threshold), step = step_at(why, i, threshold > 0);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The chain of a segment of a why with its reasons. See hops.h.
+ *
+ * Each task of a chain is asleep during the whole segment, so that its wait is the
+ * one at the segment's start.
+ */
+#include "words/hops.h"
+
+#include <clew/tokens.h>
+
+#include "words/describe.h"
+#include "words/object.h"
+#include "words/segment.h"
+#include "words/task.h"
+
+/* The wait of a task of the chain; NULL: records are missing. */
+static const struct clew_sleep *sleep_of(const struct clew_trace *trace,
+					 const struct clew_segment *segment, uint32_t place)
+{
+	struct clew_piece piece;
+
+	if (!clew_trace_piece(trace, segment->chain[place], segment->start, false, &piece))
+		return NULL;
+	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
+}
+
+/* How many tasks of the chain wait for another one than the segment's. */
+static uint32_t waiters(const struct clew_segment *segment)
+{
+	uint32_t length = segment->chain_length;
+
+	return length && segment->chain[length - 1] == segment->task ? length - 1 : length;
+}
+
+/* What led to the task behind a place of the chain. */
+static struct clew_hop_via via_behind(const struct clew_segment *segment, uint32_t place)
+{
+	if (place + 1 < segment->chain_length)
+		return segment->vias[place + 1];
+	return (struct clew_hop_via){segment->via_type, segment->via_evidence};
+}
+
+/* Waits in which the task could not have gone on whatever else was done for it. */
+static bool is_held_back(const struct clew_sleep *sleep)
+{
+	return sleep && (sleep->kind == CLEW_WAIT_MEMORY || sleep->kind == CLEW_WAIT_STOPPED ||
+			 sleep->kind == CLEW_WAIT_THROTTLE);
+}
+
+/* True if the object alone tells what the wait was. */
+static bool speaks_for_itself(const struct clew_sleep *sleep)
+{
+	if (sleep->kind == CLEW_WAIT_POLL)
+		return false;
+	switch (sleep->object.kind) {
+	case CLEW_OBJECT_PIPE:
+	case CLEW_OBJECT_SOCKET:
+	case CLEW_OBJECT_EVENTFD:
+	case CLEW_OBJECT_FUTEX:
+	case CLEW_OBJECT_LOCK:
+	case CLEW_OBJECT_IO_URING:
+	case CLEW_OBJECT_MEMORY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A timer's object is the moment at which it is due, which is another one in each wait. */
+static bool has_lasting_object(const struct clew_sleep *sleep)
+{
+	return clew_waits_for_object(sleep) && sleep->object.kind != CLEW_OBJECT_TIMER &&
+	       sleep->object.kind != CLEW_OBJECT_TIMERFD;
+}
+
+/* The call that the words about a wait name; NULL: none. */
+static const char *told_call(const struct clew_sleep *sleep)
+{
+	bool has_object = has_lasting_object(sleep);
+
+	if (sleep->kind == CLEW_WAIT_STOPPED || sleep->kind == CLEW_WAIT_FAULT ||
+	    (has_object && (speaks_for_itself(sleep) || is_held_back(sleep))))
+		return NULL;
+	return clew_call_name(sleep->call);
+}
+
+/* Prints what a wait was: "futex 0x7f001000", "flock /run/x.lock", "memory: swap on vda". */
+static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const char *call = told_call(sleep);
+	bool has_object = has_lasting_object(sleep);
+
+	if (is_held_back(sleep) && sleep->object.kind != CLEW_OBJECT_MEMORY)
+		fprintf(out, "%s%s", clew_wait_kind_name(sleep->kind),
+			has_object ? ": "
+			: call	   ? " in "
+				   : "");
+	else if (!has_object && !call)
+		fputs(sleep->kind == CLEW_WAIT_FAULT ? "page fault"
+						     : clew_wait_kind_name(sleep->kind),
+		      out);
+	if (call)
+		fprintf(out, "%s%s", call, has_object ? " " : "");
+	if (has_object)
+		clew_print_object(out, trace, &sleep->object, sleep);
+}
+
+/* Types that say more than the wait: the next task did not merely end it. */
+static bool is_told(int type)
+{
+	return type == CLEW_EDGE_FORK || type == CLEW_EDGE_EXEC || type == CLEW_EDGE_CALL;
+}
+
+static void print_reason(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
+			 struct clew_hop_via via)
+{
+	fputc('(', out);
+	if (sleep)
+		print_wait(out, trace, sleep);
+	else
+		fputs(clew_wait_kind_name(CLEW_WAIT_UNKNOWN), out);
+	if (via.type >= 0 && is_told(via.type))
+		fprintf(out, ", %s", clew_trace_type_name(trace, (unsigned)via.type));
+	if (via.type >= 0 && via.evidence != CLEW_EVIDENCE_EXACT)
+		fprintf(out, ", %s", clew_evidence_name(via.evidence));
+	fputc(')', out);
+}
+
+void clew_print_hops(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	for (uint32_t i = 0; i < waiters(segment); i++) {
+		clew_print_task(out, trace, segment->chain[i], segment->start);
+		fputs(" <- ", out);
+		print_reason(out, trace, sleep_of(trace, segment, i), via_behind(segment, i));
+		fputc(' ', out);
+	}
+}
+
+/* The own wait of the segment's task, if the segment does not say that it was held back; else NULL.
+ */
+static const struct clew_sleep *untold_wait(const struct clew_trace *trace,
+					    const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep;
+
+	if (waiters(segment) == segment->chain_length)
+		return NULL;
+	sleep = sleep_of(trace, segment, segment->chain_length - 1);
+	return is_held_back(sleep) && segment->kind != sleep->kind ? sleep : NULL;
+}
+
+void clew_print_own_reason(FILE *out, const struct clew_trace *trace,
+			   const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = untold_wait(trace, segment);
+
+	if (!sleep)
+		return;
+	fputc(' ', out);
+	print_reason(out, trace, sleep, (struct clew_hop_via){.type = -1});
+}
+
+/* True if the words about the last hop do not tell what its waiter waited for. */
+static bool leaves_out_wait(const struct clew_segment *segment, const struct clew_sleep *sleep)
+{
+	if (segment->called || is_held_back(sleep))
+		return true;
+	switch (segment->via_type) {
+	case CLEW_EDGE_SIGNAL:
+	case CLEW_EDGE_WORK:
+	case CLEW_EDGE_REQUEST:
+	case CLEW_EDGE_TIMER:
+	case CLEW_EDGE_JOURNAL:
+	case CLEW_EDGE_FORK:
+	case CLEW_EDGE_EXEC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_more_to_say(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	uint32_t count = waiters(segment);
+
+	return count > 1 || untold_wait(trace, segment) ||
+	       (count == 1 && leaves_out_wait(segment, sleep_of(trace, segment, 0)));
+}
+
+void clew_print_chain(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	if (!has_more_to_say(trace, segment))
+		return;
+	fputs("; ", out);
+	clew_print_hops(out, trace, segment);
+	clew_print_task(out, trace, segment->task, segment->end - 1);
+	clew_print_own_reason(out, trace, segment);
+}
+
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+	key = (key ^ value) * 0x9e3779b97f4a7c15ull;
+	return key ^ key >> 29;
+}
+
+/* Of all that print_wait() depends on. */
+static uint64_t mix_wait(uint64_t key, const struct clew_sleep *sleep)
+{
+	if (!sleep)
+		return mix(key, CLEW_WAIT_UNKNOWN);
+	key = mix(key,
+		  (uint64_t)sleep->kind << 16 | (told_call(sleep) ? sleep->call : CLEW_NO_CALL));
+	if (!has_lasting_object(sleep))
+		return key;
+	key = mix(key, (uint64_t)sleep->object.kind << 32 | sleep->object.device);
+	key = mix(key, sleep->object.number);
+	return mix(key, sleep->object.kind == CLEW_OBJECT_CHILD ? sleep->ended_by : 0);
+}
+
+uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *own = untold_wait(trace, segment);
+	uint64_t key = 1;
+
+	if (!has_more_to_say(trace, segment))
+		return 0;
+	for (uint32_t i = 0; i < waiters(segment); i++) {
+		struct clew_hop_via via = via_behind(segment, i);
+
+		key = mix(key, segment->chain[i]);
+		key = mix_wait(key, sleep_of(trace, segment, i));
+		key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
+	}
+	return own ? mix_wait(mix(key, segment->task), own) : key;
+}
+
+void clew_json_hop_via(struct clew_json *json, const struct clew_trace *trace, int type,
+		       unsigned evidence)
+{
+	if (type < 0) {
+		clew_json_null(json, "via");
+		clew_json_null(json, "evidence");
+		return;
+	}
+	clew_json_string(json, "via", clew_trace_type_name(trace, (unsigned)type));
+	clew_json_string(json, "evidence", clew_evidence_name(evidence));
+}
+
+void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace,
+			  const struct clew_segment *segment)
+{
+	for (uint32_t i = 0; i < segment->chain_length; i++) {
+		const struct clew_sleep *sleep = sleep_of(trace, segment, i);
+
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, trace, segment->chain[i], segment->start);
+		clew_json_string(json, "kind",
+				 clew_wait_kind_name(sleep ? sleep->kind : CLEW_WAIT_UNKNOWN));
+		if (sleep)
+			clew_json_object_of(json, "object", trace, &sleep->object, sleep);
+		else
+			clew_json_null(json, "object");
+		clew_json_hop_via(json, trace, segment->vias[i].type, segment->vias[i].evidence);
+		clew_json_object_end(json);
+	}
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The chain of a segment of a why with its reasons: for each task what it waited
+ * for, and by which dependency the next one was reached.
+ */
+#ifndef CLEW_WORDS_HOPS_H
+#define CLEW_WORDS_HOPS_H
+
+#include "explain/why.h"
+#include <stdio.h>
+
+#include "words/json.h"
+
+/*
+ * Prints "asked-1 <- (futex 0x7f001000) holder-2 <- (pipe:[7], observed) ", up to
+ * the segment's task and without it. Evidence is told where it is not exact.
+ */
+void clew_print_hops(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment);
+
+/*
+ * Prints " (memory: swap on vda)": that the segment's task was short of memory,
+ * stopped or throttled, where the segment is about a step of that wait. Prints
+ * nothing elsewhere.
+ */
+void clew_print_own_reason(FILE *out, const struct clew_trace *trace,
+			   const struct clew_segment *segment);
+
+/*
+ * Prints "; asked-1 <- (futex 0x7f001000) holder-2 <- (pipe:[7]) writer-3" behind
+ * the words about the last hop, unless these words say it all.
+ */
+void clew_print_chain(FILE *out, const struct clew_trace *trace,
+		      const struct clew_segment *segment);
+
+/* Segments of one task with equal keys have equal words by clew_print_chain(); 0: it prints
+ * nothing. */
+uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segment *segment);
+
+/*
+ * The elements of an array for the tasks of the segment's chain, in its order:
+ * the task, the kind and object of its wait, and the dependency that led to it.
+ */
+void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace,
+			  const struct clew_segment *segment);
+/* The fields "via" and "evidence" of the open object; null if `type` is negative. */
+void clew_json_hop_via(struct clew_json *json, const struct clew_trace *trace, int type,
+		       unsigned evidence);
+
+#endif
