@@ -183,9 +183,11 @@ static __always_inline void describe_kernel_thread(void *context, struct task_st
 	wait->descriptor = -1;
 	wait->flags = CLEW_WAIT_FLAG_KTHREAD;
 	/* The name of a kernel thread that sleeps for work says enough. For
-	 * other sleeps the function says what it waits for. */
-	if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) &&
-	    !(task_state_bits & TASK_NOLOAD)) {
+	 * other sleeps the function says what it waits for. A worker of
+	 * io_uring may also sleep interruptibly in the middle of a request. */
+	if (detail &&
+	    (((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD)) ||
+	     task->flags & PF_IO_WORKER)) {
 		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
 		wait->object = waiting_function(context);
 		if (wait->object)

@@ -8,6 +8,7 @@ exactly once.
 """
 
 import collections
+import fnmatch
 
 # ns. Programs in the kernel read a clock that may be some us off the one a
 # process reads, until the next tick.
@@ -345,6 +346,11 @@ def hops_of(segment):
     ]
 
 
+def hops_agree(said, found):
+    """Whether each hop is as said, where a part may be `*`."""
+    return len(said) == len(found) and all(map(fnmatch.fnmatchcase, found, said))
+
+
 def compare_why(fact, why, capture, loose=1.0):
     """What is wrong with one why answer. `loose`: by which factor amounts may be off."""
     wrong = []
@@ -378,7 +384,7 @@ def compare_why(fact, why, capture, loose=1.0):
                 continue
             if charge["cycle"] and not segment.get("cycle"):
                 continue
-            if "hops" in charge and hops_of(segment) != charge["hops"]:
+            if "hops" in charge and not hops_agree(charge["hops"], hops_of(segment)):
                 misled = max(misled, (segment["ns"], hops_of(segment)))
                 continue
             sum_ns += segment["ns"]

@@ -202,7 +202,7 @@ class Place:
         """
         program, _, variant = workload.partition(",")
         needed = []
-        if program in ("disk", "uring"):
+        if program in ("disk", "uring", "ringwork"):
             needed = [variant.rpartition("-")[2]] if "-" in variant else []
         elif program in ("pagecache", "pagereason"):
             needed = [variant.rpartition("-")[2]

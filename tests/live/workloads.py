@@ -40,16 +40,17 @@ QUIET = [
     "net,full-veth", "net,tcp-bridge", "net,udp-bridge", "net,full-bridge", "net,tcp-routed",
     "net,udp-routed", "net,full-routed", "backlog", "outside,tcp", "outside,udp",
     "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,wall",
-    "timer,epoll", "timer,slack", "uring,pipe", "uring,other", "work,terminal", "work,refresh",
-    "work,grace", "kernellock,position", "kernellock,inode", "kernellock,directory",
+    "timer,epoll", "timer,slack", "uring,pipe", "uring,other", "ringwork,pipe", "ringwork,deferred",
+    "work,terminal", "work,refresh", "work,grace", "kernellock,position", "kernellock,inode",
+    "kernellock,directory",
 ]
 # One after the other: they fill CPUs, or have a disk or a group to themselves.
 LOUD = [
     "twospan", "nested", "spinners", "deadline", "race,futex", "race,pipe", "timer,hog",
     "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory", "swap",
     "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4",
-    "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4", "uring,polled", "direct,scattered",
-    "direct,huge", "direct,row",
+    "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4", "uring,polled", "ringwork,sync-ext4",
+    "direct,scattered", "direct,huge", "direct,row",
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm")
       for what in ("read", "write", "dsync", "cold", "fsync", "fresh")), "disk,splice-ext4",
     "disk,send-ext4",

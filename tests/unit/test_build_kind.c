@@ -168,6 +168,10 @@ static void functions(void **state)
 	assert_int_equal(clew_classify_wait(&kernel, 2, CLEW_WAIT_RCU), CLEW_WAIT_RCU);
 	assert_int_equal(clew_classify_wait(&kernel, 2, CLEW_WAIT_WORK), CLEW_WAIT_WORK);
 	assert_int_equal(clew_classify_wait(&kernel, 2, -1), CLEW_WAIT_OTHER);
+	/* Workers of io_uring sleep interruptibly both for requests and within one. */
+	assert_int_equal(clew_function_kind("io_wq_worker+0x1f0/0x3a0"), CLEW_WAIT_IDLE);
+	assert_int_equal(clew_classify_wait(&kernel, 1, CLEW_WAIT_IDLE), CLEW_WAIT_IDLE);
+	assert_int_equal(clew_classify_wait(&kernel, 1, -1), CLEW_WAIT_OTHER);
 }
 
 int main(void)

@@ -328,12 +328,58 @@ static void spins_and_quotas(void **state)
 	synthetic_done(&s);
 }
 
+/*
+ * 1 waits on a ring for what it submitted itself. A worker, 2, serves that and posts
+ * the completion; the next one it leaves to 1. It reads a pipe that 3 writes to.
+ */
+static void ring_worker(void **state)
+{
+	const struct clew_wait ring = wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 0x5000);
+	struct clew_wait pipe = wait_on(CLEW_NO_CALL, CLEW_OBJECT_FUNCTION, FUNCTION);
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_why why;
+
+	(void)state;
+	pipe.flags = CLEW_WAIT_FLAG_KTHREAD;
+	threads(&s, 3);
+	RING(&s, 1900, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x600, .user_data = 7,
+	     .task = 1);
+	sleeps(&s, 2000, 1, 1, ring);
+	SWITCH(&s, .at = 2100, .cpu = 3, .prev = IDLE, .next = 3);
+	sleeps(&s, 2200, 2, 2, pipe);
+	comes(&s, 2500, 2, 2, (struct woken){.at = 2400, .by = 3});
+	RING(&s, 2700, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x600, .user_data = 7,
+	     .task = 2);
+	comes(&s, 2900, 1, 1, (struct woken){.at = 2750, .by = 2});
+	RING(&s, 2950, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x601, .user_data = 8,
+	     .task = 1);
+	sleeps(&s, 3000, 1, 1, ring);
+	comes(&s, 3300, 1, 1, (struct woken){.at = 3200, .by = 2});
+	RING(&s, 3310, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x601, .user_data = 8,
+	     .task = 1);
+	t = synthetic_trace(&s, 4000, 0);
+	assert_sane(t);
+	why = CHECK(t, 1, 2000, {CLEW_SEGMENT_RUNNING, 2, 2200, 1, CLEW_EDGE_IO_URING},
+		    {CLEW_SEGMENT_RUNNING, 3, 2400, 2, CLEW_EDGE_WAKE},
+		    {CLEW_SEGMENT_RUNQUEUE, 2, 2500, 1, CLEW_EDGE_IO_URING},
+		    {CLEW_SEGMENT_RUNNING, 2, 2750, 1, CLEW_EDGE_IO_URING},
+		    {CLEW_SEGMENT_RUNQUEUE, 1, 2900, 0, -1}, {CLEW_SEGMENT_RUNNING, 1, 3000, 0, -1},
+		    {CLEW_SEGMENT_RUNNING, 2, 3200, 1, CLEW_EDGE_IO_URING},
+		    {CLEW_SEGMENT_RUNQUEUE, 1, 3300, 0, -1});
+	assert_int_equal(why.segments[1].chain_length, 2);
+	assert_int_equal(why.segments[0].via_evidence, CLEW_EVIDENCE_EXACT);
+	clew_why_done(&why);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request_and_work), cmocka_unit_test(disk_below_a_disk),
 		cmocka_unit_test(a_busy_worker),    cmocka_unit_test(packets_and_timers),
-		cmocka_unit_test(spins_and_quotas),
+		cmocka_unit_test(spins_and_quotas), cmocka_unit_test(ring_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

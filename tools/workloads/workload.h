@@ -118,7 +118,8 @@ struct wl_charge {
 	bool behind; /* and all that the chain's last waits for */
 	bool cycle;
 	char hops[192]; /* of the chain, divided by '|': kind of wait, kind of object and the
-			   dependency that led there, divided by ':'; "": not checked */
+			   dependency that led there, divided by ':', each a word or "*"; "": not
+			   checked */
 };
 
 struct wl_fact {

@@ -209,7 +209,9 @@ static enum clew_wait_kind classify_kernel_thread(const struct clew_wait *wait, 
 {
 	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 		return CLEW_WAIT_IO;
-	if (state & (STATE_INTERRUPTIBLE | STATE_NOLOAD | STATE_PARKED))
+	/* Where the function was recorded, the sleep may be in the middle of a request. */
+	if (state & (STATE_INTERRUPTIBLE | STATE_NOLOAD | STATE_PARKED) &&
+	    wait->object_kind != CLEW_OBJECT_FUNCTION)
 		return CLEW_WAIT_IDLE;
 	return CLEW_WAIT_OTHER;
 }
@@ -324,6 +326,8 @@ static const struct {
 	{"cancel_work_sync", CLEW_WAIT_WORK},
 	{"cancel_delayed_work_sync", CLEW_WAIT_WORK},
 	{"wait_for_completion*", CLEW_WAIT_WORK},
+	{"io_wq_worker", CLEW_WAIT_IDLE}, /* for requests of io_uring */
+	{"io_sq_thread", CLEW_WAIT_IDLE},
 	{"__wait_for_common", CLEW_WAIT_WORK},
 	{"rq_qos_wait", CLEW_WAIT_THROTTLE},
 	{"blk_stat_timer_fn", CLEW_WAIT_THROTTLE}, /* the timer that resumes throttled tasks */
@@ -446,7 +450,8 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 	own = classify_own(wait, state);
 	/* Without a call the function is the only evidence. */
 	if (own == CLEW_WAIT_OTHER && wait->object_kind == CLEW_OBJECT_FUNCTION &&
-	    (function_kind == CLEW_WAIT_RCU || function_kind == CLEW_WAIT_WORK))
+	    (function_kind == CLEW_WAIT_RCU || function_kind == CLEW_WAIT_WORK ||
+	     function_kind == CLEW_WAIT_IDLE))
 		return (enum clew_wait_kind)function_kind;
 	kind = classify_reason(wait, function_kind);
 	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) ||

@@ -335,6 +335,30 @@ bool why_throttled(const struct clew_trace *trace, const struct trace_task *task
 	return false;
 }
 
+/*
+ * True if a task other than the submitter completed the last request that a wait
+ * on a ring was for: a worker of the ring, as a rule.
+ */
+static bool by_ring_worker(const struct clew_sleep *sleep)
+{
+	return sleep->kind == CLEW_WAIT_IO_URING && sleep->edge_type == CLEW_EDGE_IO_URING &&
+	       sleep->context == CLEW_WAKE_TASK && sleep->ended_by != CLEW_NO_TASK &&
+	       sleep->ended_by != sleep->task && sleep->ended_by != sleep->from;
+}
+
+/* The submitter until it has submitted, then the worker. */
+static void cause_by_ring_worker(const struct clew_sleep *sleep, uint64_t from,
+				 struct why_cause *cause)
+{
+	bool submitted = from >= sleep->from_at;
+
+	cause->task = submitted ? sleep->ended_by : sleep->from;
+	cause->edge_type = CLEW_EDGE_IO_URING;
+	cause->evidence = sleep->edge_evidence;
+	if (!submitted && sleep->from_at < cause->until)
+		cause->until = sleep->from_at;
+}
+
 struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to)
 {
 	struct why_cause cause = {.until = to, .kind = (uint8_t)leaf_kind(sleep)};
@@ -367,6 +391,8 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 		return cause;
 	if (sleep->link_count > 0) {
 		cause_by_links(sleep, from, &cause);
+	} else if (by_ring_worker(sleep)) {
+		cause_by_ring_worker(sleep, from, &cause);
 	} else if (sleep->from != CLEW_NO_TASK && sleep->edge_type >= 0) {
 		cause.task = sleep->from;
 		cause.edge_type = (uint8_t)sleep->edge_type;
