@@ -318,15 +318,38 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 	return r < 0 ? CLEW_EXIT_SYSTEM : 0;
 }
 
+/*
+ * The longest operations of the chosen threads. Threads that never wait for others to
+ * ask something of them rest by sleeping: *ret_between_sleeps.
+ */
+static int find_slowest(const struct clew_trace *trace, struct why_values *values, uint64_t from,
+			uint64_t to, struct clew_operation **ret_operations, size_t *ret_count,
+			size_t *ret_total, bool *ret_between_sleeps)
+{
+	int r = clew_operations(trace, clew_selection_wants, &values->selection, values->idle, from,
+				to, values->slowest.value, ret_operations, ret_count, ret_total);
+
+	*ret_between_sleeps = false;
+	if (r < 0 || values->idle || *ret_count)
+		return r;
+	free(*ret_operations);
+	*ret_operations = NULL;
+	r = clew_operations(trace, clew_selection_wants, &values->selection,
+			    1ull << CLEW_WAIT_SLEEP, from, to, values->slowest.value,
+			    ret_operations, ret_count, ret_total);
+	*ret_between_sleeps = r >= 0 && *ret_count;
+	return r;
+}
+
 static int explain_slowest(const struct clew_trace *trace, const struct clew_relations *relations,
 			   struct why_values *values, uint64_t from, uint64_t to)
 {
 	struct clew_json json = {.out = stdout};
 	struct clew_operation *operations = NULL;
 	size_t count = 0, total = 0;
+	bool between_sleeps;
 	int status = 0;
-	int r = clew_operations(trace, clew_selection_wants, &values->selection, values->idle, from,
-				to, values->slowest.value, &operations, &count, &total);
+	int r = find_slowest(trace, values, from, to, &operations, &count, &total, &between_sleeps);
 
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
@@ -334,12 +357,14 @@ static int explain_slowest(const struct clew_trace *trace, const struct clew_rel
 	if (values->json) {
 		clew_json_object(&json, NULL);
 		clew_json_unsigned(&json, "total", total);
+		clew_json_bool(&json, "between_sleeps", between_sleeps);
 		clew_json_array(&json, "operations");
 	}
 	for (size_t i = 0; !status && i < count; i++) {
 		if (!values->json)
-			printf("%s== operation %zu of the %zu slowest, of %zu in all ==\n",
-			       i ? "\n" : "", i + 1, count, total);
+			printf("%s== operation %zu of the %zu slowest, of %zu in all%s ==\n",
+			       i ? "\n" : "", i + 1, count, total,
+			       between_sleeps ? ", each between two sleeps" : "");
 		status = explain(trace, relations, values, operations[i].task, operations[i].from,
 				 operations[i].to, values->json ? &json : NULL);
 	}
