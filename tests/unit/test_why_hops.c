@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "words/hops.h"
+#include "words/restraints.h"
 
 #define MUTEX CLEW_FUTEX_CLASS_MUTEX
 
@@ -55,6 +56,22 @@ static void assert_words(const struct clew_trace *t, const struct clew_segment *
 
 	assert_string_equal(text, expected);
 	free(text);
+}
+
+/* A why has one restraint: this task, for so many ns, in several segments. */
+static void assert_restraint(const struct clew_trace *t, const struct clew_why *why, uint32_t task,
+			     uint64_t ns, unsigned kind)
+{
+	struct clew_restraint *restraints;
+	size_t count;
+
+	assert_true(why->segment_count > 2);
+	assert_int_equal(clew_restraints_make(t, why, &restraints, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(restraints[0].task, task);
+	assert_int_equal(restraints[0].ns, ns);
+	assert_int_equal(restraints[0].sleep->kind, kind);
+	free(restraints);
 }
 
 /* 4 waits for a lock of 3, which reads a pipe that 2 writes to; 2 waits for a file lock of 1. */
@@ -155,14 +172,17 @@ static void held_back_is_not_lost(void **state)
 	assert_words(t, segment_at(&why, 2500), clew_print_chain,
 		     "; task-101 <- (memory reclaim) task-103");
 	assert_int_not_equal(clew_chain_key(t, segment_at(&why, 2500)), 0);
+	assert_restraint(t, &why, 1, 1100, CLEW_WAIT_MEMORY);
 	clew_why_done(&why);
 	assert_int_equal(clew_why_explain(t, NULL, 2, 2100, 3300, &why), 0);
 	assert_words(t, segment_at(&why, 2500), clew_print_chain,
 		     "; task-102 <- (stopped) task-103");
+	assert_restraint(t, &why, 2, 1100, CLEW_WAIT_STOPPED);
 	clew_why_done(&why);
 	assert_int_equal(clew_why_explain(t, NULL, 4, 2050, 3300, &why), 0);
 	assert_words(t, segment_at(&why, 2500), clew_print_chain,
 		     "; task-104 <- (throttle: device 8:0) task-103");
+	assert_restraint(t, &why, 4, 1250, CLEW_WAIT_THROTTLE);
 	clew_why_done(&why);
 	clew_trace_free(t);
 	synthetic_done(&s);

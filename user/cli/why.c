@@ -264,8 +264,7 @@ static void json_program_share(struct clew_json *json, const struct clew_trace *
 /* The fields of one why in the open object. */
 static void json_why(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_relations *relations, const struct clew_why *why,
-		     const struct clew_why_cause *causes, size_t cause_count,
-		     const struct clew_program_share *shares, size_t share_count)
+		     const struct clew_why_sums *sums)
 {
 	clew_json_unsigned(json, "from", why->from);
 	clew_json_unsigned(json, "to", why->to);
@@ -277,12 +276,16 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 		json_segment(json, trace, relations, &why->segments[i]);
 	clew_json_array_end(json);
 	clew_json_array(json, "causes");
-	for (size_t i = 0; i < cause_count; i++)
-		json_cause(json, trace, why, &causes[i]);
+	for (size_t i = 0; i < sums->cause_count; i++)
+		json_cause(json, trace, why, &sums->causes[i]);
 	clew_json_array_end(json);
 	clew_json_array(json, "programs");
-	for (size_t i = 0; i < share_count; i++)
-		json_program_share(json, trace, why, &shares[i]);
+	for (size_t i = 0; i < sums->share_count; i++)
+		json_program_share(json, trace, why, &sums->shares[i]);
+	clew_json_array_end(json);
+	clew_json_array(json, "restraints");
+	for (size_t i = 0; i < sums->restraint_count; i++)
+		clew_json_restraint(json, trace, &sums->restraints[i]);
 	clew_json_array_end(json);
 	clew_json_ledger(json, trace, why->from, why->to);
 }
@@ -292,28 +295,28 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		   const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
 		   struct clew_json *json)
 {
-	struct clew_program_share *shares = NULL;
-	struct clew_why_cause *causes = NULL;
-	size_t cause_count = 0, share_count = 0;
+	struct clew_why_sums sums = {};
 	struct clew_why why = {};
 	int r = clew_why_explain(trace, relations, task, from, to, &why);
 
 	if (r >= 0)
-		r = clew_causes_make(trace, relations, &why, &causes, &cause_count);
+		r = clew_causes_make(trace, relations, &why, &sums.causes, &sums.cause_count);
 	if (r >= 0)
-		r = clew_by_program_make(trace, &why, &shares, &share_count);
+		r = clew_by_program_make(trace, &why, &sums.shares, &sums.share_count);
+	if (r >= 0)
+		r = clew_restraints_make(trace, &why, &sums.restraints, &sums.restraint_count);
 	if (r < 0) {
 		clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
 	} else if (json) {
 		clew_json_object(json, NULL);
-		json_why(json, trace, relations, &why, causes, cause_count, shares, share_count);
+		json_why(json, trace, relations, &why, &sums);
 		clew_json_object_end(json);
 	} else {
-		clew_print_why(stdout, trace, relations, &why, causes, cause_count, shares,
-			       share_count, values->all);
+		clew_print_why(stdout, trace, relations, &why, &sums, values->all);
 	}
-	clew_causes_free(causes, cause_count);
-	free(shares);
+	clew_causes_free(sums.causes, sums.cause_count);
+	free(sums.shares);
+	free(sums.restraints);
 	clew_why_done(&why);
 	return r < 0 ? CLEW_EXIT_SYSTEM : 0;
 }

@@ -14,9 +14,8 @@
 #include "words/segment.h"
 #include "words/task.h"
 
-/* The wait of a task of the chain; NULL: records are missing. */
-static const struct clew_sleep *sleep_of(const struct clew_trace *trace,
-					 const struct clew_segment *segment, uint32_t place)
+const struct clew_sleep *clew_hop_sleep(const struct clew_trace *trace,
+					const struct clew_segment *segment, uint32_t place)
 {
 	struct clew_piece piece;
 
@@ -41,8 +40,7 @@ static struct clew_hop_via via_behind(const struct clew_segment *segment, uint32
 	return (struct clew_hop_via){segment->via_type, segment->via_evidence};
 }
 
-/* Waits in which the task could not have gone on whatever else was done for it. */
-static bool is_held_back(const struct clew_sleep *sleep)
+bool clew_is_held_back(const struct clew_sleep *sleep)
 {
 	return sleep && (sleep->kind == CLEW_WAIT_MEMORY || sleep->kind == CLEW_WAIT_STOPPED ||
 			 sleep->kind == CLEW_WAIT_THROTTLE);
@@ -80,18 +78,17 @@ static const char *told_call(const struct clew_sleep *sleep)
 	bool has_object = has_lasting_object(sleep);
 
 	if (sleep->kind == CLEW_WAIT_STOPPED || sleep->kind == CLEW_WAIT_FAULT ||
-	    (has_object && (speaks_for_itself(sleep) || is_held_back(sleep))))
+	    (has_object && (speaks_for_itself(sleep) || clew_is_held_back(sleep))))
 		return NULL;
 	return clew_call_name(sleep->call);
 }
 
-/* Prints what a wait was: "futex 0x7f001000", "flock /run/x.lock", "memory: swap on vda". */
-static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+void clew_print_hop_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	const char *call = told_call(sleep);
 	bool has_object = has_lasting_object(sleep);
 
-	if (is_held_back(sleep) && sleep->object.kind != CLEW_OBJECT_MEMORY)
+	if (clew_is_held_back(sleep) && sleep->object.kind != CLEW_OBJECT_MEMORY)
 		fprintf(out, "%s%s", clew_wait_kind_name(sleep->kind),
 			has_object ? ": "
 			: call	   ? " in "
@@ -117,7 +114,7 @@ static void print_reason(FILE *out, const struct clew_trace *trace, const struct
 {
 	fputc('(', out);
 	if (sleep)
-		print_wait(out, trace, sleep);
+		clew_print_hop_wait(out, trace, sleep);
 	else
 		fputs(clew_wait_kind_name(CLEW_WAIT_UNKNOWN), out);
 	if (via.type >= 0 && is_told(via.type))
@@ -132,7 +129,7 @@ void clew_print_hops(FILE *out, const struct clew_trace *trace, const struct cle
 	for (uint32_t i = 0; i < waiters(segment); i++) {
 		clew_print_task(out, trace, segment->chain[i], segment->start);
 		fputs(" <- ", out);
-		print_reason(out, trace, sleep_of(trace, segment, i), via_behind(segment, i));
+		print_reason(out, trace, clew_hop_sleep(trace, segment, i), via_behind(segment, i));
 		fputc(' ', out);
 	}
 }
@@ -146,8 +143,8 @@ static const struct clew_sleep *untold_wait(const struct clew_trace *trace,
 
 	if (waiters(segment) == segment->chain_length)
 		return NULL;
-	sleep = sleep_of(trace, segment, segment->chain_length - 1);
-	return is_held_back(sleep) && segment->kind != sleep->kind ? sleep : NULL;
+	sleep = clew_hop_sleep(trace, segment, segment->chain_length - 1);
+	return clew_is_held_back(sleep) && segment->kind != sleep->kind ? sleep : NULL;
 }
 
 void clew_print_own_reason(FILE *out, const struct clew_trace *trace,
@@ -164,7 +161,7 @@ void clew_print_own_reason(FILE *out, const struct clew_trace *trace,
 /* True if the words about the last hop do not tell what its waiter waited for. */
 static bool leaves_out_wait(const struct clew_segment *segment, const struct clew_sleep *sleep)
 {
-	if (segment->called || is_held_back(sleep))
+	if (segment->called || clew_is_held_back(sleep))
 		return true;
 	switch (segment->via_type) {
 	case CLEW_EDGE_SIGNAL:
@@ -185,7 +182,7 @@ static bool has_more_to_say(const struct clew_trace *trace, const struct clew_se
 	uint32_t count = waiters(segment);
 
 	return count > 1 || untold_wait(trace, segment) ||
-	       (count == 1 && leaves_out_wait(segment, sleep_of(trace, segment, 0)));
+	       (count == 1 && leaves_out_wait(segment, clew_hop_sleep(trace, segment, 0)));
 }
 
 void clew_print_chain(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
@@ -204,7 +201,7 @@ static uint64_t mix(uint64_t key, uint64_t value)
 	return key ^ key >> 29;
 }
 
-/* Of all that print_wait() depends on. */
+/* Of all that clew_print_hop_wait() depends on. */
 static uint64_t mix_wait(uint64_t key, const struct clew_sleep *sleep)
 {
 	if (!sleep)
@@ -229,7 +226,7 @@ uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segmen
 		struct clew_hop_via via = via_behind(segment, i);
 
 		key = mix(key, segment->chain[i]);
-		key = mix_wait(key, sleep_of(trace, segment, i));
+		key = mix_wait(key, clew_hop_sleep(trace, segment, i));
 		key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
 	}
 	return own ? mix_wait(mix(key, segment->task), own) : key;
@@ -251,7 +248,7 @@ void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace
 			  const struct clew_segment *segment)
 {
 	for (uint32_t i = 0; i < segment->chain_length; i++) {
-		const struct clew_sleep *sleep = sleep_of(trace, segment, i);
+		const struct clew_sleep *sleep = clew_hop_sleep(trace, segment, i);
 
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, segment->chain[i], segment->start);

@@ -11,6 +11,19 @@
 
 #include "words/json.h"
 
+/* The wait of a task of the chain, by its place; NULL: records are missing. */
+const struct clew_sleep *clew_hop_sleep(const struct clew_trace *trace,
+					const struct clew_segment *segment, uint32_t place);
+
+/*
+ * True for waits in which the task could not have gone on whatever was done for it:
+ * for memory, stopped, throttled. `sleep` may be NULL.
+ */
+bool clew_is_held_back(const struct clew_sleep *sleep);
+
+/* Prints what a wait was: "futex 0x7f001000", "flock /run/x.lock", "memory: swap on vda". */
+void clew_print_hop_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep);
+
 /*
  * Prints "asked-1 <- (futex 0x7f001000) holder-2 <- (pipe:[7], observed) ", up to
  * the segment's task and without it. Evidence is told where it is not exact.

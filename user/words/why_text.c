@@ -20,11 +20,12 @@
 #include "words/task.h"
 #include "words/text.h"
 
-#define MOST_CAUSES 12
-#define MOST_SHARES 8 /* programs, listed where the causes shown leave out more than .. */
-#define LEFT_OUT    4 /* .. one in so many parts of the time */
-#define MOST_LINES  60
-#define MOST_BUSY   3 /* tasks that had the CPU meanwhile */
+#define MOST_CAUSES	12
+#define MOST_SHARES	8 /* programs, listed where the causes shown leave out more than .. */
+#define LEFT_OUT	4 /* .. one in so many parts of the time */
+#define MOST_LINES	60
+#define MOST_RESTRAINTS 6
+#define MOST_BUSY	3 /* tasks that had the CPU meanwhile */
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -113,16 +114,17 @@ static void print_programs(FILE *out, const struct clew_trace *trace, const stru
 }
 
 static void print_causes(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
-			 const struct clew_why_cause *causes, size_t count,
-			 const struct clew_program_share *shares, size_t share_count, bool all)
+			 const struct clew_why_sums *sums, bool all)
 {
+	const struct clew_why_cause *causes = sums->causes;
+	size_t count = sums->cause_count;
 	size_t shown = all || count <= MOST_CAUSES ? count : MOST_CAUSES;
 	uint64_t rest = 0;
 
 	for (size_t i = shown; i < count; i++)
 		rest += causes[i].ns;
 	if (rest > (why->to - why->from) / LEFT_OUT) {
-		print_programs(out, trace, why, shares, share_count);
+		print_programs(out, trace, why, sums->shares, sums->share_count);
 		fputs("\nThe largest single causes:\n", out);
 	} else {
 		fputs("\nWhere the time went:\n", out);
@@ -140,6 +142,22 @@ static void print_causes(FILE *out, const struct clew_trace *trace, const struct
 		fprintf(out, "%s of it (%.1f %%) cannot be followed in this capture.\n",
 			CLEW_DURATION(why->unknown_ns),
 			percent(why->unknown_ns, why->to - why->from));
+}
+
+/* What the causes, which tell the end of each chain, may show in small parts only. */
+static void print_restraints(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
+			     const struct clew_restraint *restraints, size_t count)
+{
+	/* Down to a tenth of a percent. */
+	for (size_t i = 0;
+	     i < count && i < MOST_RESTRAINTS && restraints[i].ns * 2000 >= why->to - why->from;
+	     i++) {
+		if (i == 0)
+			fputs("\nHeld back meanwhile, which is part of this time:\n", out);
+		print_part(out, why, restraints[i].ns);
+		clew_print_restraint(out, trace, &restraints[i]);
+		putc('\n', out);
+	}
 }
 
 /* ---- the timeline ---- */
@@ -397,11 +415,11 @@ static void print_timeline(FILE *out, const struct clew_trace *trace,
 
 void clew_print_why(FILE *out, const struct clew_trace *trace,
 		    const struct clew_relations *relations, const struct clew_why *why,
-		    const struct clew_why_cause *causes, size_t cause_count,
-		    const struct clew_program_share *shares, size_t share_count, bool all)
+		    const struct clew_why_sums *sums, bool all)
 {
 	print_header(out, trace, why);
-	print_causes(out, trace, why, causes, cause_count, shares, share_count, all);
+	print_causes(out, trace, why, sums, all);
+	print_restraints(out, trace, why, sums->restraints, sums->restraint_count);
 	print_timeline(out, trace, relations, why, all);
 	putc('\n', out);
 	clew_print_ledger(out, trace, why->from, why->to);
