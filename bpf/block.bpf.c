@@ -10,6 +10,7 @@
 #include "kernel.h"
 #include "kernel_fs.h"
 #include "kernel_io.h"
+#include "limit.h"
 #include "pages.h"
 #include "read.h"
 #include "record.h"
@@ -29,24 +30,29 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	struct clew_bio *record;
 	struct walk walk = {};
 	struct context context;
+	bool released;
 	__u32 disk;
 
 	if (!enabled || !context_here(&context) || direct_queue(&context, bio))
 		return 0;
 	disk = disk_of(bio);
+	released = releases_bios(&context);
+	if (unlikely(released))
+		limit_emit(&context, bio);
 	walk.bio = (__u64)bio;
 	walk.cpu = context.cpu;
 	walk.left = bio->bi_iter.bi_size;
 	walk.direct = is_direct(bio);
 	if (walk.direct)
-		direct_range(&context, bio, &walk);
+		direct_range(&context, bio, released ? released_offset(bio) : direct_offset(bio),
+			     &walk);
 	else if (walk.left && !(is_buffer(bio) && journal_range(number_of(bio), &walk)))
 		first_range(bio, &walk);
 	if (page_cache && btrfs_end_io && walk.paged && !walk.range.inode)
 		btrfs_range(number_of(bio), &walk);
 	if (page_cache && walk.paged && !walk.direct &&
 	    (bio->bi_opf & OPERATION_BITS) == OPERATION_READ &&
-	    (__u32)context.task->tgid != self_pid)
+	    (__u32)context.task->tgid != self_pid && !released)
 		walk.reader = context.task->flags & PF_IO_WORKER
 				      ? submitter_of(context.task, context_serial(&context))
 				      : context_serial(&context);
@@ -55,6 +61,8 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	record = bio_reserve(&context, bio, disk, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
+	if (unlikely(released))
+		record->task = 0;
 	if (unlikely(is_swap(bio)))
 		record->header.flags |= CLEW_BIO_SWAP;
 	if (walk.range.inode) {

@@ -178,11 +178,10 @@ static __always_inline bool is_buffer(struct bio *bio)
 	       (__u64)bio->bi_end_io == buffer_end_io;
 }
 
-static __always_inline void direct_range(struct context *context, struct bio *bio,
+static __always_inline void direct_range(struct context *context, struct bio *bio, __u64 offset,
 					 struct walk *walk)
 {
 	struct inode *inode = direct_inode(bio);
-	__u64 offset = direct_offset(bio);
 
 	direct_name(context, inode);
 	walk->range.inode = READ(inode, i_ino);

@@ -358,6 +358,15 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 	return other ? other : cgroup;
 }
 
+/* Hierarchies of version 1 number their groups each for itself. */
+#define HIERARCHY_SHIFT 48
+
+/* A number that no two cgroups of the machine have at once; in version 2 it is the kernel's. */
+static __always_inline __u64 cgroup_id(struct cgroup *cgroup)
+{
+	return READ(cgroup, kn, id) | (__u64)READ(cgroup, root, hierarchy_id) << HIERARCHY_SHIFT;
+}
+
 /* Sends a cgroup's path. Returns the cgroup's id. */
 __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 {
@@ -374,7 +383,7 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	node = (void *)READ_NUMBER(cgroup, kn);
 	if (!node)
 		return 0;
-	id = READ(node, id);
+	id = cgroup_id(cgroup);
 	slot = sent_slot((__u64)node, id);
 	if (!slot)
 		return id;

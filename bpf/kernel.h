@@ -302,6 +302,8 @@ struct sched_dl_entity {
 
 enum cgroup_subsys_id { cpu_cgrp_id, memory_cgrp_id };
 
+struct bio_list;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -330,6 +332,7 @@ struct task_struct {
 	struct sigpending pending;
 	sigset_t blocked;
 	void *rseq;
+	struct bio_list *bio_list;
 	void *worker_private;
 	void *journal_info;
 	struct sched_entity se;

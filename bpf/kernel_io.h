@@ -109,6 +109,7 @@ struct bio {
 	void *bi_private;
 	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
+	struct blkcg_gq *bi_blkg;
 };
 
 struct request {
@@ -135,6 +136,37 @@ struct loop_cmd {
 struct iomap_dio {
 	struct kiocb *iocb;
 	__s64 size;
+	struct {
+		struct task_struct *waiter;
+	} submit;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct throtl_data {
+	struct request_queue *queue;
+};
+
+/* What the I/O limits keep for a group and a disk. */
+struct throtl_grp {
+	struct throtl_data *td;
+	__u64 bps[2]; /* reads, writes */
+	unsigned int iops[2];
+};
+
+struct throtl_grp___low { /* before 6.10: each has a second, higher limit */
+	__u64 bps[2][2];
+	unsigned int iops[2][2];
+};
+
+/* A group on a disk, with what each policy keeps for it. */
+struct blkcg_gq {
+	struct request_queue *q;
+	struct blkcg *blkcg;
+	struct blkcg_gq *parent;
+	struct throtl_grp *pd[6];
 };
 
 struct mutex {

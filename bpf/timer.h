@@ -7,6 +7,7 @@
 #define CLEW_BPF_TIMER_H
 
 #include "context.h"
+#include "identity.h"
 #include "kernel.h"
 #include "kernel_io.h"
 #include "read.h"
@@ -118,7 +119,7 @@ static __always_inline void quota_refill(struct hrtimer *timer, bool period)
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_REFILL, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
-	record->cgroup = READ(cgroup, kn, id);
+	record->cgroup = cgroup_id(cgroup);
 	/*
 	 * The callback of a new period hands out quota until none is left or no
 	 * run queue waits for it; other CPUs may not have received theirs yet.

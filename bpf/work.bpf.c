@@ -62,9 +62,11 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	state = task_state(context.task);
 	/* The request that the worker's last item completed is over. Not every
 	 * kernel reports that. */
-	if (state)
-		state->request = 0;
 	function = (__u64)work->func;
+	if (state) {
+		state->request = 0;
+		limits_worker(state, function);
+	}
 	record = record_reserve(context.cpu_state, context.cpu, CLEW_KIND_WORK, now,
 				sizeof(*record));
 	if (!record)

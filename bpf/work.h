@@ -10,13 +10,18 @@
 #include "kernel.h"
 #include "kernel_io.h"
 #include "read.h"
+#include "state.h"
 #include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 #include <stdbool.h>
 
 const volatile __u64 work_barrier; /* Fixed at load: the function of the barrier with which a flush
 				      waits; 0 unknown. */
+
+/* Fixed at load: the function that queues the bios that I/O limits held back; 0 unknown. */
+const volatile __u64 work_limits;
 
 /* In work_struct.data: the item is queued, or about to be, and no worker has
  * taken it yet. */
@@ -36,6 +41,15 @@ struct {
 	__type(key, __u64); /* address of the item */
 	__type(value, struct queued);
 } clew_queued SEC(".maps");
+
+/* Notes whether the item that a worker begins releases bios from I/O limits. */
+static __always_inline void limits_worker(struct clew_task_state *state, __u64 function)
+{
+	if (unlikely(work_limits && function == work_limits))
+		state->flags |= CLEW_TASK_STATE_RELEASE;
+	else if (unlikely(state->flags & CLEW_TASK_STATE_RELEASE))
+		state->flags &= ~CLEW_TASK_STATE_RELEASE;
+}
 
 /* True if a worker is a rescuer, which runs when there is no memory for another
  * worker. */

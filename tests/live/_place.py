@@ -173,9 +173,9 @@ class Place:
             makers = ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]),
                       (self._namespaces, ["net"]), (self._bridge, ["bridge"]),
                       (self._routed, ["routed"]), (self._cpu, ["cpu"]), (self._memory, ["memory"]),
-                      (self._swap, ["swap"]), (self._outside, ["outside"]),
-                      (self._bridged, ["bridged"]), (self._btrfs, ["btrfs"]), (self._limit,
-                                                                               ["limit"]))
+                      (self._swap, ["swap"]), (self._outside, ["outside"]), (self._bridged,
+                                                                             ["bridged"]),
+                      (self._btrfs, ["btrfs"]), (self._limit, ["limit"]), (self._io, ["io"]))
             for make, names in makers:
                 if names[0] not in self.only if self.only else names[0] in ON_DEMAND:
                     continue
@@ -209,6 +209,8 @@ class Place:
                       ] + (["limit"] if variant.startswith("memory") else [])
         elif program == "quota":
             needed = [variant]
+        elif program == "limit":
+            needed = ["io"]
         elif program == "net":
             needed = ["net"] + [variant.partition("-")[2]] if "-" in variant else []
         elif program == "outside":
@@ -338,6 +340,30 @@ class Place:
             write(f"{group}/memory.swap.max", 0)
         os.symlink(group, os.path.join(self.path, "memory"))
 
+    def _io(self):
+        """A group that may read and write 2 MiB a second each on the disk that the place is on."""
+        try:
+            group, unified = self._group("io")
+        except Lacking:
+            group, unified = self._group("blkio", "io")
+        device = os.stat(self.path).st_dev
+        number = f"{os.major(device)}:{os.minor(device)}"
+        part = f"/sys/dev/block/{number}/partition"
+        if os.path.exists(part):
+            with open(os.path.join(os.path.dirname(part), "../dev"), encoding="ascii") as file:
+                number = file.read().strip()
+        if not os.path.exists(f"/sys/dev/block/{number}"):
+            raise Lacking("no such place: it lies on no disk that takes requests")
+        if not os.path.exists(
+                f"{group}/io.max" if unified else f"{group}/blkio.throttle.read_bps_device"):
+            raise Lacking("no such part of the kernel: limits of I/O")
+        if unified:
+            write(f"{group}/io.max", f"{number} rbps={2 * MEGABYTE} wbps={2 * MEGABYTE}")
+        else:
+            for what in ("read", "write"):
+                write(f"{group}/blkio.throttle.{what}_bps_device", f"{number} {2 * MEGABYTE}")
+        os.symlink(group, os.path.join(self.path, "io"))
+
     def _swap(self):
         group, unified = self._group("memory", "swap")
         write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 16 * MEGABYTE)
@@ -463,8 +489,8 @@ def remove(path, pid):
     for end in "abrso":
         if os.path.exists(f"/run/netns/{namespace(pid, end)}"):
             quietly("ip", "netns", "del", namespace(pid, end))
-    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory"), ("swap",
-                                                                                         "memory")):
+    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory"),
+                             ("swap", "memory"), ("io", "io"), ("io", "blkio")):
         try:
             group = os.path.join(controller(controlled)[0], f"{PREFIX}{pid}-{name}")
         except (Lacking, OSError):

@@ -47,10 +47,11 @@ QUIET = [
 # One after the other: they fill CPUs, or have a disk or a group to themselves.
 LOUD = [
     "twospan", "nested", "spinners", "deadline", "race,futex", "race,pipe", "timer,hog",
-    "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory", "swap",
-    "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4",
-    "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4", "uring,polled", "ringwork,sync-ext4",
-    "direct,scattered", "direct,huge", "direct,row",
+    "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory",
+    "limit,write", "limit,read", "limit,cold", "limit,sync", "swap", "kernellock,freeze",
+    "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4", "uring,file-ext4",
+    "uring,file-xfs", "uring,worker-ext4", "uring,polled", "ringwork,sync-ext4", "direct,scattered",
+    "direct,huge", "direct,row",
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm")
       for what in ("read", "write", "dsync", "cold", "fsync", "fresh")), "disk,splice-ext4",
     "disk,send-ext4",

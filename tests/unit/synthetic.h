@@ -414,6 +414,11 @@ static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const c
 		&(struct clew_bio){.header = {.time = at, .kind = CLEW_KIND_BIO, .flags = event},  \
 				   __VA_ARGS__},                                                   \
 		sizeof(struct clew_bio))
+#define LIMIT(s, at, ...)                                                                          \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_limit){.header = {.time = at, .kind = CLEW_KIND_LIMIT},        \
+					   __VA_ARGS__},                                           \
+		      sizeof(struct clew_limit))
 #define REQUEST(s, at, event, ...)                                                                 \
 	synthetic_put(s,                                                                           \
 		      &(struct clew_request){                                                      \

@@ -285,6 +285,7 @@ static void test_schema_covers_records(void **state)
 			break;
 		case CLEW_KIND_PAGES:
 		case CLEW_KIND_LOCK:
+		case CLEW_KIND_LIMIT:
 		case CLEW_KIND_TASK:
 		case CLEW_KIND_RENAME:
 			reserved = 4;

@@ -4,6 +4,7 @@
  * was kept off it is in its own cpu.stat), memory (memory.high: what is over it is
  * paid for with sleep).
  */
+#include "group.h"
 #include "spend.h"
 
 static int spender;
@@ -33,20 +34,6 @@ static uint64_t kept_off_time(void)
 	uint64_t ns = group_number("cpu.stat", "throttled_time");
 
 	return ns ? ns : group_number("cpu.stat", "throttled_usec") * 1000;
-}
-
-static void join_group(void)
-{
-	char path[64], text[16];
-	int file, size, got;
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", wl->variant);
-	file = WL_CHECK(open(wl_place(path), O_WRONLY | O_CLOEXEC));
-	size = snprintf(text, sizeof(text), "%d", getpid());
-	got = WL_CHECK(write(file, text, size));
-	if (got != size)
-		wl_die("%s: short write", path);
-	close(file);
 }
 
 static void spend_time(int self)
@@ -86,7 +73,7 @@ static void spend(int self)
 	struct wl_fact *fact;
 	uint64_t off;
 
-	join_group();
+	wl_enter_group(wl->variant);
 	if (strcmp(wl->variant, "memory") == 0) {
 		spend_memory(self);
 		if (over_high == 0)

@@ -6,6 +6,7 @@
  * swap device a page is, /proc/self/pagemap tells.
  */
 #include "disk.h"
+#include "group.h"
 
 #define PAGE	    4096u
 #define PAGES	    6144u
@@ -16,16 +17,6 @@
 #define OFFSET_MASK ((1ull << 55) - 1)
 
 static int swapper, ends[2];
-
-static void join_group(void)
-{
-	char text[16];
-	int file = WL_CHECK(open(wl_place("swap/cgroup.procs"), O_WRONLY | O_CLOEXEC));
-
-	if (WL_CHECK(write(file, text, snprintf(text, sizeof(text), "%d", getpid()))) <= 0)
-		wl_die("the group takes nobody");
-	close(file);
-}
 
 static uint64_t page_entry(const volatile char *page)
 {
@@ -92,7 +83,7 @@ static void swap(int self)
 	int touched = 0;
 	char *memory;
 
-	join_group();
+	wl_enter_group("swap");
 	memory = mmap(NULL, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));

@@ -115,7 +115,7 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 {
 	struct block_table *table = &builder->blocks;
 	struct bio *bio = block_bio_find(table, record->bio);
-	uint32_t upper = CLEW_NO_NUMBER;
+	uint32_t upper = CLEW_NO_NUMBER, task = CLEW_NO_TASK;
 	int r;
 
 	/* The rest of a bio that was split is queued again unchanged. A bio that was remapped keeps
@@ -126,8 +126,10 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 		return 0;
 	}
 	if (bio) {
-		if (bio->device == record->device && bio->sector == record->sector)
+		if (bio->device == record->device && bio->sector == record->sector) {
 			upper = bio->upper;
+			task = bio->task;
+		}
 		r = lose_bio(builder, bio);
 		if (r < 0)
 			return r;
@@ -135,8 +137,12 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	bio = bio_new(builder, record);
 	if (!bio)
 		return -ENOMEM;
+	/* It was made below one that a limit had held back, whose submitter is known. */
+	if (bio->task == CLEW_NO_TASK && upper != CLEW_NO_NUMBER)
+		bio->task = task;
+	block_limit_take(builder, bio);
 	bio->why = build_why_written(builder, record);
-	r = build_flight_new(builder, record, &bio->why, &bio->flight);
+	r = build_flight_new(builder, record, bio, &bio->flight);
 	if (r < 0)
 		return r;
 	if (upper == CLEW_NO_NUMBER && record->parent)
@@ -172,6 +178,8 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 	if (upper) {
 		bio->upper = upper->number;
 		bio->swap = upper->swap;
+		if (bio->task == CLEW_NO_TASK)
+			bio->task = upper->task;
 		if (bio->inode == 0) {
 			bio->inode = upper->inode;
 			bio->index = upper->index;
@@ -196,6 +204,9 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	    whole->bytes <= record->bytes)
 		return 0;
 	part->queued = whole->queued;
+	part->released = whole->released;
+	part->group = whole->group;
+	part->limited = whole->limited;
 	part->task = whole->task;
 	part->inode = whole->inode;
 	part->index = whole->index;
@@ -226,7 +237,10 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 	block = (struct clew_block_request){
 		.sector = bio->sector,
 		.queued = bio->queued,
-		.issued = bio->queued,
+		.released = bio->released,
+		.group = bio->group,
+		.limited = bio->limited,
+		.issued = later(bio->queued, bio->released),
 		.completed = builder->now,
 		.inode = bio->inode,
 		.index = bio->index,

@@ -11,6 +11,7 @@
 
 struct clew_builder;
 struct flight;
+struct wake;
 
 /* Bits of bio.bi_opf and request.cmd_flags; they are part of the kernel's interface. */
 #define BLOCK_OPERATION	  0xffu
@@ -36,8 +37,11 @@ struct bio {
 	uint32_t operation;
 	uint32_t file_device;
 	uint32_t task;
-	uint32_t upper;	       /* number of the request above, CLEW_NO_NUMBER none */
-	uint32_t number;       /* its own, where its device has no requests */
+	uint32_t upper;	 /* number of the request above, CLEW_NO_NUMBER none */
+	uint32_t number; /* its own, where its device has no requests */
+	/* when an I/O limit let it go, 0: none held it; the group that it is charged to, and the
+	   one with the limit, 0 unknown */
+	uint64_t released, group, limited;
 	struct flight *flight; /* its pages, NULL none known */
 	struct why_written why;
 	struct bio *next;  /* the next one at this sector of this device, or in the free list */
@@ -85,6 +89,21 @@ struct disk {
 	uint32_t orphans;		       /* of those: with an `orphan` */
 };
 
+/* A bio that an I/O limit has just let go, until its QUEUE record comes. */
+struct block_limit {
+	uint64_t bio; /* address, 0 none */
+	uint64_t at, group, limited;
+	uint32_t submitter;
+};
+
+#define BLOCK_LIMITS 16u
+/* ns from a LIMIT record to the bio's QUEUE record, which one program sends. */
+#define BLOCK_LIMIT_NEAR 20000000ull
+struct block_limits {
+	struct block_limit latest[BLOCK_LIMITS];
+	unsigned next;
+};
+
 struct block_table {
 	struct map bios;	/* address -> struct bio * */
 	struct map places;	/* (sector, device) -> the newest struct bio * that begins there */
@@ -93,6 +112,7 @@ struct block_table {
 	struct disk *disks;
 	size_t disk_count, disk_capacity;
 	struct bio *free_bios;
+	struct block_limits limits;
 	uint32_t numbers;
 	size_t memory;
 };
@@ -110,6 +130,7 @@ static inline struct clew_link block_link(const struct clew_block_request *block
 		.at = block->queued,
 		.begin = begin,
 		.end = end,
+		.released = block->released,
 		.task = block->submitter,
 		.device = block->device,
 		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) |
@@ -139,12 +160,21 @@ int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record);
 /* A bio of direct I/O that is recorded when the request that it is a part of is issued. */
 int block_feed_part(struct clew_builder *builder, const struct clew_request *record);
 
+/* ---- limit.c ---- */
+
+int build_feed_limit(struct clew_builder *builder, const struct clew_limit *record);
+/* Gives a bio that is queued what its LIMIT record said, if it has one. */
+void block_limit_take(struct clew_builder *builder, struct bio *bio);
+/* A sleep was ended by a request: if an I/O limit held that back and nobody is known to have
+ * submitted it, it was submitted before the sleep began. */
+void build_limit_awaited(struct clew_builder *builder, const struct wake *wake,
+			 const struct clew_sleep *sleep);
+
 /* ---- request.c ---- */
 
 int build_feed_request(struct clew_builder *builder, const struct clew_request *record);
 /* The request at an address that had completed, in part at least, at `at`; NULL unknown. */
-const struct request *build_request_at(const struct clew_builder *builder, uint64_t address,
-				       uint64_t at);
+struct request *build_request_at(const struct clew_builder *builder, uint64_t address, uint64_t at);
 struct clew_link build_request_link(const struct request *request, uint64_t at);
 /*
  * A request may be issued before its first bio is recorded, as the clocks of CPUs differ

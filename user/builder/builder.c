@@ -128,6 +128,9 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 		case CLEW_KIND_BIO:
 			r = build_feed_bio(builder, (const struct clew_bio *)record);
 			break;
+		case CLEW_KIND_LIMIT:
+			r = build_feed_limit(builder, (const struct clew_limit *)record);
+			break;
 		case CLEW_KIND_REQUEST:
 			r = build_feed_request(builder, (const struct clew_request *)record);
 			break;

@@ -16,6 +16,7 @@ static uint32_t tags_of_kind(unsigned kind)
 	switch (kind) {
 	case CLEW_KIND_WORK:
 	case CLEW_KIND_BIO:
+	case CLEW_KIND_LIMIT:
 	case CLEW_KIND_REQUEST:
 	case CLEW_KIND_WRITEBACK:
 	case CLEW_KIND_JOURNAL:

@@ -79,6 +79,7 @@ struct clew_link {
 	uint64_t at; /* 0 unknown */
 	uint64_t begin;
 	uint64_t end;
+	uint64_t released; /* of a REQUEST, as in clew_block_request */
 	uint64_t number;
 	uint32_t task; /* CLEW_NO_TASK none or unknown */
 	uint32_t worker;
@@ -181,8 +182,11 @@ struct clew_edge {
 /* A block request, or a bio of a device that has no requests. */
 struct clew_block_request {
 	uint64_t sector; /* of 512 bytes, on the whole disk; UINT64_MAX: a cache flush has none */
-	uint64_t queued; /* 0 unknown */
-	uint64_t issued; /* the first time, 0 never */
+	uint64_t queued; /* 0 unknown; with `released`: it was submitted by then, perhaps before */
+	uint64_t released;  /* when the I/O limit of a cgroup let it go, 0: none held it back */
+	uint64_t group;	    /* id of the cgroup that it was charged to then, 0 unknown */
+	uint64_t limited;   /* and of the group that has the limit, the same or one above it */
+	uint64_t issued;    /* the first time, 0 never */
 	uint64_t completed; /* 0: not in the capture */
 	uint64_t reused;    /* when the kernel re-used its memory for another request, although no
 			       completion was recorded; 0 never */

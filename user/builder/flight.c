@@ -91,7 +91,7 @@ static int put_part(struct clew_builder *builder, struct flight *flight, const s
 }
 
 int build_flight_new(struct clew_builder *builder, const struct clew_bio *record,
-		     const struct why_written *why, struct flight **ret_flight)
+		     const struct bio *bio, struct flight **ret_flight)
 {
 	struct flight *flight;
 	int r;
@@ -106,8 +106,8 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->sector = record->sector;
 	flight->bytes = record->bytes;
 	flight->disk = record->device;
-	flight->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
-	flight->why = *why;
+	flight->task = bio->task;
+	flight->why = bio->why;
 	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 	flight->direct = record->index == UINT64_MAX;
 	if (flight->write && !flight->direct)

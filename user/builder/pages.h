@@ -12,6 +12,7 @@
 #include "builder/page_queue.h"
 #include "builder/writeback.h"
 
+struct bio;
 struct clew_builder;
 
 /* ns: extents and flights wait this long, until nothing that happened before them is still to
@@ -65,7 +66,7 @@ struct page_table {
 
 /* The pages of a bio that is queued; *ret_flight NULL: none are known, or nobody wants to know. */
 int build_flight_new(struct clew_builder *builder, const struct clew_bio *record,
-		     const struct why_written *why, struct flight **ret_flight);
+		     const struct bio *bio, struct flight **ret_flight);
 int build_feed_pages(struct clew_builder *builder, const struct clew_pages *record);
 /* The first bytes of its bio go on in another bio. */
 int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes,

@@ -30,10 +30,9 @@ static struct request *latest_at(const struct block_table *table, uint64_t addre
 	return found ? (struct request *)(uintptr_t)*found : NULL;
 }
 
-const struct request *build_request_at(const struct clew_builder *builder, uint64_t address,
-				       uint64_t at)
+struct request *build_request_at(const struct clew_builder *builder, uint64_t address, uint64_t at)
 {
-	const struct request *request = latest_at(&builder->blocks, address);
+	struct request *request = latest_at(&builder->blocks, address);
 
 	/* A request that was completed only in part has no end yet. */
 	while (request && (request->first_completed == 0 || request->first_completed > at))
@@ -125,6 +124,9 @@ static int forget_past(struct clew_builder *builder, struct request *latest)
 static void take_bio(struct clew_block_request *block, const struct bio *bio)
 {
 	block->queued = bio->queued;
+	block->released = bio->released;
+	block->group = bio->group;
+	block->limited = bio->limited;
 	block->submitter = bio->task;
 	block->inode = bio->inode;
 	block->index = bio->index;
@@ -519,7 +521,7 @@ int build_blocks_finish(struct clew_builder *builder)
 						    .device = bio->device,
 						    .operation = bio->operation,
 						    .queued = bio->queued,
-						    .issued = bio->queued};
+						    .issued = later(bio->queued, bio->released)};
 		take_bio(&block, bio);
 		r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_REQUEST,
 							      .request = &block});

@@ -276,6 +276,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	sleep->raw_end = wake->time;
 	sleep->context = wake->context;
 	sleep->operation = wake->operation;
+	build_limit_awaited(builder, wake, sleep);
 	build_links(builder, wake, &links);
 	link_tag_owner(builder, wait, wake, &links);
 	if (limited(builder, wait, &links))

@@ -19,6 +19,7 @@
 #include "words/descriptors.h"
 #include "words/file.h"
 #include "words/ledger.h"
+#include "words/limit.h"
 #include "words/object.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -136,6 +137,7 @@ static void json_request(struct clew_json *json, const struct listing *listing,
 	clew_json_unsigned(json, "bytes", block->bytes);
 	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
 	clew_json_known(json, "queued", block->queued, 0);
+	clew_json_limit(json, listing->trace, block);
 	clew_json_known(json, "issued", block->issued, 0);
 	clew_json_known(json, "completed", block->completed, 0);
 	if (request->end_lost)
@@ -207,6 +209,7 @@ static void print_request(const struct listing *listing, const struct clew_trace
 				     .number = (uint64_t)(request - listing->requests),
 				     .descriptor = -1};
 	uint64_t start = clew_trace_start(listing->trace),
+		 queued = block->released > block->queued ? block->released : block->queued,
 		 at = block->queued > start ? block->queued - start : 0;
 
 	printf("+%-13s ", CLEW_OFFSET(at, clew_trace_end(listing->trace) - start));
@@ -216,8 +219,16 @@ static void print_request(const struct listing *listing, const struct clew_trace
 		fputs("an unknown task", stdout);
 	else
 		clew_print_task(stdout, listing->trace, block->submitter, block->queued);
+	if (block->released) {
+		if (block->released > block->queued)
+			printf("; held back %s by ",
+			       CLEW_DURATION(block->released - block->queued));
+		else
+			fputs("; held back by ", stdout);
+		clew_print_limit(stdout, listing->trace, block);
+	}
 	if (block->issued && block->queued)
-		printf("; queued %s", CLEW_DURATION(block->issued - block->queued));
+		printf("; queued %s", CLEW_DURATION(block->issued - queued));
 	if (block->issued && block->completed)
 		printf(", in the device %s", CLEW_DURATION(block->completed - block->issued));
 	else if (block->completed && block->queued)

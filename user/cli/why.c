@@ -21,8 +21,10 @@
 #include "words/descriptors.h"
 #include "words/hops.h"
 #include "words/ledger.h"
+#include "words/limit.h"
 #include "words/link.h"
 #include "words/object.h"
+#include "words/segment.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/why_text.h"
@@ -215,6 +217,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 
 		clew_json_object_of(json, "below", trace, &object, NULL);
 	}
+	if (segment->kind == CLEW_WAIT_THROTTLE && clew_segment_request(trace, segment->link))
+		clew_json_limit(json, trace, &clew_segment_request(trace, segment->link)->block);
 	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
 	    !clew_beside_find(trace, &segment, 1, &beside))
 		clew_json_beside(json, trace, &beside);

@@ -114,6 +114,7 @@
 	KEY(BELOW,           "below",           "r*",        0, NULL)                              \
 	KEY(REASON,          "reason",          "T",         1, NULL)                              \
 	KEY(REASON_BY,       "reason_by",       "N",         1, NULL)                              \
+	KEY(LIMIT,           "limit",           "t##",       3, "a row is a time and two groups")  \
 	KEY(SWAP,            "swap",            "#",         1, NULL)                              \
 	KEY(PAGES,           "pages",           "m####t##wn*", 9,                                   \
 	    "a row is a device, an inode, place, bytes, sector, time, two numbers and an evidence") \

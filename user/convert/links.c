@@ -73,6 +73,16 @@ static int take_holder(struct back *back, const struct row *row)
 	return 0;
 }
 
+/* The last link is a request's: its limit is an attribute of the request. */
+static void take_released(struct back *back)
+{
+	struct clew_link *link = (struct clew_link *)back->links.data + back->links.count - 1;
+	const struct clew_trace_request *requests = back->trace->requests.data;
+
+	if (link->kind == CLEW_LINK_REQUEST && link->number < back->trace->requests.count)
+		link->released = requests[link->number].block.released;
+}
+
 static int take_link(struct back *back, const struct row *row)
 {
 	const union attribute_field *fields = row_fields(row);
@@ -98,6 +108,7 @@ static int take_link(struct back *back, const struct row *row)
 				   .evidence = (uint8_t)evidence,
 				   .task = back_serial(back, fields[8].word),
 				   .worker = back_serial(back, fields[9].word)};
+	take_released(back);
 	if (further)
 		sleep->and_count++;
 	else

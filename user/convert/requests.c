@@ -140,6 +140,9 @@ static void describe_request(struct conversion *conversion,
 		PAIRS_ROW(pairs, ATTRIBUTE_FILE, {block->file_device}, {block->inode},
 			  {block->index});
 	}
+	if (block->released)
+		PAIRS_ROW(pairs, ATTRIBUTE_LIMIT, {block->released}, {block->group},
+			  {block->limited});
 	if (!says_times(block, extent))
 		describe_times(pairs, block);
 	capture_describe_pages(conversion, request);
@@ -186,8 +189,11 @@ int capture_make_device_spans(struct conversion *conversion)
 
 int capture_emit_devices(struct conversion *conversion)
 {
-	uint32_t queued;
+	uint32_t queued, held;
 	int r = capture_wait_row(conversion, CLEW_SEGMENT_QUEUED, CLEW_NONE, &queued);
+
+	if (r == 0)
+		r = capture_wait_row(conversion, CLEW_WAIT_THROTTLE, CLEW_NONE, &held);
 
 	for (uint32_t span = conversion->first_device; span < conversion->root_count && r == 0;
 	     span++) {
@@ -203,10 +209,16 @@ int capture_emit_devices(struct conversion *conversion)
 		struct extent extent = extent_of(conversion, &conversion->requests[i]);
 		uint64_t issued = block->issued == 0 || block->issued > extent.end ? extent.end
 										   : block->issued;
+		uint64_t released;
 
+		released = block->released > issued ? issued : block->released;
 		capture_span_begin(conversion, conversion->root_count + i, extent.start);
-		if (issued > extent.start)
-			r = capture_gap(conversion, extent.start, issued, queued);
+		if (released > extent.start)
+			r = capture_gap(conversion, extent.start, released, held);
+		else
+			released = extent.start;
+		if (r == 0 && issued > released)
+			r = capture_gap(conversion, released, issued, queued);
 		if (r == 0)
 			r = capture_span_end(conversion, extent.end);
 	}
@@ -301,6 +313,20 @@ static int take_reason(struct back *back, const struct values *values,
 	return 0;
 }
 
+static int take_limit(struct back *back, const struct values *values,
+		      struct clew_block_request *block)
+{
+	int r = back_row(back, ATTRIBUTE_LIMIT, values);
+	const union attribute_field *fields = row_fields(&back->row);
+
+	if (r <= 0)
+		return r;
+	block->released = fields[0].number;
+	block->group = fields[1].number;
+	block->limited = fields[2].number;
+	return 0;
+}
+
 static int take_request(struct back *back, uint32_t span, uint32_t number)
 {
 	const struct clew_model *model = back->model;
@@ -319,6 +345,8 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 	block.operation = (uint32_t)operation;
 	if (r == 0)
 		r = take_moments(back, values, span, &block);
+	if (r == 0)
+		r = take_limit(back, values, &block);
 	if (r == 0)
 		r = take_file(back, values, &block);
 	if (r == 0)

@@ -362,7 +362,8 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		segment.unknown_kind = sleep->kind;
 	segment.late = cause.late;
-	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED) {
+	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED ||
+	    (segment.kind == CLEW_WAIT_THROTTLE && cause.link)) {
 		segment.link = cause.link;
 		segment.below = cause.below;
 		if (cause.submitter != CLEW_NO_TASK && cause.submitter != segment.task) {

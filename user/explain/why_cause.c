@@ -110,7 +110,11 @@ static void cause_in_request(const struct clew_link *link, uint64_t from, struct
 {
 	cause->link = link;
 	cause->submitter = link->task;
-	if (link->at == 0 && link->begin == 0) {
+	if (link->released && from < link->released) {
+		cause->kind = CLEW_WAIT_THROTTLE;
+		if (link->released < cause->until)
+			cause->until = link->released;
+	} else if (link->at == 0 && link->begin == 0) {
 		cause->kind = CLEW_WAIT_UNKNOWN;
 	} else if (link->begin && from >= link->begin) {
 		cause->kind = CLEW_SEGMENT_DEVICE;

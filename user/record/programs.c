@@ -225,6 +225,7 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"sched_cfs_period_timer", &bpf->rodata->timer_period, NULL},
 		{"sched_cfs_slack_timer", &bpf->rodata->timer_slack, NULL},
 		{"wq_barrier_func", &bpf->rodata->work_barrier, NULL},
+		{"blk_throtl_dispatch_work_fn", &bpf->rodata->work_limits, NULL},
 		{"iomap_dio_bio_end_io", &bpf->rodata->direct_end_io, NULL},
 		{"bio_chain_endio", &bpf->rodata->chain_end_io, NULL},
 		{"lo_rw_aio_complete", &bpf->rodata->loop_complete, NULL},

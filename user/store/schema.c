@@ -375,6 +375,13 @@ static const struct table_column refill_columns[] = {
 	AT("cgroup", struct clew_refill, cgroup, 0, STORE_RECENT, "cgroup", 0),
 };
 
+static const struct table_column limit_columns[] = {
+	AT("bio", struct clew_limit, bio, 0, STORE_RECENT, "bio", 0),
+	AT("cgroup", struct clew_limit, cgroup, 0, STORE_RECENT, "cgroup", 0),
+	AT("limited", struct clew_limit, limited, 0, STORE_KEYED, "cgroup", 0),
+	AT("submitter", struct clew_limit, submitter, 0, STORE_KEYED, "cgroup", 0),
+};
+
 #define EXTENT(member, coding, reference) AT(#member, struct clew_extent, member, 0, coding, reference, 0)
 
 /*

@@ -121,7 +121,9 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
 	int r = 0;
 
-	if (!link || link->kind != CLEW_LINK_REQUEST || link->number >= count)
+	/* A request that an I/O limit holds back has not reached the disk yet. */
+	if (!link || link->kind != CLEW_LINK_REQUEST || link->number >= count ||
+	    segment->kind == CLEW_WAIT_THROTTLE)
 		return 0;
 	own = &requests[link->number].block;
 	before = own->issued && own->issued <= segment->start ? own->issued : segment->end;

@@ -56,6 +56,7 @@ struct cause_key {
 	uint64_t activity; /* hash of the call's name */
 	uint64_t timer;
 	uint64_t chain; /* of its reasons */
+	uint64_t limit, limited; /* groups */
 	uint32_t armed_by;
 };
 
@@ -82,6 +83,10 @@ static void key_request(const struct clew_trace *trace, const struct clew_segmen
 	key->call = block->operation & 0xff;
 	key->end = block->bytes == 0;
 	key->step = step_of(block);
+	if (segment->kind == CLEW_WAIT_THROTTLE) {
+		key->limit = block->group;
+		key->limited = block->limited;
+	}
 	key->done_below = clew_segment_done_below(trace, segment);
 	if (below) {
 		key->below_device = below->block.device;

@@ -11,6 +11,7 @@
 #include "words/describe.h"
 #include "words/file.h"
 #include "words/hops.h"
+#include "words/limit.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/segment.h"
@@ -208,6 +209,21 @@ static bool print_step(FILE *out, const struct clew_trace *trace,
 	return true;
 }
 
+/* A request that the I/O limit of a cgroup held back. */
+static void print_limit(FILE *out, const struct clew_trace *trace,
+			const struct clew_segment *segment)
+{
+	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
+
+	fputs("had ", out);
+	print_request(out, trace, segment->link);
+	fputs(" held back", out);
+	if (request) {
+		fputs(" by ", out);
+		clew_print_limit(out, trace, &request->block);
+	}
+}
+
 /* A task that the kernel holds back: at its quota, its runtime, or the limit of dirty memory. */
 static void print_throttle(FILE *out, const struct clew_trace *trace,
 			   const struct clew_segment *segment)
@@ -215,7 +231,9 @@ static void print_throttle(FILE *out, const struct clew_trace *trace,
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *call = (sleep ? clew_call_name(sleep->call) : NULL) ?: "the kernel";
 
-	if (sleep && sleep->object.kind == CLEW_OBJECT_CGROUP) {
+	if (segment->link) {
+		print_limit(out, trace, segment);
+	} else if (sleep && sleep->object.kind == CLEW_OBJECT_CGROUP) {
 		fputs("was kept off the CPU: the quota is used up of ", out);
 		clew_print_object(out, trace, &sleep->object, sleep);
 	} else if (sleep && sleep->object.kind == CLEW_OBJECT_TIMER) {

@@ -103,7 +103,7 @@ static int cut_gap(struct cutter *cutter, uint32_t es)
 	if (wait != CLEW_NONE) {
 		segment.kind = model->waits[wait].kind;
 		segment.attributes = model->waits[wait].attributes;
-		if (segment.kind == CLEW_SEGMENT_QUEUED)
+		if (on_device(cutter, segment.span))
 			segment.attributes = model->spans[segment.span].attributes;
 	} else if (trigger != CLEW_NONE &&
 		   model->dependencies[model->es[es].in].type == CLEW_DEPENDENCY_RETURN) {

@@ -170,8 +170,8 @@ struct clew_switch_slot {
 	};
 };
 
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1984);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 2048);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 2432);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 2496);
 CLEW_ASSERT_SIZE(struct clew_whole, 104);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 

@@ -27,14 +27,15 @@ struct clew_wake_stamp {
 };
 
 /* clew_task_state.flags */
-#define CLEW_TASK_STATE_SELF	0x01 /* clew's own */
-#define CLEW_TASK_STATE_PID	0x02 /* matches -p or -t, itself or by descent */
-#define CLEW_TASK_STATE_DETAIL	0x04 /* passes all filters but the cgroup's */
-#define CLEW_TASK_STATE_NEW	0x08 /* was never on a CPU */
-#define CLEW_TASK_STATE_PAUSED	0x10 /* `pause` is set */
-#define CLEW_TASK_STATE_CALL	0x20 /* left the CPU within `call` */
-#define CLEW_TASK_STATE_UNSENT	0x40 /* its TASK record was lost */
-#define CLEW_TASK_STATE_REFUSED 0x80 /* `file_lock` is set */
+#define CLEW_TASK_STATE_SELF	0x01  /* clew's own */
+#define CLEW_TASK_STATE_PID	0x02  /* matches -p or -t, itself or by descent */
+#define CLEW_TASK_STATE_DETAIL	0x04  /* passes all filters but the cgroup's */
+#define CLEW_TASK_STATE_NEW	0x08  /* was never on a CPU */
+#define CLEW_TASK_STATE_PAUSED	0x10  /* `pause` is set */
+#define CLEW_TASK_STATE_CALL	0x20  /* left the CPU within `call` */
+#define CLEW_TASK_STATE_UNSENT	0x40  /* its TASK record was lost */
+#define CLEW_TASK_STATE_REFUSED 0x80  /* `file_lock` is set */
+#define CLEW_TASK_STATE_RELEASE 0x100 /* a worker: it queues bios that an I/O limit held back */
 
 /* A call that writes to a file through iomap, whose tracepoint comes before anything is copied. */
 struct clew_open_call {

@@ -85,6 +85,21 @@ struct clew_request {
 	__u64 offset; /* in that file, bytes; CLEW_NO_OFFSET unknown */
 };
 
+/*
+ * LIMIT: the I/O limit of a cgroup held back this bio and now lets it go. Comes before the bio's
+ * QUEUE record, from the same CPU; that record names no task.
+ */
+struct clew_limit {
+	struct clew_header header;
+	__u64 bio;
+	__u64 cgroup;	 /* that the bio is charged to */
+	__u64 limited;	 /* the only group that has a limit, this one or one above it; 0 unknown */
+	__u32 submitter; /* global tid of the task that waits for the bio's direct I/O, 0 unknown */
+	__u32 reserved;
+};
+
+CLEW_ASSERT_SIZE(struct clew_limit, 48);
+CLEW_ASSERT_LAYOUT(struct clew_limit, submitter, 40);
 CLEW_ASSERT_SIZE(struct clew_bio, 96);
 CLEW_ASSERT_LAYOUT(struct clew_bio, bytes, 64);
 CLEW_ASSERT_SIZE(struct clew_request, 112);
