@@ -343,6 +343,7 @@ class Place:
     def _io(self):
         """A group that may read and write 2 MiB a second each on the disk that the place is on."""
         try:
+            controller("memory")  # by its groups writeback knows whose pages it writes
             group, unified = self._group("io")
         except Lacking:
             group, unified = self._group("blkio", "io")
