@@ -21,13 +21,17 @@ const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT];
 
 #define CALL_READ	     0
+#define CALL_WRITE	     1
 #define CALL_CLOSE	     3
 #define CALL_POLL	     7
 #define CALL_PREAD64	     17
 #define CALL_READV	     19
+#define CALL_WRITEV	     20
 #define CALL_SCHED_YIELD     24
 #define CALL_SENDFILE	     40
+#define CALL_SENDTO	     44
 #define CALL_RECVFROM	     45
+#define CALL_SENDMSG	     46
 #define CALL_RECVMSG	     47
 #define CALL_FCNTL	     72
 #define CALL_FLOCK	     73
@@ -38,6 +42,7 @@ const volatile __u16 compat_call[CLEW_CALL_COUNT];
 #define CALL_TEE	     276
 #define CALL_SYNC_FILE_RANGE 277
 #define CALL_RECVMMSG	     299
+#define CALL_SENDMMSG	     307
 
 /* The saved user registers, as the call's arguments. */
 struct call {
@@ -104,6 +109,20 @@ static __always_inline bool receives(__s64 number)
 		return true;
 	}
 	return false;
+}
+
+/* Calls that do nothing but move data from or to their descriptor. */
+static __always_inline bool moves_data(__s64 number)
+{
+	switch (number) {
+	case CALL_WRITE:
+	case CALL_WRITEV:
+	case CALL_SENDTO:
+	case CALL_SENDMSG:
+	case CALL_SENDMMSG:
+		return true;
+	}
+	return receives(number);
 }
 
 static __always_inline __u8 class_of(const struct call *call)

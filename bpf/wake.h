@@ -29,7 +29,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define SIGKILL 9
+#define SIGKILL	    9
+#define SOCK_STREAM 1
 
 static __always_inline bool signal_pending(struct task_struct *task, __u32 state)
 {
@@ -161,6 +162,57 @@ static __always_inline struct file *epoll_ready_below(struct file *epoll_file,
 	return file;
 }
 
+/*
+ * The open file whose pollers a call wakes that moves data, if its descriptor
+ * alone says so: that of a pipe, an eventfd, or the peer of a Unix stream. 0:
+ * it may be another one. Global, see identity.h.
+ */
+__noinline __u64 file_made_ready(__u64 task_address, __s32 descriptor)
+{
+	__u64 address = find_file(task_address, descriptor), object;
+	struct file *file = (struct file *)address;
+	struct socket *socket;
+	struct sock *sock;
+
+	if (!file)
+		return 0;
+	switch (READ(file, f_inode, i_mode) & S_IFMT) {
+	case S_IFIFO:
+		return address;
+	case S_IFSOCK:
+		socket = READ(file, private_data);
+		sock = (void *)READ_NUMBER(socket, sk);
+		if (READ(sock, __sk_common.skc_family) != AF_UNIX ||
+		    READ(socket, type) != SOCK_STREAM)
+			return 0;
+		socket = unix_peer(sock);
+		return socket ? READ_NUMBER(socket, file) : 0;
+	default:
+		if (READ(file, f_inode, i_sb, s_magic) != ANON_INODE_MAGIC)
+			return 0;
+		return anonymous_kind(file, &object) == CLEW_OBJECT_EVENTFD ? address : 0;
+	}
+}
+
+/*
+ * Several tasks may act at once: then the newest entry of the ready list is
+ * another one's. What a waker's own descriptor says of its act decides.
+ */
+static __always_inline struct file *ready_by(struct task_struct *waker, const struct call *call,
+					     struct file *newest, __s32 *ret_descriptor)
+{
+	__u64 own =
+		moves_data(call->number) ? file_made_ready(number_of(waker), call->argument[0]) : 0;
+
+	/* The ends of a pipe are two files with one inode. */
+	if (!own || own == (__u64)newest ||
+	    ((READ((struct file *)own, f_inode, i_mode) & S_IFMT) == S_IFIFO &&
+	     READ_NUMBER((struct file *)own, f_inode) == READ_NUMBER(newest, f_inode)))
+		return newest;
+	*ret_descriptor = -1;
+	return (struct file *)own;
+}
+
 /* Records what became ready for a poller: the newest entry of an epoll
  * instance's ready list, or for poll and select what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper,
@@ -180,6 +232,8 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 
 		if (epoll_file)
 			file = epoll_ready_below(epoll_file, &descriptor);
+		if (epoll_file && task_context)
+			file = ready_by(waker, waker_call, file, &descriptor);
 	}
 	/* A poller of the same instance passes on that something is ready; it
 	 * has not made it ready. */
