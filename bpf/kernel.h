@@ -406,6 +406,7 @@ struct sock {
 	struct {
 		int len;
 	} sk_backlog;
+	__u16 sk_protocol;
 	struct socket *sk_socket;
 };
 

@@ -204,7 +204,17 @@ struct softnet_data {
 	struct list_head poll_list;
 };
 
+struct tcp_sock {
+	unsigned int packets_out;
+	unsigned int snd_sml;
+	unsigned int snd_una;
+	unsigned int mss_cache;
+	__u8 chrono_type : 2;
+	__u8 nonagle : 4;
+};
+
 struct sk_buff {
+	unsigned int len;
 	struct net_device *dev;
 	struct sock *sk;
 	unsigned int napi_id;

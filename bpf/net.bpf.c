@@ -9,6 +9,7 @@
 #include "net.h"
 #include "call.h"
 #include "context.h"
+#include "held.h"
 #include "kernel.h"
 #include "kernel_io.h"
 #include "napi.h"
@@ -96,8 +97,9 @@ static __always_inline bool is_unowned(const struct context *context, __u64 sock
 
 /* The sender of a packet that a softirq sends. A packet without a socket is a
  * forwarded one: `time` becomes the time at which it was first sent. */
-static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state, __u64 socket,
-					       __u64 what, bool acknowledges, __u64 *time)
+static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
+					       struct sk_buff *packet, __u64 socket, __u64 what,
+					       bool acknowledges, __u64 *time)
 {
 	struct clew_cause *received = &cpu_state->levels[LEVEL_SOFT].inner;
 	__u32 actor = cpu_state->packet_actor;
@@ -110,17 +112,21 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 	}
 	if (!socket && received->kind == CLEW_CAUSE_PACKET) {
 		*time = received->time;
-		return sender_of(received->task, actor) |
-		       (received->object == CLEW_PACKET_WAITED ? WAITED : 0);
+		return sender_of(received->task, actor) | received->object << WAITED_SHIFT;
 	}
 	if (acknowledges)
-		return sender_of(
-			received->kind == CLEW_CAUSE_PACKET && received->task == actor ? 0 : actor,
-			actor);
+		return sender_of(received->kind == CLEW_CAUSE_PACKET && received->task == actor
+					 ? 0
+					 : actor,
+				 actor) |
+		       (acknowledges_late(received) ? (__u64)CLEW_PACKET_DELAYED << WAITED_SHIFT
+						    : 0);
 	/* Data that waited for an acknowledgement is sent now: its sender is
 	 * the last task that wrote to the socket. */
 	if (socket && sender_get(socket, what, &before, &who))
-		return sender_of(sender_task(who), actor) | WAITED;
+		return sender_of(sender_task(who), actor) |
+		       (__u64)held_by((struct sock *)socket, packet, cpu_state->packet_late)
+			       << WAITED_SHIFT;
 	/* No task writes the answer to a connect, but the task that connects
 	 * causes it. */
 	state = socket ? READ((struct sock *)socket, __sk_common.skc_state) : 0;
@@ -166,7 +172,8 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 		    (!sender_get(socket, what, &before, &last) || last != who))
 			sender_put(socket, what, now, who);
 	} else {
-		who = sender_in_softirq(context.cpu_state, socket, what, acknowledges, &now);
+		who = sender_in_softirq(context.cpu_state, packet, socket, what, acknowledges,
+					&now);
 	}
 	what = packet_number(header) | (acknowledges ? ACKNOWLEDGES : 0);
 	sender_put(key, what, now, who);
@@ -218,6 +225,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	received = &context.cpu_state->levels[LEVEL_SOFT].inner;
 	received->kind = 0;
 	context.cpu_state->packet_actor = 0;
+	context.cpu_state->packet_late = 0;
 	key = number_of_packet(context.cpu_state, packet);
 	context.cpu_state->packet_received = key;
 	context.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
@@ -240,11 +248,13 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		received->task = 0;
 	} else {
 		context.cpu_state->packet_actor = sender_actor(who);
+		context.cpu_state->packet_late = context.cpu_state->packet_acknowledges &&
+						 sender_waited(who) == CLEW_PACKET_DELAYED;
 		received->task = sender_task(who);
 		if (!received->task)
 			return 0;
 		received->kind = CLEW_CAUSE_PACKET;
-		received->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
+		received->object = sender_waited(who);
 		context.cpu_state->interrupted = 1;
 	}
 	received->time = time;

@@ -14,6 +14,7 @@
 
 #include "read.h"
 #include <bpf/bpf_helpers.h>
+#include <clew/kernel/records.h>
 #include <linux/types.h>
 #include <stdbool.h>
 
@@ -24,9 +25,14 @@
  * action.
  */
 #define FROM_OUTSIDE (1ULL << 63)
-/* In sender.who, with tasks: data that a softirq sent. Another task may have
- * written it. */
-#define WAITED (1ULL << 61)
+/*
+ * In sender.who, with tasks, bits 60 to 62. Of data that a softirq sent, which
+ * another task may have written: CLEW_PACKET_*. Of an acknowledgement:
+ * CLEW_PACKET_DELAYED if it was put off.
+ */
+#define WAITED_SHIFT 60
+#define WAITED_MASK  (7ULL << WAITED_SHIFT)
+#define WAITED	     ((__u64)CLEW_PACKET_WAITED << WAITED_SHIFT)
 /*
  * In the number that distinguishes packets: the packet carries an
  * acknowledgement and no data. The data that follows may have the same sequence
@@ -107,7 +113,13 @@ static __always_inline __u32 sender_task(__u64 who)
 
 static __always_inline __u32 sender_actor(__u64 who)
 {
-	return who & FROM_OUTSIDE ? 0 : (__u32)((who & ~WAITED) >> 32);
+	return who & FROM_OUTSIDE ? 0 : (__u32)((who & ~WAITED_MASK) >> 32);
+}
+
+/* CLEW_PACKET_*, 0: it did not wait. */
+static __always_inline __u8 sender_waited(__u64 who)
+{
+	return who & FROM_OUTSIDE ? 0 : (who & WAITED_MASK) >> WAITED_SHIFT;
 }
 
 /*

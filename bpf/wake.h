@@ -108,7 +108,7 @@ __noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause
 	    !sender_task(who))
 		return 0;
 	ret_cause->kind = CLEW_CAUSE_PACKET;
-	ret_cause->packet = who & WAITED ? CLEW_PACKET_WAITED : 0;
+	ret_cause->packet = sender_waited(who);
 	ret_cause->time = time;
 	ret_cause->task = sender_task(who);
 	return 0;

@@ -18,6 +18,29 @@ static void add_link(struct links *links, enum clew_evidence evidence, struct cl
 		links->of[links->count++] = link;
 }
 
+/* What data of a packet had waited for, as the flags of its link. */
+static uint8_t held_by(const struct clew_cause *cause)
+{
+	static const uint8_t held[] = {
+		[CLEW_PACKET_DELAYED] = CLEW_HELD_DELAYED_ACK,
+		[CLEW_PACKET_NAGLE] = CLEW_HELD_NAGLE,
+		[CLEW_PACKET_WINDOW] = CLEW_HELD_WINDOW,
+	};
+
+	return cause->packet < sizeof(held) ? (uint8_t)(held[cause->packet] << CLEW_LINK_HELD_SHIFT)
+					    : 0;
+}
+
+/* A sender that slept as its data left had written it before it fell asleep. */
+static uint64_t held_since(const struct clew_builder *builder, const struct clew_cause *cause)
+{
+	const struct task *sender = held_by(cause) ? build_task_find(builder, cause->task) : NULL;
+
+	return sender && sender->state == TASK_SLEEPING && sender->since < cause->time
+		       ? sender->since
+		       : 0;
+}
+
 void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at,
 		       struct links *links)
 {
@@ -32,11 +55,15 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 	case CLEW_CAUSE_PACKET:
 		if (!build_nobody(cause->task))
 			add_link(links,
-				 cause->packet == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED
-								     : CLEW_EVIDENCE_EXACT,
+				 cause->packet >= CLEW_PACKET_WAITED &&
+						 cause->packet <= CLEW_PACKET_WINDOW
+					 ? CLEW_EVIDENCE_OBSERVED
+					 : CLEW_EVIDENCE_EXACT,
 				 (struct clew_link){.kind = CLEW_LINK_PACKET,
 						    .at = cause->time,
-						    .task = cause->task});
+						    .begin = held_since(builder, cause),
+						    .task = cause->task,
+						    .flags = held_by(cause)});
 		break;
 	case CLEW_CAUSE_TIMER:
 		add_link(links, CLEW_EVIDENCE_EXACT,

@@ -160,6 +160,9 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_unsigned(json, "runqueue_ns", runqueue_of(trace, sleep));
 	clew_json_string(json, "open", open_name(sleep->open));
 	clew_json_bool(json, "blind", sleep->blind);
+	if (sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET &&
+	    CLEW_LINK_HELD(sleep->links))
+		clew_json_string(json, "held_back", clew_held_name(CLEW_LINK_HELD(sleep->links)));
 	clew_json_object_end(json);
 }
 

@@ -211,6 +211,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_string(json, "late_by",
 				 segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
 	}
+	if (segment->held)
+		clew_json_string(json, "held_back", clew_held_name(segment->held));
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
 	if (segment->below) {
 		struct clew_object object = clew_link_object(segment->below);

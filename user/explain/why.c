@@ -29,8 +29,8 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	       a->via_type == b->via_type && a->via_evidence == b->via_evidence &&
 	       a->born == b->born && a->by == b->by && a->sleep == b->sleep && a->link == b->link &&
 	       a->below == b->below && a->spin == b->spin && a->late == b->late &&
-	       a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity &&
-	       clew_segment_same_chain(a, b);
+	       a->held == b->held && a->called == b->called && a->perhaps == b->perhaps &&
+	       a->activity == b->activity && clew_segment_same_chain(a, b);
 }
 
 static int put_segment(struct why_search *search, struct clew_segment segment)
@@ -362,6 +362,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		segment.unknown_kind = sleep->kind;
 	segment.late = cause.late;
+	segment.held = cause.held;
 	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED ||
 	    (segment.kind == CLEW_WAIT_THROTTLE && cause.link)) {
 		segment.link = cause.link;

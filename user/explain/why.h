@@ -38,6 +38,7 @@ struct clew_segment {
 	uint8_t unknown_kind; /* UNKNOWN: the kind of the wait, CLEW_WAIT_UNKNOWN none */
 	bool cycle;
 	uint8_t late;	 /* enum clew_late */
+	uint8_t held;	 /* enum clew_held: for what TCP held back the data that was waited for */
 	int8_t via_type; /* enum clew_edge_type that led here, -1 none */
 	uint8_t via_evidence;
 	uint32_t born; /* via_type FORK, EXEC: serial of the task that began by it, else

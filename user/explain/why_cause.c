@@ -49,7 +49,7 @@ bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause 
 	/*
 	 * A late timer and a step within the kernel have their cause already.
 	 */
-	if (sleep->blind || cause->late ||
+	if (sleep->blind || cause->late || cause->held ||
 	    (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
 		return false;
 	if (sleep->link_count &&
@@ -184,6 +184,15 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 		}
 		if (link->at < cause->until)
 			cause->until = link->at;
+		if (link->kind == CLEW_LINK_PACKET && link->begin && CLEW_LINK_HELD(link)) {
+			if (from >= link->begin) {
+				cause->kind = sleep->kind;
+				cause->held = (uint8_t)CLEW_LINK_HELD(link);
+				return;
+			}
+			if (link->begin < cause->until)
+				cause->until = link->begin;
+		}
 	}
 	/*
 	 * The wait was for a free slot: before this request, others held the

@@ -15,6 +15,7 @@ struct why_cause {
 	uint32_t submitter; /* of a leaf that is a request; else CLEW_NO_TASK */
 	uint8_t kind;	    /* enum clew_wait_kind, CLEW_SEGMENT_DEVICE and _QUEUED included */
 	uint8_t late;	    /* enum clew_late */
+	uint8_t held;	    /* enum clew_held */
 	uint8_t edge_type;  /* enum clew_edge_type */
 	uint8_t evidence;
 	const struct clew_link *link;  /* the step that this part belongs to, or NULL */

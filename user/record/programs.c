@@ -224,6 +224,7 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"delayed_work_timer_fn", &bpf->rodata->timer_delayed, NULL},
 		{"sched_cfs_period_timer", &bpf->rodata->timer_period, NULL},
 		{"sched_cfs_slack_timer", &bpf->rodata->timer_slack, NULL},
+		{"tcp_delack_timer", &bpf->rodata->timer_acknowledge, NULL},
 		{"wq_barrier_func", &bpf->rodata->work_barrier, NULL},
 		{"blk_throtl_dispatch_work_fn", &bpf->rodata->work_limits, NULL},
 		{"iomap_dio_bio_end_io", &bpf->rodata->direct_end_io, NULL},

@@ -33,6 +33,7 @@ struct cause_key {
 	bool holds;
 	bool queues;
 	uint8_t late;
+	uint8_t held;
 	uint8_t object_kind;
 	uint8_t awaited_kind;
 	uint8_t end;  /* how an unknown wait ended */
@@ -116,6 +117,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->kind = segment->kind;
 	key->cycle = segment->cycle;
 	key->late = segment->late;
+	key->held = segment->held;
 	key->via_type = segment->via_type;
 	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = clew_segment_waiter(segment);

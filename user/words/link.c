@@ -23,6 +23,24 @@ static const char *const vectors[] = {
 	"irq_poll", "tasklet", "sched",	 "hrtimer", "rcu",
 };
 
+static const struct {
+	const char *name, *until;
+} helds[] = {
+	[CLEW_HELD_DELAYED_ACK] = {"delayed-ack", "the delayed acknowledgement"},
+	[CLEW_HELD_NAGLE] = {"nagle", "what was sent before was acknowledged (Nagle's rule)"},
+	[CLEW_HELD_WINDOW] = {"window", "the receiver had room for it"},
+};
+
+const char *clew_held_name(enum clew_held held)
+{
+	return helds[held].name;
+}
+
+void clew_print_held(FILE *out, enum clew_held held)
+{
+	fprintf(out, ", held back by TCP until %s", helds[held].until);
+}
+
 struct clew_object clew_link_object(const struct clew_link *link)
 {
 	return (struct clew_object){

@@ -22,6 +22,11 @@ void clew_json_links(struct clew_json *json, const struct clew_trace *trace,
  */
 bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 			   const struct clew_sleep *sleep);
+/* The word for what TCP held back data for; NULL: for nothing. */
+const char *clew_held_name(enum clew_held held);
+/* Prints ", as TCP held back its data until ..". */
+void clew_print_held(FILE *out, enum clew_held held);
+
 /* The object of a request's or work item's step. */
 struct clew_object clew_link_object(const struct clew_link *link);
 

@@ -331,7 +331,10 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		break;
 	default:
 		print_wait(out, trace, sleep, segment->kind);
-		print_first_link(out, trace, sleep);
+		if (segment->held)
+			clew_print_held(out, segment->held);
+		else
+			print_first_link(out, trace, sleep);
 		break;
 	}
 }

@@ -103,6 +103,8 @@ struct clew_cpu_state {
 	__u64 packet_received;	/* address of the packet that the softirq here handles, 0 none */
 	__u32 packet_actor;	/* the task whose act sent it, 0 unknown */
 	__u32 packet_acknowledges; /* whether it carries no data */
+	__u32 packet_late;	   /* whether it is an acknowledgement that was put off */
+	__u32 reserved3;
 	/* address of the last packet with data that a socket sent here, 0 unknown */
 	__u64 packet_sent;
 	__u64 packet_sent_what;	     /* differs if another packet is at that address */

@@ -54,7 +54,10 @@ enum clew_cause_kind {
 };
 
 /* clew_cause.packet: the data waited in the socket; `task` is the last one seen to send there. */
-#define CLEW_PACKET_WAITED 1
+#define CLEW_PACKET_WAITED  1
+#define CLEW_PACKET_DELAYED 2 /* .. until an acknowledgement that was put off came */
+#define CLEW_PACKET_NAGLE   3 /* .. by Nagle's rule, until what was sent before was acknowledged */
+#define CLEW_PACKET_WINDOW  4 /* .. until the receiver had room for it */
 
 struct clew_cause {
 	union {
