@@ -6,6 +6,8 @@
 #include "trace/trace.h"
 #include <stdlib.h>
 
+#include <inttypes.h>
+
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
@@ -163,6 +165,7 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 	if (sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET &&
 	    CLEW_LINK_HELD(sleep->links))
 		clew_json_string(json, "held_back", clew_held_name(CLEW_LINK_HELD(sleep->links)));
+	clew_json_slices(json, trace, sleep);
 	clew_json_object_end(json);
 }
 
@@ -212,6 +215,7 @@ static void print_end(const struct clew_trace *trace, const struct clew_sleep *s
 
 static void print_wait(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	const struct clew_retried *retried = clew_trace_retried(trace, sleep);
 	const char *call = clew_call_name(sleep->call);
 
 	printf("+%-13s %9s  %-8s ",
@@ -231,6 +235,8 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 		fputs(" (since before the capture)", stdout);
 	print_holders(trace, sleep);
 	print_end(trace, sleep);
+	if (retried)
+		printf("; one of %" PRIu32 " slices of a wait", retried->slices);
 	if (sleep->blind)
 		fputs(" [records lost here]", stdout);
 	putchar('\n');

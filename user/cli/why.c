@@ -176,6 +176,7 @@ static void json_hops(struct clew_json *json, const struct clew_trace *trace,
 static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_relations *relations, const struct clew_segment *segment)
 {
+	const struct clew_sleep *waited;
 	struct clew_beside beside;
 
 	clew_json_object(json, NULL);
@@ -201,6 +202,9 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	    segment->kind != CLEW_SEGMENT_RUNQUEUE)
 		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
 	clew_json_via(json, trace, relations, segment);
+	waited = segment->sleep ?: clew_segment_awaiting(trace, segment);
+	if (waited && clew_trace_retried(trace, waited))
+		clew_json_slices(json, trace, waited);
 	if (segment->activity)
 		clew_json_activity(json, relations, segment);
 	if (segment->perhaps)

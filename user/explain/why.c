@@ -316,28 +316,42 @@ static int follow_call(struct why_search *search, const struct clew_sleep *sleep
 	return r;
 }
 
+/* The cause of the part of a wait that begins at the frame's cursor. */
+static int find_cause(struct why_search *search, struct frame *frame,
+		      const struct clew_sleep *sleep, uint64_t end, struct why_cause *ret_cause)
+{
+	struct why_cause cause = why_cause_of(search->trace, sleep, frame->cursor, end);
+	int r = 0;
+
+	if (!frame->sleeping.block)
+		r = why_chain_extend(search, frame, &frame->sleeping);
+	if (r < 0)
+		return r;
+	/* One who sleeps because of this wait is not what an earlier slice of it was for. */
+	if (cause.sleep != sleep && cause.task && why_in_chain(&frame->sleeping, cause.task))
+		cause = why_own_cause(sleep, frame->cursor, end);
+	if (cause.kind == CLEW_SEGMENT_DEVICE)
+		r = why_below(search->trace, search->arena, frame->cursor, &cause);
+	*ret_cause = cause;
+	return r;
+}
+
 static int explain_sleep(struct why_search *search, struct frame *frame,
 			 const struct clew_sleep *sleep, uint64_t end)
 {
-	struct why_cause cause = why_cause_of(sleep, frame->cursor, end);
+	struct why_cause cause;
 	struct clew_segment segment;
 	const struct trace_task *task;
 	bool followed;
-	int r = cause.kind == CLEW_SEGMENT_DEVICE
-			? why_below(search->trace, search->arena, frame->cursor, &cause)
-			: 0;
+	int r = find_cause(search, frame, sleep, end, &cause);
 
 	if (r < 0)
 		return r;
+	sleep = cause.sleep;
 	segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
 	task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
 	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
 		return explain_idle_helper(search, frame, cause.until);
-	if (!frame->sleeping.block) {
-		r = why_chain_extend(search, frame, &frame->sleeping);
-		if (r < 0)
-			return r;
-	}
 	frame->cursor = cause.until;
 	if (task && !why_in_chain(&frame->sleeping, cause.task)) {
 		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type,

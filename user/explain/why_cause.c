@@ -372,9 +372,9 @@ static void cause_by_ring_worker(const struct clew_sleep *sleep, uint64_t from,
 		cause->until = sleep->from_at;
 }
 
-struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to)
+struct why_cause why_own_cause(const struct clew_sleep *sleep, uint64_t from, uint64_t to)
 {
-	struct why_cause cause = {.until = to, .kind = (uint8_t)leaf_kind(sleep)};
+	struct why_cause cause = {.sleep = sleep, .until = to, .kind = (uint8_t)leaf_kind(sleep)};
 	const struct clew_holder *holders = sleep->holders;
 	uint32_t low = 0, high = sleep->holder_count;
 
@@ -414,5 +414,24 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 		if (sleep->edge_type == CLEW_EDGE_UNLOCK && cause.evidence == CLEW_EVIDENCE_EXACT)
 			cause.evidence = CLEW_EVIDENCE_OBSERVED;
 	}
+	return cause;
+}
+
+struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			      uint64_t from, uint64_t to)
+{
+	const struct clew_sleep *last = clew_trace_last_slice(trace, sleep);
+	struct why_cause own = why_own_cause(sleep, from, to), cause;
+
+	/* A holder is known by the lock itself, whatever the wait. */
+	if (last == sleep || own.task != CLEW_NO_TASK)
+		return own;
+	for (uint32_t i = 0; i < sleep->holder_count; i++)
+		if (sleep->holders[i].from > from && sleep->holders[i].from < to)
+			to = sleep->holders[i].from;
+	cause = why_own_cause(last, from, to);
+	/* That this is what the slices before were for is not recorded. */
+	if (cause.evidence < CLEW_EVIDENCE_OBSERVED)
+		cause.evidence = CLEW_EVIDENCE_OBSERVED;
 	return cause;
 }

@@ -10,6 +10,7 @@
 
 /* The cause of a part of a wait, and until when it holds. */
 struct why_cause {
+	const struct clew_sleep *sleep; /* whose end it explains: the wait, or its last slice */
 	uint64_t until;
 	uint32_t task;	    /* CLEW_NO_TASK: a leaf, of `kind` */
 	uint32_t submitter; /* of a leaf that is a request; else CLEW_NO_TASK */
@@ -24,9 +25,13 @@ struct why_cause {
 
 /*
  * The cause of the part of a wait that begins at `from`; the part ends at `to`
- * at the latest.
+ * at the latest. A slice of a retried wait has the cause of the last slice.
  */
-struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
+struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			      uint64_t from, uint64_t to);
+
+/* The same without regard to other slices. */
+struct why_cause why_own_cause(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
 
 /*
  * For time from `from` on that a request spends in a stacked device: refines

@@ -95,6 +95,8 @@ struct clew_trace {
 	struct map
 		last_touches; /* (number << 32 | task, event) -> index of the latest of `touches` */
 	struct vector spins;  /* in order of task, then end, once finished */
+	struct vector retries;	  /* struct clew_retried */
+	struct map retry_of;	  /* index of a sleep -> of `retries`; only slices have one */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
@@ -172,6 +174,11 @@ int trace_finish_requests(struct clew_trace *trace);
 
 int trace_order_sleeps(struct clew_trace *trace);
 void trace_blind_sleeps(struct clew_trace *trace);
+
+/* ---- retry.c ---- */
+
+/* Finds the retried waits. Everything else is finished. 0 or -ENOMEM. */
+int trace_join_retries(struct clew_trace *trace);
 
 /* ---- timeline.c ---- */
 

@@ -218,6 +218,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->page_extents.item = sizeof(struct clew_page_extent);
 	trace->touches.item = sizeof(struct clew_touch);
 	trace->spins.item = sizeof(struct clew_spin);
+	trace->retries.item = sizeof(struct clew_retried);
 	trace->metas.item = sizeof(const char *);
 	trace->own_types.item = sizeof(const char *);
 	trace->pages.item = sizeof(struct trace_page *);
@@ -254,6 +255,8 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->touched_files);
 	map_done(&trace->last_touches);
 	vector_done(&trace->spins);
+	vector_done(&trace->retries);
+	map_done(&trace->retry_of);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);
@@ -287,7 +290,9 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	r = trace_finish_requests(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);
-	return r < 0 ? r : trace_finish_tasks(trace);
+	if (r >= 0)
+		r = trace_finish_tasks(trace);
+	return r < 0 ? r : trace_join_retries(trace);
 }
 
 uint64_t clew_trace_start(const struct clew_trace *trace)
@@ -358,7 +363,8 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->pages) + vector_used(&trace->tasks) +
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
-	       vector_used(&trace->spins) + trace->number_bytes +
+	       vector_used(&trace->spins) + vector_used(&trace->retries) +
+	       map_memory(&trace->retry_of) + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
 	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
 	       map_memory(&trace->texts) + trace->arena.bytes +

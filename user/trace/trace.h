@@ -81,6 +81,27 @@ const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t seri
 
 /* All sleeps in order of start, then serial. */
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
+
+/*
+ * A retried wait: one that its thread cut into slices by a timeout. What ended the last
+ * slice is what the whole wait was for, as far as can be observed: no record says so.
+ */
+struct clew_retried {
+	uint32_t slices; /* 2 or more */
+	uint32_t last;	 /* the trace's own number of the last slice */
+};
+/* The retried wait that a sleep of the trace is a slice of; NULL: none. */
+const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
+					      const struct clew_sleep *sleep);
+/* The last slice of the retried wait that a sleep is a slice of, or else the sleep itself. */
+const struct clew_sleep *clew_trace_last_slice(const struct clew_trace *trace,
+					       const struct clew_sleep *sleep);
+/*
+ * True if the timer that ended a wait was set by the waiting call itself: its
+ * timeout, or the time that it slept.
+ */
+bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep);
+
 /* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is
  * short. */
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);

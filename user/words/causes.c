@@ -32,6 +32,7 @@ struct cause_key {
 	bool cycle;
 	bool holds;
 	bool queues;
+	bool retried;
 	uint8_t late;
 	uint8_t held;
 	uint8_t object_kind;
@@ -123,8 +124,11 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->waiter = clew_segment_waiter(segment);
 	key->born = segment->born;
 	key->holds = clew_segment_holds(awaiting, segment);
+	awaiting = awaiting ? clew_trace_last_slice(trace, awaiting) : NULL;
 	key->queues = clew_segment_queues(awaiting, segment);
 	key->chain = clew_chain_key(trace, segment);
+	key->retried = (awaiting && clew_trace_retried(trace, awaiting)) ||
+		       (sleep && clew_trace_retried(trace, sleep));
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
 	key->activity = segment->activity ? segment->activity->name : 0;

@@ -5,7 +5,6 @@
 #include "words/link.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "words/object.h"
 #include "words/task.h"
@@ -101,6 +100,15 @@ void clew_json_links(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 }
 
+void clew_json_slices(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_sleep *sleep)
+{
+	const struct clew_retried *retried = clew_trace_retried(trace, sleep);
+
+	clew_json_unsigned(json, "slices", retried ? retried->slices : 1);
+	clew_json_bool(json, "retried", retried);
+}
+
 bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 			   const struct clew_sleep *sleep)
 {
@@ -148,28 +156,6 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 	default:
 		return false;
 	}
-}
-
-bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	/*
-	 * The kernel's timer functions that wake a sleeper whose call has a
-	 * timeout.
-	 */
-	static const char *const callbacks[] = {"hrtimer_wakeup", "process_timeout",
-						"io_cqring_timer_wakeup",
-						"io_cqring_min_timer_wakeup"};
-	const char *name;
-
-	if (sleep->link_count == 0 || sleep->links[0].kind != CLEW_LINK_TIMER)
-		return false;
-	if (sleep->kind == CLEW_WAIT_SLEEP && sleep->object.kind == CLEW_OBJECT_TIMERFD)
-		return true;
-	name = clew_trace_text(trace, sleep->links[0].number);
-	for (size_t i = 0; name && i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
-		if (!strcmp(name, callbacks[i]))
-			return true;
-	return false;
 }
 
 void clew_print_timer(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)

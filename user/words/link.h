@@ -16,6 +16,9 @@
  */
 void clew_json_links(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_sleep *sleep);
+/* The fields "slices", 1 in most waits, and "retried" of the open object. */
+void clew_json_slices(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_sleep *sleep);
 /*
  * Prints the first step: "the end of read of ..", "the interrupt of virtio1".
  * Safe for a terminal. False: there is none.
@@ -30,11 +33,6 @@ void clew_print_held(FILE *out, enum clew_held held);
 /* The object of a request's or work item's step. */
 struct clew_object clew_link_object(const struct clew_link *link);
 
-/*
- * True if the timer that ended a wait was set by the waiting call itself: its
- * timeout, or the time that it slept.
- */
-bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /*
  * Prints the timer of a wait whose first step is a timer: "its timeout", "a
  * timer that X had armed", "a timer (FUNCTION)".

@@ -72,6 +72,8 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 	print_with_object(out, "for", trace, sleep);
 	if (!call && !has_object)
 		fprintf(out, " (%s)", clew_wait_kind_name(kind));
+	if (sleep && clew_trace_retried(trace, sleep))
+		fputs(", in slices", out);
 }
 
 static void print_unknown(FILE *out, const struct clew_trace *trace,
@@ -462,6 +464,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		fputs(" wanted, and ", out);
 		return;
 	}
+	sleep = sleep ? clew_trace_last_slice(trace, sleep) : NULL;
 	fputs(", which then ", out);
 	if (segment->via_type == CLEW_EDGE_FORK || segment->via_type == CLEW_EDGE_EXEC) {
 		fputs(segment->via_type == CLEW_EDGE_FORK ? "started " : "went on as ", out);
@@ -471,6 +474,8 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		print_deed(out, trace, segment, sleep);
 		clew_print_task(out, trace, waiter, segment->start);
 		print_deed_end(out, trace, segment, sleep, waiter);
+		if (sleep && clew_trace_retried(trace, sleep))
+			fputs(" after a wait in slices", out);
 	}
 	fputs(", ", out);
 }

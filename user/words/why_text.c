@@ -246,6 +246,17 @@ static uint64_t choose_threshold(const struct clew_why *why)
 	return count ? longest[count - 1] : longest[0] + 1;
 }
 
+/* Prints in how many slices the wait of a segment went on, if it was retried. */
+static void print_slices(FILE *out, const struct clew_trace *trace,
+			 const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep ?: clew_segment_awaiting(trace, segment);
+	const struct clew_retried *retried = sleep ? clew_trace_retried(trace, sleep) : NULL;
+
+	if (retried)
+		fprintf(out, ", %" PRIu32 " slices", retried->slices);
+}
+
 static void print_via(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	fprintf(out, "  [%s", clew_trace_type_name(trace, (unsigned)segment->via_type));
@@ -254,7 +265,9 @@ static void print_via(FILE *out, const struct clew_trace *trace, const struct cl
 		clew_print_task(out, trace, segment->born,
 				clew_segment_awaited_until(trace, segment));
 	}
-	fprintf(out, ", %s]", clew_evidence_name(segment->via_evidence));
+	fprintf(out, ", %s", clew_evidence_name(segment->via_evidence));
+	print_slices(out, trace, segment);
+	putc(']', out);
 }
 
 /* Prints when, how long, and which tasks wait for the one whose time it is, and for what. */
