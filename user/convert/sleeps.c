@@ -55,6 +55,12 @@ static struct implied implied_by(struct conversion *conversion, const struct cle
 static const char *const open_words[] = {
 	[CLEW_OPEN_START] = "start", [CLEW_OPEN_END] = "end", [CLEW_OPEN_BOTH] = "both"};
 
+/* True if the thread waited on for the same after this. */
+static bool is_retried(const struct conversion *conversion, const struct clew_sleep *sleep)
+{
+	return clew_trace_last_slice(conversion->trace, sleep) != sleep;
+}
+
 /* `call_id`: the last one of the thread. */
 static void describe_sleep(struct conversion *conversion, const struct clew_sleep *sleep,
 			   uint64_t start, const struct implied *implied, uint32_t call_id)
@@ -112,6 +118,8 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 		pairs_add_number(pairs, ATTRIBUTE_UNTIL, sleep->switch_in);
 	if (sleep->blind)
 		pairs_add(pairs, ATTRIBUTE_BLIND, "yes");
+	if (is_retried(conversion, sleep))
+		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
 	if (sleep->operation)
 		pairs_add_number(pairs, ATTRIBUTE_OPERATION, sleep->operation);
 	if (sleep->poller)
@@ -142,7 +150,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 		int32_t descriptor;
 		uint16_t call, poller;
 		uint8_t object_kind, futex_operation, shared, kind, same_call, context, open, flags,
-			evidence, by_edge, blind, operation;
+			evidence, by_edge, blind, operation, retried;
 		int8_t edge_type;
 	} fields;
 	char bytes[SHAPE_SIZE] = {0};
@@ -173,6 +181,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	fields.by_edge = implied->by_edge;
 	fields.blind = sleep->blind;
 	fields.operation = sleep->operation;
+	fields.retried = is_retried(conversion, sleep);
 	fields.edge_type = implied->by_edge ? -1 : sleep->edge_type;
 	memcpy(bytes, &fields, sizeof(fields));
 	return capture_shape(&conversion->wait_shapes, bytes);

@@ -15,6 +15,7 @@ struct resources {
 	struct map roots;	 /* string of a name -> the first root span named so */
 	struct blame_cpus *cpus; /* NULL: the trace knows none */
 	struct blame_devices *devices;
+	uint32_t last_slice; /* the ES that last_slice() found last */
 };
 
 static uint32_t root_named(const struct resources *resources, uint32_t string)
@@ -98,11 +99,42 @@ static bool is_limited(uint32_t kind, const char *object)
 
 /* ---- all of it ---- */
 
+/* True if the wait before an ES goes on in a later one. */
+static bool is_retried(const struct clew_model *model, uint32_t es)
+{
+	uint32_t row = model->es[es].wait;
+
+	return row != CLEW_NONE &&
+	       clew_model_attribute(model, model->waits[row].attributes, "retried");
+}
+
+/* The ES before which the last slice of a wait ended: `es` itself, unless it was retried. */
+static uint32_t last_slice(struct resources *resources, uint32_t es)
+{
+	const struct clew_model *model = resources->blame->model;
+	uint32_t at = es;
+
+	if (!is_retried(model, es))
+		return es;
+	/* The slices before it have the same last one. */
+	if (es < resources->last_slice &&
+	    model->es[es].span == model->es[resources->last_slice].span)
+		return resources->last_slice;
+	do
+		if (clew_model_is_last(model, at++))
+			return es;
+	while (model->es[at].wait == CLEW_NONE ||
+	       model->waits[model->es[at].wait].kind != model->waits[model->es[es].wait].kind ||
+	       is_retried(model, at));
+	return resources->last_slice = at;
+}
+
 static int charge_es(struct resources *resources, uint32_t es)
 {
 	const struct clew_model *model = resources->blame->model;
-	uint32_t victim = model->es[es].span, trigger = usable_trigger(model, es),
-		 row = model->es[es].wait, kind = CLEW_WAIT_UNKNOWN;
+	uint32_t victim = model->es[es].span, last = last_slice(resources, es),
+		 trigger = usable_trigger(model, last), row = model->es[es].wait,
+		 kind = CLEW_WAIT_UNKNOWN;
 	const char *holders = NULL, *object = NULL;
 	struct stretch queue = in_runqueue(resources->blame, es), wait;
 	int r = 0;
@@ -128,7 +160,7 @@ static int charge_es(struct resources *resources, uint32_t es)
 		return 0;
 	if ((kind == CLEW_WAIT_FUTEX || kind == CLEW_WAIT_LOCK) &&
 	    !strcmp(clew_model_string(model,
-				      model->types[model->dependencies[model->es[es].in].type]),
+				      model->types[model->dependencies[model->es[last].in].type]),
 		    "unlock"))
 		return blame_charge(resources->blame, victim, model->es[trigger].span,
 				    wait.to - wait.from, kind, object);
