@@ -254,6 +254,48 @@ struct btrfs_bio___ordered { /* since 6.4 */
 	struct btrfs_ordered_extent *ordered;
 };
 
+/* The locks by which others change what these structures describe. */
+
+struct mm_struct___locks {
+	struct rw_semaphore mmap_lock;
+	struct task_struct *owner; /* only with memory cgroups */
+};
+
+struct inode___locks {
+	struct rw_semaphore i_rwsem;
+	struct address_space i_data;
+};
+
+struct address_space___locks {
+	struct rw_semaphore invalidate_lock;
+	struct rw_semaphore i_mmap_rwsem;
+};
+
+struct file___locks {
+	struct mutex f_pos_lock;
+};
+
+struct pipe_inode_info___locks {
+	struct mutex mutex;
+};
+
+struct percpu_rw_semaphore {
+	void *writer;
+};
+
+struct sb_writers {
+	struct percpu_rw_semaphore rw_sem[1];
+};
+
+struct super_block___locks {
+	struct rw_semaphore s_umount;
+	struct sb_writers s_writers;
+};
+
+struct dentry___super {
+	struct super_block *d_sb;
+};
+
 struct iov_iter {
 	bool data_source;
 	unsigned long count;

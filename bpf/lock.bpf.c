@@ -10,6 +10,7 @@
  */
 #include "lock.h"
 #include "context.h"
+#include "lock_name.h"
 #include "record.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
@@ -70,6 +71,8 @@ static __always_inline void spin_emit(struct context *context, __u64 lock, __u64
 		count_atomic(&context->cpu_state->counts[CLEW_KIND_LOCK].filtered);
 		return;
 	}
+	if (type != CLEW_LOCK_SPIN)
+		lock_name_send(lock, type, context->cpu, now);
 	record = record_reserve(context->cpu_state, context->cpu, CLEW_KIND_LOCK, now,
 				sizeof(*record));
 	if (!record)

@@ -14,6 +14,7 @@
 #include "identity.h"
 #include "kernel.h"
 #include "lock.h"
+#include "lock_name.h"
 #include "object.h"
 #include "poll.h"
 #include "read.h"
@@ -154,12 +155,15 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 
 /* Why the kernel makes the task wait, if it has reported that: a lock, memory.
  * True: nothing more has to be found out. */
-static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits,
+static __always_inline bool describe_reason(const struct where *where,
+					    struct clew_task_state *state, __u32 task_state_bits,
 					    struct clew_wait *wait)
 {
 	if (likely(!state->lock && !state->reason &&
 		   !(state->flags & (CLEW_TASK_STATE_PAUSED | CLEW_TASK_STATE_REFUSED))))
 		return false;
+	if (state->lock && !state->lock_slept)
+		lock_name_send(state->lock, state->lock_type, where->cpu, where->time);
 	return describe_known_reason(state, task_state_bits, wait);
 }
 
@@ -173,8 +177,8 @@ static __always_inline void remember_wait(struct clew_task_state *state,
 		state->wait = *wait;
 }
 
-static __always_inline void describe_kernel_thread(void *context, struct task_struct *task,
-						   __u32 task_state_bits,
+static __always_inline void describe_kernel_thread(void *context, const struct where *where,
+						   struct task_struct *task, __u32 task_state_bits,
 						   struct clew_task_state *state, bool detail,
 						   struct clew_wait *wait)
 {
@@ -195,7 +199,7 @@ static __always_inline void describe_kernel_thread(void *context, struct task_st
 	}
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-	describe_reason(state, task_state_bits, wait);
+	describe_reason(where, state, task_state_bits, wait);
 }
 
 /* A call that is begun again waits for what it waited for before. False: it is
@@ -303,7 +307,7 @@ static __always_inline void describe_wait(void *context, struct where *where,
 
 	__builtin_memset(wait, 0, sizeof(*wait));
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
-		describe_kernel_thread(context, task, task_state_bits, state, detail, wait);
+		describe_kernel_thread(context, where, task, task_state_bits, state, detail, wait);
 		return;
 	}
 
@@ -325,7 +329,7 @@ static __always_inline void describe_wait(void *context, struct where *where,
 	 * whose descriptor is gone already, the waiting function says what the
 	 * task waits for.
 	 */
-	if (!describe_reason(state, task_state_bits, wait) && detail &&
+	if (!describe_reason(where, state, task_state_bits, wait) && detail &&
 	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) &&
 		      !(task_state_bits & TASK_NOLOAD) &&
 		      !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||

@@ -88,6 +88,15 @@ def check_waits(rule, graph, capture):
     return ""
 
 
+def _named(rule, lock):
+    """Whether a lock is told as the member of the process, or of the file, that it is."""
+    if lock.get("member") != rule["member"]:
+        return False
+    if isinstance(rule["of"], int):
+        return lock["pid"] == rule["of"]
+    return (lock.get("path") or "").endswith("/" + rule["of"])
+
+
 def check_locks(rule, graph, capture):
     waits = [
         w for tid in rule["tids"] for w in capture.by_tid.get(tid, ())
@@ -102,6 +111,8 @@ def check_locks(rule, graph, capture):
         if (wait["object"]
                 or {}).get("kind") != "lock" or wait["object"].get("type") != rule["type"]:
             return f"object {wait['object']}, not a {rule['type']}"
+        if not _named(rule, wait["object"]):
+            return f"object {wait['object']}, not the {rule['member']} of {rule['of']}"
         if wait["end"] is None or (wait["ended_by"] or {}).get("tid") not in rule["origins"]:
             return f"the wait of {wait['tid']} at {wait['start']} was ended by {wait['ended_by']}"
         if not capture.edge_to(wait["tid"], wait["end"], "unlock", rule["origins"]):

@@ -77,9 +77,15 @@ static void fight(int self)
 
 static void log_fight(void)
 {
-	char tids[64];
+	char tids[64], of[48];
 	size_t used = 0;
 	uint64_t from = UINT64_MAX, to = 0;
+	bool in_directory = strcmp(wl->variant, "directory") == 0;
+
+	if (in_directory)
+		snprintf(of, sizeof(of), "\"%s\"", strrchr(name, '/') + 1);
+	else
+		snprintf(of, sizeof(of), "%d", getpid());
 
 	for (int i = 0; i < MEMBERS; i++) {
 		used += snprintf(tids + used, sizeof(tids) - used, "%s%d", i ? "," : "",
@@ -90,8 +96,9 @@ static void log_fight(void)
 		to = counts[i].to > to ? counts[i].to : to;
 	}
 	wl_rule("\"rule\":\"locks\",\"tids\":[%s],\"from\":%llu,\"to\":%llu,\"count\":[0,100000],"
-		"\"type\":\"rwsem\",\"origins\":[%s]",
-		tids, (unsigned long long)from, (unsigned long long)to, tids);
+		"\"type\":\"rwsem\",\"member\":\"%s\",\"of\":%s,\"origins\":[%s]",
+		tids, (unsigned long long)from, (unsigned long long)to,
+		in_directory ? "i_rwsem" : "mmap_lock", of, tids);
 }
 
 static void make_directory(void)

@@ -117,11 +117,18 @@ static struct wl_wait *log_release(int by, int task, uint64_t at_min, uint64_t a
 
 static void log_same(uint64_t from, uint64_t to, const char *type)
 {
+	static const char *const members[] = {"f_pos_lock", "i_rwsem", "i_rwsem", "s_writers"};
+	char of[PATH_MAX], path[96];
+
+	snprintf(path, sizeof(path), "%s%s", way == FREEZE ? wl_place("ext4") : name,
+		 way < DIRECTORY ? "/0" : "");
+	if (!realpath(path, of))
+		wl_die("%s: %s", path, strerror(errno));
 	wl_rule("\"rule\":\"locks\",\"tids\":[%d,%d],\"from\":%llu,\"to\":%llu,\"count\":[2,2],"
-		"\"type\":\"%s\",\"origins\":[%d,%d,%d]",
+		"\"type\":\"%s\",\"member\":\"%s\",\"of\":\"%s\",\"origins\":[%d,%d,%d]",
 		wl->tasks[waiters[0]].tid, wl->tasks[waiters[1]].tid, (unsigned long long)from,
-		(unsigned long long)to, type, wl->tasks[holder].tid, wl->tasks[waiters[0]].tid,
-		wl->tasks[waiters[1]].tid);
+		(unsigned long long)to, type, members[way], strrchr(of, '/') + 1,
+		wl->tasks[holder].tid, wl->tasks[waiters[0]].tid, wl->tasks[waiters[1]].tid);
 }
 
 /* Lets both waiters come to rest at the lock, the first one first. */

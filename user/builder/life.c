@@ -162,12 +162,25 @@ int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record
 	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
+/* The process is told by a tid, which is that of one task only now. */
+static int feed_lock_name(struct clew_builder *builder, const struct clew_lock_name *record)
+{
+	struct clew_lock_name name = *record;
+
+	name.process = build_task_by_tid(builder, record->owner);
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							 .identity = &name.header});
+}
+
 int build_feed_identity(struct clew_builder *builder, const struct clew_header *record)
 {
-	/* Before what follows from it, so that takers know the task that it is about. */
-	int r = build_emit(builder,
-			   (struct clew_finding){.tag = CLEW_FINDING_IDENTITY, .identity = record});
+	int r;
 
+	if (record->kind == CLEW_KIND_LOCK_NAME)
+		return feed_lock_name(builder, (const struct clew_lock_name *)record);
+	/* Before what follows from it, so that takers know the task that it is about. */
+	r = build_emit(builder,
+		       (struct clew_finding){.tag = CLEW_FINDING_IDENTITY, .identity = record});
 	if (r < 0)
 		return r;
 	switch (record->kind) {

@@ -122,12 +122,7 @@ static void json_unknown_object(struct clew_json *json, const struct clew_trace 
 static void json_spin_object(struct clew_json *json, const struct clew_trace *trace,
 			     const struct clew_spin *spin)
 {
-	struct clew_object object = {.kind = CLEW_OBJECT_LOCK,
-				     .number = spin->lock,
-				     .device = spin->type,
-				     .descriptor = -1};
-
-	clew_json_object_of(json, "object", trace, &object, NULL);
+	clew_json_spin_object(json, "object", trace, spin);
 	clew_json_object(json, "holder");
 	clew_json_task_fields(json, trace, spin->holder, spin->start);
 	clew_json_object_end(json);

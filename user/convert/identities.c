@@ -39,23 +39,23 @@ static void describe_version(struct pairs *pairs, const struct map_slot *slot,
 		     {.word = (const char *)(record + 1)});
 }
 
-static void describe_file(struct pairs *pairs, const struct map_slot *slot)
+static void describe_file(struct conversion *conversion, const struct map_slot *slot)
 {
 	const struct trace_file *newest = (const struct trace_file *)(uintptr_t)slot->value;
 	const struct trace_file **files = malloc((newest->depth + 1ul) * sizeof(*files));
 
 	if (!files) {
-		pairs->failed = true;
+		conversion->pairs.failed = true;
 		return;
 	}
 	for (const struct trace_file *file = newest; file; file = file->older)
 		files[file->depth] = file;
 	for (unsigned i = 0; i <= newest->depth; i++)
-		describe_version(pairs, slot, files[i], i);
+		describe_version(&conversion->pairs, slot, files[i], i);
 	free(files);
 }
 
-static void describe_socket(struct pairs *pairs, const struct map_slot *slot)
+static void describe_socket(struct conversion *conversion, const struct map_slot *slot)
 {
 	const struct clew_socket_record *socket = (const void *)(uintptr_t)slot->value;
 	char local_path[CLEW_UNIX_PATH_SIZE + 1] = "", peer_path[CLEW_UNIX_PATH_SIZE + 1] = "";
@@ -65,23 +65,23 @@ static void describe_socket(struct pairs *pairs, const struct map_slot *slot)
 	memcpy(local_path, socket->local_path, CLEW_UNIX_PATH_SIZE);
 	memcpy(peer_path, socket->peer_path, CLEW_UNIX_PATH_SIZE);
 	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
-	PAIRS_ROW_OF(pairs, ATTRIBUTE_KNOWN_SOCKET, name, {socket->peer}, {socket->family},
-		     {socket->type}, {socket->local_port}, {socket->peer_port},
+	PAIRS_ROW_OF(&conversion->pairs, ATTRIBUTE_KNOWN_SOCKET, name, {socket->peer},
+		     {socket->family}, {socket->type}, {socket->local_port}, {socket->peer_port},
 		     {.address = socket->local}, {.address = socket->remote}, {.word = local_path},
 		     {.word = peer_path});
 }
 
-static void describe_cgroup(struct pairs *pairs, const struct map_slot *slot)
+static void describe_cgroup(struct conversion *conversion, const struct map_slot *slot)
 {
 	const struct clew_cgroup_record *cgroup = (const void *)(uintptr_t)slot->value;
 	char name[24];
 
 	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
-	PAIRS_ROW_OF(pairs, ATTRIBUTE_KNOWN_CGROUP, name, {cgroup->hierarchy},
+	PAIRS_ROW_OF(&conversion->pairs, ATTRIBUTE_KNOWN_CGROUP, name, {cgroup->hierarchy},
 		     {.word = (const char *)(cgroup + 1)});
 }
 
-static void describe_text(struct pairs *pairs, const struct map_slot *slot)
+static void describe_text(struct conversion *conversion, const struct map_slot *slot)
 {
 	const struct clew_text_record *text = (const void *)(uintptr_t)slot->value;
 	char name[24];
@@ -91,19 +91,43 @@ static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 	if (capture_is_environment(slot->key))
 		return;
 	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
-	pairs_row_begin(pairs, ATTRIBUTE_KNOWN_TEXT, name);
-	pairs_text(pairs, (const char *)(text + 1));
+	pairs_row_begin(&conversion->pairs, ATTRIBUTE_KNOWN_TEXT, name);
+	pairs_text(&conversion->pairs, (const char *)(text + 1));
+}
+
+static void describe_lock(struct conversion *conversion, const struct map_slot *slot)
+{
+	const struct trace_lock *newest = (const struct trace_lock *)(uintptr_t)slot->value;
+	const struct trace_lock **locks = malloc((newest->number + 1ul) * sizeof(*locks));
+	char name[40];
+
+	if (!locks) {
+		conversion->pairs.failed = true;
+		return;
+	}
+	for (const struct trace_lock *lock = newest; lock; lock = lock->older)
+		locks[lock->number] = lock;
+	for (unsigned i = 0; i <= newest->number; i++) {
+		const struct clew_lock_name *record = &locks[i]->record;
+
+		snprintf(name, sizeof(name), i ? "%" PRIu64 ".%u" : "%" PRIu64, slot->key, i);
+		PAIRS_ROW_OF(&conversion->pairs, ATTRIBUTE_KNOWN_LOCK, name, {record->header.flags},
+			     {record->device}, {record->inode}, {record->header.time},
+			     {record->owner},
+			     {.word = capture_name_or_dash(conversion, record->process)});
+	}
+	free(locks);
 }
 
 /* In order of keys, so that the same trace gives the same bytes. */
-static void describe_map(struct pairs *pairs, const struct map *map,
-			 void (*describe)(struct pairs *, const struct map_slot *))
+static void describe_map(struct conversion *conversion, const struct map *map,
+			 void (*describe)(struct conversion *, const struct map_slot *))
 {
 	const struct map_slot **slots = malloc((map->count + 1) * sizeof(*slots));
 	size_t count = 0;
 
 	if (!slots) {
-		pairs->failed = true;
+		conversion->pairs.failed = true;
 		return;
 	}
 	for (size_t i = 0; i < map->capacity; i++)
@@ -112,19 +136,19 @@ static void describe_map(struct pairs *pairs, const struct map *map,
 	if (count > 1)
 		qsort(slots, count, sizeof(*slots), compare_slots);
 	for (size_t i = 0; i < count; i++)
-		describe(pairs, slots[i]);
+		describe(conversion, slots[i]);
 	free(slots);
 }
 
 void capture_describe_identities(struct conversion *conversion)
 {
 	const struct clew_trace *trace = conversion->trace;
-	struct pairs *pairs = &conversion->pairs;
 
-	describe_map(pairs, &trace->files, describe_file);
-	describe_map(pairs, &trace->sockets, describe_socket);
-	describe_map(pairs, &trace->cgroups, describe_cgroup);
-	describe_map(pairs, &trace->texts, describe_text);
+	describe_map(conversion, &trace->files, describe_file);
+	describe_map(conversion, &trace->sockets, describe_socket);
+	describe_map(conversion, &trace->cgroups, describe_cgroup);
+	describe_map(conversion, &trace->texts, describe_text);
+	describe_map(conversion, &trace->locks, describe_lock);
 }
 
 /* ---- and back ---- */
@@ -235,6 +259,26 @@ static int take_text(struct back *back, const char *key, const char *value)
 	return send_with_text(back, &record, sizeof(record), value, length);
 }
 
+static int take_lock(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	struct clew_lock_name record = {.header.kind = CLEW_KIND_LOCK_NAME};
+	const char *name = name_of(row);
+	uint64_t lock;
+
+	if (!scan_value_number(&name, &lock))
+		return back_fail_row(back);
+	record.lock = lock;
+	record.header.flags = (uint8_t)fields[0].number;
+	record.device = (uint32_t)fields[1].number;
+	record.inode = fields[2].number;
+	record.header.time = fields[3].number;
+	record.owner = (uint32_t)fields[4].number;
+	record.process = back_serial(back, fields[5].word);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record.header});
+}
+
 int back_identity(struct back *back, enum attribute_key key, const char *name, const char *value)
 {
 	switch (key) {
@@ -246,6 +290,8 @@ int back_identity(struct back *back, enum attribute_key key, const char *name, c
 		return back_rows_of(back, key, name, value, take_cgroup, NULL);
 	case ATTRIBUTE_KNOWN_TEXT:
 		return take_text(back, name, value);
+	case ATTRIBUTE_KNOWN_LOCK:
+		return back_rows_of(back, key, name, value, take_lock, NULL);
 	default:
 		return 0;
 	}

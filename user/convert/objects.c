@@ -46,6 +46,8 @@ const char *capture_path_of(const struct conversion *conversion, const struct cl
 {
 	const char *path = NULL;
 
+	if (object->kind == CLEW_OBJECT_LOCK)
+		clew_trace_lock(conversion->trace, object->number, at, &path);
 	if (object->kind == CLEW_OBJECT_FILE || object->kind == CLEW_OBJECT_TTY ||
 	    object->kind == CLEW_OBJECT_DEVICE)
 		clew_trace_file_then(conversion->trace, object->device, object->number, at, &path);
@@ -71,8 +73,12 @@ static void name_object(struct conversion *conversion, const struct clew_object 
 	case CLEW_OBJECT_WORK:
 		name = clew_trace_text(trace, object->number);
 		break;
-	case CLEW_OBJECT_FUTEX:
 	case CLEW_OBJECT_LOCK:
+		name = name ?: clew_trace_text(trace, object->number);
+		if (name)
+			break;
+		/* fallthrough */
+	case CLEW_OBJECT_FUTEX:
 	case CLEW_OBJECT_REQUEST:
 	case CLEW_OBJECT_IO_URING:
 	case CLEW_OBJECT_TIMERFD:

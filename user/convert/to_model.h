@@ -227,12 +227,12 @@ void capture_describe_holders(struct conversion *conversion, const struct clew_s
 void capture_describe_links(struct conversion *conversion, const struct clew_sleep *sleep);
 
 /* objects.c */
-/* The path that a file had then, in the trace's memory; NULL: it is no file, or
- * was not known. */
+/* The path of a file, or the name of a kernel lock, that it had then, in the
+ * trace's memory; NULL: it is neither, or was not known. */
 const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object,
 			    uint64_t at);
-/* An object, into `pairs`: for people (a file by its `path`, unless that is
- * NULL), and if `whole` for reading back as well. */
+/* An object, into `pairs`: for people (a file or a lock by its
+ * `path`, unless that is NULL), and if `whole` for reading back as well. */
 void capture_object_pairs(struct conversion *conversion, const struct clew_object *object,
 			  const char *path, bool whole);
 

@@ -443,6 +443,15 @@ static const struct table_column announce_columns[] = {
 	ANNOUNCE(size, STORE_KEYED, "task"),
 	TAIL("text", "size", sizeof(struct clew_announce)),
 };
+
+#define LOCK_NAME(member, coding, reference) AT(#member, struct clew_lock_name, member, 0, coding, reference, 0)
+
+static const struct table_column lock_name_columns[] = {
+	LOCK_NAME(lock, STORE_RECENT, "lock"),
+	LOCK_NAME(inode, STORE_RECENT, "inode"),
+	LOCK_NAME(device, STORE_KEYED, "inode"),
+	LOCK_NAME(owner, STORE_RECENT, "owner"),
+};
 /* clang-format on */
 
 #define COLUMNS(columns_) .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])

@@ -324,6 +324,8 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 	case CLEW_KIND_TEXT:
 		return take_record(trace, &trace->texts, text->hash, 0, text,
 				   sizeof(*text) + text->text_size);
+	case CLEW_KIND_LOCK_NAME:
+		return trace_take_lock_name(trace, (const struct clew_lock_name *)header);
 	case CLEW_KIND_ANNOUNCE:
 		return take_announce(trace, (const struct clew_announce *)header);
 	case CLEW_KIND_GAP:

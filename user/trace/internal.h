@@ -65,6 +65,14 @@ struct trace_file {
 	struct clew_file_record record;
 };
 
+/* A lock; `older` had its address before, NULL none. */
+struct trace_lock {
+	struct trace_lock *older;
+	const char *name; /* made at the end; NULL: what it belongs to is not known */
+	uint32_t number;  /* of those at this address, from 0 */
+	struct clew_lock_name record;
+};
+
 struct clew_trace {
 	struct clew_capture_info *info; /* in the arena; NULL: it came from no capture */
 	struct vector metas;		/* const char *: key, value, key, value; in the arena */
@@ -99,7 +107,7 @@ struct clew_trace {
 	struct map retry_of;	  /* index of a sleep -> of `retries`; only slices have one */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
-	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
+	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
 	struct arena arena;
 
@@ -154,6 +162,11 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
+
+/* lock_name.c */
+int trace_take_lock_name(struct clew_trace *trace, const struct clew_lock_name *record);
+/* Makes the names, once all tasks and files are known. */
+int trace_finish_lock_names(struct clew_trace *trace);
 
 /* ---- requests.c, pages.c ---- */
 

@@ -266,6 +266,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->sockets);
 	map_done(&trace->cgroups);
 	map_done(&trace->texts);
+	map_done(&trace->locks);
 	arena_done(&trace->arena);
 	pthread_mutex_destroy(&trace->edge_lock);
 	free(trace);
@@ -292,6 +293,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_finish_touches(trace);
 	if (r >= 0)
 		r = trace_finish_tasks(trace);
+	if (r >= 0)
+		r = trace_finish_lock_names(trace);
 	return r < 0 ? r : trace_join_retries(trace);
 }
 
@@ -367,6 +370,6 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       map_memory(&trace->retry_of) + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
 	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
-	       map_memory(&trace->texts) + trace->arena.bytes +
+	       map_memory(&trace->texts) + map_memory(&trace->locks) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

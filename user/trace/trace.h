@@ -220,6 +220,10 @@ uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
+/* What the kernel lock with this address belonged to at a moment, and what people call it, as in
+ * "mmap_lock of search-12". Once the trace is finished. */
+const struct clew_lock_name *clew_trace_lock(const struct clew_trace *trace, uint64_t address,
+					     uint64_t at, const char **ret_name);
 
 /* The announcements of programs, in order of time. The words follow each structure, then a NUL. */
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,

@@ -237,10 +237,18 @@ const char *clew_lock_type_name(uint32_t type)
 }
 
 static void describe_lock(const struct clew_trace *trace, const struct clew_object *object,
-			  struct object_description *ret)
+			  uint64_t at, struct object_description *ret)
 {
+	const char *name;
+
 	ret->function = clew_trace_text(trace, object->number);
-	if (ret->function)
+	ret->lock = clew_trace_lock(trace, object->number, at, &name);
+	if (ret->lock && ret->lock->inode)
+		clew_trace_file_then(trace, ret->lock->device, ret->lock->inode,
+				     ret->lock->header.time, &ret->path);
+	if (ret->lock)
+		snprintf(ret->name, sizeof(ret->name), "%s", name);
+	else if (ret->function)
 		snprintf(ret->name, sizeof(ret->name), "%s %s",
 			 clew_lock_type_name(object->lock_type), ret->function);
 	else
@@ -398,6 +406,14 @@ static void describe_number(const struct clew_trace *trace, const struct clew_ob
 bool object_describe(const struct clew_trace *trace, const struct clew_object *object,
 		     const struct clew_sleep *sleep, struct object_description *ret)
 {
+	return object_describe_then(trace, object, sleep, sleep ? sleep->start : CLEW_TIME_OPEN,
+				    ret);
+}
+
+bool object_describe_then(const struct clew_trace *trace, const struct clew_object *object,
+			  const struct clew_sleep *sleep, uint64_t at,
+			  struct object_description *ret)
+{
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = object_kind_name(object->kind);
 	if (object->kind == CLEW_OBJECT_NONE)
@@ -423,7 +439,7 @@ bool object_describe(const struct clew_trace *trace, const struct clew_object *o
 		describe_timer(trace, object, sleep, ret);
 		break;
 	case CLEW_OBJECT_LOCK:
-		describe_lock(trace, object, ret);
+		describe_lock(trace, object, at, ret);
 		break;
 	case CLEW_OBJECT_REQUEST:
 		describe_request(trace, object, ret);

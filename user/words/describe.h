@@ -22,15 +22,20 @@ struct object_description {
 	struct endpoint local, peer;   /* "" unknown */
 	int64_t pid;		       /* of a child in the initial namespace; 0: unknown */
 	const struct clew_block_request *request;
-	const char *function;  /* of a timer, a work item; symbol of a lock */
-	const char *operation; /* of a futex */
-	uint64_t expires;      /* of a timer, ns; 0: unknown */
+	const char *function;		   /* of a timer, a work item; symbol of a lock */
+	const char *operation;		   /* of a futex */
+	uint64_t expires;		   /* of a timer, ns; 0: unknown */
+	const struct clew_lock_name *lock; /* what a kernel lock belongs to */
 };
 
 /* Describes an object; `sleep` is the wait that it belongs to, or NULL. False: there is no object,
  * and the wait has no name of its own. */
 bool object_describe(const struct clew_trace *trace, const struct clew_object *object,
 		     const struct clew_sleep *sleep, struct object_description *ret);
+/* The same of an object that was met at a moment, in ns; `sleep` may be NULL. */
+bool object_describe_then(const struct clew_trace *trace, const struct clew_object *object,
+			  const struct clew_sleep *sleep, uint64_t at,
+			  struct object_description *ret);
 
 /*
  * True if a wait's object is what it waits for. A page fault and a stop happen in the

@@ -7,22 +7,6 @@
 
 #include "words/text.h"
 
-const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer,
-			   size_t size)
-{
-	const char *name = clew_trace_text(trace, CLEW_TEXT_DISK | device);
-	bool plain = name && name[0];
-
-	for (const char *at = name; plain && *at; at++)
-		plain = *at >= ' ' && *at <= '~';
-	if (plain)
-		snprintf(buffer, size, "%s", name);
-	else
-		snprintf(buffer, size, "%u:%u", CLEW_DEVICE_MAJOR(device),
-			 CLEW_DEVICE_MINOR(device));
-	return buffer;
-}
-
 const char *clew_true_path(uint32_t device, uint64_t inode, const char *path)
 {
 	/* A disk's inode has no name; a file of a file system without a disk has one. */

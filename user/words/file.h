@@ -3,16 +3,9 @@
 #ifndef CLEW_WORDS_FILE_H
 #define CLEW_WORDS_FILE_H
 
+#include "trace/name.h"
 #include "trace/trace.h"
 #include <stdio.h>
-
-/* The name of a disk, safe to print, or MAJOR:MINOR if the capture has no printable name. Returns
- * buffer. */
-const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer,
-			   size_t size);
-/* The same with a buffer of its own, as an argument. */
-#define CLEW_DISK(trace, device)                                                                   \
-	clew_disk_name(trace, device, (char[CLEW_TEXT_SIZE]){0}, CLEW_TEXT_SIZE)
 
 /* The path in a record of a file, NULL if it is "" (unknown) or the file has none. */
 const char *clew_true_path(uint32_t device, uint64_t inode, const char *path);

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "trace/name.h"
 #include "words/describe.h"
+#include "words/task.h"
 #include "words/text.h"
 #include "words/writers.h"
 
@@ -77,8 +79,32 @@ static void json_request(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_request_writers(json, trace, object->number);
 }
 
+/* What a kernel lock is and belongs to: the memory of a process, or a file. */
+static void json_lock(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_object *object, uint64_t at,
+		      const struct object_description *it)
+{
+	const struct clew_lock_name *lock = it->lock;
+	bool memory = lock && lock->header.flags == CLEW_LOCK_MEMBER_MMAP;
+	char address[32];
+
+	snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
+	clew_json_string(json, "type", clew_lock_type_name(object->lock_type));
+	clew_json_string(json, "address", address);
+	clew_json_string(json, "symbol", it->function);
+	clew_json_string(json, "member", clew_lock_member(lock));
+	if (memory)
+		clew_json_task_fields(json, trace, lock->process, at);
+	if (!lock || memory)
+		return;
+	json_device(json, lock->device);
+	clew_json_unsigned(json, "ino", lock->inode);
+	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
+}
+
 static void json_fields(struct clew_json *json, const struct clew_trace *trace,
-			const struct clew_object *object, const struct object_description *it)
+			const struct clew_object *object, uint64_t at,
+			const struct object_description *it)
 {
 	char address[32];
 
@@ -112,10 +138,7 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_string(json, "function", it->function);
 		break;
 	case CLEW_OBJECT_LOCK:
-		snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
-		clew_json_string(json, "type", clew_lock_type_name(object->lock_type));
-		clew_json_string(json, "address", address);
-		clew_json_string(json, "symbol", it->function);
+		json_lock(json, trace, object, at, it);
 		break;
 	case CLEW_OBJECT_REQUEST:
 		json_request(json, trace, object, it);
@@ -139,22 +162,29 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 	}
 }
 
-void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace,
-			 const struct clew_object *object, const struct clew_sleep *sleep)
+static void json_object_at(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			   const struct clew_object *object, const struct clew_sleep *sleep,
+			   uint64_t at)
 {
 	struct object_description it;
 
-	if (!object_describe(trace, object, sleep, &it)) {
+	if (!object_describe_then(trace, object, sleep, at, &it)) {
 		clew_json_null(json, key);
 		return;
 	}
 	clew_json_object(json, key);
 	clew_json_string(json, "kind", it.kind);
 	clew_json_string(json, "name", it.name);
-	json_fields(json, trace, object, &it);
+	json_fields(json, trace, object, at, &it);
 	if (object->descriptor >= 0)
 		clew_json_signed(json, "descriptor", object->descriptor);
 	clew_json_object_end(json);
+}
+
+void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			 const struct clew_object *object, const struct clew_sleep *sleep)
+{
+	json_object_at(json, key, trace, object, sleep, sleep ? sleep->start : CLEW_TIME_OPEN);
 }
 
 bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct clew_object *object,
@@ -166,4 +196,29 @@ bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct c
 		return false;
 	clew_print_safe(out, it.name);
 	return true;
+}
+
+static struct clew_object lock_of(const struct clew_spin *spin)
+{
+	return (struct clew_object){.kind = CLEW_OBJECT_LOCK,
+				    .number = spin->lock,
+				    .lock_type = spin->type,
+				    .descriptor = -1};
+}
+
+void clew_json_spin_object(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			   const struct clew_spin *spin)
+{
+	struct clew_object lock = lock_of(spin);
+
+	json_object_at(json, key, trace, &lock, NULL, spin->end);
+}
+
+void clew_print_spin_object(FILE *out, const struct clew_trace *trace, const struct clew_spin *spin)
+{
+	struct clew_object lock = lock_of(spin);
+	struct object_description it;
+
+	object_describe_then(trace, &lock, NULL, spin->end, &it);
+	clew_print_safe(out, it.name);
 }

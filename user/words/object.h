@@ -23,4 +23,10 @@ void clew_json_object_of(struct clew_json *json, const char *key, const struct c
 bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct clew_object *object,
 		       const struct clew_sleep *sleep);
 
+/* The same for the lock that a task waited for without leaving its CPU. */
+void clew_json_spin_object(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			   const struct clew_spin *spin);
+void clew_print_spin_object(FILE *out, const struct clew_trace *trace,
+			    const struct clew_spin *spin);
+
 #endif

@@ -140,13 +140,8 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 
 static void print_spin(FILE *out, const struct clew_trace *trace, const struct clew_spin *spin)
 {
-	struct clew_object object = {.kind = CLEW_OBJECT_LOCK,
-				     .number = spin->lock,
-				     .device = spin->type,
-				     .descriptor = -1};
-
 	fputs("was spinning for a kernel lock (", out);
-	clew_print_object(out, trace, &object, NULL);
+	clew_print_spin_object(out, trace, spin);
 	fputc(')', out);
 	if (spin->holder != CLEW_NO_TASK) {
 		fputs(" that ", out);

@@ -27,10 +27,10 @@ struct finder {
 	struct whatif *w;
 	struct lock_event *events;
 	size_t count, capacity;
-	struct map roots;	      /* string of a name -> the first root span named so */
-	struct map queues;	      /* (object, process) -> number */
-	uint32_t object, pid, shared; /* strings */
-	uint32_t unlock;	      /* the type */
+	struct map roots;		  /* string of a name -> the first root span named so */
+	struct map queues;		  /* (object, process or number) -> number of the queue */
+	uint32_t object, id, pid, shared; /* strings */
+	uint32_t unlock;		  /* the type */
 };
 
 static uint32_t root_of(const struct clew_model *model, uint32_t span)
@@ -67,29 +67,32 @@ static int add_event(struct finder *f, const struct lock_event *event)
 }
 
 /* A futex is its process's, as far as that is known, unless it is shared; any other lock is the
- * machine's. */
+ * machine's, and if two have one name their numbers differ. */
 static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32_t object,
 		    uint32_t thread, uint32_t *ret_queue)
 {
 	const struct clew_model *model = f->w->model;
 	struct queue queue = {.capacity = 1, .lock = true, .kind = wait->kind, .object = object};
-	uint32_t process = 0;
+	uint32_t part = 0;
 	const uint64_t *known;
 	int r;
 
 	if (wait->kind == CLEW_WAIT_FUTEX &&
 	    attribute(model, wait->attributes, f->shared) == CLEW_NONE) {
-		process = attribute(model, model->spans[thread].attributes, f->pid);
-		process = process == CLEW_NONE ? 0 : process + 1;
+		part = attribute(model, model->spans[thread].attributes, f->pid);
+		part = part == CLEW_NONE ? 0 : part + 1;
+	} else if (wait->kind == CLEW_WAIT_LOCK) {
+		part = attribute(model, wait->attributes, f->id);
+		part = part == CLEW_NONE ? 0 : part + 1;
 	}
-	known = map_get(&f->queues, object, process);
+	known = map_get(&f->queues, object, part);
 	if (known) {
 		*ret_queue = (uint32_t)*known;
 		return 0;
 	}
 	r = queues_add(f->w, &queue);
 	*ret_queue = r < 0 ? 0 : f->w->queues->queue_count - 1;
-	return r < 0 ? r : map_set(&f->queues, object, process, *ret_queue);
+	return r < 0 ? r : map_set(&f->queues, object, part, *ret_queue);
 }
 
 static int take_wait(struct finder *f, uint32_t es)
@@ -372,6 +375,7 @@ int whatif_find_locks(struct whatif *w)
 	struct finder finder = {
 		.w = w,
 		.object = clew_model_find_string(model, "object"),
+		.id = clew_model_find_string(model, "id"),
 		.pid = clew_model_find_string(model, "pid"),
 		.shared = clew_model_find_string(model, "shared"),
 		.unlock = CLEW_NONE,

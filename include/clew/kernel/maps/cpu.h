@@ -172,8 +172,11 @@ struct clew_switch_slot {
 	};
 };
 
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 2432);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 2496);
+/* On cache lines of their own, whatever the number of record kinds is. */
+_Static_assert(__builtin_offsetof(struct clew_cpu_state, head) % 64 == 0, "head");
+_Static_assert(__builtin_offsetof(struct clew_cpu_state, tail) ==
+		       __builtin_offsetof(struct clew_cpu_state, head) + 64,
+	       "tail");
 CLEW_ASSERT_SIZE(struct clew_whole, 104);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 

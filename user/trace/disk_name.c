@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names of disks. See name.h. */
+#include "trace/name.h"
+
+#include <stdio.h>
+
+const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer,
+			   size_t size)
+{
+	const char *name = clew_trace_text(trace, CLEW_TEXT_DISK | device);
+	bool plain = name && name[0];
+
+	for (const char *at = name; plain && *at; at++)
+		plain = *at >= ' ' && *at <= '~';
+	if (plain)
+		snprintf(buffer, size, "%s", name);
+	else
+		snprintf(buffer, size, "%u:%u", CLEW_DEVICE_MAJOR(device),
+			 CLEW_DEVICE_MINOR(device));
+	return buffer;
+}
