@@ -173,13 +173,12 @@ static void print_text(struct answer *answer, uint32_t top)
 		const struct clew_blame_pair *pair = &answer->pairs[i];
 
 		printf("%12s  ", CLEW_DURATION((uint64_t)pair->ns));
-		clew_print_safe(stdout, clew_span_name(&answer->victims, pair->victim));
+		clew_print_span(stdout, &answer->victims, pair->victim);
 		fputs(" by ", stdout);
 		if (pair->antagonist == CLEW_NONE)
 			fputs(LIMIT, stdout);
 		else
-			clew_print_safe(stdout,
-					clew_span_name(&answer->antagonists, pair->antagonist));
+			clew_print_span(stdout, &answer->antagonists, pair->antagonist);
 		if (!answer->all_running)
 			printf(", %s", resource_kind(answer, pair->kind));
 		if (pair->resource) {

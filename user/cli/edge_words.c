@@ -35,6 +35,7 @@ static void json_end(struct clew_json *json, const struct clew_trace *trace, con
 		clew_json_null(json, "tid");
 	}
 	clew_json_string(json, "comm", end->comm);
+	clew_json_task_place(json, trace, end->serial, end->at);
 	clew_json_unsigned(json, "at", end->at);
 	clew_json_object_end(json);
 }
@@ -163,6 +164,7 @@ static void print_end(const struct clew_trace *trace, const struct end *end)
 
 	clew_print_safe(stdout, end->comm);
 	printf("-%u", task ? task->tid : 0);
+	clew_print_task_place(stdout, trace, end->serial, end->at);
 }
 
 void edge_print(struct edge_words *words, const struct edge_group *group)

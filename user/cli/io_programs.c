@@ -8,6 +8,7 @@
 
 #include "cli/fail.h"
 #include "words/file.h"
+#include "words/task.h"
 #include "words/text.h"
 
 /*
@@ -17,11 +18,10 @@
 const char *io_process_name(const struct io_answer *answer, const struct io_process *share)
 {
 	const struct clew_trace_task *task = clew_trace_task(answer->trace, share->task);
-	const struct clew_trace_task *leader =
-		task ? clew_trace_task(answer->trace, task->process) : NULL;
+	uint64_t end = clew_trace_end(answer->trace);
+	const char *name = task ? clew_process_name(answer->trace, task, end) : "";
 
-	return clew_trace_comm_at(answer->trace, leader ? leader->serial : share->task,
-				  clew_trace_end(answer->trace));
+	return name[0] ? name : clew_trace_comm_at(answer->trace, share->task, end);
 }
 
 static uint32_t pid_of(const struct io_answer *answer, uint32_t task)

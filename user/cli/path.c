@@ -432,8 +432,7 @@ static void print_totals(struct answer *answer, clew_time whole)
 				continue;
 			print_share(totals[at].ns, whole);
 			if (dimension == CLEW_BY_THREAD)
-				clew_print_safe(stdout,
-						clew_span_name(&answer->names, totals[at].span));
+				clew_print_span(stdout, &answer->names, totals[at].span);
 			else if (totals[at].name)
 				clew_print_safe(stdout, totals[at].name);
 			if (dimension == CLEW_BY_KIND || dimension == CLEW_BY_OBJECT)
@@ -458,7 +457,7 @@ static void print_segment(struct answer *answer, const struct clew_path *path,
 			   (uint64_t)(path->end - path->start)),
 	       CLEW_DURATION((uint64_t)(segment->end - segment->start)),
 	       clew_wait_kind_name(segment->kind));
-	clew_print_safe(stdout, clew_span_name(&answer->names, segment->span));
+	clew_print_span(stdout, &answer->names, segment->span);
 	if (segment->dependency != CLEW_NONE) {
 		fputs(", after ", stdout);
 		clew_print_safe(
@@ -497,8 +496,7 @@ static void print_marks(struct answer *answer, const struct found *found)
 							: mark->at - found->path.start)));
 		clew_print_safe(stdout, clew_model_string(answer->model, mark->label));
 		fputs(" in ", stdout);
-		clew_print_safe(stdout, clew_span_name(&answer->names,
-						       answer->model->es[found->marks[i].es].span));
+		clew_print_span(stdout, &answer->names, answer->model->es[found->marks[i].es].span);
 		putchar('\n');
 	}
 }

@@ -97,7 +97,7 @@ static void print_text(const struct clew_model *model, struct clew_slack *slack,
 		printf("%12s%12s%12s  ", CLEW_DURATION((uint64_t)row->drag),
 		       CLEW_DURATION((uint64_t)clew_slack_of(model, row)),
 		       CLEW_DURATION((uint64_t)(es->end - es->start)));
-		clew_print_safe(stdout, clew_span_name(&names, es->span));
+		clew_print_span(stdout, &names, es->span);
 		printf(" %" PRIu32 "\n", row->es - model->spans[es->span].elementary.first);
 	}
 	if (slack->count > top)

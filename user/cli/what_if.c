@@ -404,7 +404,7 @@ static int print_text(const struct question *question, const struct clew_model *
 		       CLEW_DURATION((uint64_t)(b->end - b->start)));
 		print_signed((b->end - b->start) - (a->end - a->start));
 		fputs("  ", stdout);
-		clew_print_safe(stdout, clew_span_name(&names, order[i]));
+		clew_print_span(stdout, &names, order[i]);
 		putchar('\n');
 	}
 	if (changed > top)

@@ -77,7 +77,7 @@ static void json_runqueue_object(struct clew_json *json, const struct clew_trace
 	} else {
 		out = open_memstream(&name, &size);
 		if (out) {
-			clew_print_task(out, trace, segment->by, segment->start);
+			clew_print_task_name(out, trace, segment->by, segment->start);
 			fclose(out);
 		}
 		clew_json_string(json, "name", name ?: "unknown");

@@ -43,6 +43,7 @@
 	/* threads */                                                                              \
 	KEY(TID,             "tid",             "#",         1, NULL)                              \
 	KEY(PID,             "pid",             "#",         1, NULL)                              \
+	KEY(INNER_TID,       "inner_tid",       "#",         1, NULL)                              \
 	KEY(PROCESS,         "process",         "N",         1, NULL)                              \
 	KEY(PARENT,          "parent",          "N",         1, NULL)                              \
 	KEY(NAMES,           "names",           "tw",        1, "a row is a time and a name")      \

@@ -198,6 +198,8 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 
 	pairs_add_number(pairs, ATTRIBUTE_TID, task->tid);
 	pairs_add_number(pairs, ATTRIBUTE_PID, task->pid);
+	if (task->inner_tid)
+		pairs_add_number(pairs, ATTRIBUTE_INNER_TID, task->inner_tid);
 	if (task->process != task->serial)
 		pairs_add(pairs, ATTRIBUTE_PROCESS, capture_name_of(conversion, task->process));
 	if (task->parent)

@@ -68,20 +68,22 @@ static int take_text(struct back *back, const char *value, const char **ret_text
 static int take_numbers(struct back *back, const struct values *values, struct trace_task *task)
 {
 	struct clew_trace_task *to = &task->task;
-	uint64_t tid = to->tid, pid, user = 0, flags = 0, cgroup = 0;
+	uint64_t tid = to->tid, pid, user = 0, flags = 0, cgroup = 0, inner = 0;
 	int r = back_number(back, values, ATTRIBUTE_TID, &tid);
 
 	pid = tid;
 	if (r == 0)
 		r = BACK_NUMBERS(back, values, {ATTRIBUTE_PID, &pid}, {ATTRIBUTE_USER, &user},
 				 {ATTRIBUTE_TASK_FLAGS, &flags}, {ATTRIBUTE_CGROUP, &cgroup},
-				 {ATTRIBUTE_BORN, &to->birth}, {ATTRIBUTE_DIED, &to->death});
+				 {ATTRIBUTE_BORN, &to->birth}, {ATTRIBUTE_DIED, &to->death},
+				 {ATTRIBUTE_INNER_TID, &inner});
 	if (r == 0)
 		r = back_row(back, ATTRIBUTE_NAMESPACES, values);
 	if (r < 0)
 		return r;
 	to->tid = (uint32_t)tid;
 	to->pid = (uint32_t)pid;
+	to->inner_tid = (uint32_t)inner;
 	to->user = (uint32_t)user;
 	to->flags = (uint32_t)flags;
 	to->cgroup = cgroup;

@@ -103,6 +103,8 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 		task->task.parent = record->parent;
 	task->task.tid = record->tid;
 	task->task.pid = record->pid;
+	if (record->nspid_count > 1 && record->nspid_count <= CLEW_NSPID_LEVELS)
+		task->task.inner_tid = record->nspid[record->nspid_count - 1];
 	task->task.user = record->user;
 	task->task.flags = record->task_flags;
 	task->task.pid_namespace = record->pid_namespace;

@@ -21,6 +21,7 @@ struct clew_trace_task {
 	uint32_t parent;
 	uint32_t tid;
 	uint32_t pid;
+	uint32_t inner_tid; /* in its own pid namespace, 0: that is the outermost one */
 	uint32_t user;
 	uint32_t flags;	   /* CLEW_TASK_* */
 	uint32_t instance; /* 1, or 2.. where the tid was re-used */

@@ -5,6 +5,9 @@
 #include "words/es.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "words/text.h"
 
 const char *clew_span_name(struct clew_span_names *names, uint32_t span)
 {
@@ -22,11 +25,55 @@ void clew_span_names_done(struct clew_span_names *names)
 	names->path = NULL;
 }
 
+/* The length of COMM in COMM-TID or COMM-TID#INSTANCE. */
+static size_t name_length(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+	size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
+
+	return digits && strspn(dash + 1, "0123456789#") == strlen(dash + 1) ? (size_t)(dash - name)
+									     : strlen(name);
+}
+
+char *clew_span_process(const struct clew_model *model, uint32_t span)
+{
+	uint32_t root = span;
+	const char *name, *process;
+	size_t length;
+
+	while (model->spans[root].parent != CLEW_NONE)
+		root = model->spans[root].parent;
+	name = clew_model_string(model, model->spans[root].name);
+	process = clew_model_attribute(model, model->spans[root].attributes, "process");
+	if (!process)
+		return NULL;
+	length = name_length(process);
+	return length == name_length(name) && !memcmp(name, process, length)
+		       ? NULL
+		       : strndup(process, length);
+}
+
+void clew_print_span(FILE *out, struct clew_span_names *names, uint32_t span)
+{
+	char *process = clew_span_process(names->model, span);
+
+	clew_print_safe(out, clew_span_name(names, span));
+	if (process) {
+		fputs(" of ", out);
+		clew_print_safe(out, process);
+	}
+	free(process);
+}
+
 void clew_json_es_fields(struct clew_json *json, struct clew_span_names *names, uint32_t es)
 {
 	uint32_t span = names->model->es[es].span;
 
+	char *process = clew_span_process(names->model, span);
+
 	clew_json_string(json, "span", clew_span_name(names, span));
+	clew_json_string(json, "process", process);
+	free(process);
 	clew_json_unsigned(json, "es", es - names->model->spans[span].elementary.first);
 }
 

@@ -6,6 +6,7 @@
 #define CLEW_WORDS_ES_H
 
 #include <clew/model.h>
+#include <stdio.h>
 
 #include "words/json.h"
 
@@ -23,7 +24,14 @@ struct clew_span_names {
 const char *clew_span_name(struct clew_span_names *names, uint32_t span);
 void clew_span_names_done(struct clew_span_names *names);
 
-/* The fields "span" and "es" (its number in the span) of the open object. */
+/* The name of the process that a thread's span belongs to, if the thread has another name; NULL: it
+ * has the same one, or the span is no thread's. The caller frees it. */
+char *clew_span_process(const struct clew_model *model, uint32_t span);
+/* Prints the path of a span, and " of PROCESS". */
+void clew_print_span(FILE *out, struct clew_span_names *names, uint32_t span);
+
+/* The fields "span", "process" (null as for clew_span_process()) and "es" (its number in the span)
+ * of the open object. */
 void clew_json_es_fields(struct clew_json *json, struct clew_span_names *names, uint32_t es);
 
 /* Sorts spans by their order in the trace and drops repetitions. */

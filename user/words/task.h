@@ -8,12 +8,26 @@
 
 #include "words/json.h"
 
-/* The fields "pid", "tid" and "comm" of the open object; null where the task is unknown. `at`: ns;
- * the name is the one that it had then. */
+/* The fields "pid", "tid", "comm" and "process" of the open object; null where the task is unknown.
+ * `at`: ns; names are those of then. For a task in an inner pid namespace also "inner_pid" and
+ * "inner_tid". */
 void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial,
 			   uint64_t at);
 
-/* COMM-TID, safe to print. Serial 0 is "the idle task". */
+/* The last two of them, if there are any, and "process", of an object that has the others. */
+void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace, uint32_t serial,
+			  uint64_t at);
+
+/* COMM-TID, safe to print; then " (inside N)" if its tid in its own pid namespace is another one,
+ * and " of PROCESS" if its process has another name. Serial 0 is "the idle task". */
 void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
+
+/* COMM-TID alone, and what follows it. */
+void clew_print_task_name(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
+void clew_print_task_place(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
+
+/* The name of a task's process at a moment, "" unknown. */
+const char *clew_process_name(const struct clew_trace *trace, const struct clew_trace_task *task,
+			      uint64_t at);
 
 #endif
