@@ -183,7 +183,7 @@ static void print_text(struct answer *answer, uint32_t top)
 			printf(", %s", resource_kind(answer, pair->kind));
 		if (pair->resource) {
 			putchar(' ');
-			clew_print_safe(stdout, pair->resource);
+			clew_print_resource(stdout, answer->victims.model, pair->resource);
 		}
 		putchar('\n');
 	}

@@ -472,7 +472,7 @@ static void print_segment(struct answer *answer, const struct clew_path *path,
 	}
 	if (segment->child != CLEW_NONE) {
 		fputs(", in ", stdout);
-		clew_print_safe(stdout, clew_span_name(&answer->names, segment->child));
+		clew_print_span(stdout, &answer->names, segment->child);
 	}
 	if (segment->kind == CLEW_SEGMENT_RUNNING && !segment->on_path)
 		fputs(", not on the path", stdout);

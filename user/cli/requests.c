@@ -33,7 +33,7 @@ struct requests_values {
 };
 
 const struct clew_option clew_requests_options[] = {
-	{0, "dev", "MAJ:MIN", "only requests of this disk, and those made below for them",
+	{0, "dev", "DISK", "only requests of this disk, and those made below for them",
 	 clew_take_string, offsetof(struct requests_values, device)},
 	CLEW_VIEW_OPTIONS(struct requests_values, view, "show those that nobody waited for, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -297,17 +297,39 @@ static int print_disks(const struct listing *listing)
 	return r;
 }
 
-static int parse_device(const char *text, uint32_t *ret_device)
+/* True if `text` is the kernel's name of a disk, or the name that a mapping was given: "dm-0" or
+ * "root" of "dm-0 (root)". */
+static bool is_disk(const struct clew_trace *trace, uint32_t device, const char *text)
+{
+	const char *name = CLEW_DISK(trace, device), *bracket = strstr(name, " (");
+	size_t length = strlen(text);
+
+	if (!bracket)
+		return !strcmp(name, text);
+	return (length == (size_t)(bracket - name) && !strncmp(name, text, length)) ||
+	       (!strncmp(bracket + 2, text, length) && !strcmp(bracket + 2 + length, ")"));
+}
+
+/* The disk that MAJ:MIN or a name means. A name is that of a disk with requests. */
+static int parse_device(const struct listing *listing, const char *text, uint32_t *ret_device)
 {
 	unsigned major, minor;
 	int used = 0;
 
-	if (sscanf(text, "%u:%u%n", &major, &minor, &used) != 2 || text[used] || major > 0xfff ||
-	    minor > 0xfffff)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "--dev: '%s' is no device: write its numbers, like 259:0", text);
-	*ret_device = (uint32_t)major << 20 | minor;
-	return 0;
+	if (sscanf(text, "%u:%u%n", &major, &minor, &used) == 2 && !text[used] && major <= 0xfff &&
+	    minor <= 0xfffff) {
+		*ret_device = (uint32_t)major << 20 | minor;
+		return 0;
+	}
+	for (size_t i = 0; i < listing->count; i++) {
+		*ret_device = listing->requests[i].block.device;
+		if (is_disk(listing->trace, *ret_device, text))
+			return 0;
+	}
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "--dev: no disk '%s' has requests in the capture: write its numbers, like "
+			 "259:0, or its name, like vda",
+			 text);
 }
 
 /* ---- the list ---- */
@@ -499,7 +521,10 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 {
 	struct listing listing = {.trace = trace, .values = values};
 	uint32_t device = 0;
-	int status = values->device ? parse_device(values->device, &device) : 0;
+	int status;
+
+	listing.requests = clew_trace_requests(trace, &listing.count);
+	status = values->device ? parse_device(&listing, values->device, &device) : 0;
 
 	if (!status)
 		status = clew_window_take(&values->view.window, trace);
@@ -507,7 +532,6 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 		status = clew_open_relations(trace, 0, &listing.relations);
 	if (status)
 		return status;
-	listing.requests = clew_trace_requests(trace, &listing.count);
 	listing.wanted = malloc(listing.count + 1);
 	if (listing.wanted) {
 		memset(listing.wanted, 1, listing.count + 1);

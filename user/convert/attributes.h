@@ -108,6 +108,7 @@
 	KEY(CALLER,          "caller",          "T",         1, NULL)                              \
 	KEY(DESCRIPTORS,     "descriptors",     "T",         1, NULL)                              \
 	/* requests */                                                                             \
+	KEY(DISK,            "disk",            "T",         1, NULL)                              \
 	KEY(SECTOR,          "sector",          "#",         1, NULL)                              \
 	KEY(BYTES,           "bytes",           "#",         1, NULL)                              \
 	KEY(OPERATION_CODE,  "operation_code",  "#",         1, NULL)                              \

@@ -5,10 +5,12 @@
  * then it runs.
  */
 #include "convert/to_trace.h"
+#include "trace/name.h"
 #include <clew/tokens.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- from a trace to a model ---- */
 
@@ -37,7 +39,7 @@ static int make_device(struct conversion *conversion, uint32_t device, struct ex
 		       uint32_t *ret_span)
 {
 	uint32_t category, attributes;
-	char name[32];
+	char name[32], disk[CLEW_TEXT_SIZE];
 	int r;
 
 	snprintf(name, sizeof(name), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
@@ -50,6 +52,9 @@ static int make_device(struct conversion *conversion, uint32_t device, struct ex
 	if (r < 0)
 		return r;
 	pairs_add(&conversion->pairs, ATTRIBUTE_DEV, name);
+	clew_disk_name(conversion->trace, device, disk, sizeof(disk));
+	if (strcmp(disk, name))
+		pairs_add(&conversion->pairs, ATTRIBUTE_DISK, disk);
 	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
 	return r < 0 ? r : clew_maker_set_span_attributes(conversion->maker, *ret_span, attributes);
 }

@@ -35,14 +35,19 @@ static size_t name_length(const char *name)
 									     : strlen(name);
 }
 
+static uint32_t root_of(const struct clew_model *model, uint32_t span)
+{
+	while (model->spans[span].parent != CLEW_NONE)
+		span = model->spans[span].parent;
+	return span;
+}
+
 char *clew_span_process(const struct clew_model *model, uint32_t span)
 {
-	uint32_t root = span;
+	uint32_t root = root_of(model, span);
 	const char *name, *process;
 	size_t length;
 
-	while (model->spans[root].parent != CLEW_NONE)
-		root = model->spans[root].parent;
 	name = clew_model_string(model, model->spans[root].name);
 	process = clew_model_attribute(model, model->spans[root].attributes, "process");
 	if (!process)
@@ -53,11 +58,37 @@ char *clew_span_process(const struct clew_model *model, uint32_t span)
 		       : strndup(process, length);
 }
 
+/* The name of the disk that a root span stands for, NULL: it is none or has no name. */
+static const char *disk_of(const struct clew_model *model, uint32_t root)
+{
+	return clew_model_attribute(model, model->spans[root].attributes, "disk");
+}
+
+void clew_print_resource(FILE *out, const struct clew_model *model, const char *name)
+{
+	uint32_t string = clew_model_find_string(model, name);
+
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling)
+		if (model->spans[root].name == string && disk_of(model, root)) {
+			name = disk_of(model, root);
+			break;
+		}
+	clew_print_safe(out, name);
+}
+
 void clew_print_span(FILE *out, struct clew_span_names *names, uint32_t span)
 {
 	char *process = clew_span_process(names->model, span);
+	uint32_t root = root_of(names->model, span);
+	const char *path = clew_span_name(names, span), *disk = disk_of(names->model, root);
+	size_t numbers = strlen(clew_model_string(names->model, names->model->spans[root].name));
 
-	clew_print_safe(out, clew_span_name(names, span));
+	if (disk && strlen(path) >= numbers) {
+		clew_print_safe(out, disk);
+		path += numbers;
+	}
+	clew_print_safe(out, path);
 	if (process) {
 		fputs(" of ", out);
 		clew_print_safe(out, process);

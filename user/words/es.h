@@ -27,8 +27,10 @@ void clew_span_names_done(struct clew_span_names *names);
 /* The name of the process that a thread's span belongs to, if the thread has another name; NULL: it
  * has the same one, or the span is no thread's. The caller frees it. */
 char *clew_span_process(const struct clew_model *model, uint32_t span);
-/* Prints the path of a span, and " of PROCESS". */
+/* Prints the path of a span, and " of PROCESS". A disk has its name instead of its numbers. */
 void clew_print_span(FILE *out, struct clew_span_names *names, uint32_t span);
+/* Prints the name of a resource that time was charged to; that of a disk as above. */
+void clew_print_resource(FILE *out, const struct clew_model *model, const char *name);
 
 /* The fields "span", "process" (null as for clew_span_process()) and "es" (its number in the span)
  * of the open object. */
