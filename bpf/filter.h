@@ -16,6 +16,8 @@
 
 /* Fixed at load. */
 const volatile bool filter_pids;
+/* The PID namespace that chosen pids are of, by its inode; 0: the machine's. */
+const volatile __u32 filter_namespace;
 const volatile bool filter_comm;
 const volatile bool filter_cgroup;
 const volatile char filter_glob[CLEW_COMM_SIZE * 2];
@@ -110,15 +112,43 @@ static __always_inline void update_detail(struct clew_task_state *state, const c
 		state->flags ^= CLEW_TASK_STATE_DETAIL;
 }
 
+/* The number that a task has in the PID namespace of the chosen pids; 0: none. */
+static __always_inline __u32 number_of_chosen(struct task_struct *task)
+{
+	struct pid *pid = READ(task, thread_pid);
+	__u32 i;
+
+	if (!filter_namespace)
+		return task->pid;
+	for (i = 0; i < CLEW_NSPID_LEVELS; i++) {
+		struct upid upid = {};
+
+		bpf_core_read(&upid, bpf_core_type_size(struct upid),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      i * bpf_core_type_size(struct upid));
+		if (READ(upid.ns, ns.inum) == filter_namespace)
+			return upid.nr;
+		if (i >= READ(pid, level))
+			break;
+	}
+	return 0;
+}
+
+/* True if the task, or its process, was chosen by its number. */
+static __always_inline bool is_chosen(struct task_struct *task)
+{
+	__u32 tid = number_of_chosen(task),
+	      pid = number_of_chosen(task->group_leader) | 0x80000000u;
+
+	return bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid);
+}
+
 static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state,
 					  bool inherited)
 {
-	__u32 tid = task->pid, pid = (__u32)task->tgid | 0x80000000u;
-
 	if (task->tgid == (int)self_pid)
 		state->flags |= CLEW_TASK_STATE_SELF;
-	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) ||
-	    bpf_map_lookup_elem(&clew_filter, &pid))
+	if (inherited || !filter_pids || is_chosen(task))
 		state->flags |= CLEW_TASK_STATE_PID;
 	update_detail(state, task->comm);
 }

@@ -13,6 +13,7 @@
 
 #include "clew.skel.h"
 #include "record/internal.h"
+#include "record/pid_namespace.h"
 
 #define CGROUP1_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270
@@ -141,6 +142,12 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 {
 	char path[64];
 
+	if (options->pid_count + options->tid_count && clew_pid_namespace() &&
+	    !clew_pid_namespace_shown())
+		return clew_say(
+			message, -EINVAL,
+			"in a PID namespace, but /proc is another one's: mount its own /proc, "
+			"or start clew in the machine's (nsenter -t 1 -p)");
 	for (size_t i = 0; i < options->pid_count + options->tid_count; i++) {
 		bool thread = i >= options->pid_count;
 		pid_t pid = thread ? options->tids[i - options->pid_count] : options->pids[i];

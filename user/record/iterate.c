@@ -14,6 +14,7 @@
 #include "clew.skel.h"
 #include "record/environment.h"
 #include "record/internal.h"
+#include "record/pid_namespace.h"
 
 /* The record that a pass writes for each task (bpf/iterate.bpf.c). */
 struct identified {
@@ -89,9 +90,36 @@ static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid
 	return found ? (*found)->task.task : 0;
 }
 
+/* How deep clew's own PID namespace is, 0: it is the machine's. */
+static uint32_t own_level(const struct clew_recorder *recorder, const struct identified *tasks,
+			  size_t count)
+{
+	for (size_t i = 0; clew_pid_namespace() && i < count; i++)
+		if (tasks[i].task.tid == recorder->bpf->rodata->self_pid)
+			return tasks[i].task.nspid_count - 1u;
+	return 0;
+}
+
+/* Tasks that only /proc shows. In a PID namespace its numbers are not the machine's. */
+static int identify_hidden(struct clew_recorder *recorder, struct identified **sorted, size_t count)
+{
+	uint32_t *known;
+	int error;
+
+	if (clew_pid_namespace())
+		return 0;
+	known = malloc((count + 1) * sizeof(*known));
+	for (size_t i = 0; known && i < count; i++)
+		known[i] = sorted[i]->task.tid;
+	error = known ? clew_identify_hidden(recorder, known, count) : -ENOMEM;
+	free(known);
+	return error;
+}
+
 static int put_identities(struct clew_recorder *recorder, struct identified *tasks, size_t count)
 {
 	struct identified **sorted = malloc(count * sizeof(*sorted));
+	uint32_t level = clew_pid_namespace_shown() ? own_level(recorder, tasks, count) : 0;
 	int error = 0;
 
 	if (!sorted)
@@ -110,17 +138,11 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 		task->parent = serial_of(sorted, count, task->parent);
 		error = clew_put_user(recorder, &tasks[i], sizeof(*task) + task->command_line_size);
 		if (!error && task->tid == task->pid && !(task->task_flags & CLEW_TASK_KTHREAD))
-			error = clew_environment_read(recorder, task->pid, task->task,
-						      task->header.time);
+			error = clew_environment_read(recorder, clew_pid_here(task, level),
+						      task->task, task->header.time);
 	}
-	if (!error) {
-		uint32_t *known = malloc((count + 1) * sizeof(*known));
-
-		for (size_t i = 0; known && i < count; i++)
-			known[i] = sorted[i]->task.tid;
-		error = known ? clew_identify_hidden(recorder, known, count) : -ENOMEM;
-		free(known);
-	}
+	if (!error)
+		error = identify_hidden(recorder, sorted, count);
 	free(sorted);
 	return error;
 }

@@ -11,12 +11,11 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define MACHINE_PID_NAMESPACE 0xeffffffc /* its inode, in all kernels */
+#include "record/pid_namespace.h"
 
 #define CAPABILITY(data, number) ((data)[(number) / 32].effective & (1u << ((number) % 32)))
 
@@ -43,9 +42,7 @@ bool clew_kernel_jit_off(void)
 
 bool clew_kernel_shows_all_tasks(void)
 {
-	struct stat status;
-
-	return stat("/proc/self/ns/pid", &status) || status.st_ino == MACHINE_PID_NAMESPACE;
+	return clew_pid_namespace() == 0;
 }
 
 /* clew says in one line of its own what is wrong. */

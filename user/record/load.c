@@ -18,6 +18,7 @@
 #include "record/environment.h"
 #include "record/internal.h"
 #include "record/kernel.h"
+#include "record/pid_namespace.h"
 #include "record/programs.h"
 #include "symbol/kernel.h"
 
@@ -121,7 +122,8 @@ static int set_constants(struct clew_recorder *recorder,
 	struct clew_bpf *bpf = recorder->bpf;
 	int error;
 
-	bpf->rodata->self_pid = getpid();
+	bpf->rodata->self_pid = clew_machine_pid();
+	bpf->rodata->filter_namespace = clew_pid_namespace();
 	error = clew_call_classes(bpf->rodata->call_class);
 	if (error)
 		return clew_say(message, error,
