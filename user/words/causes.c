@@ -57,7 +57,7 @@ struct cause_key {
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* hash of the call's name */
 	uint64_t timer;
-	uint64_t chain; /* of its reasons */
+	uint64_t chain;		 /* of its reasons */
 	uint64_t limit, limited; /* groups */
 	uint32_t armed_by;
 };
