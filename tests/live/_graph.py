@@ -9,6 +9,7 @@ exactly once.
 
 import collections
 import fnmatch
+import re
 
 # ns. Programs in the kernel read a clock that may be some us off the one a
 # process reads, until the next tick.
@@ -226,19 +227,23 @@ def _holders_agree(expected, wait):
         if held and held[-1]["tid"] == holder["tid"]:
             held[-1] = {**held[-1], "to": holder["to"]}
         else:
-            held.append(holder)
+            held.append(dict(holder))
     if [h["tid"] for h in held] != [h["tid"] for h in expected]:
         return f"holders {[h['tid'] for h in held]}, not {[h['tid'] for h in expected]}"
     end = wait["end"]
+    # Between a release and the next holder only that one was coming.
+    coming = {(c["tid"], c["to"]): c["from"] for c in wait.get("coming", ())}
+    for holder in held:
+        holder["begin"] = coming.get((holder["tid"], holder["from"]), holder["from"])
     for said, holder in zip(expected, held):
         to = holder["to"]
         if end is not None and to == end:
             continue
         if not said["to_min"] - SLACK <= to <= said["to_max"] + SLACK:
             return f"holder {holder['tid']} until {to}, not {said['to_min']}..{said['to_max']}"
-    if held and (held[0]["from"] != wait["start"] or (end is not None and held[-1]["to"] != end)):
+    if held and (held[0]["begin"] != wait["start"] or (end is not None and held[-1]["to"] != end)):
         return "holders do not cover the wait"
-    if any(a["to"] != b["from"] for a, b in zip(held, held[1:])):
+    if any(a["to"] != b["begin"] for a, b in zip(held, held[1:])):
         return "holders leave a hole"
     return ""
 
@@ -351,6 +356,20 @@ def hops_agree(said, found):
     return len(said) == len(found) and all(map(fnmatch.fnmatchcase, found, said))
 
 
+def causes_without_places(why):
+    """The causes' texts, where a thread of another name than its process's is only itself."""
+    processes = {
+        hop["process"]
+        for segment in why["segments"] for hop in segment["hops"] if hop["process"]
+    } | {segment["process"]
+         for segment in why["segments"] if segment["process"]}
+    names = "|".join(map(re.escape, sorted(processes, key=len, reverse=True)))
+    place = re.compile(rf"(-\d+)(?: \(inside \d+\))? of (?:{names})")
+    return [
+        place.sub(r"\1", cause["text"]) if processes else cause["text"] for cause in why["causes"]
+    ]
+
+
 def compare_why(fact, why, capture, loose=1.0):
     """What is wrong with one why answer. `loose`: by which factor amounts may be off."""
     wrong = []
@@ -365,10 +384,9 @@ def compare_why(fact, why, capture, loose=1.0):
     problem = compare_late(fact, why, capture) if fact["slack"] else ""
     if problem:
         wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
-    if fact["says"] and not any(
-            all(word in cause["text"] for word in fact["says"]) for cause in why["causes"]):
-        wrong.append(
-            f"no cause says {fact['says']}: {[cause['text'] for cause in why['causes']][:4]}")
+    texts = causes_without_places(why)
+    if fact["says"] and not any(all(word in text for word in fact["says"]) for text in texts):
+        wrong.append(f"no cause says {fact['says']}: {texts[:4]}")
     for charge in fact["charges"]:
         sum_ns, misled = 0, (0, [])
         for segment in why["segments"]:
