@@ -6,10 +6,12 @@
  *
  * By resource: a victim's time in the run queue is charged to what ran on the
  * CPU that it ran on next; where the trace has no CPUs, to everything that ran.
- * Its wait, or spinning, for a lock is charged to the holders in turn. Its wait
- * for a request is charged to the submitters of the requests ahead, on that
- * device and on those below it. A pause or a wait that a limit of a cgroup imposes
- * is charged to the limit itself, unless antagonists are chosen. Nothing else is
+ * Its wait, or spinning, for a lock is charged to the holders in turn; while a
+ * waiter had been woken for the lock and had no CPU yet, to what ran on the CPU
+ * that this one ran on next. Its wait for a request is charged to the submitters
+ * of the requests ahead, on that device and on those below it. A pause or a wait
+ * that a limit of a cgroup imposes is charged to the limit itself, unless
+ * antagonists are chosen. Nothing else is
  * blamed.
  *
  * By all that ran (`all_running`): an ES waits from the moment that its

@@ -213,6 +213,14 @@ mark cpu1 x@0
 """
     tap.same("a CPU's turns, and nobody on another CPU", pairs(ask(cpus, ["blame"]), True),
              [("v", "w", 30, "cpu0"), ("w", "v", 20, "cpu0")])
+    # v was woken at 65 for what q waits for, and w kept it from its CPU until 80.
+    coming = cpus + """span q [0,100] in processes:p
+wait q 10..90 futex object="futex:0x10" holder="x 10 65 exact,v 65 80 observed coming,v 80 90 exact"
+"""
+    tap.same("nobody has a lock for which somebody is coming",
+             pairs(ask(coming, ["blame", "--victims", "q"]), True), [("q", "v", 10, "futex:0x10"),
+                                                                     ("q", "w", 15, "cpu0"),
+                                                                     ("q", "x", 55, "futex:0x10")])
 
 
 def test_names():

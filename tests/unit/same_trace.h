@@ -100,6 +100,7 @@ static void same_sleeps(const struct clew_trace *a, const struct clew_trace *b)
 			assert_int_equal(x[i].holders[k].to, y[i].holders[k].to);
 			assert_int_equal(x[i].holders[k].evidence, y[i].holders[k].evidence);
 			assert_int_equal(x[i].holders[k].barged, y[i].holders[k].barged);
+			assert_int_equal(x[i].holders[k].coming, y[i].holders[k].coming);
 		}
 		assert_int_equal(x[i].link_count, y[i].link_count);
 		assert_int_equal(x[i].and_count, y[i].and_count);

@@ -516,8 +516,22 @@ static UNUSED void assert_holder(const struct clew_sleep *sleep, unsigned index,
 	assert_int_equal(sleep->holders[index].from, from);
 	assert_int_equal(sleep->holders[index].to, to);
 	assert_int_equal(sleep->holders[index].barged, barged);
+	assert_false(sleep->holders[index].coming);
 	assert_int_equal(sleep->holders[index].evidence,
 			 barged ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT);
+}
+
+/* It was woken for the lock and had no CPU yet. */
+static UNUSED void assert_coming(const struct clew_sleep *sleep, unsigned index, uint32_t task,
+				 uint64_t from, uint64_t to)
+{
+	assert_non_null(sleep);
+	assert_true(index < sleep->holder_count);
+	assert_int_equal(sleep->holders[index].task, task);
+	assert_int_equal(sleep->holders[index].from, from);
+	assert_int_equal(sleep->holders[index].to, to);
+	assert_true(sleep->holders[index].coming);
+	assert_int_equal(sleep->holders[index].evidence, CLEW_EVIDENCE_OBSERVED);
 }
 
 static UNUSED const struct clew_edge *edge_to(const struct clew_trace *trace, uint32_t to,

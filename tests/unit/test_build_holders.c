@@ -41,9 +41,10 @@ static void two_holders_in_turn(void **state)
 	assert_sane(t);
 	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
 	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
-	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 4000, false);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3100);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 3100, 4000, false);
 	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_UNLOCK);
 	clew_trace_free(t);
 	synthetic_done(&s);
@@ -91,9 +92,10 @@ static void barged(void **state)
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
 	assert_holder(sleep_of(t, 3, 0), 1, 4, 3000, 4000, true);
 	assert_int_equal(sleep_of(t, 2, 0)->ended_by, 1);
-	assert_int_equal(sleep_of(t, 2, 1)->holder_count, 2);
+	assert_int_equal(sleep_of(t, 2, 1)->holder_count, 3);
 	assert_holder(sleep_of(t, 2, 1), 0, 4, 3200, 4000, false);
-	assert_holder(sleep_of(t, 2, 1), 1, 3, 4000, 5000, false);
+	assert_coming(sleep_of(t, 2, 1), 1, 3, 4000, 4100);
+	assert_holder(sleep_of(t, 2, 1), 2, 3, 4100, 5000, false);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -115,10 +117,11 @@ static void waits_again_after_holding(void **state)
 	locks(&s, 3800, 5, 4);
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 4);
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
-	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 3500, false);
-	assert_holder(sleep_of(t, 3, 0), 2, 4, 3500, 6000, true);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3100);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 3100, 3500, false);
+	assert_holder(sleep_of(t, 3, 0), 3, 4, 3500, 6000, true);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -139,12 +142,13 @@ static void open_waits(void **state)
 	stop_asleep(&s, 6002, 4, wait_futex(MUTEX, LOCK, 102), (struct woken){0});
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
-	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 3);
+	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 4);
 	assert_holder(sleep_of(t, 4, 0), 0, 1, 2200, 3000, false);
-	assert_holder(sleep_of(t, 4, 0), 1, 2, 3000, 5000, false);
-	assert_holder(sleep_of(t, 4, 0), 2, 3, 5000, 6000, false);
+	assert_coming(sleep_of(t, 4, 0), 1, 2, 3000, 3100);
+	assert_holder(sleep_of(t, 4, 0), 2, 2, 3100, 5000, false);
+	assert_coming(sleep_of(t, 4, 0), 3, 3, 5000, 6000);
 	assert_int_equal(sleep_of(t, 4, 0)->end, CLEW_TIME_OPEN);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -197,8 +201,9 @@ static void hand_over_unseen(void **state)
 	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 0);
 	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_UNLOCK);
 	assert_int_equal(sleep_of(t, 3, 0)->ended_by, 2);
-	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 1);
-	assert_holder(sleep_of(t, 4, 0), 0, 3, 900000, 950000, false);
+	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 2);
+	assert_coming(sleep_of(t, 4, 0), 0, 3, 900000, 900100);
+	assert_holder(sleep_of(t, 4, 0), 1, 3, 900100, 950000, false);
 	assert_int_equal(sleep_of(t, 4, 1)->holder_count, 1);
 	assert_observed(sleep_of(t, 4, 1), 0, 1, 960000, 970000);
 	assert_int_equal(clew_why_explain(t, NULL, 3, 2000, 900000, &why), 0);
@@ -235,7 +240,7 @@ static void woken_late(void **state)
 	synthetic_done(&s);
 }
 
-/* Who waits since before the start is looked at later: so is the owner. */
+/* A waiter from before the start is looked at later: so is the owner. */
 static void owner_read_later(void **state)
 {
 	struct synthetic s = {0};
@@ -250,9 +255,10 @@ static void owner_read_later(void **state)
 	gets(&s, 300100, 3, 300000, 2);
 	t = synthetic_trace(&s, 400000, 0);
 	assert_sane(t);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
-	assert_holder(sleep_of(t, 3, 0), 0, 1, 1000, 100000, false);
-	assert_holder(sleep_of(t, 3, 0), 1, 2, 100000, 300000, false);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_observed(sleep_of(t, 3, 0), 0, 1, 1000, 100000);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 100000, 100100);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 100100, 300000, false);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -313,9 +319,10 @@ static void lock_without_an_owner(void **state)
 	assert_int_equal(sleep_of(t, 2, 0)->edge_evidence, CLEW_EVIDENCE_OBSERVED);
 	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
 	assert_observed(sleep_of(t, 2, 0), 0, 1, 2000, 3000);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
-	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 4000, false);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3100);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 3100, 4000);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -348,9 +355,10 @@ static void lock_on_a_file(void **state)
 	assert_int_equal(sleep_of(t, 2, 0)->edge_evidence, CLEW_EVIDENCE_EXACT);
 	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
 	assert_observed(sleep_of(t, 2, 0), 0, 6, 2000, 3000);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	assert_observed(sleep_of(t, 3, 0), 0, 6, 2100, 3000);
-	assert_observed(sleep_of(t, 3, 0), 1, 2, 3000, 4000);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3010);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 3010, 4000);
 	assert_int_equal(sleep_of(t, 4, 0)->edge_type, CLEW_EDGE_SIGNAL);
 	assert_observed(sleep_of(t, 4, 0), 0, 1, 2200, 2500);
 	assert_int_equal(sleep_of(t, 5, 0)->edge_type, CLEW_EDGE_WAKE);
@@ -407,7 +415,7 @@ static void owner_filled_in(void **state)
 	sleeps(&s, 5500, 3, 3, wait_futex(CLEW_FUTEX_CLASS_BUSY, LOCK, 0));
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
-	assert_holder(sleep_of(t, 3, 0), 0, 2, 4000, 5000, false);
+	assert_observed(sleep_of(t, 3, 0), 0, 2, 4000, 5000);
 	assert_int_equal(sleep_of(t, 3, 1)->holder_count, 0);
 	clew_trace_free(t);
 	synthetic_done(&s);
@@ -428,8 +436,9 @@ static void ended_otherwise(void **state)
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
 	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_SIGNAL);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
-	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 3500, false);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3100);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 3100, 3500);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -485,8 +494,8 @@ static void pi_robust_and_rwlock(void **state)
 	assert_int_equal(sleep_of(t, 5, 0)->holder_count, 1);
 	assert_holder(sleep_of(t, 5, 0), 0, 1, 2300, 3401, false);
 	assert_int_equal(sleep_of(t, 6, 0)->holder_count, 2);
-	assert_holder(sleep_of(t, 6, 0), 0, 1, 2400, 3401, false);
-	assert_holder(sleep_of(t, 6, 0), 1, 4, 3401, 6000, false);
+	assert_observed(sleep_of(t, 6, 0), 0, 1, 2400, 3401);
+	assert_observed(sleep_of(t, 6, 0), 1, 4, 3401, 6000);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -516,9 +525,10 @@ static void shared_between_processes(void **state)
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
 	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
-	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 4000, false);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3100);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 3100, 4000, false);
 	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 0);
 	assert_true(sleep_of(t, 3, 0)->object.shared);
 	assert_false(sleep_of(t, 4, 0)->object.shared);
@@ -554,9 +564,84 @@ static void pid_namespaces(void **state)
 	sleeps(&s, 2900, 0, 11, wait_futex(MUTEX, LOCK, 1));
 	t = synthetic_trace(&s, 3000, 0);
 	assert_sane(t);
-	assert_holder(sleep_of(t, 11, 0), 0, 10, 2000, 2400, false);
+	assert_observed(sleep_of(t, 11, 0), 0, 10, 2000, 2400);
 	assert_int_equal(sleep_of(t, 11, 1)->holder_count, 0);
 	assert_holder(sleep_of(t, 11, 2), 0, 12, 2900, 3000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* The woken task's CPU was taken: whoever came first had the lock, and of that only what a
+ * release shows is told. */
+static void woken_is_not_holding(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_why why;
+
+	(void)state;
+	threads(&s, 5);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	/* 1 lets go, 2 has no CPU for a long time; 4 takes the lock, lets it go unseen, and 5 has
+	 * the CPU. */
+	SWITCH(&s, .at = 2200, .cpu = 2, .prev = IDLE, .next = 5);
+	SWITCH(&s, .at = 900000, .cpu = 2, .prev = 5, .next = 2, .flags = CLEW_SWITCH_PREEMPT,
+	       .woken = {.at = 3000,
+			 .by = 1,
+			 .operation = CLEW_FUTEX_WAKE_ONE,
+			 .flags = CLEW_WAKE_PRIVATE});
+	gets(&s, 1000100, 3, 1000000, 2);
+	t = synthetic_trace(&s, 1100000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 900000);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 900000, 1000000, false);
+	assert_int_equal(clew_why_explain(t, NULL, 3, 3000, 1000000, &why), 0);
+	assert_int_equal(why.segment_count, 2);
+	assert_int_equal(why.segments[0].kind, CLEW_SEGMENT_RUNQUEUE);
+	assert_int_equal(why.segments[0].task, 2);
+	assert_int_equal(why.segments[0].by, 5);
+	assert_int_equal(why.segments[0].end, 900000);
+	assert_int_equal(why.segments[1].kind, CLEW_SEGMENT_RUNNING);
+	assert_int_equal(why.segments[1].task, 2);
+	clew_why_done(&why);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* 2 is overtaken: 4 barges in and wakes 5, but 2 comes on its CPU before that. 3 began to wait when
+ * 2 had been woken already. */
+static void overtaken(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 6);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 5, 1);
+	locks(&s, 2200, 6, 1);
+	locks(&s, 3500, 3, 4);
+	gets(&s, 100000, 2, 3000, 1);
+	gets(&s, 200100, 6, 200000, 2);
+	gets(&s, 250000, 5, 50000, 4);
+	locks(&s, 250100, 5, 6);
+	gets(&s, 300100, 3, 300000, 6);
+	t = synthetic_trace(&s, 400000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 6, 0)->holder_count, 4);
+	assert_holder(sleep_of(t, 6, 0), 0, 1, 2200, 3000, false);
+	assert_holder(sleep_of(t, 6, 0), 1, 4, 3000, 50000, true);
+	assert_coming(sleep_of(t, 6, 0), 2, 2, 50000, 100000);
+	assert_observed(sleep_of(t, 6, 0), 3, 2, 100000, 200000);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 5);
+	assert_holder(sleep_of(t, 3, 0), 0, 4, 3500, 50000, false);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 50000, 100000);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 100000, 200000);
+	assert_coming(sleep_of(t, 3, 0), 3, 6, 200000, 200100);
+	assert_holder(sleep_of(t, 3, 0), 4, 6, 200100, 300000, false);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -622,6 +707,8 @@ int main(void)
 		cmocka_unit_test(pi_robust_and_rwlock),
 		cmocka_unit_test(shared_between_processes),
 		cmocka_unit_test(pid_namespaces),
+		cmocka_unit_test(woken_is_not_holding),
+		cmocka_unit_test(overtaken),
 		cmocka_unit_test(decisions_are_bounded),
 	};
 

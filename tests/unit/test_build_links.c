@@ -725,9 +725,12 @@ static void kernel_locks(void **state)
 	assert_int_equal(sleep->holder_count, 1);
 	assert_holder(sleep, 0, 1, 2000, 3000, false);
 	sleep = check_origin(t, 3, 0, CLEW_EDGE_UNLOCK, 2, 4000);
-	assert_int_equal(sleep->holder_count, 2);
+	assert_int_equal(sleep->holder_count, 3);
 	assert_holder(sleep, 0, 1, 2100, 3000, false);
-	assert_holder(sleep, 1, 2, 3000, 4000, false);
+	assert_coming(sleep, 1, 2, 3000, 3100);
+	assert_int_equal(sleep->holders[2].task, 2);
+	assert_int_equal(sleep->holders[2].from, 3100);
+	assert_int_equal(sleep->holders[2].evidence, CLEW_EVIDENCE_OBSERVED);
 	sleep = check_origin(t, 3, 1, CLEW_EDGE_UNLOCK, 1, 4600);
 	assert_int_equal(sleep->edge_evidence, CLEW_EVIDENCE_OBSERVED);
 	assert_int_equal(clew_trace_spin(t, 3, 4000)->holder, 2);

@@ -39,8 +39,11 @@ bool next_holder(const char **at, clew_time from, clew_time to, struct holder_ro
 		if (row_word(at, word, sizeof(word)))
 			ret_row->to = (clew_time)strtoull(word, NULL, 10);
 	}
-	while (**at && **at != ',')
+	ret_row->coming = false;
+	while (**at && **at != ',') {
 		row_word(at, word, sizeof(word));
+		ret_row->coming = !strcmp(word, "coming");
+	}
 	*at += **at == ',';
 	ret_row->from = ret_row->from < from ? from : ret_row->from;
 	ret_row->to = ret_row->to > to ? to : ret_row->to;

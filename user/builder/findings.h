@@ -47,6 +47,7 @@ struct clew_holder {
 	uint32_t task;
 	uint8_t evidence; /* enum clew_evidence */
 	bool barged;	  /* it took the lock although another waiter had been woken for it */
+	bool coming; /* it did not hold the lock: it had been woken for it and had no CPU yet */
 	uint64_t from;
 	uint64_t to;
 };

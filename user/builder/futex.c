@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tasks that held a futex while another one waited for it.
+ * Waits for futexes: from their begin to the moment at which their holders are certain.
  *
  * Each futex keeps a log of its releases in order of time. The holders during a wait are
- * read off the log once the wait has ended:
- *
- *  - Up to a release the releaser held it. If the waiter read another owner when it
- *    blocked, a hand-over was not recorded, and no holder is named.
- *  - From the last release on the woken waiter holds it. If that slept on the futex
- *    again without a release of its own, the owner that it then read holds it.
- *  - Before any release the owner that the waiter read when it blocked holds it. For a
- *    lock on a file only the owner's process is known, so any release says more.
+ * read off the log (holders.c) once the wait has ended.
  *
  * A release becomes known when the woken waiter comes on a CPU. An ended wait is
  * therefore kept back while a waiter that began before its end still sleeps, for at most
@@ -26,162 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ns: the wakes of a release follow it, and each other, this soon. */
-#define SOON 50000
-
-/* True if the woken waiter slept again before it ever held the futex. */
-static bool lost_race(const struct futex *futex, const struct release *release)
-{
-	if (release->again == 0)
-		return false;
-	for (const struct release *other = release + 1;
-	     other < futex_log_end(futex) && other->at <= release->again; other++)
-		if (other->releaser == release->woken)
-			return false;
-	return true;
-}
-
-struct holders {
-	uint64_t start; /* of the wait */
-	struct futex_table *table;
-	uint32_t count;
-	int error;
-	bool sure;
-};
-
-static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to,
-		       bool sure, bool barged)
-{
-	struct futex_table *table = holders->table;
-
-	/* Records that contradict each other may make the wait begin later than recorded. */
-	from = later(from, holders->start);
-	if (task == CLEW_NO_TASK || from >= to || holders->error < 0)
-		return;
-	if (holders->count == table->holder_capacity) {
-		size_t capacity = table->holder_capacity ? table->holder_capacity * 2 : 64;
-		struct clew_holder *larger = realloc(table->holders, capacity * sizeof(*larger));
-
-		if (!larger) {
-			holders->error = -ENOMEM;
-			return;
-		}
-		table->holders = larger;
-		table->holder_capacity = capacity;
-	}
-	table->holders[holders->count++] = (struct clew_holder){
-		.task = task,
-		.evidence = sure && holders->sure ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED,
-		.barged = barged,
-		.from = from,
-		.to = to,
-	};
-}
-
-/* Adds the task that took the futex after the wakes group..last of one release. */
-static void add_successor(struct holders *holders, const struct futex *futex,
-			  const struct release *group, const struct release *last, uint64_t to)
-{
-	for (const struct release *wake = group; wake <= last; wake++) {
-		if (!lost_race(futex, wake)) {
-			add_holder(holders, wake->woken, last->at, to, true, false);
-			return;
-		}
-	}
-	add_holder(holders, last->owner, last->at, to, false, true);
-}
-
-static bool woke(const struct release *group, const struct release *last, uint32_t task)
-{
-	for (; group <= last; group++)
-		if (group->woken == task)
-			return true;
-	return false;
-}
-
-/* True if both wakes belong to one release that admits many. A holder is not fast enough to take
- * the futex again and release it. */
-static bool same_release(const struct release *last, const struct release *next)
-{
-	return last->many && next->many && last->releaser == next->releaser &&
-	       next->at - last->at <= SOON;
-}
-
-/* True if the owner was read at or after `last`, the latest release or NULL. */
-static bool owner_counts(const struct futex_wait *wait, const struct release *last)
-{
-	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
-}
-
-/* True if the release happened before the wait began, and the owner that was read took the futex
- * then, but the release's wake was later. */
-static bool woke_late(const struct futex_wait *wait, const struct release *release)
-{
-	const struct futex *futex = wait->futex;
-	const struct release *next = release + 1;
-
-	if (release->at <= wait->read_at || release->releaser == wait->owner)
-		return false;
-	if (release->owner == wait->owner && lost_race(futex, release))
-		return true;
-	if (release->at - wait->read_at > SOON)
-		return false;
-	while (next < futex_log_end(futex) && same_release(next - 1, next))
-		next++;
-	return next < futex_log_end(futex) && next->releaser == wait->owner;
-}
-
-/* Adds the holder up to a release. group..last: the wakes of the release before, or NULL. */
-static void add_releaser(struct holders *holders, const struct futex_wait *wait,
-			 const struct release *group, const struct release *last, uint32_t releaser,
-			 uint64_t from, uint64_t to)
-{
-	bool barged = last && !woke(group, last, releaser);
-
-	if (to <= wait->read_at || releaser == wait->owner || !owner_counts(wait, last))
-		add_holder(holders, releaser, from, to, !barged, barged);
-	else if (to - wait->read_at <= SOON)
-		add_holder(holders, wait->owner, from, to, false, false);
-}
-
-static int find_holders(struct clew_builder *builder, const struct futex_wait *wait)
-{
-	struct holders holders = {
-		.table = &builder->futexes, .start = wait->sleep.start, .sure = wait->sure};
-	const struct clew_sleep *sleep = &wait->sleep;
-	const struct futex *futex = wait->futex;
-	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
-	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
-
-	for (const struct release *next = futex_log_after(futex, wait->start);
-	     next < futex_log_end(futex) && next->at <= end; next++) {
-		if (next->releaser == sleep->task ||
-		    (owner_counts(wait, last) && woke_late(wait, next)))
-			continue;
-		if (last && same_release(last, next)) {
-			struct clew_holder *holder =
-				holders.count > 0 ? &holders.table->holders[holders.count - 1]
-						  : NULL;
-
-			if (holder && holder->to == last->at)
-				holder->to = next->at;
-			last = next;
-		} else {
-			add_releaser(&holders, wait, group, last, next->releaser, cursor, next->at);
-			group = last = next;
-		}
-		cursor = next->at;
-	}
-	if (sleep->edge_type == CLEW_EDGE_UNLOCK)
-		add_releaser(&holders, wait, group, last, sleep->ended_by, cursor, end);
-	else if (last)
-		add_successor(&holders, futex, group, last, end);
-	else
-		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process,
-			   cursor, end, true, false);
-	return holders.error < 0 ? holders.error : (int)holders.count;
-}
-
 /* Emits a wait that is in no list any more, and frees it. */
 static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
 {
@@ -189,7 +26,7 @@ static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
 	int r = 0;
 
 	if (!wait->sleep.blind)
-		r = find_holders(builder, wait);
+		r = build_find_holders(builder, wait);
 	if (r >= 0) {
 		wait->sleep.holder_count = (uint32_t)r;
 		wait->sleep.holders = r > 0 ? table->holders : NULL;
@@ -266,6 +103,22 @@ static bool would_share(const struct clew_wait *wait)
 	       (wait->reason == CLEW_REASON_FILE_LOCK && wait->file_lock & CLEW_FILE_LOCK_SHARED);
 }
 
+/*
+ * True if the wake itself hands over the lock: by an unlock of a PI futex, to readers of
+ * glibc's rwlock, and to all that wait for a reader-writer semaphore of the kernel but a
+ * writer of a plain one. Of a real-time kernel's, each tries for itself.
+ */
+static bool grants(const struct clew_wait *wait, const struct wake *wake)
+{
+	if (wake->operation == CLEW_FUTEX_UNLOCK_PI)
+		return true;
+	if (wait->object_kind == CLEW_OBJECT_FUTEX)
+		return wait->futex_class == CLEW_FUTEX_CLASS_RWLOCK &&
+		       wake->operation == CLEW_FUTEX_WAKE_MANY;
+	return wait->reason == CLEW_REASON_LOCK && !(wait->lock_type & CLEW_LOCK_RT) &&
+	       wait->lock_type & (CLEW_LOCK_READ | CLEW_LOCK_PERCPU);
+}
+
 int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
@@ -314,7 +167,10 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	*wait = (struct futex_wait){
 		.owner = on_file ? CLEW_NO_TASK : owner,
 		.process = on_file ? owner : CLEW_NO_TASK,
-		.sure = word || build_owner_known(record),
+		/* Writers of a rwlock sleep on while readers, and others, have it in turn. */
+		.sure = word ? record->futex_class != CLEW_FUTEX_CLASS_RWLOCK
+			     : build_owner_known(record),
+		.word = word,
 		.start = task->since,
 		.read_at = builder->now,
 	};
@@ -350,6 +206,8 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 	futex_list_remove(&futex->active, wait);
 	wait->sleep = *sleep;
 	wait->ended = true;
+	if (task->wait.futex_class == CLEW_FUTEX_CLASS_RWLOCK)
+		wait->sure = grants(&task->wait, wake);
 	if (sleep->link_count > 0) {
 		size_t bytes =
 			(size_t)(sleep->link_count + sleep->and_count) * sizeof(*wait->links);
@@ -375,6 +233,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 			.at = wake->time,
 			.releaser = wake->waker,
 			.woken = task->serial,
+			.ran_at = grants(&task->wait, wake) ? wake->time : sleep->switch_in,
 			/* Readers are admitted together. */
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
 		};

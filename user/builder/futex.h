@@ -26,7 +26,9 @@ struct wake;
 /* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
 struct release {
 	uint64_t at;
-	uint64_t again; /* when `woken` slept on the futex again, 0 it did not */
+	uint64_t ran_at; /* when `woken` could take it: it came on a CPU, or the wake itself
+			    handed it over; CLEW_TIME_OPEN not in the capture */
+	uint64_t again;	 /* when `woken` slept on the futex again, 0 it did not */
 	uint32_t releaser;
 	uint32_t woken;
 	uint32_t owner; /* task that held the futex at `again` */
@@ -64,6 +66,8 @@ struct futex_wait {
 			     CLEW_NO_TASK */
 	bool ended;
 	bool sure; /* a task that releases it is known to have held it */
+	bool word; /* a futex: who was woken for it holds it from when it runs. For a lock of the
+		      kernel it may go on waiting without a sleep. */
 	uint64_t start;
 	uint64_t read_at;
 	uint64_t deadline;
@@ -106,6 +110,14 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 		      const struct clew_sleep *sleep, const struct wake *wake);
 /* Emits the sleeps that were put off long enough, or all. */
 int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all);
+
+/* ---- holders.c ---- */
+
+/*
+ * Finds the holders during an ended wait, in order, and leaves them in the table's
+ * `holders`. Returns their number or -ENOMEM.
+ */
+int build_find_holders(struct clew_builder *builder, const struct futex_wait *wait);
 
 /* ---- futex_table.c ---- */
 

@@ -158,7 +158,8 @@ static void log_prune(struct futex *futex)
 	for (const struct futex_wait *wait = futex->pending.first; wait; wait = wait->next)
 		oldest = earlier(oldest, wait->start);
 	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) &&
-	       futex->log[futex->log_first].at <= oldest) {
+	       futex->log[futex->log_first].at <= oldest &&
+	       futex->log[futex->log_first].ran_at <= oldest) {
 		futex->log_first++;
 		futex->log_count--;
 	}

@@ -110,13 +110,16 @@ static const char *open_name(unsigned open)
 	}
 }
 
+/* `coming`: those that had been woken for the lock and had no CPU yet. */
 static void json_holders(struct clew_json *json, const struct clew_trace *trace,
-			 const struct clew_sleep *sleep)
+			 const struct clew_sleep *sleep, bool coming)
 {
-	clew_json_array(json, "holders");
+	clew_json_array(json, coming ? "coming" : "holders");
 	for (uint32_t i = 0; i < sleep->holder_count; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
 
+		if (holder->coming != coming)
+			continue;
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, holder->task, holder->from);
 		clew_json_unsigned(json, "from", holder->from);
@@ -124,10 +127,19 @@ static void json_holders(struct clew_json *json, const struct clew_trace *trace,
 				   holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace)
 								: holder->to);
 		clew_json_string(json, "evidence", clew_evidence_name(holder->evidence));
-		clew_json_bool(json, "barged", holder->barged);
+		if (!coming)
+			clew_json_bool(json, "barged", holder->barged);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
+}
+
+static bool somebody_came(const struct clew_sleep *sleep)
+{
+	for (uint32_t i = 0; i < sleep->holder_count; i++)
+		if (sleep->holders[i].coming)
+			return true;
+	return false;
 }
 
 static void json_ended_by(struct clew_json *json, const struct clew_trace *trace,
@@ -157,7 +169,9 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_string(json, "call", clew_call_name(sleep->call));
 	clew_json_unsigned(json, "call_id", sleep->call_id);
 	clew_json_object_of(json, "object", trace, &sleep->object, sleep);
-	json_holders(json, trace, sleep);
+	json_holders(json, trace, sleep, false);
+	if (somebody_came(sleep))
+		json_holders(json, trace, sleep, true);
 	json_ended_by(json, trace, sleep);
 	clew_json_unsigned(json, "runqueue_ns", runqueue_of(trace, sleep));
 	clew_json_string(json, "open", open_name(sleep->open));
@@ -175,6 +189,14 @@ static void print_holders(const struct clew_trace *trace, const struct clew_slee
 		const struct clew_holder *holder = &sleep->holders[i];
 		uint64_t to = holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace) : holder->to;
 
+		if (holder->coming) {
+			fputs(", for ", stdout);
+			fputs(CLEW_DURATION(to - holder->from), stdout);
+			fputs(" by none while ", stdout);
+			clew_print_task(stdout, trace, holder->task, holder->from);
+			fputs(" was woken for it and had no CPU", stdout);
+			continue;
+		}
 		fputs(i ? ", then by " : ", held by ", stdout);
 		clew_print_task(stdout, trace, holder->task, holder->from);
 		printf(" for %s", CLEW_DURATION(to - holder->from));

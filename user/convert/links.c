@@ -20,13 +20,13 @@ void capture_describe_holders(struct conversion *conversion, const struct clew_s
 			{holder->from},
 			{holder->to},
 			{.word = clew_evidence_name(holder->evidence)},
-			{.word = "barged"}};
+			{.word = holder->coming ? "coming" : "barged"}};
 		bool all = sleep->holder_count == 1 && holder->from == sleep->start &&
-			   holder->to == sleep->end && !holder->barged &&
+			   holder->to == sleep->end && !holder->barged && !holder->coming &&
 			   holder->evidence == CLEW_EVIDENCE_EXACT;
 
 		pairs_row_begin(pairs, ATTRIBUTE_HOLDER, "");
-		pairs_row_fields(pairs, fields, all ? 1 : holder->barged ? 5 : 4);
+		pairs_row_fields(pairs, fields, all ? 1 : holder->barged || holder->coming ? 5 : 4);
 	}
 }
 
@@ -65,7 +65,8 @@ static int take_holder(struct back *back, const struct row *row)
 		holder.from = fields[1].number;
 		holder.to = fields[2].number;
 		holder.evidence = (uint8_t)evidence;
-		holder.barged = row->count > 4;
+		holder.coming = row->count > 4 && !strcmp(fields[4].word, "coming");
+		holder.barged = row->count > 4 && !holder.coming;
 	}
 	if (vector_reserve(&back->holders, back->holders.count + 1) < 0)
 		return -ENOMEM;

@@ -72,7 +72,7 @@ uint64_t clew_segment_awaited_until(const struct clew_trace *trace,
 bool clew_segment_holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
 {
 	for (uint32_t i = 0; sleep && i < sleep->holder_count; i++)
-		if (sleep->holders[i].task == segment->task &&
+		if (sleep->holders[i].task == segment->task && !sleep->holders[i].coming &&
 		    sleep->holders[i].from <= segment->start &&
 		    segment->start < sleep->holders[i].to)
 			return true;

@@ -18,9 +18,8 @@ struct blame_cpus {
 			    known */
 	uint32_t *first; /* of each span: where its runs begin in `runs`; one more says where the
 			    last ones end */
-	uint32_t *runs;	 /* ESs of CPUs: the victims' runs */
-	uint32_t victim; /* whose run was looked for last, */
-	uint32_t next;	 /* and where: victims come in order of time */
+	uint32_t *runs;	 /* ESs of CPUs: the runs of those in `queued` */
+	const bool *queued; /* of each span: its runs are there */
 };
 
 static uint32_t who_ran(const struct blame_cpus *cpus, uint32_t es)
@@ -31,27 +30,27 @@ static uint32_t who_ran(const struct blame_cpus *cpus, uint32_t es)
 	return cpus->who[cpus->place[cpu] + (es - model->spans[cpu].elementary.first)];
 }
 
-/* The ES of a CPU in which a victim runs at a moment; CLEW_NONE: not known. */
-static uint32_t run_at(struct blame_cpus *cpus, uint32_t victim, clew_time at)
+/* The first ES of a CPU in which a span runs at a moment or up to it; CLEW_NONE: not known. */
+static uint32_t run_at(const struct blame_cpus *cpus, uint32_t span, clew_time at)
 {
 	const struct clew_model *model = cpus->blame->model;
-	uint32_t end = cpus->first[victim + 1];
+	uint32_t low = cpus->first[span], end = cpus->first[span + 1], high = end;
 
-	if (cpus->victim != victim) {
-		cpus->victim = victim;
-		cpus->next = cpus->first[victim];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (model->es[cpus->runs[middle]].end < at)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	while (cpus->next < end && model->es[cpus->runs[cpus->next]].end < at)
-		cpus->next++;
-	return cpus->next < end && model->es[cpus->runs[cpus->next]].start <= at
-		       ? cpus->runs[cpus->next]
-		       : CLEW_NONE;
+	return low < end && model->es[cpus->runs[low]].start <= at ? cpus->runs[low] : CLEW_NONE;
 }
 
-int blame_cpu(struct blame_cpus *cpus, uint32_t victim, struct stretch wait)
+int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, struct stretch wait)
 {
 	const struct clew_model *model = cpus->blame->model;
-	uint32_t last = run_at(cpus, victim, wait.to), run = last, cpu;
+	uint32_t last = run_at(cpus, queued, wait.to), run = last, cpu;
 
 	if (last == CLEW_NONE)
 		return 0;
@@ -93,12 +92,12 @@ static void name_runs(struct blame_cpus *cpus, const struct map *roots, uint32_t
 		if (changed)
 			who = blame_root_named(roots, model->marks[mark - 1].label);
 		cpus->who[cpus->place[cpu] + (es - range->first)] = who;
-		if (who != CLEW_NONE && cpus->blame->victims[who])
+		if (who != CLEW_NONE && cpus->queued[who])
 			cpus->first[who + 1]++;
 	}
 }
 
-/* Puts a victim's runs, which are there one CPU after the other, in order of time. */
+/* Puts a span's runs, which are there one CPU after the other, in order of time. */
 static void sort_runs(const struct blame_cpus *cpus, uint32_t first, uint32_t count,
 		      struct sort_key *keys, struct sort_key *spare)
 {
@@ -144,7 +143,7 @@ static int list_runs(struct blame_cpus *cpus)
 		for (uint32_t es = range->first; es < range->first + range->count; es++) {
 			uint32_t who = who_ran(cpus, es);
 
-			if (who != CLEW_NONE && cpus->blame->victims[who])
+			if (who != CLEW_NONE && cpus->queued[who])
 				cpus->runs[next[who]++] = es;
 		}
 	}
@@ -156,7 +155,8 @@ static int list_runs(struct blame_cpus *cpus)
 	return 0;
 }
 
-int blame_cpus_new(struct blame *blame, const struct map *roots, struct blame_cpus **ret_cpus)
+int blame_cpus_new(struct blame *blame, const struct map *roots, const bool *queued,
+		   struct blame_cpus **ret_cpus)
 {
 	const struct clew_model *model = blame->model;
 	uint32_t hierarchy = hierarchy_named(model, "cpus"), count = 0;
@@ -178,7 +178,7 @@ int blame_cpus_new(struct blame *blame, const struct map *roots, struct blame_cp
 		return -ENOMEM;
 	*ret_cpus = cpus;
 	cpus->blame = blame;
-	cpus->victim = CLEW_NONE;
+	cpus->queued = queued;
 	cpus->cpus = malloc(sizeof(uint32_t) * count);
 	cpus->place = malloc(sizeof(uint32_t) * (spans + 1));
 	cpus->who = malloc(sizeof(uint32_t) * (elementary + 1));

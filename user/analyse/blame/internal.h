@@ -52,11 +52,12 @@ static inline uint32_t blame_root_named(const struct map *roots, uint32_t string
 /* The CPUs of a trace with what ran on them. *ret_cpus is NULL where it knows none. 0 or -ENOMEM;
  * to free in either case. */
 struct blame_cpus;
-int blame_cpus_new(struct blame *blame, const struct map *roots, struct blame_cpus **ret_cpus);
+/* `queued`: of each span, whether blame_cpu() will be asked for it. */
+int blame_cpus_new(struct blame *blame, const struct map *roots, const bool *queued,
+		   struct blame_cpus **ret_cpus);
 void blame_cpus_free(struct blame_cpus *cpus);
-/* Charges what ran on the CPU that a victim ran on next; the waits of one victim in order of time.
- */
-int blame_cpu(struct blame_cpus *cpus, uint32_t victim, struct stretch wait);
+/* Charges what ran on the CPU that `queued`, the victim or whom it waits for, ran on next. */
+int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, struct stretch wait);
 
 /* The devices of a trace with their requests. *ret_devices is NULL where it knows none. 0 or
  * -ENOMEM; to free in either case. */

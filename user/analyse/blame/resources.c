@@ -3,8 +3,9 @@
  * Who had what a victim waited for. A gap is a wait, and from when that ended a time
  * in the run queue. The wait of a lock goes to the holders that it names, or to who
  * released it; the wait for a request to who was ahead at the device
- * (blame_devices.c). The run queue goes to the runs on the CPU that the victim ran on
- * next (blame_cpus.c).
+ * (devices.c). The run queue goes to the runs on the CPU that the victim ran on
+ * next (cpus.c). While a woken waiter was coming for the lock, its run queue was what the
+ * victim waited for.
  */
 #include "analyse/blame/internal.h"
 
@@ -16,6 +17,7 @@ struct resources {
 	struct blame_cpus *cpus; /* NULL: the trace knows none */
 	struct blame_devices *devices;
 	uint32_t last_slice; /* the ES that last_slice() found last */
+	bool *queued; /* of each span: whether its run queue counts */
 };
 
 static uint32_t root_named(const struct resources *resources, uint32_t string)
@@ -35,7 +37,13 @@ static int charge_holders(struct resources *resources, uint32_t victim, struct s
 		uint32_t holder = root_named(
 			resources, clew_model_find_string(resources->blame->model, row.name));
 
-		if (holder != CLEW_NONE)
+		if (holder == CLEW_NONE)
+			continue;
+		if (row.coming)
+			r = resources->cpus ? blame_cpu(resources->cpus, victim, holder,
+							(struct stretch){row.from, row.to})
+					    : 0;
+		else
 			r = blame_charge(resources->blame, victim, holder, row.to - row.from, kind,
 					 object);
 	}
@@ -140,7 +148,7 @@ static int charge_es(struct resources *resources, uint32_t es)
 	int r = 0;
 
 	if (resources->cpus && queue.from < queue.to)
-		r = blame_cpu(resources->cpus, victim, queue);
+		r = blame_cpu(resources->cpus, victim, victim, queue);
 	if (clew_model_is_first(model, es) || r < 0)
 		return r;
 	wait = (struct stretch){model->es[es - 1].end, queue.from};
@@ -169,6 +177,35 @@ static int charge_es(struct resources *resources, uint32_t es)
 				  : 0;
 }
 
+/* The victims, and those that were coming while a victim waited for a lock. */
+static int find_queued(struct resources *resources)
+{
+	const struct blame *blame = resources->blame;
+	const struct clew_model *model = blame->model;
+	struct holder_row row;
+
+	resources->queued = malloc(model->span_count + 1);
+	if (!resources->queued)
+		return -ENOMEM;
+	memcpy(resources->queued, blame->victims, model->span_count);
+	for (uint32_t es = 0; es < model->es_count; es++) {
+		uint32_t wait = model->es[es].wait, root;
+		const char *holders;
+
+		if (wait == CLEW_NONE || !blame->victims[model->es[es].span])
+			continue;
+		holders = clew_model_attribute(model, model->waits[wait].attributes, "holder");
+		while (holders && next_holder(&holders, INT64_MIN, INT64_MAX, &row)) {
+			root = row.coming ? root_named(resources,
+						       clew_model_find_string(model, row.name))
+					  : CLEW_NONE;
+			if (root != CLEW_NONE)
+				resources->queued[root] = true;
+		}
+	}
+	return 0;
+}
+
 static int prepare(struct resources *resources)
 {
 	const struct clew_model *model = resources->blame->model;
@@ -179,7 +216,10 @@ static int prepare(struct resources *resources)
 		if (!map_get(&resources->roots, model->spans[root].name, 0))
 			r = map_set(&resources->roots, model->spans[root].name, 0, root);
 	if (r == 0)
-		r = blame_cpus_new(resources->blame, &resources->roots, &resources->cpus);
+		r = find_queued(resources);
+	if (r == 0)
+		r = blame_cpus_new(resources->blame, &resources->roots, resources->queued,
+				   &resources->cpus);
 	return r == 0 ? blame_devices_new(resources->blame, &resources->roots, &resources->devices)
 		      : r;
 }
@@ -206,6 +246,7 @@ int blame_resources(struct blame *blame)
 	}
 	blame_devices_free(resources.devices);
 	blame_cpus_free(resources.cpus);
+	free(resources.queued);
 	map_done(&resources.roots);
 	return r;
 }

@@ -57,15 +57,17 @@ clew_time gap_ready(const struct clew_model *model, uint32_t es);
  * *at. */
 size_t row_word(const char **at, char *word, size_t size);
 
-/* A row of a wait's attribute `holder`: who had it, within the wait. */
+/* A row of a wait's attribute `holder`: who had it, within the wait; or was woken for it and had no
+ * CPU yet. */
 struct holder_row {
 	char name[512];
 	clew_time from, to;
+	bool coming;
 };
 
 /*
- * The next row of "NAME", or of rows "NAME FROM TO EVIDENCE" in order of holding, a comma between
- * them, of a wait from..to. False: there is none.
+ * The next row of "NAME", or of rows "NAME FROM TO EVIDENCE [barged|coming]" in order of holding, a
+ * comma between them, of a wait from..to. False: there is none.
  */
 bool next_holder(const char **at, clew_time from, clew_time to, struct holder_row *ret_row);
 

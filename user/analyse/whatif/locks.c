@@ -127,8 +127,9 @@ static int take_wait(struct finder *f, uint32_t es)
 					     .es = CLEW_NONE,
 					     .trigger = CLEW_NONE};
 
-		/* What a wait ends with otherwise, as by a timer, lets go of nothing. */
-		if (!holder || (*holders == 0 && !unlocked))
+		/* One that is coming has nothing to let go of. What a wait ends with otherwise, as
+		 * by a timer, lets go of nothing. */
+		if (!holder || row.coming || (*holders == 0 && !unlocked))
 			continue;
 		release.thread = (uint32_t)*holder;
 		if (unlocked && root_of(model, model->es[trigger].span) == release.thread &&

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The tasks that held a futex while another one waited for it, from the log of its
+ * releases:
+ *
+ *  - Up to a release the releaser held it. If the waiter read another owner when it
+ *    blocked, a hand-over was not recorded, and no holder is named.
+ *  - A release hands over nothing, unless the wake itself is the grant: a waiter that was
+ *    woken holds the futex from when it comes on a CPU. Until then it is named as coming.
+ *    If it slept on the futex again without a release of its own, the owner that it then
+ *    read took the futex meanwhile.
+ *  - A releaser that was not woken took the futex before the woken waiter could.
+ *  - Before any release the owner that the waiter read when it blocked holds it. For a
+ *    lock on a file only the owner's process is known, so any release says more.
+ *
+ * Evidence is exact only for an owner that was read and then seen to let go, and for a
+ * woken waiter. In the kernel a woken waiter may go on waiting without a sleep.
+ */
+#include "builder/builder.h"
+#include "builder/futex.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* ns: the wakes of a release follow it, and each other, this soon. A woken waiter sleeps again this
+ * soon if it came too late. */
+#define SOON 50000
+
+/* Releases that are looked through for the wake of one that was overtaken after it. */
+#define MOST_OVERTAKEN 64
+
+/* True if the woken waiter slept again before it ever held the futex. */
+static bool lost_race(const struct futex *futex, const struct release *release)
+{
+	if (release->again == 0)
+		return false;
+	for (const struct release *other = release + 1;
+	     other < futex_log_end(futex) && other->at <= release->again; other++)
+		if (other->releaser == release->woken)
+			return false;
+	return true;
+}
+
+struct holders {
+	const struct futex_wait *wait;
+	struct futex_table *table;
+	uint32_t count;
+	int error;
+};
+
+static void add(struct holders *holders, struct clew_holder holder)
+{
+	struct futex_table *table = holders->table;
+
+	/* Records that contradict each other may make the wait begin later than recorded. */
+	holder.from = later(holder.from, holders->wait->sleep.start);
+	if (holder.task == CLEW_NO_TASK || holder.from >= holder.to || holders->error < 0)
+		return;
+	if (holders->count == table->holder_capacity) {
+		size_t capacity = table->holder_capacity ? table->holder_capacity * 2 : 64;
+		struct clew_holder *larger = realloc(table->holders, capacity * sizeof(*larger));
+
+		if (!larger) {
+			holders->error = -ENOMEM;
+			return;
+		}
+		table->holders = larger;
+		table->holder_capacity = capacity;
+	}
+	table->holders[holders->count++] = holder;
+}
+
+static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to,
+		       bool sure)
+{
+	add(holders,
+	    (struct clew_holder){.task = task,
+				 .evidence = sure && holders->wait->sure ? CLEW_EVIDENCE_EXACT
+									 : CLEW_EVIDENCE_OBSERVED,
+				 .from = from,
+				 .to = to});
+}
+
+static void add_barged(struct holders *holders, uint32_t task, uint64_t from, uint64_t to)
+{
+	add(holders, (struct clew_holder){.task = task,
+					  .evidence = CLEW_EVIDENCE_OBSERVED,
+					  .barged = true,
+					  .from = from,
+					  .to = to});
+}
+
+/* True if a woken task holds the futex from when it comes on a CPU. */
+static bool takes_at_once(const struct futex_wait *wait, const struct release *wake)
+{
+	return wait->word || wake->ran_at == wake->at;
+}
+
+/* Adds a waiter that was woken and ran in time, and its way to the CPU before. */
+static void add_woken(struct holders *holders, const struct release *wake, uint64_t from,
+		      uint64_t to, bool sure)
+{
+	uint64_t ran_at = earlier(wake->ran_at, to);
+
+	add(holders, (struct clew_holder){.task = wake->woken,
+					  .evidence = CLEW_EVIDENCE_OBSERVED,
+					  .coming = true,
+					  .from = from,
+					  .to = ran_at});
+	add_holder(holders, wake->woken, later(from, ran_at), to, sure);
+}
+
+/* Adds the task that took the futex after the wakes group..last of one release, of which none was
+ * seen to let go. */
+static void add_successor(struct holders *holders, const struct release *group,
+			  const struct release *last, uint64_t to)
+{
+	const struct futex_wait *wait = holders->wait;
+
+	for (const struct release *wake = group; wake <= last; wake++) {
+		if (!lost_race(wait->futex, wake)) {
+			/* It may still find that it came too late. */
+			bool settled = wake->ran_at == wake->at ||
+				       (to > wake->ran_at && to - wake->ran_at > SOON);
+
+			add_woken(holders, wake, last->at, to,
+				  settled && takes_at_once(wait, wake));
+			return;
+		}
+	}
+	add_barged(holders, last->owner, last->at, to);
+}
+
+static bool woke(const struct release *group, const struct release *last, uint32_t task)
+{
+	for (; group && group <= last; group++)
+		if (group->woken == task)
+			return true;
+	return false;
+}
+
+/* The wake before `moment` by which a task came to hold the futex at that moment; NULL: it was
+ * not woken for it. */
+static const struct release *wake_of(const struct futex *futex, uint32_t task, uint64_t moment)
+{
+	const struct release *first = futex_log_begin(futex),
+			     *wake = futex_log_after(futex, moment - 1);
+
+	for (unsigned i = 0; i < MOST_OVERTAKEN && wake > first; i++) {
+		wake--;
+		if (wake->woken == task)
+			return wake->ran_at <= moment && (!wake->again || wake->again >= moment)
+				       ? wake
+				       : NULL;
+		/* It held the futex, and then took it again. */
+		if (wake->releaser == task)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* True if both wakes belong to one release that admits many. A holder is not fast enough to take
+ * the futex again and release it. */
+static bool same_release(const struct release *last, const struct release *next)
+{
+	return last->many && next->many && last->releaser == next->releaser &&
+	       next->at - last->at <= SOON;
+}
+
+/* True if the owner was read at or after `last`, the latest release or NULL. */
+static bool owner_counts(const struct futex_wait *wait, const struct release *last)
+{
+	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
+}
+
+/* True if the release happened before the wait began, and the owner that was read took the futex
+ * then, but the release's wake was later. */
+static bool woke_late(const struct futex_wait *wait, const struct release *release)
+{
+	const struct futex *futex = wait->futex;
+	const struct release *next = release + 1;
+
+	if (release->at <= wait->read_at || release->releaser == wait->owner)
+		return false;
+	if (release->owner == wait->owner && lost_race(futex, release))
+		return true;
+	if (release->at - wait->read_at > SOON)
+		return false;
+	while (next < futex_log_end(futex) && same_release(next - 1, next))
+		next++;
+	return next < futex_log_end(futex) && next->releaser == wait->owner;
+}
+
+/* Adds the holder up to a release. group..last: the wakes of the release before, or NULL. */
+static void add_releaser(struct holders *holders, const struct release *group,
+			 const struct release *last, uint32_t releaser, uint64_t from, uint64_t to)
+{
+	const struct futex_wait *wait = holders->wait;
+	const struct release *wake = wake_of(wait->futex, releaser, to);
+	bool read = to > wait->read_at && owner_counts(wait, last),
+	     in_turn = woke(group, last, releaser);
+
+	/* What was read when it already had a CPU is another owner's hold. */
+	if (read && releaser != wait->owner && (!wake || wake->ran_at <= wait->read_at)) {
+		if (to - wait->read_at <= SOON)
+			add_holder(holders, wait->owner, from, to, false);
+	} else if (wake && (in_turn || wake->ran_at > from)) {
+		add_woken(holders, wake, from, to, in_turn && takes_at_once(wait, wake));
+	} else if (last) {
+		add_barged(holders, releaser, from, to);
+	} else {
+		add_holder(holders, releaser, from, to, releaser == wait->owner && read);
+	}
+}
+
+int build_find_holders(struct clew_builder *builder, const struct futex_wait *wait)
+{
+	struct holders holders = {.wait = wait, .table = &builder->futexes};
+	const struct clew_sleep *sleep = &wait->sleep;
+	const struct futex *futex = wait->futex;
+	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
+	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
+
+	for (const struct release *next = futex_log_after(futex, wait->start);
+	     next < futex_log_end(futex) && next->at <= end; next++) {
+		if (next->releaser == sleep->task ||
+		    (owner_counts(wait, last) && woke_late(wait, next)))
+			continue;
+		if (last && same_release(last, next)) {
+			struct clew_holder *holder =
+				holders.count > 0 ? &holders.table->holders[holders.count - 1]
+						  : NULL;
+
+			if (holder && holder->to == last->at)
+				holder->to = next->at;
+			last = next;
+		} else {
+			add_releaser(&holders, group, last, next->releaser, cursor, next->at);
+			group = last = next;
+		}
+		cursor = next->at;
+	}
+	if (sleep->edge_type == CLEW_EDGE_UNLOCK)
+		add_releaser(&holders, group, last, sleep->ended_by, cursor, end);
+	else if (last)
+		add_successor(&holders, group, last, end);
+	else
+		/* One that lets go without a wake is not seen to, unless the wait still lasts. */
+		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process,
+			   cursor, end, sleep->end == CLEW_TIME_OPEN);
+	return holders.error < 0 ? holders.error : (int)holders.count;
+}
