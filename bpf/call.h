@@ -40,6 +40,7 @@ const volatile __u16 compat_call[CLEW_CALL_COUNT];
 #define CALL_MQ_RECEIVE	     243
 #define CALL_PPOLL	     271
 #define CALL_TEE	     276
+#define CALL_VMSPLICE	     278
 #define CALL_SYNC_FILE_RANGE 277
 #define CALL_RECVMMSG	     299
 #define CALL_SENDMMSG	     307

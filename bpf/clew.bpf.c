@@ -23,6 +23,7 @@
 #include "life.bpf.c"
 #include "announce.bpf.c"
 #include "iterate.bpf.c"
+#include "end.bpf.c"
 #include "pagecache.bpf.c"
 #include "writeback.bpf.c"
 #include "journal.bpf.c"

@@ -212,6 +212,7 @@ struct path {
 };
 
 struct file {
+	unsigned int f_mode;
 	struct path f_path;
 	struct inode *f_inode;
 	struct address_space *f_mapping;
@@ -376,6 +377,10 @@ struct in6_addr {
 	__u8 bytes[16];
 };
 
+typedef struct {
+	void *net;
+} possible_net_t;
+
 struct sock_common {
 	unsigned short skc_family;
 	unsigned char skc_state;
@@ -385,6 +390,7 @@ struct sock_common {
 	__u16 skc_num;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
+	possible_net_t skc_net;
 };
 
 struct socket;
@@ -441,6 +447,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
 };
 
 #pragma clang attribute pop

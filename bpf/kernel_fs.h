@@ -296,6 +296,14 @@ struct dentry___super {
 	struct super_block *d_sb;
 };
 
+struct fuse_conn {
+	__u32 dev; /* of its file system */
+};
+
+struct fuse_dev {
+	struct fuse_conn *fc;
+};
+
 struct iov_iter {
 	bool data_source;
 	unsigned long count;

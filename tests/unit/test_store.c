@@ -298,6 +298,7 @@ static void test_schema_covers_records(void **state)
 			reserved = 6;
 			break;
 		case CLEW_KIND_ANNOUNCE:
+		case CLEW_KIND_END:
 			reserved = 1;
 			break;
 		case CLEW_KIND_LOCK_NAME: /* the process is the builder's */

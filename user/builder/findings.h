@@ -291,7 +291,7 @@ struct clew_spin {
 enum clew_finding_tag {
 	/*
 	 * A record of identity, passed on as it came: TASK, FILE, SOCKET, CGROUP, TEXT,
-	 * RENAME, FORK, EXEC, EXIT, ANNOUNCE, GAP, and STATE of a task that had ended before.
+	 * RENAME, FORK, EXEC, EXIT, ANNOUNCE, END, GAP, and STATE of a task that had ended before.
 	 * It comes before the findings that follow from it.
 	 */
 	CLEW_FINDING_IDENTITY,

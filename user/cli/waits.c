@@ -20,6 +20,7 @@
 #include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
+#include "words/other_end.h"
 #include "words/task.h"
 #include "words/text.h"
 
@@ -173,6 +174,7 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 	if (somebody_came(sleep))
 		json_holders(json, trace, sleep, true);
 	json_ended_by(json, trace, sleep);
+	clew_json_other_end(json, trace, sleep);
 	clew_json_unsigned(json, "runqueue_ns", runqueue_of(trace, sleep));
 	clew_json_string(json, "open", open_name(sleep->open));
 	clew_json_bool(json, "blind", sleep->blind);
@@ -257,6 +259,7 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 		fputs(" (since before the capture)", stdout);
 	print_holders(trace, sleep);
 	print_end(trace, sleep);
+	clew_print_other_end(stdout, trace, sleep, true);
 	if (retried)
 		printf("; one of %" PRIu32 " slices of a wait", retried->slices);
 	if (sleep->blind)

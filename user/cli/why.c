@@ -24,6 +24,7 @@
 #include "words/limit.h"
 #include "words/link.h"
 #include "words/object.h"
+#include "words/other_end.h"
 #include "words/segment.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -200,6 +201,7 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	waited = segment->sleep ?: clew_segment_awaiting(trace, segment);
 	if (waited && clew_trace_retried(trace, waited))
 		clew_json_slices(json, trace, waited);
+	clew_json_segment_end(json, trace, segment);
 	if (segment->activity)
 		clew_json_activity(json, relations, segment);
 	if (segment->perhaps)

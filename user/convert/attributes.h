@@ -64,6 +64,8 @@
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \
 	    "a row is a place, a time, a token, 0 or 1, and words")                                \
 	KEY(ENVIRONMENT,     "environment",     "#.",        2, "a row is a number and a value")   \
+	KEY(ENDS,            "ends",            "t##m######", 10,                                  \
+	    "a row is a time, flags, a kind, a device and six numbers")                            \
 	/* waits, and what they have in common with dependencies */                                \
 	KEY(OBJECT,          "object",          "T",         1, NULL)                              \
 	KEY(ID,              "id",              "#",         1, NULL)                              \

@@ -164,7 +164,7 @@ static int take_spin(struct back *back, const struct row *row)
 			  (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
-/* Spins, touches, announcements and environment of a thread. */
+/* Spins, touches, announcements, other ends and environment of a thread. */
 static int take_acts(struct back *back, uint32_t span)
 {
 	const struct values *values = back_values(back, back->model->spans[span].attributes);
@@ -175,6 +175,8 @@ static int take_acts(struct back *back, uint32_t span)
 		r = back_touches(back, serial, values);
 	if (r == 0)
 		r = back_announcements(back, serial, values);
+	if (r == 0)
+		r = back_ends(back, serial, values);
 	return r < 0 ? r : back_environment(back, serial, values);
 }
 

@@ -80,6 +80,8 @@ static void done(struct conversion *conversion)
 	map_done(&conversion->wait_index);
 	free(conversion->touches);
 	free(conversion->announcements);
+	free(conversion->end_sleepers);
+	free(conversion->end_holders);
 	free(conversion->endpoints);
 	free(conversion->endpoint_begin);
 	free(conversion->sleep_dependency);

@@ -97,8 +97,9 @@ struct conversion {
 	struct vector device_extents;	/* by device span */
 	struct sort_key *touches;	/* by task; NULL until they are needed */
 	struct sort_key *announcements; /* likewise */
-	struct map wait_index;		/* (attributes, kind) -> wait */
-	uint32_t types[32];		/* of edges, own ones included */
+	struct sort_key *end_sleepers, *end_holders;
+	struct map wait_index; /* (attributes, kind) -> wait */
+	uint32_t types[32];    /* of edges, own ones included */
 
 	struct shape_cache wait_shapes, edge_shapes;
 	uint32_t last_call_id; /* of the thread's last sleep */
@@ -148,6 +149,8 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial);
 
 /* announce.c: these two as well */
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
+/* ends.c */
+int capture_describe_ends(struct conversion *conversion, uint32_t serial);
 void capture_describe_environment(struct conversion *conversion, uint32_t serial);
 /* True if a text is an environment variable, which the span of its process
  * has. */

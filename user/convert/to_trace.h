@@ -101,6 +101,8 @@ int back_touches(struct back *back, uint32_t serial, const struct values *values
 /* announce.c */
 int back_announcements(struct back *back, uint32_t serial, const struct values *values);
 int back_environment(struct back *back, uint32_t serial, const struct values *values);
+/* ends.c */
+int back_ends(struct back *back, uint32_t serial, const struct values *values);
 /* Once all announcements have been read. */
 void back_order_announcements(struct back *back);
 /* tasks_back.c */

@@ -29,8 +29,9 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	       a->via_type == b->via_type && a->via_evidence == b->via_evidence &&
 	       a->born == b->born && a->by == b->by && a->sleep == b->sleep && a->link == b->link &&
 	       a->below == b->below && a->spin == b->spin && a->late == b->late &&
-	       a->held == b->held && a->called == b->called && a->perhaps == b->perhaps &&
-	       a->activity == b->activity && clew_segment_same_chain(a, b);
+	       a->held == b->held && a->called == b->called && a->by_end == b->by_end &&
+	       a->perhaps == b->perhaps && a->activity == b->activity &&
+	       clew_segment_same_chain(a, b);
 }
 
 static int put_segment(struct why_search *search, struct clew_segment segment)
@@ -95,15 +96,15 @@ static struct clew_segment segment_of(const struct frame *frame, uint64_t start,
 		.via_evidence = frame->via_evidence,
 		.born = frame->born,
 		.called = frame->called,
+		.by_end = frame->by_end,
 		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
 		.vias = frame->chain.length ? frame->chain.block->vias : NULL,
 		.chain_length = frame->chain.length,
 	};
 }
 
-static int push(struct why_search *search, const struct trace_task *task, uint64_t from,
-		uint64_t to, struct chain chain, int type, unsigned evidence,
-		const struct clew_sleep *waited)
+int why_push(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to,
+	     struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited)
 {
 	if (search->depth == search->frame_capacity) {
 		size_t capacity = search->frame_capacity ? search->frame_capacity * 2 : 32;
@@ -190,7 +191,7 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 	 */
 	if (!maker || maker->begin >= task->begin || why_in_chain(&chain, maker->task.serial))
 		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
-	r = push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
+	r = why_push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
 	if (r >= 0)
 		search->frames[search->depth - 1].born = task->task.serial;
 	return r;
@@ -308,8 +309,8 @@ static int follow_call(struct why_search *search, const struct clew_sleep *sleep
 	 * Even where the caller is certain, it is not certain that the wait was
 	 * for the call.
 	 */
-	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL,
-		 CLEW_EVIDENCE_OBSERVED, sleep);
+	r = why_push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL,
+		     CLEW_EVIDENCE_OBSERVED, sleep);
 	if (r >= 0)
 		search->frames[search->depth - 1].called = called;
 	*ret_found = r >= 0;
@@ -354,8 +355,8 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 		return explain_idle_helper(search, frame, cause.until);
 	frame->cursor = cause.until;
 	if (task && !why_in_chain(&frame->sleeping, cause.task)) {
-		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type,
-			 cause.evidence, sleep);
+		r = why_push(search, task, segment.start, cause.until, frame->sleeping,
+			     cause.edge_type, cause.evidence, sleep);
 		if (r >= 0)
 			search->frames[search->depth - 1].link = cause.link;
 		return r;
@@ -373,6 +374,13 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 			return r;
 		segment.end = cause.until;
 	}
+	if (!segment.cycle && !segment.perhaps) {
+		r = why_follow_end(search, sleep, &cause, segment.start, &followed, &segment.cycle);
+		if (r < 0 || followed)
+			return r;
+		if (segment.cycle)
+			segment.kind = sleep->kind;
+	}
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		segment.unknown_kind = sleep->kind;
 	segment.late = cause.late;
@@ -387,6 +395,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 			segment.via_evidence = cause.link->evidence;
 			segment.born = CLEW_NO_TASK;
 			segment.called = NULL;
+			segment.by_end = false;
 		}
 	}
 	segment.sleep = sleep;
@@ -426,7 +435,7 @@ static int step(struct why_search *search)
 int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
 		   uint64_t to)
 {
-	int r = push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
+	int r = why_push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
 
 	while (r >= 0 && search->depth > 0) {
 		const struct frame *frame = &search->frames[search->depth - 1];

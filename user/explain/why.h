@@ -41,6 +41,9 @@ struct clew_segment {
 	uint8_t held;	 /* enum clew_held: for what TCP held back the data that was waited for */
 	int8_t via_type; /* enum clew_edge_type that led here, -1 none */
 	uint8_t via_evidence;
+	/* It led here because `task` has the other end of what is waited for: it has not ended the
+	   wait. */
+	bool by_end;
 	uint32_t born; /* via_type FORK, EXEC: serial of the task that began by it, else
 			  CLEW_NO_TASK */
 	uint32_t by;   /* RUNQUEUE: serial of the task on the CPU (0 idle), UINT32_MAX unknown */

@@ -89,6 +89,7 @@ struct frame {
 	const struct clew_link
 		*link; /* the work item because of which the task is followed, or NULL */
 	const struct clew_relation *called; /* via CALL */
+	bool by_end; /* it has the other end of what is waited for, and has not ended the wait */
 };
 
 struct why_search {
@@ -110,6 +111,18 @@ bool why_in_chain(const struct chain *chain, uint32_t task);
  */
 int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
 		   uint64_t to);
+
+/* Pushes a frame: from..to of the time of a task that `waited` is due to. 0 or -ENOMEM. */
+int why_push(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to,
+	     struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited);
+
+/*
+ * why_end.c: tries to explain a wait that nothing ends by the task that has the
+ * other end. *ret_found: a frame for it was pushed. *ret_cycle: that task waits
+ * for this one, so that neither goes on. 0 or -ENOMEM.
+ */
+int why_follow_end(struct why_search *search, const struct clew_sleep *sleep,
+		   const struct why_cause *cause, uint64_t from, bool *ret_found, bool *ret_cycle);
 
 /* A search that answers many questions about one trace. 0 or -ENOMEM. */
 int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations,

@@ -13,6 +13,7 @@
 #define TAKERS_MOST 4 /* the writer included */
 
 struct bpf_object;
+struct bpf_program;
 struct clew_announcer;
 struct clew_bpf;
 struct ring_buffer;
@@ -112,7 +113,8 @@ struct clew_recorder {
 	unsigned more_count;
 	struct bpf_link *stores[2]; /* see stores.c; NULL: not attached */
 	bool verify;
-	uint64_t user_reads[CLEW_KIND_COUNT];	 /* records put into the user stream */
+	uint64_t user_reads[CLEW_KIND_COUNT]; /* records put into the user stream */
+	uint64_t user_lost[CLEW_KIND_COUNT];  /* records of that stream left out for their number */
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 
@@ -186,6 +188,14 @@ void clew_takers_end(const struct clew_recorder *recorder, uint64_t end);
 /* iterate.c: one pass over all tasks. 0 or -errno. */
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		       struct clew_message *message);
+/* iterate.c: all that an iterator writes, which the caller frees. 0 or -errno. */
+int clew_iterate_read(const struct bpf_program *program, char **ret_data, size_t *ret_size);
+
+/*
+ * ends.c: puts what tasks sleep on now, and who has the other ends of it open.
+ * 0 or -errno.
+ */
+int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_message *message);
 
 /*
  * hidden.c: identifies tasks that /proc shows and the iterator does not.

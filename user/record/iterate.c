@@ -27,9 +27,9 @@ struct found {
 	struct clew_wait wait;
 };
 
-static int read_all(struct clew_recorder *recorder, char **ret_data, size_t *ret_size)
+int clew_iterate_read(const struct bpf_program *program, char **ret_data, size_t *ret_size)
 {
-	struct bpf_link *link = bpf_program__attach_iter(recorder->bpf->progs.clew_iterate, NULL);
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	size_t size = 0, room = 1 << 20;
 	char *data = malloc(room);
 	int error = 0, file;
@@ -156,7 +156,7 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 	int error;
 
 	recorder->bpf->bss->pass = which;
-	error = read_all(recorder, &data, &size);
+	error = clew_iterate_read(recorder->bpf->progs.clew_iterate, &data, &size);
 	if (error)
 		return clew_say(message, error, "the list of tasks cannot be read: %s: try again",
 				strerror(-error));

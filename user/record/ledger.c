@@ -47,7 +47,8 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 				row->cpu = CLEW_STREAM_USER;
 				row->seen = row->reserved = row->read = recorder->user_reads[kind];
 				row->missed = missed[kind] - recorder->missed_before[kind];
-				row->seen += row->missed;
+				row->lost = recorder->user_lost[kind];
+				row->seen += row->missed + row->lost;
 				row->stored = clew_writer_stored(recorder->writer, CLEW_STREAM_USER,
 								 kind);
 			} else {

@@ -178,6 +178,8 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	recorder->started = true;
 	recorder->bpf->bss->enabled = 1;
 	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
+	if (!error)
+		error = clew_ends_find(recorder, false, message);
 	if (!error && clew_meta_number(recorder, "start", recorder->start))
 		error = say_unwritable(message, "the capture", clew_writer_error(recorder->writer));
 	clew_takers_begin(recorder, recorder->start);
@@ -223,6 +225,8 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 {
 	int error = clew_iterate_tasks(recorder, CLEW_PASS_STOP, message), result;
 
+	if (!error)
+		error = clew_ends_find(recorder, true, message);
 	clew_disks_read(recorder, end);
 	clew_user_round(recorder, clew_now(), true);
 	clew_takers_end(recorder, end);

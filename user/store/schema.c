@@ -280,6 +280,20 @@ static const struct table_column cgroup_columns[] = {
 	TAIL("path", "path_size", sizeof(struct clew_cgroup_record)),
 };
 
+#define END(member, coding, reference) AT(#member, struct clew_end, member, 0, coding, reference, 0)
+
+static const struct table_column end_columns[] = {
+	END(task, STORE_PREVIOUS, "task"),
+	END(object_kind, STORE_PLAIN, NULL),
+	END(call, STORE_PLAIN, NULL),
+	END(function, STORE_KEYED, "call"),
+	END(end, STORE_PREVIOUS, "end"),
+	END(object, STORE_KEYED, "end"),
+	END(listener, STORE_KEYED, "end"),
+	END(device, STORE_KEYED, "object_kind"),
+	END(descriptor, STORE_KEYED, "object_kind"),
+};
+
 static const struct table_column text_columns[] = {
 	AT("text_size", struct clew_text_record, text_size, 0, STORE_PLAIN, NULL, 0),
 	TAIL("text", "text_size", sizeof(struct clew_text_record)),

@@ -326,6 +326,8 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 	case CLEW_KIND_TEXT:
 		return take_record(trace, &trace->texts, text->hash, 0, text,
 				   sizeof(*text) + text->text_size);
+	case CLEW_KIND_END:
+		return trace_take_end(trace, (const struct clew_end *)header);
 	case CLEW_KIND_LOCK_NAME:
 		return trace_take_lock_name(trace, (const struct clew_lock_name *)header);
 	case CLEW_KIND_ANNOUNCE:

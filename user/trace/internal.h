@@ -109,6 +109,8 @@ struct clew_trace {
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
+	/* struct clew_end; in order of task, and of end, once finished */
+	struct vector end_sleepers, end_holders;
 	struct arena arena;
 
 	pthread_mutex_t edge_lock;
@@ -167,6 +169,10 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 int trace_take_lock_name(struct clew_trace *trace, const struct clew_lock_name *record);
 /* Makes the names, once all tasks and files are known. */
 int trace_finish_lock_names(struct clew_trace *trace);
+/* ---- ends.c ---- */
+
+int trace_take_end(struct clew_trace *trace, const struct clew_end *end);
+void trace_finish_ends(struct clew_trace *trace);
 
 /* ---- requests.c, pages.c ---- */
 

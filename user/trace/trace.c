@@ -213,6 +213,8 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->lone_edges.item = sizeof(struct clew_edge);
 	trace->gaps.item = sizeof(struct clew_gap);
 	trace->announcements.item = sizeof(const struct clew_announce *);
+	trace->end_sleepers.item = sizeof(struct clew_end);
+	trace->end_holders.item = sizeof(struct clew_end);
 	trace->requests.item = sizeof(struct clew_trace_request);
 	trace->below.item = sizeof(struct clew_below);
 	trace->page_extents.item = sizeof(struct clew_page_extent);
@@ -248,6 +250,8 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->gaps);
 	vector_done(&trace->announcements);
+	vector_done(&trace->end_sleepers);
+	vector_done(&trace->end_holders);
 	vector_done(&trace->requests);
 	vector_done(&trace->below);
 	vector_done(&trace->page_extents);
@@ -288,6 +292,7 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	if (r < 0)
 		return r;
 	trace_blind_sleeps(trace);
+	trace_finish_ends(trace);
 	r = trace_finish_requests(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);
@@ -363,6 +368,7 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) +
 	       vector_used(&trace->readies) + vector_used(&trace->lone_edges) +
 	       vector_used(&trace->gaps) + vector_used(&trace->announcements) +
+	       vector_used(&trace->end_sleepers) + vector_used(&trace->end_holders) +
 	       vector_used(&trace->pages) + vector_used(&trace->tasks) +
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +

@@ -230,6 +230,22 @@ const struct clew_lock_name *clew_trace_lock(const struct clew_trace *trace, uin
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
 							    size_t *ret_count);
 
+/*
+ * What a sleep was seen on at the start or the stop of the recording, whichever
+ * is later: the kernel's function, and the other ends of its descriptors. NULL:
+ * no pass saw it.
+ */
+const struct clew_end *clew_trace_slept_on(const struct clew_trace *trace,
+					   const struct clew_sleep *sleep, size_t *ret_count);
+/*
+ * Who had the other end of `sleeper`'s object open in the same pass, in order of
+ * task; a task with several descriptors is there several times. `listens`: who
+ * has the socket at which that end is still to be accepted.
+ */
+const struct clew_end *clew_trace_end_holders(const struct clew_trace *trace,
+					      const struct clew_end *sleeper, bool listens,
+					      size_t *ret_count);
+
 /* The gaps that overlap an interval: their number, and the first one in *ret_first, if not NULL. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
 		       const struct clew_gap **ret_first);

@@ -14,6 +14,7 @@
 #include "words/limit.h"
 #include "words/link.h"
 #include "words/object.h"
+#include "words/other_end.h"
 #include "words/segment.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -86,12 +87,14 @@ static void print_unknown(FILE *out, const struct clew_trace *trace,
 		return;
 	}
 	print_wait(out, trace, sleep, segment->unknown_kind);
-	if (sleep->end == CLEW_TIME_OPEN)
+	if (sleep->end == CLEW_TIME_OPEN) {
 		fputs(", and the capture ended first", out);
-	else if (sleep->context != CLEW_WAKE_TASK && sleep->context != CLEW_WAKE_UNKNOWN)
+		clew_print_other_end(out, trace, sleep, false);
+	} else if (sleep->context != CLEW_WAKE_TASK && sleep->context != CLEW_WAKE_UNKNOWN) {
 		fprintf(out, ", and an interrupt ended it (%s)", clew_context_name(sleep->context));
-	else
+	} else {
 		fputs(", and what ended it is unknown", out);
+	}
 }
 
 static void print_link(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
@@ -444,6 +447,20 @@ static void print_deed_end(FILE *out, const struct clew_trace *trace,
 	}
 }
 
+/* The segment's task has the other end of what is waited for, or serves its file system. */
+static void print_end(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment,
+		      const struct clew_sleep *sleep, uint32_t waiter)
+{
+	fputs(segment->via_type == CLEW_EDGE_REQUEST ? ", which serves " : " has the other end of ",
+	      out);
+	if (!sleep || !clew_waits_for_object(sleep) ||
+	    !clew_print_object(out, trace, &sleep->object, sleep))
+		fputs("what it polls", out);
+	fputs(" that ", out);
+	clew_print_task(out, trace, waiter, segment->start);
+	fputs(segment->via_type == CLEW_EDGE_REQUEST ? " waits for, " : " waits for, and ", out);
+}
+
 /* What the segment's task has to do with the one that waits for it. */
 static void print_relation(FILE *out, const struct clew_trace *trace,
 			   const struct clew_segment *segment)
@@ -457,6 +474,10 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		fputs(") that ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" wanted, and ", out);
+		return;
+	}
+	if (segment->by_end) {
+		print_end(out, trace, segment, sleep, waiter);
 		return;
 	}
 	sleep = sleep ? clew_trace_last_slice(trace, sleep) : NULL;

@@ -7,6 +7,7 @@
 #define CLEW_KERNEL_MAPS_H
 
 #include <clew/kernel/maps/cpu.h>
+#include <clew/kernel/maps/end.h>
 #include <clew/kernel/maps/probe.h>
 #include <clew/kernel/maps/task.h>
 

@@ -172,7 +172,7 @@ struct clew_switch_slot {
 	};
 };
 
-/* On cache lines of their own, whatever the number of record kinds is. */
+/* Each in a line of its own, however many kinds of records there are. */
 _Static_assert(__builtin_offsetof(struct clew_cpu_state, head) % 64 == 0, "head");
 _Static_assert(__builtin_offsetof(struct clew_cpu_state, tail) ==
 		       __builtin_offsetof(struct clew_cpu_state, head) + 64,

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Other ends of waits, at the start and the stop: what tasks sleep on, and who
+ * has the other ends of it open. The records go to the user stream.
+ *
+ * Invariant: a pass leaves the map of ends empty, so that the next one finds
+ * only its own. What does not fit is counted in the ledger as lost.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clew.skel.h"
+#include "record/internal.h"
+#include "symbol/kernel.h"
+
+/* Records of holders that a pass stores, at most: 16 MiB of them. */
+#define HOLDERS_MOST (1u << 18)
+
+/* Adds a key unless it is there. True: it was added. */
+static bool want(struct clew_recorder *recorder, const struct clew_end *end, uint64_t number,
+		 uint8_t flags)
+{
+	const uint8_t value = 1;
+	struct clew_end_key key = {.end = number,
+				   .device = end->device,
+				   .object_kind = end->object_kind,
+				   .flags = flags};
+	int map = bpf_map__fd(recorder->bpf->maps.clew_ends);
+
+	if (!number)
+		return false;
+	if (!bpf_map_update_elem(map, &key, &value, BPF_NOEXIST))
+		return true;
+	/* What it would have found is not known. */
+	recorder->user_lost[CLEW_KIND_END] += errno != EEXIST;
+	return false;
+}
+
+static void want_none(struct clew_recorder *recorder)
+{
+	int map = bpf_map__fd(recorder->bpf->maps.clew_ends);
+	struct clew_end_key key;
+
+	while (!bpf_map_get_next_key(map, NULL, &key))
+		if (bpf_map_delete_elem(map, &key))
+			break;
+}
+
+/* Puts the name of a function, once: many tasks sleep in few functions. */
+static int put_function(struct clew_recorder *recorder, const struct clew_end *end,
+			uint64_t *ret_names, size_t *ret_count, size_t room)
+{
+	const char *name;
+
+	for (size_t i = 0; i < *ret_count; i++)
+		if (ret_names[i] == end->function)
+			return 0;
+	name = recorder->symbols && end->function
+		       ? clew_kernel_symbol_at(recorder->symbols, end->function)
+		       : NULL;
+	if (!name)
+		return 0;
+	if (*ret_count < room)
+		ret_names[(*ret_count)++] = end->function;
+	return clew_put_text(recorder, end->function, name, end->header.time);
+}
+
+/* Puts what tasks sleep on. *ret_wanted: how many ends are to be looked for. */
+static int put_sleepers(struct clew_recorder *recorder, size_t *ret_wanted)
+{
+	const struct clew_end *ends;
+	uint64_t names[256];
+	size_t size = 0, named = 0;
+	char *data = NULL;
+	int r = clew_iterate_read(recorder->bpf->progs.clew_end_waits, &data, &size);
+
+	*ret_wanted = 0;
+	ends = (const struct clew_end *)data;
+	for (size_t i = 0; i < size / sizeof(*ends) && r >= 0; i++) {
+		r = put_function(recorder, &ends[i], names, &named,
+				 sizeof(names) / sizeof(names[0]));
+		if (r >= 0)
+			r = clew_put_user(recorder, &ends[i], sizeof(ends[i]));
+		*ret_wanted += want(recorder, &ends[i], ends[i].end,
+				    ends[i].header.flags & (CLEW_END_READS | CLEW_END_WRITES));
+		*ret_wanted += want(recorder, &ends[i], ends[i].listener, CLEW_END_LISTENS);
+	}
+	free(data);
+	return r;
+}
+
+static int put_holders(struct clew_recorder *recorder)
+{
+	const struct clew_end *ends;
+	size_t size = 0, count;
+	char *data = NULL;
+	int r = clew_iterate_read(recorder->bpf->progs.clew_end_holders, &data, &size);
+
+	ends = (const struct clew_end *)data;
+	count = size / sizeof(*ends);
+	if (count > HOLDERS_MOST) {
+		recorder->user_lost[CLEW_KIND_END] += count - HOLDERS_MOST;
+		count = HOLDERS_MOST;
+	}
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = clew_put_user(recorder, &ends[i], sizeof(ends[i]));
+	free(data);
+	return r;
+}
+
+int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_message *message)
+{
+	size_t wanted;
+	int r;
+
+	recorder->bpf->bss->ends_stop = stop;
+	r = put_sleepers(recorder, &wanted);
+	if (r >= 0 && wanted)
+		r = put_holders(recorder);
+	want_none(recorder);
+	if (r < 0)
+		return clew_say(message, r, "other ends of waits cannot be listed: %s: try again",
+				strerror(-r));
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who has the other end of what a wait is for, in JSON and in words. */
+#ifndef CLEW_WORDS_OTHER_END_H
+#define CLEW_WORDS_OTHER_END_H
+
+#include <stdio.h>
+
+#include "explain/why.h"
+#include "words/json.h"
+
+/*
+ * The fields `other_end` and `function` of a wait in the open object; neither
+ * if nothing is known.
+ */
+void clew_json_other_end(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep);
+/*
+ * The same of a segment: of its own wait, or else of the wait that it was
+ * reached from by an other end.
+ */
+void clew_json_segment_end(struct clew_json *json, const struct clew_trace *trace,
+			   const struct clew_segment *segment);
+
+/*
+ * Prints `; the other end is open in A, B`, or nothing. `all`: also the
+ * kernel's function that the task sleeps in.
+ */
+void clew_print_other_end(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
+			  bool all);
+
+#endif
