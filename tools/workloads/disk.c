@@ -54,10 +54,10 @@ static void log_step(int self, const struct step *step, const char *calls, const
 		 strcmp(kinds, "read") == 0 ? "request" : "request|work", self, object);
 	if (wl->fact_count)
 		return;
-	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one
-	 * question of each run is enough. */
+	/* It ran, or its requests were queued or at the device, or a worker that finds blocks or
+	 * ends requests was to run or ran; one question of each run is enough. */
 	fact = wl_fact(self, step->from, step->to);
-	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue|lock",
+	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue|lock|work",
 		  (step->to - step->from) * 9 / 10, step->to - step->from);
 }
 

@@ -17,7 +17,7 @@ struct resources {
 	struct blame_cpus *cpus; /* NULL: the trace knows none */
 	struct blame_devices *devices;
 	uint32_t last_slice; /* the ES that last_slice() found last */
-	bool *queued; /* of each span: whether its run queue counts */
+	bool *queued;	     /* of each span: whether its run queue counts */
 };
 
 static uint32_t root_named(const struct resources *resources, uint32_t string)
