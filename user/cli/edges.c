@@ -128,7 +128,7 @@ static bool wanted(const struct listing *listing, const struct edge_group *group
 	}
 	/* A type that was named is wanted whatever wait it ended. */
 	if (!values->view.idle && !values->types && sleep &&
-	    wait_is_idle(sleep->kind, sleep->call)) {
+	    wait_is_idle(listing->words.trace, sleep)) {
 		values->view.idle_left_out++;
 		return false;
 	}

@@ -65,10 +65,11 @@ static uint64_t runqueue_of(const struct clew_trace *trace, const struct clew_sl
 }
 
 /* A thread that was asked for by number is shown all through. */
-static bool is_idle(const struct waits_values *values, const struct clew_sleep *sleep)
+static bool is_idle(const struct clew_trace *trace, const struct waits_values *values,
+		    const struct clew_sleep *sleep)
 {
-	return values->selection.tid.given ? wait_is_idle(sleep->kind, sleep->call)
-					   : sleep_is_idle(sleep);
+	return values->selection.tid.given ? wait_is_idle(trace, sleep)
+					   : sleep_is_idle(trace, sleep);
 }
 
 static bool wanted(const struct clew_trace *trace, struct waits_values *values,
@@ -90,7 +91,7 @@ static bool wanted(const struct clew_trace *trace, struct waits_values *values,
 		return false;
 	}
 	/* A kind that was named is wanted although it is idle. */
-	if (!values->view.idle && !values->kinds && is_idle(values, sleep)) {
+	if (!values->view.idle && !values->kinds && is_idle(trace, values, sleep)) {
 		values->view.idle_left_out++;
 		return false;
 	}

@@ -94,6 +94,7 @@
 	KEY(EPOLL,           "epoll",           "#",         1, NULL)                              \
 	KEY(FLAGS,           "flags",           "#",         1, NULL)                              \
 	KEY(RETRIED,         "retried",         "T",         1, NULL)                              \
+	KEY(EXCHANGE,        "exchange",        "T",         1, NULL)                              \
 	KEY(SINCE,           "since",           "t*",        0, NULL)                              \
 	KEY(UNTIL,           "until",           "t",         1, NULL)                              \
 	KEY(KNOWN,           "known",           "T",         1, NULL)                              \

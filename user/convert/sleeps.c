@@ -120,6 +120,8 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 		pairs_add(pairs, ATTRIBUTE_BLIND, "yes");
 	if (is_retried(conversion, sleep))
 		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
+	if (clew_trace_in_exchange(conversion->trace, sleep))
+		pairs_add(pairs, ATTRIBUTE_EXCHANGE, "yes");
 	if (sleep->operation)
 		pairs_add_number(pairs, ATTRIBUTE_OPERATION, sleep->operation);
 	if (sleep->poller)
@@ -150,7 +152,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 		int32_t descriptor;
 		uint16_t call, poller;
 		uint8_t object_kind, futex_operation, shared, kind, same_call, context, open, flags,
-			evidence, by_edge, blind, operation, retried;
+			evidence, by_edge, blind, operation, retried, exchange;
 		int8_t edge_type;
 	} fields;
 	char bytes[SHAPE_SIZE] = {0};
@@ -182,6 +184,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	fields.blind = sleep->blind;
 	fields.operation = sleep->operation;
 	fields.retried = is_retried(conversion, sleep);
+	fields.exchange = clew_trace_in_exchange(conversion->trace, sleep);
 	fields.edge_type = implied->by_edge ? -1 : sleep->edge_type;
 	memcpy(bytes, &fields, sizeof(fields));
 	return capture_shape(&conversion->wait_shapes, bytes);

@@ -92,10 +92,12 @@ static bool receives(unsigned call)
 	}
 }
 
-bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds)
+bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t idle_kinds)
 {
 	if (idle_kinds)
 		return kind < 64 && idle_kinds >> kind & 1;
+	if (in_exchange)
+		return false;
 	switch (kind) {
 	case CLEW_WAIT_POLL:
 		return true;
@@ -108,17 +110,18 @@ bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds)
 	}
 }
 
-bool wait_is_idle(unsigned kind, unsigned call)
+bool wait_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return kind == CLEW_WAIT_IDLE || kind == CLEW_WAIT_SLEEP || kind == CLEW_WAIT_SIGNAL ||
-	       operation_is_idle(kind, call, 0);
+	return sleep->kind == CLEW_WAIT_IDLE || sleep->kind == CLEW_WAIT_SLEEP ||
+	       sleep->kind == CLEW_WAIT_SIGNAL ||
+	       operation_is_idle(sleep->kind, sleep->call, clew_trace_in_exchange(trace, sleep), 0);
 }
 
-bool sleep_is_idle(const struct clew_sleep *sleep)
+bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	return sleep->open == CLEW_OPEN_BOTH ||
 	       (sleep->open == CLEW_OPEN_START && sleep->kind == CLEW_WAIT_UNKNOWN) ||
-	       wait_is_idle(sleep->kind, sleep->call);
+	       wait_is_idle(trace, sleep);
 }
 
 static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
@@ -134,7 +137,8 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
-		if (!operation_is_idle(sleep->kind, sleep->call, idle_kinds))
+		if (!operation_is_idle(sleep->kind, sleep->call,
+				       clew_trace_in_exchange(trace, sleep), idle_kinds))
 			continue;
 		if (last && last->call_id != sleep->call_id && last->end >= from &&
 		    sleep->start <= to && last->end < sleep->start &&

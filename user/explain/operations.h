@@ -11,18 +11,20 @@
 /*
  * True if a wait of a kind (enum clew_wait_kind) in a system call
  * (CLEW_NO_CALL: none) is a wait for work. `idle_kinds`: a mask of kinds that
- * count as such; 0: the default.
+ * count as such; 0: the default. `in_exchange`: the wait is in an exchange (trace/exchange.c),
+ * and by default no wait for work.
  */
-bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds);
+bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t idle_kinds);
 
 /*
  * True if a list of waits leaves a wait out unless it is asked for: a wait for work, an idle kernel
  * thread, and time for which a program chose to sleep.
  */
-bool wait_is_idle(unsigned kind, unsigned call);
+struct clew_trace;
 struct clew_sleep;
+bool wait_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* The same, and a wait of which the capture does not show what it is, or that nothing in it began
  * or ended. */
-bool sleep_is_idle(const struct clew_sleep *sleep);
+bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 #endif

@@ -26,10 +26,14 @@ static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
 	[CLEW_WAIT_OTHER] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_UNKNOWN] = CLEW_SPENT_OTHER,
 };
 
-enum clew_spent clew_spent_of(const struct clew_sleep *sleep)
+enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (sleep_is_idle(sleep))
+	if (sleep_is_idle(trace, sleep))
 		return CLEW_SPENT_COUNT;
+	/* Only in an exchange is a poll not idle. */
+	if (sleep->kind == CLEW_WAIT_POLL)
+		return sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
+								: CLEW_SPENT_OTHER;
 	if (sleep->kind != CLEW_WAIT_FUTEX || sleep->holder_count)
 		return spent_of_kind[sleep->kind];
 	/* At a condition variable threads wait for each other or, until a timeout, for work. */
@@ -190,7 +194,7 @@ static void add_task(const struct clew_summary *summary, const struct clew_trace
 			add_cpu(summary, trace, task, piece.cpu, at, until, add_had_cpu,
 				summary->programs);
 		} else if (piece.kind == CLEW_PIECE_SLEEP) {
-			spent = clew_spent_of(piece.sleep);
+			spent = clew_spent_of(trace, piece.sleep);
 			add_holders(summary, trace, piece.sleep, at, until);
 		}
 		if (spent == CLEW_SPENT_COUNT)

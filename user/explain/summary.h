@@ -50,7 +50,7 @@ uint32_t clew_summary_program(const struct clew_summary *summary, const struct c
 			      uint32_t serial);
 
 /* What a wait counts as; CLEW_SPENT_COUNT: it is idle. */
-enum clew_spent clew_spent_of(const struct clew_sleep *sleep);
+enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 /*
  * How long each program had the CPU for which the threads of `victim` (an index) were ready:

@@ -105,6 +105,7 @@ struct clew_trace {
 	struct vector spins;  /* in order of task, then end, once finished */
 	struct vector retries;	  /* struct clew_retried */
 	struct map retry_of;	  /* index of a sleep -> of `retries`; only slices have one */
+	struct map in_exchange;	  /* index of a sleep -> 1; only those in an exchange have one */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
@@ -198,6 +199,11 @@ void trace_blind_sleeps(struct clew_trace *trace);
 
 /* Finds the retried waits. Everything else is finished. 0 or -ENOMEM. */
 int trace_join_retries(struct clew_trace *trace);
+
+/* ---- exchange.c ---- */
+
+/* Finds the waits within exchanges. Everything else is finished. 0 or -ENOMEM. */
+int trace_find_exchanges(struct clew_trace *trace);
 
 /* ---- timeline.c ---- */
 

@@ -261,6 +261,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->spins);
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);
+	map_done(&trace->in_exchange);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);
@@ -300,7 +301,9 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_finish_tasks(trace);
 	if (r >= 0)
 		r = trace_finish_lock_names(trace);
-	return r < 0 ? r : trace_join_retries(trace);
+	if (r >= 0)
+		r = trace_join_retries(trace);
+	return r < 0 ? r : trace_find_exchanges(trace);
 }
 
 uint64_t clew_trace_start(const struct clew_trace *trace)
@@ -373,9 +376,10 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
 	       vector_used(&trace->spins) + vector_used(&trace->retries) +
-	       map_memory(&trace->retry_of) + trace->number_bytes +
-	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
-	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
-	       map_memory(&trace->texts) + map_memory(&trace->locks) + trace->arena.bytes +
+	       map_memory(&trace->retry_of) + map_memory(&trace->in_exchange) +
+	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
+	       map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
+	       trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

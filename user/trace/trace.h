@@ -94,6 +94,12 @@ struct clew_retried {
 /* The retried wait that a sleep of the trace is a slice of; NULL: none. */
 const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
 					      const struct clew_sleep *sleep);
+/*
+ * True if a sleep is in an exchange: its thread waits for the answer of a server that its process
+ * asked through a socket, or for something else while a client waits for its own answer. The
+ * sockets tell who is whose client; who asked is observed, as no record says so.
+ */
+bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* The last slice of the retried wait that a sleep is a slice of, or else the sleep itself. */
 const struct clew_sleep *clew_trace_last_slice(const struct clew_trace *trace,
 					       const struct clew_sleep *sleep);

@@ -107,6 +107,7 @@ void clew_json_slices(struct clew_json *json, const struct clew_trace *trace,
 
 	clew_json_unsigned(json, "slices", retried ? retried->slices : 1);
 	clew_json_bool(json, "retried", retried);
+	clew_json_bool(json, "in_exchange", clew_trace_in_exchange(trace, sleep));
 }
 
 bool clew_print_first_link(FILE *out, const struct clew_trace *trace,

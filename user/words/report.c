@@ -83,7 +83,7 @@ static int sum_waits(const struct report *report, enum clew_spent spent, uint32_
 		uint64_t ns = length_within(report, sleep);
 		uint32_t of = clew_summary_program(&report->summary, trace, sleep->task);
 
-		if (!ns || clew_spent_of(sleep) != spent || of == UINT32_MAX ||
+		if (!ns || clew_spent_of(trace, sleep) != spent || of == UINT32_MAX ||
 		    (program != UINT32_MAX && of != program))
 			continue;
 		r = clew_sums_add(&sums, clew_wait_object_key(trace, sleep), ns, (uint32_t)i);

@@ -77,7 +77,7 @@ int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t
 		if (!operation_is_idle(
 			    wait->kind,
 			    call_of(&calls, clew_model_attribute(model, wait->attributes, "call")),
-			    idle_kinds))
+			    clew_model_attribute(model, wait->attributes, "exchange"), idle_kinds))
 			continue;
 		open = clew_model_attribute(model, wait->attributes, "open");
 		from = last == CLEW_NONE ? 0 : gap_ready(model, last);
