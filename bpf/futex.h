@@ -23,11 +23,17 @@
 #define FUTEX_TID_MASK	   0x3fffffff
 #define FUTEX_WAITERS	   0x80000000u
 
-#define GLIBC_MUTEX_ROBUST 0x10
-#define GLIBC_MUTEX_SHARED 0x80
+#define GLIBC_MUTEX_TYPE      0x3
+#define GLIBC_MUTEX_RECURSIVE 1
+#define GLIBC_MUTEX_ROBUST    0x10
+/* Robust, PI or with a priority ceiling */
+#define GLIBC_MUTEX_SPECIAL 0x70
+#define GLIBC_MUTEX_SHARED  0x80
 /* Bits that a glibc mutex kind may have: type 0-3, robust, PI, protect,
  * pshared, elision. */
 #define GLIBC_MUTEX_BITS 0x3f3
+/* In the first word of glibc's rwlock: a writer holds it. */
+#define GLIBC_RWLOCK_WRITER 0x2
 /* The highest tid that the kernel ever gives (PID_MAX_LIMIT). */
 #define TID_LIMIT 4194304
 
@@ -47,6 +53,13 @@ struct glibc_mutex {
 	__u32 kind;
 };
 
+/* Only a recursive mutex counts how often its owner locked it. */
+static __always_inline bool counts_rightly(const struct glibc_mutex *mutex)
+{
+	return !mutex->count || mutex->kind & GLIBC_MUTEX_SPECIAL ||
+	       (mutex->kind & GLIBC_MUTEX_TYPE) == GLIBC_MUTEX_RECURSIVE;
+}
+
 /*
  * Classifies the memory around a futex word, for a FUTEX_WAIT that expects
  * `wait->expected`. glibc's plain mutex waits for the value 2, its rwlock for
@@ -62,7 +75,7 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 	if ((mutex->kind & ~GLIBC_MUTEX_BITS) == 0 &&
 	    !!(mutex->kind & GLIBC_MUTEX_SHARED) == shared) {
 		if (expected == 2 && mutex->owner && mutex->owner <= TID_LIMIT && mutex->users &&
-		    mutex->users < TID_LIMIT) {
+		    mutex->users < TID_LIMIT && counts_rightly(mutex)) {
 			wait->futex_class = CLEW_FUTEX_CLASS_MUTEX;
 			wait->owner = mutex->owner;
 			return;
@@ -82,7 +95,7 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 	/*
 	 * After __wrphase_futex the words at 8 and 12 are zero and __cur_writer
 	 * is at 16; after __writers_futex those at 4 and 8 are zero and it is
-	 * at 12.
+	 * at 12. See rwlock_state().
 	 */
 	if (!mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT)
 		wait->owner = mutex->kind;
@@ -90,6 +103,23 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 		wait->owner = mutex->users;
 	if (wait->owner)
 		wait->futex_class = CLEW_FUTEX_CLASS_RWLOCK;
+}
+
+/* Address of the first word of the rwlock that the futex seems to belong to. */
+static __always_inline void *rwlock_state(const struct glibc_mutex *mutex, __u64 address)
+{
+	bool phase = !mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT;
+
+	return (void *)(address - (phase ? 8 : 12));
+}
+
+/* Takes back what a writer's lock resembles but is none. */
+static __always_inline void check_rwlock(struct clew_wait *wait, __u32 state)
+{
+	if (state & GLIBC_RWLOCK_WRITER)
+		return;
+	wait->futex_class = CLEW_FUTEX_CLASS_NONE;
+	wait->owner = 0;
 }
 
 static __always_inline bool futex_memory_matters(const struct clew_wait *wait,

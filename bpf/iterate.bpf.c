@@ -85,6 +85,13 @@ static __always_inline void iterate_memory(struct task_struct *task, const struc
 
 		if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), address, task, 0))
 			classify_futex_any(wait, &mutex);
+		if (wait->futex_class == CLEW_FUTEX_CLASS_RWLOCK) {
+			__u32 word = 0;
+
+			bpf_copy_from_user_task(&word, sizeof(word),
+						rwlock_state(&mutex, call->argument[0]), task, 0);
+			check_rwlock(wait, word);
+		}
 	}
 }
 

@@ -254,6 +254,13 @@ static __always_inline void describe_memory(const struct call *call, __u8 class,
 		    !bpf_probe_read_user(&mutex.lock, sizeof(mutex.lock),
 					 (void *)call->argument[0]))
 			classify_futex_any(wait, &mutex);
+		if (wait->futex_class == CLEW_FUTEX_CLASS_RWLOCK) {
+			__u32 state = 0;
+
+			bpf_probe_read_user(&state, sizeof(state),
+					    rwlock_state(&mutex, call->argument[0]));
+			check_rwlock(wait, state);
+		}
 	}
 }
 

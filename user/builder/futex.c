@@ -168,7 +168,8 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		.owner = on_file ? CLEW_NO_TASK : owner,
 		.process = on_file ? owner : CLEW_NO_TASK,
 		/* Writers of a rwlock sleep on while readers, and others, have it in turn. */
-		.sure = word ? record->futex_class != CLEW_FUTEX_CLASS_RWLOCK
+		.sure = word ? record->futex_class != CLEW_FUTEX_CLASS_RWLOCK &&
+					record->futex_class != CLEW_FUTEX_CLASS_BUSY
 			     : build_owner_known(record),
 		.word = word,
 		.start = task->since,
@@ -176,6 +177,8 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	};
 	futex_add_active(futex, wait);
 	futex->shared |= shared;
+	/* The kernel itself takes it for one. */
+	futex->lock |= record->futex_class == CLEW_FUTEX_CLASS_PI;
 	task->futex_wait = wait;
 	return 0;
 }
@@ -194,6 +197,35 @@ void build_futex_cancel(struct clew_builder *builder, struct task *task)
 	table->free_waits = wait;
 }
 
+static bool was_woken(const struct futex *futex, uint32_t task)
+{
+	for (unsigned i = 0; i < BUILD_WOKEN_LATELY; i++)
+		if (futex->woken[i] == task)
+			return task != CLEW_NO_TASK;
+	return false;
+}
+
+bool build_futex_is_lock(const struct task *task, const struct wake *wake)
+{
+	const struct futex_wait *wait = task->futex_wait;
+
+	return !wait || task->wait.futex_class != CLEW_FUTEX_CLASS_BUSY || wait->futex->lock ||
+	       was_woken(wait->futex, wake->waker);
+}
+
+/* Learns from the wake of a waiter whether the word is a lock. */
+static void learn(struct futex *futex, const struct futex_wait *wait, const struct task *task,
+		  const struct wake *wake)
+{
+	if (futex->lock || !wait->word || wake->time == 0 || wake->context != CLEW_WAKE_TASK ||
+	    (wake->operation == CLEW_FUTEX_NOT && wait->sleep.edge_type != CLEW_EDGE_UNLOCK))
+		return;
+	futex->lock = (wait->owner != CLEW_NO_TASK && wait->owner == wake->waker) ||
+		      was_woken(futex, wake->waker);
+	memmove(futex->woken + 1, futex->woken, sizeof(futex->woken) - sizeof(futex->woken[0]));
+	futex->woken[0] = task->serial;
+}
+
 int build_futex_ended(struct clew_builder *builder, struct task *task,
 		      const struct clew_sleep *sleep, const struct wake *wake)
 {
@@ -208,6 +240,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 	wait->ended = true;
 	if (task->wait.futex_class == CLEW_FUTEX_CLASS_RWLOCK)
 		wait->sure = grants(&task->wait, wake);
+	learn(futex, wait, task, wake);
 	if (sleep->link_count > 0) {
 		size_t bytes =
 			(size_t)(sleep->link_count + sleep->and_count) * sizeof(*wait->links);

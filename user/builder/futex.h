@@ -22,6 +22,8 @@ struct wake;
 /* ns: how long such a futex is remembered; and how many of its releases. */
 #define BUILD_ALIAS_GRACE 1000000000ull
 #define BUILD_ALIAS_LOG	  64u
+/* Tasks that were woken lately, of a word that is not known to be a lock. */
+#define BUILD_WOKEN_LATELY 4u
 
 /* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
 struct release {
@@ -55,8 +57,11 @@ struct futex {
 	size_t log_first, log_count, log_capacity, log_prune_at;
 	struct futex *idle_next, *idle_previous; /* in the list of those without waiters */
 	uint64_t idle_since;
+	uint32_t woken[BUILD_WOKEN_LATELY]; /* the latest first */
 	bool idle;
 	bool shared;
+	bool lock; /* a task was seen to let go of it that had it: the owner that was read, or one
+		      that had been woken for it; else it only looks like a lock */
 };
 
 struct futex_wait {
@@ -108,6 +113,11 @@ void build_futex_cancel(struct clew_builder *builder, struct task *task);
 /* The task's wait, which build_futex_wait() noted, has ended. */
 int build_futex_ended(struct clew_builder *builder, struct task *task,
 		      const struct clew_sleep *sleep, const struct wake *wake);
+/*
+ * False if the task waits for a word that nothing but its value makes look like a lock,
+ * and neither this wake of the task nor what was seen before proves that it is one.
+ */
+bool build_futex_is_lock(const struct task *task, const struct wake *wake);
 /* Emits the sleeps that were put off long enough, or all. */
 int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all);
 
@@ -135,8 +145,9 @@ struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t ad
 /* Somebody waits for it again. */
 void futex_not_idle(struct futex_table *table, struct futex *futex);
 /*
- * Forgets a futex that nobody waits for. A shared one is kept for a while with its last
- * releases: a waiter under another address may prove to wait for the same word.
+ * Forgets a futex that nobody waits for. One that is known to be a lock is remembered as
+ * such for a while, a shared one also with its last releases: a waiter under another
+ * address may prove to wait for the same word.
  */
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now);
 /* Notes that an address of a process is this futex, too. */

@@ -131,15 +131,17 @@ struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t a
 
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now)
 {
+	size_t kept = futex->shared ? BUILD_ALIAS_LOG : 0;
+
 	if (futex->active.first || futex->pending.first)
 		return;
-	if (!futex->shared) {
+	if (!futex->shared && !futex->lock && !futex->woken[0]) {
 		free_futex(table, futex);
 		return;
 	}
-	if (futex->log_count > BUILD_ALIAS_LOG) {
-		futex->log_first += futex->log_count - BUILD_ALIAS_LOG;
-		futex->log_count = BUILD_ALIAS_LOG;
+	if (futex->log_count > kept) {
+		futex->log_first += futex->log_count - kept;
+		futex->log_count = kept;
 	}
 	futex_not_idle(table, futex);
 	futex->idle_since = now;
@@ -242,6 +244,9 @@ int futex_join(struct futex_table *table, struct futex *futex, uint32_t process,
 		wait->futex = futex;
 	}
 	futex->shared = true;
+	futex->lock |= other->lock;
+	if (!futex->woken[0])
+		memcpy(futex->woken, other->woken, sizeof(futex->woken));
 	for (const struct release *release = futex_log_begin(other); release < futex_log_end(other);
 	     release++) {
 		r = futex_log_add(table, futex, release);

@@ -13,8 +13,9 @@
  *  - Before any release the owner that the waiter read when it blocked holds it. For a
  *    lock on a file only the owner's process is known, so any release says more.
  *
- * Evidence is exact only for an owner that was read and then seen to let go, and for a
- * woken waiter. In the kernel a woken waiter may go on waiting without a sleep.
+ * What is told of a word that only looks like a lock is a candidate. Evidence is exact only for an
+ * owner that was read and then seen to let go, and for a woken waiter. In the kernel a woken waiter
+ * may go on waiting without a sleep.
  */
 #include "builder/builder.h"
 #include "builder/futex.h"
@@ -47,6 +48,14 @@ struct holders {
 	int error;
 };
 
+/* The evidence of what the log says, `best` at best. */
+static uint8_t evidence_of(const struct futex_wait *wait, uint8_t best)
+{
+	if (wait->word && !wait->futex->lock)
+		return CLEW_EVIDENCE_CANDIDATE;
+	return wait->sure ? best : CLEW_EVIDENCE_OBSERVED;
+}
+
 static void add(struct holders *holders, struct clew_holder holder)
 {
 	struct futex_table *table = holders->table;
@@ -66,6 +75,7 @@ static void add(struct holders *holders, struct clew_holder holder)
 		table->holders = larger;
 		table->holder_capacity = capacity;
 	}
+	holder.evidence = evidence_of(holders->wait, holder.evidence);
 	table->holders[holders->count++] = holder;
 }
 
@@ -74,8 +84,7 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 {
 	add(holders,
 	    (struct clew_holder){.task = task,
-				 .evidence = sure && holders->wait->sure ? CLEW_EVIDENCE_EXACT
-									 : CLEW_EVIDENCE_OBSERVED,
+				 .evidence = sure ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED,
 				 .from = from,
 				 .to = to});
 }

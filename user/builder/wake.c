@@ -282,7 +282,10 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	if (limited(builder, wait, &links))
 		sleep->kind = CLEW_WAIT_THROTTLE;
 	reconsider_kind(sleep, wait, task->sleep_state, &links);
-	origin = in_task = origin_in_task(sleep, wait, task->sleep_state, wake);
+	in_task = origin_in_task(sleep, wait, task->sleep_state, wake);
+	if (in_task.type == CLEW_EDGE_UNLOCK && !build_futex_is_lock(task, wake))
+		in_task.type = CLEW_EDGE_WAKE;
+	origin = in_task;
 	if (wake->context == CLEW_WAKE_TASK && wake->waker != CLEW_NO_TASK) {
 		const struct task *waker = build_task_find(builder, wake->waker);
 
