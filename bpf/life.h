@@ -48,6 +48,12 @@ static __always_inline void describe_kin(struct task_struct *task, struct clew_t
 	}
 }
 
+/* The kernel aligns these structs to 64 bytes at least. */
+static __always_inline __u32 memory_of(const struct mm_struct *mm)
+{
+	return number_of(mm) >> 6;
+}
+
 /* Everything except the header, the leader, the parent and the command line. */
 static __always_inline void describe_task(struct where *where, struct task_struct *task,
 					  struct clew_task_state *state,
@@ -101,7 +107,7 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 		send_file((__u64)executable, where->cpu, where->time, record->mount_namespace);
 	}
 	record->command_line_size = 0;
-	record->reserved = 0;
+	record->memory = memory_of(mm);
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 }
 

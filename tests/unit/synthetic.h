@@ -112,6 +112,7 @@ struct identity {
 	const char *comm, *command_line;
 	uint64_t at, start_time;
 	uint32_t flags; /* CLEW_TASK_* */
+	uint32_t memory;
 };
 
 static UNUSED void identify(struct synthetic *s, struct identity id)
@@ -129,6 +130,7 @@ static UNUSED void identify(struct synthetic *s, struct identity id)
 	record->task_flags = id.flags;
 	record->start_time = id.start_time ? id.start_time : 1;
 	record->pid_namespace = id.pid_namespace ? id.pid_namespace : 1;
+	record->memory = id.memory;
 	record->nspid[0] = record->tid;
 	record->nspid_count = 1;
 	if (id.own_tid) {

@@ -622,6 +622,79 @@ static void pid_namespaces(void **state)
 	synthetic_done(&s);
 }
 
+/*
+ * The word of a mutex that is shared holds a tid of its owner's pid namespace. Of several
+ * that have that tid, each in its own namespace, nobody is named. The kernel looks up the
+ * owner of a PI futex in the waiter's namespace.
+ */
+static void owner_in_another_namespace(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	for (unsigned task = 1; task <= 3; task++)
+		identify(&s, (struct identity){.task = task});
+	identify(&s, (struct identity){.task = 10, .tid = 7433, .pid_namespace = 5, .own_tid = 7});
+	identify(&s,
+		 (struct identity){.task = 11, .tid = 7434, .pid_namespace = 5, .own_tid = 102});
+	identify(&s,
+		 (struct identity){.task = 12, .tid = 7435, .pid_namespace = 6, .own_tid = 102});
+	sleeps(&s, 2000, 1, 1, shared(wait_futex(MUTEX, LOCK, 102)));
+	comes(&s, 2500, 1, 1, (struct woken){.at = 2400, .context = CLEW_WAKE_IRQ});
+	sleeps(&s, 2600, 1, 1, shared(wait_futex(MUTEX, LOCK, 7)));
+	comes(&s, 2800, 1, 1, (struct woken){.at = 2700, .context = CLEW_WAKE_IRQ});
+	sleeps(&s, 2900, 1, 1, shared(wait_futex(CLEW_FUTEX_CLASS_PI, 0x100, 102)));
+	SWITCH(&s, .at = 3000, .cpu = 2, .prev = 2, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
+	SWITCH(&s, .at = 3000, .cpu = 3, .prev = 12, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
+	comes(&s, 3200, 1, 1, (struct woken){.at = 3100, .context = CLEW_WAKE_IRQ});
+	sleeps(&s, 3300, 1, 1, shared(wait_futex(MUTEX, LOCK, 102)));
+	t = synthetic_trace(&s, 4000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 1, 0)->holder_count, 0);
+	assert_candidate(sleep_of(t, 1, 1), 0, 10, 2600, 2700);
+	assert_observed(sleep_of(t, 1, 2), 0, 2, 2900, 3100);
+	assert_candidate(sleep_of(t, 1, 3), 0, 11, 3300, 4000);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Processes that share their memory, as CLONE_VM makes them, have one futex at an address; once one
+ * has another memory, it is another futex. */
+static void processes_of_one_memory(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	for (unsigned task = 1; task <= 4; task++)
+		identify(&s, (struct identity){.task = task, .memory = task == 4 ? 90 : 80});
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	locks(&s, 2200, 4, 1); /* means another lock, of which 1 is no owner */
+	gets(&s, 3100, 2, 3000, 1);
+	gets(&s, 4100, 3, 4000, 2);
+	/* 2 execs, and the number of 4's memory is that of another one after its end. */
+	identify(&s, (struct identity){.task = 2, .at = 4200, .memory = 91});
+	SWITCH(&s, .at = 4300, .cpu = 4, .prev = 4, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
+	locks(&s, 4400, 2, 1);
+	locks(&s, 4500, 3, 1);
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 3000, 3100);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 3100, 4000, false);
+	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 0);
+	assert_int_equal(sleep_of(t, 2, 1)->holder_count, 0);
+	assert_int_equal(sleep_of(t, 3, 1)->holder_count, 1);
+	assert_holder(sleep_of(t, 3, 1), 0, 1, 4500, 5000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* The woken task's CPU was taken: whoever came first had the lock, and of that only what a
  * release shows is told. */
 static void woken_is_not_holding(void **state)
@@ -759,6 +832,8 @@ int main(void)
 		cmocka_unit_test(pi_robust_and_rwlock),
 		cmocka_unit_test(shared_between_processes),
 		cmocka_unit_test(pid_namespaces),
+		cmocka_unit_test(owner_in_another_namespace),
+		cmocka_unit_test(processes_of_one_memory),
 		cmocka_unit_test(woken_is_not_holding),
 		cmocka_unit_test(overtaken),
 		cmocka_unit_test(decisions_are_bounded),

@@ -286,7 +286,6 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_PAGES:
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_LIMIT:
-		case CLEW_KIND_TASK:
 		case CLEW_KIND_RENAME:
 			reserved = 4;
 			break;

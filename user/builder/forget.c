@@ -70,6 +70,7 @@ void build_tasks_done(struct clew_builder *builder)
 		free(task);
 	}
 	map_done(&table->tids);
+	map_done(&table->memories);
 	map_done(&table->global_tids);
 	*table = (struct task_table){0};
 }

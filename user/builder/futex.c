@@ -79,9 +79,10 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 	return r;
 }
 
-/* The lock that a wait is for. Kernel locks and locks on files belong to no process. False: none,
+/* The lock that a wait is for. Kernel locks and locks on files belong to no memory. False: none,
  * or it is unknown. */
-static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *ret_address)
+static bool lock_of(const struct clew_builder *builder, const struct task *task,
+		    uint32_t *ret_memory, uint64_t *ret_address)
 {
 	const struct clew_wait *record = &task->wait;
 	bool word = record->object_kind == CLEW_OBJECT_FUTEX;
@@ -89,7 +90,7 @@ static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *re
 	if (!task->has_wait || (!word && record->reason != CLEW_REASON_LOCK &&
 				record->reason != CLEW_REASON_FILE_LOCK))
 		return false;
-	*ret_process = word ? task->process : CLEW_NO_TASK;
+	*ret_memory = word ? build_task_memory(builder, task) : CLEW_NO_TASK;
 	*ret_address = record->reason == CLEW_REASON_FILE_LOCK
 			       ? record->argument & ~CLEW_FILE_LOCK_SHARED
 			       : record->object;
@@ -119,6 +120,14 @@ static bool grants(const struct clew_wait *wait, const struct wake *wake)
 	       wait->lock_type & (CLEW_LOCK_READ | CLEW_LOCK_PERCPU);
 }
 
+/* Whose tid the word holds that a task waits for. */
+static enum tid_scope scope_of(const struct clew_wait *wait)
+{
+	if (wait->futex_class == CLEW_FUTEX_CLASS_PI)
+		return TID_OF_KERNEL;
+	return wait->futex_operation & FUTEX_PRIVATE_FLAG ? TID_OF_MEMORY : TID_OF_ANY;
+}
+
 int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
@@ -128,20 +137,20 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG),
 	     held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
 	uint64_t address, released_at = task->released_at;
-	uint32_t process, owner = CLEW_NO_TASK;
+	uint32_t memory, owner = CLEW_NO_TASK;
 	struct futex_wait *wait;
 	struct futex *futex;
 
 	task->released_at = 0;
 	if (!(builder->wanted & BUILD_SLEEP_TAGS))
 		return 0;
-	if (!lock_of(task, &process, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
+	if (!lock_of(builder, task, &memory, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
-	futex = futex_find(table, process, address, builder->now);
+	futex = futex_find(table, memory, address, builder->now);
 	if (!word)
 		owner = build_task_by_tid(builder, record->owner);
 	else if (held)
-		owner = build_task_resolve(builder, task, record->owner, shared);
+		owner = build_task_resolve(builder, task, record->owner, scope_of(record));
 	if (futex && released_at) {
 		struct release *release = futex_log_after(futex, released_at - 1);
 
@@ -155,7 +164,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	if (!held)
 		return 0;
 	if (!futex)
-		futex = futex_new(table, process, address);
+		futex = futex_new(table, memory, address);
 	wait = table->free_waits;
 	if (wait)
 		table->free_waits = wait->next;
@@ -282,8 +291,8 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 		    !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 
-			r = waker ? futex_join(table, futex, waker->process, wake->object,
-					       builder->now)
+			r = waker ? futex_join(table, futex, build_task_memory(builder, waker),
+					       wake->object, builder->now)
 				  : 0;
 			if (r < 0)
 				return r;

@@ -38,7 +38,7 @@ struct release {
 };
 
 struct futex_key {
-	uint32_t process;
+	uint32_t memory; /* as build_task_memory() says; CLEW_NO_TASK: the kernel's */
 	uint64_t address;
 	struct futex_key *next;
 };
@@ -83,7 +83,7 @@ struct futex_wait {
 };
 
 struct futex_table {
-	struct map keys; /* (address, process) -> struct futex * */
+	struct map keys; /* (address, memory) -> struct futex * */
 	struct futex *free_futexes;
 	struct futex_wait *free_waits;
 	struct futex_wait *queue_first, *queue_last; /* pending, in order of deadline */
@@ -138,10 +138,10 @@ void futex_list_insert(struct wait_list *list, struct futex_wait *place, struct 
 void futex_add_active(struct futex *futex, struct futex_wait *wait);
 
 /* NULL: nobody waits for it, or did shortly before. */
-struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address,
+struct futex *futex_find(struct futex_table *table, uint32_t memory, uint64_t address,
 			 uint64_t now);
 /* NULL: no memory. */
-struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t address);
+struct futex *futex_new(struct futex_table *table, uint32_t memory, uint64_t address);
 /* Somebody waits for it again. */
 void futex_not_idle(struct futex_table *table, struct futex *futex);
 /*
@@ -150,8 +150,8 @@ void futex_not_idle(struct futex_table *table, struct futex *futex);
  * address may prove to wait for the same word.
  */
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now);
-/* Notes that an address of a process is this futex, too. */
-int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address,
+/* Notes that an address in a memory is this futex, too. */
+int futex_join(struct futex_table *table, struct futex *futex, uint32_t memory, uint64_t address,
 	       uint64_t now);
 
 int futex_log_add(struct futex_table *table, struct futex *futex, const struct release *release);

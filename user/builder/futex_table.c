@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The futexes that somebody waits for, by process and address, with their waiters and
+ * The futexes that somebody waits for, by memory and address, with their waiters and
  * the log of their releases.
  *
- * A shared futex may have several keys, one for each process. They become one futex when
+ * A shared futex may have several keys, one for each memory. They become one futex when
  * a wake proves that a waker's address and a sleeper's address are the same word.
  */
 #include "builder/builder.h"
@@ -50,7 +50,7 @@ void futex_not_idle(struct futex_table *table, struct futex *futex)
 	table->idle_count--;
 }
 
-static int add_key(struct futex_table *table, struct futex *futex, uint32_t process,
+static int add_key(struct futex_table *table, struct futex *futex, uint32_t memory,
 		   uint64_t address)
 {
 	struct futex_key *key = malloc(sizeof(*key));
@@ -58,19 +58,19 @@ static int add_key(struct futex_table *table, struct futex *futex, uint32_t proc
 
 	if (!key)
 		return -ENOMEM;
-	r = map_set(&table->keys, address, process, (uintptr_t)futex);
+	r = map_set(&table->keys, address, memory, (uintptr_t)futex);
 	if (r < 0) {
 		free(key);
 		return r;
 	}
-	*key = (struct futex_key){.process = process, .address = address, .next = futex->keys};
+	*key = (struct futex_key){.memory = memory, .address = address, .next = futex->keys};
 	futex->keys = key;
 	futex->key_count++;
 	table->memory += sizeof(*key);
 	return 0;
 }
 
-struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t address)
+struct futex *futex_new(struct futex_table *table, uint32_t memory, uint64_t address)
 {
 	struct futex *futex = table->free_futexes;
 
@@ -83,7 +83,7 @@ struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t ad
 			return NULL;
 		table->memory += sizeof(*futex);
 	}
-	if (add_key(table, futex, process, address) < 0) {
+	if (add_key(table, futex, memory, address) < 0) {
 		futex->idle_next = table->free_futexes;
 		table->free_futexes = futex;
 		return NULL;
@@ -98,7 +98,7 @@ static void free_futex(struct futex_table *table, struct futex *futex)
 		struct futex_key *key = futex->keys;
 
 		futex->keys = key->next;
-		map_remove(&table->keys, key->address, key->process);
+		map_remove(&table->keys, key->address, key->memory);
 		table->memory -= sizeof(*key);
 		free(key);
 	}
@@ -115,10 +115,9 @@ static void free_futex(struct futex_table *table, struct futex *futex)
 	table->free_futexes = futex;
 }
 
-struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address,
-			 uint64_t now)
+struct futex *futex_find(struct futex_table *table, uint32_t memory, uint64_t address, uint64_t now)
 {
-	const uint64_t *found = map_get(&table->keys, address, process);
+	const uint64_t *found = map_get(&table->keys, address, memory);
 	struct futex *futex = found ? (struct futex *)(uintptr_t)*found : NULL;
 
 	/* By now the memory may be used for something else. */
@@ -216,19 +215,19 @@ struct release *futex_log_after(const struct futex *futex, uint64_t moment)
 	return low;
 }
 
-int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address,
+int futex_join(struct futex_table *table, struct futex *futex, uint32_t memory, uint64_t address,
 	       uint64_t now)
 {
-	struct futex *other = futex_find(table, process, address, now);
+	struct futex *other = futex_find(table, memory, address, now);
 	struct futex_wait *wait;
 	int r;
 
 	if (other == futex)
 		return 0;
 	if (!other)
-		return add_key(table, futex, process, address);
+		return add_key(table, futex, memory, address);
 	for (struct futex_key *key = other->keys; key; key = other->keys) {
-		*map_get(&table->keys, key->address, key->process) = (uintptr_t)futex;
+		*map_get(&table->keys, key->address, key->memory) = (uintptr_t)futex;
 		other->keys = key->next;
 		key->next = futex->keys;
 		futex->keys = key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tasks that the builder knows: by serial, and by the tid that another task of
- * the same pid namespace would use.
+ * The tasks that the builder knows: by serial, by their tids, and by the memory that they
+ * share.
  *
  * The time of a task is handed out once. `frontier` is the moment up to which its
  * runs, sleeps and ready intervals have been emitted, or given up as unknown. Nothing
@@ -69,7 +69,10 @@ struct task {
 
 	uint32_t process;
 	uint32_t pid_namespace;
-	uint32_t tid; /* in its own pid namespace */
+	uint32_t tid;			      /* in its own pid namespace */
+	struct task *tid_next, *tid_previous; /* others that live and have the same */
+	uint32_t memory_record;		      /* clew_task_record.memory */
+	uint32_t memory;		      /* a number for its memory as of now, 0 unknown */
 	uint32_t global_tid;
 	uint64_t start_time;
 	char comm[CLEW_COMM_SIZE];
@@ -94,7 +97,11 @@ struct task_table {
 	struct task *free;
 	size_t free_count;
 	struct task *dead_first, *dead_last; /* in order of death; `since` is when */
-	struct map tids;	/* (pid namespace, tid in it) -> serial of the living task */
+	struct map tids;     /* tid in any pid namespace -> serial of a living task that has it
+				in its own */
+	struct map memories; /* clew_task_record.memory -> number of living tasks << 32 | what
+				task.memory of each is */
+	uint32_t last_memory;
 	struct map global_tids; /* tid in the initial namespace -> serial of the living task */
 };
 
@@ -112,9 +119,21 @@ struct task *build_task_find(const struct clew_builder *builder, uint32_t serial
 struct task *build_task_get(struct clew_builder *builder, uint32_t serial);
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record);
 void build_task_dead(struct clew_builder *builder, struct task *task);
-/* The living task that `waiter`, blocked, would mean by a tid. */
+/* Whose tids a word may hold. */
+enum tid_scope {
+	TID_OF_MEMORY, /* of tasks that share the waiter's memory */
+	TID_OF_KERNEL, /* of tasks in the waiter's pid namespace: the kernel looks them up there */
+	TID_OF_ANY,
+};
+
+/*
+ * The living task that wrote its tid, as it is in that task's own pid namespace, into a
+ * word that `waiter` waits for; CLEW_NO_TASK: none, or it may be one of several.
+ */
 uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter,
-			    uint32_t tid, bool shared);
+			    uint32_t tid, enum tid_scope scope);
+/* A number that is the same for all tasks that share their memory. */
+uint32_t build_task_memory(const struct clew_builder *builder, const struct task *task);
 /* The living task of a tid in the initial namespace. */
 uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid);
 size_t build_tasks_memory(const struct clew_builder *builder);

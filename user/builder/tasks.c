@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The builder's tasks: found by serial, and by the tid that another task of the
- * same pid namespace would use. A dead task is not found by tid; forget.c frees it a
- * while later.
+ * The builder's tasks: found by serial and by tid. A dead task is not found by tid;
+ * forget.c frees it a while later.
+ *
+ * A process may share its memory with another one. A number stands for one memory until
+ * the last task that has it dies, or execs: after that the kernel may use the record's
+ * number for another one.
  */
 #include "builder/builder.h"
 #include "builder/task.h"
@@ -11,6 +14,9 @@
 #include <string.h>
 
 #define TASK_PAGE_MASK ((1u << TASK_PAGE_BITS) - 1)
+
+/* Set in the number of a memory: it is no serial of a process. */
+#define MEMORY_NUMBERED 0x80000000u
 
 struct task *build_task_find(const struct clew_builder *builder, uint32_t serial)
 {
@@ -74,15 +80,87 @@ struct task *build_task_get(struct clew_builder *builder, uint32_t serial)
 	return task;
 }
 
-static void unlist_tid(struct task_table *table, const struct task *task)
+static struct task *first_of_tid(const struct clew_builder *builder, uint32_t tid)
 {
-	uint64_t *serial = task->tid ? map_get(&table->tids, task->tid, task->pid_namespace) : NULL;
+	const uint64_t *serial = tid ? map_get(&builder->tasks.tids, tid, 0) : NULL;
+
+	return serial ? build_task_find(builder, (uint32_t)*serial) : NULL;
+}
+
+static void unlist_tid(struct clew_builder *builder, struct task *task)
+{
+	struct task_table *table = &builder->tasks;
+	const uint64_t *serial =
+		task->global_tid ? map_get(&table->global_tids, task->global_tid, 0) : NULL;
 
 	if (serial && *serial == task->serial)
-		map_remove(&table->tids, task->tid, task->pid_namespace);
-	serial = task->global_tid ? map_get(&table->global_tids, task->global_tid, 0) : NULL;
-	if (serial && *serial == task->serial)
 		map_remove(&table->global_tids, task->global_tid, 0);
+	if (task->tid_next)
+		task->tid_next->tid_previous = task->tid_previous;
+	if (task->tid_previous)
+		task->tid_previous->tid_next = task->tid_next;
+	else if (first_of_tid(builder, task->tid) == task && task->tid_next)
+		*map_get(&table->tids, task->tid, 0) = task->tid_next->serial;
+	else if (first_of_tid(builder, task->tid) == task)
+		map_remove(&table->tids, task->tid, 0);
+	task->tid_next = task->tid_previous = NULL;
+}
+
+static int list_tid(struct clew_builder *builder, struct task *task)
+{
+	struct task *first = first_of_tid(builder, task->tid);
+
+	/* One that has the same tid has ended unseen. */
+	for (struct task *other = first, *next; other; other = next) {
+		next = other->tid_next;
+		if (other->pid_namespace == task->pid_namespace)
+			unlist_tid(builder, other);
+	}
+	first = first_of_tid(builder, task->tid);
+	if (map_set(&builder->tasks.tids, task->tid, 0, task->serial) < 0)
+		return -ENOMEM;
+	task->tid_next = first;
+	if (first)
+		first->tid_previous = task;
+	return 0;
+}
+
+static void leave_memory(struct task_table *table, struct task *task)
+{
+	uint64_t *known =
+		task->memory_record ? map_get(&table->memories, task->memory_record, 0) : NULL;
+
+	if (known && (*known -= 1ull << 32) >> 32 == 0)
+		map_remove(&table->memories, task->memory_record, 0);
+	task->memory_record = 0;
+}
+
+static int join_memory(struct task_table *table, struct task *task, uint32_t memory_record)
+{
+	uint64_t *known;
+
+	if (memory_record == task->memory_record || !memory_record)
+		return 0;
+	leave_memory(table, task);
+	known = map_get(&table->memories, memory_record, 0);
+	task->memory_record = memory_record;
+	if (known) {
+		*known += 1ull << 32;
+		task->memory = (uint32_t)*known;
+		return 0;
+	}
+	task->memory = ++table->last_memory | MEMORY_NUMBERED;
+	return map_set(&table->memories, memory_record, 0, 1ull << 32 | task->memory);
+}
+
+uint32_t build_task_memory(const struct clew_builder *builder, const struct task *task)
+{
+	const struct task *leader;
+
+	if (task->memory)
+		return task->memory;
+	leader = build_task_find(builder, task->process);
+	return leader && leader->memory ? leader->memory : task->process;
 }
 
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record)
@@ -102,7 +180,10 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 		task->process = record->process;
 	if (task->state == TASK_DEAD)
 		return 0;
-	unlist_tid(&builder->tasks, task);
+	r = join_memory(&builder->tasks, task, record->memory);
+	if (r < 0)
+		return r;
+	unlist_tid(builder, task);
 	task->pid_namespace = record->pid_namespace;
 	task->tid = levels ? record->nspid[levels - 1] : record->tid;
 	task->global_tid = record->tid;
@@ -110,21 +191,24 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 		r = map_set(&builder->tasks.global_tids, task->global_tid, 0, task->serial);
 	if (r < 0)
 		return r;
-	return task->tid
-		       ? map_set(&builder->tasks.tids, task->tid, task->pid_namespace, task->serial)
-		       : 0;
+	return task->tid ? list_tid(builder, task) : 0;
 }
 
 uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter,
-			    uint32_t tid, bool shared)
+			    uint32_t tid, enum tid_scope scope)
 {
-	const uint64_t *serial =
-		tid ? map_get(&builder->tasks.tids, tid, waiter->pid_namespace) : NULL;
-	const struct task *task = serial ? build_task_find(builder, (uint32_t)*serial) : NULL;
+	const struct task *found = NULL;
 
-	if (!task || (!shared && task->process != waiter->process))
-		return CLEW_NO_TASK;
-	return task->serial;
+	for (const struct task *task = first_of_tid(builder, tid); task; task = task->tid_next) {
+		if ((scope == TID_OF_MEMORY &&
+		     build_task_memory(builder, task) != build_task_memory(builder, waiter)) ||
+		    (scope == TID_OF_KERNEL && task->pid_namespace != waiter->pid_namespace))
+			continue;
+		if (found)
+			return CLEW_NO_TASK;
+		found = task;
+	}
+	return found ? found->serial : CLEW_NO_TASK;
 }
 
 uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid)
@@ -140,7 +224,8 @@ void build_task_dead(struct clew_builder *builder, struct task *task)
 
 	if (task->state == TASK_DEAD)
 		return;
-	unlist_tid(table, task);
+	unlist_tid(builder, task);
+	leave_memory(table, task);
 	task->state = TASK_DEAD;
 	task->since = builder->now;
 	task->next = NULL;
@@ -158,5 +243,5 @@ size_t build_tasks_memory(const struct clew_builder *builder)
 	return (table->count + table->free_count) * sizeof(struct task) +
 	       table->pages_used * sizeof(struct task_page) +
 	       table->page_count * sizeof(*table->pages) + map_memory(&table->tids) +
-	       map_memory(&table->global_tids);
+	       map_memory(&table->global_tids) + map_memory(&table->memories);
 }

@@ -210,6 +210,7 @@ static const struct table_column task_columns[] = {
 	TASK(nspid[5], STORE_PLAIN, NULL),
 	TASK(nspid[6], STORE_PLAIN, NULL),
 	TASK(nspid[7], STORE_PLAIN, NULL),
+	TASK(memory, STORE_KEYED, "process"),
 	BYTES_IN("comm", struct clew_task_record, comm, "executable"),
 	{AT_CODED("command_line_size", struct clew_task_record, command_line_size, 0, STORE_PLAIN,
 		  NULL, 0),

@@ -34,7 +34,7 @@ struct clew_task_record {
 	__u32 nspid[CLEW_NSPID_LEVELS]; /* tid at each pid namespace level, initial first */
 	__u16 nspid_count;
 	__u16 command_line_size; /* bytes that follow; arguments end in NUL */
-	__u32 reserved;
+	__u32 memory;		 /* the same for all that share their memory, 0 unknown */
 	char comm[CLEW_COMM_SIZE];
 };
 

@@ -68,10 +68,10 @@ enum clew_wait_reason {
 
 /* clew_wait.futex_class: what the memory around the futex word looked like */
 enum clew_futex_class {
-	CLEW_FUTEX_CLASS_NONE = 0,  /* nothing that has a holder */
-	CLEW_FUTEX_CLASS_MUTEX = 1, /* glibc mutex; owner: its tid, in the waiter's pid namespace */
-	CLEW_FUTEX_CLASS_BUSY = 2,  /* a three-state lock word in use whose owner cannot be read */
-	CLEW_FUTEX_CLASS_PI = 3,    /* PI futex; owner: the tid in the word */
+	CLEW_FUTEX_CLASS_NONE = 0,   /* nothing that has a holder */
+	CLEW_FUTEX_CLASS_MUTEX = 1,  /* glibc mutex; owner: its tid, in its own pid namespace */
+	CLEW_FUTEX_CLASS_BUSY = 2,   /* a three-state lock word in use whose owner cannot be read */
+	CLEW_FUTEX_CLASS_PI = 3,     /* PI futex; owner: the tid in the word */
 	CLEW_FUTEX_CLASS_ROBUST = 4, /* robust mutex; owner: the tid in the word */
 	CLEW_FUTEX_CLASS_RWLOCK = 5, /* glibc rwlock held by the writer `owner` */
 };
