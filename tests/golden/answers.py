@@ -88,6 +88,16 @@ CASES = [("mutex", "info", ["info"]), ("mutex", "waits", ["waits", *WHOLE]),
           ["path", "--from", "client-10 @ 0%", "--to", "server-20 @ 100%", "--strategy", "causal"]),
          ("calls", "check", ["check"]), ("doubt", "why", ["why", "--tid", "10"]),
          ("doubt", "check", ["check"]),
+         ("containers", "waits", ["waits", *WHOLE]),
+         ("containers", "waits-inner", ["waits", "--tid", "7", *WHOLE]),
+         ("containers", "waits-outer", ["waits", "--tid", "9", *WHOLE]),
+         ("containers", "waits-group", ["waits", "--cgroup", "/*.slice", *WHOLE]),
+         ("containers", "waits-container", ["waits", "--container", "0123b", *WHOLE]),
+         ("containers", "waits-both",
+          ["waits", "--container", "0123*", "--cgroup", "/docker", *WHOLE]),
+         ("containers", "edges-container", ["edges", "--container", "0123b", *WHOLE]),
+         ("containers", "why", ["why", "--tid", "7"]),
+         ("containers", "why-group", ["why", "--cgroup", "/user.slice/session-?.scope"]),
          ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]), ]
 
 

@@ -382,12 +382,36 @@ def test_no_types(directory):
         and b'{"name":"BTF","tier":"base","available":false' in done.stdout else repr(done))
 
 
+def test_groups(directory, other):
+    """Control groups, containers and inner pids that are not there, or are several."""
+    capture = os.path.join(directory, "containers.clew")
+    _capture.make("containers", capture)
+    for command in ("waits", "edges", "requests", "why"):
+        for options, *words in ((["--cgroup",
+                                  ""], "empty GLOB"), (["--cgroup",
+                                                        "/nowhere"], "'/nowhere'", "/docker/"),
+                                (["--container",
+                                  ""], "empty NAME"), (["--container",
+                                                        "nobody"], "'nobody'", "0123aaaa"),
+                                (["--container", "0123"], "several", "0123", "more of the id")):
+            fails("%s %s" % (command, " ".join(options)), [command, capture] + options, 2, *words)
+        fails("%s --container without containers" % command, [command, other, "--container", "web"],
+              2, "no task", "--container")
+        if command != "requests":
+            fails("%s: an inner tid of several" % command, [command, capture, "--tid", "1"], 2,
+                  "several pid namespaces", "500, 600")
+    fails("waits: an inner pid of several", ["waits", capture, "--pid", "1"], 2,
+          "several pid namespaces", "500, 600")
+    fails("waits: a pid of nobody", ["waits", capture, "--pid", "7"], 2, "no process 7")
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         capture = os.path.join(directory, "good.clew")
         _capture.make("mutex", capture)
         test_usage()
         test_arguments(capture)
+        test_groups(directory, capture)
         test_layers(directory)
         test_described(directory)
         test_files(directory, capture)

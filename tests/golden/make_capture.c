@@ -271,7 +271,8 @@ static void put_record(struct clew_writer *writer, unsigned stream, const struct
 	if (kind->id == CLEW_KIND_TASK) {
 		struct clew_task_record *task = (struct clew_task_record *)record;
 
-		task->nspid_count = 1;
+		if (!task->nspid_count)
+			task->nspid_count = 1;
 		task->nspid[0] = task->tid;
 	}
 	close_up(header);

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/edge_words.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
@@ -35,6 +36,7 @@ const struct clew_option clew_edges_options[] = {
 	 offsetof(struct edges_values, types)},
 	{0, "tid", "N", "only those from or to this thread", clew_take_number,
 	 offsetof(struct edges_values, selection.tid)},
+	CLEW_GROUP_OPTIONS(struct edges_values, "those from or to threads"),
 	CLEW_VIEW_OPTIONS(struct edges_values, view,
 			  "show those that ended waits for work and the like, too"),
 	{0, "match-window", "DURATION",
@@ -63,9 +65,11 @@ struct listing {
 
 static bool is_asked_for(const struct listing *listing, uint32_t serial)
 {
+	const struct clew_selection *selection = &listing->values->selection;
 	const struct clew_trace_task *task = clew_trace_task(listing->words.trace, serial);
 
-	return task && task->tid == listing->values->selection.tid.value;
+	return task && (!selection->tid.given || task->tid == selection->tid.value) &&
+	       (!selection->groups || clew_groups_have(selection->groups, task));
 }
 
 static bool is_self(const struct listing *listing, uint32_t serial)
@@ -122,6 +126,8 @@ static bool wanted(const struct listing *listing, const struct edge_group *group
 		return false;
 	if (values->selection.tid.given)
 		return touches(listing, group, is_asked_for);
+	if (values->selection.groups && !touches(listing, group, is_asked_for))
+		return false;
 	if (!values->view.self && touches(listing, group, is_self)) {
 		values->view.self_left_out++;
 		return false;
@@ -145,7 +151,8 @@ static bool relation_wanted(const struct listing *listing, const struct clew_rel
 		return false;
 	if (!clew_window_has(&values->view.window, lower->begin, lower->end))
 		return false;
-	if (!values->selection.tid.given || is_asked_for(listing, lower->task))
+	if ((!values->selection.tid.given && !values->selection.groups) ||
+	    is_asked_for(listing, lower->task))
 		return true;
 	for (uint32_t i = 0; i < relation->upper_count; i++)
 		if (is_asked_for(listing, activities[relation->uppers[i]].task))
@@ -398,6 +405,7 @@ int clew_command_edges(const struct clew_command *command, int argc, char **argv
 	status = clew_selection_check(&values.selection, trace);
 	if (!status)
 		status = answer(trace, &values);
+	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;
 }

@@ -42,6 +42,7 @@ struct record_values {
 	struct pid_list tids;
 	const char *comm;
 	const char *cgroup;
+	const char *container;
 	bool sync;
 	uint64_t ring_size;
 	uint64_t pause_drain;
@@ -127,8 +128,10 @@ const struct clew_option clew_record_options[] = {
 	 take_pids, offsetof(struct record_values, tids)},
 	{0, "comm", "GLOB", "full detail only for waits of threads of such a name",
 	 clew_take_string, offsetof(struct record_values, comm)},
-	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below",
+	{0, "cgroup", "GLOB", "full detail only for waits in this cgroup and below",
 	 clew_take_string, offsetof(struct record_values, cgroup)},
+	{0, "container", "NAME", "full detail only for waits in this container: name or id",
+	 clew_take_string, offsetof(struct record_values, container)},
 	{0, "environment", "NAME,..", "keep these environment variables of each process",
 	 clew_take_string, offsetof(struct record_values, environment)},
 	{0, "layer", "FILE,..", "record the calls of the layers that these files describe",
@@ -375,6 +378,7 @@ static struct clew_recorder_options options_of(const struct record_values *value
 		.tid_count = values->tids.count,
 		.comm = values->comm,
 		.cgroup = values->cgroup,
+		.container = values->container,
 		.command = line,
 		.program = program,
 		.environment = values->environment,

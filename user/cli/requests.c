@@ -13,20 +13,19 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/request_words.h"
+#include "cli/selection.h"
 #include "cli/view.h"
-#include "words/descriptors.h"
 #include "words/file.h"
 #include "words/ledger.h"
-#include "words/limit.h"
-#include "words/object.h"
 #include "words/task.h"
 #include "words/text.h"
 
-#define ONE_PAGE 4096 /* bytes */
-
 struct requests_values {
+	struct clew_selection selection;
 	struct clew_view view;
 	const char *device;
 	bool json;
@@ -35,6 +34,7 @@ struct requests_values {
 const struct clew_option clew_requests_options[] = {
 	{0, "dev", "DISK", "only requests of this disk, and those made below for them",
 	 clew_take_string, offsetof(struct requests_values, device)},
+	CLEW_GROUP_OPTIONS(struct requests_values, "those made or written by threads"),
 	CLEW_VIEW_OPTIONS(struct requests_values, view, "show those that nobody waited for, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct requests_values, json)},
@@ -45,208 +45,12 @@ struct listing {
 	const struct clew_trace *trace;
 	const struct clew_trace_request *requests;
 	size_t count;
+	struct request_words words; /* of the above */
 	struct requests_values *values;
 	bool *wanted;
 	struct sort_key *rows; /* those that are wanted, in their order */
 	size_t row_count;
-	struct clew_relations *relations;
 };
-
-/*
- * Describes what a writer of pages announced when it wrote them. For an extent
- * only the first page's moment is known; other pages may be from other calls.
- */
-static void describe_writer(const struct listing *listing, const struct clew_page_extent *extent,
-			    struct clew_description *description)
-{
-	const struct clew_activity *activity = NULL;
-
-	if (extent->writer_count && extent->known && extent->dirtied && extent->bytes <= ONE_PAGE)
-		activity =
-			clew_relations_at(listing->relations, extent->writers[0], extent->dirtied);
-	if (activity)
-		clew_relations_describe(listing->relations, extent->writers[0], extent->dirtied,
-					description);
-}
-
-/* Prints a byte range of a file in the request, and its writers. */
-/* `at`: when the request was queued. */
-static void json_extent(struct clew_json *json, const struct listing *listing,
-			const struct clew_page_extent *extent, bool written, uint64_t at)
-{
-	struct clew_description description = {};
-	char device[32];
-
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device),
-		 CLEW_DEVICE_MINOR(extent->device));
-	clew_json_object(json, NULL);
-	clew_json_string(json, "path",
-			 clew_file_path(listing->trace, extent->device, extent->inode, at));
-	clew_json_string(json, "dev", device);
-	clew_json_unsigned(json, "ino", extent->inode);
-	clew_json_unsigned(json, "offset", extent->offset);
-	clew_json_unsigned(json, "bytes", extent->bytes);
-	clew_json_unsigned(json, "sector", extent->sector);
-	clew_json_array(json, "writers");
-	for (uint32_t i = 0; i < extent->writer_count; i++) {
-		clew_json_object(json, NULL);
-		clew_json_task_fields(json, listing->trace, extent->writers[i],
-				      listing->requests[extent->request].block.queued);
-		clew_json_bool(json, "in_flight", i >= extent->writer_count - extent->later_count);
-		clew_json_object_end(json);
-	}
-	clew_json_array_end(json);
-	/* A write without known writers has no evidence. */
-	clew_json_string(json, "evidence",
-			 extent->known || !written ? clew_evidence_name(extent->evidence) : NULL);
-	describe_writer(listing, extent, &description);
-	clew_json_description(json, &description);
-	clew_json_object_end(json);
-}
-
-static bool is_write(const struct clew_block_request *block)
-{
-	return !strcmp(clew_request_operation_name(block->operation, block->bytes), "write");
-}
-
-static void describe_request(const struct listing *listing,
-			     const struct clew_trace_request *request,
-			     struct clew_description *description)
-{
-	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST,
-					   .number = (uint64_t)(request - listing->requests)};
-
-	clew_describe_object(listing->trace, &object, request->block.queued, description);
-	clew_relations_describe(listing->relations, request->block.submitter, request->block.queued,
-				description);
-}
-
-static void json_request(struct clew_json *json, const struct listing *listing,
-			 const struct clew_trace_request *request)
-{
-	const struct clew_block_request *block = &request->block;
-	struct clew_description description = {};
-	const char *path = NULL;
-	char device[32];
-
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(block->device),
-		 CLEW_DEVICE_MINOR(block->device));
-	clew_json_object(json, NULL);
-	clew_json_string(json, "dev", device);
-	clew_json_sector(json, block);
-	clew_json_unsigned(json, "bytes", block->bytes);
-	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
-	clew_json_known(json, "queued", block->queued, 0);
-	clew_json_limit(json, listing->trace, block);
-	clew_json_known(json, "issued", block->issued, 0);
-	clew_json_known(json, "completed", block->completed, 0);
-	if (request->end_lost)
-		clew_json_bool(json, "end_lost", true);
-	clew_json_object(json, "submitter");
-	clew_json_task_fields(json, listing->trace, block->submitter, block->queued);
-	clew_json_object_end(json);
-	clew_json_array(json, "lower");
-	for (uint32_t i = 0; i < request->lower_count; i++)
-		clew_json_unsigned(json, NULL, request->lower[i]);
-	clew_json_array_end(json);
-	clew_json_string(json, "reason", clew_request_reason_name(block->reason));
-	clew_json_object(json, "reason_by");
-	clew_json_task_fields(json, listing->trace, block->reason_task, block->queued);
-	clew_json_object_end(json);
-	clew_json_array(json, "pages");
-	for (uint32_t i = 0; i < request->page_count; i++)
-		json_extent(json, listing, &request->pages[i], is_write(block), block->queued);
-	clew_json_array_end(json);
-	clew_json_array(json, "woke");
-	for (uint32_t i = 0; i < request->woke_count; i++) {
-		clew_json_object(json, NULL);
-		clew_json_task_fields(json, listing->trace, request->woke[i],
-				      block->completed ? block->completed : block->queued);
-		clew_json_object_end(json);
-	}
-	clew_json_array_end(json);
-	clew_json_unsigned(json, "index", (uint64_t)(request - listing->requests));
-	if (block->inode)
-		path = clew_file_path(listing->trace, block->file_device, block->inode,
-				      block->queued);
-	clew_json_string(json, "path", path && path[0] ? path : NULL);
-	describe_request(listing, request, &description);
-	clew_json_description(json, &description);
-	clew_json_object_end(json);
-}
-
-/* Prints its files, a line each, the first few. */
-static void print_pages(const struct listing *listing, const struct clew_trace_request *request)
-{
-	enum { MOST_SHOWN = 4 };
-
-	for (uint32_t i = 0; i < request->page_count && i < MOST_SHOWN; i++) {
-		const struct clew_page_extent *extent = &request->pages[i];
-
-		fputs("                 ", stdout);
-		clew_print_file(stdout, listing->trace, extent->device, extent->inode,
-				request->block.queued);
-		printf(" +%s, %s", CLEW_BYTES(extent->offset), CLEW_BYTES(extent->bytes));
-		for (uint32_t k = 0; k < extent->writer_count; k++) {
-			fputs(k ? ", " : ", written by ", stdout);
-			clew_print_task(stdout, listing->trace, extent->writers[k],
-					request->block.queued);
-			if (k >= extent->writer_count - extent->later_count)
-				fputs(" (on its way)", stdout);
-		}
-		if (is_write(&request->block) && !extent->known)
-			fputs(", written by unknown", stdout);
-		putchar('\n');
-	}
-	if (request->page_count > MOST_SHOWN)
-		printf("                 and %u more\n", request->page_count - MOST_SHOWN);
-}
-
-static void print_request(const struct listing *listing, const struct clew_trace_request *request)
-{
-	const struct clew_block_request *block = &request->block;
-	struct clew_object object = {.kind = CLEW_OBJECT_REQUEST,
-				     .number = (uint64_t)(request - listing->requests),
-				     .descriptor = -1};
-	uint64_t start = clew_trace_start(listing->trace),
-		 queued = block->released > block->queued ? block->released : block->queued,
-		 at = block->queued > start ? block->queued - start : 0;
-
-	printf("+%-13s ", CLEW_OFFSET(at, clew_trace_end(listing->trace) - start));
-	clew_print_object(stdout, listing->trace, &object, NULL);
-	fputs(", by ", stdout);
-	if (block->submitter == CLEW_NO_TASK)
-		fputs("an unknown task", stdout);
-	else
-		clew_print_task(stdout, listing->trace, block->submitter, block->queued);
-	if (block->released) {
-		if (block->released > block->queued)
-			printf("; held back %s by ",
-			       CLEW_DURATION(block->released - block->queued));
-		else
-			fputs("; held back by ", stdout);
-		clew_print_limit(stdout, listing->trace, block);
-	}
-	if (block->issued && block->queued)
-		printf("; queued %s", CLEW_DURATION(block->issued - queued));
-	if (block->issued && block->completed)
-		printf(", in the device %s", CLEW_DURATION(block->completed - block->issued));
-	else if (block->completed && block->queued)
-		printf("; over after %s without being issued",
-		       CLEW_DURATION(block->completed - block->queued));
-	else if (!block->completed)
-		fputs(request->end_lost ? "; its end was not recorded"
-					: "; not over at the capture's end",
-		      stdout);
-	if (request->lower_count)
-		printf("; %u below", request->lower_count);
-	for (uint32_t i = 0; i < request->woke_count; i++) {
-		fputs(i ? ", " : "; woke ", stdout);
-		clew_print_task(stdout, listing->trace, request->woke[i], block->completed);
-	}
-	putchar('\n');
-	print_pages(listing, request);
-}
 
 /* Chooses the requests of a disk, and those below them on any disk. */
 static void choose(struct listing *listing, uint32_t device)
@@ -266,6 +70,26 @@ static void choose(struct listing *listing, uint32_t device)
 			}
 		}
 	}
+}
+
+static bool has(const struct listing *listing, const struct clew_groups *groups, uint32_t serial)
+{
+	const struct clew_trace_task *task =
+		serial == CLEW_NO_TASK ? NULL : clew_trace_task(listing->trace, serial);
+
+	return task && clew_groups_have(groups, task);
+}
+
+/* True if a task of the groups submitted a request, or wrote what it carries. */
+static bool is_of(const struct listing *listing, const struct clew_groups *groups,
+		  const struct clew_trace_request *request)
+{
+	bool found = has(listing, groups, request->block.submitter);
+
+	for (uint32_t i = 0; i < request->page_count && !found; i++)
+		for (uint32_t k = 0; k < request->pages[i].writer_count && !found; k++)
+			found = has(listing, groups, request->pages[i].writers[k]);
+	return found;
 }
 
 /* Lists the disks that have requests, where the one asked for has none. */
@@ -488,7 +312,8 @@ static int show_json(struct listing *listing)
 	} else {
 		clew_json_array(&json, "requests");
 		for (size_t i = 0; i < listing->row_count; i++)
-			json_request(&json, listing, &listing->requests[listing->rows[i].index]);
+			request_json(&json, &listing->words,
+				     &listing->requests[listing->rows[i].index]);
 		clew_json_array_end(&json);
 	}
 	clew_json_left_out(&json, view);
@@ -507,7 +332,7 @@ static int show_text(struct listing *listing)
 		status = show_sums(listing, NULL);
 	else
 		for (size_t i = 0; i < listing->row_count; i++)
-			print_request(listing, &listing->requests[listing->rows[i].index]);
+			request_print(&listing->words, &listing->requests[listing->rows[i].index]);
 	printf("\n%zu of %zu requests\n", listing->row_count, listing->count);
 	clew_print_left_out(view, "that nobody waited for");
 	if (!listing->row_count && listing->values->device && print_disks(listing) < 0)
@@ -524,12 +349,15 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 	int status;
 
 	listing.requests = clew_trace_requests(trace, &listing.count);
+	listing.words = (struct request_words){.trace = trace, .requests = listing.requests};
 	status = values->device ? parse_device(&listing, values->device, &device) : 0;
 
 	if (!status)
 		status = clew_window_take(&values->view.window, trace);
 	if (!status)
-		status = clew_open_relations(trace, 0, &listing.relations);
+		status = clew_selection_resolve(&values->selection, trace);
+	if (!status)
+		status = clew_open_relations(trace, 0, &listing.words.relations);
 	if (status)
 		return status;
 	listing.wanted = malloc(listing.count + 1);
@@ -537,12 +365,15 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 		memset(listing.wanted, 1, listing.count + 1);
 		if (values->device)
 			choose(&listing, device);
+		for (size_t i = 0; i < listing.count && values->selection.groups; i++)
+			listing.wanted[i] &=
+				is_of(&listing, values->selection.groups, &listing.requests[i]);
 	}
 	if (!listing.wanted || make_rows(&listing) < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 	else
 		status = (values->json ? show_json : show_text)(&listing);
-	clew_relations_free(listing.relations);
+	clew_relations_free(listing.words.relations);
 	free(listing.wanted);
 	free(listing.rows);
 	return status;
@@ -561,6 +392,7 @@ int clew_command_requests(const struct clew_command *command, int argc, char **a
 	if (status)
 		return status;
 	status = answer(trace, &values);
+	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;
 }

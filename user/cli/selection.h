@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The threads that --tid, --pid and --comm choose. */
+/* The threads that --tid, --pid, --comm, --cgroup and --container choose. */
 #ifndef CLEW_CLI_SELECTION_H
 #define CLEW_CLI_SELECTION_H
 
@@ -10,12 +10,39 @@
 struct clew_selection {
 	struct clew_number tid;
 	struct clew_number pid;
-	const char *comm; /* a glob; NULL: any name */
-	bool self;	  /* clew's own threads, too */
+	const char *comm;      /* a glob; NULL: any name */
+	const char *cgroup;    /* a glob of a path; NULL: any group */
+	const char *container; /* a name, a glob or the beginning of an id; NULL: any or none */
+	bool self;	       /* clew's own threads, too */
 	/* NULL: `comm` is matched against a task's last name. Else the trace, and it is matched
 	 * against all names that the task had. */
 	const struct clew_trace *trace;
+	/* Which groups were asked for; clew_selection_resolve() sets it, the caller frees it. */
+	struct clew_groups *groups;
 };
+
+/* Rows of a table of options for a struct clew_selection in the member `selection` of `values`;
+ * `what` are threads or something of theirs. */
+#define CLEW_GROUP_OPTIONS(values, what)                                                           \
+	{0,                                                                                        \
+	 "cgroup",                                                                                 \
+	 "GLOB",                                                                                   \
+	 "only " what " in such a control group or below",                                         \
+	 clew_take_string,                                                                         \
+	 offsetof(values, selection.cgroup)},                                                      \
+	{                                                                                          \
+		0, "container", "NAME",                                                            \
+			"only " what " in this container: its name or the beginning of its id",    \
+			clew_take_string, offsetof(values, selection.container)                    \
+	}
+
+/*
+ * Before tasks are chosen: --tid and --pid may be numbers of an inner pid namespace, if no task has
+ * them in the machine's and only one has them in another; and the groups must be there. Returns 0
+ * or, after clew_fail(), an exit status.
+ */
+int clew_selection_resolve(struct clew_selection *selection, const struct clew_trace *trace);
+void clew_selection_done(struct clew_selection *selection);
 
 /* True if a task is chosen. clew's own threads are only where `self` is set, or --tid or --pid
  * names them. `context`: struct clew_selection *. */
@@ -26,9 +53,9 @@ bool clew_selection_wants_at(const struct clew_selection *selection, const struc
 			     const struct clew_trace_task *task, uint64_t at);
 
 /*
- * Fails if no task of the capture is chosen, and says which option is to blame. Where no
- * task's last name matches --comm it sets `selection->trace`, so that earlier names
- * count, too. Returns 0 or, after clew_fail(), an exit status.
+ * Resolves, and fails if no task of the capture is chosen, and says which option is to blame. Where
+ * no task's last name matches --comm it sets `selection->trace`, so that earlier names count, too.
+ * Returns 0 or, after clew_fail(), an exit status.
  */
 int clew_selection_check(struct clew_selection *selection, const struct clew_trace *trace);
 

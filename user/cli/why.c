@@ -19,6 +19,7 @@
 #include "words/called.h"
 #include "words/causes.h"
 #include "words/descriptors.h"
+#include "words/group.h"
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/limit.h"
@@ -47,6 +48,7 @@ const struct clew_option clew_why_options[] = {
 	 offsetof(struct why_values, selection.pid)},
 	{0, "comm", "GLOB", "threads named like this", clew_take_string,
 	 offsetof(struct why_values, selection.comm)},
+	CLEW_GROUP_OPTIONS(struct why_values, "threads"),
 	{0, "slowest", "[N]",
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},
@@ -278,6 +280,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_unsigned(json, "total_ns", why->to - why->from);
 	clew_json_unsigned(json, "unknown_ns", why->unknown_ns);
 	clew_json_task_fields(json, trace, why->task, why->to);
+	clew_json_group(json, trace, clew_trace_task(trace, why->task));
 	clew_json_array(json, "segments");
 	for (size_t i = 0; i < why->segment_count; i++)
 		json_segment(json, trace, relations, &why->segments[i]);
@@ -442,7 +445,8 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 		chosen = task;
 		count++;
 	}
-	if (!values->selection.tid.given && !values->selection.pid.given && !values->selection.comm)
+	if (!values->selection.tid.given && !values->selection.pid.given &&
+	    !values->selection.comm && !values->selection.groups)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "no thread is chosen: give --tid N, --comm GLOB or --slowest");
 	if (!count && dead)
@@ -518,6 +522,7 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 	if (status)
 		return status;
 	status = answer(trace, &values);
+	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
+#include "record/group.h"
 #include "record/internal.h"
 #include "record/pid_namespace.h"
 
@@ -89,13 +90,18 @@ static int subsystem_index(const char *options, uint32_t *ret_index)
 	return result;
 }
 
-static int prepare_cgroup(struct clew_bpf *bpf, const char *given, struct clew_message *message)
+static int prepare_cgroup(struct clew_bpf *bpf, const struct clew_recorder_options *options,
+			  struct clew_message *message)
 {
-	char path[4096], root[4096], controllers[1024];
+	char given[4096], path[4096], root[4096], controllers[1024];
 	uint32_t level = 0, subsystem = ~0u;
 	struct statfs file_system;
 	struct stat status;
+	int error =
+		clew_group_find(options->cgroup, options->container, given, sizeof(given), message);
 
+	if (error)
+		return error;
 	if (!realpath(given, path) || stat(path, &status) || statfs(path, &file_system))
 		return clew_say(message, -EINVAL,
 				"no cgroup %s: give the path of its directory under /sys/fs/cgroup",
@@ -172,7 +178,7 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 		bpf->rodata->filter_comm = true;
 		strcpy((char *)bpf->rodata->filter_glob, options->comm);
 	}
-	return options->cgroup ? prepare_cgroup(bpf, options->cgroup, message) : 0;
+	return options->cgroup || options->container ? prepare_cgroup(bpf, options, message) : 0;
 }
 
 int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options,

@@ -40,12 +40,13 @@ struct clew_recorder_options {
 	size_t pid_count;
 	const pid_t *tids;
 	size_t tid_count;
-	const char *comm;		  /* glob, or NULL */
-	const char *cgroup;		  /* path of a cgroup directory, or NULL */
-	const char *command;		  /* the file's "command", or NULL */
-	const char *program;		  /* the program that the command runs, or NULL */
-	const char *environment;	  /* names of variables, separated by commas, or NULL */
-	const char *layers_text;	  /* descriptions of layers, for the file, or NULL */
+	const char *comm;	 /* glob, or NULL */
+	const char *cgroup;	 /* path of a cgroup directory, glob of its path, or NULL */
+	const char *container;	 /* name or beginning of an id, or NULL */
+	const char *command;	 /* the file's "command", or NULL */
+	const char *program;	 /* the program that the command runs, or NULL */
+	const char *environment; /* names of variables, separated by commas, or NULL */
+	const char *layers_text; /* descriptions of layers, for the file, or NULL */
 	const struct clew_layers *layers; /* the same, parsed, or NULL; the caller keeps them */
 	const struct clew_record_taker *takers; /* further ones; the array is copied */
 	size_t taker_count;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "words/called.h"
+#include "words/group.h"
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/segment.h"
@@ -45,7 +46,9 @@ static void print_header(FILE *out, const struct clew_trace *trace, const struct
 	if (task && (program || task->executable[0])) {
 		fputs("It runs ", out);
 		clew_print_safe(out, program ?: task->executable);
-		fprintf(out, " (process %u).\n", task->pid);
+		fprintf(out, " (process %u)", task->pid);
+		clew_print_group(out, trace, task);
+		fputs(".\n", out);
 	}
 }
 

@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Containers: clew in a PID namespace of its own, where -p is a number of that namespace; and tasks
+chosen by the group that a container engine makes, when recording and afterwards.
+"""
+
+import contextlib
+import os
+import shutil
+
+from _live import CLEW, answer, clew, finish, ok, run, scratch, skip
+from _place import Lacking, controller, write
+
+# Two programs read from pipes that stay empty; the first one is chosen. The tids printed are those
+# of the namespace.
+INSIDE = """
+cd "$1"
+exec 3<>chosen-pipe 4<>other-pipe
+./chosen <&3 & chosen=$!
+./other <&4 & other=$!
+sleep 0.3
+"$2" record -o "$3" -p $chosen -d 500ms
+status=$?
+kill $chosen $other
+echo $status $chosen $other
+"""
+
+ENDS = 'echo $BASHPID >"$1/cgroup.procs"; exec sleep 0.3'
+
+
+def named(directory, *names):
+    """Copies of cat, by whose names threads are known."""
+    for name in names:
+        shutil.copy(shutil.which("cat"), os.path.join(directory, name))
+
+
+def task_waits(path, name):
+    return [wait for wait in answer("waits", path)["waits"] if wait["comm"] == name]
+
+
+def in_its_namespace():
+    directory, path = scratch("inside"), scratch("inside.clew")
+    os.mkdir(directory)
+    for pipe in ("chosen-pipe", "other-pipe"):
+        os.mkfifo(os.path.join(directory, pipe))
+    named(directory, "chosen", "other")
+    done = run("unshare", "--fork", "--pid", "--mount-proc", "/bin/sh", "-c", INSIDE, "sh",
+               directory, CLEW, path)
+    if not os.path.exists(path) and not done.stdout:
+        skip("in a PID namespace", f"it is refused: {done.stderr.strip()}")
+        return
+    status, chosen, other = map(int, done.stdout.split())
+    if not ok(status == 0, "in a PID namespace: recorded with -p", done.stderr):
+        return
+    ours, theirs = task_waits(path, "chosen"), task_waits(path, "other")
+    ok({wait["inner_tid"]
+        for wait in ours} == {chosen}, "-p in a PID namespace: the chosen one by both its numbers",
+       ours[:1])
+    ok(
+        all((wait["object"] or {}).get("kind") == "pipe" for wait in ours) and ours,
+        "-p in a PID namespace is that namespace's number: its waits have full detail", ours[:1])
+    ok({wait["inner_tid"]
+        for wait in theirs} == {other} and all(
+            (wait["object"] or {}).get("kind") != "pipe" for wait in theirs),
+       "-p in a PID namespace: no other task has full detail", theirs[:1])
+    tids = [
+        task for task in run(CLEW, "dump", path).stdout.splitlines()
+        if task.startswith(("chosen-", "other-"))
+    ]
+    ok(
+        len(tids) == 2 and all("inner_tid=" in task for task in tids),
+        "in a PID namespace: each task is there once, by the machine's number", tids)
+    ok(not any(wait["comm"].startswith("clew") for wait in answer("waits", path)["waits"]),
+       "in a PID namespace: clew knows its own threads", "a wait of clew's")
+    again = answer("waits", "--tid", chosen, path)["waits"]
+    ok({wait["comm"]
+        for wait in again} == {"chosen"}, "--tid takes the inner number where no other task has it",
+       again[:1])
+
+
+def in_anothers_proc():
+    done = run("unshare", "--fork", "--pid", CLEW, "record", "-o", scratch("no.clew"), "-d",
+               "100ms", "-p", 1)
+    if "unshare" in done.stderr:
+        skip("-p where /proc is another namespace's", f"it is refused: {done.stderr.strip()}")
+        return
+    ok(
+        done.returncode == 2 and "/proc is another one's" in done.stderr
+        and done.stderr.count("\n") == 1,
+        "-p where /proc is another namespace's is status 2 and one line",
+        f"{done.returncode}: {done.stderr}")
+
+
+def groups_of(root):
+    """Two groups as Docker names them, and one with a name; removed afterwards."""
+    mine = f"{os.getpid():08x}"
+    return [
+        os.path.join(root, "docker-clew-test", ("a" + mine).ljust(64, "0")),
+        os.path.join(root, f"docker-{('b' + mine).ljust(64, '0')}.scope"),
+        os.path.join(root, f"lxc.payload.clew-{os.getpid()}")
+    ]
+
+
+@contextlib.contextmanager
+def made(groups):
+    try:
+        for group in groups:
+            os.makedirs(group)
+        yield
+    finally:
+        for group in groups:
+            with contextlib.suppress(OSError):
+                os.removedirs(group)
+
+
+def by_container():
+    try:
+        root = controller("cpu")[0]
+    except Lacking as lacking:
+        skip("--container", str(lacking))
+        return
+    groups = groups_of(root)
+    with made(groups):
+        for group in groups:
+            name = os.path.basename(group)
+            container = name.removeprefix("docker-").removeprefix("lxc.payload.")
+            container = container.removesuffix(".scope")
+            asked, path = container[:20], scratch("container.clew")
+            if "payload" in name:
+                asked = container
+            done = clew("record", "-o", path, "--container", asked, "--", "bash", "-c", ENDS,
+                        "bash", group)
+            if not ok(done.returncode == 0, f"record --container {asked}", done.stderr):
+                continue
+            waits = answer("waits", "--container", asked, path)["waits"]
+            ok(any(wait["comm"] == "sleep" for wait in waits), f"waits --container {asked}", waits)
+            told = answer("why", "--container", asked, "--comm", "sleep", path)
+            ok(told["container"] == container and told["cgroup"].endswith("/" + name),
+               f"why tells the group and the container {asked}",
+               (told["container"], told["cgroup"]))
+            waits = answer("waits", "--cgroup", f"*/{name}", path)["waits"]
+            ok(any(wait["comm"] == "sleep" for wait in waits), f"waits --cgroup */{name}", waits)
+        done = clew("record", "-o", scratch("no.clew"), "-d", "100ms", "--container",
+                    f"*{os.getpid():08x}*")
+        ok(done.returncode == 2 and "choose one" in done.stderr and done.stderr.count("\n") == 1,
+           "record: several containers are status 2 and one line", done.stderr)
+    done = clew("record", "-o", scratch("no.clew"), "-d", "100ms", "--container", "nobody-here")
+    ok(done.returncode == 2 and "nobody-here" in done.stderr and done.stderr.count("\n") == 1,
+       "record: no such container is status 2 and one line", done.stderr)
+
+
+def main():
+    if shutil.which("unshare"):
+        in_its_namespace()
+        in_anothers_proc()
+    else:
+        skip("in a PID namespace", "there is no unshare")
+    by_container()
+    finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds the control group that a recording is to be about. */
+#ifndef CLEW_RECORD_GROUP_H
+#define CLEW_RECORD_GROUP_H
+
+#include <stddef.h>
+
+#include "record/recorder.h"
+
+/*
+ * The directory of the one group that `glob`, which may also be that directory's path, or else
+ * `container` names. 0 or, after clew_say(), -errno: also if there is none, or several of which
+ * none is below another.
+ */
+int clew_group_find(const char *glob, const char *container, char *ret_path, size_t size,
+		    struct clew_message *message);
+
+#endif
