@@ -8,6 +8,7 @@ chosen by the group that a container engine makes, when recording and afterwards
 import contextlib
 import os
 import shutil
+import sys
 
 from _live import CLEW, answer, clew, finish, ok, run, scratch, skip
 from _place import Lacking, controller, write
@@ -17,8 +18,8 @@ from _place import Lacking, controller, write
 INSIDE = """
 cd "$1"
 exec 3<>chosen-pipe 4<>other-pipe
-./chosen <&3 & chosen=$!
-./other <&4 & other=$!
+"$4" -c "$5" chosen <&3 & chosen=$!
+"$4" -c "$5" other <&4 & other=$!
 sleep 0.3
 "$2" record -o "$3" -p $chosen -d 500ms
 status=$?
@@ -26,13 +27,13 @@ kill $chosen $other
 echo $status $chosen $other
 """
 
-ENDS = 'echo $BASHPID >"$1/cgroup.procs"; exec sleep 0.3'
+READS = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0)
+os.read(0, 1)
+"""
 
-
-def named(directory, *names):
-    """Copies of cat, by whose names threads are known."""
-    for name in names:
-        shutil.copy(shutil.which("cat"), os.path.join(directory, name))
+ENDS = 'echo $$ >"$1/cgroup.procs"; exec sleep 0.3'
 
 
 def task_waits(path, name):
@@ -44,9 +45,8 @@ def in_its_namespace():
     os.mkdir(directory)
     for pipe in ("chosen-pipe", "other-pipe"):
         os.mkfifo(os.path.join(directory, pipe))
-    named(directory, "chosen", "other")
     done = run("unshare", "--fork", "--pid", "--mount-proc", "/bin/sh", "-c", INSIDE, "sh",
-               directory, CLEW, path)
+               directory, CLEW, path, sys.executable, READS)
     if not os.path.exists(path) and not done.stdout:
         skip("in a PID namespace", f"it is refused: {done.stderr.strip()}")
         return
@@ -129,8 +129,8 @@ def by_container():
             asked, path = container[:20], scratch("container.clew")
             if "payload" in name:
                 asked = container
-            done = clew("record", "-o", path, "--container", asked, "--", "bash", "-c", ENDS,
-                        "bash", group)
+            done = clew("record", "-o", path, "--container", asked, "--", "/bin/sh", "-c", ENDS,
+                        "sh", group)
             if not ok(done.returncode == 0, f"record --container {asked}", done.stderr):
                 continue
             waits = answer("waits", "--container", asked, path)["waits"]
