@@ -54,6 +54,11 @@ struct clew_query_options {
 	 * needed.
 	 */
 	const struct clew_forest *forest;
+	/*
+	 * By span: only those that are true are selected, or searched for positions; NULL:
+	 * all.
+	 */
+	const bool *only;
 };
 
 /*

@@ -386,7 +386,10 @@ def test_groups(directory, other):
     """Control groups, containers and inner pids that are not there, or are several."""
     capture = os.path.join(directory, "containers.clew")
     _capture.make("containers", capture)
-    for command in ("waits", "edges", "requests", "why"):
+    operand = {"select": ["all"], "what-if": ["scale spans(all) by .5;"]}
+    for command in ("waits", "edges", "requests", "why", "io", "report", "path", "slack", "blame",
+                    "select", "what-if"):
+        more = operand.get(command, [])
         for options, *words in ((["--cgroup",
                                   ""], "empty GLOB"), (["--cgroup",
                                                         "/nowhere"], "'/nowhere'", "/docker/"),
@@ -394,14 +397,23 @@ def test_groups(directory, other):
                                   ""], "empty NAME"), (["--container",
                                                         "nobody"], "'nobody'", "0123aaaa"),
                                 (["--container", "0123"], "several", "0123", "more of the id")):
-            fails("%s %s" % (command, " ".join(options)), [command, capture] + options, 2, *words)
-        fails("%s --container without containers" % command, [command, other, "--container", "web"],
-              2, "no task", "--container")
-        if command != "requests":
+            fails("%s %s" % (command, " ".join(options)), [command, capture] + more + options, 2,
+                  *words)
+        fails("%s --container without containers" % command,
+              [command, other, *more, "--container", "web"], 2, "no task", "--container")
+        if command in ("waits", "edges", "why"):
             fails("%s: an inner tid of several" % command, [command, capture, "--tid", "1"], 2,
                   "several pid namespaces", "500, 600")
     fails("waits: an inner pid of several", ["waits", capture, "--pid", "1"], 2,
           "several pid namespaces", "500, 600")
+    fails("blame: victims of another group",
+          ["blame", capture, "--container", "0123b", "--victims", "web-500"], 2,
+          "no span of the group")
+    fails("path: a position of another group",
+          ["path", capture, "--container", "0123b", "--from", "web-500 @ 0%", "--to", "all @ 0%"],
+          2, "nowhere in the group")
+    fails("path: a group and one end",
+          ["path", capture, "--container", "0123b", "--to", "web-500 @ 0%"], 2, "end is missing")
     fails("waits: a pid of nobody", ["waits", capture, "--pid", "7"], 2, "no process 7")
 
 

@@ -6,6 +6,7 @@ chosen by the group that a container engine makes, when recording and afterwards
 """
 
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -31,6 +32,17 @@ READS = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0)
 os.read(0, 1)
+"""
+
+# In each of two groups a program writes a file, 1 MiB and 256 KiB.
+TWO = """
+write() {
+	/bin/sh -c 'echo $$ >"$1/cgroup.procs"; dd if=/dev/zero of="$2" bs=65536 count=$3 2>/dev/null
+		sleep 0.1' sh "$@"
+}
+write "$1" "$2" 16 &
+write "$3" "$4" 4 &
+wait
 """
 
 ENDS = 'echo $$ >"$1/cgroup.procs"; exec sleep 0.3'
@@ -71,8 +83,10 @@ def in_its_namespace():
     ok(
         len(tids) == 2 and all("inner_tid=" in task for task in tids),
         "in a PID namespace: each task is there once, by the machine's number", tids)
-    ok(not any(wait["comm"].startswith("clew") for wait in answer("waits", path)["waits"]),
-       "in a PID namespace: clew knows its own threads", "a wait of clew's")
+    shown = json.loads(run(CLEW, "waits", "--idle", "--json", path).stdout)["waits"]
+    # Another clew may run beside, outside of the namespace.
+    shown = [wait for wait in shown if wait["comm"].startswith("clew") and wait.get("inner_tid")]
+    ok(not shown, "in a PID namespace: clew knows its own threads", shown[:1])
     again = answer("waits", "--tid", chosen, path)["waits"]
     ok({wait["comm"]
         for wait in again} == {"chosen"}, "--tid takes the inner number where no other task has it",
@@ -150,6 +164,55 @@ def by_container():
        "record: no such container is status 2 and one line", done.stderr)
 
 
+def spans_of(path, *arguments):
+    done = clew("select", path, "all", *arguments, "--json")
+    return set(json.loads(done.stdout)["spans"]) if done.returncode == 0 else done.stderr
+
+
+def tell_apart(path, container, files):
+    """What commands say of the first of two containers whose programs each wrote a file."""
+    pids = {wait["pid"] for wait in answer("waits", "--container", container, path)["waits"]}
+    io = answer("io", "--container", container, path)
+    mine = {file["path"]: file["asked_bytes"] for file in io["files"]}
+    ok(
+        mine.get(files[0]) == 1 << 20 and files[1] not in mine,
+        "io --container: the file that its program wrote, and no other's", mine)
+    others = [program for program in io["programs"] if program["pid"] not in pids]
+    ok(io["programs"] and not any(program["asked_bytes"] for program in others),
+       "io --container: only its programs wrote", others)
+    spans = spans_of(path, "--container", container)
+    ok(
+        pids and {span.split("#")[0].rsplit("-", 1)[1]
+                  for span in spans} >= {str(pid)
+                                         for pid in pids}
+        and not any("cpu" in span for span in spans), "select --container: its threads", spans)
+    found = answer("path", "--container", container, path)
+    ok({instance["span"].split(" of ")[0]
+        for instance in found["instances"]} <= spans and found["instances"],
+       "path --container: the paths of its threads", found["instances"])
+    told = answer("blame", "--container", container, path)
+    victims = {pair["victim"].split(" of ")[0] for pair in told["pairs"]}
+    ok(victims <= spans, "blame --container: its threads are the victims", victims - spans)
+    told = answer("report", "--container", container, path)
+    busy = {program["name"] for program in told["programs"] if program["total_ns"]}
+    ok("dd" in busy and busy <= {"dd", "sh", "sleep"}, "report --container: its programs", busy)
+
+
+def two_containers():
+    try:
+        root = controller("cpu")[0]
+    except Lacking as lacking:
+        skip("two containers", str(lacking))
+        return
+    groups = groups_of(root)[:2]
+    with made(groups):
+        path, files = scratch("two.clew"), [scratch("first"), scratch("second")]
+        done = clew("record", "-o", path, "--", "/bin/sh", "-c", TWO, "sh", groups[0], files[0],
+                    groups[1], files[1])
+        if ok(done.returncode == 0, "two containers: recorded", done.stderr):
+            tell_apart(path, os.path.basename(groups[0]), files)
+
+
 def main():
     if shutil.which("unshare"):
         in_its_namespace()
@@ -157,6 +220,7 @@ def main():
     else:
         skip("in a PID namespace", "there is no unshare")
     by_container()
+    two_containers()
     finish()
 
 

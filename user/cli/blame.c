@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
@@ -18,6 +19,7 @@
 #include "words/truth.h"
 
 struct blame_values {
+	struct clew_group_choice group;
 	const char *victims;
 	const char *antagonists;
 	const char *hierarchy;
@@ -36,6 +38,7 @@ const struct clew_option clew_blame_options[] = {
 	 offsetof(struct blame_values, all_running)},
 	{0, "top", "K", "in text, the K longest (20)", clew_take_number,
 	 offsetof(struct blame_values, top)},
+	CLEW_GROUP_OPTIONS(struct blame_values, group, "what kept threads waiting"),
 	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
 	 clew_take_string, offsetof(struct blame_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -199,10 +202,10 @@ static int out_of_memory(void)
 }
 
 /*
- * All spans but clew's own: by default clew is not a victim, but it may be an
+ * All spans, or those, but clew's own: by default clew is not a victim, but it may be an
  * antagonist. NULL: no memory.
  */
-static uint32_t *find_others(const struct clew_model *model, size_t *ret_count)
+static uint32_t *find_others(const struct clew_model *model, const bool *only, size_t *ret_count)
 {
 	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
 
@@ -211,14 +214,19 @@ static uint32_t *find_others(const struct clew_model *model, size_t *ret_count)
 		const char *flags =
 			clew_model_attribute(model, model->spans[span].attributes, "task_flags");
 
-		if (!flags || !(strtoul(flags, NULL, 10) & CLEW_TASK_SELF))
+		if ((!only || only[span]) &&
+		    (!flags || !(strtoul(flags, NULL, 10) & CLEW_TASK_SELF)))
 			spans[(*ret_count)++] = span;
 	}
 	return spans;
 }
 
-static int answer_with(const struct clew_model *model, const struct blame_values *values)
+/* `only`: by span, the possible victims; NULL: all. */
+static int answer_with(const struct clew_model *model, const struct blame_values *values,
+		       const bool *only)
 {
+	const struct clew_scope by = {.hierarchy = values->hierarchy},
+				of = {.hierarchy = values->hierarchy, .only = only};
 	struct answer answer = {.victims = {.model = model},
 				.antagonists = {.model = model},
 				.all_running = values->all_running};
@@ -227,18 +235,17 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 	int status = 0;
 
 	if (values->victims)
-		status = clew_find_spans("--victims", values->victims, model, values->hierarchy,
-					 &victims, &options.victim_count);
+		status = clew_find_spans("--victims", values->victims, model, &of, &victims,
+					 &options.victim_count);
 	if (status)
 		return status;
 	if (values->antagonists)
-		status =
-			clew_find_spans("--antagonists", values->antagonists, model,
-					values->hierarchy, &antagonists, &options.antagonist_count);
+		status = clew_find_spans("--antagonists", values->antagonists, model, &by,
+					 &antagonists, &options.antagonist_count);
 	if (status)
 		antagonists = NULL;
 	if (!status && !values->victims)
-		victims = find_others(model, &options.victim_count);
+		victims = find_others(model, only, &options.victim_count);
 	if (!status && !victims)
 		status = out_of_memory();
 	if (!status) {
@@ -265,6 +272,7 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 {
 	struct blame_values values = {.top = {.value = 20}};
 	struct clew_model *model;
+	bool *only = NULL;
 	char **operands;
 	int status;
 
@@ -273,7 +281,10 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;
-	status = answer_with(model, &values);
+	status = clew_groups_spans(model, &values.group, &only);
+	if (!status)
+		status = answer_with(model, &values, only);
+	free(only);
 	clew_model_free(model);
 	return status;
 }

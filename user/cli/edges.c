@@ -36,7 +36,7 @@ const struct clew_option clew_edges_options[] = {
 	 offsetof(struct edges_values, types)},
 	{0, "tid", "N", "only those from or to this thread", clew_take_number,
 	 offsetof(struct edges_values, selection.tid)},
-	CLEW_GROUP_OPTIONS(struct edges_values, "those from or to threads"),
+	CLEW_GROUP_OPTIONS(struct edges_values, selection.group, "those from or to threads"),
 	CLEW_VIEW_OPTIONS(struct edges_values, view,
 			  "show those that ended waits for work and the like, too"),
 	{0, "match-window", "DURATION",

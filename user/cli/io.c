@@ -12,12 +12,14 @@
 #include "cli/io.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/selection.h"
 #include "words/file.h"
 #include "words/ledger.h"
 #include "words/task.h"
 #include "words/text.h"
 
 struct io_values {
+	struct clew_selection selection;
 	const char *file;
 	bool json;
 };
@@ -25,6 +27,7 @@ struct io_values {
 const struct clew_option clew_io_options[] = {
 	{0, "file", "PATH", "this file alone, and what happened to it in order of time",
 	 clew_take_string, offsetof(struct io_values, file)},
+	CLEW_GROUP_OPTIONS(struct io_values, selection.group, "what was done by threads"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct io_values, json)},
 	CLEW_OPTION_END,
@@ -436,13 +439,39 @@ static int choose(struct io_answer *answer, const char *path)
 	return 0;
 }
 
+static int answer_with(struct io_answer *answer, struct io_values *values)
+{
+	const struct clew_trace *trace = answer->trace;
+	struct clew_chosen chosen = {};
+	int status = clew_selection_resolve(&values->selection, trace), r;
+
+	if (status)
+		return status;
+	values->selection.self = true;
+	if (values->selection.groups)
+		chosen = (struct clew_chosen){clew_selection_wants, &values->selection};
+	r = clew_io_analyse(trace, &chosen, &answer->io);
+	if (r >= 0)
+		status = choose(answer, values->file);
+	if (r >= 0 && !status && values->file)
+		r = clew_io_story(trace, &answer->io, answer->wanted, &answer->events,
+				  &answer->event_count);
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+				 strerror(-r));
+	if (status)
+		return status;
+	return values->json ? json_answer(answer, values->file)
+			    : print_answer(answer, values->file);
+}
+
 int clew_command_io(const struct clew_command *command, int argc, char **argv)
 {
 	struct io_values values = {};
 	struct io_answer answer = {0};
 	struct clew_trace *trace;
 	char **operands;
-	int status, r;
+	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
@@ -450,18 +479,8 @@ int clew_command_io(const struct clew_command *command, int argc, char **argv)
 	if (status)
 		return status;
 	answer.trace = trace;
-	r = clew_io_analyse(trace, &answer.io);
-	if (r >= 0)
-		status = choose(&answer, values.file);
-	if (r >= 0 && !status && values.file)
-		r = clew_io_story(trace, &answer.io, answer.wanted, &answer.events,
-				  &answer.event_count);
-	if (r < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
-				   strerror(-r));
-	if (!status)
-		status = values.json ? json_answer(&answer, values.file)
-				     : print_answer(&answer, values.file);
+	status = answer_with(&answer, &values);
+	clew_selection_done(&values.selection);
 	free(answer.events);
 	free(answer.wanted);
 	clew_io_done(&answer.io);

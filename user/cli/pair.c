@@ -215,17 +215,17 @@ static int pair(const char *trace, const struct clew_model *model, const struct 
 			    .keep_without_destination = values->keep_without_destination,
 			    .mode = values->mode,
 			    .key_attribute = "key"}};
+	const struct clew_scope scope = {.hierarchy = values->hierarchy};
 	struct clew_pair_error error;
 	struct clew_paired paired = {};
 	uint32_t *from = NULL, *to = NULL;
 	int status = 0, r;
 
 	if (values->from)
-		status = clew_find_spans("--from", values->from, model, values->hierarchy, &from,
+		status = clew_find_spans("--from", values->from, model, &scope, &from,
 					 &rule.from_count);
 	if (values->to && !status)
-		status = clew_find_spans("--to", values->to, model, values->hierarchy, &to,
-					 &rule.to_count);
+		status = clew_find_spans("--to", values->to, model, &scope, &to, &rule.to_count);
 	if (!status) {
 		rule.from = from;
 		rule.to = to;

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
@@ -21,6 +22,7 @@
 #include "words/truth.h"
 
 struct path_values {
+	struct clew_group_choice group;
 	const char *from;
 	const char *to;
 	const char *all;
@@ -72,6 +74,7 @@ const struct clew_option clew_path_options[] = {
 	 offsetof(struct path_values, all_origins)},
 	{0, "marks", "REGEX", "also list the marks on the path whose labels match",
 	 clew_take_string, offsetof(struct path_values, marks)},
+	CLEW_GROUP_OPTIONS(struct path_values, group, "spans of threads"),
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct path_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -92,6 +95,7 @@ struct found {
 struct answer {
 	const struct path_values *values;
 	const struct clew_model *model;
+	struct clew_scope scope;
 	struct clew_path_finder *finder;
 	struct clew_path_totals *totals;
 	struct clew_span_names names;
@@ -99,6 +103,12 @@ struct answer {
 	size_t count;
 	size_t without_path; /* instances */
 };
+
+/* True if the paths of all instances are asked for: of a pattern, or of all threads of a group. */
+static bool is_all(const struct answer *answer)
+{
+	return answer->values->all || !answer->values->from;
+}
 
 static int out_of_memory(void)
 {
@@ -140,7 +150,7 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 		return out_of_memory();
 	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
 		return out_of_memory();
-	if (answer->values->all && !answer->values->json) {
+	if (is_all(answer) && !answer->values->json) {
 		/* Text shows only sums of instances. */
 		free(found->path.es);
 		free(found->segments);
@@ -207,13 +217,19 @@ static int find_operations(struct answer *answer, uint32_t span)
 static int find_all(struct answer *answer)
 {
 	const struct clew_model *model = answer->model;
-	uint32_t *spans;
+	uint32_t *spans = NULL;
 	size_t count;
-	int status = clew_find_spans("--all", answer->values->all, model, answer->values->hierarchy,
-				     &spans, &count);
+	int status = 0;
 
+	if (answer->values->all)
+		status = clew_find_spans("--all", answer->values->all, model, &answer->scope,
+					 &spans, &count);
+	else
+		spans = clew_scope_roots(model, &answer->scope, &count);
 	if (status)
 		return status;
+	if (!spans)
+		return out_of_memory();
 	clew_sort_spans(spans, &count);
 	for (size_t i = 0; i < count && !status; i++) {
 		const struct clew_span *span = &model->spans[spans[i]];
@@ -345,7 +361,7 @@ static void find_extent(const struct answer *answer, size_t count, clew_time *re
 static void print_json(struct answer *answer)
 {
 	struct clew_json json = {.out = stdout};
-	bool all = answer->values->all != NULL;
+	bool all = is_all(answer);
 	size_t shown = all ? answer->count : 1;
 	clew_time start, end, work = 0, total = 0;
 
@@ -506,7 +522,7 @@ static void print_text(struct answer *answer)
 	const char *strategy = clew_strategy_name(answer->values->strategy);
 	clew_time whole = 0;
 
-	if (answer->values->all) {
+	if (is_all(answer)) {
 		clew_time work = 0;
 
 		for (size_t i = 0; i < answer->count; i++) {
@@ -552,23 +568,23 @@ static int answer_with(struct answer *answer)
 	if (clew_path_finder_new(answer->model, &answer->finder) < 0 ||
 	    clew_path_totals_new(answer->model, &answer->totals) < 0)
 		return out_of_memory();
-	if (values->all) {
+	if (is_all(answer)) {
 		status = find_all(answer);
 		if (!status && !answer->count && !answer->without_path && values->operations)
 			status = clew_fail(CLEW_EXIT_NEGATIVE,
 					   "no operation of '%s' lies between two idle waits: "
 					   "choose other spans, or other waits with --idle",
-					   values->all);
+					   values->all ?: "all");
 		else if (!status && !answer->count)
 			status = clew_fail(CLEW_EXIT_NEGATIVE,
 					   "no span of '%s' has a path: see clew check",
-					   values->all);
+					   values->all ?: "all");
 	} else {
-		status = clew_find_position("--from", values->from, answer->model,
-					    values->hierarchy, &from);
+		status = clew_find_position("--from", values->from, answer->model, &answer->scope,
+					    &from);
 		if (!status)
 			status = clew_find_position("--to", values->to, answer->model,
-						    values->hierarchy, &to);
+						    &answer->scope, &to);
 		if (!status)
 			status = find(answer, &from, &to, CLEW_NONE, from.at);
 	}
@@ -591,6 +607,7 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	struct path_values values = {.top = {.value = 1}};
 	struct answer answer = {.values = &values};
 	struct clew_model *model;
+	bool *only = NULL, grouped;
 	char **operands;
 	int status;
 
@@ -600,17 +617,23 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 		return clew_fail(
 			CLEW_EXIT_INPUT,
 			"path: --all has the ends of its spans: leave --from, --to and --top out");
-	if ((values.operations && !values.all) || (values.idle && !values.operations))
+	grouped = !values.from && !values.to && clew_groups_asked(&values.group);
+	if ((values.operations && !values.all && !grouped) || (values.idle && !values.operations))
 		return clew_fail(CLEW_EXIT_INPUT, "path: operations are of spans: give --all with "
 						  "--operations, and --operations with --idle");
-	if (!values.all && (!values.from || !values.to))
+	if (!values.all && (!values.from || !values.to) && (!grouped || values.top.given))
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "path: an end is missing: give --from and --to, or --all");
+				 "path: an end is missing: give --from and --to, --all or a group");
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;
 	answer.model = answer.names.model = model;
-	status = answer_with(&answer);
+	answer.scope.hierarchy = values.hierarchy;
+	status = clew_groups_spans(model, &values.group, &only);
+	answer.scope.only = only;
+	if (!status)
+		status = answer_with(&answer);
+	free(only);
 	for (size_t i = 0; i < answer.count; i++) {
 		free(answer.found[i].path.es);
 		free(answer.found[i].segments);

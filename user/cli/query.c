@@ -107,7 +107,7 @@ int clew_choose_hierarchy(const struct clew_model *model, const char *name,
 	return CLEW_EXIT_INPUT;
 }
 
-static int fail_to_find_one(const char *what, const char *text,
+static int fail_to_find_one(const char *what, const char *text, const struct clew_scope *scope,
 			    const struct clew_positions *positions)
 {
 	if (positions->count > 1)
@@ -126,21 +126,21 @@ static int fail_to_find_one(const char *what, const char *text,
 				 "its start and its end",
 				 what, text);
 	return clew_fail(CLEW_EXIT_INPUT,
-			 "%s: '%s' is nowhere in the trace: see what there is with `clew select`",
-			 what, text);
+			 "%s: '%s' is nowhere in the %s: see what there is with `clew select`",
+			 what, text, scope->only ? "group" : "trace");
 }
 
 int clew_find_position(const char *what, const char *text, const struct clew_model *model,
-		       const char *hierarchy, struct clew_position *ret_position)
+		       const struct clew_scope *scope, struct clew_position *ret_position)
 {
-	struct clew_query_options options = {};
+	struct clew_query_options options = {.only = scope->only};
 	struct clew_positions positions = {};
 	struct clew_query *query;
 	int status = clew_compile_query(what, text, &query), r;
 
 	if (status)
 		return status;
-	status = clew_choose_hierarchy(model, hierarchy, query, &options.hierarchy);
+	status = clew_choose_hierarchy(model, scope->hierarchy, query, &options.hierarchy);
 	if (!status && !clew_query_is_position(query))
 		status = clew_fail(CLEW_EXIT_INPUT,
 				   "%s: '%s' is a span, not a moment: add @ 0%%, @ 100%%, @ (MARK) "
@@ -151,7 +151,7 @@ int clew_find_position(const char *what, const char *text, const struct clew_mod
 		if (r < 0)
 			status = clew_fail_query(what, r);
 		else if (positions.count != 1)
-			status = fail_to_find_one(what, text, &positions);
+			status = fail_to_find_one(what, text, scope, &positions);
 		else
 			*ret_position = positions.items[0];
 	}
@@ -161,15 +161,15 @@ int clew_find_position(const char *what, const char *text, const struct clew_mod
 }
 
 int clew_find_spans(const char *what, const char *text, const struct clew_model *model,
-		    const char *hierarchy, uint32_t **ret_spans, size_t *ret_count)
+		    const struct clew_scope *scope, uint32_t **ret_spans, size_t *ret_count)
 {
-	struct clew_query_options options = {};
+	struct clew_query_options options = {.only = scope->only};
 	struct clew_query *query;
 	int status = clew_compile_query(what, text, &query), r;
 
 	if (status)
 		return status;
-	status = clew_choose_hierarchy(model, hierarchy, query, &options.hierarchy);
+	status = clew_choose_hierarchy(model, scope->hierarchy, query, &options.hierarchy);
 	if (!status && clew_query_is_position(query))
 		status = clew_fail(
 			CLEW_EXIT_INPUT,
@@ -184,10 +184,23 @@ int clew_find_spans(const char *what, const char *text, const struct clew_model 
 			*ret_spans = NULL;
 			status = clew_fail(
 				CLEW_EXIT_INPUT,
-				"%s: '%s' selects no span: see what there is with `clew select`",
-				what, text);
+				"%s: '%s' selects no span%s: see what there is with `clew select`",
+				what, text, scope->only ? " of the group" : "");
 		}
 	}
 	clew_query_free(query);
 	return status;
+}
+
+uint32_t *clew_scope_roots(const struct clew_model *model, const struct clew_scope *scope,
+			   size_t *ret_count)
+{
+	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
+
+	*ret_count = 0;
+	for (uint32_t span = model->first_root; spans && span != CLEW_NONE;
+	     span = model->spans[span].next_sibling)
+		if (!scope->only || scope->only[span])
+			spans[(*ret_count)++] = span;
+	return spans;
 }

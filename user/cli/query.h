@@ -20,15 +20,27 @@ int clew_compile_query(const char *what, const char *text, struct clew_query **r
 int clew_choose_hierarchy(const struct clew_model *model, const char *name,
 			  const struct clew_query *query, uint32_t *ret_hierarchy);
 
-/* Finds the one position that a text means. `hierarchy`: a name, or NULL. */
+/* Where patterns search. */
+struct clew_scope {
+	const char *hierarchy; /* the one that category paths mean; NULL: the first */
+	const bool *only;      /* by span: those that may be chosen; NULL: all */
+};
+
+/* Finds the one position that a text means. */
 int clew_find_position(const char *what, const char *text, const struct clew_model *model,
-		       const char *hierarchy, struct clew_position *ret_position);
+		       const struct clew_scope *scope, struct clew_position *ret_position);
 /*
  * Finds the spans that a text selects, at least one; a position is refused. The
  * array is the caller's to free.
  */
 int clew_find_spans(const char *what, const char *text, const struct clew_model *model,
-		    const char *hierarchy, uint32_t **ret_spans, size_t *ret_count);
+		    const struct clew_scope *scope, uint32_t **ret_spans, size_t *ret_count);
+/*
+ * The spans without parents of a scope, in order. The array is the caller's to free; NULL: no
+ * memory.
+ */
+uint32_t *clew_scope_roots(const struct clew_model *model, const struct clew_scope *scope,
+			   size_t *ret_count);
 
 /* Prints two lines: a text, and a mark under its byte `offset`. */
 void clew_point_at(const char *text, size_t offset);

@@ -10,6 +10,7 @@
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/selection.h"
 #include "cli/window.h"
 #include "words/ledger.h"
 
@@ -17,11 +18,13 @@
 #define BARS_WIDTH  96 /* columns that a terminal must have for bars */
 
 struct report_values {
+	struct clew_selection selection;
 	struct clew_window window;
 	bool json;
 };
 
 const struct clew_option clew_report_options[] = {
+	CLEW_GROUP_OPTIONS(struct report_values, selection.group, "threads"),
 	CLEW_WINDOW_OPTIONS(struct report_values, window),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct report_values, json)},
@@ -62,14 +65,17 @@ static void print_text(const struct report *report)
 static int answer(const struct clew_trace *trace, struct report_values *values)
 {
 	struct clew_relations *relations = NULL;
+	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
 	struct report report = {};
 	int status = clew_window_take(&values->window, trace), r;
 
 	if (!status)
+		status = clew_selection_resolve(&values->selection, trace);
+	if (!status)
 		status = clew_try_relations(trace, &relations);
 	if (status)
 		return status;
-	r = report_make(trace, relations, values->window.from, values->window.to, &report);
+	r = report_make(trace, relations, &chosen, values->window.from, values->window.to, &report);
 	if (r < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 				   strerror(-r));
@@ -95,6 +101,7 @@ int clew_command_report(const struct clew_command *command, int argc, char **arg
 	if (status)
 		return status;
 	status = answer(trace, &values);
+	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;
 }

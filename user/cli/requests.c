@@ -5,6 +5,7 @@
  */
 #include "base/map.h"
 #include "base/sort.h"
+#include "explain/chosen.h"
 #include "trace/trace.h"
 #include <clew/tokens.h>
 #include <errno.h>
@@ -13,7 +14,6 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
-#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/request_words.h"
@@ -34,7 +34,8 @@ struct requests_values {
 const struct clew_option clew_requests_options[] = {
 	{0, "dev", "DISK", "only requests of this disk, and those made below for them",
 	 clew_take_string, offsetof(struct requests_values, device)},
-	CLEW_GROUP_OPTIONS(struct requests_values, "those made or written by threads"),
+	CLEW_GROUP_OPTIONS(struct requests_values, selection.group,
+			   "those made or written by threads"),
 	CLEW_VIEW_OPTIONS(struct requests_values, view, "show those that nobody waited for, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct requests_values, json)},
@@ -70,26 +71,6 @@ static void choose(struct listing *listing, uint32_t device)
 			}
 		}
 	}
-}
-
-static bool has(const struct listing *listing, const struct clew_groups *groups, uint32_t serial)
-{
-	const struct clew_trace_task *task =
-		serial == CLEW_NO_TASK ? NULL : clew_trace_task(listing->trace, serial);
-
-	return task && clew_groups_have(groups, task);
-}
-
-/* True if a task of the groups submitted a request, or wrote what it carries. */
-static bool is_of(const struct listing *listing, const struct clew_groups *groups,
-		  const struct clew_trace_request *request)
-{
-	bool found = has(listing, groups, request->block.submitter);
-
-	for (uint32_t i = 0; i < request->page_count && !found; i++)
-		for (uint32_t k = 0; k < request->pages[i].writer_count && !found; k++)
-			found = has(listing, groups, request->pages[i].writers[k]);
-	return found;
 }
 
 /* Lists the disks that have requests, where the one asked for has none. */
@@ -344,6 +325,7 @@ static int show_text(struct listing *listing)
 
 static int answer(const struct clew_trace *trace, struct requests_values *values)
 {
+	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
 	struct listing listing = {.trace = trace, .values = values};
 	uint32_t device = 0;
 	int status;
@@ -356,6 +338,7 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 		status = clew_window_take(&values->view.window, trace);
 	if (!status)
 		status = clew_selection_resolve(&values->selection, trace);
+	values->selection.self = true;
 	if (!status)
 		status = clew_open_relations(trace, 0, &listing.words.relations);
 	if (status)
@@ -367,7 +350,7 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 			choose(&listing, device);
 		for (size_t i = 0; i < listing.count && values->selection.groups; i++)
 			listing.wanted[i] &=
-				is_of(&listing, values->selection.groups, &listing.requests[i]);
+				clew_request_is_chosen(&chosen, trace, &listing.requests[i]);
 	}
 	if (!listing.wanted || make_rows(&listing) < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");

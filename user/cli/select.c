@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
@@ -16,11 +17,13 @@
 #include "words/truth.h"
 
 struct select_values {
+	struct clew_group_choice group;
 	const char *hierarchy;
 	bool json;
 };
 
 const struct clew_option clew_select_options[] = {
+	CLEW_GROUP_OPTIONS(struct select_values, group, "spans of threads"),
 	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
 	 clew_take_string, offsetof(struct select_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -123,10 +126,11 @@ static void print_positions(const struct selected *selected)
 		printf("not reaching that moment: %zu\n", positions->outside);
 }
 
+/* `only`: by span, those that may be selected; NULL: all. */
 static int answer(struct selected *selected, const struct clew_query *query,
-		  const struct select_values *values)
+		  const struct select_values *values, const bool *only)
 {
-	struct clew_query_options options = {};
+	struct clew_query_options options = {.only = only};
 	int status = clew_choose_hierarchy(selected->model, values->hierarchy, query,
 					   &options.hierarchy),
 	    r;
@@ -174,8 +178,12 @@ int clew_command_select(const struct clew_command *command, int argc, char **arg
 	status = clew_open_model(operands[0], &model, NULL);
 	if (!status) {
 		struct selected selected = {.model = model};
+		bool *only;
 
-		status = answer(&selected, query, &values);
+		status = clew_groups_spans(model, &values.group, &only);
+		if (!status)
+			status = answer(&selected, query, &values, only);
+		free(only);
 		clew_model_free(model);
 	}
 	clew_query_free(query);

@@ -116,9 +116,8 @@ int clew_selection_resolve(struct clew_selection *selection, const struct clew_t
 
 	if (!status)
 		status = resolve_number(&selection->pid, trace, true);
-	if (!status && (selection->cgroup || selection->container))
-		status = clew_groups_find(trace, selection->cgroup, selection->container,
-					  &selection->groups);
+	if (!status)
+		status = clew_groups_find(trace, &selection->group, &selection->groups);
 	return status;
 }
 

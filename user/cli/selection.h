@@ -3,6 +3,7 @@
 #ifndef CLEW_CLI_SELECTION_H
 #define CLEW_CLI_SELECTION_H
 
+#include "cli/groups.h"
 #include "cli/options.h"
 #include "trace/trace.h"
 
@@ -10,31 +11,15 @@
 struct clew_selection {
 	struct clew_number tid;
 	struct clew_number pid;
-	const char *comm;      /* a glob; NULL: any name */
-	const char *cgroup;    /* a glob of a path; NULL: any group */
-	const char *container; /* a name, a glob or the beginning of an id; NULL: any or none */
-	bool self;	       /* clew's own threads, too */
+	const char *comm; /* a glob; NULL: any name */
+	struct clew_group_choice group;
+	bool self; /* clew's own threads, too */
 	/* NULL: `comm` is matched against a task's last name. Else the trace, and it is matched
 	 * against all names that the task had. */
 	const struct clew_trace *trace;
 	/* Which groups were asked for; clew_selection_resolve() sets it, the caller frees it. */
 	struct clew_groups *groups;
 };
-
-/* Rows of a table of options for a struct clew_selection in the member `selection` of `values`;
- * `what` are threads or something of theirs. */
-#define CLEW_GROUP_OPTIONS(values, what)                                                           \
-	{0,                                                                                        \
-	 "cgroup",                                                                                 \
-	 "GLOB",                                                                                   \
-	 "only " what " in such a control group or below",                                         \
-	 clew_take_string,                                                                         \
-	 offsetof(values, selection.cgroup)},                                                      \
-	{                                                                                          \
-		0, "container", "NAME",                                                            \
-			"only " what " in this container: its name or the beginning of its id",    \
-			clew_take_string, offsetof(values, selection.container)                    \
-	}
 
 /*
  * Before tasks are chosen: --tid and --pid may be numbers of an inner pid namespace, if no task has

@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
@@ -18,6 +19,7 @@
 #include "words/truth.h"
 
 struct slack_values {
+	struct clew_group_choice group;
 	const char *from;
 	const char *to;
 	const char *hierarchy;
@@ -32,6 +34,7 @@ const struct clew_option clew_slack_options[] = {
 	 offsetof(struct slack_values, to)},
 	{0, "top", "K", "in text, the K of the largest drag (20)", clew_take_number,
 	 offsetof(struct slack_values, top)},
+	CLEW_GROUP_OPTIONS(struct slack_values, group, "elements of threads"),
 	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
 	 clew_take_string, offsetof(struct slack_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -106,17 +109,30 @@ static void print_text(const struct clew_model *model, struct clew_slack *slack,
 	clew_span_names_done(&names);
 }
 
-static int answer(const struct clew_model *model, const struct slack_values *values)
+/* Leaves out the elements of other spans than those. */
+static void keep_only(const struct clew_model *model, const bool *only, struct clew_slack *slack)
 {
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < slack->count; i++)
+		if (only[model->es[slack->rows[i].es].span])
+			slack->rows[kept++] = slack->rows[i];
+	slack->count = kept;
+}
+
+/* `only`: by span, those whose elements are shown; NULL: all. */
+static int answer(const struct clew_model *model, const struct slack_values *values,
+		  const bool *only)
+{
+	const struct clew_scope scope = {.hierarchy = values->hierarchy};
 	struct clew_position from, to;
 	struct clew_slack slack;
 	int status = 0, r;
 
 	if (values->from)
-		status =
-			clew_find_position("--from", values->from, model, values->hierarchy, &from);
+		status = clew_find_position("--from", values->from, model, &scope, &from);
 	if (values->to && !status)
-		status = clew_find_position("--to", values->to, model, values->hierarchy, &to);
+		status = clew_find_position("--to", values->to, model, &scope, &to);
 	if (status)
 		return status;
 	r = clew_slack_find(model, values->from ? &from : NULL, values->to ? &to : NULL, &slack);
@@ -128,6 +144,8 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM,
 				 "slack: out of memory: free some, or take a smaller trace");
+	if (only)
+		keep_only(model, only, &slack);
 	if (values->json)
 		print_json(model, &slack, values->from ? from.at : INT64_MIN,
 			   values->to ? to.at : INT64_MAX);
@@ -142,6 +160,7 @@ int clew_command_slack(const struct clew_command *command, int argc, char **argv
 {
 	struct slack_values values = {.top = {.value = 20}};
 	struct clew_model *model;
+	bool *only = NULL;
 	char **operands;
 	int status;
 
@@ -153,7 +172,10 @@ int clew_command_slack(const struct clew_command *command, int argc, char **argv
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;
-	status = answer(model, &values);
+	status = clew_groups_spans(model, &values.group, &only);
+	if (!status)
+		status = answer(model, &values, only);
+	free(only);
 	clew_model_free(model);
 	return status;
 }

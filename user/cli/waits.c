@@ -39,7 +39,7 @@ const struct clew_option clew_waits_options[] = {
 	 offsetof(struct waits_values, selection.pid)},
 	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string,
 	 offsetof(struct waits_values, selection.comm)},
-	CLEW_GROUP_OPTIONS(struct waits_values, "waits of threads"),
+	CLEW_GROUP_OPTIONS(struct waits_values, selection.group, "waits of threads"),
 	{0, "min", "DURATION", "only waits at least so long (5ms)", clew_take_duration,
 	 offsetof(struct waits_values, least)},
 	{0, "kind", "KIND,..", "only waits of these kinds", clew_take_wait_kinds,

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/groups.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
@@ -20,6 +21,7 @@
 #include "words/truth.h"
 
 struct what_if_values {
+	struct clew_group_choice group;
 	const char *sweep;
 	const char *hierarchy;
 	const char *resources;
@@ -43,6 +45,7 @@ const struct clew_option clew_what_if_options[] = {
 	 offsetof(struct what_if_values, resources)},
 	{0, "top", "K", "the K spans that change most (20)", clew_take_number,
 	 offsetof(struct what_if_values, top)},
+	CLEW_GROUP_OPTIONS(struct what_if_values, group, "spans of threads"),
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct what_if_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -480,6 +483,7 @@ int clew_command_what_if(const struct clew_command *command, int argc, char **ar
 	struct what_if_values values = {};
 	struct question question = {.values = &values};
 	struct clew_model *model = NULL;
+	bool *only = NULL;
 	char **operands;
 	int status;
 
@@ -499,7 +503,11 @@ int clew_command_what_if(const struct clew_command *command, int argc, char **ar
 		status = clew_choose_hierarchy(model, values.hierarchy, NULL,
 					       &question.options.hierarchy);
 		if (!status)
+			status = clew_groups_spans(model, &values.group, &only);
+		question.options.only = only;
+		if (!status)
 			status = values.sweep ? sweep(&question) : answer(&question);
+		free(only);
 		clew_model_free(model);
 	}
 	clew_program_free(question.program);

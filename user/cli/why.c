@@ -48,7 +48,7 @@ const struct clew_option clew_why_options[] = {
 	 offsetof(struct why_values, selection.pid)},
 	{0, "comm", "GLOB", "threads named like this", clew_take_string,
 	 offsetof(struct why_values, selection.comm)},
-	CLEW_GROUP_OPTIONS(struct why_values, "threads"),
+	CLEW_GROUP_OPTIONS(struct why_values, selection.group, "threads"),
 	{0, "slowest", "[N]",
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},

@@ -61,6 +61,9 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 	struct clew_io_file *file;
 	uint32_t number;
 
+	if (touch->event != CLEW_TOUCH_DELETED &&
+	    !clew_is_chosen(sums->chosen, sums->trace, touch->task))
+		return 0;
 	if (io_file_of(sums, touch->inode, touch->device, touch->begin, &number) < 0)
 		return -ENOMEM;
 	share = io_share_of(sums, number, touch->task);
@@ -265,7 +268,8 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 	/*
 	 * Flusher and journal threads work for others, whose waits are counted.
 	 */
-	if (task && task->flags & CLEW_TASK_KTHREAD)
+	if ((task && task->flags & CLEW_TASK_KTHREAD) ||
+	    !clew_is_chosen(sums->chosen, sums->trace, sleep->task))
 		return 0;
 	share = io_share_of(sums, file, sleep->task);
 	if (!share)
@@ -427,10 +431,12 @@ static int finish(struct sums *sums, struct clew_io *io)
 	return 0;
 }
 
-int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io)
+int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		    struct clew_io *ret_io)
 {
 	struct sums sums = {
 		.trace = trace,
+		.chosen = chosen,
 		.files.item = sizeof(struct clew_io_file),
 		.shares.item = sizeof(struct clew_io_share),
 		.devices.item = sizeof(struct clew_io_device),

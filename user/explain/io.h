@@ -6,6 +6,7 @@
 #ifndef CLEW_EXPLAIN_IO_H
 #define CLEW_EXPLAIN_IO_H
 
+#include "explain/chosen.h"
 #include "trace/trace.h"
 #include <clew/tokens.h>
 
@@ -81,7 +82,13 @@ struct clew_io {
 	uint32_t *sleep_files; /* by sleep of the trace: the file that it waited for */
 };
 
-int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io);
+/*
+ * What the chosen tasks did, and whoever caused their waits. A request that carries pages of
+ * several writers counts whole for its disk, and by the bytes of the chosen ones for its file. 0 or
+ * -errno.
+ */
+int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		    struct clew_io *ret_io);
 void clew_io_done(struct clew_io *io);
 
 /*

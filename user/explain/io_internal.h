@@ -11,6 +11,7 @@
 
 struct sums {
 	const struct clew_trace *trace;
+	const struct clew_chosen *chosen;
 	const struct clew_trace_request *requests;
 	size_t request_count;
 	struct vector files;   /* struct clew_io_file */

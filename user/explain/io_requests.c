@@ -85,28 +85,52 @@ static bool is_below(const struct sums *sums, const struct clew_trace_request *r
 	return false;
 }
 
+/* The part of an extent's bytes that the chosen tasks wrote; all of them if all are chosen. */
+static uint64_t bytes_of_chosen(const struct sums *sums, const struct clew_page_extent *extent,
+				uint64_t bytes)
+{
+	uint64_t part = 0;
+
+	if (!sums->chosen->wants)
+		return bytes;
+	for (uint32_t i = 0; i < extent->writer_count; i++)
+		if (clew_is_chosen(sums->chosen, sums->trace, extent->writers[i]))
+			part += bytes / extent->writer_count;
+	return part;
+}
+
 /* `bytes`: the extent's size on the disk. */
 static int add_extent(struct sums *sums, const struct clew_trace_request *request,
 		      const struct clew_page_extent *extent, uint64_t bytes)
 {
 	bool below = is_below(sums, request, extent);
 	uint32_t device = request->block.device, number;
+	uint64_t counted = bytes;
 	int r = 0;
 
 	if (io_file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
 		return -ENOMEM;
+	if (io_does(&request->block, CLEW_REQUEST_WRITE))
+		counted = bytes_of_chosen(sums, extent, bytes);
+	else if (!clew_is_chosen(sums->chosen, sums->trace, request->block.submitter))
+		counted = 0;
 	if (!below)
-		count_moved(io_file_at(sums, number), &request->block, bytes);
+		count_moved(io_file_at(sums, number), &request->block, counted);
 	if (!io_does(&request->block, CLEW_REQUEST_WRITE))
+		return 0;
+	if (extent->writer_count == 0 && !counted)
 		return 0;
 	if (extent->writer_count == 0) {
 		io_file_at(sums, number)->unknown_bytes += below ? 0 : bytes;
 		return add_level(sums, number, CLEW_NO_TASK, device, bytes);
 	}
 	for (uint32_t i = 0; i < extent->writer_count && r >= 0; i++) {
-		struct clew_io_share *share = io_share_of(sums, number, extent->writers[i]);
 		uint64_t part = bytes / extent->writer_count;
+		struct clew_io_share *share;
 
+		if (!clew_is_chosen(sums->chosen, sums->trace, extent->writers[i]))
+			continue;
+		share = io_share_of(sums, number, extent->writers[i]);
 		if (!share)
 			return -ENOMEM;
 		share->written_bytes += below ? 0 : part;
@@ -119,17 +143,20 @@ static int add_extent(struct sums *sums, const struct clew_trace_request *reques
 int io_add_request(struct sums *sums, const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
-	struct clew_io_device *device = device_of(sums, block->device);
+	struct clew_io_device *device;
 	uint64_t of_files = 0, all = 0;
 	uint32_t number = NO_FILE;
 	int r = 0;
 
+	if (!clew_request_is_chosen(sums->chosen, sums->trace, request))
+		return 0;
 	/*
 	 * Compressed extents: the sum of the pages may exceed what the request
 	 * writes.
 	 */
 	for (uint32_t i = 0; i < request->page_count; i++)
 		all += request->pages[i].bytes;
+	device = device_of(sums, block->device);
 	if (!device)
 		return -ENOMEM;
 	device->requests++;
@@ -156,7 +183,8 @@ int io_add_request(struct sums *sums, const struct clew_trace_request *request)
 	}
 	if (io_does(block, CLEW_REQUEST_WRITE))
 		device->file_bytes += of_files;
-	if (r < 0 || !is_direct(block) || !block->inode)
+	if (r < 0 || !is_direct(block) || !block->inode ||
+	    !clew_is_chosen(sums->chosen, sums->trace, block->submitter))
 		return r;
 	if (io_file_of(sums, block->inode, block->file_device, block->queued, &number) < 0)
 		return -ENOMEM;

@@ -250,15 +250,16 @@ static int sort_programs(const struct clew_trace *trace, struct clew_summary *su
 	return 0;
 }
 
-int clew_summary_make(const struct clew_trace *trace, uint64_t from, uint64_t to,
-		      struct clew_summary *ret_summary)
+int clew_summary_make(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		      uint64_t from, uint64_t to, struct clew_summary *ret_summary)
 {
 	int r;
 
-	*ret_summary = (struct clew_summary){};
+	*ret_summary = (struct clew_summary){.chosen = *chosen};
 	r = make_programs(trace, ret_summary);
 	for (size_t i = 0; i < trace->tasks.count && r == 0; i++)
-		if (ret_summary->program_of[i] != UINT32_MAX)
+		if (ret_summary->program_of[i] != UINT32_MAX &&
+		    clew_is_chosen(chosen, trace, trace_task_at(trace, i)->task.serial))
 			add_task(ret_summary, trace, trace_task_at(trace, i), from, to);
 	if (r == 0)
 		r = sort_programs(trace, ret_summary);
@@ -286,7 +287,8 @@ int clew_summary_cpu(const struct clew_summary *summary, const struct clew_trace
 		struct clew_piece piece;
 		uint32_t hint = 0;
 
-		if (summary->program_of[i] != victim)
+		if (summary->program_of[i] != victim ||
+		    !clew_is_chosen(&summary->chosen, trace, task->task.serial))
 			continue;
 		for (uint64_t at = task->begin > from ? task->begin : from;
 		     at < to && at < task->end && trace_piece_at(trace, task, at, &hint, &piece) &&

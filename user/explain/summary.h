@@ -7,6 +7,7 @@
 #ifndef CLEW_EXPLAIN_SUMMARY_H
 #define CLEW_EXPLAIN_SUMMARY_H
 
+#include "explain/chosen.h"
 #include "trace/trace.h"
 
 enum clew_spent {
@@ -35,14 +36,16 @@ struct clew_summary {
 	struct clew_program *programs; /* most time first, `other` not counted */
 	size_t count;
 	uint32_t *program_of; /* by the index of a task: its program */
+	struct clew_chosen chosen;
 };
 
 /*
- * Adds up from..to, ns. Free the result with clew_summary_done(). 0 or -ENOMEM. Cost: each piece
+ * Adds up from..to, ns, over the chosen tasks; all others are only in what programs had that these
+ * waited for. Free the result with clew_summary_done(). 0 or -ENOMEM. Cost: each piece
  * of each task once, and for a piece without a CPU each run on that CPU meanwhile.
  */
-int clew_summary_make(const struct clew_trace *trace, uint64_t from, uint64_t to,
-		      struct clew_summary *ret_summary);
+int clew_summary_make(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		      uint64_t from, uint64_t to, struct clew_summary *ret_summary);
 void clew_summary_done(struct clew_summary *summary);
 
 /* The program of a task, by its serial; UINT32_MAX: none. */

@@ -155,6 +155,7 @@ static int begin(struct evaluation *evaluation, const struct clew_query *query,
 	if (evaluation->hierarchy >= model->hierarchy_count)
 		evaluation->hierarchy = CLEW_NONE;
 	evaluation->forest = options ? options->forest : NULL;
+	evaluation->only = options ? options->only : NULL;
 	return query->regexes ? regex_scratch_new(&evaluation->scratch) : 0;
 }
 
@@ -165,6 +166,16 @@ static void done(struct evaluation *evaluation)
 	free(evaluation->unsuspended);
 }
 
+static void keep_only(const bool *only, struct list *spans)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < spans->count; i++)
+		if (only[spans->items[i]])
+			spans->items[kept++] = spans->items[i];
+	spans->count = kept;
+}
+
 static int run(struct evaluation *evaluation, struct list *spans)
 {
 	int r = 0;
@@ -172,6 +183,8 @@ static int run(struct evaluation *evaluation, struct list *spans)
 	for (const struct stage *stage = evaluation->query->stages; r == 0 && stage;
 	     stage = stage->next)
 		r = run_stage(evaluation, stage, spans);
+	if (r == 0 && evaluation->only)
+		keep_only(evaluation->only, spans);
 	if (r == 0 && evaluation->query->condition)
 		r = query_filter(evaluation, evaluation->query->condition, spans);
 	return r;

@@ -96,6 +96,7 @@ struct evaluation {
 	const struct clew_forest *forest;
 	struct clew_forest *own_forest;
 	uint32_t hierarchy;
+	const bool *only; /* as in struct clew_query_options */
 	struct regex_scratch *scratch;
 	clew_time *unsuspended; /* of each span with all below it; NULL until wanted */
 };

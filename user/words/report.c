@@ -12,12 +12,6 @@
 /* A share of a program's time below which nothing is worth a headline. */
 #define LEAST_PERCENT 5
 
-static bool not_self(void *context, const struct clew_trace_task *task)
-{
-	(void)context;
-	return !(task->flags & CLEW_TASK_SELF) && task->serial != CLEW_NO_TASK;
-}
-
 static int explain_operation(const struct report *report, struct report_operation *operation)
 {
 	const struct clew_operation *asked = &operation->operation;
@@ -45,9 +39,9 @@ static int add_operations(struct report *report)
 {
 	struct clew_operation *operations;
 	size_t count;
-	int r = clew_operations(report->trace, not_self, NULL, 0, report->from, report->to,
-				REPORT_MOST_OPERATIONS, &operations, &count,
-				&report->operation_total);
+	int r = clew_operations(report->trace, report->chosen.wants, report->chosen.context, 0,
+				report->from, report->to, REPORT_MOST_OPERATIONS, &operations,
+				&count, &report->operation_total);
 
 	if (r < 0)
 		return r;
@@ -83,6 +77,8 @@ static int sum_waits(const struct report *report, enum clew_spent spent, uint32_
 		uint64_t ns = length_within(report, sleep);
 		uint32_t of = clew_summary_program(&report->summary, trace, sleep->task);
 
+		if (!clew_is_chosen(&report->chosen, trace, sleep->task))
+			continue;
 		if (!ns || clew_spent_of(trace, sleep) != spent || of == UINT32_MAX ||
 		    (program != UINT32_MAX && of != program))
 			continue;
@@ -149,7 +145,8 @@ static int add_disks(struct report *report)
 		const struct clew_block_request *block = &requests[i].block;
 
 		if (!block->issued || block->completed < block->issued ||
-		    block->issued > report->to || block->completed < report->from)
+		    block->issued > report->to || block->completed < report->from ||
+		    !clew_request_is_chosen(&report->chosen, report->trace, &requests[i]))
 			continue;
 		report->disks[report->disk_count++] = (struct report_disk){
 			.device = block->device,
@@ -226,14 +223,15 @@ static int explain_headline(struct report *report)
 }
 
 int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
-		uint64_t from, uint64_t to, struct report *ret_report)
+		const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		struct report *ret_report)
 {
 	int r;
 
-	*ret_report =
-		(struct report){.trace = trace, .relations = relations, .from = from, .to = to};
+	*ret_report = (struct report){
+		.trace = trace, .relations = relations, .chosen = *chosen, .from = from, .to = to};
 	clew_wall_base(trace, &ret_report->base);
-	r = clew_summary_make(trace, from, to, &ret_report->summary);
+	r = clew_summary_make(trace, chosen, from, to, &ret_report->summary);
 	if (r == 0)
 		r = add_operations(ret_report);
 	if (r == 0)

@@ -40,6 +40,7 @@ struct report {
 	const struct clew_trace *trace;
 	const struct clew_relations *relations; /* may be NULL */
 	struct clew_time_base base;
+	struct clew_chosen chosen;
 	uint64_t from;
 	uint64_t to;
 	struct clew_summary summary;
@@ -60,9 +61,13 @@ struct report {
 	uint32_t wait;	   /* index of the longest wait of the headline's object, UINT32_MAX none */
 };
 
-/* Gathers it. Free it with report_done(), also after an error. 0 or -errno. */
+/*
+ * Gathers it, about the chosen tasks, which are none of clew's. Free it with report_done(), also
+ * after an error. 0 or -errno.
+ */
 int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
-		uint64_t from, uint64_t to, struct report *ret_report);
+		const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		struct report *ret_report);
 void report_done(struct report *report);
 
 /* `width`: columns of a line. `bars`: draw a bar for each program. */

@@ -32,7 +32,8 @@ static void count_match(struct whatif *w, const struct statement *s, uint64_t co
 static int select_spans(struct whatif *w, const struct statement *s, const struct clew_query *query,
 			bool count, uint8_t **ret_set)
 {
-	const struct clew_query_options options = {.hierarchy = w->options.hierarchy};
+	const struct clew_query_options options = {.hierarchy = w->options.hierarchy,
+						   .only = w->options.only};
 	uint8_t *set = calloc((size_t)w->model->span_count + 1, 1);
 	uint32_t *spans = NULL;
 	size_t span_count = 0;
@@ -311,7 +312,8 @@ static int add_end(struct whatif *w, const struct clew_position *position, bool 
 /* The first position of each span; only those of the first span, and no other, for an origin. */
 static int bind_positions(struct whatif *w, const struct statement *s, bool destination)
 {
-	const struct clew_query_options options = {.hierarchy = w->options.hierarchy};
+	const struct clew_query_options options = {.hierarchy = w->options.hierarchy,
+						   .only = w->options.only};
 	struct clew_positions found = {};
 	uint32_t spans = 0, before = CLEW_NONE;
 	size_t at = destination ? s->to_at : s->spans_at;

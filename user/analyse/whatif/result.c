@@ -207,7 +207,8 @@ static int merge(struct result *result)
 static int rename_spans(struct whatif *w, const struct statement *s, uint64_t *matches,
 			struct clew_model *model)
 {
-	const struct clew_query_options options = {.hierarchy = w->options.hierarchy};
+	const struct clew_query_options options = {.hierarchy = w->options.hierarchy,
+						   .only = w->options.only};
 	bool categories = s->kind == STATEMENT_RENAME_CATEGORIES;
 	uint32_t *found = NULL, name;
 	size_t count = 0;
