@@ -90,6 +90,7 @@ static void same_sleeps(const struct clew_trace *a, const struct clew_trace *b)
 		}
 		same_task(a, x[i].ended_by, b, y[i].ended_by);
 		assert_int_equal(x[i].blind, y[i].blind);
+		assert_int_equal(x[i].hidden, y[i].hidden);
 		assert_int_equal(x[i].operation, y[i].operation);
 		assert_int_equal(x[i].poller, y[i].poller);
 		same_object(&x[i].object, &y[i].object);

@@ -64,6 +64,32 @@ static void sleep_over_a_gap(void **state)
 	synthetic_done(&s);
 }
 
+/* A task leaves a CPU on which no switch has put it: without a loss the kernel has hidden it. */
+static void hidden_switch(void **state)
+{
+	(void)state;
+	for (unsigned lost = 0; lost < 2; lost++) {
+		struct synthetic s = {0};
+		struct clew_trace *t;
+
+		threads(&s, 5);
+		sleeps(&s, 2000, 1, 1, wait_in(SYS_pause));
+		if (lost)
+			gap(&s, 1, 2500, 2600);
+		SWITCH(&s, .at = 3000, .cpu = 1, .prev = 1, .next = 2);
+		sleeps(&s, 4000, 2, 3, wait_in(SYS_pause));
+		comes(&s, 4500, 2, 3, (struct woken){.at = 4400, .by = 2});
+		t = synthetic_trace(&s, 6000, 0);
+		assert_sane(t);
+		assert_true(sleep_of(t, 1, 0)->blind);
+		assert_false(sleep_of(t, 3, 0)->blind);
+		assert_int_equal(sleep_of(t, 1, 0)->hidden, !lost);
+		assert_int_equal(clew_trace_hidden(t), !lost);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
 /* A gap that is told after such a sleep has ended leaves of it what one told before would have. */
 static void found_blind_afterwards(void **state)
 {
@@ -422,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gap_on_the_cpu),
 		cmocka_unit_test(sleep_over_a_gap),
+		cmocka_unit_test(hidden_switch),
 		cmocka_unit_test(found_blind_afterwards),
 		cmocka_unit_test(broken_chains),
 		cmocka_unit_test(births_and_deaths_lost),

@@ -136,6 +136,7 @@ struct clew_sleep {
 	uint32_t from;	   /* origin of that edge: ended_by, or the task behind a device or timer */
 	uint64_t from_at;  /* raw time of its act */
 	bool blind;	   /* a loss overlaps it: what ended it may be wrong or missing */
+	bool hidden;	   /* blind: no loss overlaps it, but a switch is missing */
 	uint8_t operation; /* enum clew_wake_operation of the wake */
 	uint16_t poller;   /* epoll wait: the same for all waits on one instance; 0 none */
 	struct clew_object object;

@@ -364,6 +364,7 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 
 	/* A gap on any CPU may hide that the task ran and slept again. */
 	sleep.blind = blind || builder->loss_to > sleep.start;
+	sleep.hidden = sleep.blind && builder->loss_to <= sleep.start;
 	sleep.end = later(end, sleep.start);
 	sleep.switch_in = later(switch_in, sleep.end == CLEW_TIME_OPEN ? 0 : sleep.end);
 	if (!(builder->wanted & BUILD_SLEEP_TAGS)) {

@@ -14,6 +14,7 @@
 #include "store/kinds.h"
 #include "words/ledger.h"
 #include "words/left_alone.h"
+#include "words/missed.h"
 #include "words/text.h"
 #include "words/wall.h"
 
@@ -231,6 +232,18 @@ static void print_ledger(const struct clew_capture_info *info)
 		     "written.");
 }
 
+static void print_missed(const struct clew_capture_info *info, uint64_t missed)
+{
+	uint64_t counts[CLEW_KIND_COUNT];
+
+	clew_missed_add_up(info, counts);
+	printf("No record was lost, but %" PRIu64
+	       " were missed: the kernel gave no room to make them. Answers may lack ",
+	       missed);
+	clew_print_missed(stdout, counts);
+	puts(".");
+}
+
 static void print_gaps(const struct clew_capture_info *info)
 {
 	enum { MOST_SHOWN = 20 };
@@ -240,10 +253,7 @@ static void print_gaps(const struct clew_capture_info *info)
 
 		clew_ledger_add_up(info, &sum);
 		if (sum.total.missed)
-			printf("No record was lost, but %" PRIu64
-			       " were missed: the kernel gave no "
-			       "room to make them.\n",
-			       sum.total.missed);
+			print_missed(info, sum.total.missed);
 		else
 			puts("Nothing was lost: no gaps.");
 		return;

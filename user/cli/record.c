@@ -25,6 +25,7 @@
 #include "record/left_behind.h"
 #include "record/recorder.h"
 #include "words/left_alone.h"
+#include "words/missed.h"
 #include "words/text.h"
 
 #define TICK	  100000000L /* ns between two checks of the clock and the file */
@@ -283,6 +284,11 @@ static void print_summary(const struct record_values *values,
 			"clew: own cost: %.3f s of CPU time (too short to sample its kernel "
 			"programs)\n",
 			summary->cost.user_ns / 1e9);
+	if (summary->missed) {
+		fputs("clew: missed: what answers may lack: ", stderr);
+		clew_print_missed(stderr, summary->missed_by);
+		fputc('\n', stderr);
+	}
 	if (values->verify)
 		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n",
 			(unsigned long long)summary->seen_switches,

@@ -265,7 +265,7 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	if (retried)
 		printf("; one of %" PRIu32 " slices of a wait", retried->slices);
 	if (sleep->blind)
-		fputs(" [records lost here]", stdout);
+		printf(" %s", clew_blind_mark(sleep));
 	putchar('\n');
 }
 

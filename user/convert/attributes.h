@@ -134,6 +134,7 @@
 	KEY(CAPTURE_CLOCKS,  "capture.clocks",  "t##",       3, NULL)                              \
 	KEY(CAPTURE_GAPS,    "capture.gaps",    "ctt#",      4, NULL)                              \
 	KEY(CAPTURE_MISSING, "capture.missing", "#",         1, NULL)                              \
+	KEY(CAPTURE_HIDDEN,  "capture.hidden",  "#",         1, NULL)                              \
 	KEY(CAPTURE_META,    "capture.",        "T",         1, NULL)                              \
 	KEY(LOST,            "lost",            "ctt#",      4, NULL)                              \
 	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \

@@ -62,6 +62,8 @@ void capture_describe(struct conversion *conversion)
 	}
 	if (info)
 		describe_info(pairs, info);
+	if (info && trace->hidden)
+		PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_HIDDEN, {trace->hidden});
 	add_gaps(pairs, ATTRIBUTE_LOST, trace->gaps.data, trace->gaps.count);
 	capture_describe_identities(conversion);
 }
@@ -218,6 +220,12 @@ static int take_missing(struct back *back, const struct row *row)
 	return 0;
 }
 
+static int take_hidden(struct back *back, const struct row *row)
+{
+	back->trace->hidden += row_fields(row)[0].number;
+	return 0;
+}
+
 static int take_gap(struct back *back, const struct row *row)
 {
 	const union attribute_field *fields = row_fields(row);
@@ -264,6 +272,7 @@ int back_capture(struct back *back, enum attribute_key key, const char *name, co
 		[ATTRIBUTE_CAPTURE_CLOCKS] = take_clock,
 		[ATTRIBUTE_CAPTURE_GAPS] = take_file_gap,
 		[ATTRIBUTE_CAPTURE_MISSING] = take_missing,
+		[ATTRIBUTE_CAPTURE_HIDDEN] = take_hidden,
 	};
 	int r;
 

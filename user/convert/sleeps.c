@@ -117,7 +117,7 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	else if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in != implied->switch_in)
 		pairs_add_number(pairs, ATTRIBUTE_UNTIL, sleep->switch_in);
 	if (sleep->blind)
-		pairs_add(pairs, ATTRIBUTE_BLIND, "yes");
+		pairs_add(pairs, ATTRIBUTE_BLIND, sleep->hidden ? "hidden" : "yes");
 	if (is_retried(conversion, sleep))
 		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
 	if (clew_trace_in_exchange(conversion->trace, sleep))
@@ -181,7 +181,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 				  ? 1 + sleep->edge_evidence
 				  : 0;
 	fields.by_edge = implied->by_edge;
-	fields.blind = sleep->blind;
+	fields.blind = sleep->blind + sleep->hidden;
 	fields.operation = sleep->operation;
 	fields.retried = is_retried(conversion, sleep);
 	fields.exchange = clew_trace_in_exchange(conversion->trace, sleep);

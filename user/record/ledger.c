@@ -75,6 +75,7 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 			ret_summary->records += has_records ? row->stored : 0;
 			ret_summary->lost += row->lost;
 			ret_summary->missed += row->missed;
+			ret_summary->missed_by[row->kind] += row->missed;
 			if (kind == CLEW_KIND_SWITCH)
 				ret_summary->seen_switches += row->seen;
 			count++;

@@ -88,6 +88,7 @@ struct clew_recorder_summary {
 	uint64_t records;
 	uint64_t lost;
 	uint64_t missed;
+	uint64_t missed_by[CLEW_KIND_COUNT];
 	uint64_t bytes;
 	uint64_t verified_switches; /* by the second count, if options.verify */
 	uint64_t seen_switches;

@@ -202,6 +202,13 @@ static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep
 	sleep->from_at = sleep->edge_type < 0 ? 0 : sleep->raw_end;
 }
 
+/* A trace without sleeps may know the number from the capture that it was made from. */
+static void keep_hidden(struct clew_trace *trace, uint64_t hidden)
+{
+	if (trace->sleeps.count > trace->first_sleep)
+		trace->hidden = hidden;
+}
+
 /*
  * A gap is recorded when it is over, often after sleeps that began in it have ended on
  * other CPUs. Those are blind too: the task may have run and slept again unrecorded.
@@ -210,9 +217,14 @@ void trace_blind_sleeps(struct clew_trace *trace)
 {
 	struct clew_gap *gaps = trace->gaps.data;
 	size_t longest = 0, at = 0;
+	uint64_t hidden = 0;
 
-	if (trace->gaps.count == 0)
+	if (trace->gaps.count == 0) {
+		for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++)
+			hidden += sleep_at(trace, i)->hidden;
+		keep_hidden(trace, hidden);
 		return;
+	}
 	qsort(gaps, trace->gaps.count, sizeof(*gaps), compare_gaps);
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
 		struct clew_sleep *sleep = sleep_at(trace, i);
@@ -220,13 +232,18 @@ void trace_blind_sleeps(struct clew_trace *trace)
 		/* A sleep that began with the last record of a capture that was cut off has an
 		 * empty gap at its start. */
 		uint64_t start = sleep->start - (end == CLEW_TIME_OPEN);
+		bool lost;
 
 		/* Gaps in order of `from`: those before `at` began before this sleep did. */
 		for (; at < trace->gaps.count && gaps[at].from <= sleep->start; at++)
 			if (gaps[at].header.time > gaps[longest].header.time)
 				longest = at;
-		if (!sleep->blind && ((at > 0 && gaps[longest].header.time > start) ||
-				      (at < trace->gaps.count && gaps[at].from < end)))
+		lost = (at > 0 && gaps[longest].header.time > start) ||
+		       (at < trace->gaps.count && gaps[at].from < end);
+		sleep->hidden &= !lost;
+		hidden += sleep->hidden;
+		if (!sleep->blind && lost)
 			doubt_sleep(trace, sleep);
 	}
+	keep_hidden(trace, hidden);
 }

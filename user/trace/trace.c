@@ -361,6 +361,11 @@ size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t t
 	return count;
 }
 
+uint64_t clew_trace_hidden(const struct clew_trace *trace)
+{
+	return trace->hidden;
+}
+
 static size_t vector_used(const struct vector *vector)
 {
 	return vector->count * vector->item;

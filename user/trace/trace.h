@@ -252,6 +252,12 @@ const struct clew_end *clew_trace_end_holders(const struct clew_trace *trace,
 					      const struct clew_end *sleeper, bool listens,
 					      size_t *ret_count);
 
+/*
+ * Waits of which a switch is missing although no record was lost: some kernels hide the
+ * switches of protected tasks from programs.
+ */
+uint64_t clew_trace_hidden(const struct clew_trace *trace);
+
 /* The gaps that overlap an interval: their number, and the first one in *ret_first, if not NULL. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
 		       const struct clew_gap **ret_first);

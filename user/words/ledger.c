@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "words/missed.h"
 #include "words/text.h"
 
 bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
@@ -73,23 +74,28 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 {
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	const struct clew_gap *first;
+	uint64_t missed[CLEW_KIND_COUNT];
 	struct clew_ledger_sum sum;
 
 	if (!info) {
 		clew_json_null(json, "ledger");
+		clew_json_null(json, "hidden");
 		clew_json_null(json, "cost");
 		return;
 	}
 	clew_ledger_add_up(info, &sum);
+	clew_missed_add_up(info, missed);
 	clew_json_object(json, "ledger");
 	clew_json_bool(json, "balanced", sum.balanced);
 	clew_json_bool(json, "complete", info->complete);
 	clew_json_unsigned(json, "lost", sum.total.lost);
 	clew_json_unsigned(json, "missed", sum.total.missed);
+	clew_json_missed(json, missed);
 	clew_json_unsigned(json, "missing", sum.missing);
 	clew_json_unsigned(json, "damaged_chunks", info->damaged_chunks);
 	clew_json_unsigned(json, "gaps", clew_trace_gaps(trace, from, to, &first));
 	clew_json_object_end(json);
+	clew_json_unsigned(json, "hidden", clew_trace_hidden(trace));
 	clew_json_cost(json, info);
 }
 
@@ -120,6 +126,32 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 	putc('\n', out);
 }
 
+/* What was lost and missed while recording, and what the kernel kept from it. */
+static void print_lost(FILE *out, const struct clew_trace *trace,
+		       const struct clew_capture_info *info, const struct clew_ledger_sum *sum)
+{
+	uint64_t missed[CLEW_KIND_COUNT], hidden = clew_trace_hidden(trace);
+
+	if (!sum->total.lost && !sum->total.missed)
+		fputs(sum->missing || !info->complete ? ", nothing lost while recording"
+						      : ", nothing lost",
+		      out);
+	else
+		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum->total.lost,
+			sum->total.missed);
+	if (sum->total.missed) {
+		clew_missed_add_up(info, missed);
+		fputs(": answers may lack ", out);
+		clew_print_missed(out, missed);
+	}
+	if (hidden)
+		fprintf(out, "; %s switches of %" PRIu64 " wait%s: what ended them may be unknown",
+			sum->total.missed && missed[CLEW_KIND_SWITCH]
+				? "this kernel hid or clew missed"
+				: "this kernel hid",
+			hidden, hidden == 1 ? "" : "s");
+}
+
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to)
 {
 	const struct clew_capture_info *info = clew_trace_info(trace);
@@ -141,13 +173,7 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 	if (sum.missing)
 		fprintf(out, ", %" PRIu64 " records missing from the file%s", sum.missing,
 			sum.uncounted ? " at least" : "");
-	if (!sum.total.lost && !sum.total.missed)
-		fputs(sum.missing || !info->complete ? ", nothing lost while recording"
-						     : ", nothing lost",
-		      out);
-	else
-		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum.total.lost,
-			sum.total.missed);
+	print_lost(out, trace, info, &sum);
 	if (gaps && first) {
 		uint64_t start = clew_trace_start(trace);
 

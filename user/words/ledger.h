@@ -29,6 +29,12 @@ bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
 		      uint64_t to);
 
+/* The mark of a blind sleep: why something of it is missing. */
+static inline const char *clew_blind_mark(const struct clew_sleep *sleep)
+{
+	return sleep->hidden ? "[hidden from the recording]" : "[records lost here]";
+}
+
 /* The line about the ledger. It names the first loss between from and to, ns. */
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
 

@@ -299,7 +299,7 @@ static void print_segment(FILE *out, const struct clew_trace *trace,
 		print_via(out, trace, segment);
 	clew_print_activity_words(out, relations, segment);
 	if (segment->sleep && segment->sleep->blind)
-		fputs("  [records lost here]", out);
+		fprintf(out, "  %s", clew_blind_mark(segment->sleep));
 	putc('\n', out);
 }
 
