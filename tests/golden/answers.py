@@ -109,8 +109,8 @@ def mask(text, command):
     if command != "info":
         return text
     text = re.sub(r"(?m)^size .*$", "size       SIZE", text)
-    text = re.sub(r"[0-9.]+ bytes a switch in the columns of switch, wake and wait; [0-9.]+ in",
-                  "N bytes a switch in the columns of switch, wake and wait; N in", text)
+    text = re.sub(r"[0-9.]+ bytes a switch in its columns, [0-9.]+ in",
+                  "N bytes a switch in its columns, N in", text)
     text = re.sub(r'"(bytes|column_bytes_per_switch|file_bytes_per_switch)":[0-9.]+', r'"\1":0',
                   text)
     return re.sub(r'"columns":\{[^}]*\}', '"columns":{}', text)
@@ -226,7 +226,8 @@ def tells_loss(directory, name, arguments, gaps):
         return "no ledger: exit status %d, %r" % (done[0].returncode,
                                                   (done[0].stdout + done[0].stderr)[:300])
     words = done[1].stdout.decode().splitlines()
-    line = next((line for line in words if line.startswith("ledger: ")), "")
+    at = next((at for at, line in enumerate(words) if line.startswith("ledger: ")), len(words))
+    line = " ".join(line.strip() for line in words[at:])
     if told["gaps"] != gaps or (not line and done[1].returncode == 0) or (
             "BLIND here in %d gap" % gaps in line) != (gaps > 0 and done[1].returncode == 0):
         return "%d gaps, %r" % (told["gaps"], line)
@@ -270,7 +271,7 @@ def missed_is_said(directory):
                    check=True,
                    timeout=60)
     done = subprocess.run([CLEW, "info", path], capture_output=True, timeout=60, check=False)
-    good = b"but 1 were missed" in done.stdout and b"Nothing was lost" not in done.stdout
+    good = b"but 1 was missed" in done.stdout and b"Nothing was lost" not in done.stdout
     return "" if good else "%r" % done.stdout[-300:]
 
 

@@ -116,6 +116,7 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 struct source {
 	struct clew_reader *reader;
 	struct clew_trace *trace;
+	uint64_t hidden; /* as clew_trace_hidden() */
 };
 
 static const char *meta(const struct source *source, const char *key)
@@ -151,6 +152,7 @@ static void print_json(const struct source *source, const struct clew_capture_in
 	clew_json_number(&json, "column_bytes_per_switch", column_bytes_per_switch(info));
 	clew_json_number(&json, "file_bytes_per_switch", file_bytes_per_switch(info));
 	json_ledger(&json, info);
+	clew_json_unsigned(&json, "hidden", source->hidden);
 	clew_json_cost(&json, info);
 	clew_json_bool(&json, "complete", info->complete);
 	clew_json_unsigned(&json, "damaged_chunks", info->damaged_chunks);
@@ -193,36 +195,72 @@ static void print_begin(const struct source *source, const struct clew_capture_i
 	printf(" (%zu clock readings)\n", info->clock_count);
 }
 
-static void print_row(const char *cpu, const char *kind, const struct clew_ledger_row *row,
-		      bool balanced)
+/* Columns of the table's numbers, wide enough for the sums. */
+struct widths {
+	int of[7];
+};
+
+static void get_counts(const struct clew_ledger_row *row, uint64_t *ret_counts)
 {
-	printf("%5s %-8s %12" PRIu64 " %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64
-	       " %10" PRIu64 " %8" PRIu64 "%s\n",
-	       cpu, kind, row->seen, row->filtered, row->reserved, row->read, row->stored,
-	       row->lost, row->missed, balanced ? "" : "  <- does not balance");
+	const uint64_t counts[] = {row->seen,	row->filtered, row->reserved, row->read,
+				   row->stored, row->lost,     row->missed};
+
+	memcpy(ret_counts, counts, sizeof(counts));
+}
+
+static void print_row(const char *cpu, const char *kind, const struct clew_ledger_row *row,
+		      const struct widths *widths, bool balanced)
+{
+	uint64_t counts[7];
+
+	get_counts(row, counts);
+	printf("%4s %-9s", cpu, kind);
+	for (size_t i = 0; i < 7; i++)
+		printf(" %*" PRIu64, widths->of[i], counts[i]);
+	puts(balanced ? "" : " <- NOT balanced");
+}
+
+static void print_header(const struct clew_ledger_row *total, struct widths *ret_widths)
+{
+	static const char *const names[7] = {"seen",   "filtered", "reserved", "read",
+					     "stored", "lost",	   "missed"};
+	uint64_t counts[7];
+
+	get_counts(total, counts);
+	printf("%4s %-9s", "cpu", "kind");
+	for (size_t i = 0; i < 7; i++) {
+		int digits = snprintf(NULL, 0, "%" PRIu64, counts[i]);
+		int length = (int)strlen(names[i]);
+
+		ret_widths->of[i] = digits > length ? digits : length;
+		printf(" %*s", ret_widths->of[i], names[i]);
+	}
+	putchar('\n');
 }
 
 static void print_ledger(const struct clew_capture_info *info)
 {
 	struct clew_ledger_sum sum;
+	struct widths widths;
 
 	clew_ledger_add_up(info, &sum);
 	if (!info->ledger_count) {
-		puts("ledger: none was written: the recording was cut off early");
+		printf("ledger: none was written%s\n",
+		       info->complete ? "" : ": the recording was cut off early");
 		return;
 	}
 	puts("ledger: seen = filtered + reserved + lost + missed; reserved = read = stored");
-	printf("%5s %-8s %12s %10s %12s %12s %12s %10s %8s\n", "cpu", "kind", "seen", "filtered",
-	       "reserved", "read", "stored", "lost", "missed");
+	print_header(&sum.total, &widths);
 	for (size_t i = 0; i < info->ledger_count; i++) {
 		const struct clew_ledger_row *row = &info->ledger[i];
 		char cpu[16] = "user";
 
 		if (row->cpu != CLEW_STREAM_USER)
 			snprintf(cpu, sizeof(cpu), "%u", row->cpu);
-		print_row(cpu, record_kind_name(row->kind), row, clew_ledger_row_balanced(row));
+		print_row(cpu, record_kind_name(row->kind), row, &widths,
+			  clew_ledger_row_balanced(row));
 	}
-	print_row("all", "", &sum.total, true);
+	print_row("all", "", &sum.total, &widths, true);
 	if (sum.balanced)
 		puts("It balances.");
 	else if (info->complete)
@@ -232,32 +270,43 @@ static void print_ledger(const struct clew_capture_info *info)
 		     "written.");
 }
 
-static void print_missed(const struct clew_capture_info *info, uint64_t missed)
+/* What was lost, missed and hidden, beside the times of it. */
+static void print_losses(const struct source *source, const struct clew_capture_info *info)
 {
 	uint64_t counts[CLEW_KIND_COUNT];
+	struct clew_ledger_sum sum;
 
+	clew_ledger_add_up(info, &sum);
 	clew_missed_add_up(info, counts);
-	printf("No record was lost, but %" PRIu64
-	       " were missed: the kernel gave no room to make them. Answers may lack ",
-	       missed);
-	clew_print_missed(stdout, counts);
-	puts(".");
+	if (sum.total.lost)
+		printf("%" PRIu64 " record%s lost: the rings were full.\n", sum.total.lost,
+		       sum.total.lost == 1 ? " was" : "s were");
+	else if (sum.total.missed)
+		fputs("No record was lost, but ", stdout);
+	if (sum.total.missed) {
+		clew_print_folds(stdout,
+				 "%" PRIu64 " w%s missed: the kernel gave no room to make them.",
+				 sum.total.missed, sum.total.missed == 1 ? "as" : "ere");
+		clew_print_missed(stdout, "Answers may lack ", counts);
+	}
+	clew_print_hidden(stdout, "", source->hidden, counts[CLEW_KIND_SWITCH]);
+	if (sum.total.lost || sum.total.missed || info->gap_count)
+		return;
+	if (!info->ledger_count || !info->complete)
+		printf("No loss is known%s.\n",
+		       info->complete ? "" : ", but the recording was cut off");
+	else if (info->damaged_chunks)
+		puts("Nothing was lost while recording, but parts of the file are damaged.");
+	else
+		puts("Nothing was lost: no gaps.");
 }
 
 static void print_gaps(const struct clew_capture_info *info)
 {
 	enum { MOST_SHOWN = 20 };
 
-	if (!info->gap_count) {
-		struct clew_ledger_sum sum;
-
-		clew_ledger_add_up(info, &sum);
-		if (sum.total.missed)
-			print_missed(info, sum.total.missed);
-		else
-			puts("Nothing was lost: no gaps.");
+	if (!info->gap_count)
 		return;
-	}
 	printf("gaps: %zu\n", info->gap_count);
 	for (size_t i = 0; i < info->gap_count && i < MOST_SHOWN; i++) {
 		const struct clew_gap *gap = &info->gaps[i];
@@ -282,6 +331,42 @@ static void print_gaps(const struct clew_capture_info *info)
 		printf("  and %zu more: --json lists them all\n", info->gap_count - MOST_SHOWN);
 }
 
+static void print_events(const struct clew_capture_info *info)
+{
+	int column = printf("%-10s", "events");
+
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
+		char word[48];
+		int length;
+
+		if (!info->counts[kind])
+			continue;
+		length = snprintf(word, sizeof(word), " %s %" PRIu64, record_kind_name(kind),
+				  info->counts[kind]);
+		if (column + length > 80)
+			column = printf("\n%-10s", "") - 1;
+		column += printf("%s", word);
+	}
+	putchar('\n');
+}
+
+/* The line about the cost, which is one line elsewhere, in two. */
+static void print_cost(const struct clew_capture_info *info)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *line = open_memstream(&text, &size);
+
+	if (!line)
+		return;
+	clew_print_cost(line, info);
+	if (!fclose(line)) {
+		text[strcspn(text, "\n")] = '\0';
+		clew_print_folded(stdout, text);
+	}
+	free(text);
+}
+
 static void print_text(const struct source *source, const struct clew_capture_info *info)
 {
 	print_field("kernel", meta(source, "kernel"));
@@ -293,31 +378,41 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));
 	printf("%-10s %s (%" PRIu64 " bytes)\n", "size", CLEW_BYTES(info->bytes), info->bytes);
 	if (info->counts[CLEW_KIND_SWITCH])
-		printf("%-10s %.2f bytes a switch in the columns of switch, wake and wait; %.2f in "
-		       "the whole file\n",
-		       "", column_bytes_per_switch(info), file_bytes_per_switch(info));
+		printf("%-10s %.2f bytes a switch in its columns, %.2f in the whole file\n", "",
+		       column_bytes_per_switch(info), file_bytes_per_switch(info));
 	printf("%-10s %s\n", "complete",
 	       info->complete ? "yes"
 			      : "no: the recording was cut off, what had been written is here");
 	if (info->damaged_chunks)
 		printf("%-10s %" PRIu64 " chunks skipped\n", "damaged", info->damaged_chunks);
-	printf("%-10s", "events");
-	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
-		if (info->counts[kind])
-			printf(" %s %" PRIu64, record_kind_name(kind), info->counts[kind]);
-	fputs("\n\n", stdout);
+	print_events(info);
+	putchar('\n');
 	print_ledger(info);
+	print_losses(source, info);
 	print_gaps(info);
 	clew_print_left_alone(stdout, "", meta(source, "left_alone"));
 	putchar('\n');
-	clew_print_cost(stdout, info);
+	print_cost(info);
+}
+
+/* Goes through all of the capture: finds damage to it, and counts what was hidden. */
+static int read_all(struct source *source)
+{
+	int r;
+
+	if (!source->reader) {
+		source->hidden = clew_trace_hidden(source->trace);
+		return 0;
+	}
+	r = clew_count_hidden(source->reader, &source->hidden);
+	return r < 0 ? r : clew_reader_check(source->reader);
 }
 
 int clew_command_info(const struct clew_command *command, int argc, char **argv)
 {
 	struct info_values values = {};
 	const struct clew_capture_info *info;
-	struct source source;
+	struct source source = {};
 	char **operands;
 	int status, r;
 
@@ -332,13 +427,18 @@ int clew_command_info(const struct clew_command *command, int argc, char **argv)
 				   "%s: no capture was recorded for this trace: `clew dump` shows "
 				   "what is in it",
 				   operands[0]);
-	else if (source.reader && (r = clew_reader_check(source.reader)) < 0)
+	else if ((r = read_all(&source)) < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: %s while reading the capture",
 				   operands[0], strerror(-r));
-	else if (values.json)
-		print_json(&source, info);
-	else
-		print_text(&source, info);
+	if (!status) {
+		/* The damage to a trace was told when it was opened. */
+		if (source.reader)
+			clew_print_damage(stderr, operands[0], false, info);
+		if (values.json)
+			print_json(&source, info);
+		else
+			print_text(&source, info);
+	}
 	clew_reader_close(source.reader);
 	clew_trace_free(source.trace);
 	return status;

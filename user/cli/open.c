@@ -7,6 +7,7 @@
 #include "cli/fail.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
+#include "words/ledger.h"
 #include <clew/notation.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const char *name_of(const char *operand)
+{
+	return strcmp(operand, "-") ? operand : "standard input";
+}
 
 /*
  * Copies a pipe, which can be read only once, to memory. Returns a descriptor
@@ -108,7 +114,7 @@ static int resolve_operand(const char *operand, char *path, size_t size)
  */
 static int fail_to_read(const char *operand, int error, const char *message)
 {
-	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	const char *name = name_of(operand);
 
 	switch (error) {
 	case -EINVAL:
@@ -146,10 +152,21 @@ static int fail_to_load(const char *name, int r, const char *message)
 	}
 }
 
+/* `derived`: as for clew_print_damage(). */
+static void warn_of_damage(const char *name, bool derived, const struct clew_model *model)
+{
+	struct clew_trace *trace;
+
+	if (clew_trace_truth_from_model(model, &trace) < 0 || !trace)
+		return;
+	clew_print_damage(stderr, name, derived, clew_trace_info(trace));
+	clew_trace_free(trace);
+}
+
 static int load_model(const char *operand, const char *path, struct clew_model **ret_model,
 		      bool *ret_capture)
 {
-	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	const char *name = name_of(operand);
 	char message[512] = "";
 	struct clew_progress progress;
 	struct clew_load_options options = {
@@ -159,12 +176,18 @@ static int load_model(const char *operand, const char *path, struct clew_model *
 		.progress = clew_progress_update,
 		.progress_context = &progress,
 	};
+	bool is_capture;
 	int r;
 
+	if (!ret_capture)
+		options.ret_capture = ret_capture = &is_capture;
 	clew_progress_begin(&progress, "reading the trace");
 	r = clew_model_load(path, &options, ret_model, message, sizeof(message));
 	clew_progress_end(&progress);
-	return r < 0 ? fail_to_load(name, r, message) : 0;
+	if (r < 0)
+		return fail_to_load(name, r, message);
+	warn_of_damage(name, !*ret_capture, *ret_model);
+	return 0;
 }
 
 int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture)
@@ -191,14 +214,17 @@ static int open_capture(const char *operand, const char *path, uint32_t drop_typ
 	clew_progress_begin(&progress, "reading the capture");
 	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
 	clew_progress_end(&progress);
-	return r < 0 ? fail_to_read(operand, r, message) : 0;
+	if (r < 0)
+		return fail_to_read(operand, r, message);
+	clew_print_damage(stderr, name_of(operand), false, clew_trace_info(*ret_trace));
+	return 0;
 }
 
 static int open_notation(const char *operand, const char *path, uint32_t drop_types,
 			 struct clew_trace **ret_trace)
 {
 	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
-	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	const char *name = name_of(operand);
 	struct clew_model *model;
 	char message[512] = "";
 	int status = load_model(operand, path, &model, NULL), r;
@@ -223,7 +249,7 @@ static int probe_operand(const char *operand, char *path, size_t size, bool *ret
 		return status;
 	r = clew_capture_probe(path);
 	*ret_capture = r > 0;
-	return r < 0 ? fail_to_open(strcmp(operand, "-") ? operand : "standard input", -r) : 0;
+	return r < 0 ? fail_to_open(name_of(operand), -r) : 0;
 }
 
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)

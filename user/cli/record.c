@@ -284,11 +284,8 @@ static void print_summary(const struct record_values *values,
 			"clew: own cost: %.3f s of CPU time (too short to sample its kernel "
 			"programs)\n",
 			summary->cost.user_ns / 1e9);
-	if (summary->missed) {
-		fputs("clew: missed: what answers may lack: ", stderr);
-		clew_print_missed(stderr, summary->missed_by);
-		fputc('\n', stderr);
-	}
+	if (summary->missed)
+		clew_print_missed(stderr, "clew: answers may lack ", summary->missed_by);
 	if (values->verify)
 		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n",
 			(unsigned long long)summary->seen_switches,

@@ -4,6 +4,7 @@
  */
 #include "convert/convert.h"
 #include "notation/read.h"
+#include "store/capture.h"
 #include "store/format.h"
 #include <clew/notation.h>
 #include <errno.h>
@@ -133,8 +134,11 @@ static int load(const char *path, struct source *source, const struct clew_load_
 		struct clew_model **ret_model, char *message, size_t message_size)
 {
 	const struct vector *text = &source->rest;
-	bool is_capture = text->count >= STORE_MAGIC_SIZE &&
-			  !memcmp(text->data, STORE_MAGIC, STORE_MAGIC_SIZE);
+	/* Notation has no such bytes. */
+	bool binary = text->count && memchr(text->data, 0, text->count);
+	bool is_capture = (text->count >= STORE_MAGIC_SIZE &&
+			   !memcmp(text->data, STORE_MAGIC, STORE_MAGIC_SIZE)) ||
+			  (binary && clew_capture_probe(path) > 0);
 
 	if (options->ret_capture)
 		*options->ret_capture = is_capture;
@@ -144,8 +148,7 @@ static int load(const char *path, struct source *source, const struct clew_load_
 		snprintf(message, message_size, "is empty");
 		return -ENODATA;
 	}
-	/* Notation has no such bytes, so the file is of another kind. */
-	if (memchr(text->data, 0, text->count)) {
+	if (binary) {
 		snprintf(message, message_size, "is neither a capture nor a trace in notation");
 		return -EINVAL;
 	}

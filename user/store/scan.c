@@ -248,7 +248,8 @@ static int rebuild_index(struct store_file *file)
 	 * A file made of nothing but beginnings of chunks must not take
 	 * forever.
 	 */
-	uint64_t offset = sizeof(struct store_file_header), budget = 8 * file->size + (64u << 20);
+	uint64_t offset = file->headless ? 0 : sizeof(struct store_file_header);
+	uint64_t budget = 8 * file->size + (64u << 20);
 	uint64_t lost = 0;
 
 	file->count = 0;
@@ -381,15 +382,67 @@ static int rebuild_totals(struct store_file *file)
 	return 0;
 }
 
+/* True if a file's beginning has zeros, which no text has. */
+static bool is_binary(const struct store_file *file)
+{
+	uint8_t bytes[4096];
+	size_t size = file->size < sizeof(bytes) ? file->size : sizeof(bytes);
+
+	if (read_at(file, bytes, size, 0) < 0)
+		return false;
+	return memchr(bytes, 0, size) != NULL;
+}
+
+/*
+ * Finds a whole SCHEMA chunk: without a file header it proves that the file was a
+ * capture. 1: there is one.
+ */
+static int find_schema(struct store_file *file)
+{
+	uint64_t offset = 0, budget = 2 * file->size + (64u << 20);
+	int r = 0;
+
+	while (offset < file->size && r >= 0) {
+		struct store_chunk_header header = {0};
+
+		r = read_chunk(file, offset, &file->payload, &header);
+		if (r == 0 && header.kind == STORE_CHUNK_SCHEMA)
+			return 1;
+		if (r == 0) {
+			offset += sizeof(header) + header.size;
+		} else if (r == -EBADMSG) {
+			uint64_t cost = sizeof(header);
+
+			if (header.magic == STORE_CHUNK_MAGIC && header.size <= STORE_PAYLOAD_MAX)
+				cost += header.size;
+			if (cost > budget)
+				return 0;
+			budget -= cost;
+			r = find_magic(file, offset + 1, &offset);
+		}
+	}
+	return r == -EBADMSG ? 0 : r;
+}
+
 static int check_header(struct store_file *file, char *message, size_t message_size)
 {
 	struct store_file_header header;
+	bool known;
 	int r;
 
 	r = read_at(file, &header, sizeof(header), 0);
 	if (r < 0 && r != -EBADMSG)
 		return r;
-	if (r < 0 || memcmp(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE) != 0) {
+	known = r == 0 && memcmp(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE) == 0;
+	if (!known && is_binary(file)) {
+		r = find_schema(file);
+		if (r < 0)
+			return r;
+		file->headless = r;
+		if (r > 0)
+			return 0;
+	}
+	if (!known) {
 		snprintf(message, message_size,
 			 file->size ? "not a clew capture" : "empty, not a clew capture");
 		return -EINVAL;
@@ -407,11 +460,17 @@ int clew_capture_probe(const char *path)
 {
 	struct store_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 	uint8_t magic[STORE_MAGIC_SIZE];
+	struct stat stat;
 	int r;
 
 	if (file.fd < 0)
 		return -errno;
 	r = read_at(&file, magic, sizeof(magic), 0);
+	r = r == 0 ? memcmp(magic, STORE_MAGIC, sizeof(magic)) == 0 : r;
+	if (r == 0 && fstat(file.fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+		file.size = stat.st_size;
+		r = is_binary(&file) ? find_schema(&file) : 0;
+	}
 	store_file_close(&file);
 	/*
 	 * A pipe cannot be read at a position: captures are not read from
@@ -419,7 +478,7 @@ int clew_capture_probe(const char *path)
 	 */
 	if (r == -EBADMSG || r == -ESPIPE)
 		return 0;
-	return r < 0 ? r : memcmp(magic, STORE_MAGIC, sizeof(magic)) == 0;
+	return r;
 }
 
 int store_file_open(const char *path, struct store_file *file, char *message, size_t message_size)
@@ -451,6 +510,7 @@ int store_file_open(const char *path, struct store_file *file, char *message, si
 		sort_entries(file);
 	if (r == 0 && !file->complete)
 		r = rebuild_totals(file);
+	file->damaged += file->headless;
 	if (r < 0)
 		store_file_close(file);
 	return r;

@@ -15,7 +15,8 @@ struct store_file {
 	int fd;
 	uint64_t size;
 	bool complete;
-	bool torn; /* has no index, and not because of a kill: damaged, or cut within a chunk */
+	bool torn;     /* has no index, and not because of a kill: damaged, or cut within a chunk */
+	bool headless; /* its header is damaged or missing */
 	uint64_t damaged;
 	/*
 	 * Chunks of records come last, by stream, then by row; no row is in

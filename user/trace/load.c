@@ -124,6 +124,61 @@ static int read_trace(struct clew_reader *reader, const struct clew_trace_option
 	return r;
 }
 
+struct hidden_taker {
+	struct clew_trace *trace;
+	uint32_t count;
+};
+
+/* Keeps what the count of hidden waits is made from: they, and the gaps. */
+static int take_hidden(void *context, struct clew_finding finding)
+{
+	struct hidden_taker *taker = context;
+	struct clew_sleep sleep;
+
+	if (finding.tag == CLEW_FINDING_IDENTITY && finding.identity->kind != CLEW_KIND_GAP)
+		return 0;
+	if (finding.tag == CLEW_FINDING_SLEEP) {
+		if (!finding.sleep->hidden)
+			return 0;
+		sleep = *finding.sleep;
+		/* A trace puts sleeps where their numbers say. */
+		sleep.number = taker->count++;
+		finding.sleep = &sleep;
+	}
+	return trace_take(taker->trace, finding);
+}
+
+int clew_count_hidden(struct clew_reader *reader, uint64_t *ret_count)
+{
+	struct clew_builder_options options = {
+		.size = sizeof(options),
+		.start = clew_reader_info(reader)->start,
+	};
+	struct hidden_taker hidden = {};
+	struct clew_finding_taker taker = {
+		.wants = CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY) |
+			 CLEW_FINDING_BIT(CLEW_FINDING_SLEEP),
+		.take = take_hidden,
+		.context = &hidden,
+	};
+	struct clew_builder *builder;
+	int r = clew_trace_new(NULL, options.start, &hidden.trace);
+
+	if (r < 0)
+		return r;
+	r = clew_builder_new(&options, &taker, 1, &builder);
+	if (r >= 0) {
+		r = feed_all(reader, builder, hidden.trace, NULL);
+		clew_builder_free(builder);
+	}
+	if (r >= 0)
+		r = clew_trace_finish(hidden.trace, clew_reader_info(reader)->end);
+	if (r >= 0)
+		*ret_count = clew_trace_hidden(hidden.trace);
+	clew_trace_free(hidden.trace);
+	return r;
+}
+
 int clew_trace_load(const char *path, const struct clew_trace_options *options,
 		    struct clew_trace **ret_trace, char *message, size_t message_size)
 {

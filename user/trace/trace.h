@@ -258,6 +258,12 @@ const struct clew_end *clew_trace_end_holders(const struct clew_trace *trace,
  */
 uint64_t clew_trace_hidden(const struct clew_trace *trace);
 
+/*
+ * The same of a capture that was opened and of which nothing was read yet, without a
+ * trace of it. 0 or -errno.
+ */
+int clew_count_hidden(struct clew_reader *reader, uint64_t *ret_count);
+
 /* The gaps that overlap an interval: their number, and the first one in *ret_first, if not NULL. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
 		       const struct clew_gap **ret_first);

@@ -5,6 +5,7 @@
 #include "words/ledger.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "words/missed.h"
@@ -19,12 +20,13 @@ bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
 void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum)
 {
 	struct clew_ledger_row *total = &ret_sum->total;
+	uint64_t lost = 0;
 
 	memset(ret_sum, 0, sizeof(*ret_sum));
 	for (size_t i = 0; i < info->gap_count; i++) {
 		if (!(info->gaps[i].header.flags & CLEW_GAP_IN_FILE))
-			continue;
-		if (info->gaps[i].count == CLEW_GAP_UNCOUNTED)
+			lost += info->gaps[i].count;
+		else if (info->gaps[i].count == CLEW_GAP_UNCOUNTED)
 			ret_sum->uncounted = true;
 		else
 			ret_sum->missing += info->gaps[i].count;
@@ -45,6 +47,11 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 		total->stored += row->stored;
 		total->lost += row->lost;
 		total->missed += row->missed;
+	}
+	/* The ledger of a capture that was cut off is older than its last gaps. */
+	if (lost > total->lost) {
+		total->seen += lost - total->lost;
+		total->lost = lost;
 	}
 }
 
@@ -126,30 +133,104 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 	putc('\n', out);
 }
 
-/* What was lost and missed while recording, and what the kernel kept from it. */
-static void print_lost(FILE *out, const struct clew_trace *trace,
-		       const struct clew_capture_info *info, const struct clew_ledger_sum *sum)
+void clew_print_damage(FILE *out, const char *name, bool derived,
+		       const struct clew_capture_info *info)
 {
-	uint64_t missed[CLEW_KIND_COUNT], hidden = clew_trace_hidden(trace);
+	const char *before = derived ? "the capture behind " : "", *comma = "";
+	struct clew_ledger_sum sum;
 
-	if (!sum->total.lost && !sum->total.missed)
-		fputs(sum->missing || !info->complete ? ", nothing lost while recording"
-						      : ", nothing lost",
-		      out);
-	else
+	clew_ledger_add_up(info, &sum);
+	if (!info->damaged_chunks && !sum.missing) {
+		if (!info->complete)
+			fprintf(out, "clew: %s%s is cut off: answers may lack its end\n", before,
+				name);
+		return;
+	}
+	fprintf(out, "clew: %s%s is damaged: ", before, name);
+	if (info->damaged_chunks) {
+		fprintf(out, "%" PRIu64 " part%s unreadable", info->damaged_chunks,
+			info->damaged_chunks == 1 ? "" : "s");
+		comma = ", ";
+	}
+	if (sum.missing) {
+		fprintf(out, "%s%" PRIu64 " record%s missing%s", comma, sum.missing,
+			sum.missing == 1 ? "" : "s", sum.uncounted ? " at least" : "");
+		comma = ", ";
+	}
+	if (!info->complete)
+		fprintf(out, "%sits end cut off", comma);
+	fputs(": answers may lack them\n", out);
+}
+
+void clew_print_hidden(FILE *out, const char *before, uint64_t hidden, uint64_t missed)
+{
+	if (hidden)
+		clew_print_folds(
+			out, "%s%s switches of %" PRIu64 " wait%s: what ended them may be unknown",
+			before, missed ? "This kernel hid or clew missed" : "This kernel hid",
+			hidden, hidden == 1 ? "" : "s");
+}
+
+/* The words about what was lost and missed while recording, after a comma. */
+static void print_lost(FILE *out, const struct clew_capture_info *info,
+		       const struct clew_ledger_sum *sum)
+{
+	if (sum->total.lost || sum->total.missed)
 		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum->total.lost,
 			sum->total.missed);
-	if (sum->total.missed) {
-		clew_missed_add_up(info, missed);
-		fputs(": answers may lack ", out);
-		clew_print_missed(out, missed);
-	}
-	if (hidden)
-		fprintf(out, "; %s switches of %" PRIu64 " wait%s: what ended them may be unknown",
-			sum->total.missed && missed[CLEW_KIND_SWITCH]
-				? "this kernel hid or clew missed"
-				: "this kernel hid",
-			hidden, hidden == 1 ? "" : "s");
+	else if (!info->ledger_count)
+		fputs(", losses are not known", out);
+	else if (!info->complete)
+		fputs(", nothing lost until its last ledger", out);
+	else
+		fputs(sum->missing || info->damaged_chunks ? ", nothing lost while recording"
+							   : ", nothing lost",
+		      out);
+}
+
+static void print_blind(FILE *out, const struct clew_trace *trace, size_t gaps,
+			const struct clew_gap *first)
+{
+	uint64_t start = clew_trace_start(trace);
+	char cpu[32] = "";
+
+	if (first->header.cpu != CLEW_STREAM_USER)
+		snprintf(cpu, sizeof(cpu), "on CPU %u ", first->header.cpu);
+	clew_print_folds(out,
+			 "  BLIND here in %zu gap%s, the first %sfrom +%s to +%s: what this says "
+			 "of them may be wrong",
+			 gaps, gaps == 1 ? "" : "s", cpu,
+			 CLEW_DURATION(first->from > start ? first->from - start : 0),
+			 CLEW_DURATION(first->header.time - start));
+}
+
+/* The first line about the ledger: what is lost in all. */
+static void print_sum(FILE *out, const struct clew_capture_info *info,
+		      const struct clew_ledger_sum *sum, bool here)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *line = open_memstream(&text, &size);
+
+	if (!line)
+		return;
+	fprintf(line, "ledger: %s",
+		sum->balanced	     ? "balanced"
+		: info->ledger_count ? "NOT balanced"
+				     : "none was written");
+	if (!info->complete)
+		fputs(", the recording was cut off", line);
+	if (info->damaged_chunks)
+		fprintf(line, ", %" PRIu64 " damaged chunks skipped", info->damaged_chunks);
+	if (sum->missing)
+		fprintf(line, ", %" PRIu64 " records missing from the file%s", sum->missing,
+			sum->uncounted ? " at least" : "");
+	print_lost(line, info, sum);
+	if (!here && (sum->total.lost || sum->missing))
+		fputs(", none of it here", line);
+	if (!fclose(line))
+		clew_print_folded(out, text);
+	free(text);
 }
 
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to)
@@ -157,42 +238,26 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	const struct clew_gap *first = NULL;
 	size_t gaps = clew_trace_gaps(trace, from, to, &first);
+	uint64_t missed[CLEW_KIND_COUNT];
 	struct clew_ledger_sum sum;
 
 	if (!info)
 		return;
 	clew_ledger_add_up(info, &sum);
-	fprintf(out, "ledger: %s",
-		sum.balanced	     ? "balanced"
-		: info->ledger_count ? "NOT balanced"
-				     : "none was written");
-	if (!info->complete)
-		fputs(", the recording was cut off", out);
-	if (info->damaged_chunks)
-		fprintf(out, ", %" PRIu64 " damaged chunks skipped", info->damaged_chunks);
-	if (sum.missing)
-		fprintf(out, ", %" PRIu64 " records missing from the file%s", sum.missing,
-			sum.uncounted ? " at least" : "");
-	print_lost(out, trace, info, &sum);
-	if (gaps && first) {
-		uint64_t start = clew_trace_start(trace);
-
-		fprintf(out, "; BLIND here in %zu gap%s, the first ", gaps, gaps == 1 ? "" : "s");
-		if (first->header.cpu != CLEW_STREAM_USER)
-			fprintf(out, "on CPU %u ", first->header.cpu);
-		fprintf(out, "from +%s to +%s: what this says of them may be wrong",
-			CLEW_DURATION(first->from > start ? first->from - start : 0),
-			CLEW_DURATION(first->header.time - start));
-	} else if (sum.total.lost || sum.missing) {
-		fputs(", none of it here", out);
-	}
+	clew_missed_add_up(info, missed);
+	print_sum(out, info, &sum, gaps && first);
+	if (gaps && first)
+		print_blind(out, trace, gaps, first);
+	if (sum.total.missed)
+		clew_print_missed(out, "  answers may lack ", missed);
+	clew_print_hidden(out, "  ", clew_trace_hidden(trace), missed[CLEW_KIND_SWITCH]);
 	/*
 	 * The kernel side repeats one-time records after a loss of its own. It
 	 * does not know of losses in the file.
 	 */
 	if (sum.missing || info->damaged_chunks)
-		fputs("; names and objects may be lacking or old, whenever they were told", out);
-	putc('\n', out);
+		clew_print_folded(out, "  names and objects may be lacking or old, whenever they "
+				       "were told");
 }
 
 void clew_print_ledger_and_cost(FILE *out, const struct clew_trace *trace)

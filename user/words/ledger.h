@@ -11,7 +11,7 @@
 
 #include "words/json.h"
 
-/* The ledger's rows added up. */
+/* The ledger's rows added up, and losses that only gaps tell. */
 struct clew_ledger_sum {
 	struct clew_ledger_row total;
 	bool balanced;	  /* each row is, and there is one */
@@ -29,13 +29,26 @@ bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
 		      uint64_t to);
 
+/*
+ * The line about damage to the file `name`, which comes before an answer; nothing if
+ * there is none. `derived`: the file is a trace that was made from the capture.
+ */
+void clew_print_damage(FILE *out, const char *name, bool derived,
+		       const struct clew_capture_info *info);
+
+/*
+ * A line about waits of which a switch is missing although nothing was lost; nothing if
+ * there are none. `missed`: switches that clew missed, which may be the same.
+ */
+void clew_print_hidden(FILE *out, const char *before, uint64_t hidden, uint64_t missed);
+
 /* The mark of a blind sleep: why something of it is missing. */
 static inline const char *clew_blind_mark(const struct clew_sleep *sleep)
 {
 	return sleep->hidden ? "[hidden from the recording]" : "[records lost here]";
 }
 
-/* The line about the ledger. It names the first loss between from and to, ns. */
+/* The lines about the ledger. They name the first loss between from and to, ns. */
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
 
 /* "cost" of the object that is open; its times are null if the capture was cut off before them. */

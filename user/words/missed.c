@@ -7,7 +7,9 @@
 
 #include "store/kinds.h"
 #include "trace/trace.h"
+#include "words/text.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 void clew_missed_add_up(const struct clew_capture_info *info, uint64_t *ret_counts)
@@ -44,7 +46,7 @@ const char *clew_missed_words(unsigned kind)
 		       ?: "names of tasks, files and other things";
 }
 
-void clew_print_missed(FILE *out, const uint64_t *counts)
+static void list_missed(FILE *out, const uint64_t *counts)
 {
 	bool printed[CLEW_KIND_COUNT] = {false}, begun = false;
 
@@ -69,6 +71,21 @@ void clew_print_missed(FILE *out, const uint64_t *counts)
 		fprintf(out, "%s%s (%" PRIu64 ")", begun ? ", " : "", words, sum);
 		begun = true;
 	}
+}
+
+void clew_print_missed(FILE *out, const char *before, const uint64_t *counts)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *line = open_memstream(&text, &size);
+
+	if (!line)
+		return;
+	fputs(before, line);
+	list_missed(line, counts);
+	if (!fclose(line))
+		clew_print_folded(out, text);
+	free(text);
 }
 
 void clew_json_missed(struct clew_json *json, const uint64_t *counts)

@@ -18,8 +18,8 @@ void clew_missed_add_up(const struct clew_capture_info *info, uint64_t *ret_coun
 /* What missed records of a kind would have told, as "who ended a wait". */
 const char *clew_missed_words(unsigned kind);
 
-/* Prints "who ended a wait (3), ..", the most first; nothing if none was missed. */
-void clew_print_missed(FILE *out, const uint64_t *counts);
+/* Prints a line `before`, "who ended a wait (3), ..", the most first. */
+void clew_print_missed(FILE *out, const char *before, const uint64_t *counts);
 
 /* The field "missed_by" of the open object: counts by kind of record. */
 void clew_json_missed(struct clew_json *json, const uint64_t *counts);

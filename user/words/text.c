@@ -4,7 +4,10 @@
  */
 #include "words/text.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Characters that move the cursor, start an escape sequence or turn the direction of writing. */
 static bool disturbs(uint32_t character)
@@ -29,6 +32,54 @@ void clew_print_safe(FILE *out, const char *text)
 		for (size_t i = 0; i < (length ?: 1); i++)
 			fprintf(out, "\\x%02x", (unsigned char)*text++);
 	}
+}
+
+/* Columns of a word: bytes that do not continue a character. */
+static size_t columns_of(const char *word, size_t size)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < size; i++)
+		columns += ((unsigned char)word[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+void clew_print_folded(FILE *out, const char *text)
+{
+	enum { WIDTH = 80, INDENT = 2 };
+	size_t column = 0;
+	bool begun = false;
+
+	for (;;) {
+		size_t blanks = strspn(text, " "), size = strcspn(text + blanks, " "),
+		       columns = columns_of(text + blanks, size);
+
+		if (!size)
+			break;
+		if (begun && column + blanks + columns > WIDTH) {
+			fprintf(out, "\n%*s", INDENT, "");
+			column = INDENT;
+			blanks = 0;
+			text += strspn(text, " ");
+		}
+		fwrite(text, 1, blanks + size, out);
+		column += blanks + columns;
+		text += blanks + size;
+		begun = true;
+	}
+	putc('\n', out);
+}
+
+void clew_print_folds(FILE *out, const char *format, ...)
+{
+	va_list arguments;
+	char *text = NULL;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) >= 0)
+		clew_print_folded(out, text);
+	va_end(arguments);
+	free(text);
 }
 
 /* Three digits at least, as many decimals as that takes. */

@@ -14,6 +14,13 @@
 /* Prints text on one line: control characters and what is no UTF-8 as \xNN. */
 void clew_print_safe(FILE *out, const char *text);
 
+/*
+ * Prints a line of text in lines of at most 80 columns, broken at blanks; those after the
+ * first begin with two blanks. A word that is longer has a line of its own.
+ */
+void clew_print_folded(FILE *out, const char *text);
+__attribute__((format(printf, 2, 3))) void clew_print_folds(FILE *out, const char *format, ...);
+
 /* "850 ns", "3.10 us", "12.3 ms", "1.234 s". Returns buffer. */
 const char *clew_format_duration(uint64_t ns, char *buffer, size_t size);
 
