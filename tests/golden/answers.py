@@ -100,6 +100,13 @@ CASES = [
     ("containers", "report", ["report"]),
     ("containers", "report-container", ["report", "--container", "0123a"]),
     ("containers", "why-group", ["why", "--cgroup", "/user.slice/session-?.scope"]),
+    ("locks", "why-call", ["why", "--call", "madvise,re*", "--slowest", "2"]),
+    ("locks", "why-lock", ["why", "--lock", "mmap_lock", "--slowest", "3"]),
+    ("locks", "why-file", ["why", "--file", "/srv", "--tid", "70", "--from", "0.6ms"]),
+    ("disk", "why-file", ["why", "--file", "in"]),
+    ("filelock", "why-lock", ["why", "--lock", "/run/*"]),
+    ("calls", "why-operation", ["why", "--operation", "kv", "--slowest", "2"]),
+    ("calls", "why-call-in", ["why", "--operation", "app.*", "--call", "*"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
 ]
 

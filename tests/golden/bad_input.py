@@ -242,6 +242,26 @@ def test_positions(capture):
           ["why", capture, "--tid", "101", "--from", "2ms", "--to", "1ms"], 2, "--from")
     done = run(["why", capture, "--slowest", "--idle", "tty"])
     report("why: no operation is a negative answer", problem_of(done, 1, ["operation"]))
+    fails("why: no operation, and what to ask instead",
+          ["why", capture, "--slowest", "5", "--idle", "tty", "--comm", "w*r"], 1,
+          "--comm 'w*r' --call futex --slowest 5`")
+    fails("why: no such system call", ["why", capture, "--call", "futx"], 2, "is futex meant?")
+    fails("why: a call in which nobody waited", ["why", capture, "--call", "fdatasync"], 1,
+          "there is fsync (")
+    fails("why: no such lock", ["why", capture, "--lock", "mmap_lock"], 2, "there is futex 0x")
+    fails("why: no such file", ["why", capture, "--file", "/none"], 2, "--file")
+    fails("why: no operations were announced", ["why", capture, "--operation", "get"], 1,
+          "announced an operation")
+    fails("why: nothing fits both",
+          ["why", capture, "--call", "futex", "--lock", "0x*", "--tid", "101", "--from", "1.9ms"],
+          1, "waited")
+    fails("why: idle waits and a question", ["why", capture, "--call", "futex", "--idle", "poll"],
+          2, "--idle")
+    done = run(["why", capture, "--call", "fdatasync", "--json"])
+    report(
+        "why: a call in which nobody waited, in JSON",
+        "" if done.returncode == 1 and b'"call":"fdatasync"' in done.stdout
+        and LINE.match(done.stderr.decode()) else repr(done))
     done = run(["why", capture, "--slowest", "--idle", "tty", "--json"])
     report(
         "why: no operation, in JSON", "" if done.returncode == 1

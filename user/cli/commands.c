@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 const struct clew_command clew_commands[] = {
 	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file",
 	 clew_command_record, clew_record_options, true},
@@ -66,35 +68,6 @@ const struct clew_command *clew_command_find(const char *name)
 		if (!strcmp(command->name, name))
 			return command;
 	return NULL;
-}
-
-/* How many letters must be added, dropped or replaced to turn one word into the other. */
-static unsigned word_distance(const char *a, const char *b)
-{
-	enum { LONGEST = 16 };
-	unsigned row[LONGEST + 1];
-	size_t a_length = strlen(a), b_length = strlen(b);
-
-	if (a_length > LONGEST || b_length > LONGEST)
-		return LONGEST;
-	for (unsigned j = 0; j <= b_length; j++)
-		row[j] = j;
-	for (unsigned i = 1; i <= a_length; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (unsigned j = 1; j <= b_length; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[b_length];
 }
 
 const struct clew_command *clew_command_nearest(const char *name)

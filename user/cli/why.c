@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
@@ -33,6 +34,7 @@
 
 struct why_values {
 	struct clew_selection selection;
+	struct clew_ask ask;
 	struct clew_number slowest;
 	struct clew_window window;
 	uint64_t idle;	  /* bit mask, 0 the default */
@@ -52,6 +54,7 @@ const struct clew_option clew_why_options[] = {
 	{0, "slowest", "[N]",
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},
+	CLEW_ASK_OPTIONS(struct why_values, ask),
 	CLEW_WINDOW_OPTIONS(struct why_values, window),
 	{0, "idle", "KIND,..",
 	 "waits between operations (poll, accept, receive, read of an empty pipe)",
@@ -243,33 +246,6 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
-static void json_program_share(struct clew_json *json, const struct clew_trace *trace,
-			       const struct clew_why *why, const struct clew_program_share *share)
-{
-	const struct clew_segment *longest = share->longest;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (out) {
-		clew_print_program_share(out, trace, why, share);
-		fclose(out);
-	}
-	clew_json_object(json, NULL);
-	clew_json_unsigned(json, "ns", share->ns);
-	clew_json_string(json, "text", text);
-	clew_json_number(json, "share", (double)share->ns / (double)(why->to - why->from));
-	clew_json_string(json, "kind", clew_wait_kind_name(longest->kind));
-	clew_json_string(json, "comm", clew_trace_comm_at(trace, longest->task, longest->end - 1));
-	clew_json_unsigned(json, "tasks", share->tasks);
-	clew_json_string(json, "by",
-			 share->by ? clew_trace_comm_at(trace, longest->by, longest->start) : NULL);
-	clew_json_unsigned(json, "by_tasks", share->by);
-	clew_json_unsigned(json, "segments", share->segments);
-	clew_json_object_end(json);
-	free(text);
-}
-
 /* The fields of one why in the open object. */
 static void json_why(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_relations *relations, const struct clew_why *why,
@@ -291,7 +267,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 	clew_json_array(json, "programs");
 	for (size_t i = 0; i < sums->share_count; i++)
-		json_program_share(json, trace, why, &sums->shares[i]);
+		clew_json_program_share(json, trace, why, &sums->shares[i]);
 	clew_json_array_end(json);
 	clew_json_array(json, "restraints");
 	for (size_t i = 0; i < sums->restraint_count; i++)
@@ -300,14 +276,15 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_ledger(json, trace, why->from, why->to);
 }
 
-/* Explains one interval; `json` NULL: as text. */
+/* Explains one operation or other interval; `json` NULL: as text. */
 static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
-		   const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
+		   const struct why_values *values, const struct clew_operation *operation,
 		   struct clew_json *json)
 {
 	struct clew_why_sums sums = {};
 	struct clew_why why = {};
-	int r = clew_why_explain(trace, relations, task, from, to, &why);
+	int r = clew_why_explain(trace, relations, operation->task, operation->from, operation->to,
+				 &why);
 
 	if (r >= 0)
 		r = clew_causes_make(trace, relations, &why, &sums.causes, &sums.cause_count);
@@ -319,6 +296,8 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
 	} else if (json) {
 		clew_json_object(json, NULL);
+		if (clew_ask_given(&values->ask))
+			clew_json_asked(json, trace, operation);
 		json_why(json, trace, relations, &why, &sums);
 		clew_json_object_end(json);
 	} else {
@@ -354,48 +333,95 @@ static int find_slowest(const struct clew_trace *trace, struct why_values *value
 	return r;
 }
 
-static int explain_slowest(const struct clew_trace *trace, const struct clew_relations *relations,
-			   struct why_values *values, uint64_t from, uint64_t to)
+/* What is explained one by one, longest first. */
+struct found {
+	struct clew_operation *operations;
+	size_t count; /* to be explained */
+	size_t total;
+	bool between_sleeps;
+};
+
+static void print_heading(const struct clew_trace *trace, const struct why_values *values,
+			  const struct found *found, size_t i)
+{
+	if (!clew_ask_given(&values->ask)) {
+		printf("%s== operation %zu of the %zu slowest, of %zu in all%s ==\n", i ? "\n" : "",
+		       i + 1, found->count, found->total,
+		       found->between_sleeps ? ", each between two sleeps" : "");
+		return;
+	}
+	fputs("\n== ", stdout);
+	clew_print_asked(stdout, trace, &found->operations[i]);
+	if (found->count > 1)
+		printf(": %zu of the %zu slowest", i + 1, found->count);
+	else if (found->total > 1)
+		printf(": the slowest of %zu", found->total);
+	puts(" ==");
+}
+
+static int print_found(const struct clew_asked_in *in, const struct why_values *values,
+		       const struct found *found)
+{
+	int status = 0;
+
+	if (clew_ask_given(&values->ask))
+		status = clew_ask_print(&values->ask, in, found->operations, found->total);
+	for (size_t i = 0; !status && i < found->count; i++) {
+		print_heading(in->trace, values, found, i);
+		status = explain(in->trace, in->relations, values, &found->operations[i], NULL);
+	}
+	if (!status && found->count)
+		clew_print_cost(stdout, clew_trace_info(in->trace));
+	return status;
+}
+
+static int json_found(const struct clew_asked_in *in, const struct why_values *values,
+		      const struct found *found)
 {
 	struct clew_json json = {.out = stdout};
-	struct clew_operation *operations = NULL;
-	size_t count = 0, total = 0;
-	bool between_sleeps;
 	int status = 0;
-	int r = find_slowest(trace, values, from, to, &operations, &count, &total, &between_sleeps);
 
-	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
-				 strerror(-r));
-	if (values->json) {
-		clew_json_object(&json, NULL);
-		clew_json_unsigned(&json, "total", total);
-		clew_json_bool(&json, "between_sleeps", between_sleeps);
-		clew_json_array(&json, "operations");
+	clew_json_object(&json, NULL);
+	clew_json_unsigned(&json, "total", found->total);
+	clew_json_bool(&json, "between_sleeps", found->between_sleeps);
+	if (clew_ask_given(&values->ask))
+		status = clew_ask_json(&json, &values->ask, in, found->operations, found->total);
+	clew_json_array(&json, "operations");
+	for (size_t i = 0; !status && i < found->count; i++)
+		status = explain(in->trace, in->relations, values, &found->operations[i], &json);
+	clew_json_array_end(&json);
+	clew_json_ledger(&json, in->trace, in->window->from, in->window->to);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+	return status;
+}
+
+static int explain_slowest(const struct clew_asked_in *in, struct why_values *values)
+{
+	struct found found = {};
+	int status = 0, r;
+
+	if (!values->slowest.given)
+		values->slowest.value = 1;
+	if (clew_ask_given(&values->ask)) {
+		status = clew_ask_find(&values->ask, in, &found.operations, &found.total);
+		found.count =
+			found.total < values->slowest.value ? found.total : values->slowest.value;
+	} else {
+		r = find_slowest(in->trace, values, in->window->from, in->window->to,
+				 &found.operations, &found.count, &found.total,
+				 &found.between_sleeps);
+		if (r < 0)
+			return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+					 strerror(-r));
+		if (!found.count)
+			status = clew_ask_offer(in, values->idle, values->slowest.value);
 	}
-	for (size_t i = 0; !status && i < count; i++) {
-		if (!values->json)
-			printf("%s== operation %zu of the %zu slowest, of %zu in all%s ==\n",
-			       i ? "\n" : "", i + 1, count, total,
-			       between_sleeps ? ", each between two sleeps" : "");
-		status = explain(trace, relations, values, operations[i].task, operations[i].from,
-				 operations[i].to, values->json ? &json : NULL);
-	}
-	free(operations);
-	if (values->json) {
-		clew_json_array_end(&json);
-		clew_json_ledger(&json, trace, from, to);
-		clew_json_object_end(&json);
-		clew_json_end(&json);
-	} else if (count) {
-		clew_print_cost(stdout, clew_trace_info(trace));
-	}
-	if (!status && !count)
-		return clew_fail(
-			CLEW_EXIT_NEGATIVE,
-			"no operation lies between two idle waits of the chosen threads: choose "
-			"others, other waits "
-			"with --idle, or one thread without --slowest for all of its time");
+	if (values->json && (!status || status == CLEW_EXIT_NEGATIVE))
+		status = json_found(in, values, &found) ?: status;
+	else if (!status)
+		status = print_found(in, values, &found);
+	free(found.operations);
 	return status;
 }
 
@@ -448,7 +474,8 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 	if (!values->selection.tid.given && !values->selection.pid.given &&
 	    !values->selection.comm && !values->selection.groups)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "no thread is chosen: give --tid N, --comm GLOB or --slowest");
+				 "no thread is chosen: give --tid N, --comm GLOB, --slowest, or a "
+				 "question like --call fsync");
 	if (!count && dead)
 		return clew_fail(
 			CLEW_EXIT_INPUT,
@@ -479,7 +506,8 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 		from = task->birth;
 	if (to > task->death)
 		to = task->death;
-	status = explain(trace, relations, values, task->serial, from, to,
+	status = explain(trace, relations, values,
+			 &(struct clew_operation){.from = from, .to = to, .task = task->serial},
 			 values->json ? &json : NULL);
 	if (!status && values->json)
 		clew_json_end(&json);
@@ -488,8 +516,12 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 	return status;
 }
 
-static int answer(const struct clew_trace *trace, struct why_values *values)
+static int answer(const struct clew_trace *trace, struct why_values *values, const char *operand)
 {
+	struct clew_asked_in in = {.trace = trace,
+				   .selection = &values->selection,
+				   .window = &values->window,
+				   .operand = operand};
 	struct clew_relations *relations = NULL;
 	int status = clew_window_take(&values->window, trace);
 	uint64_t from = values->window.from, to = values->window.to;
@@ -501,8 +533,9 @@ static int answer(const struct clew_trace *trace, struct why_values *values)
 	/* Announced calls are not needed if calls are left out. */
 	if (!(values->without >> CLEW_EDGE_CALL & 1))
 		status = clew_try_relations(trace, &relations);
-	if (!status && values->slowest.given)
-		status = explain_slowest(trace, relations, values, from, to);
+	in.relations = relations;
+	if (!status && (values->slowest.given || clew_ask_given(&values->ask)))
+		status = explain_slowest(&in, values);
 	else if (!status)
 		status = explain_one(trace, relations, values, from, to);
 	clew_relations_free(relations);
@@ -518,10 +551,14 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	if (values.idle && clew_ask_given(&values.ask))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "why: --idle is about operations between idle waits: leave it out "
+				 "with --call, --file, --lock and --operation");
 	status = clew_open_trace(operands[0], values.without, &trace);
 	if (status)
 		return status;
-	status = answer(trace, &values);
+	status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;

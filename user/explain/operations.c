@@ -2,6 +2,8 @@
 /*
  * Operations: what a thread did between two idle waits, both of which must be
  * in the capture. Successive waits within one system call are one idle wait.
+ * Instances of a system call are found by its waits, too: no record shows when
+ * it began or ended.
  */
 #include "explain/operations.h"
 
@@ -35,6 +37,12 @@ static int longest_first(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
+static void sort_list(struct list *list)
+{
+	if (list->count > 1)
+		qsort(list->operations, list->count, sizeof(*list->operations), longest_first);
+}
+
 /* Restores the heap below `place` after the operation there was replaced. */
 static void sink(struct list *list, size_t place, struct clew_operation operation)
 {
@@ -49,14 +57,12 @@ static void sink(struct list *list, size_t place, struct clew_operation operatio
 	list->operations[place] = operation;
 }
 
-static int add(struct list *list, uint32_t task, uint64_t from, uint64_t to)
+static int add(struct list *list, const struct clew_operation *operation)
 {
-	struct clew_operation operation = {.from = from, .to = to, .task = task};
-
 	list->total++;
 	if (list->limit && list->count == list->limit) {
-		if (longest_first(&operation, &list->operations[0]) < 0)
-			sink(list, 0, operation);
+		if (longest_first(operation, &list->operations[0]) < 0)
+			sink(list, 0, *operation);
 		return 0;
 	}
 	if (list->count == list->capacity) {
@@ -69,7 +75,7 @@ static int add(struct list *list, uint32_t task, uint64_t from, uint64_t to)
 		list->operations = operations;
 		list->capacity = capacity;
 	}
-	list->operations[list->count++] = operation;
+	list->operations[list->count++] = *operation;
 	if (list->count == list->limit)
 		for (size_t i = list->count / 2; i-- > 0;)
 			sink(list, i, list->operations[i]);
@@ -143,7 +149,9 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 		if (last && last->call_id != sleep->call_id && last->end >= from &&
 		    sleep->start <= to && last->end < sleep->start &&
 		    !(sleep->open & CLEW_OPEN_START))
-			r = add(list, task->task.serial, last->end, sleep->start);
+			r = add(list, &(struct clew_operation){.from = last->end,
+							       .to = sleep->start,
+							       .task = task->task.serial});
 		last = sleep;
 	}
 	return r;
@@ -165,10 +173,151 @@ int clew_operations(const struct clew_trace *trace,
 		free(list.operations);
 		return r;
 	}
-	if (list.count > 1)
-		qsort(list.operations, list.count, sizeof(*list.operations), longest_first);
+	sort_list(&list);
 	if (ret_total)
 		*ret_total = list.total;
+	*ret_operations = list.operations;
+	*ret_count = list.count;
+	return 0;
+}
+
+/* ---- what is asked for ---- */
+
+uint64_t clew_sleep_over(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (sleep->switch_in != CLEW_TIME_OPEN)
+		return sleep->switch_in;
+	return sleep->end == CLEW_TIME_OPEN || sleep->end < clew_trace_end(trace)
+		       ? clew_trace_end(trace)
+		       : sleep->end;
+}
+
+static bool lies_in(const struct clew_asked *asked, uint64_t from, uint64_t to)
+{
+	return from < to && from <= asked->to && to >= asked->from;
+}
+
+static int end_call(const struct clew_asked *asked, struct list *list, struct clew_operation *call)
+{
+	int r = 0;
+
+	if (call->wait && lies_in(asked, call->from, call->to))
+		r = add(list, call);
+	*call = (struct clew_operation){};
+	return r;
+}
+
+/* Adds a wait to the call that it is a part of. */
+static void add_wait(const struct clew_trace *trace, const struct clew_asked *asked,
+		     struct clew_operation *call, const struct clew_sleep *sleep)
+{
+	bool fits = asked->fits(asked->context, sleep);
+	uint64_t over = clew_sleep_over(trace, sleep);
+
+	if (!fits && asked->waits_alone)
+		return;
+	if (call->to < over) {
+		if (!call->to)
+			call->from = sleep->start;
+		call->to = over;
+		call->task = sleep->task;
+	}
+	if (!fits)
+		return;
+	call->waits++;
+	if (!call->wait ||
+	    over - sleep->start > clew_sleep_over(trace, call->wait) - call->wait->start)
+		call->wait = sleep;
+}
+
+static int calls_of(const struct clew_trace *trace, const struct trace_task *task,
+		    const struct clew_asked *asked, struct list *list)
+{
+	struct clew_operation call = {};
+	const struct clew_sleep *last = NULL;
+	int r = 0;
+
+	for (uint32_t i = 0; i < task->pieces.count && r >= 0; i++) {
+		uint32_t piece = task->pieces.data[i];
+		const struct clew_sleep *sleep;
+
+		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
+			continue;
+		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
+		if (last && last->call_id != sleep->call_id)
+			r = end_call(asked, list, &call);
+		add_wait(trace, asked, &call, sleep);
+		last = sleep;
+	}
+	return r < 0 ? r : end_call(asked, list, &call);
+}
+
+static int spins_of(const struct clew_trace *trace, const struct trace_task *task,
+		    const struct clew_asked *asked, struct list *list)
+{
+	const struct clew_spin *spin = clew_trace_spin(trace, task->task.serial, 0),
+			       *end = (const struct clew_spin *)trace->spins.data +
+				      trace->spins.count;
+	int r = 0;
+
+	for (; spin && spin < end && spin->task == task->task.serial && r >= 0; spin++)
+		if (lies_in(asked, spin->start, spin->end) && asked->spins(asked->context, spin))
+			r = add(list, &(struct clew_operation){.from = spin->start,
+							       .to = spin->end,
+							       .task = spin->task,
+							       .waits = 1,
+							       .spin = spin});
+	return r;
+}
+
+static int announced_calls(const struct clew_trace *trace, const struct clew_relations *relations,
+			   const struct clew_asked *asked, struct list *list)
+{
+	size_t count;
+	const struct clew_activity *activities = clew_relations_activities(relations, &count);
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		const struct clew_activity *activity = &activities[i];
+		const struct clew_trace_task *task = clew_trace_task(trace, activity->task);
+		uint64_t end =
+			activity->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : activity->end;
+
+		if (task && lies_in(asked, activity->begin, end) &&
+		    asked->wanted(asked->context, task) &&
+		    asked->announced(asked->context, activity))
+			r = add(list, &(struct clew_operation){.from = activity->begin,
+							       .to = end,
+							       .task = activity->task,
+							       .activity = activity});
+	}
+	return r;
+}
+
+int clew_operations_asked(const struct clew_trace *trace, const struct clew_relations *relations,
+			  const struct clew_asked *asked, struct clew_operation **ret_operations,
+			  size_t *ret_count)
+{
+	struct list list = {};
+	int r = 0;
+
+	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++) {
+		const struct trace_task *task = trace_task_at(trace, i);
+
+		if (!asked->wanted(asked->context, &task->task))
+			continue;
+		if (asked->fits)
+			r = calls_of(trace, task, asked, &list);
+		if (r >= 0 && asked->spins)
+			r = spins_of(trace, task, asked, &list);
+	}
+	if (r >= 0 && relations && asked->announced)
+		r = announced_calls(trace, relations, asked, &list);
+	if (r < 0) {
+		free(list.operations);
+		return r;
+	}
+	sort_list(&list);
 	*ret_operations = list.operations;
 	*ret_count = list.count;
 	return 0;

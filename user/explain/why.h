@@ -101,11 +101,18 @@ void clew_why_done(struct clew_why *why);
 /* True if two segments have the same tasks in their chains, reached in the same ways. */
 bool clew_segment_same_chain(const struct clew_segment *a, const struct clew_segment *b);
 
-/* The interval between two idle waits of a thread. */
+/*
+ * The interval between two idle waits of a thread, or an instance of what was asked for: then one
+ * of `wait`, `spin` and `activity` is not NULL.
+ */
 struct clew_operation {
 	uint64_t from;
 	uint64_t to;
 	uint32_t task;
+	uint32_t waits;		       /* how many of its waits fit */
+	const struct clew_sleep *wait; /* the longest of these */
+	const struct clew_spin *spin;
+	const struct clew_activity *activity;
 };
 
 /*
@@ -120,5 +127,30 @@ int clew_operations(const struct clew_trace *trace,
 		    bool (*wanted)(void *context, const struct clew_trace_task *task),
 		    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit,
 		    struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total);
+
+/* What is asked for. Functions get `context`; those that are NULL say no. */
+struct clew_asked {
+	bool (*wanted)(void *context, const struct clew_trace_task *task);
+	bool (*fits)(void *context, const struct clew_sleep *sleep);
+	bool (*spins)(void *context, const struct clew_spin *spin);
+	bool (*announced)(void *context, const struct clew_activity *activity);
+	void *context;
+	bool waits_alone; /* the waits of a call that fit, without its other ones */
+	uint64_t from;	  /* ns; instances that lie outside are left out */
+	uint64_t to;
+};
+
+/*
+ * The instances of what is asked for, longest first: system calls with a wait that fits, from
+ * their first wait until the thread ran again after their last one; spins; announced calls.
+ * `relations` may be NULL. The array is the caller's to free; it refers to the trace and the
+ * relations. Returns 0 or -ENOMEM. Cost: a call of `fits` for each sleep of the wanted tasks.
+ */
+int clew_operations_asked(const struct clew_trace *trace, const struct clew_relations *relations,
+			  const struct clew_asked *asked, struct clew_operation **ret_operations,
+			  size_t *ret_count);
+
+/* When a sleep was over for its thread: it ran again, or the capture ended. */
+uint64_t clew_sleep_over(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 #endif

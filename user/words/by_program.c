@@ -202,3 +202,30 @@ void clew_print_program_share(FILE *out, const struct clew_trace *trace, const s
 		fprintf(out, "waited (%s)", clew_wait_kind_name(segment->kind));
 	}
 }
+
+void clew_json_program_share(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_why *why, const struct clew_program_share *share)
+{
+	const struct clew_segment *longest = share->longest;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out) {
+		clew_print_program_share(out, trace, why, share);
+		fclose(out);
+	}
+	clew_json_object(json, NULL);
+	clew_json_unsigned(json, "ns", share->ns);
+	clew_json_string(json, "text", text);
+	clew_json_number(json, "share", (double)share->ns / (double)(why->to - why->from));
+	clew_json_string(json, "kind", clew_wait_kind_name(longest->kind));
+	clew_json_string(json, "comm", clew_trace_comm_at(trace, longest->task, longest->end - 1));
+	clew_json_unsigned(json, "tasks", share->tasks);
+	clew_json_string(json, "by",
+			 share->by ? clew_trace_comm_at(trace, longest->by, longest->start) : NULL);
+	clew_json_unsigned(json, "by_tasks", share->by);
+	clew_json_unsigned(json, "segments", share->segments);
+	clew_json_object_end(json);
+	free(text);
+}

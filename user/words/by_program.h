@@ -10,6 +10,8 @@
 #include "explain/why.h"
 #include <stdio.h>
 
+#include "words/json.h"
+
 struct clew_program_share {
 	uint64_t ns;
 	const struct clew_segment
@@ -26,5 +28,8 @@ int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *
 /* Prints what one share says, as the text of a cause. Safe to print. */
 void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			      const struct clew_program_share *share);
+/* The same with its sums, as an element of the open array. */
+void clew_json_program_share(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_why *why, const struct clew_program_share *share);
 
 #endif

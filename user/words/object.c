@@ -198,7 +198,7 @@ bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct c
 	return true;
 }
 
-static struct clew_object lock_of(const struct clew_spin *spin)
+struct clew_object clew_spin_object(const struct clew_spin *spin)
 {
 	return (struct clew_object){.kind = CLEW_OBJECT_LOCK,
 				    .number = spin->lock,
@@ -209,14 +209,14 @@ static struct clew_object lock_of(const struct clew_spin *spin)
 void clew_json_spin_object(struct clew_json *json, const char *key, const struct clew_trace *trace,
 			   const struct clew_spin *spin)
 {
-	struct clew_object lock = lock_of(spin);
+	struct clew_object lock = clew_spin_object(spin);
 
 	json_object_at(json, key, trace, &lock, NULL, spin->end);
 }
 
 void clew_print_spin_object(FILE *out, const struct clew_trace *trace, const struct clew_spin *spin)
 {
-	struct clew_object lock = lock_of(spin);
+	struct clew_object lock = clew_spin_object(spin);
 	struct object_description it;
 
 	object_describe_then(trace, &lock, NULL, spin->end, &it);

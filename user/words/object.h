@@ -24,6 +24,7 @@ bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct c
 		       const struct clew_sleep *sleep);
 
 /* The same for the lock that a task waited for without leaving its CPU. */
+struct clew_object clew_spin_object(const struct clew_spin *spin);
 void clew_json_spin_object(struct clew_json *json, const char *key, const struct clew_trace *trace,
 			   const struct clew_spin *spin);
 void clew_print_spin_object(FILE *out, const struct clew_trace *trace,
