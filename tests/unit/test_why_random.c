@@ -8,6 +8,8 @@
 #include "explain/why.h"
 #include "synthetic.h"
 
+#include "words/why_tree.h"
+
 enum { CPUS = 3, TASKS = 40, LOCKS = 4, STRETCHES = 4096 };
 enum { DOES_NOT_EXIST, RUNS, READY, SLEEPS };
 
@@ -502,7 +504,78 @@ static void random_machines(void **state)
 		assert_true(changed[types[i]] > 20);
 }
 
-/* The same with a stretch of one CPU's records missing: still every ns once, and nothing outside is
+/* Each ns is in one leaf and in all nodes above it, and siblings differ in their words. */
+static void assert_tree(const struct clew_trace *t, const struct clew_why *why,
+			enum clew_tree_detail detail)
+{
+	struct clew_tree tree;
+	uint64_t leaves = 0, left, shown = 0;
+	size_t lines = 0, left_count;
+
+	assert_int_equal(clew_tree_make(t, NULL, why, detail, &tree), 0);
+	for (size_t i = 0; i < tree.count; i++) {
+		const struct clew_tree_node *node = &tree.nodes[i];
+		uint64_t below = 0, last = UINT64_MAX;
+
+		assert_true(node->ns > 0);
+		assert_true(node->parent == CLEW_TREE_ROOT ? !node->depth : node->parent < i);
+		if (node->leaf)
+			leaves += node->ns;
+		for (size_t k = i + 1; k < tree.count; k++) {
+			if (tree.nodes[k].parent == i) {
+				assert_int_equal(tree.nodes[k].depth, node->depth + 1);
+				assert_true(tree.nodes[k].ns <= last);
+				last = tree.nodes[k].ns;
+				below += last;
+			}
+			assert_false(tree.nodes[k].parent == node->parent &&
+				     tree.nodes[k].leaf == node->leaf &&
+				     tree.nodes[k].phrase.task == node->phrase.task &&
+				     !strcmp(tree.nodes[k].phrase.before, node->phrase.before) &&
+				     !strcmp(tree.nodes[k].phrase.after, node->phrase.after));
+		}
+		assert_int_equal(below, node->leaf ? 0 : node->ns);
+	}
+	assert_int_equal(leaves, why->to - why->from);
+	left = clew_tree_choose(t, &tree, 10, 80, &left_count);
+	for (size_t i = 0; i < tree.count; i++) {
+		const struct clew_tree_node *node = &tree.nodes[i];
+
+		lines += node->shown;
+		shown += node->shown && node->leaf ? node->ns : 0;
+		if (node->shown && node->parent != CLEW_TREE_ROOT)
+			assert_true(tree.nodes[node->parent].shown);
+	}
+	assert_true(lines <= 10);
+	assert_int_equal(left + shown, leaves);
+	clew_tree_done(&tree);
+}
+
+static void trees_add_up(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	for (unsigned round = 1; round <= 6; round++) {
+		struct clew_trace *t;
+
+		simulate(&m, round * 7919, 600);
+		t = synthetic_trace(&m.records, m.now, 0);
+		for (uint32_t task = 1; task <= m.task_count; task++) {
+			struct clew_why why;
+
+			assert_int_equal(clew_why_explain(t, NULL, task, START, m.now, &why), 0);
+			assert_tree(t, &why, CLEW_TREE_EACH);
+			assert_tree(t, &why, CLEW_TREE_TASKS);
+			assert_tree(t, &why, CLEW_TREE_BROAD);
+			clew_why_done(&why);
+		}
+		clew_trace_free(t);
+		machine_done(&m);
+	}
+}
+
+/* Machines with a stretch of one CPU's records missing: still every ns once, and nothing outside is
  * wrong. */
 static void with_records_missing(void **state)
 {
@@ -568,6 +641,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_machines),
+		cmocka_unit_test(trees_add_up),
 		cmocka_unit_test(with_records_missing),
 	};
 

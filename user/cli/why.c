@@ -39,6 +39,7 @@ struct why_values {
 	struct clew_window window;
 	uint64_t idle;	  /* bit mask, 0 the default */
 	uint32_t without; /* bit mask */
+	bool steps;
 	bool all;
 	bool json;
 };
@@ -61,7 +62,9 @@ const struct clew_option clew_why_options[] = {
 	 clew_take_wait_kinds, offsetof(struct why_values, idle)},
 	{0, "without", "TYPE,..", "answer as if no dependency of these types had been seen",
 	 clew_take_edge_types, offsetof(struct why_values, without)},
-	{0, "all", NULL, "print every cause and every step", clew_take_flag,
+	{0, "steps", NULL, "print the steps in order of time, too", clew_take_flag,
+	 offsetof(struct why_values, steps)},
+	{0, "all", NULL, "print every cause and every step, whatever their number", clew_take_flag,
 	 offsetof(struct why_values, all)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct why_values, json)},
@@ -281,28 +284,30 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		   const struct why_values *values, const struct clew_operation *operation,
 		   struct clew_json *json)
 {
+	struct clew_why_view view = {
+		.all = values->all, .steps = values->steps, .lines = 40, .width = 80};
 	struct clew_why_sums sums = {};
 	struct clew_why why = {};
 	int r = clew_why_explain(trace, relations, operation->task, operation->from, operation->to,
 				 &why);
 
-	if (r >= 0)
+	if (r >= 0 && json)
 		r = clew_causes_make(trace, relations, &why, &sums.causes, &sums.cause_count);
-	if (r >= 0)
+	if (r >= 0 && json)
 		r = clew_by_program_make(trace, &why, &sums.shares, &sums.share_count);
 	if (r >= 0)
 		r = clew_restraints_make(trace, &why, &sums.restraints, &sums.restraint_count);
-	if (r < 0) {
-		clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
-	} else if (json) {
+	if (r >= 0 && json) {
 		clew_json_object(json, NULL);
 		if (clew_ask_given(&values->ask))
 			clew_json_asked(json, trace, operation);
 		json_why(json, trace, relations, &why, &sums);
 		clew_json_object_end(json);
-	} else {
-		clew_print_why(stdout, trace, relations, &why, &sums, values->all);
+	} else if (r >= 0) {
+		r = clew_print_why(stdout, trace, relations, &why, &sums, &view);
 	}
+	if (r < 0)
+		clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
 	clew_causes_free(sums.causes, sums.cause_count);
 	free(sums.shares);
 	free(sums.restraints);

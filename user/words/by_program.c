@@ -179,19 +179,15 @@ static void print_tasks(FILE *out, const struct clew_trace *trace, uint32_t task
 	fprintf(out, " (%zu tasks)", count);
 }
 
-void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
-			      const struct clew_program_share *share)
+void clew_print_broadly(FILE *out, const struct clew_trace *trace,
+			const struct clew_segment *segment)
 {
-	const struct clew_segment *segment = share->longest;
 	uint32_t device = device_of(trace, segment);
 
-	print_tasks(out, trace, segment->task, segment->end - 1, share->tasks);
-	fputc(' ', out);
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
-		if (clew_print_ready(out, segment, "its CPU"))
-			print_tasks(out, trace, segment->by, segment->start, share->by);
+		clew_print_ready(out, segment, "its CPU");
 	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
-		fputs(segment->task == why->task ? "itself was running" : "was running", out);
+		fputs("was running", out);
 	} else if (segment->kind == CLEW_SEGMENT_DEVICE && device) {
 		fprintf(out, "had %s busy with requests", CLEW_DISK(trace, device));
 	} else if (segment->kind == CLEW_SEGMENT_QUEUED && device) {
@@ -201,6 +197,20 @@ void clew_print_program_share(FILE *out, const struct clew_trace *trace, const s
 	} else {
 		fprintf(out, "waited (%s)", clew_wait_kind_name(segment->kind));
 	}
+}
+
+void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
+			      const struct clew_program_share *share)
+{
+	const struct clew_segment *segment = share->longest;
+
+	print_tasks(out, trace, segment->task, segment->end - 1, share->tasks);
+	fputs(segment->kind == CLEW_SEGMENT_RUNNING && segment->task == why->task ? " itself "
+										  : " ",
+	      out);
+	clew_print_broadly(out, trace, segment);
+	if (holder_of(segment) == HOLDER_TASK)
+		print_tasks(out, trace, segment->by, segment->start, share->by);
 }
 
 void clew_json_program_share(struct clew_json *json, const struct clew_trace *trace,

@@ -25,6 +25,11 @@ struct clew_program_share {
 int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why,
 			 struct clew_program_share **ret_shares, size_t *ret_count);
 
+/* Prints what a segment's task did by its kind of time: "had vda busy with requests". If it was
+ * ready and another task had the CPU, the caller has yet to print that one. */
+void clew_print_broadly(FILE *out, const struct clew_trace *trace,
+			const struct clew_segment *segment);
+
 /* Prints what one share says, as the text of a cause. Safe to print. */
 void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			      const struct clew_program_share *share);

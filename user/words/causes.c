@@ -173,6 +173,22 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	}
 }
 
+uint64_t clew_cause_key(const struct clew_trace *trace, const struct clew_relations *relations,
+			const struct clew_segment *segment)
+{
+	uint64_t hash = 1, word;
+	struct cause_key key;
+
+	make_key(trace, relations, segment, &key);
+	_Static_assert(sizeof(key) % sizeof(word) == 0, "a key is whole words");
+	for (size_t i = 0; i < sizeof(key); i += sizeof(word)) {
+		memcpy(&word, (const char *)&key + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
 static int compare_keys(const void *a, const void *b)
 {
 	const struct keyed_segment *one = a, *other = b;

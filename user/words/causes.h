@@ -21,6 +21,9 @@ struct clew_why_cause {
 int clew_causes_make(const struct clew_trace *trace, const struct clew_relations *relations,
 		     const struct clew_why *why, struct clew_why_cause **ret_causes,
 		     size_t *ret_count);
+/* Equal for segments of one cause. */
+uint64_t clew_cause_key(const struct clew_trace *trace, const struct clew_relations *relations,
+			const struct clew_segment *segment);
 void clew_causes_free(struct clew_why_cause *causes, size_t count);
 
 #endif

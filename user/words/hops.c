@@ -24,16 +24,26 @@ const struct clew_sleep *clew_hop_sleep(const struct clew_trace *trace,
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
 
-/* How many tasks of the chain wait for another one than the segment's. */
-static uint32_t waiters(const struct clew_segment *segment)
+uint32_t clew_hop_count(const struct clew_segment *segment)
 {
 	uint32_t length = segment->chain_length;
 
 	return length && segment->chain[length - 1] == segment->task ? length - 1 : length;
 }
 
-/* What led to the task behind a place of the chain. */
-static struct clew_hop_via via_behind(const struct clew_segment *segment, uint32_t place)
+uint32_t clew_hop_next(const struct clew_segment *segment, uint32_t place)
+{
+	return place + 1 < segment->chain_length ? segment->chain[place + 1] : segment->task;
+}
+
+bool clew_hop_holds(const struct clew_trace *trace, const struct clew_segment *segment,
+		    uint32_t place)
+{
+	return clew_held_by(clew_hop_sleep(trace, segment, place), clew_hop_next(segment, place),
+			    segment->start);
+}
+
+struct clew_hop_via clew_hop_via_behind(const struct clew_segment *segment, uint32_t place)
 {
 	if (place + 1 < segment->chain_length)
 		return segment->vias[place + 1];
@@ -126,10 +136,11 @@ static void print_reason(FILE *out, const struct clew_trace *trace, const struct
 
 void clew_print_hops(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
-	for (uint32_t i = 0; i < waiters(segment); i++) {
+	for (uint32_t i = 0; i < clew_hop_count(segment); i++) {
 		clew_print_task(out, trace, segment->chain[i], segment->start);
 		fputs(" <- ", out);
-		print_reason(out, trace, clew_hop_sleep(trace, segment, i), via_behind(segment, i));
+		print_reason(out, trace, clew_hop_sleep(trace, segment, i),
+			     clew_hop_via_behind(segment, i));
 		fputc(' ', out);
 	}
 }
@@ -141,7 +152,7 @@ static const struct clew_sleep *untold_wait(const struct clew_trace *trace,
 {
 	const struct clew_sleep *sleep;
 
-	if (waiters(segment) == segment->chain_length)
+	if (clew_hop_count(segment) == segment->chain_length)
 		return NULL;
 	sleep = clew_hop_sleep(trace, segment, segment->chain_length - 1);
 	return clew_is_held_back(sleep) && segment->kind != sleep->kind ? sleep : NULL;
@@ -179,7 +190,7 @@ static bool leaves_out_wait(const struct clew_segment *segment, const struct cle
 
 static bool has_more_to_say(const struct clew_trace *trace, const struct clew_segment *segment)
 {
-	uint32_t count = waiters(segment);
+	uint32_t count = clew_hop_count(segment);
 
 	return count > 1 || untold_wait(trace, segment) ||
 	       (count == 1 && leaves_out_wait(segment, clew_hop_sleep(trace, segment, 0)));
@@ -222,14 +233,25 @@ uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segmen
 
 	if (!has_more_to_say(trace, segment))
 		return 0;
-	for (uint32_t i = 0; i < waiters(segment); i++) {
-		struct clew_hop_via via = via_behind(segment, i);
+	for (uint32_t i = 0; i < clew_hop_count(segment); i++) {
+		struct clew_hop_via via = clew_hop_via_behind(segment, i);
 
 		key = mix(key, segment->chain[i]);
 		key = mix_wait(key, clew_hop_sleep(trace, segment, i));
 		key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
 	}
 	return own ? mix_wait(mix(key, segment->task), own) : key;
+}
+
+uint64_t clew_hop_key(const struct clew_trace *trace, const struct clew_segment *segment,
+		      uint32_t place)
+{
+	struct clew_hop_via via = clew_hop_via_behind(segment, place);
+	uint64_t key = mix_wait(mix(1, clew_hop_next(segment, place)),
+				clew_hop_sleep(trace, segment, place));
+
+	key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
+	return mix(key, clew_hop_holds(trace, segment, place));
 }
 
 void clew_json_hop_via(struct clew_json *json, const struct clew_trace *trace, int type,

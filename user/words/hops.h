@@ -11,6 +11,18 @@
 
 #include "words/json.h"
 
+/* How many tasks of the chain wait for another one than themselves: places 0.. */
+uint32_t clew_hop_count(const struct clew_segment *segment);
+/* The task behind a place of the chain, which is waited for there, and what led to it. */
+uint32_t clew_hop_next(const struct clew_segment *segment, uint32_t place);
+struct clew_hop_via clew_hop_via_behind(const struct clew_segment *segment, uint32_t place);
+/* True if that task held what the one at the place waits for. */
+bool clew_hop_holds(const struct clew_trace *trace, const struct clew_segment *segment,
+		    uint32_t place);
+/* Hops with equal keys have equal words by clew_hop_phrase(), but for calls and commits. */
+uint64_t clew_hop_key(const struct clew_trace *trace, const struct clew_segment *segment,
+		      uint32_t place);
+
 /* The wait of a task of the chain, by its place; NULL: records are missing. */
 const struct clew_sleep *clew_hop_sleep(const struct clew_trace *trace,
 					const struct clew_segment *segment, uint32_t place);

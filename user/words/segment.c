@@ -55,10 +55,15 @@ const struct clew_sleep *clew_segment_awaiting(const struct clew_trace *trace,
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
 
+bool clew_work_to_come(const struct clew_sleep *sleep, uint64_t at)
+{
+	return sleep && sleep->edge_type == CLEW_EDGE_WORK && sleep->link_count &&
+	       at < sleep->links[sleep->link_count - 1].at;
+}
+
 bool clew_segment_queues(const struct clew_sleep *sleep, const struct clew_segment *segment)
 {
-	return segment->via_type == CLEW_EDGE_WORK && sleep && sleep->edge_type == CLEW_EDGE_WORK &&
-	       sleep->link_count && segment->start < sleep->links[sleep->link_count - 1].at;
+	return segment->via_type == CLEW_EDGE_WORK && clew_work_to_come(sleep, segment->start);
 }
 
 uint64_t clew_segment_awaited_until(const struct clew_trace *trace,
@@ -69,12 +74,16 @@ uint64_t clew_segment_awaited_until(const struct clew_trace *trace,
 	return sleep ? sleep->end : CLEW_TIME_OPEN;
 }
 
-bool clew_segment_holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
+bool clew_held_by(const struct clew_sleep *sleep, uint32_t task, uint64_t at)
 {
 	for (uint32_t i = 0; sleep && i < sleep->holder_count; i++)
-		if (sleep->holders[i].task == segment->task && !sleep->holders[i].coming &&
-		    sleep->holders[i].from <= segment->start &&
-		    segment->start < sleep->holders[i].to)
+		if (sleep->holders[i].task == task && !sleep->holders[i].coming &&
+		    sleep->holders[i].from <= at && at < sleep->holders[i].to)
 			return true;
 	return false;
+}
+
+bool clew_segment_holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
+{
+	return clew_held_by(sleep, segment->task, segment->start);
 }

@@ -30,6 +30,8 @@ const struct clew_sleep *clew_segment_awaiting(const struct clew_trace *trace,
 uint64_t clew_segment_awaited_until(const struct clew_trace *trace,
 				    const struct clew_segment *segment);
 
+/* True if the work item that ended `sleep` had not been queued at a moment, ns. */
+bool clew_work_to_come(const struct clew_sleep *sleep, uint64_t at);
 /*
  * True if the segment is from before the work item of a wait was queued, so
  * that it is not the worker's. `sleep`: the one that awaits the segment, or
@@ -40,5 +42,7 @@ bool clew_segment_queues(const struct clew_sleep *sleep, const struct clew_segme
  * True if the segment's task held what `sleep` waits for. `sleep` may be NULL.
  */
 bool clew_segment_holds(const struct clew_sleep *sleep, const struct clew_segment *segment);
+/* True if `task` held at a moment, ns, what `sleep` waits for. `sleep` may be NULL. */
+bool clew_held_by(const struct clew_sleep *sleep, uint32_t task, uint64_t at);
 
 #endif

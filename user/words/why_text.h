@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A why as text: the causes by size, grouped by program where most are small,
- * then the timeline.
+ * A why as text: the time as a tree, then, where that is short or was asked for,
+ * the steps in order of time.
  */
 #ifndef CLEW_WORDS_WHY_TEXT_H
 #define CLEW_WORDS_WHY_TEXT_H
@@ -20,9 +20,17 @@ struct clew_why_sums {
 	size_t cause_count, share_count, restraint_count;
 };
 
-/* `all`: print each cause and each segment, whatever their number. */
-void clew_print_why(FILE *out, const struct clew_trace *trace,
-		    const struct clew_relations *relations, const struct clew_why *why,
-		    const struct clew_why_sums *sums, bool all);
+/* How a why is shown. */
+struct clew_why_view {
+	bool all;     /* each node of the tree and each segment, whatever their number */
+	bool steps;   /* the steps, too, at most 60 lines of them unless `all` */
+	size_t lines; /* how many lines to fill, about; steps that fit are shown unasked */
+	size_t width; /* columns */
+};
+
+/* `sums`: only the restraints are used. 0 or -ENOMEM. */
+int clew_print_why(FILE *out, const struct clew_trace *trace,
+		   const struct clew_relations *relations, const struct clew_why *why,
+		   const struct clew_why_sums *sums, const struct clew_why_view *view);
 
 #endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which nodes of a why's tree are shown, and their lines. See why_tree.h.
+ *
+ * A node is shown only if its parent is.
+ */
+#include <stdlib.h>
+
+#include "words/task.h"
+#include "words/text.h"
+#include "words/why_tree.h"
+
+/* Nodes smaller than this part of the whole have no line of their own, unless all have one. */
+#define LEAST_PART 1000
+
+/* The columns before a node's words at depth 0, and how far its later lines are set in. */
+#define LEFT_COLUMNS 21
+#define HANG	     2
+
+static void print_words(FILE *out, const struct clew_trace *trace,
+			const struct clew_tree_node *node, bool below_ready)
+{
+	const struct clew_phrase *phrase = &node->phrase;
+
+	if (node->depth > 0 && !below_ready)
+		fputs("it ", out);
+	fputs(phrase->before, out);
+	if (phrase->task != CLEW_NO_TASK && node->tasks == 1) {
+		clew_print_task(out, trace, phrase->task, phrase->at);
+	} else if (phrase->task != CLEW_NO_TASK) {
+		clew_print_safe(out, clew_trace_comm_at(trace, phrase->task, phrase->at));
+		fprintf(out, " (%u tasks)", node->tasks);
+	}
+	fputs(phrase->after, out);
+}
+
+static bool is_below_ready(const struct clew_tree *tree, const struct clew_tree_node *node)
+{
+	return node->parent != CLEW_TREE_ROOT && tree->nodes[node->parent].ready;
+}
+
+/* How many lines a node takes. */
+static size_t lines_of(const struct clew_trace *trace, const struct clew_tree *tree,
+		       const struct clew_tree_node *node, size_t width)
+{
+	size_t left = LEFT_COLUMNS + 2 * (size_t)node->depth + HANG, size = 0;
+	char *words = NULL;
+	FILE *out = open_memstream(&words, &size);
+
+	if (!out)
+		return 1;
+	print_words(out, trace, node, is_below_ready(tree, node));
+	fclose(out);
+	free(words);
+	return left + 16 > width ? 1 + size / 16 : 1 + size / (width - left);
+}
+
+static int largest_first(const void *a, const void *b, void *context)
+{
+	const struct clew_tree *tree = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (tree->nodes[x].ns != tree->nodes[y].ns)
+		return tree->nodes[x].ns < tree->nodes[y].ns ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static void show_largest(const struct clew_trace *trace, struct clew_tree *tree, size_t lines,
+			 size_t width)
+{
+	uint32_t *order = calloc(tree->count + 1, sizeof(*order));
+
+	for (uint32_t i = 0; order && i < tree->count; i++)
+		order[i] = i;
+	if (order)
+		qsort_r(order, tree->count, sizeof(*order), largest_first, tree);
+	/* A parent is no smaller than its children and stands before them. */
+	for (size_t i = 0; order && i < tree->count; i++) {
+		struct clew_tree_node *node = &tree->nodes[order[i]];
+		size_t needed;
+
+		if (node->ns * LEAST_PART < tree->total)
+			break;
+		needed = lines_of(trace, tree, node, width);
+		if (needed > lines)
+			break;
+		if (node->parent != CLEW_TREE_ROOT && !tree->nodes[node->parent].shown)
+			continue;
+		node->shown = true;
+		lines -= needed;
+	}
+	free(order);
+}
+
+uint64_t clew_tree_choose(const struct clew_trace *trace, struct clew_tree *tree, size_t lines,
+			  size_t width, size_t *ret_left)
+{
+	uint64_t left = 0;
+
+	*ret_left = 0;
+	for (size_t i = 0; i < tree->count; i++)
+		tree->nodes[i].shown = !lines;
+	if (lines)
+		show_largest(trace, tree, lines, width);
+	for (size_t i = 0; i < tree->count; i++) {
+		if (!tree->nodes[i].leaf || tree->nodes[i].shown)
+			continue;
+		left += tree->nodes[i].ns;
+		++*ret_left;
+	}
+	return left;
+}
+
+void clew_tree_print(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct clew_tree_node *node = &tree->nodes[i];
+
+		if (!node->shown)
+			continue;
+		fprintf(out, "  %5.1f %%  %9s  %*s",
+			tree->total ? 100.0 * (double)node->ns / (double)tree->total : 0,
+			CLEW_DURATION(node->ns), 2 * (int)node->depth, "");
+		print_words(out, trace, node, is_below_ready(tree, node));
+		fputc('\n', out);
+	}
+}
