@@ -12,6 +12,7 @@
 
 #include "kernel.h"
 #include "kernel_fs.h"
+#include "mix.h"
 #include "object.h"
 #include "read.h"
 #include <bpf/bpf_core_read.h>
@@ -49,12 +50,6 @@ static __always_inline void map_address(struct in6_addr *address, __u32 inet)
 	words[0] = words[1] = 0;
 	words[2] = bpf_htonl(0xffff);
 	words[3] = inet;
-}
-
-static __always_inline __u64 mix(__u64 hash, __u64 number)
-{
-	hash = (hash ^ number) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
 }
 
 /* The number of a TCP socket that listens at a port of a namespace. */

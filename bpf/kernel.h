@@ -295,6 +295,11 @@ struct hrtimer {
 	struct hrtimer_clock_base *base;
 };
 
+struct task_io_accounting {
+	__u64 syscr;
+	__u64 syscw;
+};
+
 struct sched_dl_entity {
 	unsigned dl_throttled : 1;
 	unsigned dl_yielded : 1;
@@ -321,6 +326,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	const struct cred *real_cred;
 	__u64 start_time;
+	__u64 utime;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	int exit_state;
@@ -336,6 +342,7 @@ struct task_struct {
 	struct bio_list *bio_list;
 	void *worker_private;
 	void *journal_info;
+	struct task_io_accounting ioac;
 	struct sched_entity se;
 	struct sched_dl_entity dl;
 };

@@ -7,6 +7,7 @@
 #include "read.h"
 #include "record.h"
 #include "state.h"
+#include "where.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -45,6 +46,8 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		return 0;
 	}
 	parent_state = task_state(parent);
+	if (parent_state)
+		memory_made(&where, parent_state);
 	state->serial = new_serial();
 	state->flags |= CLEW_TASK_STATE_NEW;
 	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
@@ -71,6 +74,8 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	if (!where_here(&where) || !state)
 		return 0;
 	before = state->serial;
+	if (task->pid == old_pid)
+		memory_made(&where, state);
 	if (task->pid != old_pid) {
 		state->serial = new_serial();
 		where.cpu_state->running = state->serial;

@@ -8,6 +8,7 @@
 #include "kernel_io.h"
 #include "read.h"
 #include "state.h"
+#include "where.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -60,8 +61,14 @@ static __always_inline void memory_reason(__u8 reason, bool begin, bool group)
 	state = task_state(task);
 	if (!state)
 		return;
+	if (!begin && state->reason == reason)
+		span_emit(cpu, clock_ns(), state->reason_since, state->reason_faults);
 	state->reason = begin ? reason : CLEW_REASON_NONE;
 	state->reclaim = 0;
+	if (begin) {
+		state->reason_since = clock_ns();
+		state->reason_faults = faults_over(task);
+	}
 	if (begin && group) {
 		struct cgroup *cgroup = group_over_limit(task);
 

@@ -12,6 +12,7 @@
 #include "read.h"
 #include "state.h"
 #include "wait.h"
+#include "where.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/kernel/maps.h>
@@ -85,6 +86,8 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		if (unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
 			identity_emit_again(cpu, change->header.time);
 		describe_wait(context, &where, prev, prev_state, state, detail, &slot->wait);
+		slot->wait.faults = faults_over(prev);
+		slot->wait.flags |= CLEW_WAIT_FLAG_COUNTED;
 	}
 	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
 		describe_quota(prev, cpu, change, &slot->wait);
@@ -138,6 +141,9 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	/* A state, but the task is still runnable: a signal kept it from
 	 * sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
+	if (!sleeps)
+		run_over(cpu_state, cpu, now);
+	cpu_state->run_since = now;
 	before = switch_prev(cpu_state, cpu, now, prev, sleeps, &prev_task);
 	cpu_state->running = after;
 	cpu_state->running_pid = next->pid;
@@ -159,6 +165,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		task_over(change, prev);
 	else if (sleeps)
 		change->header.flags = CLEW_SWITCH_SLEEP;
+	else if (prev->pid && yields(prev))
+		change->flags_high = CLEW_SWITCH_HIGH_YIELD;
 	switch_wait(ctx, cpu_state, cpu, prev, prev_state, sleeps, prev_task, slot);
 	if (next_task)
 		take_stamp(change, next_task);

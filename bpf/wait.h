@@ -20,6 +20,7 @@
 #include "read.h"
 #include "stack.h"
 #include "state.h"
+#include "where.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/calls.h>
@@ -225,11 +226,13 @@ static __always_inline void describe_same_call(struct task_struct *task, const s
 					       struct clew_task_state *state,
 					       struct clew_wait *wait)
 {
-	if (state->call_after == call_after(wait) && state->call_after &&
-	    state->first_argument == call->argument[0] &&
-	    state->second_argument == call->argument[1] && READ_TRUSTED(task, rseq) &&
-	    (task->thread_info.flags & notify_resume_mask))
-		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+	if (stayed_in_kernel(task)) {
+		wait->flags |= CLEW_WAIT_FLAG_STAYED;
+		if (state->call_after == call_after(wait) && state->call_after &&
+		    state->first_argument == call->argument[0] &&
+		    state->second_argument == call->argument[1])
+			wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+	}
 	state->first_argument = call->argument[0];
 	state->second_argument = call->argument[1];
 }

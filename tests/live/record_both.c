@@ -20,8 +20,8 @@
 #include "store/capture.h"
 #include "store/schema.h"
 
-static const char *const tag_names[] = {"identity", "run",   "sleep", "ready", "edge",
-					"request",  "below", "spin",  "pages", "touch"};
+static const char *const tag_names[] = {"identity", "run",  "sleep", "ready", "edge", "request",
+					"below",    "spin", "pages", "touch", "stay", "tally"};
 _Static_assert(sizeof(tag_names) / sizeof(tag_names[0]) == CLEW_FINDING_COUNT, "a name for each");
 
 /* ---- findings as text ---- */
@@ -147,6 +147,8 @@ static void add_finding(struct row *row, struct clew_finding finding)
 {
 	const struct clew_touch *touch = finding.touch;
 	const struct clew_spin *spin = finding.spin;
+	const struct clew_stay *stay = finding.stay;
+	const struct clew_tally *tally = finding.tally;
 	const struct clew_run *run = finding.run;
 
 	switch (finding.tag) {
@@ -180,6 +182,12 @@ static void add_finding(struct row *row, struct clew_finding finding)
 	case CLEW_FINDING_TOUCH:
 		ADD(touch->begin, touch->end, touch->inode, touch->offset, touch->bytes,
 		    touch->device, touch->task, touch->event);
+		break;
+	case CLEW_FINDING_STAY:
+		ADD(stay->start, stay->end, stay->task, stay->call, stay->reason, stay->evidence);
+		break;
+	case CLEW_FINDING_TALLY:
+		ADD(tally->start, tally->end, tally->task, tally->what, tally->number);
 		break;
 	case CLEW_FINDING_COUNT:
 		break;

@@ -255,6 +255,7 @@ struct switched {
 	unsigned flags;
 	const struct clew_wait *wait;
 	unsigned state;
+	unsigned high;	    /* flags_high */
 	struct woken woken; /* at 0: next did not sleep, unless flags say so */
 };
 
@@ -274,6 +275,7 @@ static UNUSED void put_switch(struct synthetic *s, unsigned kind, struct switche
 				.prev = w.prev,
 				.next = w.next,
 				.prev_state = (__u16)w.state,
+				.flags_high = (__u8)w.high,
 				.wake_time = w.woken.at,
 				.waker = w.woken.by,
 				.wake_context = w.woken.context ? w.woken.context : CLEW_WAKE_TASK,
@@ -461,6 +463,12 @@ static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const c
 		s,                                                                                 \
 		&(struct clew_lock){.header = {.time = at, .kind = CLEW_KIND_LOCK}, __VA_ARGS__},  \
 		sizeof(struct clew_lock))
+#define WHERE(s, at, event, ...)                                                                   \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_where){                                                        \
+			      .header = {.time = at, .kind = CLEW_KIND_WHERE, .flags = event},     \
+			      __VA_ARGS__},                                                        \
+		      sizeof(struct clew_where))
 #define REFILL(s, at, event, group)                                                                \
 	synthetic_put(s,                                                                           \
 		      &(struct clew_refill){                                                       \

@@ -110,6 +110,17 @@ static void put_lock(struct synthetic *s, uint64_t *state, uint64_t time)
 				     .flags = CLEW_WAKE_PRIVATE});
 }
 
+/* A tick, a switch-out or a span of a task in one of two calls. */
+static void put_where(struct synthetic *s, uint64_t *state, uint64_t at)
+{
+	uint64_t begin = at - draw(state, 2000);
+	unsigned event = draw(state, 3);
+
+	WHERE(s, at, event | (draw(state, 2) ? CLEW_WHERE_STAYED : 0), .task = 1 + draw(state, 4),
+	      .call = draw(state, 2) ? SYS_read : SYS_clone, .identity = draw(state, 2),
+	      .faults = (uint32_t)at / 100, .begin = begin, .faults_before = (uint32_t)begin / 100);
+}
+
 static void put_random(struct synthetic *s, uint64_t state, unsigned count)
 {
 	uint64_t time = START;
@@ -117,12 +128,15 @@ static void put_random(struct synthetic *s, uint64_t state, unsigned count)
 	threads(s, 4);
 	for (unsigned i = 0; i < count; i++) {
 		time += 1000 + (draw(&state, 32) ? draw(&state, 1000) : draw(&state, 200000000));
-		switch (draw(&state, 8)) {
+		switch (draw(&state, 9)) {
 		case 0:
 			put_write(s, &state, time);
 			break;
 		case 1:
 			put_lock(s, &state, time);
+			break;
+		case 2:
+			put_where(s, &state, time);
 			break;
 		default:
 			put_any(s, &state, time);
@@ -150,6 +164,8 @@ static void expect_equal_counts(const struct clew_trace *trace, const struct cou
 	assert_int_equal(trace->lone_edges.count, count->lone_edges);
 	assert_int_equal(trace->below.count, count->of[CLEW_FINDING_BELOW]);
 	assert_int_equal(trace->spins.count, count->of[CLEW_FINDING_SPIN]);
+	assert_int_equal(trace->stays.count + trace->ticks.count, count->of[CLEW_FINDING_STAY]);
+	assert_int_equal(trace->tallies.count, count->of[CLEW_FINDING_TALLY]);
 }
 
 /* Two takers of one builder get the same. */
@@ -253,6 +269,13 @@ static int digest_take(void *context, struct clew_finding finding)
 		break;
 	case CLEW_FINDING_TOUCH:
 		digest_bytes(digest, &finding.touch->begin, offsetof(struct clew_touch, event) + 1);
+		break;
+	case CLEW_FINDING_STAY:
+		digest_bytes(digest, &finding.stay->start,
+			     offsetof(struct clew_stay, evidence) + 1);
+		break;
+	case CLEW_FINDING_TALLY:
+		digest_bytes(digest, &finding.tally->start, offsetof(struct clew_tally, what) + 1);
 		break;
 	case CLEW_FINDING_COUNT:
 		fail();

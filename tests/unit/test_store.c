@@ -275,13 +275,16 @@ static void test_schema_covers_records(void **state)
 		covered += sizeof(struct clew_header);
 		switch (kind) {
 		case CLEW_KIND_SWITCH:
-			reserved = 3 + 4 + 3;
+			reserved = 3 + 3;
 			break;
 		case CLEW_KIND_STATE:
-			reserved = 3 + 4;
+			reserved = 3;
 			break;
 		case CLEW_KIND_WORK:
 			reserved = 3 + 7;
+			break;
+		case CLEW_KIND_WHERE:
+			reserved = 5;
 			break;
 		case CLEW_KIND_PAGES:
 		case CLEW_KIND_LOCK:

@@ -18,6 +18,7 @@
 #include "builder/switch.h"
 #include "builder/task.h"
 #include "builder/wake.h"
+#include "builder/where.h"
 #include "builder/work.h"
 #include "builder/writeback.h"
 #include <errno.h>
@@ -149,6 +150,9 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 		case CLEW_KIND_LOCK:
 			r = build_feed_lock(builder, (const struct clew_lock *)record);
 			break;
+		case CLEW_KIND_WHERE:
+			r = build_feed_where(builder, (const struct clew_where *)record);
+			break;
 		case CLEW_KIND_RING:
 			r = build_feed_ring(builder, (const struct clew_ring *)record);
 			break;
@@ -169,6 +173,8 @@ static int finish_task(struct clew_builder *builder, struct task *task, bool las
 	struct wake *wake = &task->stop_wake;
 	int r = build_ring_release(builder, task);
 
+	if (r >= 0)
+		r = build_where_flush(builder, task);
 	if (r < 0)
 		return r;
 	switch ((enum task_state)task->state) {

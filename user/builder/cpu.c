@@ -74,6 +74,7 @@ int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure)
 	r = build_send_run(builder, task, number, task->since, sure, CLEW_RUN_LOST,
 			   task->open_start);
 	task->frontier = later(task->frontier, sure);
+	build_where_lost(task);
 	task->state = TASK_UNKNOWN;
 	task->since = sure;
 	return r;

@@ -30,6 +30,8 @@ static uint32_t tags_of_kind(unsigned kind)
 		return BUILD_SLEEP_TAGS;
 	case CLEW_KIND_LOCK:
 		return CLEW_FINDING_BIT(CLEW_FINDING_SPIN);
+	case CLEW_KIND_WHERE:
+		return CLEW_FINDING_BIT(CLEW_FINDING_STAY) | CLEW_FINDING_BIT(CLEW_FINDING_TALLY);
 	default:
 		/* Tasks' states and identities: everything depends on them. */
 		return CLEW_FINDINGS_ALL;

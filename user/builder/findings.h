@@ -286,6 +286,34 @@ struct clew_spin {
 	uint32_t type;	 /* CLEW_LOCK_* */
 };
 
+/*
+ * What a task ran in from `start` to `end`, as far as it ran then: inside one system
+ * call. Two equal times: a tick found it there; then `call` may be CLEW_NO_CALL, user
+ * mode. Those with a length do not overlap within a task.
+ */
+struct clew_stay {
+	uint64_t start;
+	uint64_t end;
+	uint32_t task;
+	uint16_t call;
+	uint8_t reason;	  /* enum clew_wait_reason: what it did there to get memory, NONE nothing */
+	uint8_t evidence; /* enum clew_evidence */
+};
+
+/* How often something happened to a task while it ran from `start` to `end`; above 0. */
+enum clew_tally_what {
+	CLEW_TALLY_FAULTS, /* page faults */
+	CLEW_TALLY_YIELDS, /* it gave up its CPU by sched_yield */
+	CLEW_TALLY_WHATS,
+};
+struct clew_tally {
+	uint64_t start;
+	uint64_t end;
+	uint32_t number;
+	uint32_t task;
+	uint8_t what; /* enum clew_tally_what */
+};
+
 /* ---- the stream ---- */
 
 /* At most 32 tags, as masks have a bit for each. */
@@ -305,6 +333,8 @@ enum clew_finding_tag {
 	CLEW_FINDING_SPIN,
 	CLEW_FINDING_PAGES, /* by sector within one request; before the request or long after it */
 	CLEW_FINDING_TOUCH,
+	CLEW_FINDING_STAY,
+	CLEW_FINDING_TALLY,
 	CLEW_FINDING_COUNT
 };
 #define CLEW_FINDING_BIT(tag) (1u << (tag))
@@ -323,6 +353,8 @@ struct clew_finding {
 		const struct clew_spin *spin;
 		const struct clew_page_extent *pages;
 		const struct clew_touch *touch;
+		const struct clew_stay *stay;
+		const struct clew_tally *tally;
 	};
 };
 

@@ -78,6 +78,7 @@ static int lose_task(struct clew_builder *builder, struct task *task, uint64_t s
 	}
 	if (task->state != TASK_DEAD)
 		task->state = TASK_UNKNOWN;
+	build_where_lost(task);
 	task->found = false;
 	task->frontier = later(task->frontier, builder->now);
 	return r;
@@ -147,6 +148,8 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	task->open_start = false;
 	task->found = false;
 	r = build_ring_release(builder, task);
+	if (r >= 0)
+		r = build_where_leave(builder, task, record);
 	if (r < 0)
 		return r;
 	if (flags & CLEW_SWITCH_DEAD) {
@@ -329,6 +332,7 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	task->cpu = record->header.cpu;
 	task->since = task->switched_in = builder->now;
 	task->frontier = later(task->frontier, builder->now);
+	build_where_enter(builder, task);
 	return 0;
 }
 
@@ -388,6 +392,7 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu,
 	task->cpu = record->header.cpu;
 	task->since = task->switched_in = builder->now;
 	task->frontier = later(task->frontier, builder->now);
+	build_where_lost(task);
 	cpu->current = record->next;
 	cpu->known = cpu->seen = true;
 	cpu->open_start = false;

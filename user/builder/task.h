@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "builder/findings.h"
 #include "builder/wake.h"
+#include "builder/where.h"
 
 /* ns: how long a dead task is kept, so that the tasks it woke can name it. */
 #define BUILD_DEAD_GRACE 1000000000ull
@@ -66,6 +67,7 @@ struct task {
 	struct clew_link *ended;     /* its requests that ended during the current call's sleeps */
 	uint32_t ended_count, ended_capacity;
 	struct clew_wait wait;
+	struct where_state where;
 
 	uint32_t process;
 	uint32_t pid_namespace;

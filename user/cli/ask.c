@@ -109,10 +109,11 @@ static int choose_calls(struct ask_search *search)
 static int choose_files(struct ask_search *search, struct clew_io *io)
 {
 	const struct clew_trace *trace = search->in->trace;
+	const struct clew_chosen all = {};
 
 	if (!search->ask->file)
 		return 0;
-	if (clew_io_analyse(trace, io) < 0)
+	if (clew_io_analyse(trace, &all, io) < 0)
 		return out_of_memory();
 	search->files = calloc(io->file_count + 1, sizeof(*search->files));
 	if (!search->files)

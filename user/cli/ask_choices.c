@@ -112,8 +112,10 @@ static int add_waits(struct choices *choices)
 		uint64_t over = clew_sleep_over(trace, &sleeps[i]);
 
 		if (choices->skips_idle &&
-		    (sleep_is_idle(&sleeps[i]) ||
-		     operation_is_idle(sleeps[i].kind, sleeps[i].call, choices->idle_kinds)))
+		    (sleep_is_idle(choices->in->trace, &sleeps[i]) ||
+		     operation_is_idle(sleeps[i].kind, sleeps[i].call,
+				       clew_trace_in_exchange(choices->in->trace, &sleeps[i]),
+				       choices->idle_kinds)))
 			continue;
 		if (is_in(choices->in, sleeps[i].task, sleeps[i].start, over))
 			r = add_name(choices, name_of_wait(choices, &sleeps[i], name),
@@ -376,7 +378,8 @@ static void print_idle(FILE *out, const struct clew_asked_in *in, uint64_t idle_
 	unsigned named = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if ((operation_is_idle(sleeps[i].kind, sleeps[i].call, idle_kinds) ||
+		if ((operation_is_idle(sleeps[i].kind, sleeps[i].call,
+				       clew_trace_in_exchange(in->trace, &sleeps[i]), idle_kinds) ||
 		     (!idle_kinds && sleeps[i].kind == CLEW_WAIT_SLEEP)) &&
 		    is_in(in, sleeps[i].task, sleeps[i].start,
 			  clew_sleep_over(in->trace, &sleeps[i])))

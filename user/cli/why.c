@@ -27,6 +27,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/running.h"
 #include "words/segment.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -202,6 +203,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 	json_hops(json, trace, segment);
 	json_segment_object(json, trace, segment);
+	if (segment->kind == CLEW_SEGMENT_RUNNING)
+		clew_json_running(json, trace, segment);
 	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
 	    segment->kind != CLEW_SEGMENT_RUNQUEUE)
 		clew_json_string(json, "call", clew_call_name(segment->sleep->call));

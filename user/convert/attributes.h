@@ -59,6 +59,10 @@
 	KEY(UNSEEN,          "unseen",          "T",         1, NULL)                              \
 	KEY(SPINS,           "spins",           "tt##n",     5,                                    \
 	    "a row is a start, an end, a lock, its type and a holder")                             \
+	KEY(STAYS,           "stays",           "tt###",     5,                                    \
+	    "a row is a start, an end, a call, what it did for memory, and evidence")              \
+	KEY(TALLIES,         "tallies",         "tt##",      4,                                    \
+	    "a row is a start, an end, what was counted, and how often")                           \
 	KEY(TOUCHES,         "touches",         "m##tt##",   7,                                    \
 	    "a row is a device, an inode, what was done, begin, end, place and bytes")             \
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \

@@ -64,6 +64,21 @@ static int meet_those_of_sleep(struct conversion *conversion, const struct clew_
 					   (unsigned)sleep->link_count + sleep->and_count);
 }
 
+/* The tasks whose stays, ticks and tallies are known. */
+static int meet_running(struct conversion *conversion)
+{
+	const struct vector *const stays[] = {&conversion->trace->stays, &conversion->trace->ticks};
+	const struct clew_tally *tallies = conversion->trace->tallies.data;
+	int r = 0;
+
+	for (unsigned i = 0; i < 2; i++)
+		for (size_t k = 0; k < stays[i]->count && r == 0; k++)
+			r = meet(conversion, ((const struct clew_stay *)stays[i]->data)[k].task);
+	for (size_t i = 0; i < conversion->trace->tallies.count && r == 0; i++)
+		r = meet(conversion, tallies[i].task);
+	return r;
+}
+
 static int meet_all(struct conversion *conversion)
 {
 	const struct clew_trace *trace = conversion->trace;
@@ -98,7 +113,7 @@ static int meet_all(struct conversion *conversion)
 		if (r == 0)
 			r = meet_if_any(conversion, spins[i].holder);
 	}
-	return r;
+	return r < 0 ? r : meet_running(conversion);
 }
 
 static int name_tasks(struct conversion *conversion)
@@ -191,6 +206,24 @@ static void describe_spins(struct conversion *conversion, uint32_t serial)
 			  {.word = capture_name_or_dash(conversion, spins[i].holder)});
 }
 
+/* What the task ran in. A tick is a stay without a length. */
+static void describe_running(struct conversion *conversion, uint32_t serial)
+{
+	const struct clew_trace *trace = conversion->trace;
+	const struct clew_stay *const firsts[] = {clew_trace_stay(trace, serial, 0),
+						  clew_trace_tick(trace, serial, 0)};
+
+	for (unsigned i = 0; i < 2; i++)
+		for (const struct clew_stay *stay = firsts[i]; stay;
+		     stay = clew_trace_next_stay(trace, stay))
+			PAIRS_ROW(&conversion->pairs, ATTRIBUTE_STAYS, {stay->start}, {stay->end},
+				  {stay->call}, {stay->reason}, {stay->evidence});
+	for (const struct clew_tally *tally = clew_trace_tally(trace, serial, 0); tally;
+	     tally = clew_trace_next_tally(trace, tally))
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_TALLIES, {tally->start}, {tally->end},
+			  {tally->what}, {tally->number});
+}
+
 static void describe_task(struct conversion *conversion, const struct trace_task *inner)
 {
 	const struct clew_trace_task *task = &inner->task;
@@ -225,6 +258,7 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 	if (task->death != CLEW_TIME_OPEN)
 		pairs_add_number(pairs, ATTRIBUTE_DIED, task->death);
 	describe_spins(conversion, task->serial);
+	describe_running(conversion, task->serial);
 }
 
 static int make_actor(struct conversion *conversion, uint32_t number, uint32_t category)

@@ -164,13 +164,46 @@ static int take_spin(struct back *back, const struct row *row)
 			  (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
-/* Spins, touches, announcements, other ends and environment of a thread. */
+static int take_stay(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	struct clew_stay stay = {.task = *(const uint32_t *)row->context,
+				 .start = fields[0].number,
+				 .end = fields[1].number,
+				 .call = (uint16_t)fields[2].number,
+				 .reason = (uint8_t)fields[3].number,
+				 .evidence = (uint8_t)fields[4].number};
+
+	if (fields[4].number > CLEW_EVIDENCE_CANDIDATE || stay.start > stay.end)
+		return back_fail_row(back);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_STAY, .stay = &stay});
+}
+
+static int take_tally(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	struct clew_tally tally = {.task = *(const uint32_t *)row->context,
+				   .start = fields[0].number,
+				   .end = fields[1].number,
+				   .what = (uint8_t)fields[2].number,
+				   .number = (uint32_t)fields[3].number};
+
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_TALLY, .tally = &tally});
+}
+
+/* Spins, stays, tallies, touches, announcements, other ends and environment of a thread. */
 static int take_acts(struct back *back, uint32_t span)
 {
 	const struct values *values = back_values(back, back->model->spans[span].attributes);
 	uint32_t serial = back->serials[span];
 	int r = back_rows(back, ATTRIBUTE_SPINS, values, take_spin, &serial);
 
+	if (r == 0)
+		r = back_rows(back, ATTRIBUTE_STAYS, values, take_stay, &serial);
+	if (r == 0)
+		r = back_rows(back, ATTRIBUTE_TALLIES, values, take_tally, &serial);
 	if (r == 0)
 		r = back_touches(back, serial, values);
 	if (r == 0)

@@ -22,15 +22,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Stays in one call that differ only in when something was known of them. */
+static bool same_stay(const struct clew_stay *a, const struct clew_stay *b)
+{
+	return a == b || (a && b && a->call == b->call && a->reason == b->reason &&
+			  a->evidence == b->evidence && a->end == b->start);
+}
+
 static bool same_segment(const struct clew_segment *a, const struct clew_segment *b)
 {
 	return a->end == b->start && a->task == b->task && a->kind == b->kind &&
 	       a->unknown_kind == b->unknown_kind && a->cycle == b->cycle &&
 	       a->via_type == b->via_type && a->via_evidence == b->via_evidence &&
 	       a->born == b->born && a->by == b->by && a->sleep == b->sleep && a->link == b->link &&
-	       a->below == b->below && a->spin == b->spin && a->late == b->late &&
-	       a->held == b->held && a->called == b->called && a->by_end == b->by_end &&
-	       a->perhaps == b->perhaps && a->activity == b->activity &&
+	       a->below == b->below && a->spin == b->spin && same_stay(a->stay, b->stay) &&
+	       a->late == b->late && a->held == b->held && a->called == b->called &&
+	       a->by_end == b->by_end && a->perhaps == b->perhaps && a->activity == b->activity &&
 	       clew_segment_same_chain(a, b);
 }
 
@@ -127,6 +134,21 @@ int why_push(struct why_search *search, const struct trace_task *task, uint64_t 
 	return 0;
 }
 
+/* Ends the segment where the task enters or leaves a stay in a call. */
+static void cut_by_stay(const struct clew_trace *trace, struct clew_segment *segment)
+{
+	const struct clew_stay *stay = clew_trace_stay(trace, segment->task, segment->start);
+	uint64_t at;
+
+	if (!stay)
+		return;
+	if (stay->start <= segment->start)
+		segment->stay = stay;
+	at = segment->stay ? stay->end : stay->start;
+	if (at < segment->end)
+		segment->end = at;
+}
+
 /* One piece of time on a CPU; spinning for a lock counts as waiting. */
 static int explain_running(struct why_search *search, struct frame *frame, uint64_t end)
 {
@@ -141,6 +163,8 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 	} else if (spin && spin->start < end) {
 		segment.end = spin->start;
 	}
+	if (segment.kind == CLEW_SEGMENT_RUNNING)
+		cut_by_stay(search->trace, &segment);
 	frame->cursor = segment.end;
 	return add_segment(search, segment);
 }

@@ -55,6 +55,8 @@ struct clew_segment {
 	 * this time, else NULL.
 	 */
 	const struct clew_link *below;
+	const struct clew_stay *stay; /* RUNNING: the whole segment was inside its call; NULL: it is
+					 not known in what */
 	const struct clew_spin *spin; /* LOCK: waited for without leaving the CPU; else NULL */
 	/*
 	 * The announced call that `task` is in; for a request, the call in

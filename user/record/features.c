@@ -25,6 +25,7 @@
 #include "record/probe.h"
 #include "record/program_table.h"
 #include "record/programs.h"
+#include "record/ticks.h"
 
 struct table {
 	struct clew_feature *features;
@@ -54,6 +55,13 @@ static const char *reason_of(int error)
 	return strerror(-error);
 }
 
+static struct bpf_link *attach_one(struct bpf_program *program)
+{
+	return bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT
+		       ? clew_ticks_attach(program, 0, 1000000000)
+		       : bpf_program__attach(program);
+}
+
 /* Loads one program alone, and attaches it where it has a tracepoint. 0 or
  * -errno. */
 static int try_program(const char *name)
@@ -74,7 +82,7 @@ static int try_program(const char *name)
 	}
 	error = wanted ? clew_bpf__load(bpf) : -ENOENT;
 	if (!error) {
-		link = bpf_program__attach(wanted);
+		link = attach_one(wanted);
 		error = link ? 0 : -errno;
 		bpf_link__destroy(link);
 	}
@@ -175,7 +183,7 @@ static int try_one(struct clew_bpf *all, const char *name)
 		return try_program(name);
 	if (bpf_program__fd(program) < 0)
 		return -ENOENT;
-	link = bpf_program__attach(program);
+	link = attach_one(program);
 	error = link ? 0 : -errno;
 	bpf_link__destroy(link);
 	return error;

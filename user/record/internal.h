@@ -112,6 +112,7 @@ struct clew_recorder {
 	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */
 	unsigned more_count;
 	struct bpf_link *stores[2]; /* see stores.c; NULL: not attached */
+	struct bpf_link **ticks;    /* see ticks.c; NULL: there are none */
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records put into the user stream */
 	uint64_t user_lost[CLEW_KIND_COUNT];  /* records of that stream left out for their number */

@@ -22,6 +22,7 @@
 #include "record/announce.h"
 #include "record/internal.h"
 #include "record/kernel.h"
+#include "record/ticks.h"
 #include "symbol/kernel.h"
 
 #define RING_SIZE_MAX	(8UL << 20)
@@ -114,6 +115,9 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	if (error)
 		return error;
 	clew_stores_open(recorder);
+	error = clew_ticks_open(recorder);
+	if (error)
+		return clew_say(message, error, "no memory for the ticks: free some");
 	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
 	clew_cost_add(recorder, recorder->bpf->obj);
 	return 0;
@@ -270,6 +274,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	}
 	clew_modules_close(recorder);
 	clew_stores_close(recorder);
+	clew_ticks_close(recorder);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);

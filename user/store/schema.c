@@ -162,6 +162,7 @@ static const struct table_column common_columns[] = {
 	WAIT_BY(futex_class, "prev", "wait_call"), \
 	WAIT_BY(reason, "prev", "wait_call"), \
 	WAIT(owner, STORE_RECENT, "wait_owner"), \
+	WAIT(faults, STORE_KEYED, "prev"), \
 	SWITCH_BY(prev_state, "prev", "wait_call", 0)
 /* clang-format on */
 
@@ -466,6 +467,19 @@ static const struct table_column lock_name_columns[] = {
 	LOCK_NAME(inode, STORE_RECENT, "inode"),
 	LOCK_NAME(device, STORE_KEYED, "inode"),
 	LOCK_NAME(owner, STORE_RECENT, "owner"),
+};
+
+#define WHERE(member, coding, reference) AT(#member, struct clew_where, member, 0, coding, reference, 0)
+
+static const struct table_column where_columns[] = {
+	RUNNING,
+	WHERE(task, STORE_SAME, "running"),
+	WHERE(call, STORE_KEYED, "task"),
+	WHERE(reason, STORE_KEYED, "task"),
+	WHERE(identity, STORE_KEYED, "task"),
+	WHERE(faults, STORE_KEYED, "task"),
+	AT("begin", struct clew_where, begin, 0, STORE_BEFORE, "time", CLEW_WHERE_SPAN),
+	AT("faults_before", struct clew_where, faults_before, 0, STORE_KEYED, "task", CLEW_WHERE_SPAN),
 };
 /* clang-format on */
 

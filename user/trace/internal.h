@@ -104,9 +104,10 @@ struct clew_trace {
 	struct map
 		last_touches; /* (number << 32 | task, event) -> index of the latest of `touches` */
 	struct vector spins;  /* in order of task, then end, once finished */
-	struct vector retries;	  /* struct clew_retried */
-	struct map retry_of;	  /* index of a sleep -> of `retries`; only slices have one */
-	struct map in_exchange;	  /* index of a sleep -> 1; only those in an exchange have one */
+	struct vector retries;	/* struct clew_retried */
+	struct map retry_of;	/* index of a sleep -> of `retries`; only slices have one */
+	struct map in_exchange; /* index of a sleep -> 1; only those in an exchange have one */
+	struct vector stays, ticks, tallies; /* in order of task, then end */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
@@ -181,6 +182,10 @@ void trace_finish_ends(struct clew_trace *trace);
 int trace_add_request(struct clew_trace *trace, const struct clew_block_request *request);
 int trace_add_below(struct clew_trace *trace, const struct clew_below *below);
 int trace_add_spin(struct clew_trace *trace, const struct clew_spin *spin);
+int trace_add_stay(struct clew_trace *trace, const struct clew_stay *stay);
+int trace_add_tally(struct clew_trace *trace, const struct clew_tally *tally);
+/* Puts stays, ticks and tallies in order. */
+void trace_finish_stays(struct clew_trace *trace);
 int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *extent);
 int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch);
 /* Gives requests their pages. place_of: by the builder's number, the request's index or

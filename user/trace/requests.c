@@ -331,6 +331,7 @@ int trace_finish_requests(struct clew_trace *trace)
 	uint32_t *place_of;
 	int r;
 
+	trace_finish_stays(trace);
 	if (trace->spins.count > 1)
 		qsort(trace->spins.data, trace->spins.count, sizeof(struct clew_spin),
 		      compare_spins);

@@ -179,6 +179,10 @@ int trace_take(void *context, struct clew_finding finding)
 		return trace_add_below(trace, finding.below);
 	case CLEW_FINDING_SPIN:
 		return trace_add_spin(trace, finding.spin);
+	case CLEW_FINDING_STAY:
+		return trace_add_stay(trace, finding.stay);
+	case CLEW_FINDING_TALLY:
+		return trace_add_tally(trace, finding.tally);
 	case CLEW_FINDING_PAGES:
 		return trace_add_pages(trace, finding.pages);
 	case CLEW_FINDING_TOUCH:
@@ -221,6 +225,8 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->touches.item = sizeof(struct clew_touch);
 	trace->spins.item = sizeof(struct clew_spin);
 	trace->retries.item = sizeof(struct clew_retried);
+	trace->stays.item = trace->ticks.item = sizeof(struct clew_stay);
+	trace->tallies.item = sizeof(struct clew_tally);
 	trace->metas.item = sizeof(const char *);
 	trace->own_types.item = sizeof(const char *);
 	trace->pages.item = sizeof(struct trace_page *);
@@ -262,6 +268,9 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);
 	map_done(&trace->in_exchange);
+	vector_done(&trace->stays);
+	vector_done(&trace->ticks);
+	vector_done(&trace->tallies);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);
@@ -381,10 +390,11 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
 	       vector_used(&trace->spins) + vector_used(&trace->retries) +
-	       map_memory(&trace->retry_of) + map_memory(&trace->in_exchange) +
-	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
-	       map_memory(&trace->files) + map_memory(&trace->sockets) +
-	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
-	       trace->arena.bytes +
+	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
+	       vector_used(&trace->tallies) + map_memory(&trace->retry_of) +
+	       map_memory(&trace->in_exchange) + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
+	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
+	       map_memory(&trace->texts) + map_memory(&trace->locks) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

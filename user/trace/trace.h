@@ -166,6 +166,21 @@ const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size
 const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial,
 					uint64_t after);
 
+/* The first stay of a task in a call that ends after a moment, NULL none; the first tick after
+ * it. */
+const struct clew_stay *clew_trace_stay(const struct clew_trace *trace, uint32_t serial,
+					uint64_t after);
+const struct clew_stay *clew_trace_tick(const struct clew_trace *trace, uint32_t serial,
+					uint64_t after);
+/* The task's next stay behind a stay, or its next tick behind a tick. */
+const struct clew_stay *clew_trace_next_stay(const struct clew_trace *trace,
+					     const struct clew_stay *stay);
+/* The first tally of a task that ends after a moment, and the one behind a tally. */
+const struct clew_tally *clew_trace_tally(const struct clew_trace *trace, uint32_t serial,
+					  uint64_t after);
+const struct clew_tally *clew_trace_next_tally(const struct clew_trace *trace,
+					       const struct clew_tally *tally);
+
 /* All runs. A CPU's idle intervals are runs of serial 0. */
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);
 

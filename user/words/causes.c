@@ -10,6 +10,7 @@
 #include "words/called.h"
 #include "words/commit.h"
 #include "words/hops.h"
+#include "words/running.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/writers.h"
@@ -147,7 +148,11 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->awaited = awaiting->object.number;
 		key->awaited_call = awaiting->object.kind == CLEW_OBJECT_FILE ? awaiting->call : 0;
 	}
-	if (segment->spin) {
+	if (segment->stay) {
+		key->call = segment->stay->call;
+		key->step = segment->stay->reason;
+		key->end = segment->stay->evidence + 1;
+	} else if (segment->spin) {
 		key->object_kind = CLEW_OBJECT_LOCK;
 		key->object = segment->spin->lock;
 		key->device = segment->spin->type;
@@ -227,6 +232,7 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 	for (size_t from = 0, to; from < why->segment_count; from = to) {
 		struct clew_why_cause *cause = &causes[count++];
 		const struct clew_segment *longest = same[from];
+		struct clew_running running;
 		struct clew_beside beside;
 
 		cause->first = same[from];
@@ -241,7 +247,9 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		}
 		if (clew_beside_find(trace, same + from, to - from, &beside) < 0)
 			goto no_memory;
-		cause->text = clew_segment_text(trace, relations, longest, &beside);
+		clew_running_find(trace, same + from, to - from, &running);
+		cause->text = clew_running_append(
+			clew_segment_text(trace, relations, longest, &beside), &running);
 		if (!cause->text)
 			goto no_memory;
 	}

@@ -15,6 +15,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/running.h"
 #include "words/segment.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -347,6 +348,7 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace,
 		print_with_object(out, "on", trace, segment->sleep);
 	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
 		fputs("was running", out);
+		clew_print_stay(out, segment->stay);
 	} else if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
 		print_runqueue(out, trace, segment);
 	} else if (segment->kind == CLEW_WAIT_UNKNOWN) {

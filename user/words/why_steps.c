@@ -18,6 +18,8 @@
 #include "words/descriptors.h"
 #include "words/hop_text.h"
 #include "words/hops.h"
+#include "words/ledger.h"
+#include "words/running.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/task.h"
@@ -286,16 +288,20 @@ static int begin_hops(struct steps *steps, size_t i)
 
 static void print_segment(const struct steps *steps, const struct clew_segment *segment)
 {
+	struct clew_running running;
+
 	print_moment(steps, segment->start, segment->end, steps->depth);
 	if (steps->depth)
 		fputs("it ", steps->out);
 	clew_print_activity(steps->out, steps->trace, segment);
+	clew_running_find(steps->trace, &segment, 1, &running);
+	clew_print_running(steps->out, &running);
 	clew_print_activity_call(steps->out, steps->relations, segment);
 	clew_print_perhaps(steps->out, steps->trace, steps->relations, segment);
 	clew_print_own_reason(steps->out, steps->trace, segment);
 	clew_print_activity_words(steps->out, steps->relations, segment);
 	if (segment->sleep && segment->sleep->blind)
-		fputs("  [records lost here]", steps->out);
+		fprintf(steps->out, "  %s", clew_blind_mark(segment->sleep));
 	putc('\n', steps->out);
 }
 

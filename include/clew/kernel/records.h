@@ -27,6 +27,7 @@
 #include <clew/kernel/records/sched.h>
 #include <clew/kernel/records/wait.h>
 #include <clew/kernel/records/wake.h>
+#include <clew/kernel/records/where.h>
 #include <clew/kernel/records/work.h>
 
 #endif

@@ -94,6 +94,7 @@ struct clew_cpu_state {
 	   stale */
 	__u32 running_pid;
 	__u32 switched;		/* a switch was seen on this CPU */
+	__u64 run_since;	/* when that was last, 0 never */
 	__u32 interrupted;	/* `levels` may hold something */
 	__u32 polled_interrupt; /* number of the last interrupt that had a network device polled */
 	__u64 polled_action;	/* address of its handler, 0 unknown */

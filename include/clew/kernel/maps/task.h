@@ -103,6 +103,10 @@ struct clew_task_state {
 	__u64 stored_buffer;
 	__u64 stored_faults; /* how many faults were over then */
 	__u64 fault_number;  /* how many were over when that of fault_frame was taken */
+	__u64 reason_since;  /* when `reason` was set */
+	__u64 memory_begin;  /* when it last began to make the memory of a process, 0 never */
+	__u32 reason_faults; /* how many faults were over at either, modulo 2^32 */
+	__u32 memory_faults;
 };
 
 #define CLEW_TASK_SLOT_BITS  12 /* 2^12 slots at least */

@@ -9,8 +9,8 @@
 #include <clew/kernel/records/wait.h>
 #include <clew/kernel/records/wake.h>
 
-/* clew_header.flags of SWITCH and STATE. All eight bits are taken: the next is bit 0 of
- * clew_switch.flags_high. */
+/* clew_header.flags of SWITCH and STATE. All eight bits are taken: further ones
+ * are in clew_switch.flags_high. */
 #define CLEW_SWITCH_PREEMPT 0x01 /* prev was preempted: it stays runnable */
 #define CLEW_SWITCH_SLEEP   0x02 /* prev sleeps: a wait begins here */
 #define CLEW_SWITCH_WAIT    0x04 /* a struct clew_wait follows */
@@ -23,6 +23,8 @@
 #define CLEW_SWITCH_CAUSE 0x40
 /* prev is runnable but may not run: its group's CPU quota is used up, or its own runtime */
 #define CLEW_SWITCH_THROTTLED 0x80
+/* in flags_high: prev is runnable and gave up the CPU by sched_yield */
+#define CLEW_SWITCH_HIGH_YIELD 0x01
 
 /* STATE: the task has ended, and nobody has asked for its status yet */
 #define CLEW_STATE_DEAD 0x01

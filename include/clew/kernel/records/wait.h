@@ -85,6 +85,9 @@ enum clew_futex_class {
 #define CLEW_WAIT_FLAG_DETAIL	 0x20 /* the task passes the filter: the object was looked up */
 #define CLEW_WAIT_FLAG_KTHREAD	 0x40 /* a kernel thread */
 #define CLEW_WAIT_FLAG_VFORK	 0x80 /* a clone that waits for the child to exec or exit */
+/* the task was not in user mode since it last came on a CPU */
+#define CLEW_WAIT_FLAG_STAYED  0x100
+#define CLEW_WAIT_FLAG_COUNTED 0x200 /* `faults` is set */
 
 /* clew_wait.splice_side: the object is the one that is written to. */
 #define CLEW_SPLICE_OUT 1
@@ -119,7 +122,7 @@ struct clew_wait {
 	};
 	__u8 reason; /* enum clew_wait_reason */
 	__u16 flags;
-	__u32 reserved;
+	__u32 faults; /* page faults of the task that were over, modulo 2^32 */
 };
 
 CLEW_ASSERT_SIZE(struct clew_wait, 40);
@@ -128,5 +131,6 @@ CLEW_ASSERT_LAYOUT(struct clew_wait, owner, 20);
 CLEW_ASSERT_LAYOUT(struct clew_wait, call, 28);
 CLEW_ASSERT_LAYOUT(struct clew_wait, futex_operation, 32);
 CLEW_ASSERT_LAYOUT(struct clew_wait, flags, 34);
+CLEW_ASSERT_LAYOUT(struct clew_wait, faults, 36);
 
 #endif

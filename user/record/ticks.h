@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ticks on each CPU, at which a program notes what runs there.
+ */
+#ifndef CLEW_RECORD_TICKS_H
+#define CLEW_RECORD_TICKS_H
+
+#include <stdint.h>
+
+struct bpf_link;
+struct bpf_program;
+struct clew_recorder;
+
+/* Attaches a perf_event program to a clock of a CPU that ticks every `period`
+ * ns. The caller destroys the link. NULL with errno. */
+struct bpf_link *clew_ticks_attach(const struct bpf_program *program, int cpu, uint64_t period);
+
+/* Starts the ticks of all CPUs that are online, if the kernel took the program.
+ * 0 or -ENOMEM. */
+int clew_ticks_open(struct clew_recorder *recorder);
+void clew_ticks_close(struct clew_recorder *recorder);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a running task ran in. See running.h. */
+#include "words/running.h"
+
+#include <clew/kernel/calls.h>
+#include <clew/tokens.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW_YIELDS 10 /* fewer are not worth a word */
+
+static void add_ticks(const struct clew_trace *trace, const struct clew_segment *segment,
+		      uint32_t *by_call, struct clew_running *running)
+{
+	const struct clew_stay *tick =
+		clew_trace_tick(trace, segment->task, segment->start ? segment->start - 1 : 0);
+
+	for (; tick && tick->end < segment->end; tick = clew_trace_next_stay(trace, tick)) {
+		running->ticks++;
+		if (tick->call < CLEW_CALL_COUNT)
+			by_call[tick->call]++;
+	}
+}
+
+/* Adds what a tally has that lies within from..to. */
+static uint64_t sum_tallies(const struct clew_trace *trace, uint32_t task, uint64_t from,
+			    uint64_t to, enum clew_tally_what what)
+{
+	const struct clew_tally *tally = clew_trace_tally(trace, task, from);
+	uint64_t sum = 0;
+
+	for (; tally && tally->end <= to; tally = clew_trace_next_tally(trace, tally))
+		if (tally->what == what && tally->start >= from)
+			sum += tally->number;
+	return sum;
+}
+
+void clew_running_find(const struct clew_trace *trace, const struct clew_segment *const *segments,
+		       size_t count, struct clew_running *ret_running)
+{
+	const struct clew_segment *first = segments[0], *last = segments[count - 1];
+	struct clew_running running = {.call = CLEW_NO_CALL};
+	uint32_t by_call[CLEW_CALL_COUNT] = {0};
+
+	if (first->kind == CLEW_SEGMENT_RUNQUEUE && first->by != UINT32_MAX)
+		running.yields =
+			sum_tallies(trace, first->by, first->start, last->end, CLEW_TALLY_YIELDS);
+	for (size_t i = 0; i < count && first->kind == CLEW_SEGMENT_RUNNING; i++) {
+		running.faults += sum_tallies(trace, segments[i]->task, segments[i]->start,
+					      segments[i]->end, CLEW_TALLY_FAULTS);
+		if (!segments[i]->stay)
+			add_ticks(trace, segments[i], by_call, &running);
+	}
+	for (unsigned call = 0; running.ticks && call < CLEW_CALL_COUNT; call++)
+		if (by_call[call] > running.in_call) {
+			running.in_call = by_call[call];
+			running.call = (uint16_t)call;
+		}
+	*ret_running = running;
+}
+
+/* The kernel copies or makes a process's memory in these; only then their stay is
+ * exact. */
+static bool is_fork(const struct clew_stay *stay)
+{
+	const char *call = clew_call_name(stay->call);
+
+	return stay->evidence == CLEW_EVIDENCE_EXACT && stay->reason == CLEW_REASON_NONE && call &&
+	       (!strncmp(call, "clone", 5) || !strcmp(call, "vfork"));
+}
+
+void clew_print_stay(FILE *out, const struct clew_stay *stay)
+{
+	const char *call = stay ? clew_call_name(stay->call) : NULL;
+
+	if (call)
+		fprintf(out, " in %s%s", call, is_fork(stay) ? " (fork)" : "");
+	if (!stay)
+		return;
+	switch (stay->reason) {
+	case CLEW_REASON_RECLAIM:
+		fputs(", reclaiming memory", out);
+		break;
+	case CLEW_REASON_GROUP_RECLAIM:
+		fputs(", reclaiming memory of its group", out);
+		break;
+	case CLEW_REASON_COMPACTION:
+		fputs(", compacting memory", out);
+		break;
+	}
+}
+
+void clew_print_running(FILE *out, const struct clew_running *running)
+{
+	const char *call = clew_call_name(running->call);
+
+	/* Where ticks seldom met it in a call, it was mostly not in that one. */
+	if (call && running->in_call * 2 >= running->ticks) {
+		if (running->ticks == 1)
+			fprintf(out, ", in %s at the only tick", call);
+		else
+			fprintf(out, ", in %s at %u of %u ticks", call, running->in_call,
+				running->ticks);
+	}
+	if (running->faults)
+		fprintf(out, ", %" PRIu64 " page fault%s", running->faults,
+			running->faults == 1 ? "" : "s");
+	if (running->yields >= FEW_YIELDS)
+		fprintf(out, ", which gave it up by sched_yield %" PRIu64 " times",
+			running->yields);
+}
+
+char *clew_running_append(char *text, const struct clew_running *running)
+{
+	char *longer = NULL;
+	size_t size;
+	FILE *out = text ? open_memstream(&longer, &size) : NULL;
+
+	if (!out) {
+		free(text);
+		return NULL;
+	}
+	fputs(text, out);
+	clew_print_running(out, running);
+	free(text);
+	return fclose(out) ? free(longer), NULL : longer;
+}
+
+static const char *memory_word(unsigned reason)
+{
+	switch (reason) {
+	case CLEW_REASON_RECLAIM:
+		return "reclaim";
+	case CLEW_REASON_GROUP_RECLAIM:
+		return "group reclaim";
+	case CLEW_REASON_COMPACTION:
+		return "compaction";
+	default:
+		return NULL;
+	}
+}
+
+void clew_json_running(struct clew_json *json, const struct clew_trace *trace,
+		       const struct clew_segment *segment)
+{
+	const struct clew_stay *stay = segment->stay;
+	struct clew_running running;
+
+	clew_running_find(trace, &segment, 1, &running);
+	if (!stay && !running.ticks && !running.faults)
+		return;
+	clew_json_object(json, "in");
+	clew_json_string(json, "call", clew_call_name(stay ? stay->call : running.call));
+	clew_json_unsigned(json, "faults", running.faults);
+	clew_json_string(json, "evidence", stay ? clew_evidence_name(stay->evidence) : NULL);
+	clew_json_string(json, "memory", stay ? memory_word(stay->reason) : NULL);
+	clew_json_unsigned(json, "ticks", running.ticks);
+	clew_json_unsigned(json, "call_ticks", running.in_call);
+	clew_json_object_end(json);
+}

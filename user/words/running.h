@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a running task ran in, in words and in JSON: a system call, page faults,
+ * yields.
+ */
+#ifndef CLEW_WORDS_RUNNING_H
+#define CLEW_WORDS_RUNNING_H
+
+#include <stdio.h>
+
+#include "explain/why.h"
+#include "words/json.h"
+
+/* What is known of segments besides the stay that they lie in. */
+struct clew_running {
+	uint64_t faults;  /* page faults that are known to be in them */
+	uint64_t yields;  /* RUNQUEUE: how often the task on the CPU gave it up meanwhile */
+	uint32_t ticks;	  /* that met the task in a segment without a stay */
+	uint32_t in_call; /* that many of them in `call` */
+	uint16_t call;	  /* the one that most ticks met, CLEW_NO_CALL none */
+};
+
+/* Adds up segments of one task, `count` of them in order of time. */
+void clew_running_find(const struct clew_trace *trace, const struct clew_segment *const *segments,
+		       size_t count, struct clew_running *ret_running);
+
+/* Prints " in CALL"; nothing for NULL. */
+void clew_print_stay(FILE *out, const struct clew_stay *stay);
+/* Prints ", in CALL at 2 of 3 ticks, 12 page faults"; nothing where nothing is known. */
+void clew_print_running(FILE *out, const struct clew_running *running);
+/* The same behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
+char *clew_running_append(char *text, const struct clew_running *running);
+
+/* The field "in" of a RUNNING segment; none where nothing is known. */
+void clew_json_running(struct clew_json *json, const struct clew_trace *trace,
+		       const struct clew_segment *segment);
+
+#endif
