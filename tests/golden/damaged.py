@@ -71,9 +71,8 @@ def tells(answer):
 
 
 def free_of_cost(answer):
-    """True if it claims that a recording that was cut off cost nothing."""
-    return not answer.get("complete", answer["ledger"].get("complete")) and 0 in (
-        answer["cost"]["user_ns"], answer["cost"]["bpf_ns"])
+    """True if it claims that a recording whose cost the file lacks cost nothing."""
+    return tells(answer) and 0 in (answer["cost"]["user_ns"], answer["cost"]["bpf_ns"])
 
 
 def silence_of(status, answer, said):

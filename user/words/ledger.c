@@ -55,11 +55,13 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 	}
 }
 
-/* The cost is written with each ledger: a capture that was cut off before the first one lacks it.
+/*
+ * The cost is written with each ledger: a capture that was cut off before the first one,
+ * or whose ledgers are damaged, lacks it.
  */
 static bool cost_known(const struct clew_capture_info *info)
 {
-	return info->complete || info->ledger_count > 0;
+	return info->ledger_count > 0 || (info->complete && !info->damaged_chunks);
 }
 
 void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info)
@@ -113,9 +115,9 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 	if (!info)
 		return;
 	if (!cost_known(info)) {
-		fputs("clew's own cost: not known, the recording was cut off before it was "
-		      "written\n",
-		      out);
+		fprintf(out, "clew's own cost: not known, %s\n",
+			info->complete ? "it is damaged in the file"
+				       : "the recording was cut off before it was written");
 		return;
 	}
 	length = info->end - info->start;
