@@ -193,6 +193,11 @@ def tell_apart(path, container, files):
     told = answer("blame", "--container", container, path)
     victims = {pair["victim"].split(" of ")[0] for pair in told["pairs"]}
     ok(victims <= spans, "blame --container: its threads are the victims", victims - spans)
+    ok(
+        all(
+            wait.get("container") == container
+            for wait in answer("waits", "--container", container, path)["waits"]),
+        "waits --container: each wait has its container", container)
     told = answer("report", "--container", container, path)
     busy = {program["name"] for program in told["programs"] if program["total_ns"]}
     ok("dd" in busy and busy <= {"dd", "sh", "sleep"}, "report --container: its programs", busy)

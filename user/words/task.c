@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "words/group.h"
 #include "words/text.h"
 
 const char *clew_process_name(const struct clew_trace *trace, const struct clew_trace_task *task,
@@ -23,6 +24,8 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 	const char *process = task ? clew_process_name(trace, task, at) : "";
 
 	clew_json_string(json, "process", process[0] ? process : NULL);
+	if (task)
+		clew_json_container(json, trace, task);
 	if (!task || !task->inner_tid)
 		return;
 	if (leader && leader->inner_tid)

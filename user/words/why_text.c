@@ -15,6 +15,7 @@
 #include "words/group.h"
 #include "words/hops.h"
 #include "words/ledger.h"
+#include "words/other_groups.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/why_steps.h"
@@ -228,6 +229,7 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 		print_header(memory, trace, why);
 		print_tree(memory, trace, why, &tree, left, left_count);
 		print_restraints(memory, trace, why, sums, &tree);
+		clew_print_other_groups(memory, trace, why);
 	}
 	clew_tree_done(&tree);
 	if (!memory || fclose(memory)) {
