@@ -18,6 +18,9 @@ outside   a task slept once in a call, on a socket of these addresses, and this 
 ended that: nobody, and no edge
 taken_in  one of the senders ended a task's sleep, or nobody that is known: not the
 bystander who took in what was sent
+holds     who is told as the exact holder of the lock, while others wait for it, had it then, by
+what the holders wrote down (`holds` of the graph)
+guess     a holder of what a task waits for is told as a candidate, never as more
 sent      half of a task's sleeps in a call, or more, were ended by packets, of this sender
 """
 
@@ -28,6 +31,7 @@ from _live import GUEST
 
 FOLLOWED = ("lock", "journal", "memory", "throttle", "work"
             )  # kinds that say nothing of a request: others' requests are behind
+MOST_OF_OTHERS = 0.01  # of the time of exact holders
 
 
 def _words(text):
@@ -302,10 +306,45 @@ def check_sent(rule, graph, capture):
         "count"] else f"{len(sent)} of {len(waits)} sleeps were ended by packets of {rule['sender']}, not {rule['count']}"
 
 
+def check_holds(rule, graph, capture):
+    holds = collections.defaultdict(list)
+    for tid, start, end in graph["holds"]:
+        holds[tid].append((start, end))
+    exact = others = 0
+    for tid in holds:
+        for wait in capture.by_tid.get(tid, ()):
+            if not _inside(wait, rule) or wait["kind"] != "futex":
+                continue
+            for holder in wait["holders"]:
+                if holder["evidence"] != "exact" or holder["tid"] not in holds:
+                    continue
+                exact += holder["to"] - holder["from"]
+                others += sum(
+                    max(min(end, holder["to"]) - max(start, holder["from"]), 0)
+                    for other, stretches in holds.items() if other != holder["tid"]
+                    for start, end in stretches)
+    if bool(exact) != rule["exact"]:
+        return f"{exact} ns are told as exact"
+    # A thread may lose its CPU between the lock and the clock that it reads.
+    if others > exact * MOST_OF_OTHERS:
+        return f"{others} ns of {exact} that are told as exact are another's"
+    return ""
+
+
+def check_guess(rule, graph, capture):
+    told = [
+        h for w in capture.by_tid.get(rule["tid"], ()) if _inside(w, rule) and w["kind"] == "futex"
+        for h in w["holders"]
+    ]
+    if [h["tid"] for h in told] != [rule["holder"]] or told[0]["evidence"] != "candidate":
+        return f"holders {told}, not {rule['holder']} as a candidate"
+    return ""
+
+
 CHECKS = {
-    "sent": check_sent, "waits": check_waits, "locks": check_locks, "requests": check_requests,
-    "direct": check_direct, "items": check_items, "disk": check_disk, "outside": check_outside,
-    "taken_in": check_taken_in
+    "holds": check_holds, "guess": check_guess, "sent": check_sent, "waits": check_waits, "locks":
+    check_locks, "requests": check_requests, "direct": check_direct, "items": check_items, "disk":
+    check_disk, "outside": check_outside, "taken_in": check_taken_in
 }
 
 
@@ -316,6 +355,8 @@ def compare_rules(graph, capture):
         problem = CHECKS[rule["rule"]](rule, graph, capture)
         if problem:
             tids = rule.get("tids") or [rule.get("tid")]
+            if rule["rule"] == "holds":
+                tids = sorted({tid for tid, _, _ in graph["holds"]})
             blind = any(capture.blind(tid, rule["from"], rule["to"])
                         for tid in tids if tid) or _one_hidden(rule, capture)
             wrong.append(

@@ -38,20 +38,22 @@ QUIET = [
     "signal-32", "sleep", "sleep-32", "socket,stream", "socket,datagram", "socket,sequence", "stop",
     "tree", "vfork", "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth",
     "net,full-veth", "net,tcp-bridge", "net,udp-bridge", "net,full-bridge", "net,tcp-routed",
-    "net,udp-routed", "net,full-routed", "backlog", "outside,tcp", "outside,udp",
-    "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,wall",
-    "timer,epoll", "timer,slack", "uring,pipe", "uring,other", "ringwork,pipe", "ringwork,deferred",
-    "work,terminal", "work,refresh", "work,grace", "kernellock,position", "kernellock,inode",
-    "kernellock,directory",
+    "net,udp-routed", "net,full-routed", "owner,like", "owner,pidns", "owner,memory", "backlog",
+    "outside,tcp", "outside,udp", "outside,tcp-bridge", "outside,udp-bridge", "timer,other",
+    "timer,self", "timer,wall", "timer,epoll", "timer,slack", "uring,pipe", "uring,other",
+    "ringwork,pipe", "ringwork,deferred", "work,terminal", "work,refresh", "work,grace",
+    "kernellock,position", "kernellock,inode", "kernellock,directory",
 ]
 # One after the other: they fill CPUs, or have a disk or a group to themselves.
 LOUD = [
-    "twospan", "nested", "spinners", "deadline", "race,futex", "race,pipe", "timer,hog",
-    "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory",
-    "limit,write", "limit,read", "limit,cold", "limit,sync", "swap", "kernellock,freeze",
-    "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4", "uring,file-ext4",
-    "uring,file-xfs", "uring,worker-ext4", "uring,polled", "ringwork,sync-ext4", "direct,scattered",
-    "direct,huge", "direct,row",
+    "twospan", "nested", "spinners", "deadline", "contend,woken",
+    *(f"contend,{what}"
+      for what in ("mutex", "adaptive", "robust", "pi", "shared", "timed", "rwlock", "word")),
+    "race,futex", "race,pipe", "timer,hog", "inversion", "deep", "fight,directory", "fight,mapping",
+    "quota,cpu", "quota,memory", "limit,write", "limit,read", "limit,cold", "limit,sync", "swap",
+    "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4",
+    "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4", "uring,polled", "ringwork,sync-ext4",
+    "direct,scattered", "direct,huge", "direct,row",
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm")
       for what in ("read", "write", "dsync", "cold", "fsync", "fresh")), "disk,splice-ext4",
     "disk,send-ext4",
