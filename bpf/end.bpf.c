@@ -167,13 +167,15 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 static __always_inline void put_holder(struct bpf_iter__task_file *ctx, struct clew_end_key *key,
 				       __u8 flags)
 {
+	/* Linux 6.1 forgets between two reads that it is not NULL. */
+	struct task_struct *task = ctx->task;
 	struct clew_task_state *state;
 	struct where where;
 
 	key->flags = flags;
-	if (!bpf_map_lookup_elem(&clew_ends, key) || !where_here(&where))
+	if (!task || !bpf_map_lookup_elem(&clew_ends, key) || !where_here(&where))
 		return;
-	state = task_state(ctx->task);
+	state = task_state(task);
 	if (!state)
 		return;
 	begin_end(&where, state);
