@@ -30,8 +30,8 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	struct clew_bio *record;
 	struct walk walk = {};
 	struct context context;
+	__u32 disk, journal = 0;
 	bool released;
-	__u32 disk;
 
 	if (!enabled || !context_here(&context) || direct_queue(&context, bio))
 		return 0;
@@ -46,7 +46,9 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	if (walk.direct)
 		direct_range(&context, bio, released ? released_offset(bio) : direct_offset(bio),
 			     &walk);
-	else if (walk.left && !(is_buffer(bio) && journal_range(number_of(bio), &walk)))
+	else if (walk.left && is_buffer(bio))
+		journal = journal_range(number_of(bio), &walk);
+	if (!walk.direct && walk.left && !journal)
 		first_range(bio, &walk);
 	if (page_cache && btrfs_end_io && walk.paged && !walk.range.inode)
 		btrfs_range(number_of(bio), &walk);
@@ -65,6 +67,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 		record->task = 0;
 	if (unlikely(is_swap(bio)))
 		record->header.flags |= CLEW_BIO_SWAP;
+	record->header.flags |= journal;
 	if (walk.range.inode) {
 		record->inode = walk.range.inode;
 		record->file_device = walk.range.device;

@@ -146,7 +146,8 @@ __noinline int btrfs_range(__u64 bio_address, struct walk *walk)
 /*
  * The journal writes a copy of a block that the next transaction wants to
  * change. The copy is in pages of no file, but its buffer points to that of the
- * block. Returns 0 if the bio is not such a copy. Global, see identity.h.
+ * block. Returns 0 if the bio is not such a copy, else the flags of its record.
+ * Global, see identity.h.
  */
 __noinline int journal_range(__u64 bio_address, struct walk *walk)
 {
@@ -169,7 +170,8 @@ __noinline int journal_range(__u64 bio_address, struct walk *walk)
 	walk->paged = 1;
 	range_begin(walk, &piece, walk->left);
 	walk->left = 0;
-	return 1;
+	return READ_NUMBER(buffer, b_page) == page ? CLEW_BIO_JOURNAL
+						   : CLEW_BIO_JOURNAL | CLEW_BIO_FROZEN;
 }
 
 static __always_inline bool is_buffer(struct bio *bio)

@@ -359,6 +359,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	struct clew_open_extent *open = &cpu_state->extents[event];
 	__u32 generation = *(volatile __u32 *)&generation_of(touch->inode)->value;
 	__u32 last = event == CLEW_EXTENT_WRITE ? touch->bytes : 0;
+	bool large = event == CLEW_EXTENT_DIRTY && !written && touch->bytes > PAGE_SIZE;
 	__u64 now = 0;
 	__u32 number;
 
@@ -371,7 +372,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	if (open->inode == touch->inode) {
 		if (open->offset + open->bytes == touch->offset && same_actor(open, touch) &&
 		    open->generation == generation && open->written == written &&
-		    extent_grow(open, touch, last, &now))
+		    open->large == large && extent_grow(open, touch, last, &now))
 			return;
 		/* One task stores to the same pages through several mappings. */
 		if (event == CLEW_EXTENT_STORE && open->offset <= touch->offset &&
@@ -383,7 +384,8 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		now = clock_ns();
 	if (open->bytes)
 		extent_emit(cpu_state, cpu, event, now);
-	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR) {
+	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR ||
+	    event == CLEW_EXTENT_REDIRTY) {
 		__u32 before = generation;
 
 		generation = generation_next(touch->inode);
@@ -404,6 +406,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	open->last = last;
 	open->grown = 0;
 	open->written = written;
+	open->large = large;
 	cpu_state->open |= 1u << event;
 	if (!inode_address)
 		return;

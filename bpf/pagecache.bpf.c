@@ -4,6 +4,7 @@
  * pages.
  */
 #include "pagecache.h"
+#include "dirty.h"
 #include "extent.h"
 #include "kernel.h"
 #include "kernel_fs.h"
@@ -26,6 +27,8 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	struct touch touch, copy;
 	struct actor actor;
 	struct inode *inode;
+	struct task_struct *task;
+	__u8 event = CLEW_EXTENT_DIRTY;
 	bool copied, written, again = false;
 
 	if (!mapping || !enabled)
@@ -39,7 +42,8 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	touch_begin(actor.cpu_state);
 	/* A write call has reported this range already, so the two extents
 	 * become one. A store to a mapped page is no copy of a call. */
-	copied = !in_user_fault(bpf_get_current_task_btf());
+	task = bpf_get_current_task_btf();
+	copied = !in_user_fault(task);
 	written = copied && (extent_retract(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
 			     extent_retract_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
 			     extent_retract_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch));
@@ -52,11 +56,30 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 			written = true;
 		if (written)
 			touch = copy;
+		else if (!again && dirties_again(task))
+			event = CLEW_EXTENT_REDIRTY;
 	}
-	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
+	extent_touch(actor.cpu_state, actor.cpu, event, &touch, written, (__u64)inode);
 	if (again && !written)
 		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &copy, false, 0);
 	touch_end(actor.cpu_state);
+	/* Which pages of a large folio the call zeroed only it says. */
+	if (unlikely(copied && !written && touch.bytes > PAGE_SIZE))
+		zero_emit(task, &actor, &touch, NULL);
+	return 0;
+}
+
+/* Runs before a call zeroes these bytes of a folio, be it dirty already or not. */
+SEC("?tp_btf/iomap_zero_iter")
+int BPF_PROG(clew_cache_iomap_zero, struct inode *inode, __s64 offset, __u64 bytes)
+{
+	struct touch touch;
+	struct actor actor;
+
+	if (!inode || !enabled || !touch_range(&touch, inode, offset, bytes) || !actor_here(&actor))
+		return 0;
+	touch.task = actor.task;
+	touch_emit(&actor, CLEW_EXTENT_ZERO, &touch, inode);
 	return 0;
 }
 
@@ -191,44 +214,6 @@ static __always_inline bool stored_in_fault(struct task_struct *task, struct buf
 	return false;
 }
 
-/*
- * A buffer is dirtied in each write call, which the file system reports
- * otherwise, and in the first store to a page since it was written. Such a
- * store dirties all buffers of the folio; the first one stands for them. All
- * pages of the folio may be mapped for stores at once, so it is unknown which
- * pages of a large folio were stored to.
- */
-SEC("?tp_btf/block_dirty_buffer")
-int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct address_space *mapping;
-	struct inode *inode;
-	struct folio *folio;
-	struct touch touch;
-	struct actor actor;
-
-	if (!enabled || !in_user_fault(task) || !actor_here(&actor))
-		return 0;
-	folio = (void *)buffer->b_page;
-	if (!folio || READ(folio, private) != buffer || stored_in_fault(task, buffer))
-		return 0;
-	mapping = (void *)READ_NUMBER(folio, mapping);
-	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
-		return 0;
-	inode = READ(mapping, host);
-	/* Pages of a disk itself are metadata. */
-	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK)
-		return 0;
-	touch.inode = READ(inode, i_ino);
-	touch.device = READ(inode, i_sb, s_dev);
-	touch.offset = (READ(folio, index) << PAGE_SHIFT);
-	touch.bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
-	touch.task = actor.task;
-	touch_emit(&actor, CLEW_EXTENT_STORE, &touch, inode);
-	return 0;
-}
-
 /* stores_noted: set by user space while the two programs below are attached,
  * which it does when stores_wanted is first set. */
 volatile __u32 stores_noted;
@@ -313,6 +298,86 @@ static __always_inline void store_emit(void)
 		return;
 	store.touch.task = actor.task;
 	touch_emit(&actor, CLEW_EXTENT_STORE, &store.touch, (void *)store.inode_address);
+}
+
+/* A call that zeroes a part of a page makes its buffer dirty, which may be so
+ * already. */
+static __always_inline void buffer_zeroed(struct task_struct *task, struct buffer_head *buffer,
+					  struct folio *folio, struct inode *inode)
+{
+	struct touch touch;
+	struct actor actor;
+	__u64 bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
+
+	if (!actor_here(&actor))
+		return;
+	touch.inode = READ(inode, i_ino);
+	touch.device = READ(inode, i_sb, s_dev);
+	/* A folio is aligned to its size. */
+	touch.offset = (READ(folio, index) << PAGE_SHIFT) + ((__u64)buffer->b_data & (bytes - 1));
+	touch.bytes = buffer->b_size;
+	touch.task = actor.task;
+	zero_emit(task, &actor, &touch, inode);
+}
+
+/* The file that a buffer is of; NULL: it is metadata. */
+static __always_inline struct inode *buffer_file(struct folio *folio)
+{
+	struct address_space *mapping = (void *)READ_NUMBER(folio, mapping);
+	struct inode *inode;
+
+	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
+		return NULL;
+	inode = READ(mapping, host);
+	return (READ(inode, i_mode) & S_IFMT) == S_IFBLK ? NULL : inode;
+}
+
+/*
+ * A buffer is dirtied in each write call, which the file system reports
+ * otherwise, by calls that zero parts of pages, and in the first store to a page
+ * since it was written. Such a store dirties all buffers of the folio; the first
+ * one stands for them. Which page of a large folio it was only the fault says.
+ */
+SEC("?tp_btf/block_dirty_buffer")
+int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *inode;
+	struct folio *folio;
+	struct touch touch;
+	struct actor actor;
+	bool stores;
+
+	if (!enabled)
+		return 0;
+	stores = in_user_fault(task);
+	if (!stores && !zeroes(((struct pt_regs *)bpf_task_pt_regs(task))->orig_ax))
+		return 0;
+	folio = (void *)buffer->b_page;
+	if (!folio)
+		return 0;
+	inode = buffer_file(folio);
+	if (!inode)
+		return 0;
+	if (!stores) {
+		buffer_zeroed(task, buffer, folio, inode);
+		return 0;
+	}
+	if (READ(folio, private) != buffer || stored_in_fault(task, buffer))
+		return 0;
+	if (folio_pages(folio) > 1) {
+		store_emit();
+		return 0;
+	}
+	if (!actor_here(&actor))
+		return 0;
+	touch.inode = READ(inode, i_ino);
+	touch.device = READ(inode, i_sb, s_dev);
+	touch.offset = READ(folio, index) << PAGE_SHIFT;
+	touch.bytes = PAGE_SIZE;
+	touch.task = actor.task;
+	touch_emit(&actor, CLEW_EXTENT_STORE, &touch, inode);
+	return 0;
 }
 
 SEC("?tp_btf/xfs_write_fault")

@@ -157,7 +157,8 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             for a in acts if a["what"] == "store" and abs(a["first"] - page) < FOLIO
             and last_begin < a["before"] <= taken.queued + SLACK
         }
-        if not possible and taken.writers and taken.writers <= near:
+        whole = not possible and taken.writers and taken.writers <= near
+        if whole:
             tally.count["whole folio"] += 1
             possible = certain = taken.writers
         if story.vague(taken.queued):
@@ -174,7 +175,7 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
                 "writers",
                 f"{where}: writers {sorted(taken.writers)}, not {sorted(certain)}..{sorted(possible)}"
             )
-        elif taken.evidence != "exact" and not racing:
+        elif whole and taken.evidence == "exact" or not whole and taken.evidence != "exact" and not racing:
             tally.note("evidence", f"{where}: evidence {taken.evidence}")
         last_begin, last_end = begin, end
     for sync in story.syncs:

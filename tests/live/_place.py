@@ -5,7 +5,7 @@ Small file systems on loop devices (ext4 on one that passes its requests on dire
 that goes through the page cache, ext4 on a linear mapping), two network namespaces joined by a
 veth pair, by a bridge and by a router, a group with a CPU quota and one with a memory limit, a
 swap device with a group that has to use it, and who answers outside, also by way of a bridge; on
-demand btrfs and a group with a hard limit. What this kernel has not is in `lacks`, with the
+demand btrfs, an ext4 that journals data and a group with a hard limit. What this kernel has not is in `lacks`, with the
 reason. All of it goes when the place is left, also what a killed test left over.
 """
 
@@ -29,7 +29,7 @@ LO_FLAGS_AUTOCLEAR = 4
 FITHAW = 0xC0045878
 SWAP_PREFER = 0x8000 | 0x7fff  # before all others
 MAPPED_FROM = 2048  # sectors
-ON_DEMAND = ("btrfs", "limit")
+ON_DEMAND = ("btrfs", "limit", "journalled")
 
 
 class Lacking(Exception):
@@ -173,9 +173,10 @@ class Place:
             makers = ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]),
                       (self._namespaces, ["net"]), (self._bridge, ["bridge"]),
                       (self._routed, ["routed"]), (self._cpu, ["cpu"]), (self._memory, ["memory"]),
-                      (self._swap, ["swap"]), (self._outside, ["outside"]), (self._bridged,
-                                                                             ["bridged"]),
-                      (self._btrfs, ["btrfs"]), (self._limit, ["limit"]), (self._io, ["io"]))
+                      (self._swap, ["swap"]), (self._outside, ["outside"]),
+                      (self._bridged, ["bridged"]), (self._btrfs, ["btrfs"]),
+                      (self._limit, ["limit"]), (self._io, ["io"]), (self._journalled,
+                                                                     ["journalled"]))
             for make, names in makers:
                 if names[0] not in self.only if self.only else names[0] in ON_DEMAND:
                     continue
@@ -223,12 +224,12 @@ class Place:
             needed = ["swap"]
         return next((self.lacks[name] for name in needed if name in self.lacks), None)
 
-    def _system(self, name, kind, device, *options):
+    def _system(self, name, kind, device, *options, mount=("-o", "defaults")):
         directory = os.path.join(self.path, name)
         module(kind)
         command(f"mkfs.{kind}", "-q", *options, device)
         os.makedirs(directory)
-        command("mount", "-t", kind, device, directory)
+        command("mount", "-t", kind, *mount, device, directory)
 
     def _loop(self, name, megabytes, direct):
         module("loop")
@@ -242,6 +243,19 @@ class Place:
         loop = self._loop("ext4", 64, True)
         self._system("ext4", "ext4", loop.path, "-b", 4096, "-E",
                      "lazy_itable_init=0,lazy_journal_init=0")
+        loop.release()
+
+    def _journalled(self):
+        """An ext4 whose data goes through the journal."""
+        loop = self._loop("journalled", 64, True)
+        self._system("journalled",
+                     "ext4",
+                     loop.path,
+                     "-b",
+                     4096,
+                     "-E",
+                     "lazy_itable_init=0,lazy_journal_init=0",
+                     mount=("-o", "data=journal"))
         loop.release()
 
     def _xfs(self):

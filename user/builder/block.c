@@ -271,7 +271,7 @@ int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record)
 {
 	if (record->bio == 0)
 		return 0;
-	switch (record->header.flags & ~CLEW_BIO_SWAP) {
+	switch (record->header.flags & CLEW_BIO_KIND) {
 	case CLEW_BIO_QUEUE:
 		return feed_queue(builder, record);
 	case CLEW_BIO_REMAP:

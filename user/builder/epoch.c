@@ -59,6 +59,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		if (last->write_until + WRITE_NEAR < visit->begin)
 			last->set = last->doubtful = 0;
 		last->opened = true;
+		last->large = visit->large;
 		last->begin = visit->begin;
 		last->until = visit->until;
 		last->opener = visit->task;
@@ -66,6 +67,9 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		visit->dirtied += last->set ? segment_bytes(segment) : 0;
 		return 0;
 	}
+	/* The page waits for its way from the journal to its place. */
+	if (last && last->copied && !last->flight)
+		return 0;
 	wrote = moves_write(last, visit);
 	if (wrote) {
 		last->set = last->set_before;
@@ -90,6 +94,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		.writer = wrote ? visit->task : 0,
 		.set = set,
 		.opened = true,
+		.large = visit->large,
 		.began = begins_on(segment, offset, visit),
 	};
 	last = epoch_last(segment);
@@ -226,6 +231,7 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 		epoch_remove(table, open);
 	if (*open) {
 		(*open)->flight = visit->flight;
+		(*open)->copied = false;
 		return 0;
 	}
 	/* Another part of a page, or a copy for another device, shares the epoch in flight. */
@@ -244,20 +250,71 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 	return 0;
 }
 
-int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t until, bool own, uint64_t *ret_dirtied)
+static int redirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			   struct epoch_visit *visit)
+{
+	struct epoch *last = epoch_last(segment);
+
+	(void)table;
+	(void)offset;
+	(void)visit;
+	/* Some kernels tell of the first dirtying only by the commit. */
+	if (last && !last->flight && !last->opened) {
+		last->opened = true;
+		last->begin = last->write_begin;
+		last->until = last->write_until;
+		last->movable = false;
+	}
+	return 0;
+}
+
+/* All that is open goes to the journal. What is written until the page goes to its place joins it.
+ */
+static int copy_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			    struct epoch_visit *visit)
+{
+	struct epoch **open = epoch_first_open(segment), *copy, *next;
+
+	(void)offset;
+	if (!*open)
+		return 0;
+	while ((next = (*open)->next)) {
+		uint32_t set = epoch_set_union(table, (*open)->set, next->set);
+
+		if (set == UINT32_MAX)
+			return -ENOMEM;
+		next->set = set;
+		next->begin = (*open)->begin;
+		epoch_remove(table, open);
+	}
+	copy = epoch_new(table);
+	if (!copy)
+		return -ENOMEM;
+	(*open)->copied = true;
+	(*open)->movable = false;
+	(*open)->opened |= (*open)->set != 0;
+	*copy = **open;
+	copy->flight = visit->flight;
+	copy->next = *open;
+	*open = copy;
+	return 0;
+}
+
+int epoch_dirty(struct epoch_table *table, const struct file_range *range,
+		const struct epoch_dirtying *by, uint64_t *ret_dirtied)
 {
 	struct epoch_visit visit = {.range = range,
 				    .segment = dirty_segment,
 				    .make = true,
-				    .task = task,
-				    .begin = begin,
-				    .until = until,
+				    .large = by->large,
+				    .task = by->task,
+				    .begin = by->begin,
+				    .until = by->until,
 				    .parts = true};
-	const uint64_t *written = map_get(&table->written, task, 0);
+	const uint64_t *written = map_get(&table->written, by->task, 0);
 	int r;
 
-	visit.written = own ? UINT64_MAX : written ? *written : 0;
+	visit.written = by->own ? UINT64_MAX : written ? *written : 0;
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
 	r = epoch_visit_range(table, &visit);
@@ -355,6 +412,20 @@ int epoch_take_off(struct epoch_table *table, const struct file_range *range, st
 	return epoch_visit_range(table, &visit);
 }
 
+int epoch_redirty(struct epoch_table *table, const struct file_range *range)
+{
+	struct epoch_visit visit = {.range = range, .segment = redirty_segment};
+
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_copy_off(struct epoch_table *table, const struct file_range *range, struct flight *flight)
+{
+	struct epoch_visit visit = {.range = range, .segment = copy_off_segment, .flight = flight};
+
+	return epoch_visit_range(table, &visit);
+}
+
 /* ---- findings ---- */
 
 static uint32_t writers_of(struct epoch_table *table, const struct epoch *epoch)
@@ -407,7 +478,9 @@ static int land_segment(struct epoch_table *table, struct segment *segment, uint
 	(void)offset;
 	if (epoch)
 		epoch->landed = true;
-	for (const struct epoch *next = epoch ? epoch->next : NULL; next; next = next->next) {
+	/* What is written to a page on its way to the journal is kept out of it. */
+	for (const struct epoch *next = epoch && !epoch->copied ? epoch->next : NULL; next;
+	     next = next->next) {
 		uint32_t set = next->flight ? 0 : written_by(table, next, visit, hooked);
 
 		epoch->later = set == UINT32_MAX ? set : epoch_set_union(table, epoch->later, set);
@@ -438,6 +511,7 @@ static int find_in_segment(struct epoch_table *table, struct segment *segment,
 	finding->set = finding->known ? writers_of(table, *place) : 0;
 	if (finding->set == UINT32_MAX)
 		return -ENOMEM;
+	finding->guessed = finding->set && !(*place)->set && (*place)->large;
 	finding->later = finding->known ? (*place)->later : 0;
 	if (over)
 		epoch_remove(table, place);
@@ -451,7 +525,8 @@ static int join(struct epoch_finding *whole, const struct epoch_finding *next, e
 	int r = 0;
 
 	if (whole->bytes && whole->offset + whole->bytes == next->offset &&
-	    whole->set == next->set && whole->later == next->later && whole->known == next->known) {
+	    whole->set == next->set && whole->later == next->later && whole->known == next->known &&
+	    whole->guessed == next->guessed) {
 		whole->bytes += next->bytes;
 		whole->begin = next->begin < whole->begin ? next->begin : whole->begin;
 		return 0;

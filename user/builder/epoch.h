@@ -69,14 +69,26 @@ struct epoch_finding {
 	uint32_t later;
 	uint64_t begin; /* when it became dirty */
 	bool known;
+	bool guessed; /* `set` made a folio of several pages dirty, and need not have written this
+			 one */
+};
+
+/* How folios became dirty. */
+struct epoch_dirtying {
+	uint32_t task;
+	uint64_t begin, until; /* as below */
+	bool own;	       /* by writes that have a record of their own, and by no others */
+	bool large;	       /* they have several pages */
 };
 
 /* All return 0 or -ENOMEM. `begin`..`until`: the interval in which the event happened. */
-/* `own`: by writes that have a record of their own, and by no others. *ret_dirtied: bytes of pages
- * that were clean before a write that is known by now. A folio becomes dirty as a whole; its other
- * pages count when they are written to. */
-int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t until, bool own, uint64_t *ret_dirtied);
+/* *ret_dirtied: bytes of pages that were clean before a write that is known by now. A folio becomes
+ * dirty as a whole; its other pages count when they are written to. */
+int epoch_dirty(struct epoch_table *table, const struct file_range *range,
+		const struct epoch_dirtying *by, uint64_t *ret_dirtied);
+/* The pages became dirty once more without a write: what was written to them before still is to
+ * reach the disk. */
+int epoch_redirty(struct epoch_table *table, const struct file_range *range);
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
 		uint64_t begin, uint64_t until, uint64_t *ret_dirtied);
 /* `unused` is called for pages that were read in and never used, with the task that read them. */
@@ -98,6 +110,9 @@ int epoch_uses_end(struct epoch_table *table, uint64_t inode, uint64_t at);
 /* A bio takes these pages: the oldest open epoch of each becomes its own. */
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight,
 		   uint64_t at);
+/* A bio takes these pages to the journal: it has a copy of their epoch, which stays open. */
+int epoch_copy_off(struct epoch_table *table, const struct file_range *range,
+		   struct flight *flight);
 /* The bio ended at `at`, UINT64_MAX unknown: what was written before may be in it. */
 int epoch_land(struct epoch_table *table, const struct file_range *range,
 	       const struct flight *flight, uint64_t at);

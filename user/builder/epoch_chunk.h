@@ -28,6 +28,8 @@ struct epoch {
 	uint64_t doubtful_until;
 	uint32_t later; /* tasks that wrote to the page while it was in flight */
 	bool opened;	/* it was seen to become dirty */
+	bool large;	/* it became dirty with other pages of its folio */
+	bool copied;	/* for the journal */
 	bool landed;	/* its flight has landed */
 	bool movable;	/* the latest write may prove to belong to the next epoch */
 	bool began; /* the latest event, a write if there is one, began on this page, so that its
@@ -55,6 +57,7 @@ struct epoch_visit {
 	int (*segment)(struct epoch_table *table, struct segment *segment, uint64_t offset,
 		       struct epoch_visit *visit);
 	bool make;  /* makes segments where there are none */
+	bool large; /* of folios of several pages */
 	bool parts; /* gives the range's first page a segment of its own, if it is in flight */
 	uint32_t task;
 	uint64_t begin, until;

@@ -110,6 +110,8 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->why = bio->why;
 	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 	flight->direct = record->index == UINT64_MAX;
+	flight->journal = record->header.flags & CLEW_BIO_JOURNAL;
+	flight->frozen = record->header.flags & CLEW_BIO_FROZEN;
 	if (flight->write && !flight->direct)
 		build_is_disk_page(builder, record->inode, record->file_device, record->device,
 				   &flight->metadata);
@@ -171,6 +173,8 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 	front->write = whole->write;
 	front->direct = whole->direct;
 	front->metadata = whole->metadata;
+	front->journal = whole->journal;
+	front->frozen = whole->frozen;
 	/* Compressed pages are on the disk only when the whole bio is. */
 	for (uint32_t i = 0; i < whole->part_count && !whole->squeezed; i++) {
 		struct part part = whole->parts[i];

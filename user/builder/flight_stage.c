@@ -34,15 +34,26 @@ static struct clew_object file_object(const struct file_range *range)
 }
 
 /* If several tasks touched a block, any one may have changed it. */
-static enum clew_evidence evidence_of(const struct clew_builder *builder, uint32_t touchers)
+static enum clew_evidence metadata_evidence(const struct clew_builder *builder, uint32_t touchers)
 {
 	return touchers && builder->pages.epochs.sets[touchers].count > 1 ? CLEW_EVIDENCE_CANDIDATE
 									  : CLEW_EVIDENCE_EXACT;
 }
 
+static enum clew_evidence evidence_of(const struct clew_builder *builder,
+				      const struct finding_context *context,
+				      const struct epoch_finding *finding)
+{
+	if (context->part->set)
+		return metadata_evidence(builder, context->part->set);
+	return finding->guessed || context->flight->frozen ? CLEW_EVIDENCE_OBSERVED
+							   : CLEW_EVIDENCE_EXACT;
+}
+
 /* The edge from a writer to the task whose pass over the file took its pages; once a pass. */
 static int send_edge(struct clew_builder *builder, const struct flight *flight,
-		     const struct part *part, uint32_t writer, uint64_t dirtied)
+		     const struct part *part, uint32_t writer, uint64_t dirtied,
+		     enum clew_evidence evidence)
 {
 	struct page_table *table = &builder->pages;
 	uint64_t key = flight->why.pass ? flight->why.pass : flight->queued << 32;
@@ -52,7 +63,7 @@ static int send_edge(struct clew_builder *builder, const struct flight *flight,
 		.from = writer,
 		.to = flight->task,
 		.type = CLEW_EDGE_WRITEBACK,
-		.evidence = evidence_of(builder, part->set),
+		.evidence = evidence,
 		.context = CLEW_WAKE_TASK,
 		.object = file_object(&part->range),
 	};
@@ -75,7 +86,8 @@ static int note_touchers(struct clew_builder *builder, const struct flight *flig
 	int r = 0;
 
 	for (uint32_t set = part->set; set && r >= 0; set = epochs->sets[set].parent)
-		r = send_edge(builder, flight, part, epochs->sets[set].task, flight->queued);
+		r = send_edge(builder, flight, part, epochs->sets[set].task, flight->queued,
+			      metadata_evidence(builder, part->set));
 	return r;
 }
 
@@ -88,7 +100,7 @@ static int note_writers(void *pointer, const struct epoch_finding *finding)
 
 	for (uint32_t set = finding->set; set && r >= 0; set = sets[set].parent)
 		r = send_edge(builder, context->flight, context->part, sets[set].task,
-			      finding->begin);
+			      finding->begin, evidence_of(builder, context, finding));
 	return r;
 }
 
@@ -114,7 +126,7 @@ static int send_range(const struct finding_context *context, const struct epoch_
 		.dirtied = finding->begin,
 		.request = context->flight->request,
 		.above = context->above,
-		.evidence = evidence_of(builder, part->set),
+		.evidence = evidence_of(builder, context, finding),
 		.known = finding->known,
 	};
 	uint32_t *tasks;
@@ -207,8 +219,10 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 	for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0;
 	     i++) {
 		context.part = &flight->parts[i];
-		r = epoch_take_off(&builder->pages.epochs, &context.part->range, flight,
-				   flight->queued);
+		r = flight->journal && !flight->metadata
+			    ? epoch_copy_off(&builder->pages.epochs, &context.part->range, flight)
+			    : epoch_take_off(&builder->pages.epochs, &context.part->range, flight,
+					     flight->queued);
 		if (r >= 0 && flight->metadata)
 			r = note_touchers(builder, flight, context.part);
 		else if (r >= 0 && build_wants(builder, CLEW_FINDING_EDGE))

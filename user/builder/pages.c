@@ -47,13 +47,13 @@ static int put_extent(struct clew_builder *builder, const struct clew_extent *re
 	extent->header.flags = event;
 	if (record->header.flags & CLEW_EXTENT_ONCE)
 		extent->header.time = record->begin;
-	if (event == CLEW_EXTENT_DIRTY) {
+	if ((event & CLEW_EXTENT_KIND) == CLEW_EXTENT_DIRTY) {
 		extent->offset = page_start(record->offset);
 		extent->bytes = page_end(record->offset + record->bytes) - extent->offset;
 	}
 	extent->begin = earlier(record->begin, builder->now);
 	extent->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
-	if (event == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
+	if ((event & CLEW_EXTENT_KIND) == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
 		return -ENOMEM;
 	/* Known before the first event of the device is handled. */
 	if (event == CLEW_EXTENT_WRITE && !map_get(&table->calls, record->device, 0) &&
@@ -65,6 +65,7 @@ static int put_extent(struct clew_builder *builder, const struct clew_extent *re
 int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record)
 {
 	uint8_t event = record->header.flags;
+	bool known;
 	int r;
 
 	/* One record for pages that were dirtied by a write call: the dirtying comes first. */
@@ -76,8 +77,17 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 	}
 	if (event == (CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED))
 		return put_extent(builder, record, event);
+	known = map_get(&builder->pages.calls, record->device, 0);
+	/* The journal names the writers of a disk's own pages. Where no write is recorded, the task
+	   that made a page dirty is all that is known. */
+	if (event == CLEW_EXTENT_REDIRTY &&
+	    (!known || clew_is_disk_inode(record->device, record->inode)))
+		event = CLEW_EXTENT_DIRTY;
+	if (event == CLEW_EXTENT_ZERO && !known)
+		return 0;
 	event &= (__u8)~CLEW_EXTENT_ONCE;
-	return event <= CLEW_EXTENT_AGAIN ? put_extent(builder, record, event) : 0;
+	return (event & CLEW_EXTENT_KIND) <= CLEW_EXTENT_ZERO ? put_extent(builder, record, event)
+							      : 0;
 }
 
 int build_pages_lost(struct clew_builder *builder)
@@ -172,8 +182,14 @@ static int dirty(struct clew_builder *builder, const struct clew_extent *extent,
 {
 	struct page_table *table = &builder->pages;
 	uint64_t bytes;
-	int r = epoch_dirty(&table->epochs, range, extent->task, extent->begin, extent->header.time,
-			    is_written(extent, page_queue_twin(&table->queue)), &bytes);
+	struct epoch_dirtying by = {
+		.task = extent->task,
+		.begin = extent->begin,
+		.until = extent->header.time,
+		.own = is_written(extent, page_queue_twin(&table->queue)),
+		.large = extent->header.flags & CLEW_EXTENT_LARGE,
+	};
+	int r = epoch_dirty(&table->epochs, range, &by, &bytes);
 
 	if (!map_get(&table->calls, extent->device, 0) ||
 	    clew_is_disk_inode(extent->device, extent->inode))
@@ -193,7 +209,10 @@ static int write_or_store(struct clew_builder *builder, const struct clew_extent
 	pages.offset = page_start(extent->offset);
 	if (r >= 0 && bytes && map_get(&table->calls, extent->device, 0))
 		r = send_act(builder, &pages, CLEW_TOUCH_DIRTY, bytes);
-	return r < 0 ? r : send_act(builder, extent, extent->header.flags, extent->bytes);
+	/* Nobody asked for the bytes that a call zeroes besides. */
+	return r < 0 || extent->header.flags == CLEW_EXTENT_ZERO
+		       ? r
+		       : send_act(builder, extent, extent->header.flags, extent->bytes);
 }
 
 static int touch(struct clew_builder *builder, const struct clew_extent *extent)
@@ -209,9 +228,13 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 
 	switch (event) {
 	case CLEW_EXTENT_DIRTY:
+	case CLEW_EXTENT_DIRTY | CLEW_EXTENT_LARGE:
 		return dirty(builder, extent, &range);
+	case CLEW_EXTENT_REDIRTY:
+		return epoch_redirty(epochs, &range);
 	case CLEW_EXTENT_WRITE:
 	case CLEW_EXTENT_STORE:
+	case CLEW_EXTENT_ZERO:
 		return write_or_store(builder, extent, &range);
 	case CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED:
 		event = CLEW_EXTENT_DROP;

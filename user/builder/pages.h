@@ -45,6 +45,8 @@ struct flight {
 	bool write;
 	bool metadata; /* pages of a disk with a journal: the journal names their writers */
 	bool direct;   /* from or to the task's own memory */
+	bool journal;  /* it takes its pages to the journal, and they stay dirty */
+	bool frozen;   /* with `journal`: as they were before some of their writers wrote */
 	bool squeezed; /* compressed: its pages are more than its bytes, and all of them lie where
 			  it begins */
 };

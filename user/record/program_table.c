@@ -144,6 +144,7 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_cache_fault", "tp_btf/mm_filemap_fault", EXTENT, OPTIONAL | CACHE),
 	ROW("clew_cache_drop", "tp_btf/mm_filemap_delete_from_page_cache", EXTENT, OPTIONAL | CACHE,
 	    LOST("dropped pages", "what was never written or used")),
+	ROW("clew_cache_iomap_zero", "tp_btf/iomap_zero_iter", EXTENT, OPTIONAL | CACHE),
 	ROW("clew_cache_ext4_clear", "tp_btf/ext4_invalidate_folio", EXTENT, OPTIONAL | CACHE),
 	ROW("clew_cache_ext4_journalled_clear", "tp_btf/ext4_journalled_invalidate_folio", EXTENT,
 	    OPTIONAL | CACHE),

@@ -39,10 +39,11 @@ struct clew_open_extent {
 	/* DIRTY: calls wrote just these bytes, and no other extent has them; DROP: the file has no
 	   name any more */
 	__u8 written;
-	__u8 reserved[5];
+	__u8 large; /* DIRTY: of folios of several pages, and not written */
+	__u8 reserved[4];
 };
 
-#define CLEW_EXTENT_EVENTS 8
+#define CLEW_EXTENT_EVENTS 10
 
 /* Pages of one file that one task dirtied on this CPU, as the last extents say. */
 #define CLEW_DIRTIED_RANGES 4
@@ -66,9 +67,10 @@ static inline __u8 clew_extent_flags(__u32 event, const struct clew_open_extent 
 		return open->written ? CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED : CLEW_EXTENT_DROP;
 	if (event != CLEW_EXTENT_DIRTY)
 		return (__u8)event;
-	return open->written ? CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN
-	       : open->grown ? CLEW_EXTENT_DIRTY
-			     : CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE;
+	if (open->written)
+		return CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN;
+	return (__u8)(CLEW_EXTENT_DIRTY | (open->grown ? 0 : CLEW_EXTENT_ONCE) |
+		      (open->large ? CLEW_EXTENT_LARGE : 0));
 }
 
 /* Handles of one transaction that a task had since it came on the CPU. See struct clew_journal. */

@@ -22,6 +22,11 @@ enum clew_bio_event {
 };
 
 #define CLEW_BIO_SWAP 0x80 /* with QUEUE: pages are swapped in or out with it */
+#define CLEW_BIO_JOURNAL                                                                           \
+	0x40 /* with QUEUE: it takes a block to the journal; the page stays dirty */
+/* with JOURNAL: as the block was before the next transaction changed it */
+#define CLEW_BIO_FROZEN 0x20
+#define CLEW_BIO_KIND	0x1f /* of the flags: enum clew_bio_event */
 
 /* BIO. Devices are whole disks; sectors of 512 bytes count from their start. */
 struct clew_bio {

@@ -25,12 +25,18 @@ enum clew_extent_event {
 	/* calls wrote `bytes` in all, from `offset` on, to pages that `task` had dirtied just
 	   before and that no bio took since */
 	CLEW_EXTENT_AGAIN = 7,
+	/* who commits or writes it back made it dirty again: `task` is no writer, and an epoch that
+	   is open goes on */
+	CLEW_EXTENT_REDIRTY = 8,
+	CLEW_EXTENT_ZERO = 9, /* a call zeroed it, in pages that stay; else as WRITE */
 };
 
 /* With DIRTY: calls wrote just these bytes, which made each page dirty that has some of them. */
 #define CLEW_EXTENT_WRITTEN 0x80
 #define CLEW_EXTENT_ONCE    0x40 /* with DIRTY: one folio, at `begin` */
 #define CLEW_EXTENT_DELETED 0x20 /* with DROP: the file has no name any more */
+#define CLEW_EXTENT_LARGE   0x10 /* with DIRTY: of folios of several pages; not with WRITTEN */
+#define CLEW_EXTENT_KIND    0x0f /* of the flags: enum clew_extent_event */
 
 #define CLEW_EXTENT_AGE 16000000 /* ns */
 
