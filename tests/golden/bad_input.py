@@ -236,6 +236,11 @@ def test_positions(capture):
               2, "outside")
         fails("why %s: after the capture" % option, ["why", capture, "--tid", "101", option, "3h"],
               2, "outside")
+    for command in ("path", "slack"):
+        fails(command + ": moments of no span", [command, capture, "--from", "1ms", "--to", "-1ms"],
+              2, "SPAN @ 1ms")
+        fails(command + ": a moment outside",
+              [command, capture, "--from", "worker-101 @ 3h", "--to", "-1ms"], 2, "outside")
     fails("why: an empty interval",
           ["why", capture, "--tid", "101", "--from", "1ms", "--to", "1ms"], 2, "--from")
     fails("why: an interval backwards",

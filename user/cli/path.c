@@ -580,11 +580,8 @@ static int answer_with(struct answer *answer)
 					   "no span of '%s' has a path: see clew check",
 					   values->all ?: "all");
 	} else {
-		status = clew_find_position("--from", values->from, answer->model, &answer->scope,
-					    &from);
-		if (!status)
-			status = clew_find_position("--to", values->to, answer->model,
-						    &answer->scope, &to);
+		status = clew_find_ends(values->from, values->to, answer->model, &answer->scope,
+					&from, &to);
 		if (!status)
 			status = find(answer, &from, &to, CLEW_NONE, from.at);
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/fail.h"
+#include "cli/moment.h"
 #include "words/text.h"
 
 /*
@@ -130,8 +131,8 @@ static int fail_to_find_one(const char *what, const char *text, const struct cle
 			 what, text, scope->only ? "group" : "trace");
 }
 
-int clew_find_position(const char *what, const char *text, const struct clew_model *model,
-		       const struct clew_scope *scope, struct clew_position *ret_position)
+static int find_position(const char *what, const char *text, const struct clew_model *model,
+			 const struct clew_scope *scope, struct clew_position *ret_position)
 {
 	struct clew_query_options options = {.only = scope->only};
 	struct clew_positions positions = {};
@@ -157,6 +158,23 @@ int clew_find_position(const char *what, const char *text, const struct clew_mod
 	}
 	clew_positions_done(&positions);
 	clew_query_free(query);
+	return status;
+}
+
+int clew_find_ends(const char *from, const char *to, const struct clew_model *model,
+		   const struct clew_scope *scope, struct clew_position *ret_from,
+		   struct clew_position *ret_to)
+{
+	struct clew_ends ends = {.from = from, .to = to};
+	char *memory[2];
+	int status = clew_ends_take(&ends, model, memory);
+
+	if (!status)
+		status = find_position("--from", ends.from, model, scope, ret_from);
+	if (!status)
+		status = find_position("--to", ends.to, model, scope, ret_to);
+	free(memory[0]);
+	free(memory[1]);
 	return status;
 }
 

@@ -26,9 +26,12 @@ struct clew_scope {
 	const bool *only;      /* by span: those that may be chosen; NULL: all */
 };
 
-/* Finds the one position that a text means. */
-int clew_find_position(const char *what, const char *text, const struct clew_model *model,
-		       const struct clew_scope *scope, struct clew_position *ret_position);
+/*
+ * Finds the positions that --from and --to mean, one each. They may have moments as in moment.h.
+ */
+int clew_find_ends(const char *from, const char *to, const struct clew_model *model,
+		   const struct clew_scope *scope, struct clew_position *ret_from,
+		   struct clew_position *ret_to);
 /*
  * Finds the spans that a text selects, at least one; a position is refused. The
  * array is the caller's to free.

@@ -130,9 +130,7 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	int status = 0, r;
 
 	if (values->from)
-		status = clew_find_position("--from", values->from, model, &scope, &from);
-	if (values->to && !status)
-		status = clew_find_position("--to", values->to, model, &scope, &to);
+		status = clew_find_ends(values->from, values->to, model, &scope, &from, &to);
 	if (status)
 		return status;
 	r = clew_slack_find(model, values->from ? &from : NULL, values->to ? &to : NULL, &slack);

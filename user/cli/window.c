@@ -28,8 +28,8 @@ static int fail_outside(const char *option, const char *text, const struct clew_
 			 (unsigned long long)base->start, (unsigned long long)base->end, from, to);
 }
 
-static int take(const char *option, const char *text, const struct clew_time_base *base,
-		uint64_t *moment)
+int clew_moment_take(const char *option, const char *text, const struct clew_time_base *base,
+		     uint64_t *moment)
 {
 	int r;
 
@@ -59,9 +59,9 @@ int clew_window_take(struct clew_window *window, const struct clew_trace *trace)
 	clew_wall_base(trace, &base);
 	window->from = base.start;
 	window->to = base.end;
-	status = take("from", window->from_text, &base, &window->from);
+	status = clew_moment_take("from", window->from_text, &base, &window->from);
 	if (!status)
-		status = take("to", window->to_text, &base, &window->to);
+		status = clew_moment_take("to", window->to_text, &base, &window->to);
 	if (!status && clew_window_given(window) && window->from >= window->to)
 		status = clew_fail(CLEW_EXIT_INPUT,
 				   "--from is not before --to: give an interval that has a length");

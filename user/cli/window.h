@@ -33,6 +33,14 @@ struct clew_window {
  */
 int clew_window_take(struct clew_window *window, const struct clew_trace *trace);
 
+struct clew_time_base;
+/*
+ * Reads the moment that was given with an option, within the trace; `text` NULL: *moment stays.
+ * Returns 0 or, after clew_fail(), an exit status.
+ */
+int clew_moment_take(const char *option, const char *text, const struct clew_time_base *base,
+		     uint64_t *moment);
+
 static inline bool clew_window_has(const struct clew_window *window, uint64_t start, uint64_t end)
 {
 	return start <= window->to && end >= window->from;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Positions that are typed with a moment as every command takes it: "s0 @ 10:32:07.5", "s0 @ -5s".
+ * They are turned into "s0 @ duration(..)", which is all that patterns know.
+ */
+#ifndef CLEW_CLI_MOMENT_H
+#define CLEW_CLI_MOMENT_H
+
+#include <clew/model.h>
+
+/* Two ends, as typed; NULL: not given. */
+struct clew_ends {
+	const char *from;
+	const char *to;
+};
+
+/*
+ * Replaces moments. An end that is a moment alone is in the spans of the other end. New texts are
+ * *ret_memory's, which the caller frees with free(3); the others stay. Returns 0 or, after
+ * clew_fail(), an exit status.
+ */
+int clew_ends_take(struct clew_ends *ends, const struct clew_model *model, char *ret_memory[2]);
+
+#endif
