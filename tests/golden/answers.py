@@ -143,6 +143,8 @@ CASES = [
     ("calls", "why-operation", ["why", "--operation", "kv", "--slowest", "2"]),
     ("calls", "why-call-in", ["why", "--operation", "app.*", "--call", "*"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
+    ("pages", "io-part", ["io", "--from", "1ms", "--to=-1ms"]),
+    ("pages", "io-file-part", ["io", "--file", "/data/db", "--from", "1ms"]),
 ]
 # yapf: enable
 

@@ -113,7 +113,7 @@ static int choose_files(struct ask_search *search, struct clew_io *io)
 
 	if (!search->ask->file)
 		return 0;
-	if (clew_io_analyse(trace, &all, io) < 0)
+	if (clew_io_analyse(trace, &all, 0, CLEW_TIME_OPEN, io) < 0)
 		return out_of_memory();
 	search->files = calloc(io->file_count + 1, sizeof(*search->files));
 	if (!search->files)

@@ -13,6 +13,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/window.h"
 #include "words/file.h"
 #include "words/ledger.h"
 #include "words/task.h"
@@ -20,6 +21,7 @@
 
 struct io_values {
 	struct clew_selection selection;
+	struct clew_window window;
 	const char *file;
 	bool json;
 };
@@ -28,6 +30,7 @@ const struct clew_option clew_io_options[] = {
 	{0, "file", "PATH", "this file alone, and what happened to it in order of time",
 	 clew_take_string, offsetof(struct io_values, file)},
 	CLEW_GROUP_OPTIONS(struct io_values, selection.group, "what was done by threads"),
+	CLEW_WINDOW_OPTIONS(struct io_values, window),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct io_values, json)},
 	CLEW_OPTION_END,
@@ -219,8 +222,7 @@ static int json_answer(const struct io_answer *answer, bool story)
 			json_event(&json, answer, &answer->events[i]);
 		clew_json_array_end(&json);
 	}
-	clew_json_ledger(&json, answer->trace, clew_trace_start(answer->trace),
-			 clew_trace_end(answer->trace));
+	clew_json_ledger(&json, answer->trace, answer->window->from, answer->window->to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 	return status;
@@ -413,7 +415,8 @@ static int print_answer(const struct io_answer *answer, bool story)
 		print_devices(answer);
 	}
 	putchar('\n');
-	clew_print_ledger_and_cost(stdout, answer->trace);
+	clew_print_ledger(stdout, answer->trace, answer->window->from, answer->window->to);
+	clew_print_cost(stdout, clew_trace_info(answer->trace));
 	return status;
 }
 
@@ -439,36 +442,35 @@ static int choose(struct io_answer *answer, const char *path)
 	return 0;
 }
 
-static int answer_with(struct io_answer *answer, struct io_values *values)
+static int analyse(struct io_answer *answer, struct io_values *values)
 {
 	const struct clew_trace *trace = answer->trace;
+	bool whole = !clew_window_given(&values->window);
+	/* All of the trace has no limits: what began before it counts. */
+	uint64_t from = whole ? 0 : values->window.from,
+		 to = whole ? CLEW_TIME_OPEN : values->window.to;
 	struct clew_chosen chosen = {};
-	int status = clew_selection_resolve(&values->selection, trace), r;
+	int status = 0, r;
 
-	if (status)
-		return status;
 	values->selection.self = true;
 	if (values->selection.groups)
 		chosen = (struct clew_chosen){clew_selection_wants, &values->selection};
-	r = clew_io_analyse(trace, &chosen, &answer->io);
+	r = clew_io_analyse(trace, &chosen, from, to, &answer->io);
 	if (r >= 0)
 		status = choose(answer, values->file);
 	if (r >= 0 && !status && values->file)
-		r = clew_io_story(trace, &answer->io, answer->wanted, &answer->events,
+		r = clew_io_story(trace, &answer->io, answer->wanted, from, to, &answer->events,
 				  &answer->event_count);
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 				 strerror(-r));
-	if (status)
-		return status;
-	return values->json ? json_answer(answer, values->file)
-			    : print_answer(answer, values->file);
+	return status;
 }
 
 int clew_command_io(const struct clew_command *command, int argc, char **argv)
 {
 	struct io_values values = {};
-	struct io_answer answer = {0};
+	struct io_answer answer = {.window = &values.window};
 	struct clew_trace *trace;
 	char **operands;
 	int status;
@@ -479,7 +481,14 @@ int clew_command_io(const struct clew_command *command, int argc, char **argv)
 	if (status)
 		return status;
 	answer.trace = trace;
-	status = answer_with(&answer, &values);
+	status = clew_window_take(&values.window, trace);
+	if (!status)
+		status = clew_selection_resolve(&values.selection, trace);
+	if (!status)
+		status = analyse(&answer, &values);
+	if (!status)
+		status = values.json ? json_answer(&answer, values.file)
+				     : print_answer(&answer, values.file);
 	clew_selection_done(&values.selection);
 	free(answer.events);
 	free(answer.wanted);

@@ -6,8 +6,11 @@
 #include "explain/io.h"
 #include "words/json.h"
 
+struct clew_window;
+
 struct io_answer {
 	const struct clew_trace *trace;
+	const struct clew_window *window; /* taken */
 	struct clew_io io;
 	bool *wanted; /* by file */
 	struct clew_io_event *events;

@@ -261,7 +261,8 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 {
 	uint64_t end = sleep->end == CLEW_TIME_OPEN ? clew_trace_end(sums->trace) : sleep->end;
 	const struct clew_trace_request *request = request_of(sums, sleep);
-	uint64_t ns = end > sleep->start ? end - sleep->start : 0;
+	uint64_t from = sleep->start > sums->from ? sleep->start : sums->from;
+	uint64_t ns = (end < sums->to ? end : sums->to) - from;
 	const struct clew_trace_task *task = clew_trace_task(sums->trace, sleep->task);
 	struct clew_io_share *share;
 
@@ -270,6 +271,8 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 	 */
 	if ((task && task->flags & CLEW_TASK_KTHREAD) ||
 	    !clew_is_chosen(sums->chosen, sums->trace, sleep->task))
+		return 0;
+	if (end < sums->from || sleep->start > sums->to || (end < sums->to ? end : sums->to) < from)
 		return 0;
 	share = io_share_of(sums, file, sleep->task);
 	if (!share)
@@ -431,12 +434,25 @@ static int finish(struct sums *sums, struct clew_io *io)
 	return 0;
 }
 
-int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen,
-		    struct clew_io *ret_io)
+static bool is_within(const struct sums *sums, uint64_t at)
+{
+	return at >= sums->from && at <= sums->to;
+}
+
+/* When a request was made, as far as is known. */
+static uint64_t made_at(const struct clew_block_request *block)
+{
+	return block->queued ?: block->issued ?: block->completed;
+}
+
+int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
+		    uint64_t to, struct clew_io *ret_io)
 {
 	struct sums sums = {
 		.trace = trace,
 		.chosen = chosen,
+		.from = from,
+		.to = to,
 		.files.item = sizeof(struct clew_io_file),
 		.shares.item = sizeof(struct clew_io_share),
 		.devices.item = sizeof(struct clew_io_device),
@@ -451,9 +467,11 @@ int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *ch
 	if (r >= 0)
 		r = io_find_uppers(&sums);
 	for (size_t i = 0; i < touch_count && r >= 0; i++)
-		r = add_touch(&sums, &touches[i]);
+		if (is_within(&sums, touches[i].begin))
+			r = add_touch(&sums, &touches[i]);
 	for (size_t i = 0; i < sums.request_count && r >= 0; i++)
-		r = io_add_request(&sums, &sums.requests[i]);
+		if (is_within(&sums, made_at(&sums.requests[i].block)))
+			r = io_add_request(&sums, &sums.requests[i]);
 	if (r >= 0)
 		r = add_sleeps(&sums);
 	if (r >= 0)

@@ -83,19 +83,20 @@ struct clew_io {
 };
 
 /*
- * What the chosen tasks did, and whoever caused their waits. A request that carries pages of
- * several writers counts whole for its disk, and by the bytes of the chosen ones for its file. 0 or
- * -errno.
+ * What the chosen tasks did from..to, ns, and whoever caused their waits: acts that began then,
+ * requests that were queued then, and the part of each wait that lies within. A request that
+ * carries pages of several writers counts whole for its disk, and by the bytes of the chosen ones
+ * for its file. `sleep_files` is of all sleeps. Free the result with clew_io_done(). 0 or -errno.
  */
-int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen,
-		    struct clew_io *ret_io);
+int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
+		    uint64_t to, struct clew_io *ret_io);
 void clew_io_done(struct clew_io *io);
 
 /*
- * The events of the files for which `wanted` (by index) is true, in order of
- * time. The array is the caller's to free.
+ * The events from..to, ns, of the files for which `wanted` (by index) is true, in
+ * order of time. The array is the caller's to free.
  */
 int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted,
-		  struct clew_io_event **ret_events, size_t *ret_count);
+		  uint64_t from, uint64_t to, struct clew_io_event **ret_events, size_t *ret_count);
 
 #endif

@@ -12,6 +12,7 @@
 struct sums {
 	const struct clew_trace *trace;
 	const struct clew_chosen *chosen;
+	uint64_t from, to; /* ns: what lies outside is not counted */
 	const struct clew_trace_request *requests;
 	size_t request_count;
 	struct vector files;   /* struct clew_io_file */

@@ -67,8 +67,16 @@ static int add_requests(const struct clew_trace *trace, const struct map *files,
 	return r;
 }
 
+/* True if an event began within from..to, or is a wait of which a part lies there. */
+static bool is_within(const struct clew_io_event *event, uint64_t from, uint64_t to)
+{
+	uint64_t until = event->kind == CLEW_IO_WAIT ? event->sleep->end : event->at;
+
+	return event->at <= to && until >= from;
+}
+
 int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted,
-		  struct clew_io_event **ret_events, size_t *ret_count)
+		  uint64_t from, uint64_t to, struct clew_io_event **ret_events, size_t *ret_count)
 {
 	struct vector events = {.item = sizeof(struct clew_io_event)};
 	struct map files = {0};
@@ -101,12 +109,17 @@ int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, cons
 		vector_done(&events);
 		return r;
 	}
-	*ret_count = events.count;
+	*ret_count = 0;
 	*ret_events = malloc((events.count + 1) * sizeof(**ret_events));
 	if (*ret_events) {
-		for (size_t i = 0; i < events.count; i++)
-			(*ret_events)[i] = ((struct clew_io_event *)events.data)[i];
-		qsort(*ret_events, events.count, sizeof(**ret_events), compare_events);
+		for (size_t i = 0; i < events.count; i++) {
+			const struct clew_io_event *event =
+				(const struct clew_io_event *)events.data + i;
+
+			if (is_within(event, from, to))
+				(*ret_events)[(*ret_count)++] = *event;
+		}
+		qsort(*ret_events, *ret_count, sizeof(**ret_events), compare_events);
 	}
 	vector_done(&events);
 	return *ret_events ? 0 : -ENOMEM;

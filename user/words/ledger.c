@@ -261,9 +261,3 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 		clew_print_folded(out, "  names and objects may be lacking or old, whenever they "
 				       "were told");
 }
-
-void clew_print_ledger_and_cost(FILE *out, const struct clew_trace *trace)
-{
-	clew_print_ledger(out, trace, clew_trace_start(trace), clew_trace_end(trace));
-	clew_print_cost(out, clew_trace_info(trace));
-}

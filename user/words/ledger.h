@@ -57,7 +57,4 @@ void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info
 /* The line about clew's own cost. NULL: nothing is known, nothing is printed. */
 void clew_print_cost(FILE *out, const struct clew_capture_info *info);
 
-/* Both lines, for an answer about the whole capture. */
-void clew_print_ledger_and_cost(FILE *out, const struct clew_trace *trace);
-
 #endif
