@@ -403,6 +403,10 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	return id;
 }
 
+struct text_bytes {
+	__u64 words[CLEW_TEXT_SIZE / 8];
+};
+
 /*
  * One text at a time on a CPU: only sched_switch uses it, with interrupts off.
  */
@@ -410,31 +414,23 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, char[CLEW_TEXT_SIZE]);
+	__type(value, struct text_bytes);
 } clew_text SEC(".maps");
 
-/* Sends the string at a user address. Returns the hash that refers to it, 0 if
- * it cannot be read. */
-__noinline __u64 send_text(__u64 address, __u32 cpu, __u64 time)
+/* Sends a text of `size` bytes, with zeros behind it, unless it was sent before. Returns the hash
+ * that refers to it. */
+__noinline __u64 put_text(const struct text_bytes *text, __u32 size, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	__u64 hash = 14695981039346656037ULL;
 	struct text_record *record;
 	struct sent *slot;
-	__u32 zero = 0;
-	char *text;
-	long got;
 	int i;
 
-	text = bpf_map_lookup_elem(&clew_text, &zero);
 	if (!text || !cpu_state)
 		return 0;
-	__builtin_memset(text, 0, CLEW_TEXT_SIZE);
-	got = bpf_probe_read_user_str(text, CLEW_TEXT_SIZE, (void *)address);
-	if (got <= 1)
-		return 0;
 	for (i = 0; i < CLEW_TEXT_SIZE / 8; i++)
-		hash = (hash ^ ((__u64 *)text)[i]) * 1099511628211ULL;
+		hash = (hash ^ text->words[i]) * 1099511628211ULL;
 	slot = sent_slot(hash, 1);
 	if (!slot)
 		return hash;
@@ -443,12 +439,28 @@ __noinline __u64 send_text(__u64 address, __u32 cpu, __u64 time)
 		return hash;
 	__builtin_memcpy(record->bytes, text, CLEW_TEXT_SIZE);
 	record->text.hash = hash;
-	record->text.text_size = got - 1;
+	record->text.text_size = size;
 	record->text.reserved = 0;
 	record->text.reserved2 = 0;
 	record_submit(record);
 	sent_mark(slot, hash, 1);
 	return hash;
+}
+
+/* Sends the string at a user address. Returns the hash that refers to it, 0 if
+ * it cannot be read. */
+__noinline __u64 send_text(__u64 address, __u32 cpu, __u64 time)
+{
+	struct text_bytes *text;
+	__u32 zero = 0;
+	long got;
+
+	text = bpf_map_lookup_elem(&clew_text, &zero);
+	if (!text)
+		return 0;
+	__builtin_memset(text, 0, CLEW_TEXT_SIZE);
+	got = bpf_probe_read_user_str(text, CLEW_TEXT_SIZE, (void *)address);
+	return got > 1 ? put_text(text, got - 1, cpu, time) : 0;
 }
 
 static __always_inline __u64 socket_inode(struct socket *socket)

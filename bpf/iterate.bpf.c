@@ -12,6 +12,7 @@
 #include "filter.h"
 #include "futex.h"
 #include "kernel.h"
+#include "kernel_fs.h"
 #include "life.h"
 #include "object.h"
 #include "poll.h"
@@ -30,6 +31,7 @@
 /* The iterator visits one task at a time, and little is left of its stack. */
 static char iterated_line[CLEW_COMMAND_LINE_SIZE / 2];
 static struct clew_switch_slot iterated_state;
+static struct text_bytes iterated_text;
 
 static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where,
 					     struct task_struct *task,
@@ -95,6 +97,49 @@ static __always_inline void iterate_memory(struct task_struct *task, const struc
 	}
 }
 
+/* Counts the bytes of the path in iterated_text, which is cut off like that of
+ * send_text(), and puts zeros behind it. */
+static int text_step(__u32 index, __u32 *size)
+{
+	char *byte = (char *)&iterated_text + (index & (CLEW_TEXT_SIZE - 1));
+
+	if (*size < index || index == CLEW_TEXT_SIZE - 1)
+		*byte = 0;
+	else if (*byte)
+		*size = index + 1;
+	return 0;
+}
+
+/* Sends the path in iterated_text. A global function: it is verified once. */
+__noinline __u64 put_iterated_path(__u32 cpu, __u64 time)
+{
+	__u32 size = 0;
+
+	bpf_loop(CLEW_TEXT_SIZE, text_step, &size, 0);
+	return size ? put_text(&iterated_text, size, cpu, time) : 0;
+}
+
+/* The path that the call is on. What lies behind it may be in no page. */
+static __always_inline void iterate_path(struct where *where, struct task_struct *task,
+					 const struct call *call, __u8 class,
+					 struct clew_wait *wait)
+{
+	__u64 address = class == CLEW_CALL_PATH ? call->argument[0] : call->argument[1];
+	__u32 left = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+
+	if (class != CLEW_CALL_PATH && class != CLEW_CALL_PATH_AT)
+		return;
+	__builtin_memset(&iterated_text, 0, sizeof(iterated_text));
+	if (bpf_copy_from_user_task(&iterated_text, sizeof(iterated_text), (void *)address, task,
+				    0) &&
+	    (left >= sizeof(iterated_text) ||
+	     bpf_copy_from_user_task(&iterated_text, left, (void *)address, task, 0)))
+		return;
+	wait->object = put_iterated_path(where->cpu, where->time);
+	if (wait->object)
+		wait->object_kind = CLEW_OBJECT_PATH;
+}
+
 /* Describes what the call is on, for tasks that pass the filter. */
 static __always_inline void iterate_object(struct where *where, struct task_struct *task,
 					   __u32 bits, const struct call *call,
@@ -141,6 +186,8 @@ static __always_inline void iterate_wait(struct where *where, struct task_struct
 	iterate_memory(task, &call, class, wait);
 	if (detail)
 		iterate_object(where, task, bits, &call, state, wait);
+	if (detail)
+		iterate_path(where, task, &call, class, wait);
 	if (!state->call_after && class != CLEW_CALL_RESTART) {
 		remember_wait(state, wait, class);
 		state->first_argument = call.argument[0];
