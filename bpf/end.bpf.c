@@ -9,9 +9,10 @@
  */
 #include "end.h"
 #include "call.h"
+#include "end_request.h"
+#include "end_set.h"
 #include "kernel.h"
 #include "object.h"
-#include "poll.h"
 #include "read.h"
 #include "stack.h"
 #include "state.h"
@@ -27,7 +28,6 @@
 static struct clew_end ended;
 static struct clew_wait ended_wait;
 static __u64 ended_stack[WAITING_DEPTH];
-static struct poll_entry ended_polls[CLEW_ENDS_POLLED];
 
 /* The ends that somebody waits for: user space fills it between the passes. */
 struct {
@@ -80,43 +80,62 @@ static __always_inline bool hands_over(const struct clew_wait *wait)
 	return wait->splice_side == CLEW_SPLICE_OUT;
 }
 
-/* Writes the record of the descriptor, if it has another end. True if so. */
-static __always_inline bool put_end(struct seq_file *seq, struct task_struct *task,
-				    __s32 descriptor, bool writes)
+/* Writes the record of an open file. True if it has another end. */
+static __always_inline bool put_end(struct seq_file *seq, __u64 file, __s32 descriptor, bool writes,
+				    bool always)
 {
-	struct file *file = file_of(task, descriptor);
-
-	if (!file)
-		return false;
 	ended.header.flags &= ~(CLEW_END_READS | CLEW_END_WRITES);
 	ended.object = ended.end = ended.listener = 0;
 	ended.object_kind = CLEW_OBJECT_NONE;
 	ended.device = 0;
-	other_end((__u64)file, &ended, writes);
-	if (!ended.object_kind)
+	if (file)
+		other_end(file, &ended, writes);
+	if (!ended.object_kind && !always)
 		return false;
 	ended.descriptor = descriptor;
 	bpf_seq_write(seq, &ended, sizeof(ended));
 	return true;
 }
 
-/* The descriptors of a poll. True if one has another end. */
-static __always_inline bool put_polled(struct seq_file *seq, struct task_struct *task,
-				       const struct call *call)
-{
-	__u64 count = call->argument[1];
-	bool any = false;
-	__u32 i;
+struct set_walk {
+	struct seq_file *seq;
+	__u64 task; /* its address */
+};
 
-	if (!count || count > CLEW_ENDS_POLLED)
-		return false;
-	if (bpf_copy_from_user_task(ended_polls, count * sizeof(ended_polls[0]),
-				    (void *)call->argument[0], task, 0))
-		return false;
-	for (i = 0; i < CLEW_ENDS_POLLED && i < count; i++)
-		if (ended_polls[i].descriptor >= 0)
-			any |= put_end(seq, task, ended_polls[i].descriptor, false);
-	return any;
+static int set_step(__u32 index, struct set_walk *walk)
+{
+	__s32 descriptor = set_descriptors[SET_INDEX(index)];
+	__u64 file = set_files[SET_INDEX(index)];
+
+	if (index >= set_count)
+		return 1;
+	put_end(walk->seq, file ? file : find_file(walk->task, descriptor), descriptor, false,
+		true);
+	return 0;
+}
+
+/* All descriptors of a set: those without another end may end the wait too.
+ * False: there is none. */
+static __always_inline bool put_set(struct seq_file *seq, struct task_struct *task)
+{
+	struct set_walk walk = {.seq = seq, .task = number_of(task)};
+
+	bpf_loop(CLEW_ENDS_POLLED, set_step, &walk, 0);
+	return set_count;
+}
+
+/* A task that sleeps on no descriptor with another end: it may wait for a
+ * request to a FUSE daemon, which user space tells by the function. */
+static __always_inline void put_sleeper(struct seq_file *seq, struct task_struct *task)
+{
+	ended.descriptor = -1;
+	ended.object = ended.end = ended.listener = 0;
+	ended.object_kind = CLEW_OBJECT_NONE;
+	if (knows_requests()) {
+		ended.object_kind = CLEW_OBJECT_FILE;
+		ended.end = number_of(task);
+	}
+	bpf_seq_write(seq, &ended, sizeof(ended));
 }
 
 SEC("iter.s/task")
@@ -150,16 +169,14 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 	}
 	ended.call = ended_wait.call;
 	ended.function = sleeping_function(task);
-	if (polls_entries(&call))
-		any = put_polled(seq, task, &call);
-	else if (class != CLEW_CALL_EPOLL && class != CLEW_CALL_IO_URING)
-		any = put_end(seq, task, ended_wait.descriptor, hands_over(&ended_wait));
-	if (any || !ends_stop || !ended.function)
-		return 0;
-	ended.descriptor = -1;
-	ended.object = 0;
-	ended.object_kind = CLEW_OBJECT_NONE;
-	bpf_seq_write(seq, &ended, sizeof(ended));
+	read_set(task, &call, class);
+	if (class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL)
+		any = put_set(seq, task);
+	else if (class != CLEW_CALL_IO_URING)
+		any = put_end(seq, (__u64)file_of(task, ended_wait.descriptor),
+			      ended_wait.descriptor, hands_over(&ended_wait), false);
+	if (!any && ended.function)
+		put_sleeper(seq, task);
 	return 0;
 }
 
@@ -189,6 +206,20 @@ static __always_inline void put_holder(struct bpf_iter__task_file *ctx, struct c
 	bpf_seq_write(ctx->meta->seq, &ended, sizeof(ended));
 }
 
+/* Writes that a FUSE daemon has the requests that tasks wait for. */
+static __always_inline void put_served(struct bpf_iter__task_file *ctx)
+{
+	struct clew_end_key key = {.object_kind = CLEW_OBJECT_FILE};
+	struct file *file = (struct file *)number_of(ctx->file);
+	__u32 i;
+
+	find_request_waiters((struct fuse_dev *)READ_NUMBER(file, private_data));
+	for (i = 0; i < REQUEST_WAITERS && i < request_count; i++) {
+		key.end = request_waiters[i];
+		put_holder(ctx, &key, 0);
+	}
+}
+
 SEC("iter/task_file")
 int clew_end_holders(struct bpf_iter__task_file *ctx)
 {
@@ -201,6 +232,11 @@ int clew_end_holders(struct bpf_iter__task_file *ctx)
 	if (!key.end)
 		return 0;
 	flags = key.flags;
+	if (key.object_kind == CLEW_OBJECT_FILE && knows_requests()) {
+		put_holder(ctx, &key, flags);
+		put_served(ctx);
+		return 0;
+	}
 	if (key.object_kind != CLEW_OBJECT_PIPE) {
 		put_holder(ctx, &key, flags);
 		return 0;

@@ -28,11 +28,11 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #define FUSE_DEVICE	 (10u << 20 | 229)
 
-/* The connection of two sockets of one network namespace, as one of them has
- * it. IPv4 is written as in IPv6, as a server may take both. */
+/* The connection of two sockets, as one of them has it. IPv4 is written as in
+ * IPv6, as a server may take both. */
 struct connection {
 	struct in6_addr local, remote;
-	__u64 net;
+	__u64 net; /* of the loopback device's addresses, which each namespace has; else 0 */
 	__u32 local_port, remote_port;
 };
 
@@ -41,6 +41,14 @@ static __always_inline bool is_mapped(const struct in6_addr *address)
 	const __u32 *words = (const __u32 *)address;
 
 	return !words[0] && !words[1] && words[2] == bpf_htonl(0xffff);
+}
+
+static __always_inline bool is_loop_address(const struct in6_addr *address)
+{
+	const __u32 *words = (const __u32 *)address;
+
+	return is_mapped(address) ? (bpf_ntohl(words[3]) >> 24) == 127
+				  : !words[0] && !words[1] && !words[2] && words[3] == bpf_htonl(1);
 }
 
 static __always_inline void map_address(struct in6_addr *address, __u32 inet)
@@ -65,19 +73,24 @@ static __always_inline __u64 half_number(__u64 hash, const struct in6_addr *addr
 	return mix(mix(mix(hash, words[0]), words[1]), port);
 }
 
+static __always_inline __u64 net_of(struct sock *sock)
+{
+	return READ_NUMBER(sock, __sk_common.skc_net.net);
+}
+
 static __always_inline void read_connection(struct sock *sock, __u16 family,
 					    struct connection *ret_connection)
 {
-	ret_connection->net = READ_NUMBER(sock, __sk_common.skc_net.net);
 	ret_connection->local_port = READ(sock, __sk_common.skc_num);
 	ret_connection->remote_port = bpf_ntohs(READ(sock, __sk_common.skc_dport));
 	if (family == AF_INET6) {
 		BPF_CORE_READ_INTO(&ret_connection->local, sock, __sk_common.skc_v6_rcv_saddr);
 		BPF_CORE_READ_INTO(&ret_connection->remote, sock, __sk_common.skc_v6_daddr);
-		return;
+	} else {
+		map_address(&ret_connection->local, READ(sock, __sk_common.skc_rcv_saddr));
+		map_address(&ret_connection->remote, READ(sock, __sk_common.skc_daddr));
 	}
-	map_address(&ret_connection->local, READ(sock, __sk_common.skc_rcv_saddr));
-	map_address(&ret_connection->remote, READ(sock, __sk_common.skc_daddr));
+	ret_connection->net = is_loop_address(&ret_connection->remote) ? net_of(sock) : 0;
 }
 
 /* The number of a connected TCP socket; `peer`: of its peer. */
@@ -144,7 +157,7 @@ static __always_inline void other_socket(struct file *file, struct clew_end *end
 		if (!connection.remote_port)
 			return;
 		end->end = connection_number(&connection, true);
-		end->listener = port_number(connection.net, connection.remote_port);
+		end->listener = port_number(net_of(sock), connection.remote_port);
 	}
 }
 
@@ -208,7 +221,7 @@ static __always_inline void own_socket(struct file *file, struct clew_end_key *k
 	} else if (family == AF_INET || family == AF_INET6) {
 		read_connection(sock, family, &connection);
 		if (listens)
-			key->end = port_number(connection.net, connection.local_port);
+			key->end = port_number(net_of(sock), connection.local_port);
 		else if (connection.remote_port)
 			key->end = connection_number(&connection, false);
 	}

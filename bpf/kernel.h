@@ -50,6 +50,15 @@
 
 struct rb_node {
 	unsigned long __rb_parent_color;
+	struct rb_node *rb_right, *rb_left;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
 };
 
 struct list_head {
@@ -366,6 +375,7 @@ struct epoll_filefd {
 } __attribute__((packed));
 
 struct epitem {
+	struct rb_node rbn;
 	struct list_head rdllink;
 	struct epoll_filefd ffd;
 };
@@ -378,6 +388,7 @@ struct pipe_inode_info {
 
 struct eventpoll {
 	struct list_head rdllist;
+	struct rb_root_cached rbr;
 };
 
 struct in6_addr {

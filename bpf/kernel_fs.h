@@ -296,12 +296,36 @@ struct dentry___super {
 	struct super_block *d_sb;
 };
 
+struct wait_queue_head {
+	struct list_head head;
+};
+
+struct wait_queue_entry {
+	void *private;
+	struct list_head entry;
+};
+
+struct fuse_req {
+	struct list_head list;
+	struct wait_queue_head waitq;
+};
+
+struct fuse_iqueue {
+	struct list_head pending;
+};
+
+struct fuse_pqueue {
+	struct list_head *processing;
+};
+
 struct fuse_conn {
+	struct fuse_iqueue iq;
 	__u32 dev; /* of its file system */
 };
 
 struct fuse_dev {
 	struct fuse_conn *fc;
+	struct fuse_pqueue pq;
 };
 
 struct iov_iter {

@@ -19,17 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The end that the waiter has, and the other one. */
+/* The end that the waiter has, and the other one; the same of another pipe in a set. */
 struct ends {
-	int near, far;
+	int near, far, near2, far2;
 };
 
 enum who { ONE, TWO, INHERITED, FORKED, ALONE, WITH_SELF, THREAD, NOBODY };
@@ -43,14 +45,46 @@ static const char *const whos[] = {"one",   "two",	 "inherited", "forked",
 				   "alone", "with-self", "thread",    "nobody"};
 
 static const struct variant variants[] = {
-	{"pipe", ONE},	       {"pipe", TWO},	     {"pipe", INHERITED},  {"pipe", FORKED},
-	{"pipe", ALONE},       {"pipe", WITH_SELF},  {"pipe", THREAD},	   {"full", ONE},
-	{"full", TWO},	       {"fifo", ONE},	     {"fifo", TWO},	   {"fifo", INHERITED},
-	{"unix", ONE},	       {"unix", TWO},	     {"unix", WITH_SELF},  {"datagram", ONE},
-	{"datagram", NOBODY},  {"tcp", ONE},	     {"tcp", TWO},	   {"tcp", INHERITED},
-	{"dual", ONE},	       {"eventfd", ONE},     {"eventfd", TWO},	   {"eventfd", THREAD},
-	{"eventfd", NOBODY},   {"poll", ONE},	     {"poll", TWO},	   {"polls", ONE},
-	{"unix-backlog", ONE}, {"tcp-backlog", ONE}, {"tcp-backlog", TWO},
+	{"pipe", ONE},
+	{"pipe", TWO},
+	{"pipe", INHERITED},
+	{"pipe", FORKED},
+	{"pipe", ALONE},
+	{"pipe", WITH_SELF},
+	{"pipe", THREAD},
+	{"full", ONE},
+	{"full", TWO},
+	{"fifo", ONE},
+	{"fifo", TWO},
+	{"fifo", INHERITED},
+	{"unix", ONE},
+	{"unix", TWO},
+	{"unix", WITH_SELF},
+	{"datagram", ONE},
+	{"datagram", NOBODY},
+	{"tcp", ONE},
+	{"tcp", TWO},
+	{"tcp", INHERITED},
+	{"dual", ONE},
+	{"eventfd", ONE},
+	{"eventfd", TWO},
+	{"eventfd", THREAD},
+	{"eventfd", NOBODY},
+	{"poll", ONE},
+	{"poll", TWO},
+	{"polls", ONE},
+	{"unix-backlog", ONE},
+	{"tcp-backlog", ONE},
+	{"tcp-backlog", TWO},
+	{"select", ONE},
+	{"select", TWO},
+	{"select", INHERITED},
+	{"epoll", ONE},
+	{"epoll", TWO},
+	{"epoll", FORKED},
+	{"pollset", ONE},
+	{"epoll-listener", ONE},
+	{"select-listener", ONE},
 };
 
 static int go[2]; /* whoever is to wait first waits until this is closed */
@@ -109,9 +143,29 @@ static void make_backlog(struct ends *ends)
 	need(!connect(ends->near, (struct sockaddr *)&name, length), "connect");
 }
 
+static bool is_set(const char *kind)
+{
+	return !strncmp(kind, "select", 6) || !strncmp(kind, "epoll", 5) ||
+	       !strcmp(kind, "pollset");
+}
+
+static void close_near(struct ends ends)
+{
+	close(ends.near);
+	if (ends.near2 >= 0)
+		close(ends.near2);
+}
+
+static void close_far(struct ends ends)
+{
+	close(ends.far);
+	if (ends.far2 >= 0)
+		close(ends.far2);
+}
+
 static struct ends make(const char *kind)
 {
-	struct ends ends = {-1, -1};
+	struct ends ends = {-1, -1, -1, -1};
 	int pair[2];
 
 	if (!strcmp(kind, "fifo")) {
@@ -121,7 +175,8 @@ static struct ends make(const char *kind)
 	} else if (!strcmp(kind, "unix") || !strcmp(kind, "datagram")) {
 		need(!socketpair(AF_UNIX, *kind == 'd' ? SOCK_DGRAM : SOCK_STREAM, 0, pair),
 		     "socketpair");
-		ends = (struct ends){pair[0], pair[1]};
+		ends.near = pair[0];
+		ends.far = pair[1];
 	} else if (!strcmp(kind, "tcp") || !strcmp(kind, "dual")) {
 		make_tcp(&ends, *kind == 'd', true);
 	} else if (!strcmp(kind, "tcp-backlog")) {
@@ -131,8 +186,20 @@ static struct ends make(const char *kind)
 		ends.far = dup(ends.near);
 	} else {
 		need(!pipe(pair), "pipe");
-		ends = !strcmp(kind, "full") ? (struct ends){pair[1], pair[0]}
-					     : (struct ends){pair[0], pair[1]};
+		ends.near = pair[!strcmp(kind, "full")];
+		ends.far = pair[!!strcmp(kind, "full")];
+	}
+	if (is_set(kind)) {
+		need(!pipe(pair), "pipe");
+		ends.near2 = pair[0];
+		ends.far2 = pair[1];
+	}
+	if (strstr(kind, "-listener")) {
+		close(ends.near2);
+		close(ends.far2);
+		ends.near2 = socket(AF_INET, SOCK_STREAM, 0);
+		ends.far2 = -1;
+		need(!listen(ends.near2, 4), "listen");
 	}
 	return ends;
 }
@@ -158,6 +225,31 @@ static pid_t child(void)
 	return pid;
 }
 
+/* Waits for either of the near ends. */
+static void await_set(const char *kind, struct ends ends)
+{
+	struct pollfd polls[] = {{.fd = ends.near, .events = POLLIN},
+				 {.fd = ends.near2, .events = POLLIN}};
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll = epoll_create1(0);
+	fd_set set;
+
+	need(!epoll_ctl(epoll, EPOLL_CTL_ADD, ends.near, &event) &&
+		     !epoll_ctl(epoll, EPOLL_CTL_ADD, ends.near2, &event),
+	     "epoll_ctl");
+	for (;;) {
+		FD_ZERO(&set);
+		FD_SET(ends.near, &set);
+		FD_SET(ends.near2, &set);
+		if (*kind == 's')
+			select(FD_SETSIZE, &set, NULL, NULL, NULL);
+		else if (*kind == 'e')
+			epoll_wait(epoll, &event, 1, -1);
+		else
+			poll(polls, 2, -1);
+	}
+}
+
 /* Waits on the near end in the way of its kind. */
 static void await(const char *kind, struct ends ends)
 {
@@ -166,6 +258,8 @@ static void await(const char *kind, struct ends ends)
 				 {.fd = ends.near, .events = POLLPRI}};
 
 	(void)!read(go[0], block, 1);
+	if (is_set(kind))
+		await_set(kind, ends);
 	for (;;) {
 		if (!strncmp(kind, "poll", 4))
 			poll(polls, kind[4] ? 2 : 1, -1);
@@ -190,7 +284,7 @@ static void be_waiter(const struct variant *variant, struct ends ends, int told)
 	pthread_t thread;
 
 	if (variant->who != ALONE && variant->who != WITH_SELF && variant->who != THREAD)
-		close(ends.far);
+		close_far(ends);
 	if (variant->who == THREAD) {
 		need(!pthread_create(&thread, NULL, sleep_on, (void *)&tid), "pthread_create");
 		while (!tid)
@@ -216,7 +310,7 @@ static pid_t make_holder(const struct variant *variant, struct ends ends, pid_t 
 		close(told[0]);
 		return pid;
 	}
-	close(ends.near);
+	close_near(ends);
 	if (variant->who == INHERITED || variant->who == FORKED) {
 		pid_t inner;
 
@@ -227,7 +321,7 @@ static pid_t make_holder(const struct variant *variant, struct ends ends, pid_t 
 			wait_for_ever();
 		}
 		if (variant->who == INHERITED)
-			close(ends.far);
+			close_far(ends);
 		(void)!write(told[1], &inner, sizeof(inner));
 		close(told[1]);
 		waitpid(inner, NULL, 0);
@@ -256,8 +350,8 @@ static void run(const struct variant *variant)
 	close(told[0]);
 	for (int i = 0; held && i < (variant->who == TWO ? 2 : 1); i++)
 		holders[i] = make_holder(variant, ends, &inner);
-	close(ends.near);
-	close(ends.far);
+	close_near(ends);
+	close_far(ends);
 	if (variant->who == INHERITED)
 		holders[0] = inner;
 	if (variant->who == FORKED)
@@ -267,9 +361,10 @@ static void run(const struct variant *variant)
 	if (variant->who == ALONE)
 		holders[0] = waiter;
 	printf("%s-%s waiter %d, followed %d, holders", variant->kind, whos[variant->who], waiter,
-	       variant->who == TWO || variant->who == ALONE ? 0
-	       : variant->who == FORKED			    ? inner
-							    : holders[0]);
+	       variant->who == TWO || variant->who == ALONE || strstr(variant->kind, "-listener")
+		       ? 0
+	       : variant->who == FORKED ? inner
+					: holders[0]);
 	for (int i = 0; i < 2 && holders[i]; i++)
 		printf(" %d", holders[i]);
 	putchar('\n');

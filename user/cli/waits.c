@@ -65,12 +65,13 @@ static uint64_t runqueue_of(const struct clew_trace *trace, const struct clew_sl
 	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
 }
 
-/* A thread that was asked for by number is shown all through. */
+/* A thread that was asked for by number is shown all through, with what it waits for at the end. */
 static bool is_idle(const struct clew_trace *trace, const struct waits_values *values,
 		    const struct clew_sleep *sleep)
 {
-	return values->selection.tid.given ? wait_is_idle(trace, sleep)
-					   : sleep_is_idle(trace, sleep);
+	if (!values->selection.tid.given)
+		return sleep_is_idle(trace, sleep);
+	return sleep->end != CLEW_TIME_OPEN && wait_is_idle(trace, sleep);
 }
 
 static bool wanted(const struct clew_trace *trace, struct waits_values *values,

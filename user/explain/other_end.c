@@ -4,7 +4,9 @@
  *
  * The thread of a process that may act is its only one; or else the only one
  * that waits for the sleeper's own process in turn, or that served the sleeper
- * before, or of a FUSE daemon the only one that does not wait for requests.
+ * before. Of a FUSE daemon it is the thread that the sleeper woke for its
+ * request, or else the only one that waits for no request, where a first thread
+ * that waits for the others does not count.
  */
 #include "explain/other_end.h"
 
@@ -45,6 +47,7 @@ static bool is_of(const struct clew_sleep *sleep, const struct clew_end *end)
 	switch (object->kind) {
 	case CLEW_OBJECT_NONE:
 	case CLEW_OBJECT_FUNCTION:
+	case CLEW_OBJECT_EPOLL:
 		return true;
 	case CLEW_OBJECT_PATH:
 		return end->object_kind == CLEW_OBJECT_FILE;
@@ -131,9 +134,34 @@ static bool has_served(const struct clew_trace *trace, uint32_t task,
 	return false;
 }
 
+/* When the sleeper last woke a task before its wait began; 0 never. */
+static uint64_t given_at(const struct clew_trace *trace, uint32_t task,
+			 const struct clew_sleep *sleep)
+{
+	struct clew_piece piece = {.start = clew_trace_end(trace)};
+
+	for (unsigned i = 0; i < HISTORY_MOST && piece.start > clew_trace_start(trace); i++) {
+		if (!clew_trace_piece(trace, task, piece.start, true, &piece))
+			return 0;
+		if (piece.kind == CLEW_PIECE_SLEEP && piece.sleep->end <= sleep->start &&
+		    piece.sleep->edge_type >= 0 && piece.sleep->from == sleep->task)
+			return piece.sleep->end;
+	}
+	return 0;
+}
+
+/* True if a process's first thread waits for a lock, as one does that waits for its others. */
+static bool awaits_others(const struct clew_trace *trace, uint32_t task, uint64_t at)
+{
+	const struct clew_sleep *sleep = sleep_at(trace, task, at);
+
+	return sleep && sleep->kind == CLEW_WAIT_FUTEX && process_of(trace, task) == task;
+}
+
 struct choice {
-	uint32_t any, waits, served, busy; /* a thread of each sort */
+	uint32_t any, waits, served, busy, given; /* a thread of each sort */
 	unsigned threads, waiting, serving, working;
+	uint64_t given_at;
 };
 
 static void choose(const struct clew_trace *trace, const struct clew_sleep *sleep, uint64_t at,
@@ -143,9 +171,15 @@ static void choose(const struct clew_trace *trace, const struct clew_sleep *slee
 	if (!choice->any)
 		choice->any = task;
 	if (serves_files) {
-		if (!awaits_requests(trace, task, at)) {
+		uint64_t given = given_at(trace, task, sleep);
+
+		if (!awaits_requests(trace, task, at) && !awaits_others(trace, task, at)) {
 			choice->busy = task;
 			choice->working++;
+			if (given > choice->given_at) {
+				choice->given = task;
+				choice->given_at = given;
+			}
 		}
 		return;
 	}
@@ -178,6 +212,8 @@ static void find_thread(const struct clew_trace *trace, const struct clew_sleep 
 	end->thread_known = true;
 	if (choice.threads == 1)
 		end->task = choice.any;
+	else if (choice.given_at)
+		end->task = choice.given;
 	else if (choice.working == 1)
 		end->task = choice.busy;
 	else if (choice.waiting == 1)
@@ -209,29 +245,37 @@ static int add(struct clew_other_ends *ends, struct clew_other_end end)
 	return 0;
 }
 
+/* Adds who has a sleeper's end. 1: somebody has, 0: nobody that is known, or -ENOMEM. */
 static int add_holders(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		       const struct clew_end *sleeper, struct clew_other_ends *ends)
 {
 	size_t count;
 	bool listens = false;
 	const struct clew_end *holders = clew_trace_end_holders(trace, sleeper, false, &count);
-	int r = 0;
 
 	if (!count) {
 		listens = true;
 		holders = clew_trace_end_holders(trace, sleeper, true, &count);
 	}
-	for (size_t i = 0; i < count && r >= 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint32_t process = process_of(trace, holders[i].task);
+		int r = add(ends, (struct clew_other_end){.process = process,
+							  .task = holders[i].task,
+							  .object_kind = sleeper->object_kind,
+							  .self = process ==
+								  process_of(trace, sleep->task),
+							  .listens = listens});
 
-		r = add(ends,
-			(struct clew_other_end){.process = process,
-						.task = holders[i].task,
-						.object_kind = sleeper->object_kind,
-						.self = process == process_of(trace, sleep->task),
-						.listens = listens});
+		if (r < 0)
+			return r;
 	}
-	return r;
+	return count > 0;
+}
+
+/* A request to a FUSE daemon, which is in a queue of the daemon's. */
+static bool of_request(const struct clew_end *sleeper)
+{
+	return sleeper->object_kind == CLEW_OBJECT_FILE && !sleeper->device;
 }
 
 /*
@@ -293,7 +337,7 @@ static void choose_follow(const struct clew_trace *trace, struct clew_other_ends
 	const struct clew_other_end *end =
 		ends->count == 1 ? ends->ends : find_youngest(trace, ends, at);
 
-	if (!end || !end->acts || !end->thread_known)
+	if (!end || !end->acts || !end->thread_known || ends->partial)
 		return;
 	ends->follow = end->task;
 	ends->follow_type = type_of(end->object_kind);
@@ -309,8 +353,9 @@ static void judge(const struct clew_trace *trace, const struct clew_sleep *sleep
 		find_thread(trace, sleep, at, &ends->ends[i]);
 	leave_out_self(ends);
 	for (size_t i = 0; i < ends->count; i++)
-		ends->ends[i].evidence =
-			ends->count == 1 ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_CANDIDATE;
+		ends->ends[i].evidence = ends->count == 1 && !ends->partial
+						 ? CLEW_EVIDENCE_OBSERVED
+						 : CLEW_EVIDENCE_CANDIDATE;
 	choose_follow(trace, ends, at);
 }
 
@@ -327,11 +372,14 @@ int clew_other_ends_find(const struct clew_trace *trace, const struct clew_sleep
 	if (may_have_other_end(sleep))
 		sleepers = clew_trace_slept_on(trace, sleep, &count);
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		if (!sleepers[i].end || !is_of(sleep, &sleepers[i]))
+		if (!is_of(sleep, &sleepers[i]))
 			continue;
-		ends.known = true;
 		at = sleepers[i].header.time;
-		r = add_holders(trace, sleep, &sleepers[i], &ends);
+		r = sleepers[i].end ? add_holders(trace, sleep, &sleepers[i], &ends) : 0;
+		/* In a set any one descriptor may end the wait. */
+		ends.partial |= count > 1 && !r;
+		/* A request that is not in its queue just now proves nothing. */
+		ends.known |= r > 0 || (sleepers[i].end && !of_request(&sleepers[i]));
 	}
 	/* The pass at the stop is a little later than the end. */
 	at = at < clew_trace_end(trace) ? at : clew_trace_end(trace);

@@ -31,6 +31,8 @@ struct clew_other_ends {
 	struct clew_other_end *ends; /* in order of process */
 	size_t count;
 	bool known; /* a pass has looked for them: none means that nobody has it */
+	/* The wait is for several descriptors, and of one nobody that is known has the end. */
+	bool partial;
 	/*
 	 * The task whose time explains the wait, CLEW_NO_TASK: which one that
 	 * is cannot be told.

@@ -68,25 +68,84 @@ static int put_function(struct clew_recorder *recorder, const struct clew_end *e
 	return clew_put_text(recorder, end->function, name, end->header.time);
 }
 
-/* Puts what tasks sleep on. *ret_wanted: how many ends are to be looked for. */
-static int put_sleepers(struct clew_recorder *recorder, size_t *ret_wanted)
+/*
+ * True if a task sleeps for the answer to a request to a FUSE daemon. Which of
+ * these functions there are depends on what the compiler put into another.
+ */
+static bool awaits_answer(const struct clew_recorder *recorder, const struct clew_end *end)
 {
-	const struct clew_end *ends;
+	static const char *const functions[] = {"request_wait_answer", "__fuse_request_send",
+						"fuse_simple_request", "__fuse_simple_request"};
+	const char *name = recorder->symbols && end->function
+				   ? clew_kernel_symbol_at(recorder->symbols, end->function)
+				   : NULL;
+
+	for (size_t i = 0; name && i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(name, functions[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Drops what nobody needs of the records of one task. Returns how many are left,
+ * from the first on.
+ */
+static size_t leave_out(const struct clew_recorder *recorder, bool stop, struct clew_end *ends,
+			size_t count)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (ends[i].object_kind == CLEW_OBJECT_FILE && !ends[i].device &&
+		    !awaits_answer(recorder, &ends[i])) {
+			ends[i].object_kind = CLEW_OBJECT_NONE;
+			ends[i].end = 0;
+		}
+		any |= ends[i].end || ends[i].listener;
+	}
+	if (any)
+		return count;
+	/* The function alone, of a wait that the capture does not see the end of. */
+	ends->descriptor = -1;
+	ends->object = 0;
+	ends->object_kind = CLEW_OBJECT_NONE;
+	return stop && ends->function ? 1 : 0;
+}
+
+/* The records of one task, one after the other. */
+static size_t same_task(const struct clew_end *ends, size_t count)
+{
+	size_t same = 1;
+
+	while (same < count && ends[same].task == ends->task)
+		same++;
+	return same;
+}
+
+/* Puts what tasks sleep on. *ret_wanted: how many ends are to be looked for. */
+static int put_sleepers(struct clew_recorder *recorder, bool stop, size_t *ret_wanted)
+{
+	struct clew_end *ends;
 	uint64_t names[256];
-	size_t size = 0, named = 0;
+	size_t size = 0, named = 0, count, kept;
 	char *data = NULL;
 	int r = clew_iterate_read(recorder->bpf->progs.clew_end_waits, &data, &size);
 
 	*ret_wanted = 0;
-	ends = (const struct clew_end *)data;
-	for (size_t i = 0; i < size / sizeof(*ends) && r >= 0; i++) {
-		r = put_function(recorder, &ends[i], names, &named,
-				 sizeof(names) / sizeof(names[0]));
-		if (r >= 0)
+	ends = (struct clew_end *)data;
+	for (size_t left = size / sizeof(*ends); left && r >= 0; left -= count, ends += count) {
+		count = same_task(ends, left);
+		kept = leave_out(recorder, stop, ends, count);
+		if (kept)
+			r = put_function(recorder, ends, names, &named,
+					 sizeof(names) / sizeof(names[0]));
+		for (size_t i = 0; i < kept && r >= 0; i++) {
 			r = clew_put_user(recorder, &ends[i], sizeof(ends[i]));
-		*ret_wanted += want(recorder, &ends[i], ends[i].end,
-				    ends[i].header.flags & (CLEW_END_READS | CLEW_END_WRITES));
-		*ret_wanted += want(recorder, &ends[i], ends[i].listener, CLEW_END_LISTENS);
+			*ret_wanted +=
+				want(recorder, &ends[i], ends[i].end,
+				     ends[i].header.flags & (CLEW_END_READS | CLEW_END_WRITES));
+			*ret_wanted += want(recorder, &ends[i], ends[i].listener, CLEW_END_LISTENS);
+		}
 	}
 	free(data);
 	return r;
@@ -117,7 +176,7 @@ int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_messag
 	int r;
 
 	recorder->bpf->bss->ends_stop = stop;
-	r = put_sleepers(recorder, &wanted);
+	r = put_sleepers(recorder, stop, &wanted);
 	if (r >= 0 && wanted)
 		r = put_holders(recorder);
 	want_none(recorder);

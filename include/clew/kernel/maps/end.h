@@ -18,8 +18,8 @@ struct clew_end_key {
 
 /* Ends that are looked for at once, at most. */
 #define CLEW_ENDS_MOST 65536
-/* Descriptors of one poll that are looked at, at most. */
-#define CLEW_ENDS_POLLED 8
+/* Descriptors of one poll, select or epoll instance, at most; of a larger set none is looked at. */
+#define CLEW_ENDS_POLLED 64
 
 CLEW_ASSERT_SIZE(struct clew_end_key, 16);
 

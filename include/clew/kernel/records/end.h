@@ -20,7 +20,9 @@
 /*
  * END: a task sleeps in the kernel, or a process has the other end open of what one sleeps on. Both
  * have the same object_kind, device and `end` then, and come from the same pass. A task that polls
- * several descriptors has a record for each.
+ * several descriptors has a record for each, with `end` 0 where there is no other end to find. A
+ * task that waits for a request to a FUSE daemon, by a path or by a descriptor that is closed
+ * already, has FILE with device 0.
  */
 struct clew_end {
 	struct clew_header header;
@@ -29,7 +31,7 @@ struct clew_end {
 	__u64 listener; /* the same for the socket at which the peer connects, 0 none */
 	__u64 function; /* of a sleeper: an address in the function that it sleeps in, 0 unknown */
 	__u32 task;	/* of a holder: the process's first thread, or one with files of its own */
-	__u32 device;	/* FILE: of its file system, which a FUSE daemon serves */
+	__u32 device;	/* FILE: of its file system, which a FUSE daemon serves; 0 unknown */
 	__s32 descriptor; /* the task's own, -1 none */
 	__u16 call;	  /* of a sleeper, as clew_wait.call has it */
 	__u8 object_kind; /* PIPE, SOCKET, EVENTFD, FILE, or NONE of them */
