@@ -276,6 +276,8 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 			.releaser = wake->waker,
 			.woken = task->serial,
 			.ran_at = grants(&task->wait, wake) ? wake->time : sleep->switch_in,
+			.timed = wait->word &&
+				 (task->wait.futex_operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET,
 			/* Readers are admitted together. */
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
 		};

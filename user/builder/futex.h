@@ -35,6 +35,7 @@ struct release {
 	uint32_t woken;
 	uint32_t owner; /* task that held the futex at `again` */
 	bool many;	/* one of several wakes of one call */
+	bool timed;	/* `woken` may have given up instead, without another sleep */
 };
 
 struct futex_key {

@@ -101,7 +101,7 @@ static void add_barged(struct holders *holders, uint32_t task, uint64_t from, ui
 /* True if a woken task holds the futex from when it comes on a CPU. */
 static bool takes_at_once(const struct futex_wait *wait, const struct release *wake)
 {
-	return wait->word || wake->ran_at == wake->at;
+	return (wait->word && !wake->timed) || wake->ran_at == wake->at;
 }
 
 /* Adds a waiter that was woken and ran in time, and its way to the CPU before. */
