@@ -6,7 +6,8 @@
 #ifndef CLEW_BPF_MIX_H
 #define CLEW_BPF_MIX_H
 
-#include "kernel.h"
+#include <linux/bpf.h>
+
 #include <bpf/bpf_helpers.h>
 #include <linux/types.h>
 

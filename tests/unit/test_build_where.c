@@ -102,6 +102,26 @@ static void between_ticks(void **state)
 	synthetic_done(&s);
 }
 
+/* A call that the kernel does not count may have been made again and again. */
+static void again_and_again(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 2);
+	SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+	WHERE(&s, 2000, CLEW_WHERE_TICK, .task = 1, .call = SYS_getrandom, .identity = 7);
+	WHERE(&s, 3000, CLEW_WHERE_TICK, .task = 1, .call = SYS_getrandom, .identity = 7);
+	WHERE(&s, 4000, CLEW_WHERE_TICK, .task = 1, .call = SYS_getrandom, .identity = 8);
+	t = synthetic_trace(&s, 9000, 0);
+	assert_sane(t);
+	assert_null(check_stay(t, clew_trace_stay(t, 1, 0), 2000, 3000, SYS_getrandom,
+			       CLEW_EVIDENCE_CANDIDATE));
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* A preemption that was not recorded breaks a stay, unless the identity is the same. */
 static void unknown_between(void **state)
 {
@@ -210,8 +230,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(between_waits),   cmocka_unit_test(between_ticks),
-		cmocka_unit_test(unknown_between), cmocka_unit_test(a_span),
-		cmocka_unit_test(a_loss),	   cmocka_unit_test(yields),
+		cmocka_unit_test(again_and_again), cmocka_unit_test(unknown_between),
+		cmocka_unit_test(a_span),	   cmocka_unit_test(a_loss),
+		cmocka_unit_test(yields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

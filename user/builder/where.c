@@ -6,8 +6,9 @@
  * Points are what the records say of single moments: a switch-out, a tick, the ends of
  * a span. A stay is emitted between two points in the same call if the task was not in
  * user mode since it came on the CPU between them, or if the identity of its call is the
- * same at both: then it made at most the same call again, and no tick of the kernel met
- * it in user mode. Where that is not known there is no stay.
+ * same at both. Then no tick of the kernel met it in user mode; that it was in no other
+ * call, and hardly in user mode, is known only of calls that the kernel counts. Where
+ * that is not known there is no stay.
  *
  * Stays and tallies of a task come in order of their ends, and those with a length do
  * not overlap.
@@ -16,6 +17,7 @@
 #include "builder/builder.h"
 #include "builder/emit.h"
 #include "builder/task.h"
+#include <sys/syscall.h>
 
 #define YIELDS_APART 1000000 /* ns: yields within that time of the first are one tally */
 
@@ -70,14 +72,43 @@ static int count_faults(struct clew_builder *builder, struct task *task, uint64_
 	return r;
 }
 
-/* True if the task did not leave its call between the last point and this one. */
-static bool same_stay(const struct where_point *last, const struct where_point *point, bool same)
+/* The kernel counts these calls, and a call's identity has the counts. */
+static bool is_counted(unsigned call)
 {
+	switch (call) {
+	case SYS_read:
+	case SYS_write:
+	case SYS_pread64:
+	case SYS_pwrite64:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_preadv:
+	case SYS_pwritev:
+	case SYS_preadv2:
+	case SYS_pwritev2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * True if the task did not leave its call between the last point and this one. Of a
+ * call that is not counted, the same identity says only that the task may have made
+ * it again and again: a candidate.
+ */
+static bool same_stay(const struct where_point *last, const struct where_point *point, bool same,
+		      enum clew_evidence *ret_evidence)
+{
+	bool equal = last->identity && last->identity == point->identity;
+
+	*ret_evidence = CLEW_EVIDENCE_OBSERVED;
 	if (!last->at || last->call != point->call || point->call == CLEW_NO_CALL)
 		return false;
-	if (last->identity && last->identity == point->identity)
+	if ((same && (last->left || last->stayed)) || (equal && is_counted(point->call)))
 		return true;
-	return same && (last->left || last->stayed);
+	*ret_evidence = CLEW_EVIDENCE_CANDIDATE;
+	return equal;
 }
 
 /*
@@ -90,11 +121,11 @@ static int take_point(struct clew_builder *builder, struct task *task,
 	struct where_point *last = &task->where.point;
 	/* Off the CPU it runs nowhere. */
 	uint64_t start = last->left ? later(last->at, task->switched_in) : last->at;
+	enum clew_evidence evidence;
 	int r = 0;
 
-	if (same_stay(last, point, same) && start < from)
-		r = send_stay(builder, task, start, from, point->call, CLEW_REASON_NONE,
-			      CLEW_EVIDENCE_OBSERVED);
+	if (same_stay(last, point, same, &evidence) && start < from)
+		r = send_stay(builder, task, start, from, point->call, CLEW_REASON_NONE, evidence);
 	*last = *point;
 	return r;
 }

@@ -75,7 +75,9 @@ void clew_print_stay(FILE *out, const struct clew_stay *stay)
 	const char *call = stay ? clew_call_name(stay->call) : NULL;
 
 	if (call)
-		fprintf(out, " in %s%s", call, is_fork(stay) ? " (fork)" : "");
+		fprintf(out, "%s in %s%s",
+			stay->evidence == CLEW_EVIDENCE_CANDIDATE ? ", perhaps" : "", call,
+			is_fork(stay) ? " (fork)" : "");
 	if (!stay)
 		return;
 	switch (stay->reason) {
