@@ -33,6 +33,7 @@ const volatile __u16 compat_call[CLEW_CALL_COUNT];
 #define CALL_RECVFROM	     45
 #define CALL_SENDMSG	     46
 #define CALL_RECVMSG	     47
+#define CALL_SHUTDOWN	     48
 #define CALL_FCNTL	     72
 #define CALL_FLOCK	     73
 #define CALL_EXIT_GROUP	     231

@@ -28,7 +28,6 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	struct actor actor;
 	struct inode *inode;
 	struct task_struct *task;
-	__u8 event = CLEW_EXTENT_DIRTY;
 	bool copied, written, again = false;
 
 	if (!mapping || !enabled)
@@ -56,10 +55,14 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 			written = true;
 		if (written)
 			touch = copy;
-		else if (!again && dirties_again(task))
-			event = CLEW_EXTENT_REDIRTY;
+		if (!written && !again && dirties_again(task)) {
+			extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_REDIRTY, &touch, false,
+				     (__u64)inode);
+			touch_end(actor.cpu_state);
+			return 0;
+		}
 	}
-	extent_touch(actor.cpu_state, actor.cpu, event, &touch, written, (__u64)inode);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
 	if (again && !written)
 		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &copy, false, 0);
 	touch_end(actor.cpu_state);

@@ -213,6 +213,15 @@ static __always_inline struct file *ready_by(struct task_struct *waker, const st
 	return (struct file *)own;
 }
 
+#define TUNNELS ((10U << 20) | 200) /* the number of /dev/net/tun */
+
+/* True if packets are written to it: the network stack makes sockets ready. */
+static __always_inline bool is_tunnel(struct file *file)
+{
+	return (READ(file, f_inode, i_mode) & S_IFMT) == S_IFCHR &&
+	       READ(file, f_inode, i_rdev) == TUNNELS;
+}
+
 /* Records what became ready for a poller: the newest entry of an epoll
  * instance's ready list, or for poll and select what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper,
@@ -253,7 +262,9 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 			struct sock *sock = (void *)READ_NUMBER(socket, sk);
 
 			stamp->object_kind = CLEW_OBJECT_SOCKET;
-			if (READ(sock, __sk_common.skc_family) != AF_UNIX)
+			/* Pollers of either end are woken by a shutdown. */
+			if (READ(sock, __sk_common.skc_family) != AF_UNIX ||
+			    waker_call->number == CALL_SHUTDOWN)
 				return;
 			socket = unix_peer(sock);
 			stamp->object = socket_inode(socket);
@@ -264,7 +275,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 			return;
 		}
 	}
-	if (!file)
+	if (!file || is_tunnel(file))
 		return;
 	describe_file((__u64)file, &found, where->cpu, where->time, 0);
 	/* A task that writes to a file wakes pollers that watch it through
