@@ -61,6 +61,25 @@ static bool is_retried(const struct conversion *conversion, const struct clew_sl
 	return clew_trace_last_slice(conversion->trace, sleep) != sleep;
 }
 
+/* What few sleeps have. */
+static void describe_rest(struct conversion *conversion, const struct clew_sleep *sleep)
+{
+	struct pairs *pairs = &conversion->pairs;
+
+	if (sleep->blind)
+		pairs_add(pairs, ATTRIBUTE_BLIND, sleep->hidden ? "hidden" : "yes");
+	if (is_retried(conversion, sleep))
+		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
+	if (clew_trace_in_exchange(conversion->trace, sleep))
+		pairs_add(pairs, ATTRIBUTE_EXCHANGE, "yes");
+	if (sleep->operation)
+		pairs_add_number(pairs, ATTRIBUTE_OPERATION, sleep->operation);
+	if (sleep->poller)
+		pairs_add_number(pairs, ATTRIBUTE_EPOLL, sleep->poller);
+	if (sleep->flags)
+		pairs_add_number(pairs, ATTRIBUTE_FLAGS, sleep->flags);
+}
+
 /* `call_id`: the last one of the thread. */
 static void describe_sleep(struct conversion *conversion, const struct clew_sleep *sleep,
 			   uint64_t start, const struct implied *implied, uint32_t call_id)
@@ -116,18 +135,7 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 		pairs_add(pairs, ATTRIBUTE_UNTIL, "open");
 	else if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in != implied->switch_in)
 		pairs_add_number(pairs, ATTRIBUTE_UNTIL, sleep->switch_in);
-	if (sleep->blind)
-		pairs_add(pairs, ATTRIBUTE_BLIND, sleep->hidden ? "hidden" : "yes");
-	if (is_retried(conversion, sleep))
-		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
-	if (clew_trace_in_exchange(conversion->trace, sleep))
-		pairs_add(pairs, ATTRIBUTE_EXCHANGE, "yes");
-	if (sleep->operation)
-		pairs_add_number(pairs, ATTRIBUTE_OPERATION, sleep->operation);
-	if (sleep->poller)
-		pairs_add_number(pairs, ATTRIBUTE_EPOLL, sleep->poller);
-	if (sleep->flags)
-		pairs_add_number(pairs, ATTRIBUTE_FLAGS, sleep->flags);
+	describe_rest(conversion, sleep);
 }
 
 /* True if the sleep has attributes that hardly any other shares. */

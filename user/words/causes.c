@@ -105,11 +105,56 @@ static void key_request(const struct clew_trace *trace, const struct clew_segmen
 			     sizeof(key->writers) / sizeof(key->writers[0]));
 }
 
+/* What the segment was spent on: a call, a lock, a request, a work item or a wait. */
+static void key_what(const struct clew_trace *trace, const struct clew_segment *segment,
+		     struct cause_key *key)
+{
+	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
+	const struct clew_sleep *sleep = segment->sleep;
+
+	if (segment->stay) {
+		key->call = segment->stay->call;
+		key->step = segment->stay->reason;
+		key->end = segment->stay->evidence + 1;
+	} else if (segment->spin) {
+		key->object_kind = CLEW_OBJECT_LOCK;
+		key->object = segment->spin->lock;
+		key->device = segment->spin->type;
+		key->by = segment->spin->holder;
+	} else if (request) {
+		key_request(trace, segment, &request->block, key);
+	} else if (segment->link) {
+		key->object_kind = CLEW_OBJECT_WORK;
+		key->object = segment->link->number;
+	} else if (sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
+		   segment->kind != CLEW_SEGMENT_RUNQUEUE) {
+		key->unknown_kind = segment->unknown_kind;
+		key->call = sleep->call;
+		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
+		key->step = sleep->link_count ? sleep->links[0].kind : 0;
+		if (key->step == CLEW_LINK_TIMER) {
+			key->timer = sleep->links[0].number;
+			key->armed_by = sleep->links[0].task;
+		}
+		key->object_kind = sleep->object.kind;
+		key->device = sleep->object.device;
+		key->object = sleep->object.number;
+	}
+}
+
+/* What the task before it in the chain waited for. */
+static void key_awaited(const struct clew_sleep *awaiting, struct cause_key *key)
+{
+	key->awaited_kind = awaiting->object.kind;
+	key->awaited_device = awaiting->object.device;
+	key->awaited = awaiting->object.number;
+	key->awaited_call = awaiting->object.kind == CLEW_OBJECT_FILE ? awaiting->call : 0;
+}
+
 static void make_key(const struct clew_trace *trace, const struct clew_relations *relations,
 		     const struct clew_segment *segment, struct cause_key *key)
 {
 	const struct clew_sleep *awaiting = clew_segment_awaiting(trace, segment);
-	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
 	const struct clew_sleep *sleep = segment->sleep;
 	struct clew_piece piece;
 
@@ -142,40 +187,9 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	if (segment->via_type == CLEW_EDGE_JOURNAL)
 		clew_commit_find(trace, segment->task, awaiting ? awaiting->end : segment->end,
 				 key->waiter, &key->commit);
-	if (awaiting) {
-		key->awaited_kind = awaiting->object.kind;
-		key->awaited_device = awaiting->object.device;
-		key->awaited = awaiting->object.number;
-		key->awaited_call = awaiting->object.kind == CLEW_OBJECT_FILE ? awaiting->call : 0;
-	}
-	if (segment->stay) {
-		key->call = segment->stay->call;
-		key->step = segment->stay->reason;
-		key->end = segment->stay->evidence + 1;
-	} else if (segment->spin) {
-		key->object_kind = CLEW_OBJECT_LOCK;
-		key->object = segment->spin->lock;
-		key->device = segment->spin->type;
-		key->by = segment->spin->holder;
-	} else if (request) {
-		key_request(trace, segment, &request->block, key);
-	} else if (segment->link) {
-		key->object_kind = CLEW_OBJECT_WORK;
-		key->object = segment->link->number;
-	} else if (sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
-		   segment->kind != CLEW_SEGMENT_RUNQUEUE) {
-		key->unknown_kind = segment->unknown_kind;
-		key->call = sleep->call;
-		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
-		key->step = sleep->link_count ? sleep->links[0].kind : 0;
-		if (key->step == CLEW_LINK_TIMER) {
-			key->timer = sleep->links[0].number;
-			key->armed_by = sleep->links[0].task;
-		}
-		key->object_kind = sleep->object.kind;
-		key->device = sleep->object.device;
-		key->object = sleep->object.number;
-	}
+	if (awaiting)
+		key_awaited(awaiting, key);
+	key_what(trace, segment, key);
 }
 
 uint64_t clew_cause_key(const struct clew_trace *trace, const struct clew_relations *relations,
