@@ -23,6 +23,13 @@ struct clew_option {
 	size_t offset; /* of the value in the structure of values */
 };
 
+/* How standard output is treated; see terminal.h. */
+enum clew_output {
+	CLEW_OUTPUT_RAW,   /* not at all: other programs read it */
+	CLEW_OUTPUT_LINES, /* a thing a line: broken lines and a pager only on a terminal */
+	CLEW_OUTPUT_PROSE, /* for people: lines are broken everywhere */
+};
+
 struct clew_command {
 	const char *name;
 	const char *operands; /* as the usage line shows them, "" none */
@@ -31,6 +38,8 @@ struct clew_command {
 	int (*run)(const struct clew_command *command, int argc, char **argv);
 	const struct clew_option *options; /* the last row is CLEW_OPTION_END */
 	bool takes_command;		   /* operands are a command and come only after "--" */
+	enum clew_output output;
+	const char *examples; /* pairs of lines: a command, and what it is for, indented by 4 */
 };
 
 #endif

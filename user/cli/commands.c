@@ -11,55 +11,151 @@
 
 const struct clew_command clew_commands[] = {
 	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file",
-	 clew_command_record, clew_record_options, true},
+	 clew_command_record, clew_record_options, true, CLEW_OUTPUT_RAW,
+	 "  clew record -d 10s\n"
+	 "      everything on this machine for ten seconds, into trace.clew\n"
+	 "  clew record -o build.clew -- make -j4\n"
+	 "      while a command runs\n"
+	 "  clew record --pid 812 -o slow.clew\n"
+	 "      details of one process; press Ctrl-C to end\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
-	 clew_command_report, clew_report_options, false},
+	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_LINES,
+	 "  clew report\n"
+	 "      the first look at trace.clew\n"
+	 "  clew report slow.clew --from 10:32:07 --to 10:32:09\n"
+	 "      two seconds of it, as a log has them\n"},
 	{"info", "[TRACE]", "what a capture holds, what it lost and what it cost",
-	 clew_command_info, clew_info_options, false},
+	 clew_command_info, clew_info_options, false, CLEW_OUTPUT_LINES,
+	 "  clew info slow.clew\n"
+	 "      what is in the capture, and what it lost\n"
+	 "  clew info slow.clew --json\n"
+	 "      the same for a script\n"},
 	{"waits", "[TRACE]", "every wait: on what, how long, who held it, who ended it",
-	 clew_command_waits, clew_waits_options, false},
+	 clew_command_waits, clew_waits_options, false, CLEW_OUTPUT_LINES,
+	 "  clew waits slow.clew --min 5ms\n"
+	 "      the longest waits, from 5 ms on\n"
+	 "  clew waits slow.clew --comm 'postgres*' --kind futex,lock\n"
+	 "      what PostgreSQL waited for at locks\n"
+	 "  clew waits slow.clew --by object\n"
+	 "      what was waited for, in sum\n"},
 	{"edges", "[TRACE]", "who made whom go on: every dependency with its evidence",
-	 clew_command_edges, clew_edges_options, false},
+	 clew_command_edges, clew_edges_options, false, CLEW_OUTPUT_LINES,
+	 "  clew edges slow.clew --type unlock\n"
+	 "      who handed a lock to whom\n"
+	 "  clew edges slow.clew --tid 812\n"
+	 "      what made thread 812 go on\n"
+	 "  clew edges slow.clew --by kind\n"
+	 "      how many of each kind, and how long they were waited for\n"},
 	{"requests", "[TRACE]",
 	 "every block request: whose, how long queued and in the device, whom it woke",
-	 clew_command_requests, clew_requests_options, false},
+	 clew_command_requests, clew_requests_options, false, CLEW_OUTPUT_LINES,
+	 "  clew requests slow.clew\n"
+	 "      the slowest requests to disks\n"
+	 "  clew requests slow.clew --dev vda --by task\n"
+	 "      who asked vda for how much\n"},
 	{"io", "[TRACE]",
 	 "what was written to files and by whom, what reached the disk, and who waited for it",
-	 clew_command_io, clew_io_options, false},
+	 clew_command_io, clew_io_options, false, CLEW_OUTPUT_LINES,
+	 "  clew io slow.clew\n"
+	 "      what was written, and what of it reached the disk\n"
+	 "  clew io slow.clew --file /var/lib/db/wal\n"
+	 "      one file: who wrote it, and who waited because of whom\n"},
 	{"why", "[TRACE]", "why a thread took so long, to the last nanosecond", clew_command_why,
-	 clew_why_options, false},
+	 clew_why_options, false, CLEW_OUTPUT_PROSE,
+	 "  clew why slow.clew --slowest 3\n"
+	 "      the three longest operations of all threads\n"
+	 "  clew why slow.clew --comm 'postgres*' --slowest\n"
+	 "      the longest operation of PostgreSQL\n"
+	 "  clew why slow.clew --tid 812 --from 1.25s --to 1.5s\n"
+	 "      one thread in a quarter of a second\n"
+	 "  clew why slow.clew --tid 812 --steps\n"
+	 "      its whole time, and the steps in their order\n"},
 	{"dump", "[TRACE]", "all of a causal trace: its spans, dependencies and categories",
-	 clew_command_dump, clew_dump_options, false},
+	 clew_command_dump, clew_dump_options, false, CLEW_OUTPUT_LINES,
+	 "  clew dump slow.clew\n"
+	 "      all spans and dependencies\n"
+	 "  clew dump slow.clew --json\n"
+	 "      the same for a program\n"},
 	{"convert", "[TRACE]", "any causal trace as notation, for reading, editing and keeping",
-	 clew_command_convert, clew_convert_options, false},
+	 clew_command_convert, clew_convert_options, false, CLEW_OUTPUT_RAW,
+	 "  clew convert slow.clew -o slow.ctrace\n"
+	 "      the causal trace as text\n"
+	 "  clew convert slow.clew | less\n"
+	 "      a look at it\n"},
 	{"check", "[TRACE]", "whether a causal trace is consistent", clew_command_check,
-	 clew_check_options, false},
+	 clew_check_options, false, CLEW_OUTPUT_LINES,
+	 "  clew check slow.clew\n"
+	 "      whether it is consistent\n"
+	 "  clew check edited.ctrace\n"
+	 "      the same of a trace that was edited by hand\n"},
 	{"select", "TRACE PATTERN", "the spans or positions of a causal trace that a pattern means",
-	 clew_command_select, clew_select_options, false},
+	 clew_command_select, clew_select_options, false, CLEW_OUTPUT_LINES,
+	 "  clew select slow.clew '**/(^write)'\n"
+	 "      the spans that the pattern selects: calls of write\n"
+	 "  clew select slow.clew '(^postgres) @ 50%'\n"
+	 "      the middle of each of PostgreSQL's threads\n"},
 	{"path", "[TRACE]", "the critical path between two moments, and where its time went",
-	 clew_command_path, clew_path_options, false},
+	 clew_command_path, clew_path_options, false, CLEW_OUTPUT_LINES,
+	 "  clew path slow.clew --all '(^make)'\n"
+	 "      how the time of each thread of make was spent\n"
+	 "  clew path slow.clew --all '(^postgres)' --operations\n"
+	 "      the operations of PostgreSQL, in sum\n"
+	 "  clew path slow.clew --from 'db-70 @ 0%' --to 'db-70 @ 100%'\n"
+	 "      between two moments of a thread\n"},
 	{"slack", "[TRACE]",
 	 "how late each part could have been, and what shortening it could gain",
-	 clew_command_slack, clew_slack_options, false},
+	 clew_command_slack, clew_slack_options, false, CLEW_OUTPUT_LINES,
+	 "  clew slack slow.clew\n"
+	 "      what shortening each part alone could gain\n"
+	 "  clew slack slow.clew --from 'db-70 @ 5%' --to 'db-70 @ 7%'\n"
+	 "      the same for a part of the time\n"},
 	{"blame", "[TRACE]", "who kept whom waiting, for what", clew_command_blame,
-	 clew_blame_options, false},
+	 clew_blame_options, false, CLEW_OUTPUT_LINES,
+	 "  clew blame slow.clew\n"
+	 "      who kept whom waiting, for what\n"
+	 "  clew blame slow.clew --victims '(^postgres)'\n"
+	 "      who kept PostgreSQL waiting\n"},
 	{"what-if", "TRACE [PROGRAM]",
 	 "how long all would have taken, had something been otherwise", clew_command_what_if,
-	 clew_what_if_options, false},
+	 clew_what_if_options, false, CLEW_OUTPUT_LINES,
+	 "  clew what-if slow.clew 'scale spans(**/(^write)) by .5;'\n"
+	 "      had the disk written twice as fast\n"
+	 "  clew what-if slow.clew --cpus 8\n"
+	 "      had the machine had eight CPUs\n"},
 	{"pair", "[TRACE]",
 	 "dependencies from marks that carry a key: sent 17 here, received 17 there",
-	 clew_command_pair, clew_pair_options, false},
+	 clew_command_pair, clew_pair_options, false, CLEW_OUTPUT_RAW,
+	 "  clew pair rpc.ctrace\n"
+	 "      pairs of marks 'sent 17' and 'received 17'\n"
+	 "  clew pair rpc.ctrace -o joined.ctrace\n"
+	 "      the trace with a dependency for each pair\n"},
 	{"forest", "[TRACE]", "who started whom: threads and other root spans as trees",
-	 clew_command_forest, clew_forest_options, false},
+	 clew_command_forest, clew_forest_options, false, CLEW_OUTPUT_LINES,
+	 "  clew forest slow.clew\n"
+	 "      who started whom, as trees\n"
+	 "  clew forest slow.clew --types request\n"
+	 "      who started which requests\n"},
 	{"stitch", "TRACE TRACE..",
 	 "several traces as one, with the dependencies between them and their clocks together",
-	 clew_command_stitch, clew_stitch_options, false},
+	 clew_command_stitch, clew_stitch_options, false, CLEW_OUTPUT_RAW,
+	 "  clew stitch here.clew there.clew -m 'sent (.*) => got (.*)' -o both.ctrace\n"
+	 "      two machines' traces as one, with one clock\n"
+	 "  clew stitch a.ctrace b.ctrace c.ctrace -o all.ctrace\n"
+	 "      three traces side by side\n"},
 	{"annotate", "TRACE [RULES]", "marks where dependencies begin and end",
-	 clew_command_annotate, clew_annotate_options, false},
+	 clew_command_annotate, clew_annotate_options, false, CLEW_OUTPUT_RAW,
+	 "  clew annotate both.ctrace -f rules\n"
+	 "      marks where dependencies begin and end, by the rules in a file\n"
+	 "  clew annotate both.ctrace -f rules -o marked.ctrace\n"
+	 "      the same, kept\n"},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor,
-	 clew_doctor_options, false},
-	{NULL, NULL, NULL, NULL, NULL, false},
+	 clew_doctor_options, false, CLEW_OUTPUT_LINES,
+	 "  clew doctor\n"
+	 "      what clew can and cannot see here\n"
+	 "  clew doctor --json\n"
+	 "      the same for a script\n"},
+	{.name = NULL},
 };
 
 const struct clew_command *clew_command_find(const char *name)
@@ -94,9 +190,12 @@ void clew_commands_print(FILE *out)
 	      "Usage: clew COMMAND [OPTION..] [OPERAND..]\n\nCommands:\n",
 	      out);
 	for (const struct clew_command *command = clew_commands; command->name; command++)
-		fprintf(out, "  %-8s %s\n", command->name, command->summary);
-	fprintf(out, "  %-8s %s\n", "help", "this list, or a command's options: clew help COMMAND");
+		fprintf(out, "  %-8s  %s\n", command->name, command->summary);
+	fprintf(out, "  %-8s  %s\n", "help",
+		"this list, or a command's options: clew help COMMAND");
 	fputs("\nOptions:\n  --help     as `clew help`, or after a command\n  --version\n"
+	      "  --color    after a command: colours auto (on a terminal), always or never\n"
+	      "  --no-pager after a command: long answers as they are on a terminal, too\n"
 	      "\nExit status: 0 done, 1 a negative answer, 2 unusable input or arguments, 3 the "
 	      "system refused.\n",
 	      out);

@@ -10,8 +10,8 @@
 #define CLEW_EXIT_SYSTEM   3 /* the system refused */
 
 /*
- * Flushes standard output, prints "clew: MESSAGE" as one line on standard error and
- * returns `status`. Messages have the form "what is wrong: what to do".
+ * Writes what standard output still has, ends the pager, prints "clew: MESSAGE" as one line on
+ * standard error and returns `status`. Messages have the form "what is wrong: what to do".
  */
 int clew_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 
 static int unknown_command(const char *name)
 {
@@ -30,6 +31,7 @@ static int help(int argc, char **argv)
 {
 	const struct clew_command *command;
 
+	clew_terminal_begin(CLEW_OUTPUT_PROSE);
 	if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help") ||
 	    !strcmp(argv[1], "-h")) {
 		clew_commands_print(stdout);
@@ -78,13 +80,13 @@ static bool reader_left(void)
 
 int main(int argc, char **argv)
 {
-	int status;
+	int status, error;
 
 	status = run(argc, argv);
 	errno = 0;
-	if ((ferror(stdout) | fflush(stdout)) && !reader_left()) {
-		int error = errno;
-
+	error = clew_terminal_end();
+	if ((error | ferror(stdout) | fflush(stdout)) && !reader_left()) {
+		error = error ? -error : errno;
 		return clew_fail(CLEW_EXIT_SYSTEM,
 				 "standard output: %s: make room or write elsewhere",
 				 error ? strerror(error) : "not all could be written");

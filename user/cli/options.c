@@ -15,11 +15,23 @@
 #include <string.h>
 
 #include "cli/fail.h"
+#include "cli/terminal.h"
 #include "words/position.h"
+#include "words/wrap.h"
 
-#define MOST_OPTIONS  32
+#define MOST_OPTIONS  40
 #define VALUE_OF_ROW  256 /* getopt's value of row n is this + n: above any letter */
 #define VALUE_OF_HELP (VALUE_OF_ROW + MOST_OPTIONS)
+
+/* The options of every command, behind its own. */
+static const struct clew_option common_options[] = {
+	{0, "color", "WHEN", "colours: auto (on a terminal), always or never", clew_take_color, 0},
+	{0, "no-pager", NULL, "long answers as they are on a terminal, too", clew_take_no_pager, 0},
+	CLEW_OPTION_END,
+};
+
+/* The first one's row in getopt's tables: above those of any command. */
+#define COMMON_ROW (MOST_OPTIONS - 8)
 
 static char default_trace[] = CLEW_DEFAULT_TRACE;
 static char *default_operands[] = {default_trace, NULL};
@@ -46,7 +58,7 @@ static void make_tables(const struct clew_command *command, struct getopt_tables
 		*letter++ = '+';
 	*letter++ = ':';
 	*letter++ = 'h';
-	for (const struct clew_option *option = command->options; option->name && n < MOST_OPTIONS;
+	for (const struct clew_option *option = command->options; option->name && n < COMMON_ROW;
 	     option++, n++) {
 		int need = argument_need(option);
 
@@ -58,12 +70,18 @@ static void make_tables(const struct clew_command *command, struct getopt_tables
 		for (int colon = 0; colon < need; colon++)
 			*letter++ = ':';
 	}
+	for (size_t i = 0; common_options[i].name; i++)
+		tables->longs[n++] = (struct option){.name = common_options[i].name,
+						     .has_arg = argument_need(&common_options[i]),
+						     .val = VALUE_OF_ROW + COMMON_ROW + (int)i};
 	tables->longs[n] =
 		(struct option){.name = "help", .has_arg = no_argument, .val = VALUE_OF_HELP};
 }
 
 static const struct clew_option *row_of(const struct clew_command *command, int value)
 {
+	if (value >= VALUE_OF_ROW + COMMON_ROW && value < VALUE_OF_HELP)
+		return &common_options[value - VALUE_OF_ROW - COMMON_ROW];
 	if (value >= VALUE_OF_ROW && value < VALUE_OF_HELP)
 		return &command->options[value - VALUE_OF_ROW];
 	for (const struct clew_option *option = command->options; option->name; option++)
@@ -160,6 +178,15 @@ static bool takes_default_trace(const struct clew_command *command)
 	return !strcmp(command->operands, "[TRACE]");
 }
 
+/* One option, in lines of 80 columns. */
+static void print_option(const char *names, const char *help)
+{
+	size_t length = strlen(names);
+
+	printf("  %-26s  ", names);
+	clew_print_wrapped(stdout, help, length > 26 ? length + 4 : 30, 30, 80);
+}
+
 static void print_options(const struct clew_option *options)
 {
 	for (const struct clew_option *option = options; option->name; option++) {
@@ -171,9 +198,9 @@ static void print_options(const struct clew_option *options)
 		n += snprintf(left + n, sizeof(left) - n, "--%s", option->name);
 		if (option->argument)
 			snprintf(left + n, sizeof(left) - n, " %s", option->argument);
-		printf("  %-26s  %s\n", left, option->help);
+		print_option(left, option->help);
 	}
-	printf("  %-26s  %s\n", "-h, --help", "this text");
+	print_option("-h, --help", "this text");
 }
 
 void clew_options_print_help(const struct clew_command *command)
@@ -182,19 +209,21 @@ void clew_options_print_help(const struct clew_command *command)
 	       command->operands[0] ? " " : "", command->operands, command->summary[0] - 'a' + 'A',
 	       command->summary + 1);
 	print_options(command->options);
-	if (!strstr(command->operands, "TRACE"))
-		return;
-	fputs("\nTRACE is a capture that `clew record` made, or a causal trace in notation; \"-\" "
-	      "is "
-	      "standard input.\n",
-	      stdout);
+	if (strstr(command->operands, "TRACE"))
+		fputs("\nTRACE is a capture that `clew record` made, or a causal trace in "
+		      "notation;\n"
+		      "\"-\" is standard input.\n",
+		      stdout);
 	if (takes_default_trace(command))
 		puts("Without it, it is " CLEW_DEFAULT_TRACE ".");
+	puts("Every command takes --color=auto|always|never and --no-pager, too.");
+	printf("\nExamples:\n%s", command->examples);
 }
 
 bool clew_options_parse(const struct clew_command *command, int argc, char **argv, void *values,
 			char ***ret_operands, int *ret_status)
 {
+	enum clew_output output = command->output;
 	struct getopt_tables tables;
 	int value;
 
@@ -206,6 +235,7 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 		const char *argument = optarg;
 
 		if (value == 'h' || value == VALUE_OF_HELP) {
+			clew_terminal_begin(CLEW_OUTPUT_PROSE);
 			clew_options_print_help(command);
 			*ret_status = CLEW_EXIT_DONE;
 			return false;
@@ -225,12 +255,16 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 		*ret_status = option->take(option, argument, (char *)values + option->offset);
 		if (*ret_status)
 			return false;
+		if (!strcmp(option->name, "json"))
+			output = CLEW_OUTPUT_RAW;
 	}
 	*ret_status =
 		check_operands(command, argc, argv, optind > 1 && !strcmp(argv[optind - 1], "--"));
 	*ret_operands = argv + optind;
 	if (takes_default_trace(command) && !**ret_operands)
 		*ret_operands = default_operands;
+	if (*ret_status == 0)
+		clew_terminal_begin(output);
 	return *ret_status == 0;
 }
 

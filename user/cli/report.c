@@ -3,19 +3,17 @@
 #include "words/report.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/terminal.h"
 #include "cli/window.h"
 #include "words/ledger.h"
 
-#define USUAL_WIDTH 80
-#define BARS_WIDTH  96 /* columns that a terminal must have for bars */
+#define BARS_WIDTH 96 /* columns that a terminal must have for bars */
 
 struct report_values {
 	struct clew_selection selection;
@@ -31,16 +29,6 @@ const struct clew_option clew_report_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* The columns of the terminal; the usual number where output goes elsewhere. */
-static size_t width_of_output(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
-		return USUAL_WIDTH;
-	return size.ws_col;
-}
-
 static void print_json(const struct report *report)
 {
 	struct clew_json json = {.out = stdout};
@@ -54,7 +42,7 @@ static void print_json(const struct report *report)
 
 static void print_text(const struct report *report)
 {
-	size_t width = width_of_output();
+	size_t width = clew_terminal_width();
 
 	report_print(stdout, report, width, width >= BARS_WIDTH);
 	putchar('\n');

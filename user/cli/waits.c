@@ -21,6 +21,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
 
@@ -245,11 +246,13 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	const struct clew_retried *retried = clew_trace_retried(trace, sleep);
 	const char *call = clew_call_name(sleep->call);
 
-	printf("+%-13s %9s  %-8s ",
+	enum clew_style style = clew_style_of_kind(sleep->kind);
+
+	printf("+%-13s %9s  %s%-8s%s ",
 	       CLEW_OFFSET(sleep->start - clew_trace_start(trace),
 			   clew_trace_end(trace) - clew_trace_start(trace)),
-	       CLEW_DURATION(end_of(trace, sleep) - sleep->start),
-	       clew_wait_kind_name(sleep->kind));
+	       CLEW_DURATION(end_of(trace, sleep) - sleep->start), clew_style_begin(style),
+	       clew_wait_kind_name(sleep->kind), clew_style_end(style));
 	clew_print_task(stdout, trace, sleep->task, sleep->start);
 	/* "futex futex 0x.." would say nothing more. */
 	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)

@@ -14,6 +14,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/terminal.h"
 #include "cli/window.h"
 #include "words/beside.h"
 #include "words/by_program.h"
@@ -40,6 +41,7 @@ struct why_values {
 	struct clew_window window;
 	uint64_t idle;	  /* bit mask, 0 the default */
 	uint32_t without; /* bit mask */
+	size_t lines;	  /* for one answer */
 	bool steps;
 	bool all;
 	bool json;
@@ -287,8 +289,10 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		   const struct why_values *values, const struct clew_operation *operation,
 		   struct clew_json *json)
 {
-	struct clew_why_view view = {
-		.all = values->all, .steps = values->steps, .lines = 40, .width = 80};
+	struct clew_why_view view = {.all = values->all,
+				     .steps = values->steps,
+				     .lines = values->lines,
+				     .width = clew_terminal_width()};
 	struct clew_why_sums sums = {};
 	struct clew_why why = {};
 	int r = clew_why_explain(trace, relations, operation->task, operation->from, operation->to,
@@ -425,6 +429,7 @@ static int explain_slowest(const struct clew_asked_in *in, struct why_values *va
 		if (!found.count)
 			status = clew_ask_offer(in, values->idle, values->slowest.value);
 	}
+	values->lines = clew_terminal_lines() / (found.count ?: 1);
 	if (values->json && (!status || status == CLEW_EXIT_NEGATIVE))
 		status = json_found(in, values, &found) ?: status;
 	else if (!status)
@@ -514,6 +519,7 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 		from = task->birth;
 	if (to > task->death)
 		to = task->death;
+	values->lines = clew_terminal_lines();
 	status = explain(trace, relations, values,
 			 &(struct clew_operation){.from = from, .to = to, .task = task->serial},
 			 values->json ? &json : NULL);

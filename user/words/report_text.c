@@ -9,6 +9,7 @@
 #include "words/report.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wrap.h"
 
 #define MOST_PROGRAMS 8
 #define MOST_CAUSERS  3
@@ -32,50 +33,6 @@ static const struct {
 const char *report_spent_name(enum clew_spent spent)
 {
 	return spent_words[spent].name;
-}
-
-/* The bytes of a text's first word; a number and its unit are one word. */
-static size_t word_length(const char *text)
-{
-	static const char *const units[] = {" ns", " us", " ms", " s", " m", " h", " %"};
-	size_t length = strcspn(text, " ");
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t unit = strlen(units[i]);
-
-		if (strncmp(text + length, units[i], unit) == 0 &&
-		    !strchr("abcdefghijklmnopqrstuvwxyz", text[length + unit] ?: ' '))
-			return length + unit + strcspn(text + length + unit, " ");
-	}
-	return length;
-}
-
-/*
- * Prints words at most `width` columns wide. `column`: where the first word starts; later lines
- * begin with `indent` blanks. The text is safe to print, as those that are made here are.
- */
-static void print_wrapped(FILE *out, const char *text, size_t column, size_t indent, size_t width)
-{
-	bool first = true;
-
-	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t length = word_length(text), columns = 0;
-
-		for (size_t i = 0; i < length; i++)
-			columns += (text[i] & 0xc0) != 0x80;
-		if (!first && column + 1 + columns > width) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (!first) {
-			fputc(' ', out);
-			column++;
-		}
-		fwrite(text, 1, length, out);
-		column += columns;
-		text += length;
-		first = false;
-	}
-	fputc('\n', out);
 }
 
 static unsigned percent(uint64_t part, uint64_t whole)
@@ -152,7 +109,7 @@ static void print_headline(FILE *out, const struct report *report, size_t width)
 		return;
 	report_print_headline(stream, report);
 	fclose(stream);
-	print_wrapped(out, text, 0, 0, width);
+	clew_print_wrapped(out, text, 0, 0, width);
 	free(text);
 }
 
@@ -185,7 +142,9 @@ static void print_program(FILE *out, const struct clew_program *program, bool ba
 	if (program->tasks > 1)
 		fprintf(stream, " (%zu)", program->tasks);
 	fclose(stream);
-	fprintf(out, "  %-20.20s %8s", name, CLEW_DURATION(program->total));
+	fputs("  ", out);
+	clew_print_column(out, name, 20);
+	fprintf(out, " %8s", CLEW_DURATION(program->total));
 	free(name);
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
 		if (program->spent[spent])
@@ -293,7 +252,7 @@ static void print_operations(FILE *out, const struct report *report, size_t widt
 		for (size_t k = 0; k < operation->cause_count; k++) {
 			fprintf(out, "          %4u %%  ",
 				percent(operation->causes[k].ns, what->to - what->from));
-			print_wrapped(out, operation->causes[k].text, 18, 18, width);
+			clew_print_wrapped(out, operation->causes[k].text, 18, 18, width);
 		}
 	}
 }
@@ -316,7 +275,7 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 			sums[i].count > 1 ? "s" : "", CLEW_DURATION(sums[i].max));
 		print_awaited(stream, report, sums[i].longest);
 		fclose(stream);
-		print_wrapped(out, text, 12, 12, width);
+		clew_print_wrapped(out, text, 12, 12, width);
 		free(text);
 	}
 }

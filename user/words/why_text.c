@@ -16,17 +16,19 @@
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/other_groups.h"
+#include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/why_steps.h"
 #include "words/why_tree.h"
+#include "words/wrap.h"
 
 /* The tree is told by program where its nodes leave out more than one in so many parts. */
 #define LEFT_OUT	4
 #define MOST_RESTRAINTS 6
 /* Lines beside the tree, such as the first ones and the ledger, and the least for the tree. */
-#define OTHER_LINES 9
-#define LEAST_LINES 8
+#define OTHER_LINES 14
+#define LEAST_LINES 10
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -39,10 +41,11 @@ static void print_header(FILE *out, const struct clew_trace *trace, const struct
 	const char *program = task ? clew_trace_program(trace, task) : NULL;
 	uint64_t start = clew_trace_start(trace);
 
+	fputs(clew_style_begin(CLEW_STYLE_HEADING), out);
 	clew_print_task(out, trace, why->task, why->to);
-	fprintf(out, " took %s, from +%.6f s to +%.6f s of the capture.\n",
-		CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
-		(why->to - start) / 1e9);
+	fprintf(out, " took %s%s, from +%.6f s to +%.6f s of the capture.\n",
+		CLEW_DURATION(why->to - why->from), clew_style_end(CLEW_STYLE_HEADING),
+		(why->from - start) / 1e9, (why->to - start) / 1e9);
 	if (task && (program || task->executable[0])) {
 		fputs("It runs ", out);
 		clew_print_safe(out, program ?: task->executable);
@@ -181,7 +184,7 @@ static size_t count_lines(const char *text, size_t width)
 	size_t lines = 0;
 
 	for (const char *end; (end = strchr(text, '\n')); text = end + 1)
-		lines += 1 + (size_t)(end - text) / width;
+		lines += 1 + clew_columns(text, (size_t)(end - text)) / width;
 	return lines;
 }
 
@@ -206,7 +209,9 @@ static int print_steps(FILE *out, const struct clew_trace *trace,
 	if (memory && r >= 0 && lines + count_lines(text, view->width) <= view->lines)
 		fputs(text, out);
 	else
-		fprintf(out, "\nIt took %zu steps: --steps lists them.\n", why->segment_count);
+		fprintf(out, "\n%sIt took %zu steps: --steps lists them.%s\n",
+			clew_style_begin(CLEW_STYLE_QUIET), why->segment_count,
+			clew_style_end(CLEW_STYLE_QUIET));
 	free(text);
 	return r;
 }

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/why_tree.h"
@@ -115,12 +116,15 @@ void clew_tree_print(FILE *out, const struct clew_trace *trace, const struct cle
 {
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct clew_tree_node *node = &tree->nodes[i];
+		enum clew_style style;
 
 		if (!node->shown)
 			continue;
-		fprintf(out, "  %5.1f %%  %9s  %*s",
+		style = node->leaf || node->ready ? clew_style_of_kind(node->longest->kind)
+						  : CLEW_STYLE_HEADING;
+		fprintf(out, "  %s%5.1f %%%s  %9s  %*s", clew_style_begin(style),
 			tree->total ? 100.0 * (double)node->ns / (double)tree->total : 0,
-			CLEW_DURATION(node->ns), 2 * (int)node->depth, "");
+			clew_style_end(style), CLEW_DURATION(node->ns), 2 * (int)node->depth, "");
 		print_words(out, trace, node, is_below_ready(tree, node));
 		fputc('\n', out);
 	}
