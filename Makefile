@@ -133,6 +133,8 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(B)/libclew.a
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
+	install -D -m 644 completions/clew.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/clew
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_clew
 
 clean:
 	rm -rf $(B) $(PROGRAM)

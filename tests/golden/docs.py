@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-Each command has a page with the options that --help has; what is attached to in
-the kernel is in docs/events.md. Prints TAP.
+Each command has a page with the options and the examples that --help has, which clew
+takes; the completions have them, too; what is attached to in the kernel is in
+docs/events.md. Prints TAP.
 """
 import glob
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _trace import CLEW, HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -71,6 +74,55 @@ def told():
     return words
 
 
+def examples(command):
+    """The commands among the examples that --help has."""
+    return re.findall(r"^  (clew .*)$",
+                      said(command, "--help").partition("\nExamples:\n")[2], re.MULTILINE)
+
+
+def unusable(command):
+    """
+    What is wrong with an example, asked where its files are not: another error than
+    that, or none.
+    """
+    words = shlex.split(command.partition("|")[0])
+    if words[1] in ("record", "doctor"):
+        return ""
+    with tempfile.TemporaryDirectory() as directory:
+        done = subprocess.run([os.path.abspath(CLEW), *words[1:]],
+                              cwd=directory,
+                              capture_output=True,
+                              text=True,
+                              timeout=60,
+                              check=False)
+    return "" if "no such file" in done.stderr.lower() else done.stderr or "no error"
+
+
+def completions_differ():
+    """Files of completions/ that tools/completions would write otherwise."""
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([os.path.join(ROOT, "tools", "completions"), directory],
+                       check=True,
+                       timeout=120)
+        return [
+            name for name in os.listdir(directory)
+            if text_of(os.path.join(directory, name)) != text_of(
+                os.path.join(ROOT, "completions", name))
+        ]
+
+
+def completed(*words):
+    """What bash offers behind these words."""
+    script = """. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _clew; echo "${COMPREPLY[@]}" """
+    return subprocess.run(
+        ["bash", "-c", script, "bash",
+         os.path.join(ROOT, "completions", "clew.bash"), *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False).stdout.split()
+
+
 tap = Tap()
 tap.same("tracepoints that docs/events.md lacks", sorted(attached() - told()), [])
 commands = re.findall(r"^  ([a-z-]+) ",
@@ -85,4 +137,24 @@ for name in sorted(pages):
     begin, end = page.index(".Sh SYNOPSIS"), page.index(".Sh DESCRIPTION")
     tap.same("%s: the synopsis' options" % name, sorted(flags(page[begin:end])),
              sorted(written[long] for long in written if long in options - for_tests))
+    shown = examples(name)
+    tap.same("%s: two to four examples" % name, 2 <= len(shown) <= 4, True)
+    tap.same("%s: examples that clew does not take" % name,
+             [(example, unusable(example)) for example in shown if unusable(example)], [])
+    told_here = [
+        line[len(".Dl "):].replace("\\e", "\\") for line in page if line.startswith(".Dl ")
+    ]
+    tap.same("%s: examples that the page lacks" % name,
+             [example for example in shown if example not in told_here], [])
+common = re.findall(r"^  (--[\w-]+)", said("help").partition("\nOptions:\n")[2], re.MULTILINE)
+tap.same(
+    "clew(1): options of every command",
+    sorted(
+        set(common) - {"--help", "--version"} -
+        flags(text_of(os.path.join(MAN, "clew.1")).splitlines())), [])
+tap.same("completions that `tools/completions` would write otherwise", completions_differ(), [])
+tap.same("completion of a command", completed("clew", "wh"), ["why", "what-if"])
+tap.same("completion of an option", completed("clew", "why", "--slo"), ["--slowest"])
+tap.same("completion of --color", completed("clew", "why", "--color", "=", "a"), ["auto", "always"])
+tap.same("completion of a number", completed("clew", "why", "--tid", ""), [])
 sys.exit(tap.end())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Completion of clew in bash, made by tools/completions from `clew help`: do not edit.
+_clew()
+{
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+	local commands='record report info waits edges requests io why dump convert check select path slack blame what-if pair forest stitch annotate doctor help'
+	local options files others
+
+	COMPREPLY=()
+	# Bash takes --color=x as three words.
+	[[ $current == = ]] && current=
+	[[ $previous == = ]] && previous=${COMP_WORDS[COMP_CWORD-2]}
+	if [[ $COMP_CWORD == 1 || ( $COMP_CWORD == 2 && ${COMP_WORDS[1]} == help ) ]]; then
+		COMPREPLY=($(compgen -W "$commands" -- "$current"))
+		return
+	fi
+	case ${COMP_WORDS[1]} in
+	record)
+		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--environment|--ring-size|--pause-drain' ;;
+	report)
+		options='--from --to --json --color --no-pager -h --help' files='' others='--from|--to' ;;
+	info)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
+	waits)
+		options='--tid --pid --comm --min --kind --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--min|--kind|--from|--to|--sort|--by' ;;
+	edges)
+		options='--type --tid --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--from|--to|--sort|--by|--match-window' ;;
+	requests)
+		options='--dev --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--from|--to|--sort|--by' ;;
+	io)
+		options='--file --json --color --no-pager -h --help' files='' others='--file' ;;
+	why)
+		options='--tid --pid --comm --slowest --from --to --idle --without --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--from|--to|--idle|--without' ;;
+	dump)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
+	convert)
+		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
+	check)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
+	select)
+		options='--hierarchy --json --color --no-pager -h --help' files='' others='--hierarchy' ;;
+	path)
+		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--hierarchy' ;;
+	slack)
+		options='--from --to --top --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--hierarchy' ;;
+	blame)
+		options='--victims --antagonists --all-running --top --hierarchy --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--top|--hierarchy' ;;
+	what-if)
+		options='--sweep --steps --cpus --resources --top --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--hierarchy' ;;
+	pair)
+		options='--origins --destinations --type --spans --from --to --reuse --mode --keep-without-origin --keep-without-destination -o --output --hierarchy --json --color --no-pager -h --help' files='-o|--output' others='--origins|--destinations|--type|--from|--to|--mode|--hierarchy' ;;
+	forest)
+		options='--types --first-only --several --all --dot --json --color --no-pager -h --help' files='' others='--types|--first-only|--several' ;;
+	stitch)
+		options='-o --output -e --edges -f --file -m --match --type --offset --prefix --hierarchy --json --color --no-pager -h --help' files='-o|--output|-f|--file' others='-e|--edges|-m|--match|--type|--offset|--prefix|--hierarchy' ;;
+	annotate)
+		options='-r --rule -f --file -o --output --hierarchy --json --color --no-pager -h --help' files='-f|--file|-o|--output' others='-r|--rule|--hierarchy' ;;
+	doctor)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
+	help)
+		options='' files='' others='' ;;
+	esac
+	if [[ $previous == --color ]]; then
+		COMPREPLY=($(compgen -W 'auto always never' -- "$current"))
+	elif [[ -n $others && $previous == @($others) ]]; then
+		return
+	elif [[ $current == -* ]]; then
+		COMPREPLY=($(compgen -W "$options" -- "$current"))
+	else
+		compopt -o filenames
+		COMPREPLY=($(compgen -f -- "$current"))
+	fi
+}
+shopt -s extglob
+complete -F _clew clew
