@@ -44,6 +44,13 @@ static void lines(void **state)
 	assert_line("  50 %  2 ms    it waited for the disk: a read took 12.5 ms", 44,
 		    "  50 %  2 ms    it waited for the disk: a\n"
 		    "                  read took 12.5 ms\n");
+	assert_line("  50 %  \x1b[31m2 ms \x1b[0m   it waited for the disk: a read took 12.5 ms",
+		    44,
+		    "  50 %  \x1b[31m2 ms \x1b[0m   it waited for the disk: a\n"
+		    "                  read took 12.5 ms\n");
+	assert_line("  50 %  \x1b[31m2 ms \x1b[0m it waited for the disk: a read took 12.5 ms", 44,
+		    "  50 %  \x1b[31m2 ms \x1b[0m it waited for the disk: a read\n"
+		    "                took 12.5 ms\n");
 	/* A number and its unit stay together; a word that only looks like one does not. */
 	assert_line("it took a very long time, that is 12.5 ms in all", 41,
 		    "it took a very long time, that is 12.5 ms\n  in all\n");

@@ -149,12 +149,18 @@ void clew_print_wrapped(FILE *out, const char *text, size_t column, size_t inden
 /* Where the words of a line begin: behind the last run of several blanks in its left half. */
 static size_t words_begin(const char *line, size_t size, size_t width)
 {
-	size_t begin = 0, columns;
+	size_t begin = 0, blanks = 0, columns;
 
 	for (size_t i = 0, column = 0; i < size && column < width / 2 + HANG; column += columns) {
-		if (i > 1 && line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
-			begin = i;
+		size_t at = i;
+
 		i += next(line + i, size - i, &columns);
+		/* A colour that ends between blanks. */
+		if (line[at] == '\x1b')
+			continue;
+		if (line[at] != ' ' && blanks > 1)
+			begin = at;
+		blanks = line[at] == ' ' ? blanks + 1 : 0;
 	}
 	return begin;
 }
