@@ -16,21 +16,21 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--environment|--ring-size|--pause-drain' ;;
+		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|--environment|--ring-size|--pause-drain' ;;
 	report)
-		options='--from --to --json --color --no-pager -h --help' files='' others='--from|--to' ;;
+		options='--cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--cgroup|--container|--from|--to' ;;
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	waits)
-		options='--tid --pid --comm --min --kind --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--min|--kind|--from|--to|--sort|--by' ;;
+		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
 	edges)
-		options='--type --tid --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--from|--to|--sort|--by|--match-window' ;;
+		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)
-		options='--dev --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--from|--to|--sort|--by' ;;
+		options='--dev --cgroup --container --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--cgroup|--container|--from|--to|--sort|--by' ;;
 	io)
-		options='--file --json --color --no-pager -h --help' files='' others='--file' ;;
+		options='--file --cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to' ;;
 	why)
-		options='--tid --pid --comm --slowest --from --to --idle --without --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--from|--to|--idle|--without' ;;
+		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --operation --from --to --idle --without --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--operation|--from|--to|--idle|--without' ;;
 	dump)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	convert)
@@ -38,15 +38,15 @@ _clew()
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)
-		options='--hierarchy --json --color --no-pager -h --help' files='' others='--hierarchy' ;;
+		options='--cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--cgroup|--container|--hierarchy' ;;
 	path)
-		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--hierarchy' ;;
+		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy' ;;
 	slack)
-		options='--from --to --top --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--hierarchy' ;;
+		options='--from --to --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--cgroup|--container|--hierarchy' ;;
 	blame)
-		options='--victims --antagonists --all-running --top --hierarchy --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--top|--hierarchy' ;;
+		options='--victims --antagonists --all-running --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--top|--cgroup|--container|--hierarchy' ;;
 	what-if)
-		options='--sweep --steps --cpus --resources --top --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--hierarchy' ;;
+		options='--sweep --steps --cpus --resources --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--hierarchy' ;;
 	pair)
 		options='--origins --destinations --type --spans --from --to --reuse --mode --keep-without-origin --keep-without-destination -o --output --hierarchy --json --color --no-pager -h --help' files='-o|--output' others='--origins|--destinations|--type|--from|--to|--mode|--hierarchy' ;;
 	forest)
