@@ -10,7 +10,6 @@
 #include "call.h"
 #include "extent.h"
 #include "kernel.h"
-#include "kernel_io.h"
 #include "pagecache.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/records.h>

@@ -12,6 +12,7 @@
 #include "end_request.h"
 #include "end_set.h"
 #include "kernel.h"
+#include "kernel_fs.h"
 #include "object.h"
 #include "read.h"
 #include "stack.h"

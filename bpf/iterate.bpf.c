@@ -11,6 +11,7 @@
 #include "filelock.h"
 #include "filter.h"
 #include "futex.h"
+#include "identity.h"
 #include "kernel.h"
 #include "kernel_fs.h"
 #include "life.h"

@@ -25,7 +25,8 @@ QUESTIONS = [["report"], ["info"], ["waits"], ["edges"], ["requests"], ["io"],
 FEW = (1, 2, 6, 7)
 HEADER, SCHEMA = 48, 1
 # What is about the file, or tells of damage to it.
-OF_THE_FILE = ("ledger", "complete", "damaged_chunks", "bytes", "file_bytes_per_switch")
+# Its cost is not known then, which free_of_cost() looks at.
+OF_THE_FILE = ("ledger", "complete", "damaged_chunks", "bytes", "file_bytes_per_switch", "cost")
 
 
 def chunks_of(data):
