@@ -21,6 +21,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import re
 import time
 
 from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
@@ -297,6 +298,12 @@ def agreed(name, alone):
     return any(name in tried.scores and not tried.wrong[name] for tried in alone)
 
 
+# A part of an explanation that is shorter or longer than expected. In an emulated machine a
+# thread gets less of its CPU beside others than bounds of times assume: they must hold for the
+# workload by itself.
+BOUND = re.compile(r": why .*: \d+ ns, not \d+\.\.\d+")
+
+
 def report(about, results, alone):
     for name, wrong, reason in about["left_out"]:
         if wrong:
@@ -330,7 +337,8 @@ def report(about, results, alone):
             for problem in tried.wrong[name][:8]:
                 note(f"{name}, by itself: {problem}")
         if agreed(name, alone):
-            ok(True, title, first=f"beside others {results.wrong[name][0]}")
+            short = GUEST and all(BOUND.search(problem) for problem in results.wrong[name])
+            ok(True, title, first="" if short else f"beside others {results.wrong[name][0]}")
             continue
         ok(not results.wrong[name], title,
            f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "words/causes.h"
 #include "words/hops.h"
+#include "words/running.h"
 
 struct grouped {
 	uint64_t key;
@@ -177,6 +178,20 @@ static int add_ready(struct build *build, uint32_t *parent, const struct clew_se
 	return -ENOMEM;
 }
 
+/* What is counted of running and ready segments, behind their words. */
+static int add_running(const struct build *build, struct clew_phrase *phrase,
+		       const struct clew_segment *const *same, size_t count)
+{
+	struct clew_running running;
+
+	clew_running_find(build->trace, same, count, &running);
+	phrase->after = clew_running_append(phrase->after, &running);
+	if (phrase->after)
+		return 0;
+	clew_phrase_done(phrase);
+	return -ENOMEM;
+}
+
 /* Adds the segments of a group: `same` has `count` of them. */
 static int add_group(struct build *build, const struct clew_segment *const *same, size_t count)
 {
@@ -201,6 +216,8 @@ static int add_group(struct build *build, const struct clew_segment *const *same
 	if (r >= 0)
 		r = clew_leaf_phrase(build->trace, build->relations, longest, &beside, broad,
 				     &phrase);
+	if (r >= 0 && !broad)
+		r = add_running(build, &phrase, same, count);
 	if (r >= 0)
 		r = add_time(build, &parent, &phrase, longest, ns, true, ready);
 	return r;
