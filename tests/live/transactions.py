@@ -30,6 +30,9 @@ def plain(path):
 
 
 def is_idle(wait):
+    # A backend that waits for another one's row lock polls, too.
+    if wait["in_exchange"]:
+        return False
     return wait["kind"] == "poll" or (wait["kind"] == "socket" and wait["call"] in RECEIVES) or (
         wait["kind"] == "pipe" and wait["call"] in ("read", "readv"))
 

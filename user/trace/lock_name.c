@@ -11,6 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * Each task that contends for a lock sends what it belongs to, unless another one just did. The
+ * first name of an address so holds for those, too, whose wait began while it was being sent.
+ */
+#define MOST_LATE 100000000u /* ns */
+
 static struct trace_lock *newest(const struct clew_trace *trace, uint64_t lock)
 {
 	const uint64_t *place = map_get(&trace->locks, lock, 0);
@@ -43,7 +49,8 @@ const struct clew_lock_name *clew_trace_lock(const struct clew_trace *trace, uin
 {
 	const struct trace_lock *lock = newest(trace, address);
 
-	while (lock && lock->record.header.time > at)
+	while (lock && lock->record.header.time > at &&
+	       (lock->older || lock->record.header.time - at > MOST_LATE))
 		lock = lock->older;
 	*ret_name = lock ? lock->name : NULL;
 	return *ret_name ? &lock->record : NULL;
