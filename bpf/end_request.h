@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who waits for requests to a FUSE daemon: the tasks in the queues of requests
+ * Waiters for requests to a FUSE daemon: the tasks in the queues of requests
  * behind an open /dev/fuse. The waiter's address is the number of such an end.
  *
- * The queues are read without their locks. What is found only counts if the
+ * The queues are read without their locks. A finding only counts if the
  * task at that address sleeps for a request, which user space has asked for.
  */
 #ifndef CLEW_BPF_END_REQUEST_H

@@ -120,7 +120,7 @@ __noinline __u64 put_iterated_path(__u32 cpu, __u64 time)
 	return size ? put_text(&iterated_text, size, cpu, time) : 0;
 }
 
-/* The path that the call is on. What lies behind it may be in no page. */
+/* The path that the call is on. The bytes behind it may be in no page. */
 static __always_inline void iterate_path(struct where *where, struct task_struct *task,
 					 const struct call *call, __u8 class,
 					 struct clew_wait *wait)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a running task runs in: the system call in its saved registers, and what
+ * The place that a running task runs in: the system call in its saved registers, and what
  * it does there to get memory. No system call is traced for this.
  */
 #ifndef CLEW_BPF_WHERE_H

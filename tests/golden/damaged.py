@@ -21,7 +21,7 @@ CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
 QUESTIONS = [["report"], ["info"], ["waits"], ["edges"], ["requests"], ["io"],
              ["why", "--slowest", "3"], ["blame"], ["slack"], ["check"]]
-# Those of which the others have no more to do with the file.
+# The others have no more to do with the file than these.
 FEW = (1, 2, 6, 7)
 HEADER, SCHEMA = 48, 1
 # What is about the file, or tells of damage to it.
@@ -38,7 +38,7 @@ def chunks_of(data):
         offset += size
 
 
-# What comes before an answer, and before a refusal if the file could be read.
+# The line before an answer, and before a refusal if the file could be read.
 SAYS = re.compile(r"\Aclew: [^\n]+ is damaged: (?:(?:, )?(?:[0-9]+ parts? unreadable|"
                   r"[0-9]+ records? missing(?: at least)?|its end cut off))+: "
                   r"answers may lack them\n|"
@@ -122,7 +122,7 @@ def schema_end(data):
     return next(offset + size for offset, size, kind in chunks_of(data) if kind == SCHEMA)
 
 
-# What is done to the beginning of a file, of which a whole schema is left each time.
+# Damage to the beginning of a file, which leaves a whole schema each time.
 HEADLESS = (("a bit of its header", lambda data: with_bit(data, 0)), ("its header",
                                                                       lambda data: data[16:]),
             ("all before the end of its first schema",

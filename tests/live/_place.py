@@ -5,7 +5,7 @@ Small file systems on loop devices (ext4 on one that passes its requests on dire
 that goes through the page cache, ext4 on a linear mapping), two network namespaces joined by a
 veth pair, by a bridge and by a router, a group with a CPU quota and one with a memory limit, a
 swap device with a group that has to use it, and who answers outside, also by way of a bridge; on
-demand btrfs, an ext4 that journals data and a group with a hard limit. What this kernel has not is in `lacks`, with the
+demand btrfs, an ext4 that journals data and a group with a hard limit. This kernel's missing features are in `lacks`, with the
 reason. All of it goes when the place is left, also what a killed test left over.
 """
 

@@ -31,7 +31,7 @@ from _live import GUEST
 
 FOLLOWED = ("lock", "journal", "memory", "throttle", "work"
             )  # kinds that say nothing of a request: others' requests are behind
-# Of the time of exact holders. An emulated CPU is slow from the lock to the clock.
+# A share of the time of exact holders. An emulated CPU is slow from the lock to the clock.
 MOST_OF_OTHERS = 0.03 if GUEST else 0.01
 
 

@@ -5,8 +5,8 @@ Who wrote pages that others make dirty again, or that are dirty without having b
 
 * ext4 that journals data: a commit, a sync and the flusher make a page dirty again. None of them is
   a writer, neither of what goes to the journal nor of what goes to its place.
-* Stores to a folio of many pages, on ext4 and xfs: each page has its own writer. Of a page that
-  nobody stored to no writer is told as exact.
+* Stores to a folio of many pages, on ext4 and xfs: each page has its own writer. A page that
+  nobody stored to has no exact writer.
 * Calls that zero a part of a page (FALLOC_FL_ZERO_RANGE and _PUNCH_HOLE, ftruncate) make their
   caller a writer, be the page dirty already or not, and in folios of one page and of many.
 

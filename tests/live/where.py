@@ -91,7 +91,7 @@ def main():
         sure(told["mixed"]) <= 0.1 * sum(told["mixed"].values()),
         "short calls between work in user mode: hardly any time is surely in one", told["mixed"])
     check_fork(phases["fork"], told["fork"])
-    # Those since the last tick are not counted yet, and those before the first one in no phase.
+    # Faults since the last tick are not counted yet, and faults before the first one in no phase.
     counted, real = faults["faults"], phases["faults"]["faults"]
     ok(0.5 * real <= counted <= real, "page faults are counted, none twice", f"{counted} of {real}")
     ok(sure(told["faults"]) == 0, "page faults: no call is told", told["faults"])

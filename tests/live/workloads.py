@@ -298,7 +298,7 @@ def agreed(name, alone):
     return any(name in tried.scores and not tried.wrong[name] for tried in alone)
 
 
-# What a workload knows by its own clock: how long a part of an explanation is, and since when a
+# A workload knows by its own clock how long a part of an explanation is, and since when a
 # thread has a lock. In an emulated machine a thread beside others may have no CPU for a whole slice
 # before it reads its clock: these must hold for the workload by itself.
 BOUND = re.compile(r": why .*: \d+ ns, not \d+\.\.\d+|: rule holds of .* are another's")

@@ -623,8 +623,8 @@ static void pid_namespaces(void **state)
 }
 
 /*
- * The word of a mutex that is shared holds a tid of its owner's pid namespace. Of several
- * that have that tid, each in its own namespace, nobody is named. The kernel looks up the
+ * The word of a mutex that is shared holds a tid of its owner's pid namespace. If several
+ * have that tid, each in its own namespace, nobody is named. The kernel looks up the
  * owner of a PI futex in the waiter's namespace.
  */
 static void owner_in_another_namespace(void **state)

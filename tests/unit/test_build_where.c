@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What running tasks run in: where a stay in a call is told, and, as important, where
+ * The places that running tasks run in: where a stay in a call is told, and, as important, where
  * none is; page faults and yields.
  */
 #include "synthetic.h"

@@ -11,8 +11,8 @@
 /* Sockets of the client, of its server, and of the server for the other client. */
 enum { CLIENT = 71, SERVER, OTHER };
 
-/* What differs from: the client asks at 2000, the server waits for task 3 until 4000, and answers
- * at 5000. */
+/* The differences from this: the client asks at 2000, the server waits for task 3 until 4000, and
+ * answers at 5000. */
 struct variant {
 	const char *name;
 	bool tcp;	     /* else Unix sockets */

@@ -3,7 +3,7 @@
 #ifndef CLEW_BASE_NEAREST_H
 #define CLEW_BASE_NEAREST_H
 
-/* What the distance of words is that are too long to be compared. */
+/* The distance of words that are too long to be compared. */
 #define WORD_DISTANCE_MOST 64
 
 /* How many letters must be added, dropped or replaced to turn one word into the other. */

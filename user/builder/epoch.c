@@ -268,7 +268,7 @@ static int redirty_segment(struct epoch_table *table, struct segment *segment, u
 	return 0;
 }
 
-/* All that is open goes to the journal. What is written until the page goes to its place joins it.
+/* All that is open goes to the journal. Later writes join it until the page goes to its place.
  */
 static int copy_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
 			    struct epoch_visit *visit)
@@ -478,7 +478,7 @@ static int land_segment(struct epoch_table *table, struct segment *segment, uint
 	(void)offset;
 	if (epoch)
 		epoch->landed = true;
-	/* What is written to a page on its way to the journal is kept out of it. */
+	/* Writes to a page on its way to the journal are kept out of it. */
 	for (const struct epoch *next = epoch && !epoch->copied ? epoch->next : NULL; next;
 	     next = next->next) {
 		uint32_t set = next->flight ? 0 : written_by(table, next, visit, hooked);

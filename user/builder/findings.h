@@ -287,9 +287,9 @@ struct clew_spin {
 };
 
 /*
- * What a task ran in from `start` to `end`, as far as it ran then: inside one system
+ * The place that a task ran in from `start` to `end`, as far as it ran then: inside one system
  * call. Two equal times: a tick found it there; then `call` may be CLEW_NO_CALL, user
- * mode. Those with a length do not overlap within a task.
+ * mode. Stays with a length do not overlap within a task.
  */
 struct clew_stay {
 	uint64_t start;

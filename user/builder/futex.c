@@ -107,7 +107,7 @@ static bool would_share(const struct clew_wait *wait)
 /*
  * True if the wake itself hands over the lock: by an unlock of a PI futex, to readers of
  * glibc's rwlock, and to all that wait for a reader-writer semaphore of the kernel but a
- * writer of a plain one. Of a real-time kernel's, each tries for itself.
+ * writer of a plain one. In a real-time kernel each tries for itself.
  */
 static bool grants(const struct clew_wait *wait, const struct wake *wake)
 {

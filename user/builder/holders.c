@@ -13,7 +13,7 @@
  *  - Before any release the owner that the waiter read when it blocked holds it. For a
  *    lock on a file only the owner's process is known, so any release says more.
  *
- * What is told of a word that only looks like a lock is a candidate. Evidence is exact only for an
+ * The holder of a word that only looks like a lock is a candidate. Evidence is exact only for an
  * owner that was read and then seen to let go, and for a woken waiter. In the kernel a woken waiter
  * may go on waiting without a sleep.
  */
@@ -208,7 +208,7 @@ static void add_releaser(struct holders *holders, const struct release *group,
 	bool read = to > wait->read_at && owner_counts(wait, last),
 	     in_turn = woke(group, last, releaser);
 
-	/* What was read when it already had a CPU is another owner's hold. */
+	/* An owner that was read when it already had a CPU holds it by another hold. */
 	if (read && releaser != wait->owner && (!wake || wake->ran_at <= wait->read_at)) {
 		if (to - wait->read_at <= SOON)
 			add_holder(holders, wait->owner, from, to, false);

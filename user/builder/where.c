@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What running tasks run in: stays in one system call, and tallies of page faults and
+ * The places that running tasks run in: stays in one system call, and tallies of page faults and
  * of yields.
  *
  * Points are what the records say of single moments: a switch-out, a tick, the ends of
@@ -93,7 +93,7 @@ static bool is_counted(unsigned call)
 }
 
 /*
- * True if the task did not leave its call between the last point and this one. Of a
+ * True if the task did not leave its call between the last point and this one. For a
  * call that is not counted, the same identity says only that the task may have made
  * it again and again: a candidate.
  */
@@ -136,7 +136,7 @@ static int take_span(struct clew_builder *builder, struct task *task,
 	uint64_t begin = later(record->begin, task->where.point.at);
 	int r;
 
-	/* What was known before the span is not told again. */
+	/* Facts from before the span are not emitted again. */
 	if (record->begin >= task->where.counted_at) {
 		r = count_faults(builder, task, record->begin, record->faults_before);
 		if (r < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What running tasks run in, see where.c.
+ * The places that running tasks run in, see where.c.
  */
 #ifndef CLEW_BUILDER_WHERE_H
 #define CLEW_BUILDER_WHERE_H
@@ -21,7 +21,7 @@ struct where_point {
 	bool stayed;	   /* it was not in user mode since it came on the CPU before */
 };
 
-/* What is kept of a task. */
+/* The state of a task. */
 struct where_state {
 	struct where_point point;
 	uint64_t resumed;    /* when it first came on a CPU after `counted_at`, 0 not yet */

@@ -11,7 +11,7 @@
 #include "explain/why.h"
 #include "words/json.h"
 
-/* What was typed; NULL: not asked for. */
+/* The words that were typed; NULL: not asked for. */
 struct clew_ask {
 	const char *call; /* a list of globs, as the next but one and the last */
 	const char *file; /* a glob */
@@ -60,8 +60,8 @@ struct clew_asked_in {
 };
 
 /*
- * What fits, longest first; at least one. The array is the caller's to free. Returns 0 or, after
- * clew_fail(), an exit status: the message says what there is instead.
+ * The operations that fit, longest first; at least one. The array is the caller's to free. Returns
+ * 0 or, after clew_fail(), an exit status: the message says what there is instead.
  */
 int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 		  struct clew_operation **ret_found, size_t *ret_count);
@@ -76,7 +76,7 @@ int clew_ask_print(const struct clew_ask *ask, const struct clew_asked_in *in,
 int clew_ask_json(struct clew_json *json, const struct clew_ask *ask,
 		  const struct clew_asked_in *in, const struct clew_operation *found, size_t count);
 
-/* What one of them is: "fsync on /data/log, 3 waits". */
+/* The words for one of them: "fsync on /data/log, 3 waits". */
 void clew_print_asked(FILE *out, const struct clew_trace *trace,
 		      const struct clew_operation *operation);
 /* The field "instance" of the open object. */

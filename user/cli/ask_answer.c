@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What to say of all that a question found: how long they took, who held the lock, and where
+ * The sums of all that a question found: how long they took, who held the lock, and where
  * the time of all of them together went. See ask.h.
  */
 #include "cli/ask.h"
@@ -65,7 +65,7 @@ static int join(struct together *together)
 		       why->segment_count * sizeof(*why->segments));
 		all->segment_count += why->segment_count;
 		all->to += why->to - why->from;
-		/* Of several threads, none is the one that is explained. */
+		/* Several threads: none is the one that is explained. */
 		if (why->task != all->task)
 			all->task = CLEW_NO_TASK;
 	}
@@ -174,8 +174,8 @@ static int add_ender(struct clew_sums *sums, const struct clew_operation *operat
 }
 
 /*
- * Who had what was waited for, or (`enders`) ended waits whose holders are not known; longest
- * first. free(3) *ret_groups, whose items are tasks.
+ * The holders of what was waited for, or (`enders`) ended waits whose holders are not known;
+ * longest first. free(3) *ret_groups, whose items are tasks.
  */
 static int find_holders(const struct clew_trace *trace, const struct clew_operation *found,
 			size_t count, bool enders, struct clew_sum **ret_groups, size_t *ret_count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What there is to ask about, for a question without an answer: names that are like the one that
+ * Names that can be asked about, for a question without an answer: names that are like the one that
  * was typed, then what was waited for longest.
  */
 #include "cli/ask.h"

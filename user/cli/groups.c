@@ -206,7 +206,7 @@ static int choose(const struct group_list *list, const struct clew_group_choice 
 	return 0;
 }
 
-/* Of a trace, or of a model where that is NULL. */
+/* The groups of a trace, or of a model where that is NULL. */
 static int find_groups(const struct clew_trace *trace, const struct clew_model *model,
 		       const struct clew_group_choice *choice, struct clew_groups **ret)
 {

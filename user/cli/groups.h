@@ -7,7 +7,7 @@
 #include "trace/trace.h"
 #include <clew/model.h>
 
-/* What was asked for. */
+/* The groups that were asked for. */
 struct clew_group_choice {
 	const char *cgroup;    /* a glob of a path; NULL: any group */
 	const char *container; /* a name, a glob or the beginning of an id; NULL: any or none */

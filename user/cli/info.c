@@ -270,7 +270,7 @@ static void print_ledger(const struct clew_capture_info *info)
 		     "written.");
 }
 
-/* What was lost, missed and hidden, beside the times of it. */
+/* Lost, missed and hidden records, beside their times. */
 static void print_losses(const struct source *source, const struct clew_capture_info *info)
 {
 	uint64_t counts[CLEW_KIND_COUNT];

@@ -8,7 +8,7 @@
 
 #include "words/json.h"
 
-/* What the words are made from. */
+/* The data that the words are made from. */
 struct request_words {
 	const struct clew_trace *trace;
 	const struct clew_trace_request *requests; /* all of the trace */

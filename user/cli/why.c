@@ -345,7 +345,7 @@ static int find_slowest(const struct clew_trace *trace, struct why_values *value
 	return r;
 }
 
-/* What is explained one by one, longest first. */
+/* The operations that are explained one by one, longest first. */
 struct found {
 	struct clew_operation *operations;
 	size_t count; /* to be explained */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads slept on at the start and the stop, and which other ends of that
+ * The objects that threads slept on at the start and the stop, and which other ends of that
  * they had open, as values of an attribute of their spans, and back.
  */
 #include "convert/to_trace.h"

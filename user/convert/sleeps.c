@@ -61,7 +61,7 @@ static bool is_retried(const struct conversion *conversion, const struct clew_sl
 	return clew_trace_last_slice(conversion->trace, sleep) != sleep;
 }
 
-/* What few sleeps have. */
+/* Attributes that few sleeps have. */
 static void describe_rest(struct conversion *conversion, const struct clew_sleep *sleep)
 {
 	struct pairs *pairs = &conversion->pairs;

@@ -206,7 +206,7 @@ static void describe_spins(struct conversion *conversion, uint32_t serial)
 			  {.word = capture_name_or_dash(conversion, spins[i].holder)});
 }
 
-/* What the task ran in. A tick is a stay without a length. */
+/* The places that the task ran in. A tick is a stay without a length. */
 static void describe_running(struct conversion *conversion, uint32_t serial)
 {
 	const struct clew_trace *trace = conversion->trace;

@@ -83,7 +83,7 @@ struct clew_io {
 };
 
 /*
- * What the chosen tasks did from..to, ns, and whoever caused their waits: acts that began then,
+ * The acts of the chosen tasks from..to, ns, and whoever caused their waits: acts that began then,
  * requests that were queued then, and the part of each wait that lies within. A request that
  * carries pages of several writers counts whole for its disk, and by the bytes of the chosen ones
  * for its file. `sleep_files` is of all sleeps. Free the result with clew_io_done(). 0 or -errno.

@@ -4,7 +4,7 @@
  *
  * The thread of a process that may act is its only one; or else the only one
  * that waits for the sleeper's own process in turn, or that served the sleeper
- * before. Of a FUSE daemon it is the thread that the sleeper woke for its
+ * before. In a FUSE daemon it is the thread that the sleeper woke for its
  * request, or else the only one that waits for no request, where a first thread
  * that waits for the others does not count.
  */
@@ -308,7 +308,7 @@ static bool descends(const struct clew_trace *trace, uint32_t process, uint32_t 
 }
 
 /*
- * Of several processes the one that all others wait for: they are its forebears
+ * The one of several processes that all others wait for: they are its forebears
  * and wait for a child, as shells do for their commands. NULL: there is none.
  */
 static const struct clew_other_end *find_youngest(const struct clew_trace *trace,

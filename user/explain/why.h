@@ -130,7 +130,7 @@ int clew_operations(const struct clew_trace *trace,
 		    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit,
 		    struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total);
 
-/* What is asked for. Functions get `context`; those that are NULL say no. */
+/* The tasks that are asked for. Functions get `context`; those that are NULL say no. */
 struct clew_asked {
 	bool (*wanted)(void *context, const struct clew_trace_task *task);
 	bool (*fits)(void *context, const struct clew_sleep *sleep);

@@ -4,7 +4,7 @@
  * has the other ends of it open. The records go to the user stream.
  *
  * Invariant: a pass leaves the map of ends empty, so that the next one finds
- * only its own. What does not fit is counted in the ledger as lost.
+ * only its own. Ends that do not fit are counted in the ledger as lost.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -34,7 +34,7 @@ static bool want(struct clew_recorder *recorder, const struct clew_end *end, uin
 		return false;
 	if (!bpf_map_update_elem(map, &key, &value, BPF_NOEXIST))
 		return true;
-	/* What it would have found is not known. */
+	/* The ends that it would have found are not known. */
 	recorder->user_lost[CLEW_KIND_END] += errno != EEXIST;
 	return false;
 }

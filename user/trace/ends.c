@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What tasks slept on at the start and the stop of the capture, and who had the
+ * The objects that tasks slept on at the start and the stop of the capture, and who had the
  * other ends of it open.
  *
  * Numbers of ends are only comparable within one pass of the recorder, so a

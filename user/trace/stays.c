@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What running tasks ran in: stays in a system call, ticks, and tallies, each in
+ * The places that running tasks ran in: stays in a system call, ticks, and tallies, each in
  * order of task, then end.
  */
 #include "trace/internal.h"

@@ -252,14 +252,14 @@ const struct clew_announce *const *clew_trace_announcements(const struct clew_tr
 							    size_t *ret_count);
 
 /*
- * What a sleep was seen on at the start or the stop of the recording, whichever
+ * The object that a sleep was seen on at the start or the stop of the recording, whichever
  * is later: the kernel's function, and the other ends of its descriptors. NULL:
  * no pass saw it.
  */
 const struct clew_end *clew_trace_slept_on(const struct clew_trace *trace,
 					   const struct clew_sleep *sleep, size_t *ret_count);
 /*
- * Who had the other end of `sleeper`'s object open in the same pass, in order of
+ * The holders of the other end of `sleeper`'s object open in the same pass, in order of
  * task; a task with several descriptors is there several times. `listens`: who
  * has the socket at which that end is still to be accepted.
  */

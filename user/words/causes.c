@@ -105,7 +105,7 @@ static void key_request(const struct clew_trace *trace, const struct clew_segmen
 			     sizeof(key->writers) / sizeof(key->writers[0]));
 }
 
-/* What the segment was spent on: a call, a lock, a request, a work item or a wait. */
+/* The activity that the segment was spent on: a call, a lock, a request, a work item or a wait. */
 static void key_what(const struct clew_trace *trace, const struct clew_segment *segment,
 		     struct cause_key *key)
 {
@@ -142,7 +142,7 @@ static void key_what(const struct clew_trace *trace, const struct clew_segment *
 	}
 }
 
-/* What the task before it in the chain waited for. */
+/* The object that the task before it in the chain waited for. */
 static void key_awaited(const struct clew_sleep *awaiting, struct cause_key *key)
 {
 	key->awaited_kind = awaiting->object.kind;

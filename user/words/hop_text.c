@@ -16,7 +16,7 @@
 #include "words/segment_text.h"
 #include "words/task.h"
 
-/* What is being written: the two parts of a phrase. */
+/* The phrase that is being written: the two parts of a phrase. */
 struct parts {
 	FILE *before, *after;
 	size_t before_size, after_size;

@@ -127,7 +127,7 @@ static int take_wait(struct finder *f, uint32_t es)
 					     .es = CLEW_NONE,
 					     .trigger = CLEW_NONE};
 
-		/* One that is coming has nothing to let go of. What a wait ends with otherwise, as
+		/* One that is coming has nothing to let go of. The end of a wait otherwise, as
 		 * by a timer, lets go of nothing. */
 		if (!holder || row.coming || (*holders == 0 && !unlocked))
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the passes for other ends of waits share with user space. See maps.h.
+ * Maps that the passes for other ends of waits share with user space. See maps.h.
  */
 #ifndef CLEW_KERNEL_MAPS_END_H
 #define CLEW_KERNEL_MAPS_END_H
