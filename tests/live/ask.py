@@ -79,8 +79,9 @@ def check_found(name, found, calls):
 def check_locks(capture, truth):
     calls = [call for call in truth["calls"] if call[0] == "flock"]
     lengths = [end - begin for _, _, _, begin, end in calls]
-    for question in (("--call", "flock"), ("--lock", truth["lock"]), ("--file", "the lock"),
-                     ("--file", truth["lock"], "--call", "f*k")):
+    for question in (("--call", "flock"), ("--lock", truth["lock"]),
+                     ("--file", "the lock", "--call", "flock"), ("--file", truth["lock"], "--call",
+                                                                 "f*k")):
         found = slowest(capture, "--pid", truth["pid"], *question)
         places = check_found(question[0] + " of a lock", found, calls)
         # 200 ms, 100 ms, 60 ms: too far apart for the order to be an accident.
