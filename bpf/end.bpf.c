@@ -125,8 +125,8 @@ static __always_inline bool put_set(struct seq_file *seq, struct task_struct *ta
 	return set_count;
 }
 
-/* A task that sleeps on no descriptor with another end: it may wait for a
- * request to a FUSE daemon, which user space tells by the function. */
+/* Emits a sleeper without a descriptor that has another end. It may wait for a
+ * request to a FUSE daemon; user space sees this from the kernel function. */
 static __always_inline void put_sleeper(struct seq_file *seq, struct task_struct *task)
 {
 	ended.descriptor = -1;

@@ -20,8 +20,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* ns: a shorter run, or a shorter stay in one place, costs more to record than
- * it tells. */
+/* ns: no shorter run, and no shorter stay in one place, is recorded: the record
+ * would cost more than the time it explains is worth. */
 #define RUN_WORTH  1000000
 #define SPAN_WORTH 100000
 

@@ -413,7 +413,7 @@ static void lock_released_in_a_futex_call(void **state)
 	synthetic_done(&s);
 }
 
-/* Where no owner can be read, a word is a lock once one lets go of it that was woken for it. */
+/* Without a readable owner, a word is a lock once a task that was woken for it releases it. */
 static void owner_filled_in(void **state)
 {
 	struct synthetic s = {0};
@@ -443,8 +443,8 @@ static void owner_filled_in(void **state)
 }
 
 /*
- * The tid beside a word that looks like a mutex is that of one that may have nothing to do
- * with it, until that one lets go of it: what was told before is then known, too.
+ * The tid in a word that looks like a mutex may belong to any task. Once that task releases
+ * the word, it is the owner, and the earlier waits get it as their holder, too.
  */
 static void looks_like_a_lock(void **state)
 {
@@ -695,8 +695,8 @@ static void processes_of_one_memory(void **state)
 	synthetic_done(&s);
 }
 
-/* The woken task's CPU was taken: whoever came first had the lock, and of that only what a
- * release shows is told. */
+/* The woken task gets no CPU, and another task takes the lock first. Only a release shows which
+ * one that was. */
 static void woken_is_not_holding(void **state)
 {
 	struct synthetic s = {0};

@@ -120,7 +120,7 @@ static bool grants(const struct clew_wait *wait, const struct wake *wake)
 	       wait->lock_type & (CLEW_LOCK_READ | CLEW_LOCK_PERCPU);
 }
 
-/* Whose tid the word holds that a task waits for. */
+/* The tasks among which the owner of a futex word is looked up. */
 static enum tid_scope scope_of(const struct clew_wait *wait)
 {
 	if (wait->futex_class == CLEW_FUTEX_CLASS_PI)

@@ -22,7 +22,7 @@ struct wake;
 /* ns: how long such a futex is remembered; and how many of its releases. */
 #define BUILD_ALIAS_GRACE 1000000000ull
 #define BUILD_ALIAS_LOG	  64u
-/* Tasks that were woken lately, of a word that is not known to be a lock. */
+/* The last tasks that a futex woke while it was not known to be a lock. */
 #define BUILD_WOKEN_LATELY 4u
 
 /* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
@@ -61,8 +61,8 @@ struct futex {
 	uint32_t woken[BUILD_WOKEN_LATELY]; /* the latest first */
 	bool idle;
 	bool shared;
-	bool lock; /* a task was seen to let go of it that had it: the owner that was read, or one
-		      that had been woken for it; else it only looks like a lock */
+	bool lock; /* its owner, or a task that was woken for it, was seen to release it; else it
+		      only looks like a lock */
 };
 
 struct futex_wait {
@@ -72,8 +72,8 @@ struct futex_wait {
 			     CLEW_NO_TASK */
 	bool ended;
 	bool sure; /* a task that releases it is known to have held it */
-	bool word; /* a futex: who was woken for it holds it from when it runs. For a lock of the
-		      kernel it may go on waiting without a sleep. */
+	bool word; /* a futex: a woken task holds it once it runs. A task woken for a kernel lock
+		      may go on waiting without a sleep. */
 	uint64_t start;
 	uint64_t read_at;
 	uint64_t deadline;

@@ -253,7 +253,7 @@ int build_find_holders(struct clew_builder *builder, const struct futex_wait *wa
 	else if (last)
 		add_successor(&holders, group, last, end);
 	else
-		/* One that lets go without a wake is not seen to, unless the wait still lasts. */
+		/* A release without a wake is not seen, unless the wait still lasts. */
 		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process,
 			   cursor, end, sleep->end == CLEW_TIME_OPEN);
 	return holders.error < 0 ? holders.error : (int)holders.count;

@@ -121,10 +121,10 @@ struct task *build_task_find(const struct clew_builder *builder, uint32_t serial
 struct task *build_task_get(struct clew_builder *builder, uint32_t serial);
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record);
 void build_task_dead(struct clew_builder *builder, struct task *task);
-/* Whose tids a word may hold. */
+/* The tasks among which the tid in a futex word is looked up. */
 enum tid_scope {
-	TID_OF_MEMORY, /* of tasks that share the waiter's memory */
-	TID_OF_KERNEL, /* of tasks in the waiter's pid namespace: the kernel looks them up there */
+	TID_OF_MEMORY, /* tasks that share the waiter's memory */
+	TID_OF_KERNEL, /* tasks of the waiter's pid namespace, as in the kernel's own look-up */
 	TID_OF_ANY,
 };
 

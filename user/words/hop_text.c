@@ -16,7 +16,7 @@
 #include "words/segment_text.h"
 #include "words/task.h"
 
-/* The phrase that is being written: the two parts of a phrase. */
+/* Streams for the two parts of a phrase. */
 struct parts {
 	FILE *before, *after;
 	size_t before_size, after_size;
@@ -80,7 +80,7 @@ static void print_in_brackets(FILE *out, const struct hop *hop)
 	fputc(')', out);
 }
 
-/* What the task that is waited for has, so that the wait goes on. */
+/* Prints the object that the awaited task has, without which the wait cannot end. */
 static void print_possession(FILE *out, const struct hop *hop)
 {
 	if (!hop->last || !hop->segment->by_end)
@@ -121,7 +121,7 @@ static void print_commit(FILE *out, const struct hop *hop)
 	clew_print_commit(out, hop->trace, &commit, hop->segment->start);
 }
 
-/* What the task is waited for to do; the wait follows in brackets. */
+/* Prints the act that ends the wait, such as " to end", then the wait in brackets. */
 static void print_deed(FILE *out, const struct hop *hop)
 {
 	switch (hop->via.type) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Parts of a why without their subject, for trees: "waited for holder-2, holding
- * futex 0x7f001000" is one hop of a chain, "was running" is what the last task did.
+ * Phrases without a subject, for the nodes of a why's tree: "waited for holder-2, holding
+ * futex 0x7f001000" describes a hop of a chain, "was running" the segment itself.
  */
 #ifndef CLEW_WORDS_HOP_TEXT_H
 #define CLEW_WORDS_HOP_TEXT_H
@@ -18,15 +18,16 @@ struct clew_phrase {
 };
 
 /*
- * What the task at a place of the segment's chain waited for. `broad`: kinds of
- * waits instead of objects, so that the waits of a pool's threads have equal words.
- * 0 or -ENOMEM.
+ * Makes the phrase for the wait of the task at a place of the segment's chain. `broad`:
+ * name the kind of the wait instead of its object, so that all threads of a pool share one
+ * phrase. 0 or -ENOMEM.
  */
 int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations *relations,
 		    const struct clew_segment *segment, uint32_t place, bool broad,
 		    struct clew_phrase *ret_phrase);
 
-/* What the segment's task did. `beside`: NULL, or as of clew_beside_find(). */
+/* Makes the phrase for a segment itself. `beside`: a result of clew_beside_find(), or NULL. 0 or
+ * -ENOMEM. */
 int clew_leaf_phrase(const struct clew_trace *trace, const struct clew_relations *relations,
 		     const struct clew_segment *segment, const struct clew_beside *beside,
 		     bool broad, struct clew_phrase *ret_phrase);
