@@ -13,11 +13,6 @@
 #include "words/file.h"
 #include "words/match.h"
 
-static int out_of_memory(void)
-{
-	return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
-}
-
 /* ---- what fits ---- */
 
 static bool wanted(void *context, const struct clew_trace_task *task)
@@ -114,10 +109,10 @@ static int choose_files(struct ask_search *search, struct clew_io *io)
 	if (!search->ask->file)
 		return 0;
 	if (clew_io_analyse(trace, &all, 0, CLEW_TIME_OPEN, io) < 0)
-		return out_of_memory();
+		return clew_fail_memory();
 	search->files = calloc(io->file_count + 1, sizeof(*search->files));
 	if (!search->files)
-		return out_of_memory();
+		return clew_fail_memory();
 	for (size_t i = 0; i < io->file_count; i++) {
 		const char *path = clew_file_path(trace, io->files[i].device, io->files[i].inode,
 						  io->files[i].at);
@@ -151,7 +146,7 @@ int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 		status = choose_files(&search, &io);
 	if (!status &&
 	    clew_operations_asked(in->trace, in->relations, &asked, ret_found, ret_count) < 0)
-		status = out_of_memory();
+		status = clew_fail_memory();
 	if (!status && !*ret_count)
 		status = ask_fail(&search);
 	free(search.files);

@@ -22,11 +22,6 @@
 /* So many of the longest are explained together, and so many lines and names say how. */
 enum { TOGETHER_MOST = 1000, TOGETHER_LINES = 6, HOLDERS_MOST = 4, BUSY_MOST = 4 };
 
-static int out_of_memory(void)
-{
-	return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
-}
-
 /* ---- all of them together ---- */
 
 /* The segments of many whys in a row, as one why. */
@@ -188,7 +183,7 @@ static int find_holders(const struct clew_trace *trace, const struct clew_operat
 	if (r >= 0)
 		r = clew_sums_make(&sums, ret_groups, ret_count);
 	clew_sums_done(&sums);
-	return r < 0 ? out_of_memory() : 0;
+	return r < 0 ? clew_fail_memory() : 0;
 }
 
 static int print_holders(const struct clew_trace *trace, const struct clew_operation *found,
@@ -338,12 +333,6 @@ static void print_ready(const struct clew_trace *trace, const struct together *t
 	free(busy);
 }
 
-static void print_part(const struct together *together, uint64_t ns)
-{
-	printf("  %5.1f %%  %9s  ", 100.0 * (double)ns / (double)together->all.to,
-	       CLEW_DURATION(ns));
-}
-
 /* Largest first; all time in which somebody was ready is put where its sum belongs. */
 static void print_shares(const struct clew_trace *trace, const struct together *together)
 {
@@ -360,7 +349,7 @@ static void print_shares(const struct clew_trace *trace, const struct together *
 			i < together->share_count ? &together->shares[i] : NULL;
 
 		if (ready_count > 1 && ready && (!share || share->ns <= ready)) {
-			print_part(together, ready);
+			clew_print_part(stdout, ready, together->all.to);
 			print_ready(trace, together);
 			lines++;
 			ready = 0;
@@ -372,13 +361,13 @@ static void print_shares(const struct clew_trace *trace, const struct together *
 			left++;
 			continue;
 		}
-		print_part(together, share->ns);
+		clew_print_part(stdout, share->ns, together->all.to);
 		clew_print_program_share(stdout, trace, &together->all, share);
 		putchar('\n');
 	}
 	if (!left)
 		return;
-	print_part(together, rest);
+	clew_print_part(stdout, rest, together->all.to);
 	printf("%zu more\n", left);
 }
 
@@ -388,7 +377,7 @@ static int print_together(const struct clew_asked_in *in, const struct clew_oper
 	struct together together;
 
 	if (make_together(in, found, count, &together) < 0)
-		return out_of_memory();
+		return clew_fail_memory();
 	if (together.count < count)
 		printf("Where the time of the %zu longest went:\n", together.count);
 	else
@@ -453,7 +442,7 @@ static int json_together(struct clew_json *json, const struct clew_asked_in *in,
 	struct together together;
 
 	if (make_together(in, found, count, &together) < 0)
-		return out_of_memory();
+		return clew_fail_memory();
 	clew_json_unsigned(json, "together_of", together.count);
 	clew_json_array(json, "together");
 	for (size_t i = 0; i < together.share_count; i++)

@@ -443,7 +443,7 @@ int clew_ask_offer(const struct clew_asked_in *in, uint64_t idle_kinds, uint32_t
 
 	if (!out) {
 		choices_done(&choices);
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	}
 	fputs("no operation lies between two idle waits of the chosen threads (idle waits: ", out);
 	print_idle(out, in, idle_kinds);

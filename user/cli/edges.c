@@ -377,8 +377,7 @@ static int answer(const struct clew_trace *trace, struct edges_values *values)
 		listing.relations =
 			clew_relations_list(listing.words.relations, &listing.relation_count);
 		if (make_rows(&listing) < 0)
-			status = clew_fail(CLEW_EXIT_SYSTEM,
-					   "out of memory: free some and try again");
+			status = clew_fail_memory();
 		else
 			status = show(&listing);
 	}

@@ -26,3 +26,8 @@ int clew_fail(int status, const char *format, ...)
 	free(message);
 	return status;
 }
+
+int clew_fail_memory(void)
+{
+	return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+}

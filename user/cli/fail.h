@@ -14,5 +14,7 @@
  * standard error and returns `status`. Messages have the form "what is wrong: what to do".
  */
 int clew_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for want of memory; returns CLEW_EXIT_SYSTEM. */
+int clew_fail_memory(void);
 
 #endif

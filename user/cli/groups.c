@@ -192,8 +192,7 @@ static int choose(const struct group_list *list, const struct clew_group_choice 
 		any_glob |= by_glob;
 		any_container |= by_container;
 		if (map_set(&groups->wanted, all[i].id, 0, by_glob && by_container) < 0)
-			return clew_fail(CLEW_EXIT_SYSTEM,
-					 "out of memory: free some and try again");
+			return clew_fail_memory();
 	}
 	if (!any_glob)
 		return fail_unknown(list, choice->cgroup, false);
@@ -215,7 +214,7 @@ static int find_groups(const struct clew_trace *trace, const struct clew_model *
 
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret || (trace ? list_of_trace(&list, trace) : list_of_model(&list, model)) < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		status = clew_fail_memory();
 	else
 		status = choose(&list, choice, *ret);
 	list_done(&list);
@@ -261,7 +260,7 @@ int clew_groups_spans(const struct clew_model *model, const struct clew_group_ch
 	if (!status)
 		*ret_only = calloc((size_t)model->span_count + 1, sizeof(**ret_only));
 	if (!status && !*ret_only)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		status = clew_fail_memory();
 	/* Children come after their parents. */
 	for (uint32_t span = 0; !status && span < model->span_count; span++) {
 		uint32_t parent = model->spans[span].parent;

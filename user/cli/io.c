@@ -56,7 +56,7 @@ static int json_writers(struct clew_json *json, const struct io_answer *answer,
 	struct io_process *shares = io_by_process(answer, file->shares, file->share_count, &count);
 
 	if (!shares)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	clew_json_array(json, "writers");
 	for (size_t i = 0; i < count; i++) {
 		if (!io_wrote(&shares[i]) && !shares[i].written_bytes)
@@ -268,7 +268,7 @@ static int print_file(const struct io_answer *answer, const struct clew_io_file 
 	struct io_process *shares = io_by_process(answer, file->shares, file->share_count, &count);
 
 	if (!shares)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	printf("%10s %10s %10s ", CLEW_BYTES(file->asked_bytes + file->stored_bytes),
 	       CLEW_BYTES(file->dirtied_bytes), CLEW_BYTES(file->written_bytes));
 	if (file->asked_bytes + file->stored_bytes)
@@ -427,7 +427,7 @@ static int choose(struct io_answer *answer, const char *path)
 
 	answer->wanted = calloc(answer->io.file_count + 1, sizeof(*answer->wanted));
 	if (!answer->wanted)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	for (size_t i = 0; i < answer->io.file_count; i++) {
 		const char *own = path_of(answer, &answer->io.files[i]);
 

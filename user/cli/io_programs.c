@@ -166,7 +166,7 @@ int io_json_levels(struct clew_json *json, const struct io_answer *answer, io_is
 	struct level *levels = sum_levels(answer, is_of, context, &count);
 
 	if (!levels)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	clew_json_array(json, "levels");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(json, NULL);
@@ -196,7 +196,7 @@ int io_json_programs(struct clew_json *json, const struct io_answer *answer)
 	int status = 0;
 
 	if (!shares)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	clew_json_array(json, "programs");
 	for (size_t i = 0; i < count && !status; i++) {
 		if (!is_anything(&shares[i]))
@@ -225,7 +225,7 @@ static int print_levels(const struct io_answer *answer, const struct io_process 
 	struct level *levels = sum_levels(answer, is_of_process, share, &count);
 
 	if (!levels)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	for (size_t i = 0; count > 1 && i < count; i++)
 		printf("%s%s on %s", i ? ", " : " (", CLEW_BYTES(levels[i].bytes),
 		       CLEW_DISK(answer->trace, levels[i].device));
@@ -242,7 +242,7 @@ int io_print_programs(const struct io_answer *answer)
 	int status = 0;
 
 	if (!shares)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited",
 	       "caused", "PROGRAM");
 	for (size_t i = 0; i < count && !status; i++) {

@@ -36,7 +36,7 @@ static int add_file(const char *name, char **text, size_t *size)
 	}
 	fclose(file);
 	if (!larger)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	if (memchr(larger + *size, 0, got))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s is no text: give the file of a layer's description", name);
@@ -64,8 +64,7 @@ int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **
 {
 	char *text = NULL, *copy = strdup(files), *save = NULL;
 	size_t size = 0;
-	int status =
-		copy ? 0 : clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	int status = copy ? 0 : clew_fail_memory();
 
 	for (char *name = copy ? strtok_r(copy, ",", &save) : NULL; name && !status;
 	     name = strtok_r(NULL, ",", &save)) {

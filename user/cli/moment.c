@@ -66,9 +66,7 @@ static int take_apart(const char *text, struct position_text *ret_parts)
 					    .spans = at ? (size_t)(at - text) : 0,
 					    .moment = strndup(begin, length),
 					    .rest = begin + length};
-	return ret_parts->moment
-		       ? 0
-		       : clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	return ret_parts->moment ? 0 : clew_fail_memory();
 }
 
 /* When the trace is, by its capture or else by its spans; *ret_first: its first span's start. */
@@ -86,7 +84,7 @@ static int find_base(const struct clew_model *model, struct clew_time_base *ret_
 	*ret_base = (struct clew_time_base){.start = first < 0 ? 0 : (uint64_t)first,
 					    .end = (uint64_t)last};
 	if (clew_trace_truth_from_model(model, &trace) < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	if (trace)
 		clew_wall_base(trace, ret_base);
 	clew_trace_free(trace);
@@ -115,7 +113,7 @@ static int replace(const char *option, const struct position_text *parts, const 
 	if (!status && asprintf(ret_text, "%.*s@ duration(%lldns)%s", (int)spans_length, spans,
 				(long long)((clew_time)at - first), parts->rest) < 0) {
 		*ret_text = NULL;
-		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		status = clew_fail_memory();
 	}
 	return status;
 }

@@ -14,7 +14,7 @@
 
 static int fail_for_memory(void)
 {
-	return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	return clew_fail_memory();
 }
 
 /* Takes ownership of the text. */

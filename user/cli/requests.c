@@ -271,8 +271,7 @@ static int show_sums(struct listing *listing, struct clew_json *json)
 
 		if (clew_sums_add(&sums, key_of(listing, &request->block), length_of(request),
 				  listing->rows[i].index) < 0)
-			status = clew_fail(CLEW_EXIT_SYSTEM,
-					   "out of memory: free some and try again");
+			status = clew_fail_memory();
 	}
 	if (!status)
 		status = json ? clew_json_sums(json, &sums, &listing->values->view, &names)
@@ -317,7 +316,7 @@ static int show_text(struct listing *listing)
 	printf("\n%zu of %zu requests\n", listing->row_count, listing->count);
 	clew_print_left_out(view, "that nobody waited for");
 	if (!listing->row_count && listing->values->device && print_disks(listing) < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		status = clew_fail_memory();
 	clew_print_ledger(stdout, listing->trace, view->window.from, view->window.to);
 	clew_print_cost(stdout, clew_trace_info(listing->trace));
 	return status;
@@ -353,7 +352,7 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 				clew_request_is_chosen(&chosen, trace, &listing.requests[i]);
 	}
 	if (!listing.wanted || make_rows(&listing) < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		status = clew_fail_memory();
 	else
 		status = (values->json ? show_json : show_text)(&listing);
 	clew_relations_free(listing.words.relations);

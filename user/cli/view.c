@@ -78,7 +78,7 @@ void clew_json_left_out(struct clew_json *json, const struct clew_view *view)
 static int make_sums(struct clew_sums *sums, struct clew_sum **ret_groups, size_t *ret_count)
 {
 	if (clew_sums_make(sums, ret_groups, ret_count) < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	return 0;
 }
 

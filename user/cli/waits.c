@@ -291,7 +291,7 @@ static int make_list(const struct clew_trace *trace, struct waits_values *values
 	ret_list->count = 0;
 	if (!spare || !ret_list->keys) {
 		free(spare);
-		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+		return clew_fail_memory();
 	}
 	for (size_t i = 0; i < ret_list->of; i++) {
 		uint64_t length = end_of(trace, &sleeps[i]) - sleeps[i].start;
@@ -321,8 +321,7 @@ static int add_up(const struct clew_trace *trace, const struct waits_values *val
 	for (size_t i = 0; i < list->count && !status; i++)
 		if (clew_wait_sums_add(&sums, &values->view, trace, &sleeps[list->keys[i].index]) <
 		    0)
-			status = clew_fail(CLEW_EXIT_SYSTEM,
-					   "out of memory: free some and try again");
+			status = clew_fail_memory();
 	if (!status && json)
 		status = clew_json_sums(json, &sums, &values->view, &callbacks);
 	else if (!status)

@@ -72,13 +72,6 @@ static uint8_t type_of(unsigned object_kind)
 
 /* ---- which thread of a process ---- */
 
-static uint32_t process_of(const struct clew_trace *trace, uint32_t serial)
-{
-	const struct clew_trace_task *task = clew_trace_task(trace, serial);
-
-	return task ? task->process : serial;
-}
-
 /* The sleep of a task at a moment, NULL: it does not sleep, or is not known to. */
 static const struct clew_sleep *sleep_at(const struct clew_trace *trace, uint32_t task, uint64_t at)
 {
@@ -111,7 +104,7 @@ static bool awaits_process(const struct clew_trace *trace, uint32_t task, uint32
 			clew_trace_end_holders(trace, &ends[i], false, &holders);
 
 		for (size_t k = 0; is_of(sleep, &ends[i]) && k < holders; k++)
-			if (process_of(trace, holder[k].task) == process)
+			if (clew_trace_process(trace, holder[k].task) == process)
 				return true;
 	}
 	return false;
@@ -155,7 +148,7 @@ static bool awaits_others(const struct clew_trace *trace, uint32_t task, uint64_
 {
 	const struct clew_sleep *sleep = sleep_at(trace, task, at);
 
-	return sleep && sleep->kind == CLEW_WAIT_FUTEX && process_of(trace, task) == task;
+	return sleep && sleep->kind == CLEW_WAIT_FUTEX && clew_trace_process(trace, task) == task;
 }
 
 struct choice {
@@ -183,7 +176,7 @@ static void choose(const struct clew_trace *trace, const struct clew_sleep *slee
 		}
 		return;
 	}
-	if (awaits_process(trace, task, process_of(trace, sleep->task), at)) {
+	if (awaits_process(trace, task, clew_trace_process(trace, sleep->task), at)) {
 		choice->waits = task;
 		choice->waiting++;
 	}
@@ -258,13 +251,13 @@ static int add_holders(const struct clew_trace *trace, const struct clew_sleep *
 		holders = clew_trace_end_holders(trace, sleeper, true, &count);
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint32_t process = process_of(trace, holders[i].task);
-		int r = add(ends, (struct clew_other_end){.process = process,
-							  .task = holders[i].task,
-							  .object_kind = sleeper->object_kind,
-							  .self = process ==
-								  process_of(trace, sleep->task),
-							  .listens = listens});
+		uint32_t process = clew_trace_process(trace, holders[i].task);
+		int r = add(ends, (struct clew_other_end){
+					  .process = process,
+					  .task = holders[i].task,
+					  .object_kind = sleeper->object_kind,
+					  .self = process == clew_trace_process(trace, sleep->task),
+					  .listens = listens});
 
 		if (r < 0)
 			return r;
@@ -300,7 +293,7 @@ static bool descends(const struct clew_trace *trace, uint32_t process, uint32_t 
 	for (unsigned i = 0; i < 64 && process != CLEW_NO_TASK; i++) {
 		const struct clew_trace_task *task = clew_trace_task(trace, process);
 
-		process = task ? process_of(trace, task->parent) : CLEW_NO_TASK;
+		process = task ? clew_trace_process(trace, task->parent) : CLEW_NO_TASK;
 		if (process == forebear)
 			return true;
 	}

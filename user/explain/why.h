@@ -100,6 +100,12 @@ int clew_why_explain(const struct clew_trace *trace, const struct clew_relations
 		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
 void clew_why_done(struct clew_why *why);
 
+/* ns */
+static inline uint64_t clew_segment_length(const struct clew_segment *segment)
+{
+	return segment->end - segment->start;
+}
+
 /* True if two segments have the same tasks in their chains, reached in the same ways. */
 bool clew_segment_same_chain(const struct clew_segment *a, const struct clew_segment *b);
 

@@ -42,11 +42,6 @@ static enum side side_of(const struct clew_socket_record *socket)
 	return local == peer ? SIDE_UNKNOWN : peer ? SIDE_CLIENT : SIDE_SERVER;
 }
 
-static const struct clew_sleep *sleep_at(const struct clew_trace *trace, uint32_t index)
-{
-	return (const struct clew_sleep *)trace->sleeps.data + index;
-}
-
 /* The side on which a sleeper was when data came by a socket and ended its wait. */
 static enum side ended_on(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
@@ -59,30 +54,6 @@ static enum side ended_on(const struct clew_trace *trace, const struct clew_slee
 	return socket ? side_of(socket) : SIDE_UNKNOWN;
 }
 
-static uint32_t process_of(const struct clew_trace *trace, uint32_t serial)
-{
-	const struct trace_task *task = trace_task_find(trace, serial);
-
-	return task ? task->task.process : serial;
-}
-
-/* The place of the last piece of a task that starts before `at`, plus 1. */
-static uint32_t pieces_before(const struct clew_trace *trace, const struct trace_task *task,
-			      uint64_t at)
-{
-	uint32_t low = 0, high = task->pieces.count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (trace_piece_start(trace, task->pieces.data[middle]) < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Keeps the waits of a server's thread since a client asked, up to its answer at `to`. */
 static int keep_server(struct clew_trace *trace, uint32_t serial, uint64_t asked, uint64_t to)
 {
@@ -91,14 +62,14 @@ static int keep_server(struct clew_trace *trace, uint32_t serial, uint64_t asked
 
 	if (!task)
 		return 0;
-	for (uint32_t i = pieces_before(trace, task, to), looked = 0;
+	for (uint32_t i = trace_pieces_until(trace, task, to - 1), looked = 0;
 	     i-- > 0 && looked < MOST_WAITS && r == 0;) {
 		uint32_t piece = task->pieces.data[i], index = piece & PIECE_INDEX;
 		const struct clew_sleep *sleep;
 
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
-		sleep = sleep_at(trace, index);
+		sleep = trace_sleep_at(trace, index);
 		if (sleep->start < asked || ended_on(trace, sleep) == SIDE_SERVER)
 			break;
 		looked++;
@@ -110,8 +81,9 @@ static int keep_server(struct clew_trace *trace, uint32_t serial, uint64_t asked
 /* Takes the wake that ended a wait on one side of a socket. */
 static int take_wake(struct clew_trace *trace, struct map *last, uint32_t index)
 {
-	const struct clew_sleep *sleep = sleep_at(trace, index);
-	uint32_t to = process_of(trace, sleep->task), by = process_of(trace, sleep->ended_by);
+	const struct clew_sleep *sleep = trace_sleep_at(trace, index);
+	uint32_t to = clew_trace_process(trace, sleep->task),
+		 by = clew_trace_process(trace, sleep->ended_by);
 	const uint64_t *asked = map_get(last, to, by), *answered = map_get(last, by, to);
 	int r = 0;
 
@@ -131,7 +103,7 @@ int trace_find_exchanges(struct clew_trace *trace)
 	int r = 0;
 
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++) {
-		const struct clew_sleep *sleep = sleep_at(trace, (uint32_t)i);
+		const struct clew_sleep *sleep = trace_sleep_at(trace, (uint32_t)i);
 
 		if (sleep->ended_by == CLEW_NO_TASK || sleep->blind ||
 		    ended_on(trace, sleep) == SIDE_UNKNOWN)
@@ -157,5 +129,5 @@ int trace_find_exchanges(struct clew_trace *trace)
 
 bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return map_get(&trace->in_exchange, (uint64_t)(sleep - sleep_at(trace, 0)), 0);
+	return map_get(&trace->in_exchange, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0);
 }

@@ -444,6 +444,13 @@ const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, ui
 	return task ? &task->task : NULL;
 }
 
+uint32_t clew_trace_process(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+
+	return task ? task->process : serial;
+}
+
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at)
 {
 	const struct trace_task *task = trace_task_find(trace, serial);

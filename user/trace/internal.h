@@ -201,6 +201,13 @@ int trace_finish_requests(struct clew_trace *trace);
 int trace_order_sleeps(struct clew_trace *trace);
 void trace_blind_sleeps(struct clew_trace *trace);
 
+/* A sleep by its index among all, unused ones included. */
+static inline const struct clew_sleep *trace_sleep_at(const struct clew_trace *trace,
+						      uint32_t index)
+{
+	return (const struct clew_sleep *)trace->sleeps.data + index;
+}
+
 /* ---- retry.c ---- */
 
 /* Finds the retried waits. Everything else is finished. 0 or -ENOMEM. */
@@ -214,6 +221,9 @@ int trace_find_exchanges(struct clew_trace *trace);
 /* ---- timeline.c ---- */
 
 uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece);
+/* How many pieces of a task begin at or before a moment. */
+uint32_t trace_pieces_until(const struct clew_trace *trace, const struct trace_task *task,
+			    uint64_t at);
 /*
  * The piece of a task at a moment, as clew_trace_piece(). *hint: where the last one was
  * found, 0 at first; the search begins there.

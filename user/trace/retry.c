@@ -30,11 +30,6 @@ struct seams {
 	uint32_t *first;   /* by index of a task: its first seam; one more at the end */
 };
 
-static const struct clew_sleep *sleep_at(const struct clew_trace *trace, uint32_t index)
-{
-	return (const struct clew_sleep *)trace->sleeps.data + index;
-}
-
 bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	/*
@@ -126,7 +121,7 @@ static int find_seams(struct seams *seams, const struct trace_task *task)
 			ready += readies[index].end - readies[index].start;
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
-		after = sleep_at(trace, index);
+		after = trace_sleep_at(trace, index);
 		if (before && may_follow(trace, before, after) &&
 		    after->start - before->switch_in <=
 			    ready + (before->end - before->start) / MOST_RUNNING) {
@@ -135,7 +130,7 @@ static int find_seams(struct seams *seams, const struct trace_task *task)
 			((struct seam *)seams->all.data)[seams->all.count++] = (struct seam){
 				.from = before->switch_in,
 				.to = after->start,
-				.before = (uint32_t)(before - sleep_at(trace, 0)),
+				.before = (uint32_t)(before - trace_sleep_at(trace, 0)),
 				.after = index,
 			};
 		}
@@ -175,7 +170,7 @@ static void break_seams(struct seams *seams)
 	const struct clew_touch *touches = trace->touches.data;
 
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
-		const struct clew_sleep *sleep = sleep_at(trace, (uint32_t)i);
+		const struct clew_sleep *sleep = trace_sleep_at(trace, (uint32_t)i);
 
 		if (sleep->ended_by != CLEW_NO_TASK && sleep->raw_end)
 			complete(seams, sleep->ended_by, sleep->raw_end, sleep->raw_end);
@@ -210,7 +205,7 @@ static int keep(struct clew_trace *trace, const struct seam *seams, size_t count
 					     .last = seams[count - 1].after};
 	int r = 0;
 
-	if (!can_be_last(trace, sleep_at(trace, retried.last)))
+	if (!can_be_last(trace, trace_sleep_at(trace, retried.last)))
 		return 0;
 	if (vector_reserve(&trace->retries, trace->retries.count + 1) < 0)
 		return -ENOMEM;
@@ -264,7 +259,7 @@ const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
 					      const struct clew_sleep *sleep)
 {
 	const uint64_t *known =
-		map_get(&trace->retry_of, (uint64_t)(sleep - sleep_at(trace, 0)), 0);
+		map_get(&trace->retry_of, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0);
 
 	return known ? (const struct clew_retried *)trace->retries.data + *known : NULL;
 }
@@ -274,5 +269,5 @@ const struct clew_sleep *clew_trace_last_slice(const struct clew_trace *trace,
 {
 	const struct clew_retried *retried = clew_trace_retried(trace, sleep);
 
-	return retried ? sleep_at(trace, retried->last) : sleep;
+	return retried ? trace_sleep_at(trace, retried->last) : sleep;
 }

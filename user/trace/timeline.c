@@ -155,6 +155,12 @@ static uint64_t entry_end(const struct clew_trace *trace, const struct trace_tas
 	return end < task->end ? end : task->end;
 }
 
+uint32_t trace_pieces_until(const struct clew_trace *trace, const struct trace_task *task,
+			    uint64_t at)
+{
+	return count_until(trace, task->pieces.data, task->pieces.count, at, 0);
+}
+
 bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at,
 		    uint32_t *hint, struct clew_piece *ret_piece)
 {

@@ -75,6 +75,8 @@ size_t clew_trace_task_count(const struct clew_trace *trace);
 const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace, size_t index);
 /* By serial; NULL unknown. */
 const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, uint32_t serial);
+/* The serial of a task's process; its own if the task is unknown. */
+uint32_t clew_trace_process(const struct clew_trace *trace, uint32_t serial);
 /* The name that a task had at a moment; never NULL. */
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
 /* The names of a task by number from 0, in order of time; NULL: there are no more. */

@@ -131,3 +131,9 @@ const char *clew_format_bytes(uint64_t bytes, char *buffer, size_t size)
 	}
 	return format_scaled(value, units[unit], buffer, size);
 }
+
+void clew_print_part(FILE *out, uint64_t ns, uint64_t whole)
+{
+	fprintf(out, "  %5.1f %%  %9s  ", whole ? 100.0 * (double)ns / (double)whole : 0,
+		CLEW_DURATION(ns));
+}

@@ -38,11 +38,6 @@ struct steps {
 	uint32_t depth; /* how many of its hops are in force */
 };
 
-static uint64_t length_of(const struct clew_segment *segment)
-{
-	return segment->end - segment->start;
-}
-
 static bool goes_on_in_queue(const struct clew_segment *first, const struct clew_segment *segment)
 {
 	return segment->kind == CLEW_SEGMENT_RUNQUEUE && segment->task == first->task &&
@@ -315,8 +310,9 @@ static void print_queue(const struct steps *steps, size_t i, size_t n)
 	print_moment(steps, first->start, first[n - 1].end, steps->depth);
 	fprintf(steps->out, "%swas ready", steps->depth ? "it " : "");
 	for (size_t k = 0; shares && k < n; k++)
-		shares[k] = (struct share){
-			.by = first[k].by, .ns = length_of(&first[k]), .at = first[k].start};
+		shares[k] = (struct share){.by = first[k].by,
+					   .ns = clew_segment_length(&first[k]),
+					   .at = first[k].start};
 	count = shares ? add_up(shares, n) : 0;
 	for (size_t k = 0; k < count && k < MOST_BUSY; k++) {
 		fputs(k ? ", " : "; on its CPU were ", steps->out);
@@ -342,7 +338,7 @@ static void print_short_ones(struct steps *steps, size_t i, size_t n)
 		if (common < steps->depth)
 			steps->depth = common;
 		if (first[k].kind < CLEW_SEGMENT_KIND_COUNT)
-			by_kind[first[k].kind] += length_of(&first[k]);
+			by_kind[first[k].kind] += clew_segment_length(&first[k]);
 	}
 	print_moment(steps, first->start, first[n - 1].end, steps->depth);
 	fprintf(steps->out, "%zu shorter steps: ", n);

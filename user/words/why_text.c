@@ -82,11 +82,6 @@ static void print_kinds(FILE *out, const struct clew_why *why)
 	putc('\n', out);
 }
 
-static void print_part(FILE *out, const struct clew_why *why, uint64_t ns)
-{
-	fprintf(out, "  %5.1f %%  %9s  ", percent(ns, why->to - why->from), CLEW_DURATION(ns));
-}
-
 /* ---- the tree ---- */
 
 /* Makes the tree and chooses what is shown of it. *ret_left: ns that are not shown. */
@@ -119,7 +114,7 @@ static void print_tree(FILE *out, const struct clew_trace *trace, const struct c
 	clew_tree_print(out, trace, tree);
 	/* Down to a tenth of a percent. */
 	if (left * 2000 >= why->to - why->from && left_count) {
-		print_part(out, why, left);
+		clew_print_part(out, left, why->to - why->from);
 		fprintf(out, "in %zu smaller part%s (--all shows %s)\n", left_count,
 			left_count > 1 ? "s" : "", left_count > 1 ? "them" : "it");
 	}
@@ -171,7 +166,7 @@ static void print_restraints(FILE *out, const struct clew_trace *trace, const st
 			continue;
 		if (!printed++)
 			fputs("\nHeld back meanwhile, which is part of this time:\n", out);
-		print_part(out, why, sums->restraints[i].ns);
+		clew_print_part(out, sums->restraints[i].ns, why->to - why->from);
 		clew_print_restraint(out, trace, &sums->restraints[i]);
 		putc('\n', out);
 	}

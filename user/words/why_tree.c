@@ -50,11 +50,6 @@ static uint64_t mix_text(uint64_t key, const char *text)
 	return mix(key, 0);
 }
 
-static uint64_t length_of(const struct clew_segment *segment)
-{
-	return segment->end - segment->start;
-}
-
 /* ---- nodes ---- */
 
 static bool by_program(const struct build *build, bool ready)
@@ -124,7 +119,7 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 		struct clew_tree_node *same = &tree->nodes[node];
 
 		same->ns += ns;
-		if (length_of(longest) > length_of(same->longest))
+		if (clew_segment_length(longest) > clew_segment_length(same->longest))
 			same->longest = longest;
 		clew_phrase_done(phrase);
 	} else {
@@ -204,8 +199,8 @@ static int add_group(struct build *build, const struct clew_segment *const *same
 	int r;
 
 	for (size_t i = 0; i < count; i++) {
-		ns += length_of(same[i]);
-		if (length_of(same[i]) > length_of(longest))
+		ns += clew_segment_length(same[i]);
+		if (clew_segment_length(same[i]) > clew_segment_length(longest))
 			longest = same[i];
 	}
 	r = add_hops(build, &parent, longest, ns);
