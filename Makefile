@@ -63,6 +63,9 @@ $(B)/clew.skel.h: $(B)/clew.bpf.o
 # Not known from .d files in a first build.
 $(filter $(B)/user/record/%,$(LIB_OBJECTS)): $(B)/clew.skel.h
 
+# The other reader of unwind information that ours is compared with.
+$(B)/tests/test_unwind: LIBS += -ldw
+
 $(B)/tests/%: tests/unit/%.c $(B)/libclew.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -lcmocka

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The way from a frame to its caller's, as tables say it for each place of a file. See maps.h.
+ *
+ * The canonical frame address (CFA) is what the stack pointer was before the call; the address to
+ * return to lies right below it.
+ */
+#ifndef CLEW_KERNEL_MAPS_UNWIND_H
+#define CLEW_KERNEL_MAPS_UNWIND_H
+
+#include <linux/types.h>
+
+/* The CFA, with rsp and rbp as they are in the frame. Offsets are in units of 8 bytes. */
+enum clew_unwind_kind {
+	CLEW_UNWIND_RSP = 0,	/* rsp + offset */
+	CLEW_UNWIND_RBP = 1,	/* rbp + offset */
+	CLEW_UNWIND_AT_RBP = 2, /* what is at rbp + offset, + add */
+	CLEW_UNWIND_AT_RSP = 3, /* what is at rsp + offset, + add */
+	CLEW_UNWIND_PLT = 4,	/* rsp + 8, and 8 more where (rip & 15) >= offset, which is in bytes
+				   here */
+	CLEW_UNWIND_SIGNAL = 5, /* the caller was interrupted by a signal: its registers are on the
+				   stack */
+	CLEW_UNWIND_END = 6,	/* there is no caller */
+	CLEW_UNWIND_NONE = 7,	/* no table says */
+};
+
+/*
+ * A rule in 32 bits: the kind in 3, the place of the caller's rbp in 8, the offset in 16 with its
+ * sign, the addend in 5. The caller's rbp is at CFA - 8 * saved; it is unchanged if `saved` is 0,
+ * and at the frame's rbp if it is CLEW_UNWIND_SAVED_AT_RBP.
+ */
+#define CLEW_UNWIND_SAVED_AT_RBP 255
+#define CLEW_UNWIND_RULE(kind, saved, offset, add)                                                 \
+	((__u32)(kind) | ((__u32)(saved)&0xff) << 3 | ((__u32)(offset)&0xffff) << 11 |             \
+	 ((__u32)(add)&31) << 27)
+#define CLEW_UNWIND_RULE_KIND(rule)   ((rule)&7)
+#define CLEW_UNWIND_RULE_SAVED(rule)  ((rule) >> 3 & 0xff)
+#define CLEW_UNWIND_RULE_OFFSET(rule) ((__s32)(__s16)((rule) >> 11 & 0xffff))
+#define CLEW_UNWIND_RULE_ADD(rule)    ((rule) >> 27)
+
+/*
+ * A file's table: an index with one entry for each page of the file from its first page with rules
+ * on, the rules that are used, and rows. A row holds from an offset in its page on: the offset in
+ * the upper bits, the number of its rule in the lower ones. Each page has a row for its first byte.
+ */
+#define CLEW_UNWIND_PAGE_BITS 12
+#define CLEW_UNWIND_RULE_BITS 20
+
+struct clew_unwind_page {
+	__u32 first; /* row */
+	__u32 count;
+};
+
+#endif
