@@ -53,9 +53,11 @@ $(B)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The kernel side: one object, relocated at load for the kernel it meets.
+BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch)
+
 $(B)/clew.bpf.o: bpf/clew.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -MMD -MP -c -o $@ $<
+	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/clew.skel.h: $(B)/clew.bpf.o
 	$(BPFTOOL) gen skeleton $< name clew_bpf > $@
@@ -80,7 +82,19 @@ $(B)/record_both: tests/live/record_both.c $(B)/libclew.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
 
-unit: $(UNIT_TESTS) $(B)/make_capture $(B)/record_both
+# Two unwinders side by side, for a live test.
+$(B)/unwind_compare.bpf.o: tests/live/unwind_compare.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/unwind_compare.skel.h: $(B)/unwind_compare.bpf.o
+	$(BPFTOOL) gen skeleton $< name unwind_compare > $@
+
+$(B)/unwind_compare: tests/live/unwind_compare.c $(B)/unwind_compare.skel.h $(B)/libclew.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -ldw
+
+unit: $(UNIT_TESTS) $(B)/make_capture $(B)/record_both $(B)/unwind_compare
 
 print-libraries:
 	@echo $(LIBS)

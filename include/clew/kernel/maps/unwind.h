@@ -8,7 +8,7 @@
 #ifndef CLEW_KERNEL_MAPS_UNWIND_H
 #define CLEW_KERNEL_MAPS_UNWIND_H
 
-#include <linux/types.h>
+#include <clew/kernel/records/header.h>
 
 /* The CFA, with rsp and rbp as they are in the frame. Offsets are in units of 8 bytes. */
 enum clew_unwind_kind {
@@ -47,8 +47,69 @@ enum clew_unwind_kind {
 #define CLEW_UNWIND_RULE_BITS 20
 
 struct clew_unwind_page {
-	__u32 first; /* row */
+	__u32 first; /* row; in the heap its word */
 	__u32 count;
 };
+
+/*
+ * All tables are in one heap of words, in blocks. A page's rows do not cross the end of a block;
+ * neither does an entry of an index.
+ */
+#define CLEW_UNWIND_BLOCK_WORDS (1u << 18)
+struct clew_unwind_block {
+	__u32 words[CLEW_UNWIND_BLOCK_WORDS];
+};
+
+/* A file as the kernel knows it: all zeros is the vdso. */
+struct clew_image_key {
+	__u64 inode;
+	__u32 device;
+	__u32 generation;
+};
+
+enum clew_image_state {
+	CLEW_IMAGE_ASKED = 0, /* user space was asked for a table */
+	CLEW_IMAGE_TABLE = 1,
+	CLEW_IMAGE_NONE = 2, /* it has no unwind information */
+	CLEW_IMAGE_FULL = 3, /* the heap had no room for its table */
+};
+
+struct clew_image {
+	__u32 id; /* above 0 */
+	__u32 state;
+	__u32 first_page; /* of the file */
+	__u32 page_count;
+	__u32 index; /* word in the heap */
+	__u32 rules; /* word in the heap */
+};
+
+#define CLEW_IMAGES_MOST 16384
+#define CLEW_FRAMES_MOST 127 /* of a stack */
+
+/*
+ * A frame of a user stack: the file and the offset in it that was looked up. That is the address
+ * of the instruction in the innermost frame and behind a signal, else one less than the address
+ * to return to. A frame outside files has the address and the highest bit.
+ */
+#define CLEW_FRAME_ADDRESS	 (1ull << 63)
+#define CLEW_FRAME_IMAGE_SHIFT	 40
+#define CLEW_FRAME_IN(image, at) ((__u64)(image) << CLEW_FRAME_IMAGE_SHIFT | (at))
+
+/* The way a stack ended. */
+enum clew_stack_end {
+	CLEW_STACK_ROOT = 1,	 /* there is no caller */
+	CLEW_STACK_DEEP = 2,	 /* it has more frames than are kept */
+	CLEW_STACK_OUTSIDE = 3,	 /* an address that no executable mapping has */
+	CLEW_STACK_NO_TABLE = 4, /* of a file that was met for the first time a moment ago */
+	CLEW_STACK_NO_RULE = 5,	 /* no table says, and there is no frame pointer */
+	CLEW_STACK_UNREAD = 6,	 /* its memory is not there */
+	CLEW_STACK_LOOP = 7,	 /* the caller's frame is not above */
+	CLEW_STACK_TORN = 8,	 /* the mappings changed meanwhile */
+	CLEW_STACK_COMPAT = 9,	 /* of a 32-bit program */
+	CLEW_STACK_ENDS
+};
+
+CLEW_ASSERT_SIZE(struct clew_image_key, 16);
+CLEW_ASSERT_SIZE(struct clew_image, 24);
 
 #endif
