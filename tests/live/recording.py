@@ -655,6 +655,21 @@ def left_out():
        "runs that the kernel left out are missed", rows)
 
 
+def hidden_said():
+    """Record's last lines have the waits that this kernel hid something of, as info has them."""
+    path, any_hidden = scratch("hidden.clew"), 0
+    for lap in range(2 if GUEST else 8):
+        done = clew("record", "-o", path, "-d", f"{200 + 100 * lap}ms")
+        hidden = answer("info", path)["hidden"]
+        said = re.findall(r"^clew: this kernel hid.* switches of (\d+) waits?:", done.stderr, re.M)
+        any_hidden += hidden
+        if said != ([str(hidden)] if hidden else []):
+            ok(False, "record says of how many waits this kernel hid switches", (hidden, said))
+            return
+    note(f"{any_hidden} waits with hidden switches")
+    ok(True, "record says of how many waits this kernel hid switches")
+
+
 def sync_of_files(files, busy):
     """The ledger of a sync of files that were just written to, beside busy threads."""
     for file in files:
@@ -824,6 +839,7 @@ def main():
     files_told()
     directories_moved()
     left_out()
+    hidden_said()
     mounted_late()
     in_a_pid_namespace()
     loses_little()

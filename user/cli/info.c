@@ -289,7 +289,7 @@ static void print_losses(const struct source *source, const struct clew_capture_
 				 sum.total.missed, sum.total.missed == 1 ? "as" : "ere");
 		clew_print_missed(stdout, "Answers may lack ", counts);
 	}
-	clew_print_hidden(stdout, "", source->hidden, counts[CLEW_KIND_SWITCH]);
+	clew_print_hidden(stdout, "This", source->hidden, counts[CLEW_KIND_SWITCH]);
 	if (sum.total.lost || sum.total.missed || info->gap_count)
 		return;
 	if (!info->ledger_count || !info->complete)

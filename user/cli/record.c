@@ -20,12 +20,12 @@
 #include "cli/layers.h"
 #include "cli/options.h"
 #include "cli/ready.h"
+#include "cli/record_summary.h"
 #include "record/command.h"
+#include "record/hidden_switches.h"
 #include "record/kernel.h"
 #include "record/left_behind.h"
 #include "record/recorder.h"
-#include "words/left_alone.h"
-#include "words/missed.h"
 #include "words/text.h"
 
 #define TICK	  100000000L /* ns between two checks of the clock and the file */
@@ -156,6 +156,7 @@ const struct clew_option clew_record_options[] = {
 struct session {
 	struct clew_child child;
 	struct clew_left_behind *left_behind; /* of the command, NULL none */
+	struct clew_hidden_switches *hidden_switches;
 	bool has_child;
 	bool child_ended;
 	int child_status; /* as waitpid gives it */
@@ -265,34 +266,6 @@ static void record_until_end(struct clew_recorder *recorder, struct session *ses
 		fputs("\r\033[K", stderr);
 }
 
-static void print_summary(const struct record_values *values,
-			  const struct clew_recorder_summary *summary)
-{
-	double seconds = summary->duration / 1e9;
-
-	fprintf(stderr, "clew: %s: %.2f s, %llu records, %.1f MB, lost %llu, missed %llu%s\n",
-		values->output, seconds, (unsigned long long)summary->records, summary->bytes / 1e6,
-		(unsigned long long)summary->lost, (unsigned long long)summary->missed,
-		summary->balanced ? "" : ", the ledger does not balance");
-	if (summary->cost.bpf_sampled)
-		fprintf(stderr,
-			"clew: own cost: %.3f s of CPU time, and about %.3f s in its kernel "
-			"programs\n",
-			summary->cost.user_ns / 1e9, summary->cost.bpf_ns / 1e9);
-	else
-		fprintf(stderr,
-			"clew: own cost: %.3f s of CPU time (too short to sample its kernel "
-			"programs)\n",
-			summary->cost.user_ns / 1e9);
-	if (summary->missed)
-		clew_print_missed(stderr, "clew: answers may lack ", summary->missed_by);
-	if (values->verify)
-		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n",
-			(unsigned long long)summary->seen_switches,
-			(unsigned long long)summary->verified_switches);
-	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
-}
-
 /*
  * Raises the limit of open files, as each CPU needs some. The command, which
  * exists already, keeps its limit.
@@ -367,11 +340,10 @@ static void print_left_behind(const struct session *session)
 		count > MOST_SHOWN ? ", .." : "");
 }
 
-/* `line`: the command in words; `program`: its first word. Both NULL: there is no command. `taker`:
- * NULL none. */
+/* `line`: the command in words; `program`: its first word. Both NULL: there is no command. */
 static struct clew_recorder_options options_of(const struct record_values *values, const char *line,
 					       const char *program,
-					       const struct clew_record_taker *taker)
+					       const struct clew_record_taker *takers, size_t count)
 {
 	return (struct clew_recorder_options){
 		.output = values->output,
@@ -388,8 +360,8 @@ static struct clew_recorder_options options_of(const struct record_values *value
 		.layers = values->layers,
 		.layers_text = values->layers_text,
 		.ring_size = values->ring_size,
-		.takers = taker,
-		.taker_count = taker != NULL,
+		.takers = takers,
+		.taker_count = count,
 		.pause_drain = values->pause_drain,
 		.sync = values->sync,
 		.few_task_slots = values->few_task_slots,
@@ -459,9 +431,12 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 static int record(struct session *session, const struct record_values *values, const char *line,
 		  const char *program)
 {
-	struct clew_record_taker taker = clew_left_behind_taker(session->left_behind);
+	const struct clew_record_taker takers[] = {
+		clew_hidden_switches_taker(session->hidden_switches),
+		clew_left_behind_taker(session->left_behind),
+	};
 	struct clew_recorder_options options =
-		options_of(values, line, program, session->left_behind ? &taker : NULL);
+		options_of(values, line, program, takers, session->left_behind ? 2 : 1);
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;
 	struct clew_recorder *recorder;
@@ -474,7 +449,8 @@ static int record(struct session *session, const struct record_values *values, c
 		record_until_end(recorder, session, values);
 	stopped = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (!exec_error && !r && !stopped)
-		print_summary(values, &summary);
+		clew_print_summary(values->output, &summary, values->verify,
+				   clew_hidden_switches_found(session->hidden_switches));
 	if (!exec_error && !r && !stopped)
 		print_left_behind(session);
 	free(summary.left_alone);
@@ -529,8 +505,12 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 		session.left_behind = clew_left_behind_new();
 		line = join(operands);
 	}
-	status = record(&session, &values, line, operands[0]);
+	session.hidden_switches = clew_hidden_switches_new();
+	status = session.hidden_switches
+			 ? record(&session, &values, line, operands[0])
+			 : clew_fail(CLEW_EXIT_SYSTEM, "record: out of memory: free some");
 	free(line);
+	clew_hidden_switches_free(session.hidden_switches);
 	clew_left_behind_free(session.left_behind);
 	clew_layers_free(values.layers);
 	free(values.layers_text);

@@ -167,10 +167,11 @@ void clew_print_damage(FILE *out, const char *name, bool derived,
 void clew_print_hidden(FILE *out, const char *before, uint64_t hidden, uint64_t missed)
 {
 	if (hidden)
-		clew_print_folds(
-			out, "%s%s switches of %" PRIu64 " wait%s: what ended them may be unknown",
-			before, missed ? "This kernel hid or clew missed" : "This kernel hid",
-			hidden, hidden == 1 ? "" : "s");
+		clew_print_folds(out,
+				 "%s kernel hid%s switches of %" PRIu64
+				 " wait%s: what ended them may be unknown",
+				 before, missed ? " or clew missed" : "", hidden,
+				 hidden == 1 ? "" : "s");
 }
 
 /* The words about what was lost and missed while recording, after a comma. */
@@ -252,7 +253,7 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 		print_blind(out, trace, gaps, first);
 	if (sum.total.missed)
 		clew_print_missed(out, "  answers may lack ", missed);
-	clew_print_hidden(out, "  ", clew_trace_hidden(trace), missed[CLEW_KIND_SWITCH]);
+	clew_print_hidden(out, "  This", clew_trace_hidden(trace), missed[CLEW_KIND_SWITCH]);
 	/*
 	 * The kernel side repeats one-time records after a loss of its own. It
 	 * does not know of losses in the file.

@@ -38,7 +38,8 @@ void clew_print_damage(FILE *out, const char *name, bool derived,
 
 /*
  * A line about waits of which a switch is missing although nothing was lost; nothing if
- * there are none. `missed`: switches that clew missed, which may be the same.
+ * there are none. `before`: how it begins, up to "This". `missed`: switches that clew missed,
+ * which may be the same.
  */
 void clew_print_hidden(FILE *out, const char *before, uint64_t hidden, uint64_t missed);
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The last lines of clew record. */
+#ifndef CLEW_CLI_RECORD_SUMMARY_H
+#define CLEW_CLI_RECORD_SUMMARY_H
+
+#include <stdbool.h>
+
+#include "record/recorder.h"
+
+/*
+ * Prints them to standard error. `verify`: the switches were counted a second time. `hidden`: this
+ * kernel hid switches; the file is then read once, if it is not too long, to count the waits.
+ */
+void clew_print_summary(const char *output, const struct clew_recorder_summary *summary,
+			bool verify, bool hidden);
+
+#endif
