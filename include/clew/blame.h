@@ -26,6 +26,16 @@
 
 #include <clew/model.h>
 
+struct clew_blame_pair {
+	clew_time ns;
+	uint32_t victim;     /* indexes of spans */
+	uint32_t antagonist; /* CLEW_NONE: the limit of the resource, a cgroup */
+	uint32_t kind;	 /* enum clew_wait_kind; CLEW_SEGMENT_RUNQUEUE: for a CPU; with all_running
+			    CLEW_WAIT_UNKNOWN */
+	uint32_t number; /* of the pairs, in the order in which they were found */
+	const char *resource; /* its name, a string of the model; NULL: none */
+};
+
 struct clew_blame_options {
 	/* Indexes of spans, in any order; NULL: all spans. */
 	const uint32_t *victims;
@@ -33,15 +43,15 @@ struct clew_blame_options {
 	const uint32_t *antagonists;
 	size_t antagonist_count;
 	bool all_running;
-};
-
-struct clew_blame_pair {
-	clew_time ns;
-	uint32_t victim;     /* indexes of spans */
-	uint32_t antagonist; /* CLEW_NONE: the limit of the resource, a cgroup */
-	uint32_t kind; /* enum clew_wait_kind; CLEW_SEGMENT_RUNQUEUE: for a CPU; with all_running
-			  CLEW_WAIT_UNKNOWN */
-	const char *resource; /* its name, a string of the model; NULL: none */
+	/*
+	 * Called for each stretch of time in which an antagonist had a CPU or a lock that the
+	 * victim waited for, with the pair as it is by then, the stretch included. Not called with
+	 * all_running, or where the trace has no CPUs, for these. NULL: ignored. 0 or -errno,
+	 * which ends the search.
+	 */
+	int (*charged)(void *context, const struct clew_blame_pair *pair, clew_time from,
+		       clew_time to);
+	void *context;
 };
 
 /*

@@ -5,13 +5,19 @@ What a running thread ran in, against a program that runs in one known thing at 
 how much of its time in the kernel is told, and that nothing is told that was not.
 """
 
+import collections
+import ctypes
 import json
 import os
+import signal
 
 from _live import CLEW, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all
 
 LOOPS = {"getrandom": "getrandom", "read": "readv"}
 MS = 1000000
+PR_SET_NAME = 15
+
+libc = ctypes.CDLL(None)
 
 
 def told_in(capture, phase):
@@ -69,6 +75,75 @@ def yields_told(capture, phase):
     return "by sched_yield" in " ".join(said.stdout.split())
 
 
+def check_path(capture, phase, told):
+    """A path that stays within the thread tells the same as why."""
+    span = f'"inside-{phase["tid"]}"'
+    path = answer("path", capture, "--strategy", "predecessor", "--from",
+                  f"{span} @ {phase['begin']}", "--to", f"{span} @ {phase['end']}")
+    found = collections.Counter()
+    for segment in path["segments"]:
+        inside = segment.get("in") or {"evidence": None}
+        if inside["evidence"]:
+            found[inside["call"], inside["evidence"]] += segment["ns"]
+    sums = collections.Counter()
+    for total in path["totals"]["calls"]:
+        if total["call"]:
+            sums[total["call"], total["evidence"]] += total["ns"]
+    expected = {key: ns for key, ns in told.items() if key[1]}
+    ok(found == expected and sums == expected, f"{phase['name']}: path tells the same as why",
+       (dict(found), dict(sums), expected))
+
+
+def be(name, action):
+    """A child that does nothing else than `action`, on the first CPU."""
+    child = os.fork()
+    if not child:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+        while True:
+            action()
+    return child
+
+
+def common(queue, stays):
+    """ns that two lists of intervals have in common."""
+    return sum(
+        max(0,
+            min(q["end"], s["end"]) - max(q["start"], s["start"])) for q in queue for s in stays)
+
+
+def check_blame():
+    """Who kept another one from its CPU is told with the call that it ran in meanwhile."""
+    capture = scratch("where-blame.clew")
+    children = [be("call-loop", lambda: os.getrandom(1 << 16)), be("beside-it", lambda: None)]
+    done = clew("record", "-o", capture, "-d", "1s")
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    if not ok(done.returncode == 0, "recorded", done.stderr):
+        return
+    loop, beside = (answer("why", capture, "--tid", child)["segments"] for child in children)
+    queue = [
+        s for s in beside
+        if s["kind"] == "runqueue" and (s["object"]["by"] or {}).get("tid") == children[0]
+    ]
+    stays = [s for s in loop if s["tid"] == children[0] and (s.get("in") or {}).get("evidence")]
+    by_call = collections.Counter()
+    for stay in stays:
+        by_call[stay["in"]["call"], stay["in"]["evidence"]] += common(queue, [stay])
+    expected, most = max(by_call.items(), key=lambda item: item[1], default=((None, None), 0))
+    pairs = [
+        p for p in answer("blame", capture)["pairs"]
+        if p["kind"] == "cpu" and p["victim"] == f"beside-it-{children[1]}"
+        and p["antagonist"] == f"call-loop-{children[0]}"
+    ]
+    told = [(p["in"]["call"], p["in"]["evidence"]) for p in pairs if "in" in p]
+    took = sum(p["in"]["ns"] for p in pairs if "in" in p)
+    note(f"blame: {told} {took / MS:.1f} ms of {sum(p['ns'] for p in pairs) / MS:.1f} ms")
+    ok(expected[0] == "getrandom" and told == [expected] and abs(took - most) <= 0.02 * most,
+       "blame: who had the CPU ran in its call", (told, took, expected, most))
+
+
 def main():
     available, reason = feature("ticks")
     if not available:
@@ -99,6 +174,9 @@ def main():
         for name, _ in told["exec"]} <= {None, "execve", "write"}, "exec: no other call is told",
        told["exec"])
     ok(in_call(told["exec"], "execve") > 0, "exec of a large process is told", told["exec"])
+    for name in ("read", "fork", "faults"):
+        check_path(capture, phases[name], told[name])
+    check_blame()
     ok(yields_told(capture, phases["yield"]), "a thread that yields is named as such", "")
     finish()
 

@@ -15,6 +15,7 @@
 #include "cli/query.h"
 #include "words/blame_names.h"
 #include "words/es.h"
+#include "words/pair_places.h"
 #include "words/text.h"
 #include "words/truth.h"
 
@@ -59,6 +60,7 @@ struct answer {
 	struct clew_blame_pair *pairs;
 	size_t count;
 	struct clew_blame_shares by_name;
+	struct clew_pair_places ran_in;
 	bool all_running;
 };
 
@@ -91,6 +93,7 @@ static void print_json(struct answer *answer)
 		clew_json_string(&json, "resource",
 				 pair->resource ?: resource_kind(answer, pair->kind));
 		clew_json_string(&json, "kind", resource_kind(answer, pair->kind));
+		clew_json_pair_places(&json, &answer->ran_in, pair);
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
@@ -188,6 +191,7 @@ static void print_text(struct answer *answer, uint32_t top)
 			putchar(' ');
 			clew_print_resource(stdout, answer->victims.model, pair->resource);
 		}
+		clew_print_pair_places(stdout, &answer->ran_in, pair);
 		putchar('\n');
 	}
 	if (answer->count > top)
@@ -230,7 +234,9 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 	struct answer answer = {.victims = {.model = model},
 				.antagonists = {.model = model},
 				.all_running = values->all_running};
-	struct clew_blame_options options = {.all_running = values->all_running};
+	struct clew_blame_options options = {.all_running = values->all_running,
+					     .charged = clew_pair_places_charge,
+					     .context = &answer.ran_in};
 	uint32_t *victims = NULL, *antagonists = NULL;
 	int status = 0;
 
@@ -246,7 +252,7 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 		antagonists = NULL;
 	if (!status && !values->victims)
 		victims = find_others(model, only, &options.victim_count);
-	if (!status && !victims)
+	if (!status && (!victims || clew_pair_places_init(&answer.ran_in, model) < 0))
 		status = out_of_memory();
 	if (!status) {
 		options.victims = victims;
@@ -259,6 +265,7 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 		else
 			print_text(&answer, values->top.value);
 	}
+	clew_pair_places_done(&answer.ran_in);
 	clew_blame_shares_done(&answer.by_name);
 	free(answer.pairs);
 	free(victims);

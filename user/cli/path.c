@@ -16,8 +16,11 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
+#include "convert/stays.h"
 #include "words/es.h"
 #include "words/path_via.h"
+#include "words/places.h"
+#include "words/running.h"
 #include "words/text.h"
 #include "words/truth.h"
 
@@ -99,6 +102,8 @@ struct answer {
 	struct clew_path_finder *finder;
 	struct clew_path_totals *totals;
 	struct clew_span_names names;
+	struct clew_trace *places; /* what threads ran in */
+	struct clew_place_sums ran_in;
 	struct found *found;
 	size_t count;
 	size_t without_path; /* instances */
@@ -114,6 +119,31 @@ static int out_of_memory(void)
 {
 	return clew_fail(CLEW_EXIT_SYSTEM,
 			 "path: out of memory: free some, or take a smaller trace");
+}
+
+/* The running of a segment, as far as it lies in one call. */
+static struct clew_segment place_of(const struct answer *answer,
+				    const struct clew_path_segment *segment)
+{
+	return clew_place_at(answer->places, answer->model, segment->span, segment->start,
+			     segment->end);
+}
+
+static int sum_places(struct answer *answer, const struct found *found)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < found->segment_count && r == 0; i++) {
+		const struct clew_path_segment *segment = &found->segments[i];
+		struct clew_segment place;
+
+		if (segment->kind != CLEW_SEGMENT_RUNNING)
+			continue;
+		place = place_of(answer, segment);
+		r = clew_place_sums_add(&answer->ran_in, answer->places, &place,
+					clew_segment_length(&place));
+	}
+	return r;
 }
 
 static int find_marks(const struct answer *answer, struct found *found)
@@ -146,9 +176,13 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 	*found = (struct found){.path = *path, .span = span};
 	path->es = NULL;
 	if (clew_path_segments(answer->model, &found->path, &found->segments,
-			       &found->segment_count) < 0)
+			       &found->segment_count) < 0 ||
+	    clew_places_cut(answer->places, answer->model, &found->segments,
+			    &found->segment_count) < 0)
 		return out_of_memory();
-	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
+	if (sum &&
+	    (clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0 ||
+	     sum_places(answer, found) < 0))
 		return out_of_memory();
 	if (is_all(answer) && !answer->values->json) {
 		/* Text shows only sums of instances. */
@@ -286,6 +320,11 @@ static void json_segments(struct clew_json *json, struct answer *answer, const s
 		if (segment->child != CLEW_NONE)
 			clew_json_string(json, "child",
 					 clew_span_name(&answer->names, segment->child));
+		if (segment->kind == CLEW_SEGMENT_RUNNING) {
+			struct clew_segment place = place_of(answer, segment);
+
+			clew_json_running(json, answer->places, &place);
+		}
 		clew_json_object_end(json);
 	}
 }
@@ -301,6 +340,21 @@ static void json_marks(struct clew_json *json, struct answer *answer, const stru
 		clew_json_signed(json, "at", mark->at);
 		clew_json_object_end(json);
 	}
+}
+
+static void json_calls(struct clew_json *json, struct answer *answer)
+{
+	size_t count;
+	const struct clew_place_sum *sums = clew_place_sums_list(&answer->ran_in, &count);
+
+	clew_json_array(json, "calls");
+	for (size_t i = 0; i < count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_place_sum(json, &sums[i]);
+		clew_json_unsigned(json, "segments", sums[i].segments);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
 }
 
 static void json_totals(struct clew_json *json, struct answer *answer)
@@ -333,6 +387,7 @@ static void json_totals(struct clew_json *json, struct answer *answer)
 		}
 		clew_json_array_end(json);
 	}
+	json_calls(json, answer);
 	clew_json_object_end(json);
 }
 
@@ -428,6 +483,22 @@ static void print_share(clew_time part, clew_time whole)
 	       whole ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
+static void print_calls(struct answer *answer, clew_time whole)
+{
+	enum { MOST = 10 };
+	size_t count;
+	const struct clew_place_sum *sums = clew_place_sums_list(&answer->ran_in, &count);
+
+	for (size_t i = 0; i < count && i < MOST; i++) {
+		fputs(i ? "" : "\nrunning, by call\n", stdout);
+		print_share((clew_time)sums[i].ns, whole);
+		clew_print_place_sum(stdout, &sums[i]);
+		putchar('\n');
+	}
+	if (count > MOST)
+		printf("%12s          and %zu more\n", "", count - MOST);
+}
+
 static void print_totals(struct answer *answer, clew_time whole)
 {
 	static const char *const titles[] = {[CLEW_BY_KIND] = "by kind",
@@ -459,11 +530,24 @@ static void print_totals(struct answer *answer, clew_time whole)
 		if (at - first > MOST)
 			printf("%12s          and %zu more\n", "", at - first - MOST);
 	}
+	print_calls(answer, whole);
 }
 
-/* `element`: the path's element at the last segment, to be advanced. */
+static void print_place(const struct answer *answer, const struct clew_path_segment *segment)
+{
+	struct clew_segment place = place_of(answer, segment);
+	const struct clew_segment *places = &place;
+	struct clew_running running;
+
+	clew_running_find(answer->places, &places, 1, &running);
+	clew_print_stay(stdout, place.stay);
+	clew_print_running(stdout, &running);
+}
+
+/* `element`: the path's element at the last segment, to be advanced. `begins`: the segment before
+ * is not of the same ES. */
 static void print_segment(struct answer *answer, const struct clew_path *path,
-			  const struct clew_path_segment *segment, uint32_t *element)
+			  const struct clew_path_segment *segment, bool begins, uint32_t *element)
 {
 	const struct clew_model *model = answer->model;
 	const char *object = clew_path_segment_object(model, segment);
@@ -474,6 +558,8 @@ static void print_segment(struct answer *answer, const struct clew_path *path,
 	       CLEW_DURATION((uint64_t)(segment->end - segment->start)),
 	       clew_wait_kind_name(segment->kind));
 	clew_print_span(stdout, &answer->names, segment->span);
+	if (segment->kind == CLEW_SEGMENT_RUNNING)
+		print_place(answer, segment);
 	if (segment->dependency != CLEW_NONE) {
 		fputs(", after ", stdout);
 		clew_print_safe(
@@ -492,7 +578,7 @@ static void print_segment(struct answer *answer, const struct clew_path *path,
 	}
 	if (segment->kind == CLEW_SEGMENT_RUNNING && !segment->on_path)
 		fputs(", not on the path", stdout);
-	if (segment->on_path) {
+	if (segment->on_path && begins) {
 		while (path->es[*element] != segment->es && *element + 1 < path->count)
 			++*element;
 		clew_print_via_call(stdout, model, path, *element);
@@ -550,7 +636,10 @@ static void print_text(struct answer *answer)
 		       found->path.count);
 		printf(" with %s of work\n", CLEW_DURATION((uint64_t)found->path.work));
 		for (size_t j = 0; j < found->segment_count; j++)
-			print_segment(answer, &found->path, &found->segments[j], &element);
+			print_segment(answer, &found->path, &found->segments[j],
+				      !j || found->segments[j - 1].es != found->segments[j].es ||
+					      !found->segments[j - 1].on_path,
+				      &element);
 		print_marks(answer, found);
 		if (i == 0)
 			print_totals(answer, whole);
@@ -566,6 +655,7 @@ static int answer_with(struct answer *answer)
 	int status;
 
 	if (clew_path_finder_new(answer->model, &answer->finder) < 0 ||
+	    clew_stays_of_model(answer->model, &answer->places) < 0 ||
 	    clew_path_totals_new(answer->model, &answer->totals) < 0)
 		return out_of_memory();
 	if (is_all(answer)) {
@@ -638,6 +728,8 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	}
 	free(answer.found);
 	clew_span_names_done(&answer.names);
+	clew_place_sums_done(&answer.ran_in);
+	clew_trace_free(answer.places);
 	clew_path_totals_free(answer.totals);
 	clew_path_finder_free(answer.finder);
 	clew_model_free(model);

@@ -3,6 +3,7 @@
  * Threads, from the names and attributes of their spans. tasks.c is the way
  * there.
  */
+#include "convert/stays.h"
 #include "convert/to_trace.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -166,15 +167,9 @@ static int take_spin(struct back *back, const struct row *row)
 
 static int take_stay(struct back *back, const struct row *row)
 {
-	const union attribute_field *fields = row_fields(row);
-	struct clew_stay stay = {.task = *(const uint32_t *)row->context,
-				 .start = fields[0].number,
-				 .end = fields[1].number,
-				 .call = (uint16_t)fields[2].number,
-				 .reason = (uint8_t)fields[3].number,
-				 .evidence = (uint8_t)fields[4].number};
+	struct clew_stay stay;
 
-	if (fields[4].number > CLEW_EVIDENCE_CANDIDATE || stay.start > stay.end)
+	if (!row_stay(row, *(const uint32_t *)row->context, &stay))
 		return back_fail_row(back);
 	return trace_take(back->trace,
 			  (struct clew_finding){.tag = CLEW_FINDING_STAY, .stay = &stay});
@@ -182,13 +177,10 @@ static int take_stay(struct back *back, const struct row *row)
 
 static int take_tally(struct back *back, const struct row *row)
 {
-	const union attribute_field *fields = row_fields(row);
-	struct clew_tally tally = {.task = *(const uint32_t *)row->context,
-				   .start = fields[0].number,
-				   .end = fields[1].number,
-				   .what = (uint8_t)fields[2].number,
-				   .number = (uint32_t)fields[3].number};
+	struct clew_tally tally;
 
+	if (!row_tally(row, *(const uint32_t *)row->context, &tally))
+		return back_fail_row(back);
 	return trace_take(back->trace,
 			  (struct clew_finding){.tag = CLEW_FINDING_TALLY, .tally = &tally});
 }

@@ -134,8 +134,7 @@ int why_push(struct why_search *search, const struct trace_task *task, uint64_t 
 	return 0;
 }
 
-/* Ends the segment where the task enters or leaves a stay in a call. */
-static void cut_by_stay(const struct clew_trace *trace, struct clew_segment *segment)
+void clew_cut_by_stay(const struct clew_trace *trace, struct clew_segment *segment)
 {
 	const struct clew_stay *stay = clew_trace_stay(trace, segment->task, segment->start);
 	uint64_t at;
@@ -164,7 +163,7 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 		segment.end = spin->start;
 	}
 	if (segment.kind == CLEW_SEGMENT_RUNNING)
-		cut_by_stay(search->trace, &segment);
+		clew_cut_by_stay(search->trace, &segment);
 	frame->cursor = segment.end;
 	return add_segment(search, segment);
 }

@@ -106,6 +106,10 @@ static inline uint64_t clew_segment_length(const struct clew_segment *segment)
 	return segment->end - segment->start;
 }
 
+/* Ends a running segment where its task enters or leaves a stay in a call, and sets `stay` if it
+ * begins within one. */
+void clew_cut_by_stay(const struct clew_trace *trace, struct clew_segment *segment);
+
 /* True if two segments have the same tasks in their chains, reached in the same ways. */
 bool clew_segment_same_chain(const struct clew_segment *a, const struct clew_segment *b);
 

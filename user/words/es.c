@@ -35,7 +35,7 @@ static size_t name_length(const char *name)
 									     : strlen(name);
 }
 
-static uint32_t root_of(const struct clew_model *model, uint32_t span)
+uint32_t clew_span_root(const struct clew_model *model, uint32_t span)
 {
 	while (model->spans[span].parent != CLEW_NONE)
 		span = model->spans[span].parent;
@@ -44,7 +44,7 @@ static uint32_t root_of(const struct clew_model *model, uint32_t span)
 
 char *clew_span_process(const struct clew_model *model, uint32_t span)
 {
-	uint32_t root = root_of(model, span);
+	uint32_t root = clew_span_root(model, span);
 	const char *name, *process;
 	size_t length;
 
@@ -80,7 +80,7 @@ void clew_print_resource(FILE *out, const struct clew_model *model, const char *
 void clew_print_span(FILE *out, struct clew_span_names *names, uint32_t span)
 {
 	char *process = clew_span_process(names->model, span);
-	uint32_t root = root_of(names->model, span);
+	uint32_t root = clew_span_root(names->model, span);
 	const char *path = clew_span_name(names, span), *disk = disk_of(names->model, root);
 	size_t numbers = strlen(clew_model_string(names->model, names->model->spans[root].name));
 

@@ -70,16 +70,12 @@ static bool is_fork(const struct clew_stay *stay)
 	       (!strncmp(call, "clone", 5) || !strcmp(call, "vfork"));
 }
 
-void clew_print_stay(FILE *out, const struct clew_stay *stay)
+void clew_print_call_of(FILE *out, const struct clew_stay *stay)
 {
-	const char *call = stay ? clew_call_name(stay->call) : NULL;
+	const char *call = clew_call_name(stay->call);
 
 	if (call)
-		fprintf(out, "%s in %s%s",
-			stay->evidence == CLEW_EVIDENCE_CANDIDATE ? ", perhaps" : "", call,
-			is_fork(stay) ? " (fork)" : "");
-	if (!stay)
-		return;
+		fprintf(out, "in %s%s", call, is_fork(stay) ? " (fork)" : "");
 	switch (stay->reason) {
 	case CLEW_REASON_RECLAIM:
 		fputs(", reclaiming memory", out);
@@ -91,6 +87,15 @@ void clew_print_stay(FILE *out, const struct clew_stay *stay)
 		fputs(", compacting memory", out);
 		break;
 	}
+}
+
+void clew_print_stay(FILE *out, const struct clew_stay *stay)
+{
+	if (!stay)
+		return;
+	if (clew_call_name(stay->call))
+		fputs(stay->evidence == CLEW_EVIDENCE_CANDIDATE ? ", perhaps " : " ", out);
+	clew_print_call_of(out, stay);
 }
 
 void clew_print_running(FILE *out, const struct clew_running *running)
@@ -129,7 +134,7 @@ char *clew_running_append(char *text, const struct clew_running *running)
 	return fclose(out) ? free(longer), NULL : longer;
 }
 
-static const char *memory_word(unsigned reason)
+const char *clew_memory_word(unsigned reason)
 {
 	switch (reason) {
 	case CLEW_REASON_RECLAIM:
@@ -156,7 +161,7 @@ void clew_json_running(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_string(json, "call", clew_call_name(stay ? stay->call : running.call));
 	clew_json_unsigned(json, "faults", running.faults);
 	clew_json_string(json, "evidence", stay ? clew_evidence_name(stay->evidence) : NULL);
-	clew_json_string(json, "memory", stay ? memory_word(stay->reason) : NULL);
+	clew_json_string(json, "memory", stay ? clew_memory_word(stay->reason) : NULL);
 	clew_json_unsigned(json, "ticks", running.ticks);
 	clew_json_unsigned(json, "call_ticks", running.in_call);
 	clew_json_object_end(json);

@@ -24,13 +24,17 @@ struct clew_running {
 void clew_running_find(const struct clew_trace *trace, const struct clew_segment *const *segments,
 		       size_t count, struct clew_running *ret_running);
 
-/* Prints " in CALL"; nothing for NULL. */
+/* Prints "in CALL", and what was done there for memory. */
+void clew_print_call_of(FILE *out, const struct clew_stay *stay);
+/* Prints " in CALL" or ", perhaps in CALL"; nothing for NULL. */
 void clew_print_stay(FILE *out, const struct clew_stay *stay);
 /* Prints ", in CALL at 2 of 3 ticks, 12 page faults"; nothing where nothing is known. */
 void clew_print_running(FILE *out, const struct clew_running *running);
 /* The same behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
 char *clew_running_append(char *text, const struct clew_running *running);
 
+/* What was done to get memory, in JSON: enum clew_wait_reason; NULL: nothing. */
+const char *clew_memory_word(unsigned reason);
 /* The field "in" of a RUNNING segment; none where nothing is known. */
 void clew_json_running(struct clew_json *json, const struct clew_trace *trace,
 		       const struct clew_segment *segment);

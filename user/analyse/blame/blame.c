@@ -51,7 +51,10 @@ static int compare(const void *a, const void *b)
 int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options,
 		    struct clew_blame_pair **ret_pairs, size_t *ret_count)
 {
-	struct blame blame = {.model = model, .begin = INT64_MAX, .limits = !options->antagonists};
+	struct blame blame = {.model = model,
+			      .options = options,
+			      .begin = INT64_MAX,
+			      .limits = !options->antagonists};
 	int r = -ENOMEM;
 
 	blame.victims = choose(model, options->victims, options->victim_count);

@@ -16,25 +16,23 @@ static int64_t resource_of(struct blame *blame, uint32_t kind, const char *resou
 	return r < 0 ? r : (int64_t)blame->resource_count++;
 }
 
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
-		 uint32_t kind, const char *resource)
+/* The pair of a charge, as the index of `pairs`; -ENOENT: its spans were not chosen; -ENOMEM. */
+static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist, uint32_t kind,
+		       const char *resource)
 {
 	uint64_t both = (uint64_t)victim << 32 | antagonist;
 	const uint64_t *place;
 	int64_t number;
-	int r;
 
-	if (ns <= 0 || victim == antagonist || !blame->victims[victim] ||
+	if (victim == antagonist || !blame->victims[victim] ||
 	    !(antagonist == CLEW_NONE ? blame->limits : blame->antagonists[antagonist]))
-		return 0;
+		return -ENOENT;
 	number = resource_of(blame, kind, resource);
 	if (number < 0)
 		return -ENOMEM;
 	place = map_get(&blame->index, both, (uint32_t)number);
-	if (place) {
-		blame->pairs[*place].ns += ns;
-		return 0;
-	}
+	if (place)
+		return (int64_t)*place;
 	if (blame->count == blame->capacity) {
 		size_t capacity = blame->capacity ? 2 * blame->capacity : 64;
 		struct clew_blame_pair *grown =
@@ -45,13 +43,37 @@ int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew
 		blame->pairs = grown;
 		blame->capacity = capacity;
 	}
-	r = map_set(&blame->index, both, (uint32_t)number, blame->count);
-	if (r < 0)
-		return r;
-	blame->pairs[blame->count++] = (struct clew_blame_pair){.ns = ns,
-								.victim = victim,
-								.antagonist = antagonist,
-								.kind = kind,
-								.resource = resource};
-	return 0;
+	if (map_set(&blame->index, both, (uint32_t)number, blame->count) < 0)
+		return -ENOMEM;
+	blame->pairs[blame->count] = (struct clew_blame_pair){.victim = victim,
+							      .antagonist = antagonist,
+							      .kind = kind,
+							      .number = (uint32_t)blame->count,
+							      .resource = resource};
+	return (int64_t)blame->count++;
+}
+
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
+		 uint32_t kind, const char *resource)
+{
+	int64_t pair = ns > 0 ? pair_of(blame, victim, antagonist, kind, resource) : -ENOENT;
+
+	if (pair >= 0)
+		blame->pairs[pair].ns += ns;
+	return pair == -ENOMEM ? -ENOMEM : 0;
+}
+
+int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagonist,
+			 struct stretch stretch, uint32_t kind, const char *resource)
+{
+	const struct clew_blame_options *options = blame->options;
+	clew_time ns = stretch.to - stretch.from;
+	int64_t pair = ns > 0 ? pair_of(blame, victim, antagonist, kind, resource) : -ENOENT;
+
+	if (pair < 0)
+		return pair == -ENOMEM ? -ENOMEM : 0;
+	blame->pairs[pair].ns += ns;
+	return options->charged ? options->charged(options->context, &blame->pairs[pair],
+						   stretch.from, stretch.to)
+				: 0;
 }

@@ -13,6 +13,7 @@
 
 struct blame {
 	const struct clew_model *model;
+	const struct clew_blame_options *options;
 	bool *victims; /* by span */
 	bool *antagonists;
 	bool limits;	 /* limits are charged, too */
@@ -24,17 +25,17 @@ struct blame {
 	uint32_t resource_count;
 };
 
-/* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
-		 uint32_t kind, const char *resource);
-
-/*
- * The stretch of an ES's span before it in which the ES waits; empty if from >= to.
- * `context` is the caller's.
- */
+/* The stretch of an ES's span before it in which the ES waits; empty if from >= to. */
 struct stretch {
 	clew_time from, to;
 };
+
+/* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
+		 uint32_t kind, const char *resource);
+/* The same for a stretch in which the antagonist had the resource: options->charged hears of it. */
+int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagonist,
+			 struct stretch stretch, uint32_t kind, const char *resource);
 
 /* Charges all that ran in the stretches of the victims' ESs that `waits` gives; `to` is always the
  * ES's start. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What antagonists ran in. See pair_places.h.
+ *
+ * An antagonist that had a CPU ran all the time. One that had a lock ran where its span has
+ * elementary spans.
+ */
+#include "words/pair_places.h"
+
+#include <clew/tokens.h>
+
+#include "convert/stays.h"
+#include "words/es.h"
+#include "words/text.h"
+
+#define LEAST_SHARE 10 /* less than one part in so many is not worth a word */
+
+int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_model *model)
+{
+	*pairs = (struct clew_pair_places){.model = model,
+					   .sums.item = sizeof(struct clew_place_sums)};
+	return clew_stays_of_model(model, &pairs->places);
+}
+
+void clew_pair_places_done(struct clew_pair_places *pairs)
+{
+	struct clew_place_sums *sums = pairs->sums.data;
+
+	for (size_t i = 0; i < pairs->sums.count; i++)
+		clew_place_sums_done(&sums[i]);
+	vector_done(&pairs->sums);
+	clew_trace_free(pairs->places);
+}
+
+/* ns of a thread's running within a stretch. */
+static uint64_t time_run(const struct clew_model *model, uint32_t span, clew_time from,
+			 clew_time to)
+{
+	const struct clew_range *range = &model->spans[span].elementary;
+	uint32_t low = range->first, end = range->first + range->count, high = end;
+	uint64_t ns = 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (model->es[middle].end <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < end && model->es[low].start < to; low++) {
+		clew_time start = model->es[low].start > from ? model->es[low].start : from;
+		clew_time until = model->es[low].end < to ? model->es[low].end : to;
+
+		ns += until > start ? (uint64_t)(until - start) : 0;
+	}
+	return ns;
+}
+
+int clew_pair_places_charge(void *context, const struct clew_blame_pair *pair, clew_time from,
+			    clew_time to)
+{
+	struct clew_pair_places *pairs = context;
+	uint32_t span = clew_span_root(pairs->model, pair->antagonist);
+	int r = vector_reserve(&pairs->sums, pair->number + 1ul);
+
+	if (r < 0)
+		return r;
+	if (pairs->sums.count <= pair->number)
+		pairs->sums.count = pair->number + 1ul;
+	while (from < to && r == 0) {
+		struct clew_segment place =
+			clew_place_at(pairs->places, pairs->model, span, from, to);
+		uint64_t ns = clew_segment_length(&place);
+
+		if (place.stay && pair->kind != CLEW_SEGMENT_RUNQUEUE)
+			ns = time_run(pairs->model, span, from, (clew_time)place.end);
+		if (ns)
+			r = clew_place_sums_add((struct clew_place_sums *)pairs->sums.data +
+							pair->number,
+						pairs->places, &place, place.stay ? ns : 0);
+		from = (clew_time)place.end;
+	}
+	return r;
+}
+
+/* The longest sum of a pair, NULL: there is none. */
+static const struct clew_place_sum *longest(struct clew_pair_places *pairs,
+					    const struct clew_blame_pair *pair)
+{
+	const struct clew_place_sum *sums;
+	size_t count;
+
+	if (pair->number >= pairs->sums.count)
+		return NULL;
+	sums = clew_place_sums_list((struct clew_place_sums *)pairs->sums.data + pair->number,
+				    &count);
+	return count ? &sums[0] : NULL;
+}
+
+void clew_print_pair_places(FILE *out, struct clew_pair_places *pairs,
+			    const struct clew_blame_pair *pair)
+{
+	const struct clew_place_sum *sum = longest(pairs, pair);
+
+	if (!sum || sum->ns < (uint64_t)pair->ns / LEAST_SHARE)
+		return;
+	fprintf(out, ", running %s ", CLEW_DURATION(sum->ns));
+	clew_print_place_sum(out, sum);
+}
+
+void clew_json_pair_places(struct clew_json *json, struct clew_pair_places *pairs,
+			   const struct clew_blame_pair *pair)
+{
+	const struct clew_place_sum *sum = longest(pairs, pair);
+
+	if (!sum)
+		return;
+	clew_json_object(json, "in");
+	clew_json_place_sum(json, sum);
+	clew_json_object_end(json);
+}
