@@ -271,6 +271,7 @@ void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace
 {
 	for (uint32_t i = 0; i < segment->chain_length; i++) {
 		const struct clew_sleep *sleep = clew_hop_sleep(trace, segment, i);
+		const struct clew_retried *retried;
 
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, segment->chain[i], segment->start);
@@ -281,6 +282,9 @@ void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace
 		else
 			clew_json_null(json, "object");
 		clew_json_hop_via(json, trace, segment->vias[i].type, segment->vias[i].evidence);
+		retried = sleep ? clew_trace_retried(trace, sleep) : NULL;
+		if (retried)
+			clew_json_unsigned(json, "slices", retried->slices);
 		clew_json_object_end(json);
 	}
 }

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Waits that real programs cut into slices by a timeout: PostgreSQL's row locks with a
+deadlock_timeout, the monitors of a JVM, and Python's global lock. Each is one retried wait,
+which is followed to the thread that was waited for. Loops that tick, and wait for nothing, are
+none.
+"""
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from _live import answer, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
+from _postgres import Cluster, Refused, programs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MS = 1000000
+
+
+def recorded(path, *command):
+    """Records a program; what it printed, or None."""
+    done = clew("record", "-o", path, "--", *command)
+    good = ok(done.returncode == 0, f"{os.path.basename(command[0])} is recorded", done.stderr)
+    return done.stdout if good else None
+
+
+class Recording:
+
+    def __init__(self, path):
+        self.path = path
+        self.waits = answer("waits", path)["waits"]
+
+    def of(self, tid, begin=0, end=1 << 63):
+        """A thread's waits that overlap an interval."""
+        return [
+            w for w in self.waits
+            if w["tid"] == tid and w["start"] < end and (w["end"] is None or w["end"] > begin)
+        ]
+
+    def hidden(self, tid, begin, end):
+        """Some machines hide single switches from every tracer."""
+        return any(w["blind"] for w in self.of(tid, begin, end))
+
+    def behind(self, tid, other, begin, end):
+        """
+        Of the time from `begin` to `end` in which `tid` waited: ns that are behind its
+        wait for `other`, those of them in a retried wait, and all.
+        """
+        why = answer("why", self.path, "--tid", tid, "--from", begin, "--to", end)
+        waited = [s for s in why["segments"] if s["chain"] or s["kind"] in ("futex", "poll")]
+        behind = [s for s in waited if (s["chain"] + [s["tid"]])[:2] == [tid, other]]
+        in_slices = [s for s in behind if s["hops"][0].get("slices", 1) > 1]
+        return [sum(s["ns"] for s in segments) for segments in (behind, in_slices, waited)]
+
+
+def check_followed(name, recording, waits):
+    """
+    Nearly all of each wait (waiter, whom it waited for, from and to) is that one's
+    time, by the same wait in slices.
+    """
+    seen = [(waiter, other, begin, end) for waiter, other, (begin, end) in waits
+            if not recording.hidden(waiter, begin, end)]
+    if not seen:
+        skip(name, "this machine hid a switch in each of them")
+        return
+    sums = [recording.behind(*wait) for wait in seen]
+    behind, in_slices, total = map(sum, zip(*sums))
+    note(f"{name}: {len(seen)} of {len(waits)}, {total / MS:.1f} ms, behind the other "
+         f"{behind / MS:.1f}, in slices {in_slices / MS:.1f}")
+    ok(behind >= 0.9 * total, f"{name}: its time is that of who it waited for", sums)
+    ok(in_slices >= 0.9 * behind, f"{name}: by one wait in slices", sums)
+
+
+def check_single(name, recording, tid, begin):
+    """No wait of a thread that began after `begin` is a slice of another one."""
+    waits = [w for w in recording.of(tid) if w["start"] > begin]
+    retried = [w for w in waits if w["retried"]]
+    ok(
+        len(waits) >= 10 and not retried, f"{name}: each of its waits is one of its own",
+        f"{len(waits)} waits, retried: {retried[:2]}")
+
+
+def session(cluster, *statements):
+    """A client of a cluster; its first line of output is its backend's pid."""
+    client = subprocess.Popen([
+        f"{cluster.programs}/psql", "-h", cluster.place, "-qAtX", "postgres", "-c",
+        "select pg_backend_pid()"
+    ] + [word for statement in statements for word in ("-c", statement)],
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL,
+                              text=True,
+                              **cluster.user)
+    return client, int(client.stdout.readline())
+
+
+def await_state(cluster, backend, event):
+    """Until a backend waits for an event, by PostgreSQL's own word."""
+    question = f"select wait_event from pg_stat_activity where pid = {backend}"
+    for _ in range(100):
+        done = run(f"{cluster.programs}/psql", "-h", cluster.place, "-qAtX", "postgres", "-c",
+                   question, **cluster.user)
+        if done.stdout.strip() == event:
+            return
+    raise Refused(f"backend {backend} never came to {event}")
+
+
+def lock_row(cluster):
+    """One holds a row's lock in its sleep, and another one waits for it: (waiter, holder, when)."""
+    update = "update pgbench_accounts set abalance = 1 where aid = 1"
+    holder, holds = session(cluster, "begin", update, "select pg_sleep(1.2)", "commit")
+    await_state(cluster, holds, "PgSleep")
+    waiter, waits = session(cluster, update)
+    await_state(cluster, waits, "transactionid")
+    begin = time.monotonic_ns()
+    time.sleep(0.5)
+    end = time.monotonic_ns()
+    for client in holder, waiter:
+        client.communicate(timeout=60)
+    return waits, holds, (begin, end)
+
+
+def postgres():
+    name = "PostgreSQL's row lock"
+    if not programs():
+        skip(name, "PostgreSQL is not installed")
+        return
+    path = scratch("postgres.clew")
+    try:
+        with Cluster(1, "deadlock_timeout=300ms") as cluster:
+            recording = start_recording(path)
+            waiter, holder, interval = lock_row(cluster)
+            status, said = stop_recording(recording)
+    except Refused as error:
+        ok(False, "a row of PostgreSQL's is locked", error)
+        return
+    if ok(status == 0, "postgres is recorded", said):
+        check_followed(name, Recording(path), [(waiter, holder, interval)])
+
+
+def java():
+    name = "a JVM's monitors"
+    if not shutil.which("java"):
+        skip(name, "there is no java here")
+        return
+    said = recorded(scratch("java.clew"), "java", "-XX:TieredStopAtLevel=1",
+                    os.path.join(HERE, "_monitors.java"))
+    if said is None:
+        return
+    recording, laps = Recording(scratch("java.clew")), collections.defaultdict(list)
+    for line in said.splitlines():
+        what, waiter, other, begin, end = line.split()
+        laps[what].append((int(waiter), int(other), (int(begin), int(end))))
+    check_followed("a thread blocked on a monitor", recording, laps["monitor"])
+    check_followed("Object.wait(timeout) in a loop", recording, laps["listen"])
+    ticker, _, (begin, _) = laps["ticks"][0]
+    check_single("such a loop that does something each time", recording, ticker, begin)
+
+
+def python():
+    path = scratch("python.clew")
+    said = recorded(path, sys.executable, os.path.join(HERE, "_interpreter.py"))
+    if said is None:
+        return
+    told, recording = json.loads(said), Recording(path)
+    laps = [(begin, end) for begin, end in told["laps"] if end - begin > 5 * MS]
+    check_followed("Python's global lock", recording,
+                   [(told["sleeper"], told["busy"], lap) for lap in laps])
+    check_single("a thread that waits for nothing", recording, *told["given_up"])
+    check_single("a thread that does something at each tick", recording, *told["ticker"])
+
+
+def main():
+    postgres()
+    java()
+    python()
+    finish()
+
+
+if __name__ == "__main__":
+    main()
