@@ -154,8 +154,8 @@ void clew_drain_round(struct drain *drain, bool last)
 		round.horizon = horizon_of(stream, begun);
 		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
-	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user_silent))
-		clew_user_round(drain->recorder, begun, false);
+	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user_current))
+		clew_user_try_round(drain->recorder, begun);
 }
 
 /*

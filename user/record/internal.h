@@ -95,11 +95,12 @@ struct clew_recorder {
 	int stop_event;	     /* event descriptor, ready once `stopping` is set */
 	atomic_bool started; /* the programs were enabled */
 	/*
-	 * Set between start and stop, when no record of the user stream comes:
-	 * the first drain then ends that stream's rounds. It is cleared before
-	 * the end's time is read from the clock.
+	 * Set between start and stop, when all records of the user stream have the time at
+	 * which they are put: the first drain then ends that stream's rounds. It is cleared
+	 * before the end's time is read from the clock.
 	 */
-	atomic_bool user_silent;
+	atomic_bool user_current;
+	pthread_mutex_t user_lock; /* for records and rounds of the user stream */
 	uint64_t start;
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
@@ -206,11 +207,15 @@ int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, 
 
 /* user_stream.c: a record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
+/* user_stream.c: the same, while programs record; sets the record's time and CPU. */
+int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record, size_t size);
 /*
  * user_stream.c: ends a round of the user stream. No later record of it may be
  * older than `now`.
  */
 void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush);
+/* user_stream.c: ends a round unless a thread is putting a record, for which it does not wait. */
+void clew_user_try_round(struct clew_recorder *recorder, uint64_t now);
 /*
  * user_stream.c: puts the text of a hash, cut to the size of a record. 0 or the
  * file's error.

@@ -137,6 +137,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
+	pthread_mutex_init(&recorder->user_lock, NULL);
 	recorder->cpu_count = cpus;
 	recorder->ring_size = clew_ring_size(options->ring_size, recorder->cpu_count);
 	recorder->pause_drain = options->pause_drain;
@@ -188,7 +189,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 		error = say_unwritable(message, "the capture", clew_writer_error(recorder->writer));
 	clew_takers_begin(recorder, recorder->start);
 	clew_user_round(recorder, clew_now(), true);
-	atomic_store(&recorder->user_silent, true);
+	atomic_store(&recorder->user_current, true);
 	return error;
 }
 
@@ -256,7 +257,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	int error = 0, result;
 
 	memset(ret_summary, 0, sizeof(*ret_summary));
-	atomic_store(&recorder->user_silent, false);
+	atomic_store(&recorder->user_current, false);
 	if (recorder->bpf && recorder->bpf->bss) {
 		recorder->bpf->bss->enabled = 0;
 		recorder->bpf->bss->identifying = 0;
@@ -284,6 +285,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		munmap(recorder->slots, recorder->slots_size);
 	clew_bpf__destroy(recorder->bpf);
 	clew_kernel_symbols_free(recorder->symbols);
+	pthread_mutex_destroy(&recorder->user_lock);
 	free(recorder);
 	return error;
 }
