@@ -88,8 +88,9 @@ static __always_inline bool is_loopback(struct sock *sock)
 
 /*
  * The cause of a wake by the packet that is alone in a socket's queue: its
- * sender. It is set on loopback only; elsewhere the table may have an earlier
- * packet at the same address.
+ * sender. It is set on loopback and for data that had waited in the sender's
+ * socket only; elsewhere the table may have an earlier packet at the same
+ * address.
  */
 __noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause)
 {
@@ -101,11 +102,11 @@ __noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause
 		return 0;
 	__builtin_memset(ret_cause, 0, sizeof(*ret_cause));
 	packet = (void *)READ_NUMBER(sock, sk_receive_queue.next);
-	if (READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
+	if (READ(sock, sk_receive_queue.qlen) != 1 ||
 	    !sender_get((__u64)packet,
 			packet_number(READ(packet, head) + READ(packet, network_header)), &time,
 			&who) ||
-	    !sender_task(who))
+	    !sender_task(who) || !(sender_waited(who) || is_loopback(sock)))
 		return 0;
 	ret_cause->kind = CLEW_CAUSE_PACKET;
 	ret_cause->packet = sender_waited(who);
@@ -114,15 +115,22 @@ __noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause
 	return 0;
 }
 
-/* Corrects a wake that was made in another task's name. False: it was not.
- * `number`: the sleeper's call, < 0 if it may wait for other sockets too. */
-static __always_inline bool stamp_backlog(__u64 sock, struct clew_task_state *state, __s64 number)
+/*
+ * Corrects a wake that was made in another task's name. False: it was not.
+ * `number`: the sleeper's call; for a poller, which may wait for something
+ * else, the waker's, and only data that had waited is told as the cause: the
+ * waker has made room for it.
+ */
+static __always_inline bool stamp_backlog(__u64 sock, struct clew_task_state *state, __s64 number,
+					  bool polls)
 {
 	if (likely(!sock))
 		return false;
 	state->cause.kind = CLEW_CAUSE_NONE;
 	if (receives(number))
 		cause_of_backlog(sock, &state->cause);
+	if (polls && !state->cause.packet)
+		state->cause.kind = CLEW_CAUSE_NONE;
 	state->wake.context = CLEW_WAKE_SOFTIRQ;
 	state->wake.has_cause = state->cause.kind != CLEW_CAUSE_NONE;
 	state->wake.call = CLEW_NO_CALL;
@@ -249,12 +257,12 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
 		return;
 	if (file && may_be_backlog)
-		stamp_backlog(socket_backlogged((__u64)file), state, -1);
+		stamp_backlog(socket_backlogged((__u64)file), state, waker_call->number, true);
 	if (!file && task_context) {
 		descriptor = -1;
 		file = (struct file *)file_of_call(waker, waker_call);
 		if (file && may_be_backlog &&
-		    stamp_backlog(socket_backlogged((__u64)file), state, -1))
+		    stamp_backlog(socket_backlogged((__u64)file), state, waker_call->number, true))
 			return;
 		if (file && (READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
 			/* The sleeper polls the peer of the waker's end. */
@@ -391,10 +399,10 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 	} else if (may_be_backlog && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
 		if (unlikely(!state->slept))
 			stamp_backlog(socket_backlogged(file_of_call(sleeper, &call)), state,
-				      call.number);
+				      call.number, false);
 		else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
 			stamp_backlog(socket_backlogged(state->file), state,
-				      (__s64)state->call_after - 1);
+				      (__s64)state->call_after - 1, false);
 	}
 }
 

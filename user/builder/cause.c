@@ -11,6 +11,8 @@
 #include "builder/wake.h"
 #include "builder/work.h"
 
+#define PACKET_PROCESSED 100000 /* ns, at most between the wake and the data that it let go */
+
 static void add_link(struct links *links, enum clew_evidence evidence, struct clew_link link)
 {
 	link.evidence = evidence;
@@ -31,14 +33,39 @@ static uint8_t held_by(const struct clew_cause *cause)
 					    : 0;
 }
 
-/* A sender that slept as its data left had written it before it fell asleep. */
+/*
+ * A sender that slept as its data left had written it before it fell asleep. What let the data go
+ * may have woken the sender just before: it cannot write meanwhile, as the socket is locked while
+ * a packet is processed.
+ */
 static uint64_t held_since(const struct clew_builder *builder, const struct clew_cause *cause)
 {
 	const struct task *sender = held_by(cause) ? build_task_find(builder, cause->task) : NULL;
 
-	return sender && sender->state == TASK_SLEEPING && sender->since < cause->time
-		       ? sender->since
+	if (!sender)
+		return 0;
+	if (sender->state == TASK_SLEEPING && sender->since < cause->time)
+		return sender->since;
+	return sender->slept_from && sender->slept_from < cause->time &&
+			       cause->time <= sender->slept_until + PACKET_PROCESSED
+		       ? sender->slept_from
 		       : 0;
+}
+
+/* The step that a packet was. Without a sender it is an acknowledgement that was put off. */
+static void add_packet(const struct clew_builder *builder, const struct clew_cause *cause,
+		       struct links *links)
+{
+	bool waited = cause->packet >= CLEW_PACKET_WAITED && cause->packet <= CLEW_PACKET_WINDOW;
+
+	if (build_nobody(cause->task) && cause->packet != CLEW_PACKET_DELAYED)
+		return;
+	add_link(links, waited ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT,
+		 (struct clew_link){.kind = CLEW_LINK_PACKET,
+				    .at = cause->time,
+				    .begin = held_since(builder, cause),
+				    .task = build_nobody(cause->task) ? CLEW_NO_TASK : cause->task,
+				    .flags = held_by(cause)});
 }
 
 void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at,
@@ -53,17 +80,7 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 			add_link(links, CLEW_EVIDENCE_EXACT, build_request_link(request, at));
 		break;
 	case CLEW_CAUSE_PACKET:
-		if (!build_nobody(cause->task))
-			add_link(links,
-				 cause->packet >= CLEW_PACKET_WAITED &&
-						 cause->packet <= CLEW_PACKET_WINDOW
-					 ? CLEW_EVIDENCE_OBSERVED
-					 : CLEW_EVIDENCE_EXACT,
-				 (struct clew_link){.kind = CLEW_LINK_PACKET,
-						    .at = cause->time,
-						    .begin = held_since(builder, cause),
-						    .task = cause->task,
-						    .flags = held_by(cause)});
+		add_packet(builder, cause, links);
 		break;
 	case CLEW_CAUSE_TIMER:
 		add_link(links, CLEW_EVIDENCE_EXACT,

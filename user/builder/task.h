@@ -60,6 +60,8 @@ struct task {
 	uint64_t resumed;     /* when it last came on a CPU after a sleep, or for the first time */
 	uint64_t call_run;    /* `resumed` at the first sleep of the current call: the call began
 				 after it, but the task may have been preempted since */
+	uint64_t slept_from;  /* begin of its last sleep that is over, 0 unknown */
+	uint64_t slept_until; /* and its wake */
 	struct futex_wait *futex_wait;
 	struct worker *worker;	     /* NULL: it never began a work item */
 	struct ring_wait *ring_wait; /* an ended sleep that is kept back */

@@ -278,6 +278,9 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	sleep->operation = wake->operation;
 	build_limit_awaited(builder, wake, sleep);
 	build_links(builder, wake, &links);
+	/* It waited for an acknowledgement of what it had written before. */
+	if (links.count && links.of[0].kind == CLEW_LINK_PACKET && links.of[0].task == CLEW_NO_TASK)
+		links.of[0].begin = sleep->start;
 	link_tag_owner(builder, wait, wake, &links);
 	if (limited(builder, wait, &links))
 		sleep->kind = CLEW_WAIT_THROTTLE;
@@ -395,6 +398,8 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	if (sleep.object.kind == CLEW_OBJECT_LOCK)
 		sleep.object.lock_type = (uint32_t)wait->lock_type;
 	task->frontier = sleep.switch_in;
+	task->slept_from = sleep.blind ? 0 : sleep.start;
+	task->slept_until = sleep.end;
 	task->released_at = sleep.edge_type == CLEW_EDGE_UNLOCK ? wake->time : 0;
 	if (task->futex_wait) {
 		r = build_send_edge_of(builder, &sleep);

@@ -205,6 +205,9 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 		cause->task = last->task;
 		cause->edge_type = (uint8_t)sleep->edge_type;
 		cause->evidence = sleep->edge_evidence;
+		/* It may have written the data long before, and need not have run for it since. */
+		if (last->kind == CLEW_LINK_PACKET && CLEW_LINK_HELD(last) && !last->begin)
+			cause->evidence = CLEW_EVIDENCE_CANDIDATE;
 	} else if (last->task == CLEW_NO_TASK) {
 		cause->kind = CLEW_WAIT_UNKNOWN;
 	}
