@@ -684,6 +684,35 @@ static void rings(void **state)
 	synthetic_done(&s);
 }
 
+/* A worker that wakes its submitter, as to have another worker made, has not completed what
+ * the submitter had seen before. */
+static void rings_woken_early(void **state)
+{
+	const struct clew_wait wait = wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 0x5000);
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 2);
+	RING(&s, 1000, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x600, .task = 1);
+	RING(&s, 1100, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x600, .task = 2);
+	RING(&s, 1200, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x601, .task = 1);
+	sleeps(&s, 1300, 0, 1, wait);
+	comes(&s, 1450, 0, 1, (struct woken){.at = 1400, .by = 2});
+	sleeps(&s, 1500, 0, 1, wait);
+	RING(&s, 1600, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x601, .task = 2);
+	comes(&s, 1700, 0, 1, (struct woken){.at = 1610, .by = 2});
+	sleeps(&s, 1800, 0, 1, wait);
+	comes(&s, 1950, 0, 1, (struct woken){.at = 1900, .by = 2});
+	t = synthetic_trace(&s, 2000, 0);
+	assert_sane(t);
+	check_origin(t, 1, 0, CLEW_EDGE_WAKE, 2, 1400);
+	check_origin(t, 1, 1, CLEW_EDGE_IO_URING, 1, 1200);
+	check_origin(t, 1, 2, CLEW_EDGE_WAKE, 2, 1900);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 static struct clew_wait wait_lock(uint32_t owner_tid, unsigned type)
 {
 	return (struct clew_wait){
@@ -877,6 +906,7 @@ int main(void)
 		cmocka_unit_test(work_items),
 		cmocka_unit_test(timers_and_packets),
 		cmocka_unit_test(rings),
+		cmocka_unit_test(rings_woken_early),
 		cmocka_unit_test(kernel_locks),
 		cmocka_unit_test(told_whole),
 		cmocka_unit_test(issued_before_queued),

@@ -61,6 +61,8 @@ static void fight(int self)
 	/* A descriptor of its own: the position in it has a lock too. */
 	if (in_directory)
 		directory = WL_CHECK(open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	/* Four that touch this page for the first time at once may wait for each other. */
+	*count = (struct count){.from = 1};
 	atomic_fetch_add(&wl->numbers[READY], 1);
 	wl_await(&wl->numbers[START], 1);
 	count->slept = wl_voluntary_switches();

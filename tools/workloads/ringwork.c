@@ -23,15 +23,20 @@ static struct ring ring;
 static struct disk_file file;
 static char *buffer;
 
-/* What the caller submitted in at_min..at_max was what it then waited for in one sleep. */
-static void tell_wait(int self, uint64_t at_min, uint64_t at_max, uint64_t after)
+/* What the caller submitted in at_min..at_max was what it then waited for in so many sleeps. The
+ * ring wakes its submitter for its own ends, too, as to make another worker. */
+static void tell_wait(int self, uint64_t at_min, uint64_t at_max, uint64_t after, long sleeps)
 {
 	uint64_t before = wl->tasks[self].before;
 	struct wl_edge *edge = wl_edge("io_uring", self, self, at_min, "");
-	struct wl_wait *wait = wl_wait(self, "io_uring", "io_uring_enter", "io_uring");
+	struct wl_wait *wait;
 
 	edge->at_max = at_max;
 	edge->until = after;
+	edge->optional = sleeps > 1;
+	if (sleeps > 1)
+		return;
+	wait = wl_wait(self, "io_uring", "io_uring_enter", "io_uring");
 	wl_wait_times(wait, before, before, after);
 	wait->start_max = wait->end_max;
 }
@@ -138,6 +143,7 @@ static void write_back(int self)
 		struct wl_charge *charge;
 		struct wl_fact *fact;
 		uint64_t from, to = 0;
+		long preemptions = wl_preemptions();
 
 		from = wl_now();
 		for (int sync = 0; sync < 2; sync++) {
@@ -155,11 +161,14 @@ static void write_back(int self)
 			ring_enter(&ring, 0, 1);
 			to = wl_now();
 			ring_take(&ring, lap);
-			if (wl_voluntary_switches() - switches == 1)
-				tell_wait(self, at_min, at_max, to);
+			switches = wl_voluntary_switches() - switches;
+			if (switches)
+				tell_wait(self, at_min, at_max, to, switches);
 		}
 		fact = wl_fact(self, from, to);
-		charge = wl_charge(fact, WL_NOBODY, "device", 1000, to - from);
+		/* The disk may be done before one that had no CPU fell asleep. */
+		charge = wl_charge(fact, WL_NOBODY, "device",
+				   wl_preemptions() == preemptions ? 1000 : 0, to - from);
 		charge->chain[charge->chain_count++] = self;
 		charge->behind = true;
 		wl_charge(fact, WL_NOBODY, "unknown", 0, (to - from) / 10);

@@ -348,6 +348,15 @@ WL_FINE long wl_voluntary_switches(void)
 	return usage.ru_nvcsw;
 }
 
+/* How often it lost its CPU while it could have run. */
+WL_FINE long wl_preemptions(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
+
 WL_FINE void wl_copy(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%s", from);

@@ -106,6 +106,9 @@ int build_feed_ring(struct clew_builder *builder, const struct clew_ring *record
 
 		if (build_nobody(record->task))
 			return 0;
+		task = build_task_find(builder, record->task);
+		if (task)
+			task->ring_submitted = builder->now;
 		r = record->request ? remember(table, record->request, 0, &submission) : 0;
 		return r < 0 ? r
 			     : remember(table, record->user_data, part_of(record->ring) | 1,
@@ -126,11 +129,14 @@ int build_feed_ring(struct clew_builder *builder, const struct clew_ring *record
 	return 0;
 }
 
-bool build_ring_submission(const struct clew_builder *builder, uint64_t ring,
-			   const struct wake *wake, struct ring_submission *ret)
+bool build_ring_submission(const struct clew_builder *builder, const struct task *waiter,
+			   uint64_t ring, const struct wake *wake, struct ring_submission *ret)
 {
 	const struct ring_table *table = &builder->rings;
-
+	/* The waiter saw what was complete before it came on its CPU, or before it
+	 * submitted more: it waited for none of that. A worker may wake it for
+	 * something else, as to make another worker. */
+	uint64_t begun = later(waiter->switched_in, waiter->ring_submitted);
 	bool found = false;
 
 	if (wake->waker == CLEW_NO_TASK)
@@ -143,7 +149,7 @@ bool build_ring_submission(const struct clew_builder *builder, uint64_t ring,
 		if (completion->at > wake->time + RING_AFTER || completion->ring != ring ||
 		    completion->task != wake->waker)
 			continue;
-		if (completion->at + RING_BEFORE < wake->time)
+		if (completion->at + RING_BEFORE < wake->time || completion->at < begun)
 			break;
 		*ret = completion->submission;
 		found = true;

@@ -35,10 +35,10 @@ struct ring_table {
 };
 
 int build_feed_ring(struct clew_builder *builder, const struct clew_ring *record);
-/* The submission whose completion made this wake of a waiter on `ring`; false: none is known yet.
- */
-bool build_ring_submission(const struct clew_builder *builder, uint64_t ring,
-			   const struct wake *wake, struct ring_submission *ret);
+/* The submission whose completion made this wake of `waiter`, which waits on `ring`; false: none is
+ * known yet. */
+bool build_ring_submission(const struct clew_builder *builder, const struct task *waiter,
+			   uint64_t ring, const struct wake *wake, struct ring_submission *ret);
 /* Keeps a sleep back until the woken task has posted its completions. */
 int build_ring_keep(struct clew_builder *builder, struct task *task,
 		    const struct clew_sleep *sleep);

@@ -65,6 +65,7 @@ struct task {
 	struct futex_wait *futex_wait;
 	struct worker *worker;	     /* NULL: it never began a work item */
 	struct ring_wait *ring_wait; /* an ended sleep that is kept back */
+	uint64_t ring_submitted;     /* when it last submitted a request to a ring */
 	struct flush *flush;	     /* NULL: it never wrote back or synced */
 	struct clew_link *ended;     /* its requests that ended during the current call's sleeps */
 	uint32_t ended_count, ended_capacity;

@@ -128,13 +128,14 @@ static struct wake_origin origin_of_links(const struct clew_sleep *sleep, const 
 }
 
 /* For io_uring the origin is the submission, whatever context posted the completion. */
-static bool origin_of_ring(const struct clew_builder *builder, const struct clew_wait *wait,
-			   const struct wake *wake, struct wake_origin *origin)
+static bool origin_of_ring(const struct clew_builder *builder, const struct task *task,
+			   const struct clew_wait *wait, const struct wake *wake,
+			   struct wake_origin *origin)
 {
 	struct ring_submission submission;
 
 	if (wait->object_kind != CLEW_OBJECT_IO_URING ||
-	    !build_ring_submission(builder, wait->object, wake, &submission))
+	    !build_ring_submission(builder, task, wait->object, wake, &submission))
 		return false;
 	origin->type = CLEW_EDGE_IO_URING;
 	origin->evidence = CLEW_EVIDENCE_EXACT;
@@ -301,7 +302,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	}
 	if (r >= 0 && sleep->kind == CLEW_WAIT_IO_URING && !sleep->blind &&
 	    (in_task.type < 0 || in_task.type == CLEW_EDGE_WAKE))
-		origin_of_ring(builder, wait, wake, &origin);
+		origin_of_ring(builder, task, wait, wake, &origin);
 	if (origin.type == CLEW_EDGE_WAKE && sleep->kind == CLEW_WAIT_JOURNAL && !sleep->blind) {
 		origin.type = CLEW_EDGE_JOURNAL;
 		origin.evidence = (uint8_t)build_journal_evidence(builder, task, origin.task);
