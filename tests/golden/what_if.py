@@ -187,6 +187,10 @@ span c [0,100]
 wait c 20..80 futex object=futex:1 holder="a 20 60 exact,b 60 80 exact"
 dep unlock b@80 -> c@80
 """
+# The same in two processes: by the memory that the futex is in it is one lock, or two.
+ONE_MEMORY = CONVOY.replace("span b [0,100]", "span b [0,100] pid=8").replace(
+    "span c [0,100]", "span c [0,100] pid=9").replace("futex:1", "futex:1 memory=7")
+TWO_MEMORIES = ONE_MEMORY.replace("pid=9", "pid=8").replace("memory=7", "memory=6", 1)
 DISK = """
 hierarchy devices
 span 8:0 [0,100] in devices:8:0
@@ -214,6 +218,12 @@ RESOURCES = [("slices", "span a [0,100]\nspan b [0,100]\nspan c [30,40]\n",
               {"a": "0-60 60-100", "b": "0-10 60-80 80-100", "c": "0-20 80-100"}),
              ("who comes first has it first", CONVOY, "scale spans(a) by 3; simulate locks;",
               {"a": "0-300", "b": "0-30 30-50", "c": "0-20 30-50"}),
+             ("processes that share their memory have one lock", ONE_MEMORY,
+              "scale spans(a) by 3; simulate locks;",
+              {"a": "0-300", "b": "0-30 30-50", "c": "0-20 30-50"}),
+             ("one address in two memories is two locks", TWO_MEMORIES,
+              "scale spans(a) by 3; simulate locks;",
+              {"a": "0-180 180-300", "b": "0-50", "c": "0-20 180-200"}),
              ("without it the one who had it lets go", CONVOY, "scale spans(a) by 3;",
               {"a": "0-180 180-300", "b": "0-10 180-200 200-220", "c": "0-20 200-220"}),
              ("a lock and a CPU", CONVOY, "set cpus to 1; simulate locks;",

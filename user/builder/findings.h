@@ -35,6 +35,8 @@ struct clew_object {
 	union {
 		uint32_t device;
 		uint32_t lock_type; /* LOCK: CLEW_LOCK_* */
+		uint32_t memory;    /* FUTEX that is not shared: a number that is the same in all
+				       tasks that share this memory; 0 unknown */
 	};
 	int32_t descriptor;
 	uint8_t kind;		 /* enum clew_object_kind */

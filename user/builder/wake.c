@@ -376,6 +376,8 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 		return 0;
 	}
 	sleep.object = object_of(wait, sleep.kind, wake);
+	if (sleep.object.kind == CLEW_OBJECT_FUTEX && !sleep.object.shared)
+		sleep.object.memory = build_task_memory(builder, task);
 	if (wait->object_kind == CLEW_OBJECT_EPOLL)
 		sleep.poller = (uint16_t)(1 | wait->object * 0x9e3779b97f4a7c15ull >> 48);
 	r = explain_end(builder, task, &sleep, wait, wake);

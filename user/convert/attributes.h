@@ -77,6 +77,7 @@
 	KEY(FD,              "fd",              "#",         1, NULL)                              \
 	KEY(OP,              "op",              "T",         1, NULL)                              \
 	KEY(SHARED,          "shared",          "T",         1, NULL)                              \
+	KEY(MEMORY,          "memory",          "#",         1, NULL)                              \
 	KEY(CALL,            "call",            "T",         1, NULL)                              \
 	KEY(CALL_ID,         "call_id",         "T",         1, NULL)                              \
 	KEY(CONTEXT,         "context",         "T",         1, NULL)                              \

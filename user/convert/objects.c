@@ -108,7 +108,9 @@ void capture_object_pairs(struct conversion *conversion, const struct clew_objec
 		return;
 	if (object->number)
 		pairs_add_number(pairs, ATTRIBUTE_ID, object->number);
-	if (object->device)
+	if (object->kind == CLEW_OBJECT_FUTEX && object->memory)
+		pairs_add_number(pairs, ATTRIBUTE_MEMORY, object->memory);
+	else if (object->device)
 		PAIRS_ROW(pairs, ATTRIBUTE_DEV, {object->device});
 	if (object->descriptor >= 0)
 		pairs_add_number(pairs, ATTRIBUTE_FD, (uint64_t)object->descriptor);
@@ -164,7 +166,7 @@ int back_object(struct back *back, const struct values *values, struct clew_obje
 {
 	struct clew_object object = {.descriptor = -1};
 	const char *text = values->of[ATTRIBUTE_OBJECT], *colon = text ? strchr(text, ':') : NULL;
-	uint64_t descriptor = UINT32_MAX, operation = 0;
+	uint64_t descriptor = UINT32_MAX, operation = 0, memory = 0;
 	int kind = text ? object_kind(text, colon ? (size_t)(colon - text) : strlen(text))
 			: CLEW_OBJECT_NONE,
 	    r = 0;
@@ -181,7 +183,9 @@ int back_object(struct back *back, const struct values *values, struct clew_obje
 		object.device = (uint32_t)row_fields(&back->row)[0].number;
 	if (r >= 0)
 		r = BACK_NUMBERS(back, values, {ATTRIBUTE_FD, &descriptor},
-				 {ATTRIBUTE_OP, &operation});
+				 {ATTRIBUTE_OP, &operation}, {ATTRIBUTE_MEMORY, &memory});
+	if (object.kind == CLEW_OBJECT_FUTEX)
+		object.memory = (uint32_t)memory;
 	object.descriptor = (int32_t)(uint32_t)descriptor;
 	object.futex_operation = (uint8_t)operation;
 	object.shared = values->of[ATTRIBUTE_SHARED] != NULL;

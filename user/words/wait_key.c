@@ -21,9 +21,9 @@ struct clew_sum_key clew_wait_object_key(const struct clew_trace *trace,
 		key.parts[2] = file.device;
 		break;
 	case CLEW_OBJECT_FUTEX:
-		/* An address means something within one process, unless its memory is shared. */
+		/* An address means something within one memory, which is mostly one process's. */
 		task = clew_trace_task(trace, sleep->task);
-		if (!object->shared && task)
+		if (!object->shared && !object->memory && task)
 			key.parts[2] = task->process;
 		break;
 	case CLEW_OBJECT_FUNCTION:

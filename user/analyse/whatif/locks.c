@@ -27,10 +27,10 @@ struct finder {
 	struct whatif *w;
 	struct lock_event *events;
 	size_t count, capacity;
-	struct map roots;		  /* string of a name -> the first root span named so */
-	struct map queues;		  /* (object, process or number) -> number of the queue */
-	uint32_t object, id, pid, shared; /* strings */
-	uint32_t unlock;		  /* the type */
+	struct map roots;  /* string of a name -> the first root span named so */
+	struct map queues; /* (object, memory, process or number) -> number of the queue */
+	uint32_t object, id, pid, shared, memory; /* strings */
+	uint32_t unlock;			  /* the type */
 };
 
 static uint32_t root_of(const struct clew_model *model, uint32_t span)
@@ -66,8 +66,8 @@ static int add_event(struct finder *f, const struct lock_event *event)
 	return 0;
 }
 
-/* A futex is its process's, as far as that is known, unless it is shared; any other lock is the
- * machine's, and if two have one name their numbers differ. */
+/* A futex is one memory's, else its process's, as far as that is known, unless it is shared; any
+ * other lock is the machine's, and if two have one name their numbers differ. */
 static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32_t object,
 		    uint32_t thread, uint32_t *ret_queue)
 {
@@ -79,7 +79,9 @@ static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32
 
 	if (wait->kind == CLEW_WAIT_FUTEX &&
 	    attribute(model, wait->attributes, f->shared) == CLEW_NONE) {
-		part = attribute(model, model->spans[thread].attributes, f->pid);
+		part = attribute(model, wait->attributes, f->memory);
+		if (part == CLEW_NONE)
+			part = attribute(model, model->spans[thread].attributes, f->pid);
 		part = part == CLEW_NONE ? 0 : part + 1;
 	} else if (wait->kind == CLEW_WAIT_LOCK) {
 		part = attribute(model, wait->attributes, f->id);
@@ -378,6 +380,7 @@ int whatif_find_locks(struct whatif *w)
 		.object = clew_model_find_string(model, "object"),
 		.id = clew_model_find_string(model, "id"),
 		.pid = clew_model_find_string(model, "pid"),
+		.memory = clew_model_find_string(model, "memory"),
 		.shared = clew_model_find_string(model, "shared"),
 		.unlock = CLEW_NONE,
 	};
