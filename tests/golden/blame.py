@@ -109,6 +109,33 @@ def test_all_running():
              pairs(ask(backwards, ["blame", "--all-running"])), [("b", "a", 20)])
 
 
+def test_candidates():
+    waits = """
+span a [0,100]
+span b [0,100]
+span c [0,100]
+wait a 10..20 futex object="futex:0x10" holder="b 5 15 candidate,b 15 20 exact"
+wait a 30..50 futex object="futex:0x10" holder="b 30 40 observed,c 40 50 candidate"
+wait a 60..70 futex object="futex:0x20"
+wait a 80..90 futex object="futex:0x10" holder="c 80 90 candidate"
+dep unlock c@70 -> a@70 evidence=candidate
+"""
+    answer = ask(waits, ["blame"])
+    expected = [("b", 15, "futex:0x10", "observed"), ("b", 5, "futex:0x10", "candidate"),
+                ("c", 20, "futex:0x10", "candidate"), ("c", 10, "futex:0x20", "candidate")]
+    tap.same(
+        "what is only a candidate's is apart, with the weakest evidence of each",
+        sorted((p["antagonist"], -p["ns"], p["resource"], p["evidence"]) for p in answer["pairs"]),
+        sorted((who, -ns, what, evidence) for who, ns, what, evidence in expected))
+    tap.same("and by name", [(n["antagonist"], n["ns"], n["evidence"]) for n in answer["names"]],
+             [("c", 30, "candidate"), ("b", 15, "observed"), ("b", 5, "candidate")])
+    _, out, _ = run(waits, ["blame"])
+    tap.report(
+        "in text, too",
+        "" if all(line in out for line in ("20 ns  a perhaps by c, futex", "15 ns  a by b, futex",
+                                           "5 ns  a perhaps by b, futex")) else repr(out))
+
+
 def test_resources():
     answer = ask(LOCKS, ["blame"])
     tap.same(
@@ -319,7 +346,7 @@ def test_errors():
                 (got, out, err)))
 
 
-for test in (test_slack, test_all_running, test_resources, test_names, test_pools, test_limits,
+for test in (test_slack, test_all_running, test_resources, test_candidates, test_names, test_pools, test_limits,
              test_errors):
     test()
 sys.exit(tap.end())

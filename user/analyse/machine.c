@@ -40,9 +40,13 @@ bool next_holder(const char **at, clew_time from, clew_time to, struct holder_ro
 			ret_row->to = (clew_time)strtoull(word, NULL, 10);
 	}
 	ret_row->coming = false;
+	ret_row->evidence = CLEW_EVIDENCE_EXACT;
 	while (**at && **at != ',') {
 		row_word(at, word, sizeof(word));
 		ret_row->coming = !strcmp(word, "coming");
+		for (unsigned i = 0; i < CLEW_EVIDENCE_COUNT; i++)
+			if (!strcmp(word, clew_evidence_name(i)))
+				ret_row->evidence = i;
 	}
 	*at += **at == ',';
 	ret_row->from = ret_row->from < from ? from : ret_row->from;

@@ -74,6 +74,12 @@ static const char *resource_kind(const struct answer *answer, uint32_t kind)
 					       : clew_wait_kind_name(kind);
 }
 
+/* A candidate may have had what was waited for. */
+static const char *by(unsigned evidence)
+{
+	return evidence == CLEW_EVIDENCE_CANDIDATE ? " perhaps by " : " by ";
+}
+
 static void print_json(struct answer *answer)
 {
 	struct clew_json json = {.out = stdout};
@@ -93,6 +99,7 @@ static void print_json(struct answer *answer)
 		clew_json_string(&json, "resource",
 				 pair->resource ?: resource_kind(answer, pair->kind));
 		clew_json_string(&json, "kind", resource_kind(answer, pair->kind));
+		clew_json_string(&json, "evidence", clew_evidence_name(pair->evidence));
 		clew_json_pair_places(&json, &answer->ran_in, pair);
 		clew_json_object_end(&json);
 	}
@@ -106,6 +113,7 @@ static void print_json(struct answer *answer)
 		clew_json_string(&json, "antagonist", share->antagonist);
 		clew_json_signed(&json, "ns", share->ns);
 		clew_json_string(&json, "kind", resource_kind(answer, share->kind));
+		clew_json_string(&json, "evidence", clew_evidence_name(share->evidence));
 		clew_json_unsigned(&json, "victims", share->victims);
 		clew_json_unsigned(&json, "antagonists", share->antagonists);
 		clew_json_object_end(&json);
@@ -155,7 +163,7 @@ static void print_names(const struct answer *answer)
 
 		printf("%12s  ", CLEW_DURATION((uint64_t)share->ns));
 		print_spans(share->victim, share->victims, share->victim_pool);
-		fputs(" by ", stdout);
+		fputs(by(share->evidence), stdout);
 		if (share->antagonist)
 			print_spans(share->antagonist, share->antagonists, share->antagonist_pool);
 		else
@@ -180,7 +188,7 @@ static void print_text(struct answer *answer, uint32_t top)
 
 		printf("%12s  ", CLEW_DURATION((uint64_t)pair->ns));
 		clew_print_span(stdout, &answer->victims, pair->victim);
-		fputs(" by ", stdout);
+		fputs(by(pair->evidence), stdout);
 		if (pair->antagonist == CLEW_NONE)
 			fputs(LIMIT, stdout);
 		else

@@ -2,6 +2,7 @@
 /* Who kept whom waiting, by name. See blame_names.h. */
 #include "words/blame_names.h"
 
+#include <clew/tokens.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,13 @@ struct entry {
 	uint32_t victim, antagonist; /* indexes in the array of named spans */
 	uint32_t victim_group, antagonist_group;
 	uint32_t kind;
+	unsigned evidence;
 };
+
+static bool is_candidate(const struct entry *entry)
+{
+	return entry->evidence == CLEW_EVIDENCE_CANDIDATE;
+}
 
 static size_t stem_of(const char *name)
 {
@@ -73,7 +80,9 @@ static int compare_groups(const struct entry *x, const struct entry *y)
 		return x->victim_group < y->victim_group ? -1 : 1;
 	if (x->antagonist_group != y->antagonist_group)
 		return x->antagonist_group < y->antagonist_group ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return is_candidate(x) - is_candidate(y);
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -96,7 +105,7 @@ static int largest_first(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist ?: "", y->antagonist ?: "") ?: (x->kind > y->kind) - (x->kind < y->kind);
+	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist ?: "", y->antagonist ?: "") ?: (x->kind > y->kind) - (x->kind < y->kind) ?: (x->evidence > y->evidence) - (x->evidence < y->evidence);
 }
 
 /* ---- pools ---- */
@@ -250,6 +259,8 @@ static int add_share(struct clew_blame_shares *shares, const struct named *named
 	*share = (struct clew_blame_share){.kind = entries[0].kind};
 	for (size_t i = 0; i < count; i++) {
 		share->ns += entries[i].ns;
+		if (entries[i].evidence > share->evidence)
+			share->evidence = entries[i].evidence;
 		share->victims += !i || entries[i].victim != entries[i - 1].victim;
 	}
 	qsort(entries, count, sizeof(*entries), compare_antagonists);
@@ -314,6 +325,7 @@ int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_p
 			.victim_group = named[victim].group,
 			.antagonist_group = limit ? UINT32_MAX : named[antagonist].group,
 			.kind = pairs[i].kind,
+			.evidence = pairs[i].evidence,
 		};
 	}
 	if (r == 0)

@@ -14,6 +14,7 @@
 struct clew_blame_share {
 	clew_time ns; /* the sum of its pairs */
 	uint32_t kind;
+	unsigned evidence; /* the weakest; what is no more than a candidate's is apart */
 	/* a name, with * for its number where several spans have it, or N for that of threads of a
 	   pool */
 	char *victim;

@@ -79,8 +79,8 @@ static bool is_alike(const struct clew_stay *a, const struct clew_stay *b)
 int clew_place_sums_add(struct clew_place_sums *sums, const struct clew_trace *places,
 			const struct clew_segment *segment, uint64_t ns)
 {
-	struct clew_stay stay = segment->stay ? *segment->stay
-					      : (struct clew_stay){.call = CLEW_NO_CALL};
+	struct clew_stay stay =
+		segment->stay ? *segment->stay : (struct clew_stay){.call = CLEW_NO_CALL};
 	struct clew_place_sum *sum;
 	struct clew_running running;
 	int r;

@@ -45,7 +45,8 @@ static int compare(const void *a, const void *b)
 		return x->antagonist < y->antagonist ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	return strcmp(x->resource ?: "", y->resource ?: "");
+	return strcmp(x->resource ?: "", y->resource ?: "")
+		       ?: (x->evidence > y->evidence) - (x->evidence < y->evidence);
 }
 
 int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options,

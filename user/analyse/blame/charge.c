@@ -17,19 +17,20 @@ static int64_t resource_of(struct blame *blame, uint32_t kind, const char *resou
 }
 
 /* The pair of a charge, as the index of `pairs`; -ENOENT: its spans were not chosen; -ENOMEM. */
-static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist, uint32_t kind,
-		       const char *resource)
+static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist,
+		       const struct charge *charge)
 {
 	uint64_t both = (uint64_t)victim << 32 | antagonist;
 	const uint64_t *place;
 	int64_t number;
 
-	if (victim == antagonist || !blame->victims[victim] ||
+	if (charge->ns <= 0 || victim == antagonist || !blame->victims[victim] ||
 	    !(antagonist == CLEW_NONE ? blame->limits : blame->antagonists[antagonist]))
 		return -ENOENT;
-	number = resource_of(blame, kind, resource);
+	number = resource_of(blame, charge->kind, charge->resource);
 	if (number < 0)
 		return -ENOMEM;
+	number = 2 * number + (charge->evidence == CLEW_EVIDENCE_CANDIDATE);
 	place = map_get(&blame->index, both, (uint32_t)number);
 	if (place)
 		return (int64_t)*place;
@@ -47,32 +48,42 @@ static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist
 		return -ENOMEM;
 	blame->pairs[blame->count] = (struct clew_blame_pair){.victim = victim,
 							      .antagonist = antagonist,
-							      .kind = kind,
+							      .kind = charge->kind,
 							      .number = (uint32_t)blame->count,
-							      .resource = resource};
+							      .resource = charge->resource,
+							      .evidence = charge->evidence};
 	return (int64_t)blame->count++;
 }
 
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
-		 uint32_t kind, const char *resource)
+/* Adds to a pair; `pair`: as pair_of() returned it. */
+static void add_charge(struct blame *blame, int64_t pair, const struct charge *charge)
 {
-	int64_t pair = ns > 0 ? pair_of(blame, victim, antagonist, kind, resource) : -ENOENT;
+	blame->pairs[pair].ns += charge->ns;
+	if (charge->evidence > blame->pairs[pair].evidence)
+		blame->pairs[pair].evidence = charge->evidence;
+}
+
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist,
+		 const struct charge *charge)
+{
+	int64_t pair = pair_of(blame, victim, antagonist, charge);
 
 	if (pair >= 0)
-		blame->pairs[pair].ns += ns;
+		add_charge(blame, pair, charge);
 	return pair == -ENOMEM ? -ENOMEM : 0;
 }
 
 int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagonist,
-			 struct stretch stretch, uint32_t kind, const char *resource)
+			 struct stretch stretch, struct charge charge)
 {
 	const struct clew_blame_options *options = blame->options;
-	clew_time ns = stretch.to - stretch.from;
-	int64_t pair = ns > 0 ? pair_of(blame, victim, antagonist, kind, resource) : -ENOENT;
+	int64_t pair;
 
+	charge.ns = stretch.to - stretch.from;
+	pair = pair_of(blame, victim, antagonist, &charge);
 	if (pair < 0)
 		return pair == -ENOMEM ? -ENOMEM : 0;
-	blame->pairs[pair].ns += ns;
+	add_charge(blame, pair, &charge);
 	return options->charged ? options->charged(options->context, &blame->pairs[pair],
 						   stretch.from, stretch.to)
 				: 0;

@@ -65,9 +65,11 @@ int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, s
 		int r = 0;
 
 		if (who != CLEW_NONE)
-			r = blame_charge_stretch(cpus->blame, victim, who,
-						 (struct stretch){from, to}, CLEW_SEGMENT_RUNQUEUE,
-						 clew_model_string(model, model->spans[cpu].name));
+			r = blame_charge_stretch(
+				cpus->blame, victim, who, (struct stretch){from, to},
+				(struct charge){.kind = CLEW_SEGMENT_RUNQUEUE,
+						.resource = clew_model_string(
+							model, model->spans[cpu].name)});
 		if (r < 0)
 			return r;
 	}

@@ -50,6 +50,7 @@ struct behind {
 	uint32_t victim;
 	uint32_t rank;
 	uint32_t kind;
+	unsigned evidence;
 };
 
 /* The next of the numbers in a list of them. */
@@ -121,8 +122,13 @@ static int charge(const struct behind *behind, uint32_t ahead)
 	if (end <= from)
 		return 0;
 	devices->until[submitter] = end;
-	return blame_charge(devices->blame, behind->victim, submitter, end - from, behind->kind,
-			    clew_model_string(model, model->spans[behind->device->root].name));
+	return blame_charge(
+		devices->blame, behind->victim, submitter,
+		&(struct charge){.ns = end - from,
+				 .kind = behind->kind,
+				 .resource = clew_model_string(
+					 model, model->spans[behind->device->root].name),
+				 .evidence = behind->evidence});
 }
 
 /* Charges those below a node that are ahead and not over, the latest first. */
@@ -138,19 +144,17 @@ static int charge_below(const struct behind *behind, uint32_t node, uint32_t fir
 	return r < 0 ? r : charge_below(behind, 2 * node, first, width / 2);
 }
 
-static int charge_level(struct blame_devices *devices, uint32_t victim, struct stretch wait,
-			uint32_t request, uint32_t kind, unsigned level)
+/* `upper`: what is the same for all levels. */
+static int charge_level(const struct behind *upper, uint32_t request, unsigned level)
 {
+	struct blame_devices *devices = upper->devices;
 	const struct clew_model *model = devices->blame->model;
-	struct behind behind = {.devices = devices,
-				.wait = wait,
-				.victim = victim,
-				.kind = kind,
-				.rank = devices->rank_of[request]};
+	struct behind behind = *upper;
 	const char *below = list_below(devices, request);
 	uint32_t lower;
 	int r;
 
+	behind.rank = devices->rank_of[request];
 	behind.device = &devices->devices[devices->device_of[model->spans[request].parent]];
 	if (model->spans[request].start > behind.wait.from)
 		behind.wait.from = model->spans[request].start;
@@ -159,19 +163,24 @@ static int charge_level(struct blame_devices *devices, uint32_t victim, struct s
 	r = charge_below(&behind, 1, 0, behind.device->leaves);
 	while (r == 0 && level < MOST_LEVELS && (lower = next_below(devices, &below)) != CLEW_NONE)
 		if (devices->upper_of[lower] == request)
-			r = charge_level(devices, victim, wait, lower, kind, level + 1);
+			r = charge_level(upper, lower, level + 1);
 	return r;
 }
 
 int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait,
-		   uint32_t request, uint32_t kind)
+		   uint32_t request, uint32_t kind, unsigned evidence)
 {
+	const struct behind behind = {.devices = devices,
+				      .wait = wait,
+				      .victim = victim,
+				      .kind = kind,
+				      .evidence = evidence};
 	const uint32_t *charged;
 	int r;
 
 	if (devices->rank_of[request] == CLEW_NONE)
 		return 0;
-	r = charge_level(devices, victim, wait, request, kind, 0);
+	r = charge_level(&behind, request, 0);
 	charged = devices->charged.data;
 	for (size_t i = 0; i < devices->charged.count; i++)
 		devices->until[charged[i]] = INT64_MIN;

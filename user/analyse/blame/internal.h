@@ -20,9 +20,19 @@ struct blame {
 	clew_time begin; /* of the trace */
 	struct clew_blame_pair *pairs;
 	size_t count, capacity;
-	struct map index; /* (victim and antagonist, number of the resource) -> place in pairs */
+	/* (victim and antagonist, number of the resource and whether by a candidate) -> place in
+	 * pairs */
+	struct map index;
 	struct map resources; /* (name, kind) -> its number */
 	uint32_t resource_count;
+};
+
+/* What is charged: the time for which a resource was had, as far as the evidence says. */
+struct charge {
+	clew_time ns;
+	uint32_t kind;
+	const char *resource;
+	unsigned evidence;
 };
 
 /* The stretch of an ES's span before it in which the ES waits; empty if from >= to. */
@@ -31,11 +41,12 @@ struct stretch {
 };
 
 /* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
-		 uint32_t kind, const char *resource);
-/* The same for a stretch in which the antagonist had the resource: options->charged hears of it. */
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist,
+		 const struct charge *charge);
+/* The same for a stretch in which the antagonist had the resource, whose length is charged:
+ * options->charged hears of it. */
 int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagonist,
-			 struct stretch stretch, uint32_t kind, const char *resource);
+			 struct stretch stretch, struct charge charge);
 
 /* Charges all that ran in the stretches of the victims' ESs that `waits` gives; `to` is always the
  * ES's start. */
@@ -67,9 +78,10 @@ int blame_devices_new(struct blame *blame, const struct map *roots,
 		      struct blame_devices **ret_devices);
 void blame_devices_free(struct blame_devices *devices);
 bool blame_on_device(const struct blame_devices *devices, uint32_t span);
-/* Charges the submitters of the requests ahead of one that a victim waits for, if it is one. */
+/* Charges the submitters of the requests ahead of one that a victim waits for, if it is one.
+ * `evidence`: that it waits for this one. */
 int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait,
-		   uint32_t request, uint32_t kind);
+		   uint32_t request, uint32_t kind, unsigned evidence);
 
 /* Charges the holders of locks, the requests ahead, and what had the CPUs. */
 int blame_resources(struct blame *blame);

@@ -45,7 +45,10 @@ static int charge_holders(struct resources *resources, uint32_t victim, struct s
 					    : 0;
 		else
 			r = blame_charge_stretch(resources->blame, victim, holder,
-						 (struct stretch){row.from, row.to}, kind, object);
+						 (struct stretch){row.from, row.to},
+						 (struct charge){.kind = kind,
+								 .resource = object,
+								 .evidence = row.evidence});
 	}
 	return r;
 }
@@ -72,8 +75,8 @@ static int charge_spins(struct resources *resources, uint32_t victim)
 		if (holder == CLEW_NONE)
 			continue;
 		r = blame_charge_stretch(resources->blame, victim, holder,
-					 (struct stretch){times[0], times[1]}, CLEW_WAIT_LOCK,
-					 NULL);
+					 (struct stretch){times[0], times[1]},
+					 (struct charge){.kind = CLEW_WAIT_LOCK});
 		if (r < 0)
 			return r;
 	}
@@ -138,6 +141,18 @@ static uint32_t last_slice(struct resources *resources, uint32_t es)
 	return resources->last_slice = at;
 }
 
+/* That of the dependency to an ES. */
+static unsigned evidence_of(const struct clew_model *model, uint32_t es)
+{
+	const char *name = clew_model_attribute(
+		model, model->dependencies[model->es[es].in].attributes, "evidence");
+
+	for (unsigned i = 0; name && i < CLEW_EVIDENCE_COUNT; i++)
+		if (!strcmp(name, clew_evidence_name(i)))
+			return i;
+	return CLEW_EVIDENCE_EXACT;
+}
+
 static int charge_es(struct resources *resources, uint32_t es)
 {
 	const struct clew_model *model = resources->blame->model;
@@ -146,6 +161,7 @@ static int charge_es(struct resources *resources, uint32_t es)
 		 kind = CLEW_WAIT_UNKNOWN;
 	const char *holders = NULL, *object = NULL;
 	struct stretch queue = in_runqueue(resources->blame, es), wait;
+	struct charge charge;
 	int r = 0;
 
 	if (resources->cpus && queue.from < queue.to)
@@ -160,21 +176,22 @@ static int charge_es(struct resources *resources, uint32_t es)
 		object = clew_model_attribute(model, model->waits[row].attributes, "object");
 		holders = clew_model_attribute(model, model->waits[row].attributes, "holder");
 	}
+	charge = (struct charge){.ns = wait.to - wait.from, .kind = kind, .resource = object};
 	if (is_limited(kind, object))
-		return blame_charge(resources->blame, victim, CLEW_NONE, wait.to - wait.from, kind,
-				    object);
+		return blame_charge(resources->blame, victim, CLEW_NONE, &charge);
 	if (holders)
 		return charge_holders(resources, victim, wait, holders, kind, object);
 	if (trigger == CLEW_NONE)
 		return 0;
+	charge.evidence = evidence_of(model, last);
 	if ((kind == CLEW_WAIT_FUTEX || kind == CLEW_WAIT_LOCK) &&
 	    !strcmp(clew_model_string(model,
 				      model->types[model->dependencies[model->es[last].in].type]),
 		    "unlock"))
 		return blame_charge_stretch(resources->blame, victim, model->es[trigger].span, wait,
-					    kind, object);
+					    charge);
 	return resources->devices ? blame_requests(resources->devices, victim, wait,
-						   model->es[trigger].span, kind)
+						   model->es[trigger].span, kind, charge.evidence)
 				  : 0;
 }
 

@@ -96,8 +96,9 @@ static int leave(struct running *running, struct actor *actor)
 				      antagonist->column] += actor->stretch.to - from;
 			continue;
 		}
-		r = blame_charge(running->blame, victim->span, antagonist->span,
-				 actor->stretch.to - from, running->kind, NULL);
+		r = blame_charge(
+			running->blame, victim->span, antagonist->span,
+			&(struct charge){.ns = actor->stretch.to - from, .kind = running->kind});
 		if (r < 0)
 			return r;
 	}
@@ -207,9 +208,11 @@ static int charge_sums(struct running *running, uint32_t actors)
 			if (running->blame->antagonists[antagonist->span])
 				r = blame_charge(
 					running->blame, victim->span, antagonist->span,
-					running->sums[(size_t)victim->row * running->columns +
-						      antagonist->column],
-					running->kind, NULL);
+					&(struct charge){
+						.ns = running->sums[(size_t)victim->row *
+									    running->columns +
+								    antagonist->column],
+						.kind = running->kind});
 			if (r < 0)
 				return r;
 		}

@@ -63,6 +63,7 @@ struct holder_row {
 	char name[512];
 	clew_time from, to;
 	bool coming;
+	unsigned evidence; /* enum clew_evidence */
 };
 
 /*
