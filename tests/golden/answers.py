@@ -31,6 +31,8 @@ WHOLE = ["--idle", "--sort", "start"]
 # capture, name of the answer, command and options
 # yapf: disable
 CASES = [
+    ("peer", "report", ["report"]),
+    ("peer", "why", ["why", "--tid", "200"]),
     ("mutex", "info", ["info"]),
     ("mutex", "waits", ["waits", *WHOLE]),
     ("mutex", "waits-chosen",

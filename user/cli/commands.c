@@ -20,13 +20,13 @@ const struct clew_command clew_commands[] = {
 	 "      details of one process; press Ctrl-C to end\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
-	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_LINES,
+	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew report\n"
 	 "      the first look at trace.clew\n"
 	 "  clew report slow.clew --from 10:32:07 --to 10:32:09\n"
 	 "      two seconds of it, as a log has them\n"},
 	{"info", "[TRACE]", "what a capture holds, what it lost and what it cost",
-	 clew_command_info, clew_info_options, false, CLEW_OUTPUT_LINES,
+	 clew_command_info, clew_info_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew info slow.clew\n"
 	 "      what is in the capture, and what it lost\n"
 	 "  clew info slow.clew --json\n"
@@ -56,7 +56,7 @@ const struct clew_command clew_commands[] = {
 	 "      who asked vda for how much\n"},
 	{"io", "[TRACE]",
 	 "what was written to files and by whom, what reached the disk, and who waited for it",
-	 clew_command_io, clew_io_options, false, CLEW_OUTPUT_LINES,
+	 clew_command_io, clew_io_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew io slow.clew\n"
 	 "      what was written, and what of it reached the disk\n"
 	 "  clew io slow.clew --file /var/lib/db/wal\n"
@@ -96,7 +96,7 @@ const struct clew_command clew_commands[] = {
 	 "  clew select slow.clew '(^postgres) @ 50%'\n"
 	 "      the middle of each of PostgreSQL's threads\n"},
 	{"path", "[TRACE]", "the critical path between two moments, and where its time went",
-	 clew_command_path, clew_path_options, false, CLEW_OUTPUT_LINES,
+	 clew_command_path, clew_path_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew path slow.clew --all '(^make)'\n"
 	 "      how the time of each thread of make was spent\n"
 	 "  clew path slow.clew --all '(^postgres)' --operations\n"
@@ -111,7 +111,7 @@ const struct clew_command clew_commands[] = {
 	 "  clew slack slow.clew --from 'db-70 @ 5%' --to 'db-70 @ 7%'\n"
 	 "      the same for a part of the time\n"},
 	{"blame", "[TRACE]", "who kept whom waiting, for what", clew_command_blame,
-	 clew_blame_options, false, CLEW_OUTPUT_LINES,
+	 clew_blame_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew blame slow.clew\n"
 	 "      who kept whom waiting, for what\n"
 	 "  clew blame slow.clew --victims '(^postgres)'\n"

@@ -13,7 +13,7 @@
 #include "cli/window.h"
 #include "words/ledger.h"
 
-#define BARS_WIDTH 96 /* columns that a terminal must have for bars */
+#define BARS_WIDTH 98 /* columns that a terminal must have for bars */
 
 struct report_values {
 	struct clew_selection selection;

@@ -267,7 +267,7 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	print_end(trace, sleep);
 	clew_print_other_end(stdout, trace, sleep, true);
 	if (retried)
-		printf("; one of %" PRIu32 " slices of a wait", retried->slices);
+		printf("; one of %" PRIu32 " calls that make up one wait", retried->slices);
 	if (sleep->blind)
 		printf(" %s", clew_blind_mark(sleep));
 	putchar('\n');

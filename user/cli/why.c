@@ -42,6 +42,7 @@ struct why_values {
 	uint64_t idle;	  /* bit mask, 0 the default */
 	uint32_t without; /* bit mask */
 	size_t lines;	  /* for one answer */
+	bool last;	  /* of several answers: the ledger stands behind it */
 	bool steps;
 	bool all;
 	bool json;
@@ -291,6 +292,7 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 {
 	struct clew_why_view view = {.all = values->all,
 				     .steps = values->steps,
+				     .ledger = values->last,
 				     .lines = values->lines,
 				     .width = clew_terminal_width()};
 	struct clew_why_sums sums = {};
@@ -371,7 +373,7 @@ static void print_heading(const struct clew_trace *trace, const struct why_value
 	puts(" ==");
 }
 
-static int print_found(const struct clew_asked_in *in, const struct why_values *values,
+static int print_found(const struct clew_asked_in *in, struct why_values *values,
 		       const struct found *found)
 {
 	int status = 0;
@@ -380,6 +382,7 @@ static int print_found(const struct clew_asked_in *in, const struct why_values *
 		status = clew_ask_print(&values->ask, in, found->operations, found->total);
 	for (size_t i = 0; !status && i < found->count; i++) {
 		print_heading(in->trace, values, found, i);
+		values->last = i + 1 == found->count;
 		status = explain(in->trace, in->relations, values, &found->operations[i], NULL);
 	}
 	if (!status && found->count)
@@ -520,6 +523,7 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 	if (to > task->death)
 		to = task->death;
 	values->lines = clew_terminal_lines();
+	values->last = true;
 	status = explain(trace, relations, values,
 			 &(struct clew_operation){.from = from, .to = to, .task = task->serial},
 			 values->json ? &json : NULL);

@@ -33,9 +33,12 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 	/* Only in an exchange is a poll not idle. */
 	if (sleep->kind == CLEW_WAIT_POLL)
 		return sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
-								: CLEW_SPENT_OTHER;
+		       : sleep->edge_type == CLEW_EDGE_TIMER	? CLEW_SPENT_OTHER
+								: CLEW_SPENT_PEER;
 	if (sleep->kind != CLEW_WAIT_FUTEX || sleep->holder_count)
 		return spent_of_kind[sleep->kind];
+	if (sleep->from != CLEW_NO_TASK && clew_trace_in_exchange(trace, sleep))
+		return CLEW_SPENT_PEER;
 	/* At a condition variable threads wait for each other or, until a timeout, for work. */
 	return sleep->from != CLEW_NO_TASK && sleep->edge_type != CLEW_EDGE_TIMER
 		       ? CLEW_SPENT_OTHER

@@ -17,6 +17,8 @@ enum clew_spent {
 	CLEW_SPENT_DISK,
 	CLEW_SPENT_NETWORK,
 	CLEW_SPENT_MEMORY,
+	/* A client waited for the thread's answer, and the thread for another one. */
+	CLEW_SPENT_PEER,
 	CLEW_SPENT_OTHER,
 	CLEW_SPENT_COUNT,
 };

@@ -350,6 +350,12 @@ bool clew_waits_for_object(const struct clew_sleep *sleep)
 	       sleep->kind != CLEW_WAIT_STOPPED;
 }
 
+bool clew_waits_for_epoll(const struct clew_sleep *sleep)
+{
+	return sleep->object.kind == CLEW_OBJECT_EPOLL && sleep->kind == CLEW_WAIT_POLL &&
+	       clew_call_name(sleep->call);
+}
+
 /* The kinds whose number is all that there is to say, or stands for a text. */
 static void describe_number(const struct clew_trace *trace, const struct clew_object *object,
 			    struct object_description *ret)

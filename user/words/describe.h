@@ -42,6 +42,8 @@ bool object_describe_then(const struct clew_trace *trace, const struct clew_obje
  * middle of a call, and are not waits for that call's object.
  */
 bool clew_waits_for_object(const struct clew_sleep *sleep);
+/* True if all that is known of a wait's object is that it is the epoll of the wait's call. */
+bool clew_waits_for_epoll(const struct clew_sleep *sleep);
 
 /* The word for CLEW_LOCK_* flags. */
 const char *clew_lock_type_name(uint32_t type);

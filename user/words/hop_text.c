@@ -52,6 +52,13 @@ void clew_phrase_done(struct clew_phrase *phrase)
 	*phrase = (struct clew_phrase){.task = CLEW_NO_TASK};
 }
 
+void clew_print_phrase_evidence(FILE *out, const struct clew_phrase *phrase)
+{
+	if (phrase->evidence != CLEW_EVIDENCE_EXACT)
+		fprintf(out, ", %s%s", phrase->partly ? "partly " : "",
+			clew_evidence_name(phrase->evidence));
+}
+
 /* ---- hops ---- */
 
 /* A hop, and what is known of it. */
@@ -207,10 +214,10 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 		print_possession(parts.after, &hop);
 	else
 		print_deed(parts.after, &hop);
-	if (hop.via.type >= 0 && hop.via.evidence != CLEW_EVIDENCE_EXACT)
-		fprintf(parts.after, ", %s", clew_evidence_name(hop.via.evidence));
+	if (hop.via.type >= 0)
+		ret_phrase->evidence = hop.via.evidence;
 	if (hop.sleep && clew_trace_retried(trace, hop.sleep))
-		fputs(", in slices", parts.after);
+		fputs(", in several calls", parts.after);
 	return close_parts(&parts, ret_phrase);
 }
 

@@ -13,8 +13,10 @@
 /* A text around the name of a task. Both parts are to be freed with clew_phrase_done(). */
 struct clew_phrase {
 	char *before, *after;
-	uint32_t task; /* serial; CLEW_NO_TASK: no name is in it */
-	uint64_t at;   /* ns, the moment of the name */
+	uint32_t task;	  /* serial; CLEW_NO_TASK: no name is in it */
+	uint64_t at;	  /* ns, the moment of the name */
+	uint8_t evidence; /* enum clew_evidence, of the dependency that it tells */
+	bool partly;	  /* some of its dependencies are exact nevertheless */
 };
 
 /*
@@ -31,6 +33,9 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 int clew_leaf_phrase(const struct clew_trace *trace, const struct clew_relations *relations,
 		     const struct clew_segment *segment, const struct clew_beside *beside,
 		     bool broad, struct clew_phrase *ret_phrase);
+
+/* Prints ", observed" behind a phrase whose dependency is not exact. */
+void clew_print_phrase_evidence(FILE *out, const struct clew_phrase *phrase);
 
 void clew_phrase_done(struct clew_phrase *phrase);
 

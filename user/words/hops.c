@@ -75,11 +75,14 @@ static bool speaks_for_itself(const struct clew_sleep *sleep)
 	}
 }
 
-/* A timer's object is the moment at which it is due, which is another one in each wait. */
+/*
+ * A timer's object is the moment at which it is due, which is another one in each wait. That
+ * epoll_wait() waits for an epoll says nothing.
+ */
 static bool has_lasting_object(const struct clew_sleep *sleep)
 {
-	return clew_waits_for_object(sleep) && sleep->object.kind != CLEW_OBJECT_TIMER &&
-	       sleep->object.kind != CLEW_OBJECT_TIMERFD;
+	return clew_waits_for_object(sleep) && !clew_waits_for_epoll(sleep) &&
+	       sleep->object.kind != CLEW_OBJECT_TIMER && sleep->object.kind != CLEW_OBJECT_TIMERFD;
 }
 
 /* The call that the words about a wait name; NULL: none. */

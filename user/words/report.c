@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/causes.h"
 #include "words/wait_key.h"
 
 /* A share of a program's time below which nothing is worth a headline. */
@@ -15,22 +14,17 @@
 static int explain_operation(const struct report *report, struct report_operation *operation)
 {
 	const struct clew_operation *asked = &operation->operation;
-	struct clew_why_cause *causes = NULL;
+	struct clew_tree tree = {};
 	struct clew_why why = {};
-	size_t count = 0;
 	int r = clew_why_explain(report->trace, report->relations, asked->task, asked->from,
 				 asked->to, &why);
 
 	if (r >= 0)
-		r = clew_causes_make(report->trace, report->relations, &why, &causes, &count);
-	for (size_t i = 0; r >= 0 && i < count && i < 2; i++) {
-		operation->causes[i].ns = causes[i].ns;
-		operation->causes[i].text = strdup(causes[i].text);
-		if (!operation->causes[i].text)
-			r = -ENOMEM;
-		operation->cause_count++;
-	}
-	clew_causes_free(causes, count);
+		r = clew_tree_make(report->trace, report->relations, &why, CLEW_TREE_TASKS, &tree);
+	if (r >= 0)
+		r = clew_tree_tell(report->trace, &tree, operation->causes, REPORT_MOST_CAUSES,
+				   &operation->cause_count);
+	clew_tree_done(&tree);
 	clew_why_done(&why);
 	return r < 0 ? r : 0;
 }

@@ -13,17 +13,15 @@
 #include "words/json.h"
 #include "words/sums.h"
 #include "words/wall.h"
+#include "words/why_tree.h"
 
 #define REPORT_MOST_OPERATIONS 3
 
-struct report_cause {
-	uint64_t ns;
-	char *text;
-};
+#define REPORT_MOST_CAUSES 2
 
 struct report_operation {
 	struct clew_operation operation;
-	struct report_cause causes[2]; /* the largest ones */
+	struct clew_told causes[REPORT_MOST_CAUSES]; /* the largest ones */
 	size_t cause_count;
 };
 

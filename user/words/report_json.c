@@ -74,7 +74,7 @@ static void json_operations(struct clew_json *json, const struct report *report)
 		const struct clew_operation *what = &operation->operation;
 
 		clew_json_object(json, NULL);
-		clew_json_task_fields(json, report->trace, what->task, what->from);
+		clew_json_task_fields(json, report->trace, what->task, what->to);
 		clew_json_unsigned(json, "from", what->from);
 		clew_json_unsigned(json, "to", what->to);
 		clew_json_array(json, "causes");

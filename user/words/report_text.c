@@ -7,6 +7,7 @@
 #include "words/file.h"
 #include "words/object.h"
 #include "words/report.h"
+#include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/wrap.h"
@@ -19,15 +20,18 @@
 static const struct {
 	const char *name;
 	char bar;
+	enum clew_style style;
 	const char *headline; /* behind the program's name, before its share */
 } spent_words[CLEW_SPENT_COUNT] = {
-	[CLEW_SPENT_RUNNING] = {"run", '#', "was computing"},
-	[CLEW_SPENT_READY] = {"ready", 'r', "was ready to run but had no CPU"},
-	[CLEW_SPENT_LOCK] = {"lock", 'L', "waited for locks"},
-	[CLEW_SPENT_DISK] = {"disk", 'D', "waited for files and disks"},
-	[CLEW_SPENT_NETWORK] = {"net", 'N', "waited for the network"},
-	[CLEW_SPENT_MEMORY] = {"mem", 'M', "waited for memory"},
-	[CLEW_SPENT_OTHER] = {"other", '.', "waited for something else"},
+	[CLEW_SPENT_RUNNING] = {"run", '#', CLEW_STYLE_RUNNING, "was computing"},
+	[CLEW_SPENT_READY] = {"ready", 'r', CLEW_STYLE_READY, "was ready to run but had no CPU"},
+	[CLEW_SPENT_LOCK] = {"lock", 'L', CLEW_STYLE_LOCK, "waited for locks"},
+	[CLEW_SPENT_DISK] = {"disk", 'D', CLEW_STYLE_DISK, "waited for files and disks"},
+	[CLEW_SPENT_NETWORK] = {"net", 'N', CLEW_STYLE_NETWORK, "waited at sockets"},
+	[CLEW_SPENT_MEMORY] = {"mem", 'M', CLEW_STYLE_MEMORY, "waited for memory"},
+	[CLEW_SPENT_PEER] = {"peer", 'P', CLEW_STYLE_PLAIN,
+			     "kept clients waiting while it waited for other threads"},
+	[CLEW_SPENT_OTHER] = {"other", '.', CLEW_STYLE_PLAIN, "waited for something else"},
 };
 
 const char *report_spent_name(enum clew_spent spent)
@@ -51,6 +55,19 @@ static const struct clew_holder *main_holder(const struct clew_sleep *sleep)
 	return most;
 }
 
+/* The words about a wait of which no object is known. */
+static void print_without_object(FILE *out, const struct clew_sleep *sleep)
+{
+	const char *call = clew_call_name(sleep->call);
+
+	if (sleep->kind == CLEW_WAIT_FAULT)
+		fputs("page faults", out);
+	else if (call)
+		fprintf(out, "%s, object unknown", call);
+	else
+		fputs(clew_wait_kind_name(sleep->kind), out);
+}
+
 /* What a wait was for, with its call, and who held it. */
 static void print_awaited(FILE *out, const struct report *report, uint32_t wait)
 {
@@ -61,12 +78,33 @@ static void print_awaited(FILE *out, const struct report *report, uint32_t wait)
 
 	if (!clew_waits_for_object(sleep) ||
 	    !clew_print_object(out, report->trace, &sleep->object, sleep))
-		fputs(call ?: clew_wait_kind_name(sleep->kind), out);
+		print_without_object(out, sleep);
 	else if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)
 		fprintf(out, " (%s)", call);
 	if (holder) {
 		fputs(", held by ", out);
 		clew_print_task(out, report->trace, holder->task, holder->from);
+	}
+}
+
+/* The longest wait of those that the headline is about; at peers, who ended it. */
+static void print_longest(FILE *out, const struct report *report)
+{
+	size_t count;
+	const struct clew_sleep *sleep = &clew_trace_sleeps(report->trace, &count)[report->wait];
+
+	if (report->spent != CLEW_SPENT_PEER) {
+		fputs(", most of it for ", out);
+		print_awaited(out, report, report->wait);
+		if (report->spent != CLEW_SPENT_NETWORK || sleep->ended_by == CLEW_NO_TASK)
+			return;
+		fputs(", until ", out);
+		clew_print_task(out, report->trace, sleep->ended_by, sleep->end);
+		fputs(" answered", out);
+	} else if (sleep->ended_by != CLEW_NO_TASK) {
+		fprintf(out, ", at most %s at once, for ",
+			CLEW_DURATION(sleep->end - sleep->start));
+		clew_print_task(out, report->trace, sleep->ended_by, sleep->end);
 	}
 }
 
@@ -91,8 +129,7 @@ void report_print_headline(FILE *out, const struct report *report)
 		clew_print_safe(out, report->summary.programs[report->cause].name);
 		fprintf(out, " ran (%s)", CLEW_DURATION(report->cause_ns));
 	} else if (report->wait != UINT32_MAX) {
-		fputs(", most of it for ", out);
-		print_awaited(out, report, report->wait);
+		print_longest(out, report);
 	} else if (report->spent == CLEW_SPENT_RUNNING) {
 		fputs("; nothing made it wait for long", out);
 	}
@@ -109,8 +146,17 @@ static void print_headline(FILE *out, const struct report *report, size_t width)
 		return;
 	report_print_headline(stream, report);
 	fclose(stream);
+	fputs(clew_style_begin(CLEW_STYLE_HEADING), out);
 	clew_print_wrapped(out, text, 0, 0, width);
+	fputs(clew_style_end(CLEW_STYLE_HEADING), out);
 	free(text);
+}
+
+/* The heading of a part. */
+static void print_heading(FILE *out, const char *title)
+{
+	fprintf(out, "\n%s%s%s\n", clew_style_begin(CLEW_STYLE_HEADING), title,
+		clew_style_end(CLEW_STYLE_HEADING));
 }
 
 /* A bar of letters, rounded so that it is full. */
@@ -125,9 +171,18 @@ static void print_bar(FILE *out, const struct clew_program *program)
 
 		sum += program->spent[spent];
 		until = (unsigned)((sum * BAR_WIDTH + program->total / 2) / program->total);
+		fputs(clew_style_begin(spent_words[spent].style), out);
 		for (; drawn < until; drawn++)
 			fputc(spent_words[spent].bar, out);
+		fputs(clew_style_end(spent_words[spent].style), out);
 	}
+}
+
+static void print_share(FILE *out, const struct clew_program *program, enum clew_spent spent)
+{
+	fprintf(out, " %s%4u%%%s", clew_style_begin(spent_words[spent].style),
+		percent(program->spent[spent], program->total),
+		clew_style_end(spent_words[spent].style));
 }
 
 static void print_program(FILE *out, const struct clew_program *program, bool bars)
@@ -148,7 +203,7 @@ static void print_program(FILE *out, const struct clew_program *program, bool ba
 	free(name);
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
 		if (program->spent[spent])
-			fprintf(out, " %4u%%", percent(program->spent[spent], program->total));
+			print_share(out, program, (enum clew_spent)spent);
 		else
 			fputs("     -", out);
 	}
@@ -162,7 +217,8 @@ static void print_programs(FILE *out, const struct report *report, bool bars)
 	const struct clew_summary *summary = &report->summary;
 	size_t shown = 0, busy = 0;
 
-	fprintf(out, "\n%-31s", "Where each program's time went");
+	print_heading(out, "Where each program's time went, all its threads added up");
+	fprintf(out, "  %-20s %8s", "program (threads)", "time");
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
 		fprintf(out, " %5s", spent_words[spent].name);
 	fputc('\n', out);
@@ -239,15 +295,16 @@ static void print_operations(FILE *out, const struct report *report, size_t widt
 {
 	if (!report->operation_count)
 		return;
-	fprintf(out, "\nSlowest of %zu operations (from one wait for work to the next)\n",
-		report->operation_total);
+	fprintf(out, "\n%sSlowest of %zu operations (from one wait for work to the next)%s\n",
+		clew_style_begin(CLEW_STYLE_HEADING), report->operation_total,
+		clew_style_end(CLEW_STYLE_HEADING));
 	for (size_t i = 0; i < report->operation_count; i++) {
 		const struct report_operation *operation = &report->operations[i];
 		const struct clew_operation *what = &operation->operation;
 		uint64_t start = clew_trace_start(report->trace);
 
 		fprintf(out, "  %8s  ", CLEW_DURATION(what->to - what->from));
-		clew_print_task(out, report->trace, what->task, what->from);
+		clew_print_task(out, report->trace, what->task, what->to);
 		fprintf(out, ", at +%s\n", CLEW_OFFSET(what->from - start, report->to - start));
 		for (size_t k = 0; k < operation->cause_count; k++) {
 			fprintf(out, "          %4u %%  ",
@@ -262,7 +319,7 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 {
 	if (!count)
 		return;
-	fprintf(out, "\n%s\n", title);
+	print_heading(out, title);
 	for (size_t i = 0; i < count && i < MOST_OBJECTS; i++) {
 		char *text = NULL;
 		size_t size;
@@ -287,7 +344,7 @@ static void print_title(FILE *out, const struct report *report)
 
 	fprintf(out, "%s", CLEW_DURATION(report->to - report->from));
 	if (host) {
-		fputs(" of ", out);
+		fputs(" on ", out);
 		clew_print_safe(out, host);
 	}
 	if (report->base.has_wall) {
@@ -303,7 +360,7 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 	print_title(out, report);
 	print_headline(out, report, width);
 	print_programs(out, report, bars);
-	fputs("\nWho had what others waited for\n", out);
+	print_heading(out, "Who had what others waited for");
 	print_causers(out, report, "the CPU", offsetof(struct clew_program, had_cpu));
 	print_causers(out, report, "locks", offsetof(struct clew_program, had_lock));
 	print_disks(out, report);

@@ -71,11 +71,12 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 	fputs("waited", out);
 	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)
 		fprintf(out, " in %s", call);
-	print_with_object(out, "for", trace, sleep);
+	if (has_object && !clew_waits_for_epoll(sleep))
+		print_with_object(out, "for", trace, sleep);
 	if (!call && !has_object)
 		fprintf(out, " (%s)", clew_wait_kind_name(kind));
 	if (sleep && clew_trace_retried(trace, sleep))
-		fputs(", in slices", out);
+		fputs(", in several calls", out);
 }
 
 static void print_unknown(FILE *out, const struct clew_trace *trace,
@@ -493,7 +494,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		clew_print_task(out, trace, waiter, segment->start);
 		print_deed_end(out, trace, segment, sleep, waiter);
 		if (sleep && clew_trace_retried(trace, sleep))
-			fputs(" after a wait in slices", out);
+			fputs(" after a wait in several calls", out);
 	}
 	fputs(", ", out);
 }

@@ -230,7 +230,7 @@ static void print_means(const struct steps *steps, const struct clew_segment *se
 			clew_trace_type_name(steps->trace, (unsigned)via.type),
 			via.evidence == CLEW_EVIDENCE_EXACT ? ", exact" : "");
 	if (via.type >= 0 && retried)
-		fprintf(steps->out, ", %" PRIu32 " slices", retried->slices);
+		fprintf(steps->out, ", in %" PRIu32 " calls", retried->slices);
 	if (via.type >= 0)
 		putc(']', steps->out);
 	if (!last || !segment->called)
@@ -259,6 +259,7 @@ static int print_hop(struct steps *steps, size_t i, uint32_t place)
 	fprintf(steps->out, "%s%s", place ? "it " : "", phrase.before);
 	clew_print_task(steps->out, steps->trace, phrase.task, phrase.at);
 	fputs(phrase.after, steps->out);
+	clew_print_phrase_evidence(steps->out, &phrase);
 	print_means(steps, segment, place);
 	putc('\n', steps->out);
 	clew_phrase_done(&phrase);

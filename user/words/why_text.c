@@ -27,8 +27,8 @@
 #define LEFT_OUT	4
 #define MOST_RESTRAINTS 6
 /* Lines beside the tree, such as the first ones and the ledger, and the least for the tree. */
-#define OTHER_LINES 14
-#define LEAST_LINES 10
+#define OTHER_LINES 15
+#define LEAST_LINES 9
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -218,6 +218,7 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 	struct clew_tree tree;
 	size_t left_count, size;
 	char *text = NULL;
+	const struct clew_gap *gaps;
 	uint64_t left;
 	FILE *memory;
 	int r = make_tree(trace, relations, why, view, &tree, &left, &left_count);
@@ -239,7 +240,9 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 	fputs(text, out);
 	r = print_steps(out, trace, relations, why, view, count_lines(text, view->width) + 3);
 	free(text);
-	putc('\n', out);
-	clew_print_ledger(out, trace, why->from, why->to);
+	if (view->ledger || clew_trace_gaps(trace, why->from, why->to, &gaps)) {
+		putc('\n', out);
+		clew_print_ledger(out, trace, why->from, why->to);
+	}
 	return r;
 }

@@ -24,6 +24,7 @@ struct clew_why_sums {
 struct clew_why_view {
 	bool all;     /* each node of the tree and each segment, whatever their number */
 	bool steps;   /* the steps, too, at most 60 lines of them unless `all` */
+	bool ledger;  /* behind it, also where nothing is lost in this time */
 	size_t lines; /* how many lines to fill, about; steps that fit are shown unasked */
 	size_t width; /* columns */
 };

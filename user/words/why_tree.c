@@ -59,7 +59,9 @@ static bool by_program(const struct build *build, bool ready)
 
 static uint64_t words_key(const struct build *build, const struct clew_phrase *phrase, bool ready)
 {
-	uint64_t key = mix_text(mix_text(1, phrase->before), phrase->after);
+	/* A candidate may be wrong: its time is not added to that of others. */
+	uint64_t key = mix(mix_text(mix_text(1, phrase->before), phrase->after),
+			   phrase->evidence == CLEW_EVIDENCE_CANDIDATE);
 
 	if (phrase->task == CLEW_NO_TASK)
 		return key;
@@ -119,6 +121,9 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 		struct clew_tree_node *same = &tree->nodes[node];
 
 		same->ns += ns;
+		same->phrase.partly |= same->phrase.evidence != phrase->evidence;
+		if (phrase->evidence != CLEW_EVIDENCE_EXACT)
+			same->phrase.evidence = phrase->evidence;
 		if (clew_segment_length(longest) > clew_segment_length(same->longest))
 			same->longest = longest;
 		clew_phrase_done(phrase);

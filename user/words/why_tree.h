@@ -52,6 +52,20 @@ void clew_tree_done(struct clew_tree *tree);
 uint64_t clew_tree_choose(const struct clew_trace *trace, struct clew_tree *tree, size_t lines,
 			  size_t width, size_t *ret_left);
 
+/* A sentence about a part of the time. */
+struct clew_told {
+	uint64_t ns;
+	char *text; /* to be freed */
+};
+
+/*
+ * Tells the largest parts, at most `most` of them, none below a twentieth: what the asked task
+ * did, and on from there as long as most of that time is one thing. Sets *ret_count in any case.
+ * 0 or -ENOMEM.
+ */
+int clew_tree_tell(const struct clew_trace *trace, const struct clew_tree *tree,
+		   struct clew_told *ret_told, size_t most, size_t *ret_count);
+
 /* Prints the chosen nodes, a line each. */
 void clew_tree_print(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree);
 

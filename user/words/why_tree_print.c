@@ -4,6 +4,8 @@
  *
  * A node is shown only if its parent is.
  */
+#include <clew/tokens.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "words/style.h"
@@ -13,6 +15,10 @@
 
 /* Nodes smaller than this part of the whole have no line of their own, unless all have one. */
 #define LEAST_PART 1000
+
+/* A sentence goes on from a node to its child that has three quarters of the time. */
+#define MOST_OF(part, whole) (4 * (part) >= 3 * (whole))
+#define LEAST_TOLD	     20 /* a part of the whole that is told has at least one in so many */
 
 /* The columns before a node's words at depth 0, and how far its later lines are set in. */
 #define LEFT_COLUMNS 21
@@ -33,6 +39,7 @@ static void print_words(FILE *out, const struct clew_trace *trace,
 		fprintf(out, " (%u tasks)", node->tasks);
 	}
 	fputs(phrase->after, out);
+	clew_print_phrase_evidence(out, phrase);
 }
 
 static bool is_below_ready(const struct clew_tree *tree, const struct clew_tree_node *node)
@@ -110,6 +117,76 @@ uint64_t clew_tree_choose(const struct clew_trace *trace, struct clew_tree *tree
 		++*ret_left;
 	}
 	return left;
+}
+
+/* ---- sentences ---- */
+
+/* The largest child of a node; the tree's count: it has none. */
+static size_t largest_child(const struct clew_tree *tree, size_t parent)
+{
+	size_t child = parent + 1;
+
+	return child < tree->count && tree->nodes[child].parent == parent ? child : tree->count;
+}
+
+/* The words behind those of a node's parent. */
+static void tell_node(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree,
+		      const struct clew_tree_node *node)
+{
+	struct clew_tree_node alone = *node;
+
+	if (node->depth)
+		fputs(is_below_ready(tree, node) ? ": " : ", which ", out);
+	alone.depth = 0;
+	/* A sentence is short; what may be wrong is told all the same. */
+	if (alone.phrase.evidence == CLEW_EVIDENCE_OBSERVED)
+		alone.phrase.evidence = CLEW_EVIDENCE_EXACT;
+	print_words(out, trace, &alone, is_below_ready(tree, node));
+}
+
+static int tell(const struct clew_trace *trace, const struct clew_tree *tree, size_t at,
+		struct clew_told *ret_told)
+{
+	size_t size, child;
+	FILE *out = open_memstream(&ret_told->text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	for (;; at = child) {
+		const struct clew_tree_node *node = &tree->nodes[at];
+
+		tell_node(out, trace, tree, node);
+		ret_told->ns = node->ns;
+		child = largest_child(tree, at);
+		if (child == tree->count)
+			break;
+		if (MOST_OF(tree->nodes[child].ns, node->ns))
+			continue;
+		if (node->ready) {
+			tell_node(out, trace, tree, &tree->nodes[child]);
+			fputs(" and others", out);
+		}
+		break;
+	}
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+int clew_tree_tell(const struct clew_trace *trace, const struct clew_tree *tree,
+		   struct clew_told *ret_told, size_t most, size_t *ret_count)
+{
+	int r = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < tree->count && *ret_count < most && r >= 0; i++) {
+		const struct clew_tree_node *node = &tree->nodes[i];
+
+		if (node->parent != CLEW_TREE_ROOT || node->ns * LEAST_TOLD < tree->total)
+			continue;
+		ret_told[*ret_count] = (struct clew_told){};
+		r = tell(trace, tree, i, &ret_told[*ret_count]);
+		++*ret_count;
+	}
+	return r;
 }
 
 void clew_tree_print(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree)
