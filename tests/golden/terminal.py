@@ -81,7 +81,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
-        for name in ("mutex", "calls", "devices", "crowd", "pages", "disk", "life"):
+        for name in ("mutex", "calls", "devices", "crowd", "pages", "disk", "life", "locks"):
             _capture.make(name, name + ".clew")
         commands = [["why", "calls.clew", "--tid", "10"],
                     ["why", "calls.clew", "--tid", "10", "--all"],
@@ -117,6 +117,20 @@ def main():
         tap.same("none in JSON", ESCAPE.search(elsewhere([*why, "--color=always", "--json"])), None)
         tap.same("JSON is one line on a terminal, too",
                  on_terminal([*why, "--json"])[0], elsewhere([*why, "--json"]))
+        for other in (["report", "mutex.clew"], ["blame", "disk.clew"], ["edges", "mutex.clew"],
+                      ["waits", "mutex.clew"], commands[-3]):
+            label = other[0]
+            text, _ = on_terminal([*other, "--no-pager"])
+            tap.same("%s: colours on a terminal" % label, bool(ESCAPE.search(text)), True)
+            tap.same("%s: its words are those in a pipe" % label, joined(text),
+                     joined(elsewhere(other)))
+            tap.same("%s: no colours with NO_COLOR" % label,
+                     ESCAPE.search(on_terminal([*other, "--no-pager"], NO_COLOR="1")[0]), None)
+            tap.same("%s: none in a pipe" % label, ESCAPE.search(elsewhere(other)), None)
+        for other in (["info", "life.clew"], ["blame", "locks.clew"], ["io", "pages.clew"],
+                      ["report", "mutex.clew"], commands[-3]):
+            tap.same("%s in a pipe: lines wider than 80 columns" % other[0],
+                     too_wide(elsewhere(other), 80)[:2], [])
         tap.same("another word for --color", on_terminal([*why, "--color=blue"])[1], 2)
 
         steps = [*why, "--steps"]

@@ -16,6 +16,7 @@
 #include "words/blame_names.h"
 #include "words/es.h"
 #include "words/pair_places.h"
+#include "words/style.h"
 #include "words/text.h"
 #include "words/truth.h"
 
@@ -153,15 +154,29 @@ static bool is_crowd(const struct answer *answer, uint32_t top)
 	return all - shown > all / LEFT_OUT && answer->by_name.count < answer->count;
 }
 
+static void print_title(const char *title)
+{
+	clew_print_styled(stdout, CLEW_STYLE_HEADING, 0, title);
+	putchar('\n');
+}
+
+/* The time that somebody was kept waiting, and what for: the beginning of a row. */
+static void print_time(uint64_t ns, uint32_t kind)
+{
+	enum clew_style style = clew_style_of_kind(kind);
+
+	printf("%s%12s%s  ", clew_style_begin(style), CLEW_DURATION(ns), clew_style_end(style));
+}
+
 static void print_names(const struct answer *answer)
 {
 	size_t count = answer->by_name.count;
 
-	puts("By name:");
+	print_title("By name:");
 	for (size_t i = 0; i < count && i < MOST_SHARES; i++) {
 		const struct clew_blame_share *share = &answer->by_name.shares[i];
 
-		printf("%12s  ", CLEW_DURATION((uint64_t)share->ns));
+		print_time((uint64_t)share->ns, share->kind);
 		print_spans(share->victim, share->victims, share->victim_pool);
 		fputs(by(share->evidence), stdout);
 		if (share->antagonist)
@@ -174,7 +189,8 @@ static void print_names(const struct answer *answer)
 	}
 	if (count > MOST_SHARES)
 		printf("%12s  and %zu more\n", "", count - MOST_SHARES);
-	puts("\nThe longest:");
+	putchar('\n');
+	print_title("The longest:");
 }
 
 static void print_text(struct answer *answer, uint32_t top)
@@ -186,7 +202,7 @@ static void print_text(struct answer *answer, uint32_t top)
 	for (size_t i = 0; i < answer->count && i < top; i++) {
 		const struct clew_blame_pair *pair = &answer->pairs[i];
 
-		printf("%12s  ", CLEW_DURATION((uint64_t)pair->ns));
+		print_time((uint64_t)pair->ns, pair->kind);
 		clew_print_span(stdout, &answer->victims, pair->victim);
 		fputs(by(pair->evidence), stdout);
 		if (pair->antagonist == CLEW_NONE)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "words/object.h"
+#include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
 
@@ -176,10 +177,11 @@ void edge_print(struct edge_words *words, const struct edge_group *group)
 	struct end origin = further_origin(trace, first, 0);
 	struct clew_object object = edge_object(first);
 
-	printf("+%-13s %-8s ",
-	       CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0,
-			   clew_trace_end(trace) - start),
-	       clew_trace_type_name(trace, first->type));
+	printf("+%-13s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0,
+				      clew_trace_end(trace) - start));
+	clew_print_styled(stdout, clew_style_of_type(first->type), 8,
+			  clew_trace_type_name(trace, first->type));
+	putchar(' ');
 	print_end(trace, &origin);
 	for (size_t i = 1; i < group->choices; i++) {
 		origin = further_origin(trace, edge_group_at(group, i), 0);

@@ -21,6 +21,7 @@
 #include "words/path_via.h"
 #include "words/places.h"
 #include "words/running.h"
+#include "words/style.h"
 #include "words/text.h"
 #include "words/truth.h"
 
@@ -552,11 +553,13 @@ static void print_segment(struct answer *answer, const struct clew_path *path,
 	const struct clew_model *model = answer->model;
 	const char *object = clew_path_segment_object(model, segment);
 
-	printf("  %12s %10s  %-9s ",
+	printf("  %12s %10s  ",
 	       CLEW_OFFSET((uint64_t)(segment->start - path->start),
 			   (uint64_t)(path->end - path->start)),
-	       CLEW_DURATION((uint64_t)(segment->end - segment->start)),
-	       clew_wait_kind_name(segment->kind));
+	       CLEW_DURATION((uint64_t)(segment->end - segment->start)));
+	clew_print_styled(stdout, clew_style_of_kind(segment->kind), 9,
+			  clew_wait_kind_name(segment->kind));
+	putchar(' ');
 	clew_print_span(stdout, &answer->names, segment->span);
 	if (segment->kind == CLEW_SEGMENT_RUNNING)
 		print_place(answer, segment);

@@ -246,13 +246,13 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	const struct clew_retried *retried = clew_trace_retried(trace, sleep);
 	const char *call = clew_call_name(sleep->call);
 
-	enum clew_style style = clew_style_of_kind(sleep->kind);
-
-	printf("+%-13s %9s  %s%-8s%s ",
+	printf("+%-13s %9s  ",
 	       CLEW_OFFSET(sleep->start - clew_trace_start(trace),
 			   clew_trace_end(trace) - clew_trace_start(trace)),
-	       CLEW_DURATION(end_of(trace, sleep) - sleep->start), clew_style_begin(style),
-	       clew_wait_kind_name(sleep->kind), clew_style_end(style));
+	       CLEW_DURATION(end_of(trace, sleep) - sleep->start));
+	clew_print_styled(stdout, clew_style_of_kind(sleep->kind), 8,
+			  clew_wait_kind_name(sleep->kind));
+	putchar(' ');
 	clew_print_task(stdout, trace, sleep->task, sleep->start);
 	/* "futex futex 0x.." would say nothing more. */
 	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)

@@ -30,6 +30,31 @@ const char *clew_style_end(enum clew_style style)
 	return is_on && style != CLEW_STYLE_PLAIN ? "\x1b[0m" : "";
 }
 
+void clew_print_styled(FILE *out, enum clew_style style, int columns, const char *text)
+{
+	fprintf(out, "%s%-*s%s", clew_style_begin(style), columns, text, clew_style_end(style));
+}
+
+enum clew_style clew_style_of_type(unsigned type)
+{
+	switch (type) {
+	case CLEW_EDGE_UNLOCK:
+		return CLEW_STYLE_LOCK;
+	case CLEW_EDGE_SOCKET:
+		return CLEW_STYLE_NETWORK;
+	case CLEW_EDGE_THROTTLE:
+		return CLEW_STYLE_READY;
+	case CLEW_EDGE_REQUEST:
+	case CLEW_EDGE_WRITEBACK:
+	case CLEW_EDGE_JOURNAL:
+	case CLEW_EDGE_READAHEAD:
+	case CLEW_EDGE_IO_URING:
+		return CLEW_STYLE_DISK;
+	default:
+		return CLEW_STYLE_PLAIN;
+	}
+}
+
 enum clew_style clew_style_of_kind(unsigned kind)
 {
 	switch (kind) {

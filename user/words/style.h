@@ -8,6 +8,7 @@
 #define CLEW_WORDS_STYLE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum clew_style {
 	CLEW_STYLE_PLAIN,
@@ -28,6 +29,12 @@ void clew_style_turn(bool on);
 /* The escape sequence that begins or ends a style; "" while colours are off. */
 const char *clew_style_begin(enum clew_style style);
 const char *clew_style_end(enum clew_style style);
+
+/* Prints a text in a style, then blanks up to that many columns, as "%-*s" does. */
+void clew_print_styled(FILE *out, enum clew_style style, int columns, const char *text);
+
+/* The style of a dependency's type, enum clew_edge_type. */
+enum clew_style clew_style_of_type(unsigned type);
 
 /* The style of a kind of time, enum clew_wait_kind with CLEW_SEGMENT_*. */
 enum clew_style clew_style_of_kind(unsigned kind);
