@@ -18,7 +18,7 @@ _clew()
 	record)
 		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|--environment|--ring-size|--pause-drain' ;;
 	report)
-		options='--cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--cgroup|--container|--from|--to' ;;
+		options='--pid --comm --cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--pid|--comm|--cgroup|--container|--from|--to' ;;
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	waits)

@@ -32,6 +32,7 @@ WHOLE = ["--idle", "--sort", "start"]
 # yapf: disable
 CASES = [
     ("peer", "report", ["report"]),
+    ("peer", "report-comm", ["report", "--comm", "serv*"]),
     ("peer", "why", ["why", "--tid", "200"]),
     ("mutex", "info", ["info"]),
     ("mutex", "waits", ["waits", *WHOLE]),

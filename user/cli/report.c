@@ -22,6 +22,10 @@ struct report_values {
 };
 
 const struct clew_option clew_report_options[] = {
+	{0, "pid", "N", "only threads of this process", clew_take_number,
+	 offsetof(struct report_values, selection.pid)},
+	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
+	 offsetof(struct report_values, selection.comm)},
 	CLEW_GROUP_OPTIONS(struct report_values, selection.group, "threads"),
 	CLEW_WINDOW_OPTIONS(struct report_values, window),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -58,7 +62,7 @@ static int answer(const struct clew_trace *trace, struct report_values *values)
 	int status = clew_window_take(&values->window, trace), r;
 
 	if (!status)
-		status = clew_selection_resolve(&values->selection, trace);
+		status = clew_selection_check(&values->selection, trace);
 	if (!status)
 		status = clew_try_relations(trace, &relations);
 	if (status)
