@@ -98,6 +98,21 @@ def unusable(command):
     return "" if "no such file" in done.stderr.lower() else done.stderr or "no error"
 
 
+def worked():
+    """(file, command) of each clew that docs/worked/ tells to run."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "docs", "worked", "*.md"))):
+        for block in re.findall(r"^```sh\n(.*?)^```", text_of(path), re.MULTILINE | re.DOTALL):
+            for command in re.findall(r"^clew .*$", block, re.MULTILINE):
+                yield os.path.basename(path), command
+
+
+def untold(command):
+    """Options of a command that its --help lacks; what it records may have others."""
+    words = shlex.split(command)
+    own = words[1:words.index("--")] if "--" in words else words[1:]
+    return {word.partition("=")[0] for word in own if word.startswith("-")} - helped(words[1])[0]
+
+
 def completions_differ():
     """Files of completions/ that tools/completions would write otherwise."""
     with tempfile.TemporaryDirectory() as directory:
@@ -152,6 +167,13 @@ tap.same(
     sorted(
         set(common) - {"--help", "--version"} -
         flags(text_of(os.path.join(MAN, "clew.1")).splitlines())), [])
+for file, command in worked():
+    tap.same("%s: %s" % (file, command), (untold(command), unusable(command)), (set(), ""))
+tap.same(
+    "worked examples that README.md links to",
+    sorted(re.findall(r"\(docs/worked/([\w-]+\.md)\)", text_of(os.path.join(ROOT, "README.md")))),
+    sorted({file
+            for file, _ in worked()}))
 tap.same("completions that `tools/completions` would write otherwise", completions_differ(), [])
 tap.same("completion of a command", completed("clew", "wh"), ["why", "what-if"])
 tap.same("completion of an option", completed("clew", "why", "--slo"), ["--slowest"])
