@@ -350,10 +350,10 @@ static __always_inline void extent_begin(struct clew_open_extent *open, const st
 	open->task = touch->task;
 }
 
-/* Records one touch. `inode_address`: an inode whose path is sent if it is not
- * that of the last extent; 0: none. */
+/* Records one touch. `written`: as in struct clew_open_extent. `inode_address`: an inode whose path
+ * is sent if it is not that of the last extent; 0: none. */
 static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 event,
-					 const struct touch *touch, bool written,
+					 const struct touch *touch, __u8 written,
 					 __u64 inode_address)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];

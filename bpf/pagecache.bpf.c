@@ -446,6 +446,23 @@ static __always_inline bool is_clean_reclaim(struct inode *inode)
 	       !*(volatile __u64 *)&generation_of(inode->i_ino)->added;
 }
 
+/* Why a page leaves the page cache: 0 or a flag of DROP. A group's limit is known
+ * to be the reason where one group alone has reached it. */
+static __always_inline __u8 why_dropped(struct inode *inode)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct clew_task_state *state;
+
+	if (!inode->i_nlink)
+		return CLEW_EXTENT_DELETED;
+	if (!(task->flags & PF_MEMALLOC))
+		return 0;
+	state = task_state(task);
+	return state && state->reason == CLEW_REASON_GROUP_RECLAIM && state->reclaim
+		       ? CLEW_EXTENT_EVICTED
+		       : 0;
+}
+
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(clew_cache_drop, struct folio *folio)
 {
@@ -458,8 +475,8 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 		return 0;
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
-	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DROP, &touch, !mapping->host->i_nlink,
-		     0);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DROP, &touch,
+		     why_dropped(mapping->host), 0);
 	touch_end(actor.cpu_state);
 	return 0;
 }

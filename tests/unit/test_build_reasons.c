@@ -451,6 +451,50 @@ static void test_read_to_write(void **state)
 	synthetic_done(&s);
 }
 
+/* Pages that a group's limit evicts are told as read again once each time they come back, by
+ * who asks; those that were dropped otherwise are not. */
+static void test_read_again(void **state)
+{
+	const uint8_t evicted = CLEW_EXTENT_DROP | CLEW_EXTENT_EVICTED;
+	const struct {
+		uint64_t first, pages;
+		uint32_t task;
+	} expected[] = {{60, 10, 2}, {200, 1, 2}, {100, 4, 3}, {62, 1, 3}};
+	struct synthetic s = {0};
+	const struct clew_touch *touches;
+	struct clew_trace *trace;
+	size_t count, found = 0;
+
+	(void)state;
+	threads(&s, 9);
+	touch(&s, 2000, 2010, CLEW_EXTENT_ADD, 1, FILE_A, 0, 300);
+	touch(&s, 3000, 3010, evicted, 1, FILE_A, 60, 10);
+	touch(&s, 3020, 3030, evicted, 1, FILE_A, 100, 140);
+	touch(&s, 3040, 3050, CLEW_EXTENT_DROP, 1, FILE_A, 90, 10);
+	/* They are gone for good before they are asked for. */
+	touch(&s, 3060, 3070, CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED, 1, FILE_A, 104, 96);
+	touch(&s, 3080, 3090, CLEW_EXTENT_DROP, 1, FILE_A, 201, 39);
+	touch(&s, 4000, 4010, CLEW_EXTENT_ADD, 2, FILE_A, 50, 45);
+	touch(&s, 4020, 4030, CLEW_EXTENT_ADD, 2, FILE_A, 104, 196);
+	touch(&s, 5000, 5010, CLEW_EXTENT_ADD, 3, FILE_A, 98, 6);
+	touch(&s, 6000, 6010, CLEW_EXTENT_ADD, 3, FILE_A, 60, 10);
+	touch(&s, 7000, 7010, evicted, 1, FILE_A, 62, 1);
+	touch(&s, 8000, 8010, CLEW_EXTENT_ADD, 3, FILE_A, 62, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	touches = clew_trace_touches(trace, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (touches[i].event != CLEW_TOUCH_AGAIN)
+			continue;
+		assert_in_range(found, 0, 3);
+		assert_int_equal(touches[i].offset, expected[found].first * PAGE);
+		assert_int_equal(touches[i].bytes, expected[found].pages * PAGE);
+		assert_int_equal(touches[i].task, expected[found++].task);
+	}
+	assert_int_equal(found, 4);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* A journal's commit ends the wait of who awaits its transaction. */
 static void test_awaited_commit(void **state)
 {
@@ -530,7 +574,7 @@ int main(void)
 		cmocka_unit_test(test_metadata_of_next), cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_read_ahead),	 cmocka_unit_test(test_uses_end),
 		cmocka_unit_test(test_read_to_write),	 cmocka_unit_test(test_awaited_commit),
-		cmocka_unit_test(test_direct_parts),
+		cmocka_unit_test(test_direct_parts),	 cmocka_unit_test(test_read_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

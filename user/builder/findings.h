@@ -265,6 +265,7 @@ enum clew_touch_event {
 			       the end, and nobody had used them */
 	CLEW_TOUCH_SYNC,    /* it asked for the file to be written */
 	CLEW_TOUCH_DELETED, /* pages left the page cache because the file has no name any more */
+	CLEW_TOUCH_AGAIN,   /* it asked for pages again, which a group's memory limit had evicted */
 	CLEW_TOUCH_COUNT,
 };
 struct clew_touch {

@@ -75,7 +75,7 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 			return r;
 		event = CLEW_EXTENT_WRITE;
 	}
-	if (event == (CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED))
+	if ((event & CLEW_EXTENT_KIND) == CLEW_EXTENT_DROP)
 		return put_extent(builder, record, event);
 	known = map_get(&builder->pages.calls, record->device, 0);
 	/* The journal names the writers of a disk's own pages. Where no write is recorded, the task
@@ -215,6 +215,33 @@ static int write_or_store(struct clew_builder *builder, const struct clew_extent
 		       : send_act(builder, extent, extent->header.flags, extent->bytes);
 }
 
+static int send_again(void *pointer, uint64_t offset, uint64_t bytes)
+{
+	const struct touch_context *context = pointer;
+	struct clew_extent pages = *context->extent;
+
+	if (pages.task == CLEW_NO_TASK)
+		return 0;
+	pages.offset = offset;
+	return send_act(context->builder, &pages, CLEW_TOUCH_AGAIN, bytes);
+}
+
+/* Pages leave the page cache. */
+static int drop(struct touch_context *context, const struct file_range *range)
+{
+	struct page_table *table = &context->builder->pages;
+	const struct clew_extent *extent = context->extent;
+	int r = extent->header.flags & CLEW_EXTENT_EVICTED
+			? evicted_add(&table->evicted, range)
+			: evicted_remove(&table->evicted, range, NULL, NULL);
+
+	if (r >= 0 && extent->header.flags & CLEW_EXTENT_DELETED)
+		r = send_act(context->builder, extent, CLEW_TOUCH_DELETED, extent->bytes);
+	if (r >= 0)
+		r = epoch_drop(&table->epochs, range, send_unused, context);
+	return r < 0 ? r : send_act(context->builder, extent, CLEW_TOUCH_DROP, extent->bytes);
+}
+
 static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 {
 	struct epoch_table *epochs = &builder->pages.epochs;
@@ -236,20 +263,17 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 	case CLEW_EXTENT_STORE:
 	case CLEW_EXTENT_ZERO:
 		return write_or_store(builder, extent, &range);
-	case CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED:
-		event = CLEW_EXTENT_DROP;
-		r = send_act(builder, extent, CLEW_TOUCH_DELETED, extent->bytes);
-		if (r < 0)
-			return r;
-		__attribute__((fallthrough));
 	case CLEW_EXTENT_DROP:
-		r = epoch_drop(epochs, &range, send_unused, &context);
-		break;
+	case CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED:
+	case CLEW_EXTENT_DROP | CLEW_EXTENT_EVICTED:
+		return drop(&context, &range);
 	case CLEW_EXTENT_CLEAR:
 		return epoch_clear(epochs, &range);
 	case CLEW_EXTENT_ADD:
 		if (extent->task != CLEW_NO_TASK)
 			r = epoch_ask(epochs, &range, extent->task, extent->begin);
+		if (r >= 0)
+			r = evicted_remove(&builder->pages.evicted, &range, send_again, &context);
 		break;
 	case CLEW_EXTENT_USE:
 		if (extent->bytes == 0)
@@ -298,6 +322,7 @@ int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 			table->free_extents = event.extent;
 		} else if (!event.flight) {
 			epoch_forget(&table->epochs);
+			evicted_done(&table->evicted);
 		} else {
 			r = flight_advance(builder, event.flight, (enum flight_stage)event.stage);
 		}
@@ -323,6 +348,7 @@ void build_pages_done(struct clew_builder *builder)
 	map_done(&table->calls);
 	map_done(&table->sent);
 	vector_done(&table->writers);
+	evicted_done(&table->evicted);
 	epoch_done(&table->epochs);
 }
 
@@ -331,5 +357,6 @@ size_t build_pages_memory(const struct clew_builder *builder)
 	const struct page_table *table = &builder->pages;
 
 	return table->memory + table->queue.memory + epoch_memory(&table->epochs) +
+	       map_memory(&table->evicted.files) + map_memory(&table->evicted.chunks) +
 	       map_memory(&table->calls) + map_memory(&table->sent) + table->writers.bytes;
 }

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "builder/epoch.h"
+#include "builder/evicted.h"
 #include "builder/findings.h"
 #include "builder/page_queue.h"
 #include "builder/writeback.h"
@@ -56,6 +57,7 @@ enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
 struct page_table {
 	struct epoch_table epochs;
 	struct page_queue queue;
+	struct evicted evicted;
 	struct clew_extent *free_extents; /* linked through `inode` */
 	struct flight *free_flights, *flights;
 	struct map calls;      /* device -> 1: what calls write to files of it is recorded */

@@ -115,6 +115,7 @@ static int json_file(struct clew_json *json, const struct io_answer *answer,
 	clew_json_unsigned(json, "unknown_bytes", file->unknown_bytes);
 	clew_json_unsigned(json, "read_bytes", file->read_bytes);
 	clew_json_unsigned(json, "unused_bytes", file->unused_bytes);
+	clew_json_unsigned(json, "again_bytes", file->again_bytes);
 	clew_json_unsigned(json, "requests", file->requests);
 	status = io_json_levels(json, answer, is_of_file, file);
 	if (!status)
@@ -156,7 +157,7 @@ static const char *const touch_words[CLEW_TOUCH_COUNT] = {
 	[CLEW_TOUCH_STORE] = "store",	  [CLEW_TOUCH_DROP] = "drop",
 	[CLEW_TOUCH_ADD] = "ask",	  [CLEW_TOUCH_USE] = "use",
 	[CLEW_TOUCH_UNUSED] = "unused",	  [CLEW_TOUCH_SYNC] = "sync",
-	[CLEW_TOUCH_DELETED] = "deleted",
+	[CLEW_TOUCH_DELETED] = "deleted", [CLEW_TOUCH_AGAIN] = "again",
 };
 
 static void json_event(struct clew_json *json, const struct io_answer *answer,
@@ -298,6 +299,11 @@ static int print_file(const struct io_answer *answer, const struct clew_io_file 
 		print_part(&begun, "");
 		printf("%s by unknown writers", CLEW_BYTES(file->unknown_bytes));
 	}
+	if (file->again_bytes) {
+		print_part(&begun, "");
+		printf("%s read again, as a group's memory limit had evicted them",
+		       CLEW_BYTES(file->again_bytes));
+	}
 	if (file->unused_bytes) {
 		print_part(&begun, "");
 		printf("%s read ahead for nobody", CLEW_BYTES(file->unused_bytes));
@@ -346,6 +352,7 @@ static void print_event(const struct io_answer *answer, const struct clew_io_eve
 		[CLEW_TOUCH_UNUSED] = "had asked in vain for",
 		[CLEW_TOUCH_SYNC] = "asked for it to be written",
 		[CLEW_TOUCH_DELETED] = "released, as it is deleted,",
+		[CLEW_TOUCH_AGAIN] = "asked again, after a memory limit had evicted it, for",
 	};
 	uint64_t start = clew_trace_start(answer->trace);
 	size_t count;

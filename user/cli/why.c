@@ -228,6 +228,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	}
 	if (segment->held)
 		clew_json_string(json, "held_back", clew_held_name(segment->held));
+	if (clew_segment_read_again(trace, segment))
+		clew_json_bool(json, "read_again", true);
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
 	if (segment->below) {
 		struct clew_object object = clew_link_object(segment->below);

@@ -91,6 +91,9 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 	case CLEW_TOUCH_UNUSED:
 		file->unused_bytes += touch->bytes;
 		break;
+	case CLEW_TOUCH_AGAIN:
+		file->again_bytes += touch->bytes;
+		break;
 	case CLEW_TOUCH_DELETED:
 		file->deleted = true;
 		break;

@@ -46,6 +46,7 @@ struct clew_io_file {
 					       these, they do not count again */
 	uint64_t unknown_bytes;		    /* written by requests, by an unknown task */
 	uint64_t unused_bytes;		    /* read ahead and never used */
+	uint64_t again_bytes; /* asked for again, as a group's memory limit had evicted them */
 	uint64_t waited_ns;
 	const struct clew_io_share *shares; /* in order of task */
 	uint32_t share_count;

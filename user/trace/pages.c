@@ -101,6 +101,10 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 	return 0;
 }
 
+/* ns: an extent of what was asked for is emitted before it is older. */
+#define ASKED_MOST	(CLEW_EXTENT_AGE + 4000000)
+#define CLEW_PAGE_SHIFT 12
+
 int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
 {
 	struct clew_file_key key =
@@ -113,6 +117,10 @@ int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
 		return -ENOMEM;
 	known = map_get(&trace->last_touches, number << 32 | touch->task, touch->event);
 	last = known ? (struct clew_touch *)trace->touches.data + *known : NULL;
+	/* Of what was read again, each range is told: requests are compared with them. */
+	if (last && touch->event == CLEW_TOUCH_AGAIN &&
+	    (touch->offset != last->offset + last->bytes || touch->begin > last->end))
+		last = NULL;
 	if (last && touch->begin <= last->end + TOUCH_NEAR && touch->event != CLEW_TOUCH_SYNC) {
 		last->end = touch->end > last->end ? touch->end : last->end;
 		last->offset = touch->offset < last->offset ? touch->offset : last->offset;
@@ -153,6 +161,32 @@ int trace_finish_touches(struct clew_trace *trace)
 	free(keys);
 	free(sorted);
 	return 0;
+}
+
+bool clew_trace_read_again(const struct clew_trace *trace, const struct clew_block_request *request)
+{
+	const struct clew_touch *touches = trace->touches.data;
+	uint64_t from = request->index << CLEW_PAGE_SHIFT, to = from + request->bytes;
+	size_t low = 0, high = trace->touches.count;
+	uint64_t since = request->queued > ASKED_MOST ? request->queued - ASKED_MOST : 0;
+
+	if (!request->inode || request->index == UINT64_MAX || !request->queued)
+		return false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (touches[middle].begin < since)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < trace->touches.count && touches[low].begin <= request->queued; low++)
+		if (touches[low].event == CLEW_TOUCH_AGAIN &&
+		    touches[low].inode == request->inode &&
+		    touches[low].device == request->file_device && touches[low].offset < to &&
+		    touches[low].offset + touches[low].bytes > from)
+			return true;
+	return false;
 }
 
 const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size_t *ret_count)

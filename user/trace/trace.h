@@ -162,6 +162,9 @@ const struct clew_trace_request *clew_trace_requests(const struct clew_trace *tr
  * `bytes` and the least `offset`.
  */
 const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size_t *ret_count);
+/* True if a request reads pages of a file that a group's memory limit had evicted. */
+bool clew_trace_read_again(const struct clew_trace *trace,
+			   const struct clew_block_request *request);
 
 /* The first spin of a task that ends after a moment, NULL none. The task's later ones follow it in
  * memory. */

@@ -61,6 +61,7 @@ struct cause_key {
 	uint64_t chain;		 /* of its reasons */
 	uint64_t limit, limited; /* groups */
 	uint32_t armed_by;
+	bool again; /* a memory limit had evicted what is read */
 };
 
 struct keyed_segment {
@@ -165,6 +166,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->cycle = segment->cycle;
 	key->late = segment->late;
 	key->held = segment->held;
+	key->again = clew_segment_read_again(trace, segment);
 	key->via_type = segment->via_type;
 	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = clew_segment_waiter(segment);

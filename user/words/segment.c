@@ -5,6 +5,8 @@
  */
 #include "words/segment.h"
 
+#include <string.h>
+
 const struct clew_trace_request *clew_segment_request(const struct clew_trace *trace,
 						      const struct clew_link *link)
 {
@@ -15,6 +17,17 @@ const struct clew_trace_request *clew_segment_request(const struct clew_trace *t
 		return NULL;
 	requests = clew_trace_requests(trace, &count);
 	return link->number < count ? &requests[link->number] : NULL;
+}
+
+bool clew_segment_read_again(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
+
+	return request &&
+	       (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
+	       !strcmp(clew_request_operation_name(request->block.operation, request->block.bytes),
+		       "read") &&
+	       clew_trace_read_again(trace, &request->block);
 }
 
 bool clew_segment_done_below(const struct clew_trace *trace, const struct clew_segment *segment)

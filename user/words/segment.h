@@ -13,6 +13,8 @@
 const struct clew_trace_request *clew_segment_request(const struct clew_trace *trace,
 						      const struct clew_link *link);
 
+/* True if a segment's request reads pages that a group's memory limit had evicted. */
+bool clew_segment_read_again(const struct clew_trace *trace, const struct clew_segment *segment);
 /* True if all lower requests of a segment's request were over by then. */
 bool clew_segment_done_below(const struct clew_trace *trace, const struct clew_segment *segment);
 

@@ -168,6 +168,8 @@ static void print_device(FILE *out, const struct clew_trace *trace,
 	} else if (clew_segment_done_below(trace, segment)) {
 		fputs(", done on the disk below and not yet told", out);
 	}
+	if (clew_segment_read_again(trace, segment))
+		fputs(", again, as a group's memory limit had evicted it", out);
 }
 
 /* A wait that went on past the moment at which its timer was due. */

@@ -36,8 +36,8 @@ struct clew_open_extent {
 	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
 	__u32 last;	  /* the bytes at its end that a call's last copy wrote, 0 none */
 	__u16 grown;	  /* how often since the clock was read; 0: never */
-	/* DIRTY: calls wrote just these bytes, and no other extent has them; DROP: the file has no
-	   name any more */
+	/* DIRTY: calls wrote just these bytes, and no other extent has them; DROP: 0 or
+	   CLEW_EXTENT_DELETED or CLEW_EXTENT_EVICTED */
 	__u8 written;
 	__u8 large; /* DIRTY: of folios of several pages, and not written */
 	__u8 reserved[4];
@@ -64,7 +64,7 @@ struct clew_dirtied {
 static inline __u8 clew_extent_flags(__u32 event, const struct clew_open_extent *open)
 {
 	if (event == CLEW_EXTENT_DROP)
-		return open->written ? CLEW_EXTENT_DROP | CLEW_EXTENT_DELETED : CLEW_EXTENT_DROP;
+		return (__u8)(CLEW_EXTENT_DROP | open->written);
 	if (event != CLEW_EXTENT_DIRTY)
 		return (__u8)event;
 	if (open->written)

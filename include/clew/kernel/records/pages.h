@@ -35,6 +35,7 @@ enum clew_extent_event {
 #define CLEW_EXTENT_WRITTEN 0x80
 #define CLEW_EXTENT_ONCE    0x40 /* with DIRTY: one folio, at `begin` */
 #define CLEW_EXTENT_DELETED 0x20 /* with DROP: the file has no name any more */
+#define CLEW_EXTENT_EVICTED 0x40 /* with DROP: the task's group had reached its memory limit */
 #define CLEW_EXTENT_LARGE   0x10 /* with DIRTY: of folios of several pages; not with WRITTEN */
 #define CLEW_EXTENT_KIND    0x0f /* of the flags: enum clew_extent_event */
 
