@@ -32,6 +32,7 @@
 #include "record/left_alone.h"
 #include "record/mappings.h"
 #include "record/probe.h"
+#include "record/probe_cost.h"
 #include "symbol/entry.h"
 #include "symbol/probes.h"
 #include "symbol/site.h"
