@@ -16,7 +16,7 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|--environment|--ring-size|--pause-drain' ;;
+		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--ring-size|--pause-drain' ;;
 	report)
 		options='--cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--cgroup|--container|--from|--to' ;;
 	info)

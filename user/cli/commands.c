@@ -17,7 +17,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew record -o build.clew -- make -j4\n"
 	 "      while a command runs\n"
 	 "  clew record --pid 812 -o slow.clew\n"
-	 "      details of one process; press Ctrl-C to end\n"},
+	 "      details of one process; press Ctrl-C to end\n"
+	 "  clew record -f '/usr/sbin/nginx:ngx_http_*' -f libc.so.6:malloc -d 10s\n"
+	 "      and when threads are in these functions\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
 	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_LINES,

@@ -18,30 +18,10 @@ struct functions_values {
 	enum clew_returns_wanted returns;
 };
 
-static int take_returns(const struct clew_option *option, const char *argument, void *value)
-{
-	static const char *const words[] = {
-		[CLEW_RETURNS_AUTO] = "auto",
-		[CLEW_RETURNS_TRAMPOLINE] = "trampoline",
-		[CLEW_RETURNS_EXITS] = "exits",
-		[CLEW_RETURNS_NONE] = "none",
-	};
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(argument, words[i])) {
-			*(enum clew_returns_wanted *)value = i;
-			return 0;
-		}
-	return clew_fail(
-		CLEW_EXIT_INPUT,
-		"--%s: '%s' is no way to see returns: give auto, trampoline, exits or none",
-		option->name, argument);
-}
-
 const struct clew_option clew_functions_options[] = {
 	{0, "returns", "WAY",
 	 "see returns by trampoline, exits or none instead of what is known to be harmless (auto)",
-	 take_returns, offsetof(struct functions_values, returns)},
+	 clew_take_returns, offsetof(struct functions_values, returns)},
 	{0, "strict-entry", NULL, "probe no entry behind an instruction that reads memory",
 	 clew_take_flag, offsetof(struct functions_values, strict_entry)},
 	{0, "json", NULL, "answer in JSON", clew_take_flag,
