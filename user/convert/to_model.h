@@ -149,6 +149,9 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial);
 
 /* announce.c: these two as well */
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
+/* frames.c: the frames of a thread, and all functions */
+void capture_describe_frames(struct conversion *conversion, uint32_t serial);
+void capture_describe_functions(struct conversion *conversion);
 /* ends.c */
 int capture_describe_ends(struct conversion *conversion, uint32_t serial);
 void capture_describe_environment(struct conversion *conversion, uint32_t serial);

@@ -151,7 +151,8 @@ static void sort_frames(const struct clew_trace *trace, struct sort_key *order)
 	sort_keys(order, order + count, count);
 }
 
-/* Turns builder's numbers of parents into places in the array. `places`: by builder's number. */
+/* Turns builder's numbers of parents into places in the array, from which depths follow.
+ * `places`: by builder's number. */
 static void join_parents(struct clew_trace *trace, const uint32_t *places, size_t numbers)
 {
 	struct clew_trace_frame *frames = trace->frames.data;
@@ -165,6 +166,10 @@ static void join_parents(struct clew_trace *trace, const uint32_t *places, size_
 		if (parent != CLEW_NO_NUMBER && (keys[parent].task != keys[i].task || parent >= i))
 			parent = CLEW_NO_NUMBER;
 		frames[i].parent = parent;
+		frames[i].depth = 0;
+		if (parent != CLEW_NO_NUMBER)
+			frames[i].depth =
+				frames[parent].depth + (frames[parent].depth < UINT16_MAX);
 	}
 }
 
