@@ -234,6 +234,18 @@ int trace_finish_frames(struct clew_trace *trace)
 
 /* ---- reading them ---- */
 
+void clew_trace_forget_functions(struct clew_trace *trace)
+{
+	for (size_t i = 0; i < trace->tasks.count; i++)
+		trace_task_at(trace, i)->frame_count = 0;
+	trace->frames.count = trace->functions.count = 0;
+}
+
+bool clew_trace_has_frames(const struct clew_trace *trace)
+{
+	return trace->frames.count > 0;
+}
+
 const struct clew_trace_frame *clew_trace_frames(const struct clew_trace *trace, uint32_t serial,
 						 size_t *ret_count)
 {

@@ -52,6 +52,10 @@ struct clew_frame_detail {
 	uint16_t unread;	/* as in struct clew_frame */
 };
 
+/* Answers from now on are those of a trace in which no function was traced. */
+void clew_trace_forget_functions(struct clew_trace *trace);
+/* True if any task was in a traced function. */
+bool clew_trace_has_frames(const struct clew_trace *trace);
 /* The frames of a task, in the order in which it entered them. */
 const struct clew_trace_frame *clew_trace_frames(const struct clew_trace *trace, uint32_t serial,
 						 size_t *ret_count);
