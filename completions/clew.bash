@@ -34,7 +34,7 @@ _clew()
 	dump)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	convert)
-		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
+		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)

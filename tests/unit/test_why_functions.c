@@ -229,19 +229,35 @@ static void spans(void **state)
 	clew_trace_free(trace);
 }
 
+/* Names are asked for as the symbol table has them, as people write them, or without arguments. */
 static void globs(void **state)
 {
-	const struct clew_trace_function function = {
-		.name = "_ZN12_GLOBAL__N_11a3mapIiE3putEi",
-		.readable = "(anonymous namespace)::a::map<int (*)(int)>::put(int)"};
-	const struct clew_trace_function less_than = {.name = "x", .readable = "b::operator<(b)"};
+	static const char *const readable[] = {
+		"(anonymous namespace)::a::map<int (*)(int)>::put(int)", "b::operator<(b)",
+		"c::operator()(int) const"};
+	const struct clew_trace_function *functions[3];
+	struct clew_trace *trace;
 
 	(void)state;
-	assert_true(clew_match_function("_ZN*put*", &function));
-	assert_true(clew_match_function("*::put", &function));
-	assert_true(clew_match_function("*::put(int)", &function));
-	assert_false(clew_match_function("put", &function));
-	assert_true(clew_match_function("b::operator<", &less_than));
+	assert_int_equal(clew_trace_new(NULL, START, &trace), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(
+			trace_add_function(trace, i,
+					   &(struct clew_trace_function){.name = "_Zmangled",
+									 .readable = readable[i]}),
+			0);
+	for (uint32_t i = 0; i < 3; i++)
+		functions[i] = clew_trace_function(trace, i);
+	assert_string_equal(functions[0]->title,
+			    "(anonymous namespace)::a::map<int (*)(int)>::put");
+	assert_string_equal(functions[1]->title, "b::operator<");
+	assert_string_equal(functions[2]->title, "c::operator()");
+	assert_true(clew_match_function("_Zm*", functions[0]));
+	assert_true(clew_match_function("*::put", functions[0]));
+	assert_true(clew_match_function("*::put(int)", functions[0]));
+	assert_false(clew_match_function("put", functions[0]));
+	assert_true(clew_match_function("b::operator<", functions[1]));
+	clew_trace_free(trace);
 }
 
 int main(void)

@@ -294,6 +294,7 @@ static bool is_there(const struct choices *choices)
 		case SUBJECT_SPAN:
 			if (clew_match_function(choices->typed, &(struct clew_trace_function){
 									.name = list[i].name,
+									.title = list[i].name,
 									.readable = list[i].name}))
 				return true;
 			break;

@@ -71,6 +71,12 @@
 	KEY(ENVIRONMENT,     "environment",     "#.",        2, "a row is a number and a value")   \
 	KEY(FRAMES,          "frames",          "ttf#####",  8,                                    \
 	    "a row is a start, an end, a function and five numbers")                               \
+	KEY(FRAMES_LEFT_OUT, "frames_left_out", "f##",       3, NULL)                              \
+	KEY(CLOSED,          "closed",          "T",         1, NULL)                              \
+	KEY(PROBE,           "probe",           "#",         1, NULL)                              \
+	KEY(INHERITED,       "inherited",       "T",         1, NULL)                              \
+	KEY(INCLUSIVE,       "inclusive",       "T",         1, NULL)                              \
+	KEY(INFERRED,        "inferred",        "T",         1, NULL)                              \
 	KEY(FRAME_VALUES,    "frame_values",    "####n.",    6,                                    \
 	    "a row is four numbers, a thread and bytes")                                           \
 	KEY(ENDS,            "ends",            "t##m######", 10,                                  \

@@ -75,6 +75,40 @@ static const char *copy_text(struct clew_trace *trace, const char *text)
 	return arena_copy(&trace->arena, text ?: "", strlen(text ?: ""));
 }
 
+/*
+ * The length of a readable name without its arguments: of "ns::a<f(int)>::b(int)" what stands
+ * before the last bracket that is in no angle bracket.
+ */
+static size_t length_without_arguments(const char *name)
+{
+	static const char anonymous[] = "(anonymous namespace)", call[] = "operator()";
+	unsigned depth = 0;
+	size_t i = 0;
+
+	while (name[i]) {
+		if (!strncmp(name + i, anonymous, sizeof(anonymous) - 1)) {
+			i += sizeof(anonymous) - 1;
+			continue;
+		}
+		if (!strncmp(name + i, call, sizeof(call) - 1)) {
+			i += sizeof(call) - 1;
+			continue;
+		}
+		if (!strncmp(name + i, "operator", 8)) {
+			/* Its sign may be an angle bracket. */
+			i += 8;
+			i += strspn(name + i, "<>=-");
+			continue;
+		}
+		if (name[i] == '(' && depth == 0 && i > 0)
+			return i;
+		depth += name[i] == '<';
+		depth -= name[i] == '>' && depth > 0;
+		i++;
+	}
+	return i;
+}
+
 int trace_add_function(struct clew_trace *trace, uint32_t number,
 		       const struct clew_trace_function *function)
 {
@@ -91,11 +125,15 @@ int trace_add_function(struct clew_trace *trace, uint32_t number,
 		return 0;
 	copy.name = copy_text(trace, function->name);
 	copy.readable = function->readable ? copy_text(trace, function->readable) : copy.name;
+	if (copy.readable)
+		copy.title = arena_copy(&trace->arena, copy.readable,
+					length_without_arguments(copy.readable));
 	copy.object = copy_text(trace, function->object);
 	copy.arguments = copy_text(trace, function->arguments);
 	copy.build_id = arena_copy(&trace->arena, function->build_id ?: (const uint8_t *)"",
 				   function->build_id ? function->build_id_size : 0);
-	if (!copy.name || !copy.readable || !copy.object || !copy.arguments || !copy.build_id)
+	if (!copy.name || !copy.readable || !copy.title || !copy.object || !copy.arguments ||
+	    !copy.build_id)
 		return -ENOMEM;
 	*place = copy;
 	return 0;

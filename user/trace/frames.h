@@ -14,6 +14,7 @@
 /* A traced function. */
 struct clew_trace_function {
 	const char *name;	 /* as its file's symbol table has it */
+	const char *title;	 /* for people: readable without its arguments */
 	const char *readable;	 /* the same without mangling */
 	const char *object;	 /* path of its file, "" unknown */
 	const char *arguments;	 /* as they were asked for, "" none */

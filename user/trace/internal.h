@@ -227,7 +227,8 @@ struct frame_key {
 #define TRACE_MOST_FUNCTIONS (1u << 20)
 
 int trace_add_frame(struct clew_trace *trace, const struct clew_frame *frame);
-/* Describes function `number`; what was known of it before holds. The strings are copied. */
+/* Describes function `number`; what was known of it before holds. The strings are copied, and the
+ * title is made. */
 int trace_add_function(struct clew_trace *trace, uint32_t number,
 		       const struct clew_trace_function *function);
 /* Puts frames in order, and joins each to the one that it was called in. Before the tasks are

@@ -31,47 +31,11 @@ const char *clew_function_name(const struct clew_trace *trace, uint32_t number)
 	return function ? function->readable : "unknown function";
 }
 
-/*
- * The length of a readable name without its arguments: of "ns::a<f(int)>::b(int)" what stands
- * before the last bracket that is in no angle bracket.
- */
-static size_t length_without_arguments(const char *name)
-{
-	static const char anonymous[] = "(anonymous namespace)", call[] = "operator()";
-	unsigned depth = 0;
-	size_t i = 0;
-
-	while (name[i]) {
-		if (!strncmp(name + i, anonymous, sizeof(anonymous) - 1)) {
-			i += sizeof(anonymous) - 1;
-			continue;
-		}
-		if (!strncmp(name + i, call, sizeof(call) - 1)) {
-			i += sizeof(call) - 1;
-			continue;
-		}
-		if (!strncmp(name + i, "operator", 8)) {
-			/* Its sign may be an angle bracket. */
-			i += 8;
-			i += strspn(name + i, "<>=-");
-			continue;
-		}
-		if (name[i] == '(' && depth == 0 && i > 0)
-			return i;
-		depth += name[i] == '<';
-		depth -= name[i] == '>' && depth > 0;
-		i++;
-	}
-	return i;
-}
-
 static void print_name(FILE *out, const struct clew_trace *trace, uint32_t number)
 {
-	const char *name = clew_function_name(trace, number);
-	char *copy = strndup(name, length_without_arguments(name));
+	const struct clew_trace_function *function = clew_trace_function(trace, number);
 
-	clew_print_safe(out, copy ?: name);
-	free(copy);
+	clew_print_safe(out, function ? function->title : clew_function_name(trace, number));
 }
 
 void clew_print_function(FILE *out, const struct clew_trace *trace, uint32_t number)
@@ -83,15 +47,8 @@ void clew_print_function(FILE *out, const struct clew_trace *trace, uint32_t num
 
 bool clew_match_function(const char *glob, const struct clew_trace_function *function)
 {
-	char *copy;
-	bool fits;
-
-	if (!fnmatch(glob, function->name, 0) || !fnmatch(glob, function->readable, 0))
-		return true;
-	copy = strndup(function->readable, length_without_arguments(function->readable));
-	fits = copy && !fnmatch(glob, copy, 0);
-	free(copy);
-	return fits;
+	return !fnmatch(glob, function->name, 0) || !fnmatch(glob, function->readable, 0) ||
+	       !fnmatch(glob, function->title, 0);
 }
 
 /* ---- where a wait came from ---- */
