@@ -31,7 +31,9 @@
 #include "record/internal.h"
 #include "record/left_alone.h"
 #include "record/mappings.h"
+#include "record/objects.h"
 #include "record/probe.h"
+#include "record/probe_cost.h"
 #include "symbol/entry.h"
 #include "symbol/probes.h"
 #include "symbol/site.h"
@@ -272,25 +274,14 @@ static void take_path(struct clew_announcer *announcer, const char *path)
 	free(whole);
 }
 
-/* The program that a shell would run by that name. */
 static void take_program(struct clew_announcer *announcer, const char *program)
 {
-	const char *directories = getenv("PATH");
 	char path[4096];
 
-	if (strchr(program, '/')) {
+	if (strchr(program, '/'))
 		take_path(announcer, program);
-		return;
-	}
-	for (size_t length; directories && *directories;
-	     directories += length + (directories[length] == ':')) {
-		length = strcspn(directories, ":");
-		snprintf(path, sizeof(path), "%.*s/%s", (int)length, directories, program);
-		if (!access(path, X_OK)) {
-			take_path(announcer, path);
-			return;
-		}
-	}
+	else if (clew_program_find(program, path, sizeof(path)) >= 0)
+		take_path(announcer, path);
 }
 
 /* Objects that a layer names by their whole path are probed before anybody runs them. */

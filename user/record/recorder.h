@@ -18,18 +18,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/message.h"
 #include "record/taker.h"
 #include "relate/layer.h"
 #include "store/capture.h"
-
-/* One line that says what went wrong: "what is wrong: what to do". */
-struct clew_message {
-	char text[512];
-};
-
-/* Formats the message. Returns `error`, a -errno. */
-int clew_say(struct clew_message *message, int error, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 struct clew_recorder;
 
