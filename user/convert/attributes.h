@@ -152,8 +152,8 @@
 	KEY(CAPTURE_HIDDEN,  "capture.hidden",  "#",         1, NULL)                              \
 	KEY(CAPTURE_META,    "capture.",        "T",         1, NULL)                              \
 	KEY(LOST,            "lost",            "ctt#",      4, NULL)                              \
-	KEY(FUNCTIONS,       "functions",       "f##.*",     8,                                    \
-	    "a row is three numbers, a build-id and four words")                                   \
+	KEY(FUNCTIONS,       "functions",       "f##.*",     7,                                    \
+	    "a row is three numbers, a build-id and three words")                                   \
 	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \
 	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w", 7, NULL)                            \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \

@@ -31,7 +31,7 @@ void capture_describe_functions(struct conversion *conversion)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct clew_trace_function *function =
 			clew_trace_function(conversion->trace, i);
-		const char *words[4];
+		const char *words[3];
 
 		if (!function)
 			continue;
@@ -39,8 +39,7 @@ void capture_describe_functions(struct conversion *conversion)
 		put_bytes(pairs, function->build_id, function->build_id_size);
 		words[0] = function->object;
 		words[1] = function->name;
-		words[2] = function->readable == function->name ? "" : function->readable;
-		words[3] = function->arguments;
+		words[2] = function->arguments;
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
 			pairs_row_field(pairs, (union attribute_field){.word = words[k]});
 	}

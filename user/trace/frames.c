@@ -4,6 +4,7 @@
  * which is not that of the array: until the trace is finished a key beside each frame has its
  * task and the number that the builder gave it.
  */
+#include "symbol/demangle.h"
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -75,38 +76,14 @@ static const char *copy_text(struct clew_trace *trace, const char *text)
 	return arena_copy(&trace->arena, text ?: "", strlen(text ?: ""));
 }
 
-/*
- * The length of a readable name without its arguments: of "ns::a<f(int)>::b(int)" what stands
- * before the last bracket that is in no angle bracket.
- */
-static size_t length_without_arguments(const char *name)
+/* The name without mangling in the trace's memory; NULL: no memory. */
+static const char *demangle(struct clew_trace *trace, const char *name, bool parameters)
 {
-	static const char anonymous[] = "(anonymous namespace)", call[] = "operator()";
-	unsigned depth = 0;
-	size_t i = 0;
+	char *text = symbol_demangle(name, parameters);
+	const char *copy = copy_text(trace, text ?: name);
 
-	while (name[i]) {
-		if (!strncmp(name + i, anonymous, sizeof(anonymous) - 1)) {
-			i += sizeof(anonymous) - 1;
-			continue;
-		}
-		if (!strncmp(name + i, call, sizeof(call) - 1)) {
-			i += sizeof(call) - 1;
-			continue;
-		}
-		if (!strncmp(name + i, "operator", 8)) {
-			/* Its sign may be an angle bracket. */
-			i += 8;
-			i += strspn(name + i, "<>=-");
-			continue;
-		}
-		if (name[i] == '(' && depth == 0 && i > 0)
-			return i;
-		depth += name[i] == '<';
-		depth -= name[i] == '>' && depth > 0;
-		i++;
-	}
-	return i;
+	free(text);
+	return copy;
 }
 
 int trace_add_function(struct clew_trace *trace, uint32_t number,
@@ -124,10 +101,8 @@ int trace_add_function(struct clew_trace *trace, uint32_t number,
 	if (place->name)
 		return 0;
 	copy.name = copy_text(trace, function->name);
-	copy.readable = function->readable ? copy_text(trace, function->readable) : copy.name;
-	if (copy.readable)
-		copy.title = arena_copy(&trace->arena, copy.readable,
-					length_without_arguments(copy.readable));
+	copy.title = demangle(trace, function->name, false);
+	copy.readable = demangle(trace, function->name, true);
 	copy.object = copy_text(trace, function->object);
 	copy.arguments = copy_text(trace, function->arguments);
 	copy.build_id = arena_copy(&trace->arena, function->build_id ?: (const uint8_t *)"",
@@ -137,6 +112,41 @@ int trace_add_function(struct clew_trace *trace, uint32_t number,
 		return -ENOMEM;
 	*place = copy;
 	return 0;
+}
+
+/* The strings behind a SITE record; false: it is cut off. */
+static bool read_strings(const struct clew_site_record *site, const char **strings, size_t count)
+{
+	const char *at = (const char *)(site + 1), *end = at + site->size;
+
+	for (size_t i = 0; i < count; i++) {
+		strings[i] = at;
+		at = memchr(at, '\0', (size_t)(end - at));
+		if (!at++)
+			return false;
+	}
+	return true;
+}
+
+int trace_take_site(struct clew_trace *trace, const struct clew_site_record *site)
+{
+	const char *strings[3];
+
+	if (!read_strings(site, strings, 3))
+		return 0;
+	return trace_add_function(
+		trace, site->function,
+		&(struct clew_trace_function){
+			.object = strings[0],
+			.name = strings[1],
+			.arguments = strings[2],
+			.offset = site->start,
+			.length = site->length,
+			.build_id = site->build_id,
+			.build_id_size = site->build_id_size < sizeof(site->build_id)
+						 ? site->build_id_size
+						 : (uint8_t)sizeof(site->build_id),
+		});
 }
 
 uint32_t clew_trace_function_count(const struct clew_trace *trace)
