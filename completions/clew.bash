@@ -30,11 +30,11 @@ _clew()
 	io)
 		options='--file --cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to' ;;
 	why)
-		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --operation --from --to --idle --without --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--operation|--from|--to|--idle|--without' ;;
+		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
 	dump)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	convert)
-		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
+		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)

@@ -3,62 +3,10 @@
  * Frames of traced functions in a trace: which are open at a moment, and how time divides among
  * functions, compared with what a look at every ns says.
  */
-#include "draw.h"
-#include "synthetic.h"
-#include <stdio.h>
+#include "forest.h"
 #include <time.h>
 
-#define SPAN	  600 /* ns that a random task lives */
-#define FUNCTIONS 7
-#define MOST	  400
-
-struct forest {
-	struct clew_frame frames[MOST];
-	size_t count;
-	uint32_t serial;
-};
-
-static void add_functions(struct clew_trace *trace)
-{
-	for (uint32_t i = 0; i < FUNCTIONS; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "f%u", i);
-		assert_int_equal(trace_add_function(trace, i,
-						    &(struct clew_trace_function){
-							    .name = name, .object = "/bin/x"}),
-				 0);
-	}
-}
-
-/* Calls within from..to, nested at random. Some take no time, and some begin where others end. */
-static void grow(struct forest *forest, uint32_t parent, unsigned depth, uint64_t from, uint64_t to)
-{
-	while (from <= to && forest->count < MOST && draw(8)) {
-		uint64_t start = from + draw(3) * draw(20), end = start + draw(2) * draw(120);
-		struct clew_frame *frame = &forest->frames[forest->count];
-		uint32_t number = (uint32_t)forest->count;
-
-		if (end > to || start > to)
-			return;
-		forest->count++;
-		*frame = (struct clew_frame){
-			.start = start,
-			.end = end,
-			.probe = draw(3),
-			.task = forest->serial,
-			.end_task = forest->serial,
-			.function = draw(FUNCTIONS),
-			.number = number,
-			.parent = parent,
-			.depth = (uint16_t)depth,
-			.flags = draw(16) ? 0 : CLEW_FRAME_INHERITED,
-		};
-		if (depth < 6)
-			grow(forest, number, depth + 1, start, end);
-		from = end;
-	}
-}
+#define SPAN 600 /* ns that a random task lives */
 
 /* The deepest of the frames that are open at a moment, by a look at each. */
 static const struct clew_frame *deepest(const struct forest *forest, uint64_t at)
@@ -74,19 +22,11 @@ static const struct clew_frame *deepest(const struct forest *forest, uint64_t at
 
 static struct clew_trace *trace_of(const struct forest *forests, size_t count)
 {
-	struct clew_finding_taker taker;
 	struct clew_trace *trace;
 
 	assert_int_equal(clew_trace_new(NULL, START, &trace), 0);
-	taker = clew_trace_taker(trace);
 	for (size_t k = 0; k < count; k++)
-		/* Children come before their parents. */
-		for (size_t i = forests[k].count; i-- > 0;)
-			assert_int_equal(
-				taker.take(taker.context,
-					   (struct clew_finding){.tag = CLEW_FINDING_FRAME,
-								 .frame = &forests[k].frames[i]}),
-				0);
+		forest_feed(&forests[k], (unsigned)k, (unsigned)count, trace);
 	add_functions(trace);
 	assert_int_equal(clew_trace_finish(trace, START + 2 * SPAN), 0);
 	return trace;
@@ -139,7 +79,7 @@ static void check_interval(const struct clew_trace *trace, const struct forest *
 
 		assert_int_equal(time->ns, ns[number]);
 		assert_int_equal(time->calls, calls[number]);
-		assert_true(time->probe <= time->ns + 3 * MOST);
+		assert_true(time->probe <= time->ns + 3 * FOREST_MOST);
 		assert_true(i == 0 || sums->times[i - 1].ns >= time->ns);
 		ns[number] = calls[number] = 0;
 		all += time->ns;
@@ -162,14 +102,8 @@ static void random_forests(void **state)
 		for (unsigned k = 0; k < 3; k++) {
 			forests[k].count = 0;
 			forests[k].serial = 5 - k;
-			grow(&forests[k], CLEW_NO_NUMBER, 0, START + draw(20), START + SPAN);
-			/* Numbers are the builder's: those of all tasks are one series. */
-			for (size_t i = 0; i < forests[k].count; i++) {
-				forests[k].frames[i].number = forests[k].frames[i].number * 3 + k;
-				if (forests[k].frames[i].parent != CLEW_NO_NUMBER)
-					forests[k].frames[i].parent =
-						forests[k].frames[i].parent * 3 + k;
-			}
+			forests[k].longest = 120;
+			forest_grow(&forests[k], CLEW_NO_NUMBER, 0, START + draw(20), START + SPAN);
 		}
 		trace = trace_of(forests, 3);
 		assert_int_equal(clew_function_sums_begin(trace, &sums), 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names of C++ and Rust functions, as they were written. */
+#include "symbol/demangle.h"
+
 #include <libiberty/demangle.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "symbol/function_internal.h"
 
 char *symbol_demangle(const char *name, bool parameters)
 {

@@ -5,6 +5,7 @@
  * is made when somebody asks for it.
  */
 #include "symbol/function.h"
+#include "symbol/demangle.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -145,8 +145,6 @@ const char *function_enter(const struct clew_functions *functions, const struct 
 /* exits.c: the exits of an owner and its parts, the entry, and how its return is seen. */
 int function_leave(struct clew_functions *functions, const struct range *range,
 		   struct clew_function_symbol *symbol);
-/* demangle.c: the name as it was written, to free; NULL: it is not mangled, or no memory. */
-char *symbol_demangle(const char *name, bool parameters);
 /* pointers.c: pointers into code from the relocations. */
 int functions_read_pointers(struct clew_functions *functions);
 /* jump_table.c: */

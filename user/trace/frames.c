@@ -4,6 +4,7 @@
  * which is not that of the array: until the trace is finished a key beside each frame has its
  * task and the number that the builder gave it.
  */
+#include "symbol/demangle.h"
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -75,6 +76,16 @@ static const char *copy_text(struct clew_trace *trace, const char *text)
 	return arena_copy(&trace->arena, text ?: "", strlen(text ?: ""));
 }
 
+/* The name without mangling in the trace's memory; NULL: no memory. */
+static const char *demangle(struct clew_trace *trace, const char *name, bool parameters)
+{
+	char *text = symbol_demangle(name, parameters);
+	const char *copy = copy_text(trace, text ?: name);
+
+	free(text);
+	return copy;
+}
+
 int trace_add_function(struct clew_trace *trace, uint32_t number,
 		       const struct clew_trace_function *function)
 {
@@ -90,15 +101,52 @@ int trace_add_function(struct clew_trace *trace, uint32_t number,
 	if (place->name)
 		return 0;
 	copy.name = copy_text(trace, function->name);
-	copy.readable = function->readable ? copy_text(trace, function->readable) : copy.name;
+	copy.title = demangle(trace, function->name, false);
+	copy.readable = demangle(trace, function->name, true);
 	copy.object = copy_text(trace, function->object);
 	copy.arguments = copy_text(trace, function->arguments);
 	copy.build_id = arena_copy(&trace->arena, function->build_id ?: (const uint8_t *)"",
 				   function->build_id ? function->build_id_size : 0);
-	if (!copy.name || !copy.readable || !copy.object || !copy.arguments || !copy.build_id)
+	if (!copy.name || !copy.readable || !copy.title || !copy.object || !copy.arguments ||
+	    !copy.build_id)
 		return -ENOMEM;
 	*place = copy;
 	return 0;
+}
+
+/* The strings behind a SITE record; false: it is cut off. */
+static bool read_strings(const struct clew_site_record *site, const char **strings, size_t count)
+{
+	const char *at = (const char *)(site + 1), *end = at + site->size;
+
+	for (size_t i = 0; i < count; i++) {
+		strings[i] = at;
+		at = memchr(at, '\0', (size_t)(end - at));
+		if (!at++)
+			return false;
+	}
+	return true;
+}
+
+int trace_take_site(struct clew_trace *trace, const struct clew_site_record *site)
+{
+	const char *strings[3];
+
+	if (!read_strings(site, strings, 3))
+		return 0;
+	return trace_add_function(
+		trace, site->function,
+		&(struct clew_trace_function){
+			.object = strings[0],
+			.name = strings[1],
+			.arguments = strings[2],
+			.offset = site->start,
+			.length = site->length,
+			.build_id = site->build_id,
+			.build_id_size = site->build_id_size < sizeof(site->build_id)
+						 ? site->build_id_size
+						 : (uint8_t)sizeof(site->build_id),
+		});
 }
 
 uint32_t clew_trace_function_count(const struct clew_trace *trace)
@@ -151,7 +199,8 @@ static void sort_frames(const struct clew_trace *trace, struct sort_key *order)
 	sort_keys(order, order + count, count);
 }
 
-/* Turns builder's numbers of parents into places in the array. `places`: by builder's number. */
+/* Turns builder's numbers of parents into places in the array, from which depths follow.
+ * `places`: by builder's number. */
 static void join_parents(struct clew_trace *trace, const uint32_t *places, size_t numbers)
 {
 	struct clew_trace_frame *frames = trace->frames.data;
@@ -165,6 +214,10 @@ static void join_parents(struct clew_trace *trace, const uint32_t *places, size_
 		if (parent != CLEW_NO_NUMBER && (keys[parent].task != keys[i].task || parent >= i))
 			parent = CLEW_NO_NUMBER;
 		frames[i].parent = parent;
+		frames[i].depth = 0;
+		if (parent != CLEW_NO_NUMBER)
+			frames[i].depth =
+				frames[parent].depth + (frames[parent].depth < UINT16_MAX);
 	}
 }
 
@@ -228,6 +281,18 @@ int trace_finish_frames(struct clew_trace *trace)
 }
 
 /* ---- reading them ---- */
+
+void clew_trace_forget_functions(struct clew_trace *trace)
+{
+	for (size_t i = 0; i < trace->tasks.count; i++)
+		trace_task_at(trace, i)->frame_count = 0;
+	trace->frames.count = trace->functions.count = 0;
+}
+
+bool clew_trace_has_frames(const struct clew_trace *trace)
+{
+	return trace->frames.count > 0;
+}
 
 const struct clew_trace_frame *clew_trace_frames(const struct clew_trace *trace, uint32_t serial,
 						 size_t *ret_count)

@@ -14,6 +14,7 @@
 /* A traced function. */
 struct clew_trace_function {
 	const char *name;	 /* as its file's symbol table has it */
+	const char *title;	 /* for people: readable without its arguments */
 	const char *readable;	 /* the same without mangling */
 	const char *object;	 /* path of its file, "" unknown */
 	const char *arguments;	 /* as they were asked for, "" none */
@@ -52,6 +53,10 @@ struct clew_frame_detail {
 	uint16_t unread;	/* as in struct clew_frame */
 };
 
+/* Answers from now on are those of a trace in which no function was traced. */
+void clew_trace_forget_functions(struct clew_trace *trace);
+/* True if any task was in a traced function. */
+bool clew_trace_has_frames(const struct clew_trace *trace);
 /* The frames of a task, in the order in which it entered them. */
 const struct clew_trace_frame *clew_trace_frames(const struct clew_trace *trace, uint32_t serial,
 						 size_t *ret_count);

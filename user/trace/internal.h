@@ -226,8 +226,10 @@ struct frame_key {
 /* Frames beyond this number of functions are of unknown ones. */
 #define TRACE_MOST_FUNCTIONS (1u << 20)
 
+int trace_take_site(struct clew_trace *trace, const struct clew_site_record *site);
 int trace_add_frame(struct clew_trace *trace, const struct clew_frame *frame);
-/* Describes function `number`; what was known of it before holds. The strings are copied. */
+/* Describes function `number`; what was known of it before holds. The strings are copied; title
+ * and readable name are made of the name. */
 int trace_add_function(struct clew_trace *trace, uint32_t number,
 		       const struct clew_trace_function *function);
 /* Puts frames in order, and joins each to the one that it was called in. Before the tasks are
