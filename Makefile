@@ -18,7 +18,7 @@ BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
-LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lm
+LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -lm
 PREFIX ?= /usr/local
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 
@@ -27,6 +27,7 @@ CLI_SOURCES := $(sort $(wildcard user/cli/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(B)/%.o)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT_OBJECTS := $(patsubst tests/unit/objects/%.s,$(B)/tests/objects/%.so,$(wildcard tests/unit/objects/*.s))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
@@ -72,6 +73,13 @@ $(B)/tests/%: tests/unit/%.c $(B)/libclew.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -lcmocka
 
+# Libraries that unit tests look into, and nothing runs.
+$(B)/tests/objects/%.so: tests/unit/objects/%.s tests/unit/objects/%.map
+	@mkdir -p $(@D)
+	$(CC) -shared -nostdlib -Wl,-Bsymbolic -Wl,--build-id=0x0123456789abcdef -Wl,--version-script=$(word 2,$^) -o $@ $<
+
+$(B)/tests/test_encodings: tests/unit/objects/encodings.inc
+
 # Captures with known answers, for the golden tests.
 $(B)/make_capture: tests/golden/make_capture.c $(B)/libclew.a
 	@mkdir -p $(@D)
@@ -94,7 +102,7 @@ $(B)/unwind_compare: tests/live/unwind_compare.c $(B)/unwind_compare.skel.h $(B)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -ldw
 
-unit: $(UNIT_TESTS) $(B)/make_capture $(B)/record_both $(B)/unwind_compare
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/record_both $(B)/unwind_compare
 
 print-libraries:
 	@echo $(LIBS)

@@ -117,6 +117,7 @@ const char *clew_context_name(unsigned context); /* enum clew_wake_context */
 const char *clew_edge_type_name(unsigned type);
 const char *clew_evidence_name(unsigned evidence);
 const char *clew_request_reason_name(unsigned reason);
+const char *clew_frame_closed_name(unsigned closed); /* how an activation of a function ended */
 
 /*
  * The word for the operation of a block request. `operation`: the kernel's number, of which the low

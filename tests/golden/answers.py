@@ -151,6 +151,13 @@ CASES = [
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
     ("pages", "io-part", ["io", "--from", "1ms", "--to=-1ms"]),
     ("pages", "io-file-part", ["io", "--file", "/data/db", "--from", "1ms"]),
+    ("functions", "why", ["why", "--tid", "101", "--from", "0.1ms", "--to", "1.9ms"]),
+    ("functions", "why-without",
+     ["why", "--tid", "101", "--from", "0.1ms", "--to", "1.9ms", "--without-functions"]),
+    ("functions", "why-span", ["why", "--span", "*", "--slowest", "2"]),
+    ("functions", "why-lock-in", ["why", "--lock", "*", "--span", "store"]),
+    ("functions", "check", ["check"]),
+    ("functions", "path", ["path", "--from", "worker-101 @ 0.1ms", "--to", "worker-101 @ 1.9ms"]),
 ]
 # yapf: enable
 

@@ -179,14 +179,16 @@ static unsigned stream_of(char *text)
 	return strcmp(text, "user") ? (unsigned)number_of(text) : CLEW_STREAM_USER;
 }
 
-/* Sets a field of text. Each of the announced `words` has a blank after it. */
+/* Sets a field of text. Each of the `words` that are announced, or of a
+ * site, has a blank after it. */
 static void set_text(struct clew_header *record, const struct store_kind *kind, const char *name,
 		     const char *text)
 {
 	bool command = !strcmp(name, "command"), words = !strcmp(name, "words");
-	const struct store_column *column = column_of(kind, command ? "command_line"
-							    : words ? "text"
-								    : name);
+	bool announced = words && kind->id == CLEW_KIND_ANNOUNCE;
+	const struct store_column *column = column_of(kind, command	? "command_line"
+							    : announced ? "text"
+									: name);
 	char *to = (char *)record + column_offset(column, record);
 
 	if (column->coding == STORE_TRIMMED) {

@@ -20,8 +20,9 @@
 #include "store/capture.h"
 #include "store/schema.h"
 
-static const char *const tag_names[] = {"identity", "run",  "sleep", "ready", "edge", "request",
-					"below",    "spin", "pages", "touch", "stay", "tally"};
+static const char *const tag_names[] = {"identity", "run",   "sleep", "ready", "edge",
+					"request",  "below", "spin",  "pages", "touch",
+					"stay",	    "tally", "frame"};
 _Static_assert(sizeof(tag_names) / sizeof(tag_names[0]) == CLEW_FINDING_COUNT, "a name for each");
 
 /* ---- findings as text ---- */
@@ -149,6 +150,7 @@ static void add_finding(struct row *row, struct clew_finding finding)
 	const struct clew_spin *spin = finding.spin;
 	const struct clew_stay *stay = finding.stay;
 	const struct clew_tally *tally = finding.tally;
+	const struct clew_frame *frame = finding.frame;
 	const struct clew_run *run = finding.run;
 
 	switch (finding.tag) {
@@ -188,6 +190,12 @@ static void add_finding(struct row *row, struct clew_finding finding)
 		break;
 	case CLEW_FINDING_TALLY:
 		ADD(tally->start, tally->end, tally->task, tally->what, tally->number);
+		break;
+	case CLEW_FINDING_FRAME:
+		ADD(frame->start, frame->end, frame->self, frame->probe, frame->task,
+		    frame->end_task, frame->function, frame->number, frame->parent, frame->depth,
+		    frame->closed, frame->flags, frame->values_size, frame->returned_size,
+		    frame->unread);
 		break;
 	case CLEW_FINDING_COUNT:
 		break;

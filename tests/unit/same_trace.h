@@ -237,6 +237,46 @@ static void same_calls(const struct clew_trace *a, const struct clew_trace *b)
 	clew_relations_free(y);
 }
 
+static void same_frames(const struct clew_trace *a, const struct clew_trace *b)
+{
+	assert_int_equal(clew_trace_function_count(a), clew_trace_function_count(b));
+	for (uint32_t i = 0; i < clew_trace_function_count(a); i++) {
+		const struct clew_trace_function *x = clew_trace_function(a, i),
+						 *y = clew_trace_function(b, i);
+
+		assert_int_equal(x != NULL, y != NULL);
+		if (!x)
+			continue;
+		assert_string_equal(x->name, y->name);
+		assert_string_equal(x->readable, y->readable);
+		assert_string_equal(x->object, y->object);
+		assert_string_equal(x->arguments, y->arguments);
+		assert_int_equal(x->offset, y->offset);
+		assert_int_equal(x->length, y->length);
+		assert_int_equal(x->build_id_size, y->build_id_size);
+		assert_memory_equal(x->build_id, y->build_id, x->build_id_size);
+	}
+	assert_int_equal(a->frames.count, b->frames.count);
+	for (uint32_t i = 0; i < a->frames.count; i++) {
+		const struct clew_trace_frame *x = trace_frame(a, i), *y = trace_frame(b, i);
+		const struct clew_frame_detail *detail = clew_trace_frame_detail(a, x),
+					       *other = clew_trace_frame_detail(b, y);
+
+		assert_memory_equal(x, y, offsetof(struct clew_trace_frame, detail));
+		assert_memory_equal(&x->depth, &y->depth,
+				    sizeof(*x) - offsetof(struct clew_trace_frame, depth));
+		assert_int_equal(detail != NULL, other != NULL);
+		if (!detail)
+			continue;
+		same_task(a, detail->end_task, b, other->end_task);
+		assert_int_equal(detail->unread, other->unread);
+		assert_int_equal(detail->values_size, other->values_size);
+		assert_int_equal(detail->returned_size, other->returned_size);
+		assert_memory_equal(detail->values, other->values,
+				    (size_t)detail->values_size + detail->returned_size);
+	}
+}
+
 static void same(const struct clew_trace *a, const struct clew_trace *b)
 {
 	assert_int_equal(a->start, b->start);
@@ -248,6 +288,7 @@ static void same(const struct clew_trace *a, const struct clew_trace *b)
 	same_edges(a, b);
 	same_timelines(a, b);
 	same_calls(a, b);
+	same_frames(a, b);
 	assert_sane(b);
 }
 

@@ -121,14 +121,44 @@ static void put_where(struct synthetic *s, uint64_t *state, uint64_t at)
 	      .faults = (uint32_t)at / 100, .begin = begin, .faults_before = (uint32_t)begin / 100);
 }
 
+/* Two functions, each with an entry and a return, and longjmp. */
+static void put_sites(struct synthetic *s)
+{
+	static const uint16_t roles[] = {CLEW_SITE_ENTER, CLEW_SITE_RET, CLEW_SITE_ENTER,
+					 CLEW_SITE_RET, CLEW_SITE_LONGJMP};
+
+	for (uint16_t site = 0; site < 5; site++) {
+		struct clew_site_record record = {
+			.header = {.time = START, .kind = CLEW_KIND_SITE},
+			.function = site / 2,
+			.site = site,
+			.roles = roles[site],
+			.way = CLEW_SITE_WAY_EXITS,
+		};
+
+		synthetic_put(s, &record, sizeof(record));
+	}
+}
+
+static void put_function(struct synthetic *s, uint64_t *state, uint64_t time)
+{
+	struct clew_function record = {.header = {.time = time, .kind = CLEW_KIND_FUNCTION},
+				       .stack = 0x1000 + 16 * draw(state, 8),
+				       .task = 1 + draw(state, 4),
+				       .site = (uint16_t)draw(state, 5)};
+
+	synthetic_put(s, &record, sizeof(record));
+}
+
 static void put_random(struct synthetic *s, uint64_t state, unsigned count)
 {
 	uint64_t time = START;
 
 	threads(s, 4);
+	put_sites(s);
 	for (unsigned i = 0; i < count; i++) {
 		time += 1000 + (draw(&state, 32) ? draw(&state, 1000) : draw(&state, 200000000));
-		switch (draw(&state, 9)) {
+		switch (draw(&state, 10)) {
 		case 0:
 			put_write(s, &state, time);
 			break;
@@ -137,6 +167,9 @@ static void put_random(struct synthetic *s, uint64_t state, unsigned count)
 			break;
 		case 2:
 			put_where(s, &state, time);
+			break;
+		case 3:
+			put_function(s, &state, time);
 			break;
 		default:
 			put_any(s, &state, time);
@@ -166,6 +199,7 @@ static void expect_equal_counts(const struct clew_trace *trace, const struct cou
 	assert_int_equal(trace->spins.count, count->of[CLEW_FINDING_SPIN]);
 	assert_int_equal(trace->stays.count + trace->ticks.count, count->of[CLEW_FINDING_STAY]);
 	assert_int_equal(trace->tallies.count, count->of[CLEW_FINDING_TALLY]);
+	assert_int_equal(trace->frames.count, count->of[CLEW_FINDING_FRAME]);
 }
 
 /* Two takers of one builder get the same. */
@@ -192,9 +226,10 @@ static void side_by_side(void **state)
 		clew_trace_free(trace);
 		synthetic_done(&s);
 	}
-	/* Each tag was put to the test. */
+	/* Each tag was put to the test; random records have no functions. */
 	for (unsigned tag = 0; tag < CLEW_FINDING_COUNT; tag++)
-		assert_in_range(findings[tag], 50, SIZE_MAX);
+		if (tag != CLEW_FINDING_FRAME)
+			assert_in_range(findings[tag], 50, SIZE_MAX);
 }
 
 /* All findings of one tag, by a checksum of their contents. */
@@ -276,6 +311,9 @@ static int digest_take(void *context, struct clew_finding finding)
 		break;
 	case CLEW_FINDING_TALLY:
 		digest_bytes(digest, &finding.tally->start, offsetof(struct clew_tally, what) + 1);
+		break;
+	case CLEW_FINDING_FRAME:
+		digest_bytes(digest, &finding.frame->start, offsetof(struct clew_frame, flags) + 1);
 		break;
 	case CLEW_FINDING_COUNT:
 		fail();

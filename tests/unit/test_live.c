@@ -140,7 +140,7 @@ static void test_same(void **state)
 	struct clew_live *live;
 
 	(void)state;
-	make_records(2);
+	make_records(3);
 	build_plainly(&expected);
 	live = open_live(&found, 0);
 	taker = clew_live_taker(live);

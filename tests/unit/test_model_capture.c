@@ -7,6 +7,7 @@
 #include "convert/convert.h"
 #include "explain/depend.h"
 #include "explain/why.h"
+#include "forest.h"
 #include "relate/relate.h"
 #include "same_trace.h"
 #include "synthetic.h"
@@ -748,6 +749,47 @@ static void any_announcement(struct synthetic *s, uint64_t now, unsigned number)
 		 any_words[random / 256 % (sizeof(any_words) / sizeof(any_words[0]))]);
 }
 
+/* In some traces threads also call traced functions, whenever that is. */
+static struct clew_trace *trace_with_frames(const struct synthetic *s, uint64_t end, unsigned round)
+{
+	static struct forest forest;
+	struct clew_finding_taker taker;
+	struct clew_trace *trace;
+
+	assert_int_equal(clew_trace_new(NULL, START, &trace), 0);
+	random_state = round + 1;
+	add_functions(trace);
+	for (unsigned task = 1; task <= TASKS && round % 4 < 3; task++) {
+		static const uint8_t values[] = {1, 2, 3, 0xfe};
+		struct clew_frame *frame = forest.frames;
+
+		forest.count = 0;
+		forest.serial = task;
+		forest.longest = 20 + draw(100);
+		forest_grow(&forest, CLEW_NO_NUMBER, 0, START + draw(20), end + draw(20));
+		if (forest.count && draw(2)) {
+			frame->closed = CLEW_FRAME_OPEN;
+			frame->end = CLEW_TIME_OPEN;
+		}
+		for (; frame < forest.frames + forest.count; frame++) {
+			if (frame->end != CLEW_TIME_OPEN)
+				frame->closed = (uint8_t)draw(CLEW_FRAME_OPEN);
+			if (draw(8))
+				continue;
+			frame->values = values;
+			frame->values_size = (uint16_t)draw(4);
+			frame->returned_size = (uint16_t)draw(2);
+			frame->end_task = 1 + draw(TASKS);
+			frame->unread = (uint16_t)draw(3);
+		}
+		forest_feed(&forest, task, TASKS + 1, trace);
+	}
+	taker = clew_trace_taker(trace);
+	synthetic_feed(s, end, 0, &taker, 1);
+	assert_int_equal(clew_trace_finish(trace, end), 0);
+	return trace;
+}
+
 static void test_random(void **state)
 {
 	(void)state;
@@ -784,7 +826,7 @@ static void test_random(void **state)
 			if (pick(3) == 0)
 				stop_asleep(&s, now, task, any_wait(),
 					    pick(2) ? any_wake(now) : (struct woken){0});
-		t = synthetic_trace(&s, now, 0);
+		t = trace_with_frames(&s, now, round);
 		goes_round(t);
 		clew_trace_free(t);
 		synthetic_done(&s);

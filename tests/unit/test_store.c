@@ -289,6 +289,7 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_PAGES:
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_LIMIT:
+		case CLEW_KIND_SITE:
 		case CLEW_KIND_RENAME:
 			reserved = 4;
 			break;

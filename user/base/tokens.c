@@ -102,6 +102,10 @@ static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
 	[CLEW_REQUEST_REASON_CALL] = "call",
 };
 
+static const char *const frame_closed[] = {"returned", "tail-call", "longjmp", "exception",
+					   "exit",     "canceled",  "crash",   "exec",
+					   "unwound",  "lost",	    "open"};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *word(const char *const *words, size_t count, unsigned value)
@@ -135,6 +139,11 @@ const char *clew_edge_type_name(unsigned type)
 const char *clew_evidence_name(unsigned evidence)
 {
 	return word(evidences, COUNT(evidences), evidence);
+}
+
+const char *clew_frame_closed_name(unsigned closed)
+{
+	return word(frame_closed, COUNT(frame_closed), closed);
 }
 
 enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes)

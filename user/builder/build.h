@@ -24,6 +24,8 @@ struct clew_builder_options {
 	uint64_t start;	     /* ns: when recording was enabled */
 	uint32_t drop_types; /* bit mask of edge types to treat as never seen (their sleeps end
 				unexplained) */
+	uint32_t probe_ns[CLEW_SITE_CLASSES]; /* what a function's probe of each class takes */
+	uint32_t return_ns;		      /* and a return by the trampoline */
 };
 
 /*

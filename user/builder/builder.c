@@ -9,6 +9,7 @@
 #include "builder/build.h"
 #include "builder/cpu.h"
 #include "builder/emit.h"
+#include "builder/frame.h"
 #include "builder/futex.h"
 #include "builder/journal.h"
 #include "builder/life.h"
@@ -63,6 +64,7 @@ void clew_builder_free(struct clew_builder *builder)
 	build_writebacks_done(builder);
 	build_journals_done(builder);
 	build_quotas_done(builder);
+	build_frame_table_done(builder);
 	map_done(&builder->function_kinds);
 	vector_done(&builder->links);
 	build_takers_done(builder);
@@ -80,7 +82,8 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 	       build_rings_memory(builder) + build_pages_memory(builder) +
 	       build_backings_memory(builder) + build_writebacks_memory(builder) +
 	       build_journals_memory(builder) + build_quotas_memory(builder) +
-	       map_memory(&builder->function_kinds) + builder->links.bytes;
+	       build_frames_memory(builder) + map_memory(&builder->function_kinds) +
+	       builder->links.bytes;
 }
 
 /* Decides what was put off until the new horizon. */
@@ -153,6 +156,9 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 		case CLEW_KIND_WHERE:
 			r = build_feed_where(builder, (const struct clew_where *)record);
 			break;
+		case CLEW_KIND_FUNCTION:
+			r = build_feed_function(builder, (const struct clew_function *)record);
+			break;
 		case CLEW_KIND_RING:
 			r = build_feed_ring(builder, (const struct clew_ring *)record);
 			break;
@@ -175,6 +181,8 @@ static int finish_task(struct clew_builder *builder, struct task *task, bool las
 
 	if (r >= 0)
 		r = build_where_flush(builder, task);
+	if (r >= 0 && last_pass)
+		r = build_frames_finish(builder, task);
 	if (r < 0)
 		return r;
 	switch ((enum task_state)task->state) {

@@ -16,6 +16,7 @@
 #include "builder/block.h"
 #include "builder/build.h"
 #include "builder/cpu.h"
+#include "builder/frame.h"
 #include "builder/futex.h"
 #include "builder/journal.h"
 #include "builder/pages.h"
@@ -41,6 +42,7 @@ struct clew_builder {
 	struct map quotas;	   /* cgroup -> struct quota */
 	struct vector links;	   /* struct clew_link; of one sleep at a time */
 	struct task_table tasks;
+	struct frame_table frames;
 	struct futex_table futexes;
 	struct cpu *cpus;
 	size_t cpu_count;

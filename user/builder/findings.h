@@ -317,6 +317,47 @@ struct clew_tally {
 	uint8_t what; /* enum clew_tally_what */
 };
 
+/*
+ * One activation of a traced function. Frames come when they are certain: a parent after
+ * its children, at the latest at the end. The order of their ends is not promised.
+ */
+enum clew_frame_closed {
+	CLEW_FRAME_RETURNED,
+	CLEW_FRAME_TAIL_CALL, /* it jumped to another function, which returns in its place */
+	CLEW_FRAME_LONGJMP,
+	CLEW_FRAME_EXCEPTION,
+	CLEW_FRAME_EXIT, /* of the thread, or of the process */
+	CLEW_FRAME_CANCELED,
+	CLEW_FRAME_CRASH,
+	CLEW_FRAME_EXEC,
+	CLEW_FRAME_UNWOUND, /* the thread went on above it; how is not known */
+	CLEW_FRAME_LOST,    /* records were lost while it was open */
+	CLEW_FRAME_OPEN,    /* at the capture's end */
+	CLEW_FRAME_CLOSED_COUNT,
+};
+#define CLEW_FRAME_INHERITED                                                                       \
+	0x01 /* the parent process entered it; it starts at the fork and is in no count */
+#define CLEW_FRAME_INCLUSIVE 0x02 /* a tail call's end is the callee's return */
+#define CLEW_FRAME_INFERRED  0x04 /* its end is the time of the event that proved it */
+struct clew_frame {
+	uint64_t start; /* exact, not in steps of CLEW_CLOCK_STEP */
+	uint64_t end;	/* CLEW_TIME_OPEN if OPEN */
+	uint64_t self;	/* ns in no traced function that it called */
+	uint64_t probe; /* ns of it that clew's probes took, by the calibrated costs */
+	uint32_t task;
+	uint32_t end_task;	/* another one after exec of another thread than the leader */
+	uint32_t function;	/* number of the SITE records */
+	uint32_t number;	/* in the order they were entered, from 0; a few stay unused */
+	uint32_t parent;	/* number of the frame that it was called in, CLEW_NO_NUMBER none */
+	uint16_t depth;		/* 0: in no traced function */
+	uint8_t closed;		/* enum clew_frame_closed */
+	uint8_t flags;		/* CLEW_FRAME_* */
+	uint16_t values_size;	/* of the entry's values, in bytes */
+	uint16_t returned_size; /* of the return's, behind them */
+	uint16_t unread;	/* bit n: value n is unknown; bit 15: the returned one */
+	const uint8_t *values;
+};
+
 /* ---- the stream ---- */
 
 /* At most 32 tags, as masks have a bit for each. */
@@ -338,6 +379,7 @@ enum clew_finding_tag {
 	CLEW_FINDING_TOUCH,
 	CLEW_FINDING_STAY,
 	CLEW_FINDING_TALLY,
+	CLEW_FINDING_FRAME,
 	CLEW_FINDING_COUNT
 };
 #define CLEW_FINDING_BIT(tag) (1u << (tag))
@@ -358,6 +400,7 @@ struct clew_finding {
 		const struct clew_touch *touch;
 		const struct clew_stay *stay;
 		const struct clew_tally *tally;
+		const struct clew_frame *frame;
 	};
 };
 

@@ -4,6 +4,7 @@
  * a while more, so that the tasks it woke can name it.
  */
 #include "builder/builder.h"
+#include "builder/frame.h"
 #include "builder/task.h"
 #include "builder/work.h"
 #include "builder/writeback.h"
@@ -14,6 +15,7 @@ static void empty_task(struct clew_builder *builder, struct task *task)
 {
 	build_worker_done(builder, task);
 	build_flush_done(builder, task);
+	build_frames_done(builder, task);
 	builder->blocks.memory -= task->ended_capacity * sizeof(*task->ended);
 	free(task->ended);
 	free(task->ring_wait);

@@ -7,6 +7,7 @@
 #include "builder/builder.h"
 #include "builder/cpu.h"
 #include "builder/emit.h"
+#include "builder/frame.h"
 #include "builder/futex.h"
 #include "builder/pages.h"
 #include "builder/ring.h"
@@ -30,6 +31,7 @@ static int feed_fork(struct clew_builder *builder, const struct clew_life *recor
 		.context = CLEW_WAKE_TASK,
 		.object = {.descriptor = -1},
 	};
+	int r;
 
 	if (!child)
 		return build_nobody(record->other) ? 0 : -ENOMEM;
@@ -40,8 +42,9 @@ static int feed_fork(struct clew_builder *builder, const struct clew_life *recor
 	child->forked = true;
 	if (!child->comm[0] && parent)
 		memcpy(child->comm, parent->comm, sizeof(child->comm));
-	if (build_nobody(record->task) || build_dropped(builder, CLEW_EDGE_FORK))
-		return 0;
+	r = parent ? build_frames_fork(builder, parent, child) : 0;
+	if (r < 0 || build_nobody(record->task) || build_dropped(builder, CLEW_EDGE_FORK))
+		return r;
 	return build_send_edge(builder, &edge);
 }
 
@@ -94,7 +97,8 @@ static int feed_exec(struct clew_builder *builder, const struct clew_life *recor
 
 	if (!before || !after)
 		return build_nobody(record->task) || build_nobody(record->other) ? 0 : -ENOMEM;
-	if (before != after) {
+	r = build_frames_end(builder, before, record);
+	if (r >= 0 && before != after) {
 		if (!after->comm[0])
 			memcpy(after->comm, before->comm, sizeof(after->comm));
 		if (before->state != TASK_DEAD && after->state != TASK_DEAD && !after->switched)
@@ -103,6 +107,11 @@ static int feed_exec(struct clew_builder *builder, const struct clew_life *recor
 	if (r < 0 || build_dropped(builder, CLEW_EDGE_EXEC))
 		return r;
 	return build_send_edge(builder, &edge);
+}
+
+static int feed_exit(struct clew_builder *builder, const struct clew_life *record)
+{
+	return build_frames_end(builder, build_task_find(builder, record->task), record);
 }
 
 static int feed_rename(struct clew_builder *builder, const struct clew_rename *record)
@@ -124,6 +133,9 @@ static int feed_gap(struct clew_builder *builder, const struct clew_gap *record)
 		return 0;
 	builder->loss_to = later(builder->loss_to, builder->now);
 	if (builder->pages.queue.slots && build_pages_lost(builder) < 0)
+		return -ENOMEM;
+	if (record->header.flags & CLEW_GAP_IN_FILE &&
+	    build_frames_lost(builder, record->header.cpu, record->from) < 0)
 		return -ENOMEM;
 	if (record->header.cpu == CLEW_STREAM_USER)
 		return 0;
@@ -190,6 +202,10 @@ int build_feed_identity(struct clew_builder *builder, const struct clew_header *
 		return feed_fork(builder, (const struct clew_life *)record);
 	case CLEW_KIND_EXEC:
 		return feed_exec(builder, (const struct clew_life *)record);
+	case CLEW_KIND_EXIT:
+		return feed_exit(builder, (const struct clew_life *)record);
+	case CLEW_KIND_SITE:
+		return build_feed_site(builder, (const struct clew_site_record *)record);
 	case CLEW_KIND_RENAME:
 		return feed_rename(builder, (const struct clew_rename *)record);
 	case CLEW_KIND_GAP:

@@ -12,6 +12,7 @@
 #include "builder/builder.h"
 #include "builder/cpu.h"
 #include "builder/emit.h"
+#include "builder/frame.h"
 #include "builder/futex.h"
 #include "builder/quota.h"
 #include "builder/ring.h"
@@ -154,7 +155,7 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		return r;
 	if (flags & CLEW_SWITCH_DEAD) {
 		build_task_dead(builder, task);
-		return 0;
+		return build_frames_gone(builder, task);
 	}
 	if (task->state == TASK_DEAD)
 		return 0;

@@ -35,6 +35,7 @@ struct futex_wait;
 struct worker;
 struct ring_wait;
 struct flush;
+struct frame_stack;
 
 struct task {
 	uint32_t serial;
@@ -67,6 +68,7 @@ struct task {
 	struct ring_wait *ring_wait; /* an ended sleep that is kept back */
 	uint64_t ring_submitted;     /* when it last submitted a request to a ring */
 	struct flush *flush;	     /* NULL: it never wrote back or synced */
+	struct frame_stack *frames;  /* NULL: it was in no traced function */
 	struct clew_link *ended;     /* its requests that ended during the current call's sleeps */
 	uint32_t ended_count, ended_capacity;
 	struct clew_wait wait;

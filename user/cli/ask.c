@@ -11,6 +11,7 @@
 #include "cli/fail.h"
 #include "explain/io.h"
 #include "words/file.h"
+#include "words/functions.h"
 #include "words/match.h"
 
 /* ---- what fits ---- */
@@ -59,6 +60,20 @@ static bool in_operation(const struct ask_search *search, uint32_t task, uint64_
 	return false;
 }
 
+/* True if the thread was in an activation that fits, at any depth. */
+static bool in_span(const struct ask_search *search, uint32_t task, uint64_t at)
+{
+	const struct clew_trace *trace = search->in->trace;
+	const struct clew_trace_frame *frame = clew_trace_frame_at(trace, task, at);
+	uint32_t count = clew_trace_function_count(trace);
+
+	for (; frame; frame = clew_trace_frame_parent(trace, frame))
+		if (frame->function < count && search->functions[frame->function] &&
+		    frame->end > at)
+			return true;
+	return false;
+}
+
 static bool fits(void *context, const struct clew_sleep *sleep)
 {
 	const struct ask_search *search = context;
@@ -66,7 +81,8 @@ static bool fits(void *context, const struct clew_sleep *sleep)
 
 	return (!ask->call || (sleep->call < ASK_CALLS && search->calls[sleep->call])) &&
 	       (!ask->lock || for_lock(search, sleep)) && (!ask->file || for_file(search, sleep)) &&
-	       (!ask->operation || in_operation(search, sleep->task, sleep->start));
+	       (!ask->operation || in_operation(search, sleep->task, sleep->start)) &&
+	       (!ask->span || in_span(search, sleep->task, sleep->start));
 }
 
 static bool spins(void *context, const struct clew_spin *spin)
@@ -76,14 +92,26 @@ static bool spins(void *context, const struct clew_spin *spin)
 
 	clew_spin_lock(search->in->trace, spin, name, sizeof(name));
 	return clew_match_list(search->ask->lock, name) &&
-	       (!search->ask->operation || in_operation(search, spin->task, spin->start));
+	       (!search->ask->operation || in_operation(search, spin->task, spin->start)) &&
+	       (!search->ask->span || in_span(search, spin->task, spin->start));
 }
 
 static bool announced(void *context, const struct clew_activity *activity)
 {
 	const struct ask_search *search = context;
 
-	return clew_match_activity(search->ask->operation, activity);
+	return clew_match_activity(search->ask->operation, activity) &&
+	       (!search->ask->span || in_span(search, activity->task, activity->begin));
+}
+
+/* A copy that a fork made of an open activation is none of its own. */
+static bool activated(void *context, const struct clew_trace_frame *frame)
+{
+	const struct ask_search *search = context;
+
+	return !(frame->flags & CLEW_FRAME_INHERITED) &&
+	       frame->function < clew_trace_function_count(search->in->trace) &&
+	       search->functions[frame->function];
 }
 
 /* ---- the search ---- */
@@ -97,6 +125,29 @@ static int choose_calls(struct ask_search *search)
 	for (unsigned call = 0; call < ASK_CALLS; call++) {
 		search->calls[call] = clew_match_list(search->ask->call, clew_call_name(call));
 		any |= search->calls[call];
+	}
+	return any ? 0 : ask_fail(search);
+}
+
+static int choose_functions(struct ask_search *search)
+{
+	const struct clew_trace *trace = search->in->trace;
+	uint32_t count = clew_trace_function_count(trace);
+	bool any = false;
+
+	if (!search->ask->span)
+		return 0;
+	if (!clew_has_functions(trace))
+		return clew_fail(CLEW_EXIT_INPUT, "--span: no function was traced: record them "
+						  "with `clew record -f FILE:GLOB`");
+	search->functions = calloc(count + 1ul, sizeof(*search->functions));
+	if (!search->functions)
+		return clew_fail_memory();
+	for (uint32_t i = 0; i < count; i++) {
+		const struct clew_trace_function *function = clew_trace_function(trace, i);
+
+		search->functions[i] = function && clew_match_function(search->ask->span, function);
+		any |= search->functions[i];
 	}
 	return any ? 0 : ask_fail(search);
 }
@@ -132,7 +183,8 @@ int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 	struct clew_asked asked = {.wanted = wanted,
 				   .fits = waits ? fits : NULL,
 				   .spins = ask->lock && !ask->call && !ask->file ? spins : NULL,
-				   .announced = waits ? NULL : announced,
+				   .announced = waits || !ask->operation ? NULL : announced,
+				   .activated = waits || ask->operation ? NULL : activated,
 				   .context = &search,
 				   .waits_alone = ask->lock,
 				   .from = in->window->from,
@@ -143,12 +195,15 @@ int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 	*ret_found = NULL;
 	*ret_count = 0;
 	if (!status)
+		status = choose_functions(&search);
+	if (!status)
 		status = choose_files(&search, &io);
 	if (!status &&
 	    clew_operations_asked(in->trace, in->relations, &asked, ret_found, ret_count) < 0)
 		status = clew_fail_memory();
 	if (!status && !*ret_count)
 		status = ask_fail(&search);
+	free(search.functions);
 	free(search.files);
 	clew_io_done(&io);
 	return status;

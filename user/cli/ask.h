@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Questions as people ask them: by the name of a system call, a file, a lock or an operation that
- * programs announce. All that is given has to fit.
+ * Questions as people ask them: by the name of a system call, a file, a lock, a traced function or
+ * an operation that programs announce. All that is given has to fit.
  */
 #ifndef CLEW_CLI_ASK_H
 #define CLEW_CLI_ASK_H
@@ -17,11 +17,12 @@ struct clew_ask {
 	const char *file; /* a glob */
 	const char *lock;
 	const char *operation;
+	const char *span; /* a glob */
 };
 
 static inline bool clew_ask_given(const struct clew_ask *ask)
 {
-	return ask->call || ask->file || ask->lock || ask->operation;
+	return ask->call || ask->file || ask->lock || ask->operation || ask->span;
 }
 
 /* The rows of an option table: `member` is a struct clew_ask of the structure of values. */
@@ -44,6 +45,12 @@ static inline bool clew_ask_given(const struct clew_ask *ask)
 		 "the longest waits for this lock, as answers name it, or a word of its name",     \
 		 clew_take_string,                                                                 \
 		 offsetof(structure, member.lock)},                                                \
+		{0,                                                                                \
+		 "span",                                                                           \
+		 "GLOB",                                                                           \
+		 "the slowest activations of these traced functions, as in 'ngx_http_*'",          \
+		 clew_take_string,                                                                 \
+		 offsetof(structure, member.span)},                                                \
 	{                                                                                          \
 		0, "operation", "NAME,..",                                                         \
 			"the slowest of these announced calls, as in 'kv.get', 'get' or 'kv.*'",   \
@@ -97,6 +104,7 @@ struct ask_search {
 	const struct clew_ask *ask;
 	const struct clew_asked_in *in;
 	bool calls[ASK_CALLS]; /* by number: it is asked for */
+	bool *functions;       /* by number: it is asked for */
 	bool *files;	       /* by the numbers in `sleep_files`: it is asked for */
 	const uint32_t *sleep_files;
 	bool knows_file; /* it has some that is asked for */

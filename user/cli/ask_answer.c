@@ -14,6 +14,7 @@
 #include "words/by_program.h"
 #include "words/describe.h"
 #include "words/descriptors.h"
+#include "words/functions.h"
 #include "words/object.h"
 #include "words/sums.h"
 #include "words/task.h"
@@ -241,8 +242,9 @@ static size_t open_of(const struct clew_trace *trace, const struct clew_operatio
 	size_t open = 0;
 
 	for (size_t i = 0; i < count; i++)
-		open += found[i].activity ? found[i].activity->end == CLEW_TIME_OPEN
-					  : found[i].wait && found[i].to >= clew_trace_end(trace);
+		open += found[i].frame	    ? found[i].frame->end == CLEW_TIME_OPEN
+			: found[i].activity ? found[i].activity->end == CLEW_TIME_OPEN
+					    : found[i].wait && found[i].to >= clew_trace_end(trace);
 	return open;
 }
 
@@ -250,9 +252,9 @@ static size_t open_of(const struct clew_trace *trace, const struct clew_operatio
 
 static void print_question(const struct clew_ask *ask)
 {
-	const char *parts[] = {ask->call, ask->lock, ask->operation};
-	const char *const names[] = {"", "lock ", "operation "};
-	const char *const joints[] = {"", " for ", " in "};
+	const char *parts[] = {ask->call, ask->lock, ask->operation, ask->span};
+	const char *const names[] = {"", "lock ", "operation ", "function "};
+	const char *const joints[] = {"", " for ", " in ", " in "};
 	bool begun = false;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -274,6 +276,8 @@ static const char *things_of(const struct clew_ask *ask, size_t count)
 		return count == 1 ? "wait" : "waits";
 	if (ask->call || ask->file)
 		return count == 1 ? "call that waited" : "calls that waited";
+	if (ask->span && !ask->operation)
+		return count == 1 ? "activation" : "activations";
 	return count == 1 ? "call" : "calls";
 }
 
@@ -418,7 +422,9 @@ void clew_print_asked(FILE *out, const struct clew_trace *trace,
 	const struct clew_sleep *wait = operation->wait;
 	const char *call = wait ? clew_call_name(wait->call) : NULL;
 
-	if (operation->activity) {
+	if (operation->frame) {
+		clew_print_function(out, trace, operation->frame->function);
+	} else if (operation->activity) {
 		clew_print_call(out, operation->activity);
 	} else if (operation->spin) {
 		fputs("spun for ", out);
@@ -462,6 +468,8 @@ int clew_ask_json(struct clew_json *json, const struct clew_ask *ask,
 	clew_json_string(json, "file", ask->file);
 	clew_json_string(json, "lock", ask->lock);
 	clew_json_string(json, "operation", ask->operation);
+	if (ask->span)
+		clew_json_string(json, "span", ask->span);
 	clew_json_object_end(json);
 	if (!count)
 		return 0;
@@ -494,5 +502,10 @@ void clew_json_asked(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_null(json, "object");
 	clew_json_string(json, "interface", activity ? activity->interface : NULL);
 	clew_json_string(json, "operation", activity ? activity->operation : NULL);
+	if (clew_has_functions(trace))
+		clew_json_string(json, "function",
+				 operation->frame
+					 ? clew_function_name(trace, operation->frame->function)
+					 : NULL);
 	clew_json_object_end(json);
 }

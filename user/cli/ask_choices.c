@@ -12,6 +12,7 @@
 
 #include "cli/fail.h"
 #include "explain/operations.h"
+#include "words/functions.h"
 #include "words/match.h"
 #include "words/sums.h"
 #include "words/text.h"
@@ -19,7 +20,14 @@
 enum { NAMED_MOST = 4, NEAR = 3 };
 
 /* The thing that is named, by the option that names it. */
-enum subject { SUBJECT_CALL, SUBJECT_LOCK, SUBJECT_FILE, SUBJECT_OPERATION, SUBJECT_COUNT };
+enum subject {
+	SUBJECT_CALL,
+	SUBJECT_LOCK,
+	SUBJECT_FILE,
+	SUBJECT_OPERATION,
+	SUBJECT_SPAN,
+	SUBJECT_COUNT
+};
 
 struct choice {
 	char *name;
@@ -40,7 +48,8 @@ struct choices {
 
 static const char *typed_of(const struct clew_ask *ask, enum subject subject)
 {
-	const char *const typed[SUBJECT_COUNT] = {ask->call, ask->lock, ask->file, ask->operation};
+	const char *const typed[SUBJECT_COUNT] = {ask->call, ask->lock, ask->file, ask->operation,
+						  ask->span};
 
 	return typed[subject];
 }
@@ -145,6 +154,29 @@ static int add_activities(struct choices *choices)
 	return r;
 }
 
+/* Functions that no chosen thread was in are none that can be asked about. */
+static int add_frames(struct choices *choices)
+{
+	const struct clew_trace *trace = choices->in->trace;
+	size_t tasks = clew_trace_task_count(trace), count;
+	int r = 0;
+
+	for (size_t i = 0; i < tasks && r >= 0; i++) {
+		uint32_t serial = clew_trace_task_at(trace, i)->serial;
+		const struct clew_trace_frame *frames = clew_trace_frames(trace, serial, &count);
+
+		for (size_t k = 0; k < count && r >= 0; k++) {
+			uint64_t end = frames[k].end == CLEW_TIME_OPEN ? clew_trace_end(trace)
+								       : frames[k].end;
+
+			if (is_in(choices->in, serial, frames[k].start, end))
+				r = add_name(choices, clew_function_name(trace, frames[k].function),
+					     end - frames[k].start, frames[k].function);
+		}
+	}
+	return r;
+}
+
 /* True if few letters or less than half of them are to be changed. */
 static bool is_alike(const char *a, const char *b)
 {
@@ -198,8 +230,9 @@ static int choices_make(struct choices *choices)
 	size_t count, item_count;
 	struct clew_sum *groups = NULL;
 	char name[CLEW_NAME_SIZE];
-	int r = choices->subject == SUBJECT_OPERATION ? add_activities(choices)
-						      : add_waits(choices);
+	int r = choices->subject == SUBJECT_SPAN	? add_frames(choices)
+		: choices->subject == SUBJECT_OPERATION ? add_activities(choices)
+							: add_waits(choices);
 
 	if (r >= 0)
 		r = clew_sums_make(&choices->sums, &groups, &count);
@@ -209,7 +242,10 @@ static int choices_make(struct choices *choices)
 	for (size_t i = 0; i < count && choices->list; i++) {
 		uint32_t item = groups[i].longest;
 
-		if (choices->subject == SUBJECT_OPERATION)
+		if (choices->subject == SUBJECT_SPAN)
+			snprintf(name, sizeof(name), "%s",
+				 clew_function_name(choices->in->trace, item));
+		else if (choices->subject == SUBJECT_OPERATION)
 			name_of_activity(&clew_relations_activities(choices->in->relations,
 								    &item_count)[item],
 					 name);
@@ -255,6 +291,13 @@ static bool is_there(const struct choices *choices)
 			if (clew_match_path(choices->typed, list[i].name))
 				return true;
 			break;
+		case SUBJECT_SPAN:
+			if (clew_match_function(choices->typed, &(struct clew_trace_function){
+									.name = list[i].name,
+									.title = list[i].name,
+									.readable = list[i].name}))
+				return true;
+			break;
 		case SUBJECT_OPERATION:
 			if (clew_match_list(choices->typed, list[i].name) ||
 			    (dot && clew_match_list(choices->typed, dot + 1)))
@@ -269,12 +312,12 @@ static bool is_there(const struct choices *choices)
 	return false;
 }
 
-static const char *const options[SUBJECT_COUNT] = {"call", "lock", "file", "operation"};
+static const char *const options[SUBJECT_COUNT] = {"call", "lock", "file", "operation", "span"};
 static const char *const verbs[SUBJECT_COUNT] = {"waited in", "waited for", "waited for",
-						 "announced"};
-static const char *const nothing[SUBJECT_COUNT] = {"waited in a system call", "waited for a lock",
-						   "waited for a file that has a name",
-						   "announced an operation"};
+						 "announced", "was in"};
+static const char *const nothing[SUBJECT_COUNT] = {
+	"waited in a system call", "waited for a lock", "waited for a file that has a name",
+	"announced an operation", "was in a traced function"};
 
 /* Says what there is in place of what was typed. */
 static int fail_of(const struct choices *choices, int status)

@@ -9,11 +9,15 @@
 
 struct convert_values {
 	const char *output;
+	struct clew_number frames;
 };
 
 const struct clew_option clew_convert_options[] = {
 	{'o', "output", "FILE", "write the notation there (-: standard output)", clew_take_string,
 	 offsetof(struct convert_values, output)},
+	{0, "frames", "N",
+	 "of a capture, make spans of at most N activations of functions, the longest (200000)",
+	 clew_take_number, offsetof(struct convert_values, frames)},
 	CLEW_OPTION_END,
 };
 
@@ -28,7 +32,9 @@ int clew_command_convert(const struct clew_command *command, int argc, char **ar
 		return status;
 	status = clew_check_output(operands[0], values.output);
 	if (!status)
-		status = clew_open_model(operands[0], &model, NULL);
+		status = clew_open_model_frames(
+			operands[0], values.frames.given ? values.frames.value + 1ull : 0, &model,
+			NULL);
 	if (status)
 		return status;
 	status = clew_write_model(operands[0], model, values.output);

@@ -163,8 +163,9 @@ static void warn_of_damage(const char *name, bool derived, const struct clew_mod
 	clew_trace_free(trace);
 }
 
-static int load_model(const char *operand, const char *path, struct clew_model **ret_model,
-		      bool *ret_capture)
+/* `frames`: as in struct clew_load_options. */
+static int load_model(const char *operand, const char *path, uint64_t frames,
+		      struct clew_model **ret_model, bool *ret_capture)
 {
 	const char *name = name_of(operand);
 	char message[512] = "";
@@ -175,6 +176,7 @@ static int load_model(const char *operand, const char *path, struct clew_model *
 		.ret_capture = ret_capture,
 		.progress = clew_progress_update,
 		.progress_context = &progress,
+		.frames = frames,
 	};
 	bool is_capture;
 	int r;
@@ -192,10 +194,16 @@ static int load_model(const char *operand, const char *path, struct clew_model *
 
 int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture)
 {
+	return clew_open_model_frames(operand, 0, ret_model, ret_capture);
+}
+
+int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_model **ret_model,
+			   bool *ret_capture)
+{
 	char path[4096];
 	int status = resolve_operand(operand, path, sizeof(path));
 
-	return status ? status : load_model(operand, path, ret_model, ret_capture);
+	return status ? status : load_model(operand, path, frames, ret_model, ret_capture);
 }
 
 static int open_capture(const char *operand, const char *path, uint32_t drop_types,
@@ -227,7 +235,7 @@ static int open_notation(const char *operand, const char *path, uint32_t drop_ty
 	const char *name = name_of(operand);
 	struct clew_model *model;
 	char message[512] = "";
-	int status = load_model(operand, path, &model, NULL), r;
+	int status = load_model(operand, path, 0, &model, NULL), r;
 
 	if (status)
 		return status;

@@ -22,6 +22,11 @@ int clew_open_info(const char *operand, struct clew_reader **ret_reader,
 /* Loads a causal trace. *ret_capture says whether the operand is a capture; it may be NULL. */
 int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture);
 
+/* The same. `frames`: 1 + how many activations of functions become spans at most, 0 the
+ * default. */
+int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_model **ret_model,
+			   bool *ret_capture);
+
 /* What programs announced in a trace. `match_window`: ns, see struct clew_relations_options. */
 int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
 			struct clew_relations **ret_relations);

@@ -21,6 +21,7 @@
 #include "words/called.h"
 #include "words/causes.h"
 #include "words/descriptors.h"
+#include "words/functions.h"
 #include "words/group.h"
 #include "words/hops.h"
 #include "words/ledger.h"
@@ -43,6 +44,7 @@ struct why_values {
 	uint32_t without; /* bit mask */
 	size_t lines;	  /* for one answer */
 	bool last;	  /* of several answers: the ledger stands behind it */
+	bool without_functions;
 	bool steps;
 	bool all;
 	bool json;
@@ -66,6 +68,8 @@ const struct clew_option clew_why_options[] = {
 	 clew_take_wait_kinds, offsetof(struct why_values, idle)},
 	{0, "without", "TYPE,..", "answer as if no dependency of these types had been seen",
 	 clew_take_edge_types, offsetof(struct why_values, without)},
+	{0, "without-functions", NULL, "answer as if no function had been traced", clew_take_flag,
+	 offsetof(struct why_values, without_functions)},
 	{0, "steps", NULL, "print the steps in order of time, too", clew_take_flag,
 	 offsetof(struct why_values, steps)},
 	{0, "all", NULL, "print every cause and every step, whatever their number", clew_take_flag,
@@ -181,11 +185,12 @@ static void json_hops(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 }
 
-static void json_segment(struct clew_json *json, const struct clew_trace *trace,
-			 const struct clew_relations *relations, const struct clew_segment *segment)
+static int json_segment(struct clew_json *json, const struct clew_trace *trace,
+			const struct clew_relations *relations, const struct clew_segment *segment)
 {
 	const struct clew_sleep *waited;
 	struct clew_beside beside;
+	int r;
 
 	clew_json_object(json, NULL);
 	clew_json_unsigned(json, "start", segment->start);
@@ -241,7 +246,9 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
 	    !clew_beside_find(trace, &segment, 1, &beside))
 		clew_json_beside(json, trace, &beside);
+	r = clew_json_functions(json, trace, segment);
 	clew_json_object_end(json);
+	return r;
 }
 
 static void json_cause(struct clew_json *json, const struct clew_trace *trace,
@@ -258,19 +265,24 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace,
 }
 
 /* The fields of one why in the open object. */
-static void json_why(struct clew_json *json, const struct clew_trace *trace,
-		     const struct clew_relations *relations, const struct clew_why *why,
-		     const struct clew_why_sums *sums)
+static int json_why(struct clew_json *json, const struct clew_trace *trace,
+		    const struct clew_relations *relations, const struct clew_why *why,
+		    const struct clew_why_sums *sums)
 {
+	uint64_t probe;
+	int r = clew_functions_probe(trace, why, &probe);
+
 	clew_json_unsigned(json, "from", why->from);
 	clew_json_unsigned(json, "to", why->to);
 	clew_json_unsigned(json, "total_ns", why->to - why->from);
 	clew_json_unsigned(json, "unknown_ns", why->unknown_ns);
+	if (clew_has_functions(trace))
+		clew_json_unsigned(json, "probe_ns", probe);
 	clew_json_task_fields(json, trace, why->task, why->to);
 	clew_json_group(json, trace, clew_trace_task(trace, why->task));
 	clew_json_array(json, "segments");
-	for (size_t i = 0; i < why->segment_count; i++)
-		json_segment(json, trace, relations, &why->segments[i]);
+	for (size_t i = 0; i < why->segment_count && r >= 0; i++)
+		r = json_segment(json, trace, relations, &why->segments[i]);
 	clew_json_array_end(json);
 	clew_json_array(json, "causes");
 	for (size_t i = 0; i < sums->cause_count; i++)
@@ -285,6 +297,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_restraint(json, trace, &sums->restraints[i]);
 	clew_json_array_end(json);
 	clew_json_ledger(json, trace, why->from, why->to);
+	return r;
 }
 
 /* Explains one operation or other interval; `json` NULL: as text. */
@@ -312,7 +325,7 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		clew_json_object(json, NULL);
 		if (clew_ask_given(&values->ask))
 			clew_json_asked(json, trace, operation);
-		json_why(json, trace, relations, &why, &sums);
+		r = json_why(json, trace, relations, &why, &sums);
 		clew_json_object_end(json);
 	} else if (r >= 0) {
 		r = clew_print_why(stdout, trace, relations, &why, &sums, &view);
@@ -574,10 +587,12 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 	if (values.idle && clew_ask_given(&values.ask))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "
-				 "with --call, --file, --lock and --operation");
+				 "with --call, --file, --lock, --operation and --span");
 	status = clew_open_trace(operands[0], values.without, &trace);
 	if (status)
 		return status;
+	if (values.without_functions)
+		clew_trace_forget_functions(trace);
 	status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);

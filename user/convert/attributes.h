@@ -13,6 +13,7 @@
  *	#  any other number, which no clock changes
  *	c  number of a CPU
  *	r  number of a request
+ *	f  number of a function
  *	m  MAJOR:MINOR of a device
  *	n  name of a thread
  *	w  a word
@@ -68,6 +69,16 @@
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \
 	    "a row is a place, a time, a token, 0 or 1, and words")                                \
 	KEY(ENVIRONMENT,     "environment",     "#.",        2, "a row is a number and a value")   \
+	KEY(FRAMES,          "frames",          "ttf#####",  8,                                    \
+	    "a row is a start, an end, a function and five numbers")                               \
+	KEY(FRAMES_LEFT_OUT, "frames_left_out", "f##",       3, NULL)                              \
+	KEY(CLOSED,          "closed",          "T",         1, NULL)                              \
+	KEY(PROBE,           "probe",           "#",         1, NULL)                              \
+	KEY(INHERITED,       "inherited",       "T",         1, NULL)                              \
+	KEY(INCLUSIVE,       "inclusive",       "T",         1, NULL)                              \
+	KEY(INFERRED,        "inferred",        "T",         1, NULL)                              \
+	KEY(FRAME_VALUES,    "frame_values",    "####n.",    6,                                    \
+	    "a row is four numbers, a thread and bytes")                                           \
 	KEY(ENDS,            "ends",            "t##m######", 10,                                  \
 	    "a row is a time, flags, a kind, a device and six numbers")                            \
 	/* waits, and what they have in common with dependencies */                                \
@@ -142,6 +153,8 @@
 	KEY(CAPTURE_HIDDEN,  "capture.hidden",  "#",         1, NULL)                              \
 	KEY(CAPTURE_META,    "capture.",        "T",         1, NULL)                              \
 	KEY(LOST,            "lost",            "ctt#",      4, NULL)                              \
+	KEY(FUNCTIONS,       "functions",       "f##.*",     7,                                    \
+	    "a row is three numbers, a build-id and three words")                                   \
 	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \
 	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w", 7, NULL)                            \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \
@@ -170,7 +183,7 @@ enum attribute_key attribute_find(const char *key);
 #define ATTRIBUTE_ADDRESS_SIZE 16
 
 union attribute_field {
-	uint64_t number;	/* t # c r m +; of a device its number */
+	uint64_t number;	/* t # c r f m +; of a device its number */
 	const char *word;	/* n w . */
 	const uint8_t *address; /* x */
 };

@@ -11,11 +11,18 @@
 
 /*
  * Makes the causal trace of a finished trace: threads are in hierarchy
- * "processes", runs in "cpus", requests in "devices". It keeps everything that
+ * "processes", with the functions
+ * that they called as children, runs in "cpus", requests in "devices". It keeps everything that
  * an answer can show. The caller frees the model. -E2BIG: the trace is larger
  * than a model can be; -ENOMEM.
  */
 int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **ret_model);
+
+/* The same, with at most so many activations of functions as spans, the longest ones; the default
+ * is CLEW_FRAMES_MOST. The others are added up in an attribute of the span above them. */
+#define CLEW_FRAMES_MOST 200000u
+int clew_model_with_frames(const struct clew_trace *trace, size_t most_frames,
+			   struct clew_model **ret_model);
 
 /*
  * Makes a trace of a causal trace. If the model came from a capture, the trace

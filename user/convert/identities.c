@@ -149,6 +149,7 @@ void capture_describe_identities(struct conversion *conversion)
 	describe_map(conversion, &trace->cgroups, describe_cgroup);
 	describe_map(conversion, &trace->texts, describe_text);
 	describe_map(conversion, &trace->locks, describe_lock);
+	capture_describe_functions(conversion);
 }
 
 /* ---- and back ---- */
@@ -292,6 +293,8 @@ int back_identity(struct back *back, enum attribute_key key, const char *name, c
 		return take_text(back, name, value);
 	case ATTRIBUTE_KNOWN_LOCK:
 		return back_rows_of(back, key, name, value, take_lock, NULL);
+	case ATTRIBUTE_FUNCTIONS:
+		return back_functions(back, name, value);
 	default:
 		return 0;
 	}

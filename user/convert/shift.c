@@ -54,6 +54,9 @@ static void put_row(struct capture_shift *shift)
 		case 'r':
 			field.number += shift->requests;
 			break;
+		case 'f':
+			field.number += shift->functions;
+			break;
 		case 'n':
 			renamed = shift->is_renamed(shift->context, field.word);
 			break;
@@ -95,7 +98,7 @@ const char *capture_shift_value(struct capture_shift *shift, const char *key, co
 			  {shift->end < 0 ? 0 : (uint64_t)shift->end});
 		return text_of(&shift->value);
 	}
-	if (!strpbrk(form, "tcrnN"))
+	if (!strpbrk(form, "tcrfnN"))
 		return value;
 	pairs_clear(&shift->value);
 	if (*form == 'N') {

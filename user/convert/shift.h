@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Rewrites attributes and labels of marks when a trace becomes part of another
- * one: moments by another clock, threads under new names, CPUs and requests
- * with new numbers.
+ * one: moments by another clock, threads under new names, CPUs, requests and
+ * functions with new numbers.
  */
 #ifndef CLEW_CONVERT_SHIFT_H
 #define CLEW_CONVERT_SHIFT_H
@@ -13,8 +13,8 @@
 
 struct capture_shift {
 	clew_time offset;
-	uint32_t cpus, requests; /* added to their numbers */
-	bool has_extent;	 /* replace the extent of each capture by `start` and `end` */
+	uint32_t cpus, requests, functions; /* added to their numbers */
+	bool has_extent; /* replace the extent of each capture by `start` and `end` */
 	clew_time start, end;
 	const char *prefix; /* put before names that is_renamed() accepts */
 	bool (*is_renamed)(void *context, const char *name);

@@ -259,6 +259,8 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 		pairs_add_number(pairs, ATTRIBUTE_DIED, task->death);
 	describe_spins(conversion, task->serial);
 	describe_running(conversion, task->serial);
+	capture_describe_left_out(conversion, (uint64_t)UINT32_MAX + 1 + inner->index);
+	capture_describe_frames(conversion, task->serial);
 }
 
 static int make_actor(struct conversion *conversion, uint32_t number, uint32_t category)

@@ -185,7 +185,7 @@ static int take_tally(struct back *back, const struct row *row)
 			  (struct clew_finding){.tag = CLEW_FINDING_TALLY, .tally = &tally});
 }
 
-/* Spins, stays, tallies, touches, announcements, other ends and environment of a thread. */
+/* Spins, stays, tallies, frames, touches, announcements, other ends and environment of a thread. */
 static int take_acts(struct back *back, uint32_t span)
 {
 	const struct values *values = back_values(back, back->model->spans[span].attributes);
@@ -196,6 +196,8 @@ static int take_acts(struct back *back, uint32_t span)
 		r = back_rows(back, ATTRIBUTE_STAYS, values, take_stay, &serial);
 	if (r == 0)
 		r = back_rows(back, ATTRIBUTE_TALLIES, values, take_tally, &serial);
+	if (r == 0)
+		r = back_frames(back, serial, values);
 	if (r == 0)
 		r = back_touches(back, serial, values);
 	if (r == 0)

@@ -207,15 +207,14 @@ static int step(struct walk *walk)
 	int r = 0;
 
 	if (number >= range.first + range.count) {
+		/* What the caller does next comes after all that it called. */
 		walk->levels.count--;
-		return 0;
+		return walk->levels.count ? take_marks(walk, level[-1].es) : 0;
 	}
 	if (model->es[number].start > model->es[number - 1].end) {
 		child = called_before(model, number);
-		if (child != CLEW_NONE) {
-			r = take_marks(walk, number);
-			return r < 0 ? r : enter(walk, child);
-		}
+		if (child != CLEW_NONE)
+			return enter(walk, child);
 		r = take_gap(walk, number);
 	}
 	return r < 0 ? r : take_marks(walk, number);

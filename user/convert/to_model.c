@@ -78,6 +78,9 @@ static void done(struct conversion *conversion)
 	map_done(&conversion->wait_shapes.index);
 	map_done(&conversion->edge_shapes.index);
 	map_done(&conversion->wait_index);
+	vector_done(&conversion->frame_plans);
+	vector_done(&conversion->left_out);
+	free(conversion->plan_begin);
 	free(conversion->touches);
 	free(conversion->announcements);
 	free(conversion->end_sleepers);
@@ -164,10 +167,18 @@ static int put_together(struct conversion *conversion, const struct clew_model *
 
 int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **ret_model)
 {
+	return clew_model_with_frames(trace, CLEW_FRAMES_MOST, ret_model);
+}
+
+int clew_model_with_frames(const struct clew_trace *trace, size_t most_frames,
+			   struct clew_model **ret_model)
+{
 	struct conversion conversion;
 	struct clew_model *like = NULL;
 	int r = begin(&conversion, trace);
 
+	if (r == 0)
+		r = capture_plan_frames(&conversion, most_frames);
 	if (r == 0)
 		r = make_names(&conversion);
 	if (r == 0)
@@ -184,6 +195,8 @@ int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **re
 		r = capture_emit_devices(&conversion);
 	if (r == 0)
 		r = capture_finish_edges(&conversion);
+	if (r == 0)
+		r = capture_nest_frames(&conversion);
 	if (r == 0)
 		r = clew_maker_finish(conversion.maker, &like);
 	if (r == 0) {

@@ -65,6 +65,21 @@ struct edge_groups {
 	size_t count, group_count;
 };
 
+/* A frame that becomes a span. */
+struct frame_plan {
+	uint64_t start, end;
+	uint64_t last_end; /* of the last frame that it called */
+	uint32_t frame;	   /* index among the trace's */
+	uint32_t parent;   /* plan of its caller, CLEW_NONE: the thread's span */
+};
+
+/* Frames of one function that become no spans. `owner`: the plan above them, or 2^32 + the
+ * thread's span. */
+struct left_out {
+	uint64_t owner, count, ns;
+	uint32_t function;
+};
+
 struct conversion {
 	const struct clew_trace *trace;
 	const struct clew_sleep *sleeps;
@@ -98,8 +113,11 @@ struct conversion {
 	struct sort_key *touches;	/* by task; NULL until they are needed */
 	struct sort_key *announcements; /* likewise */
 	struct sort_key *end_sleepers, *end_holders;
-	struct map wait_index; /* (attributes, kind) -> wait */
-	uint32_t types[32];    /* of edges, own ones included */
+	struct vector frame_plans; /* struct frame_plan, by task, then start */
+	uint32_t *plan_begin;	   /* by task, one more at the end */
+	struct vector left_out;	   /* struct left_out, by owner and function */
+	struct map wait_index;	   /* (attributes, kind) -> wait */
+	uint32_t types[32];	   /* of edges, own ones included */
 
 	struct shape_cache wait_shapes, edge_shapes;
 	uint32_t last_call_id; /* of the thread's last sleep */
@@ -149,6 +167,15 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial);
 
 /* announce.c: these two as well */
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
+/* frames.c: the frames of a thread, and all functions */
+void capture_describe_frames(struct conversion *conversion, uint32_t serial);
+void capture_describe_functions(struct conversion *conversion);
+/* frames_plan.c: chooses the frames that become spans, `most` at most */
+int capture_plan_frames(struct conversion *conversion, size_t most);
+/* Adds the sums of those that become none, of this `owner`, to `pairs`. */
+void capture_describe_left_out(struct conversion *conversion, uint64_t owner);
+/* frames_nest.c: once all ESs and dependencies are made */
+int capture_nest_frames(struct conversion *conversion);
 /* ends.c */
 int capture_describe_ends(struct conversion *conversion, uint32_t serial);
 void capture_describe_environment(struct conversion *conversion, uint32_t serial);

@@ -101,6 +101,9 @@ int back_touches(struct back *back, uint32_t serial, const struct values *values
 /* announce.c */
 int back_announcements(struct back *back, uint32_t serial, const struct values *values);
 int back_environment(struct back *back, uint32_t serial, const struct values *values);
+/* frames.c */
+int back_frames(struct back *back, uint32_t serial, const struct values *values);
+int back_functions(struct back *back, const char *name, const char *value);
 /* ends.c */
 int back_ends(struct back *back, uint32_t serial, const struct values *values);
 /* Once all announcements have been read. */

@@ -270,6 +270,27 @@ static int spins_of(const struct clew_trace *trace, const struct trace_task *tas
 	return r;
 }
 
+/* An activation that did not end lasts as long as its thread, at most. */
+static int frames_of(const struct clew_trace *trace, const struct trace_task *task,
+		     const struct clew_asked *asked, struct list *list)
+{
+	size_t count;
+	const struct clew_trace_frame *frames = clew_trace_frames(trace, task->task.serial, &count);
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		uint64_t end = frames[i].end < task->end ? frames[i].end : task->end;
+
+		if (lies_in(asked, frames[i].start, end) &&
+		    asked->activated(asked->context, &frames[i]))
+			r = add(list, &(struct clew_operation){.from = frames[i].start,
+							       .to = end,
+							       .task = task->task.serial,
+							       .frame = &frames[i]});
+	}
+	return r;
+}
+
 static int announced_calls(const struct clew_trace *trace, const struct clew_relations *relations,
 			   const struct clew_asked *asked, struct list *list)
 {
@@ -310,6 +331,8 @@ int clew_operations_asked(const struct clew_trace *trace, const struct clew_rela
 			r = calls_of(trace, task, asked, &list);
 		if (r >= 0 && asked->spins)
 			r = spins_of(trace, task, asked, &list);
+		if (r >= 0 && asked->activated)
+			r = frames_of(trace, task, asked, &list);
 	}
 	if (r >= 0 && relations && asked->announced)
 		r = announced_calls(trace, relations, asked, &list);

@@ -15,6 +15,7 @@
 #define CLEW_EXPLAIN_WHY_H
 
 #include "relate/relate.h"
+#include "trace/frames.h"
 
 /* Why a sleep goes on past its timer's expiry. */
 enum clew_late {
@@ -115,7 +116,7 @@ bool clew_segment_same_chain(const struct clew_segment *a, const struct clew_seg
 
 /*
  * The interval between two idle waits of a thread, or an instance of what was asked for: then one
- * of `wait`, `spin` and `activity` is not NULL.
+ * of `wait`, `spin`, `activity` and `frame` is not NULL.
  */
 struct clew_operation {
 	uint64_t from;
@@ -125,6 +126,7 @@ struct clew_operation {
 	const struct clew_sleep *wait; /* the longest of these */
 	const struct clew_spin *spin;
 	const struct clew_activity *activity;
+	const struct clew_trace_frame *frame;
 };
 
 /*
@@ -146,6 +148,7 @@ struct clew_asked {
 	bool (*fits)(void *context, const struct clew_sleep *sleep);
 	bool (*spins)(void *context, const struct clew_spin *spin);
 	bool (*announced)(void *context, const struct clew_activity *activity);
+	bool (*activated)(void *context, const struct clew_trace_frame *frame);
 	void *context;
 	bool waits_alone; /* the waits of a call that fit, without its other ones */
 	uint64_t from;	  /* ns; instances that lie outside are left out */
@@ -154,7 +157,8 @@ struct clew_asked {
 
 /*
  * The instances of what is asked for, longest first: system calls with a wait that fits, from
- * their first wait until the thread ran again after their last one; spins; announced calls.
+ * their first wait until the thread ran again after their last one; spins; announced calls;
+ * activations of functions.
  * `relations` may be NULL. The array is the caller's to free; it refers to the trace and the
  * relations. Returns 0 or -ENOMEM. Cost: a call of `fits` for each sleep of the wanted tasks.
  */

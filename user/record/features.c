@@ -23,6 +23,7 @@
 #include "record/internal.h"
 #include "record/kernel.h"
 #include "record/probe.h"
+#include "record/probe_cost.h"
 #include "record/program_table.h"
 #include "record/programs.h"
 #include "record/ticks.h"

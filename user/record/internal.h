@@ -107,6 +107,7 @@ struct clew_recorder {
 	struct cost_sampler cost;
 	const struct clew_layers *layers; /* NULL: there are none */
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
+	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
 	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
 	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
 			     for new modules */

@@ -10,7 +10,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "base/thread.h"
 
 #define ATTACH_MULTI   48 /* the kernel's BPF_TRACE_UPROBE_MULTI */
+#define MULTI_RETURN   1  /* the kernel's BPF_F_UPROBE_MULTI_RETURN */
 #define DETACH_THREADS 31 /* besides the caller's: each sleeps for as long as one link takes */
 
 /* The kernel's union bpf_attr, as BPF_LINK_CREATE reads it for such a link. */
@@ -41,8 +41,9 @@ struct link_create {
 };
 
 /* `pid`: of the one process that is probed, 0: all are. */
-static int create_multi(int program, const char *path, pid_t pid, const uint64_t *offsets,
-			const uint64_t *semaphores, const uint64_t *cookies, size_t count)
+static int create_multi(int program, const char *path, pid_t pid, uint32_t flags,
+			const uint64_t *offsets, const uint64_t *semaphores,
+			const uint64_t *cookies, size_t count)
 {
 	struct link_create attributes = {
 		.program = (uint32_t)program,
@@ -52,6 +53,7 @@ static int create_multi(int program, const char *path, pid_t pid, const uint64_t
 		.semaphores = (uintptr_t)semaphores,
 		.cookies = (uintptr_t)cookies,
 		.count = (uint32_t)count,
+		.multi_flags = flags,
 		.pid = (uint32_t)pid,
 	};
 	long result = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
@@ -59,15 +61,15 @@ static int create_multi(int program, const char *path, pid_t pid, const uint64_t
 	return result < 0 ? -errno : (int)result;
 }
 
-/* A program for such links that does nothing, or -errno. */
-static int load_empty(void)
+int clew_probe_load_empty(bool multi)
 {
 	const struct bpf_insn instructions[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
-		    .expected_attach_type = (enum bpf_attach_type)ATTACH_MULTI);
+		    .expected_attach_type =
+			    multi ? (enum bpf_attach_type)ATTACH_MULTI : (enum bpf_attach_type)0);
 	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", instructions, 2, &options);
 
 	return program < 0 ? -errno : program;
@@ -76,88 +78,32 @@ static int load_empty(void)
 /* A kernel that knows the link refuses a directory by a reason of its own. */
 bool clew_probe_multi(void)
 {
-	int program = load_empty(), result;
+	int program = clew_probe_load_empty(true), result;
 	uint64_t offset = 0;
 
 	if (program < 0)
 		return false;
-	result = create_multi(program, "/", 0, &offset, NULL, NULL, 1);
+	result = create_multi(program, "/", 0, 0, &offset, NULL, NULL, 1);
 	close(program);
 	if (result >= 0)
 		close(result);
 	return result == -EBADF;
 }
 
-#ifdef __x86_64__
-
-/* A function that begins with such an instruction, to see what becomes of it. */
-void clew_probe_nop5(void);
-__asm__(".pushsection .text\n"
-	".balign 16\n"
-	".globl clew_probe_nop5\n"
-	".hidden clew_probe_nop5\n"
-	".type clew_probe_nop5, @function\n"
-	"clew_probe_nop5: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
-	"ret\n"
-	".size clew_probe_nop5, . - clew_probe_nop5\n"
-	".popsection\n");
-
-#define CALL_OPCODE 0xe8
-
-/* Where in the program's file the function is, of the first object, which is the program. */
-static int find_nop5(struct dl_phdr_info *info, size_t size, void *ret_offset)
+int clew_probe_link_own(int program, const uint64_t *offsets, size_t count, bool returns)
 {
-	uint64_t address = (uintptr_t)clew_probe_nop5 - info->dlpi_addr;
-
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    address - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
-			*(uint64_t *)ret_offset =
-				address - info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_offset;
-	return 1;
+	return create_multi(program, "/proc/self/exe", getpid(), returns ? MULTI_RETURN : 0,
+			    offsets, NULL, NULL, count);
 }
-
-bool clew_probe_calls_nop5(void)
-{
-	int program, link;
-	uint64_t offset = 0;
-	bool calls;
-
-	if (!clew_probe_multi())
-		return false;
-	program = load_empty();
-	if (program < 0)
-		return true;
-	dl_iterate_phdr(find_nop5, &offset);
-	link = create_multi(program, "/proc/self/exe", getpid(), &offset, NULL, NULL, 1);
-	close(program);
-	if (link < 0)
-		return true;
-	/* The first call meets a breakpoint, and the kernel then writes what it will. */
-	clew_probe_nop5();
-	clew_probe_nop5();
-	calls = *(const volatile uint8_t *)(uintptr_t)clew_probe_nop5 == CALL_OPCODE;
-	close(link);
-	return calls;
-}
-
-#else
-
-bool clew_probe_calls_nop5(void)
-{
-	return false;
-}
-
-#endif
 
 void clew_probe_prepare_multi(struct bpf_program *program)
 {
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)ATTACH_MULTI);
 }
 
-static int attach_multi(int program, const char *path, const struct clew_probe_place *places,
-			size_t count, struct clew_probe_links *ret)
+static int attach_multi(int program, const char *path, bool returns,
+			const struct clew_probe_place *places, size_t count,
+			struct clew_probe_links *ret)
 {
 	uint64_t *numbers = calloc(3 * count, sizeof(*numbers));
 	bool semaphores = false;
@@ -170,8 +116,8 @@ static int attach_multi(int program, const char *path, const struct clew_probe_p
 		numbers[2 * count + i] = places[i].cookie;
 		semaphores |= places[i].semaphore != 0;
 	}
-	ret->multi = create_multi(program, path, 0, numbers, semaphores ? numbers + count : NULL,
-				  numbers + 2 * count, count);
+	ret->multi = create_multi(program, path, 0, returns ? MULTI_RETURN : 0, numbers,
+				  semaphores ? numbers + count : NULL, numbers + 2 * count, count);
 	free(numbers);
 	return ret->multi < 0 ? ret->multi : 0;
 }
@@ -216,9 +162,24 @@ int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 	*ret = (struct clew_probe_links){.multi = -1};
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
 	if (multi)
-		r = attach_multi(bpf_program__fd(program), path, places, count, ret);
+		r = attach_multi(bpf_program__fd(program), path, false, places, count, ret);
 	else
 		r = attach_singly(program, path, places, count, ret);
+	if (r < 0)
+		detach(ret);
+	return r;
+}
+
+int clew_probe_attach_multi(const struct bpf_program *program, int descriptor, bool returns,
+			    const struct clew_probe_place *places, size_t count,
+			    struct clew_probe_links *ret)
+{
+	char path[64];
+	int r;
+
+	*ret = (struct clew_probe_links){.multi = -1};
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	r = attach_multi(bpf_program__fd(program), path, returns, places, count, ret);
 	if (r < 0)
 		detach(ret);
 	return r;

@@ -25,17 +25,22 @@ struct clew_probe_links {
 
 /* True if the kernel takes many probes in one link (since 6.6). */
 bool clew_probe_multi(void);
-/*
- * True if the kernel turns a probed 5-byte nop into a call, by which it writes below the stack
- * pointer (since 6.18); also true where that cannot be tried. Takes some ten milliseconds.
+/* A program that does nothing, for such links or else for single probes: its descriptor or -errno.
  */
-bool clew_probe_calls_nop5(void);
+int clew_probe_load_empty(bool multi);
+/* Puts such a program at instructions of this program's own file, in this process alone; `returns`:
+ * at the returns of the functions that begin there. A descriptor or -errno. */
+int clew_probe_link_own(int program, const uint64_t *offsets, size_t count, bool returns);
 /* Before the load, if the kernel takes many in one link: a program is for one way or the other. */
 void clew_probe_prepare_multi(struct bpf_program *program);
 /* 0 or -errno; then *ret holds nothing. `descriptor`: of the file. */
 int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 		      const struct clew_probe_place *places, size_t count,
 		      struct clew_probe_links *ret);
+/* The same in one link, and maybe at the returns of the functions that begin there. */
+int clew_probe_attach_multi(const struct bpf_program *program, int descriptor, bool returns,
+			    const struct clew_probe_place *places, size_t count,
+			    struct clew_probe_links *ret);
 void clew_probe_detach(struct clew_probe_links *links, size_t count);
 
 #endif

@@ -460,6 +460,36 @@ static const struct table_column announce_columns[] = {
 	TAIL("text", "size", sizeof(struct clew_announce)),
 };
 
+#define FUNCTION(member, coding, reference) AT(#member, struct clew_function, member, 0, coding, reference, 0)
+
+/* A task mostly goes from a site to the one that it went to last time. */
+static const struct table_column function_columns[] = {
+	RUNNING,
+	FUNCTION(task, STORE_SAME, "running"),
+	FUNCTION(site, STORE_PREVIOUS, "site"),
+	BY(struct clew_function, stack, "task", "site"),
+	FUNCTION(size, STORE_KEYED, "site"),
+	TAIL("values", "size", sizeof(struct clew_function)),
+};
+
+#define SITE(member, coding, reference) AT(#member, struct clew_site_record, member, 0, coding, reference, 0)
+
+static const struct table_column site_columns[] = {
+	SITE(site, STORE_PREVIOUS, "site"),
+	SITE(function, STORE_PREVIOUS, "function"),
+	SITE(start, STORE_KEYED, "function"),
+	SITE(offset, STORE_SAME, "start"),
+	SITE(length, STORE_KEYED, "function"),
+	SITE(roles, STORE_PLAIN, NULL),
+	SITE(below, STORE_PLAIN, NULL),
+	SITE(class, STORE_PLAIN, NULL),
+	SITE(way, STORE_PLAIN, NULL),
+	SITE(build_id_size, STORE_PREVIOUS, "build_id_size"),
+	BYTES("build_id", struct clew_site_record, build_id),
+	SITE(size, STORE_KEYED, "function"),
+	TAIL("words", "size", sizeof(struct clew_site_record)),
+};
+
 #define LOCK_NAME(member, coding, reference) AT(#member, struct clew_lock_name, member, 0, coding, reference, 0)
 
 static const struct table_column lock_name_columns[] = {

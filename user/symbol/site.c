@@ -5,7 +5,6 @@
  */
 #include "symbol/site.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 const char *clew_site_word(enum clew_site_kind kind)
@@ -235,7 +234,61 @@ enum clew_site_kind clew_site_kind(const uint8_t *code, size_t size)
 					   : short_opcode_kind(&instruction);
 }
 
+/* Behind its prefixes; false: it has one that may not be there, or nothing behind them. */
+static bool take_instruction(const uint8_t *code, size_t size, struct instruction *ret)
+{
+	*ret = (struct instruction){.code = code,
+				    .size = size < CLEW_SITE_BYTES ? size : CLEW_SITE_BYTES};
+	return take_prefixes(ret) && ret->size;
+}
+
+bool clew_site_is_nop(const uint8_t *code, size_t size)
+{
+	struct instruction instruction;
+
+	return take_instruction(code, size, &instruction) && is_nop(&instruction) &&
+	       !(instruction.rex & REX_B);
+}
+
+bool clew_site_emulated(const uint8_t *code, size_t size, bool long_nops_stepped)
+{
+	struct instruction instruction;
+
+	if (clew_site_kind(code, size) != CLEW_SITE_SAFE ||
+	    !take_instruction(code, size, &instruction))
+		return false;
+	if (is_nop(&instruction))
+		return !instruction.repeated && (!long_nops_stepped || instruction.code[0] == 0x90);
+	switch (instruction.code[0]) {
+	case 0x50 ... 0x57: /* push; with the prefix of r8 to r15 alone */
+		return !instruction.prefixes && (!instruction.rex || instruction.rex == 0x41);
+	case 0x0f: /* jcc */
+		return instruction.size > 1 && (instruction.code[1] & 0xf0) == 0x80;
+	case 0x70 ... 0x7f:
+	case 0xe8 ... 0xe9: /* call, jmp */
+	case 0xeb:
+		return true;
+	default:
+		return false;
+	}
+}
+
 #else
+
+bool clew_site_is_nop(const uint8_t *code, size_t size)
+{
+	(void)code;
+	(void)size;
+	return false;
+}
+
+bool clew_site_emulated(const uint8_t *code, size_t size, bool long_nops_stepped)
+{
+	(void)code;
+	(void)size;
+	(void)long_nops_stepped;
+	return false;
+}
 
 enum clew_site_kind clew_site_kind(const uint8_t *code, size_t size)
 {

@@ -7,6 +7,7 @@
 #ifndef CLEW_SYMBOL_SITE_H
 #define CLEW_SYMBOL_SITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,11 @@ enum clew_site_kind {
 /* `code`: the instruction's bytes, as many as there are of CLEW_SITE_BYTES. On other processors
  * than x86-64 all are safe. */
 enum clew_site_kind clew_site_kind(const uint8_t *code, size_t size);
+/* Any nop. */
+bool clew_site_is_nop(const uint8_t *code, size_t size);
+/* True: the kernel emulates a safe instruction, and does not single-step it. `long_nops_stepped`:
+ * of nops it emulates only the one of a byte. */
+bool clew_site_emulated(const uint8_t *code, size_t size, bool long_nops_stepped);
 /* "nop5", ...: why a site of that kind is left alone. */
 const char *clew_site_word(enum clew_site_kind kind);
 

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/vector.h"
+#include "trace/frames.h"
 #include "trace/trace.h"
 #include <pthread.h>
 
@@ -44,6 +45,8 @@ struct trace_task {
 	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;
+	uint32_t frame_first, frame_count; /* in the trace's frames, once finished */
+	struct frame_table *frame_table;   /* made when first asked for */
 };
 
 #define TRACE_PAGE_BITS 10
@@ -108,6 +111,10 @@ struct clew_trace {
 	struct map retry_of;	/* index of a sleep -> of `retries`; only slices have one */
 	struct map in_exchange; /* index of a sleep -> 1; only those in an exchange have one */
 	struct vector stays, ticks, tallies; /* in order of task, then end */
+	struct vector frames;	     /* struct clew_trace_frame; by task and start once finished */
+	struct vector frame_keys;    /* struct frame_key, of each frame until finished */
+	struct vector frame_details; /* struct clew_frame_detail */
+	struct vector functions;     /* struct clew_trace_function, by number */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
@@ -116,6 +123,7 @@ struct clew_trace {
 	struct vector end_sleepers, end_holders;
 	struct arena arena;
 
+	pthread_mutex_t frame_lock; /* guards what tasks' frame_table is set to */
 	pthread_mutex_t edge_lock;
 	struct clew_edge *edges; /* made when first asked for */
 	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or
@@ -206,6 +214,48 @@ static inline const struct clew_sleep *trace_sleep_at(const struct clew_trace *t
 						      uint32_t index)
 {
 	return (const struct clew_sleep *)trace->sleeps.data + index;
+}
+
+/* ---- frames.c, frame_table.c ---- */
+
+/* The number that the builder gave a frame, and its task. */
+struct frame_key {
+	uint32_t task, number;
+};
+
+/* Frames beyond this number of functions are of unknown ones. */
+#define TRACE_MOST_FUNCTIONS (1u << 20)
+
+int trace_take_site(struct clew_trace *trace, const struct clew_site_record *site);
+int trace_add_frame(struct clew_trace *trace, const struct clew_frame *frame);
+/* Describes function `number`; what was known of it before holds. The strings are copied; title
+ * and readable name are made of the name. */
+int trace_add_function(struct clew_trace *trace, uint32_t number,
+		       const struct clew_trace_function *function);
+/* Puts frames in order, and joins each to the one that it was called in. Before the tasks are
+ * in order. 0, -ENOMEM or -EFBIG. */
+int trace_finish_frames(struct clew_trace *trace);
+void trace_free_frame_table(struct trace_task *task);
+
+static inline const struct clew_trace_frame *trace_frame(const struct clew_trace *trace,
+							 uint32_t number)
+{
+	return number == CLEW_NO_NUMBER
+		       ? NULL
+		       : (const struct clew_trace_frame *)trace->frames.data + number;
+}
+
+/* How many of a task's frames were entered at or before a moment. */
+size_t trace_frames_until(const struct clew_trace_frame *frames, size_t count, uint64_t at);
+
+/* The frame that a task is in at a moment that follows the entry of `last` and precedes its next
+ * entry; NULL none. */
+static inline const struct clew_trace_frame *
+trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *last, uint64_t at)
+{
+	while (last && last->end <= at)
+		last = trace_frame(trace, last->parent);
+	return last;
 }
 
 /* ---- retry.c ---- */

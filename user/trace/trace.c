@@ -183,6 +183,8 @@ int trace_take(void *context, struct clew_finding finding)
 		return trace_add_stay(trace, finding.stay);
 	case CLEW_FINDING_TALLY:
 		return trace_add_tally(trace, finding.tally);
+	case CLEW_FINDING_FRAME:
+		return trace_add_frame(trace, finding.frame);
 	case CLEW_FINDING_PAGES:
 		return trace_add_pages(trace, finding.pages);
 	case CLEW_FINDING_TOUCH:
@@ -227,10 +229,15 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->retries.item = sizeof(struct clew_retried);
 	trace->stays.item = trace->ticks.item = sizeof(struct clew_stay);
 	trace->tallies.item = sizeof(struct clew_tally);
+	trace->frames.item = sizeof(struct clew_trace_frame);
+	trace->frame_keys.item = sizeof(struct frame_key);
+	trace->frame_details.item = sizeof(struct clew_frame_detail);
+	trace->functions.item = sizeof(struct clew_trace_function);
 	trace->metas.item = sizeof(const char *);
 	trace->own_types.item = sizeof(const char *);
 	trace->pages.item = sizeof(struct trace_page *);
 	trace->tasks.item = sizeof(struct trace_task *);
+	pthread_mutex_init(&trace->frame_lock, NULL);
 	pthread_mutex_init(&trace->edge_lock, NULL);
 	*ret_trace = trace;
 	return 0;
@@ -243,6 +250,7 @@ void clew_trace_free(struct clew_trace *trace)
 	for (size_t i = 0; i < trace->tasks.count; i++) {
 		free(trace_task_at(trace, i)->pieces.data);
 		free(trace_task_at(trace, i)->names);
+		trace_free_frame_table(trace_task_at(trace, i));
 	}
 	for (size_t cpu = 0; cpu < trace->cpu_count; cpu++)
 		free(trace->cpus[cpu].data);
@@ -271,6 +279,10 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->stays);
 	vector_done(&trace->ticks);
 	vector_done(&trace->tallies);
+	vector_done(&trace->frames);
+	vector_done(&trace->frame_keys);
+	vector_done(&trace->frame_details);
+	vector_done(&trace->functions);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);
@@ -282,6 +294,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->texts);
 	map_done(&trace->locks);
 	arena_done(&trace->arena);
+	pthread_mutex_destroy(&trace->frame_lock);
 	pthread_mutex_destroy(&trace->edge_lock);
 	free(trace);
 }
@@ -306,6 +319,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	r = trace_finish_requests(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);
+	if (r >= 0)
+		r = trace_finish_frames(trace);
 	if (r >= 0)
 		r = trace_finish_tasks(trace);
 	if (r >= 0)
@@ -391,10 +406,12 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
 	       vector_used(&trace->spins) + vector_used(&trace->retries) +
 	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
-	       vector_used(&trace->tallies) + map_memory(&trace->retry_of) +
-	       map_memory(&trace->in_exchange) + trace->number_bytes +
-	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
-	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
-	       map_memory(&trace->texts) + map_memory(&trace->locks) + trace->arena.bytes +
+	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
+	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
+	       map_memory(&trace->retry_of) + map_memory(&trace->in_exchange) +
+	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
+	       map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
+	       trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

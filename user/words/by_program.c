@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "words/file.h"
+#include "words/functions.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/task.h"
@@ -199,6 +200,30 @@ void clew_print_broadly(FILE *out, const struct clew_trace *trace,
 	}
 }
 
+/* The functions in which a share's tasks ran; nothing where memory is short. */
+static void print_share_functions(FILE *out, const struct clew_trace *trace,
+				  const struct clew_why *why, const struct clew_segment *longest)
+{
+	const struct clew_segment **same = NULL;
+	const char *comm = clew_trace_comm_at(trace, longest->task, longest->end - 1);
+	size_t count = 0;
+
+	if (longest->kind == CLEW_SEGMENT_RUNNING && clew_has_functions(trace))
+		same = calloc(why->segment_count, sizeof(*same));
+	for (size_t i = 0; same && i < why->segment_count; i++) {
+		const struct clew_segment *segment = &why->segments[i];
+
+		if (segment->kind == longest->kind &&
+		    (segment->task == why->task) == (longest->task == why->task) &&
+		    (segment->task == why->task ||
+		     !strcmp(comm, clew_trace_comm_at(trace, segment->task, segment->end - 1))))
+			same[count++] = segment;
+	}
+	if (count)
+		clew_print_functions(out, trace, same, count);
+	free(same);
+}
+
 void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			      const struct clew_program_share *share)
 {
@@ -211,6 +236,7 @@ void clew_print_program_share(FILE *out, const struct clew_trace *trace, const s
 	clew_print_broadly(out, trace, segment);
 	if (holder_of(segment) == HOLDER_TASK)
 		print_tasks(out, trace, segment->by, segment->start, share->by);
+	print_share_functions(out, trace, why, segment);
 }
 
 void clew_json_program_share(struct clew_json *json, const struct clew_trace *trace,

@@ -9,6 +9,7 @@
 
 #include "words/called.h"
 #include "words/commit.h"
+#include "words/functions.h"
 #include "words/hops.h"
 #include "words/running.h"
 #include "words/segment.h"
@@ -61,7 +62,8 @@ struct cause_key {
 	uint64_t chain;		 /* of its reasons */
 	uint64_t limit, limited; /* groups */
 	uint32_t armed_by;
-	bool again; /* a memory limit had evicted what is read */
+	uint32_t again; /* a memory limit had evicted what is read */
+	uint32_t functions[2]; /* 1 + the number of the task's and of the waiter's; 0 none */
 };
 
 struct keyed_segment {
@@ -167,9 +169,12 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->late = segment->late;
 	key->held = segment->held;
 	key->again = clew_segment_read_again(trace, segment);
+	key->functions[0] = clew_segment_function(trace, segment) + 1;
 	key->via_type = segment->via_type;
 	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = clew_segment_waiter(segment);
+	if (key->waiter != CLEW_NO_TASK)
+		key->functions[1] = clew_function_at(trace, key->waiter, segment->start) + 1;
 	key->born = segment->born;
 	key->holds = clew_segment_holds(awaiting, segment);
 	awaiting = awaiting ? clew_trace_last_slice(trace, awaiting) : NULL;
@@ -201,9 +206,14 @@ uint64_t clew_cause_key(const struct clew_trace *trace, const struct clew_relati
 	struct cause_key key;
 
 	make_key(trace, relations, segment, &key);
-	_Static_assert(sizeof(key) % sizeof(word) == 0, "a key is whole words");
+	_Static_assert(sizeof(key) % sizeof(word) == 0 &&
+			       offsetof(struct cause_key, functions) % sizeof(word) == 0,
+		       "a key is whole words");
 	for (size_t i = 0; i < sizeof(key); i += sizeof(word)) {
 		memcpy(&word, (const char *)&key + i, sizeof(word));
+		/* Without functions it is what it would be if there were none. */
+		if (i >= offsetof(struct cause_key, functions) && !word)
+			continue;
 		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;
 	}
@@ -266,6 +276,7 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		clew_running_find(trace, same + from, to - from, &running);
 		cause->text = clew_running_append(
 			clew_segment_text(trace, relations, longest, &beside), &running);
+		cause->text = clew_functions_append(cause->text, trace, same + from, to - from);
 		if (!cause->text)
 			goto no_memory;
 	}

@@ -10,6 +10,7 @@
 #include "words/called.h"
 #include "words/commit.h"
 #include "words/descriptors.h"
+#include "words/functions.h"
 #include "words/hops.h"
 #include "words/object.h"
 #include "words/segment.h"
@@ -207,7 +208,10 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 		return r;
 	ret_phrase->task = clew_hop_next(segment, place);
 	ret_phrase->at = hop.last ? segment->end - 1 : segment->start;
-	fputs("waited for ", parts.before);
+	fputs("waited", parts.before);
+	if (!broad)
+		clew_print_in_function(parts.before, trace, segment->chain[place], segment->start);
+	fputs(" for ", parts.before);
 	if (hop.via.type == CLEW_EDGE_CALL)
 		print_call(parts.after, &hop, relations);
 	else if (clew_hop_holds(trace, segment, place) || (hop.last && segment->by_end))
@@ -257,6 +261,7 @@ int clew_leaf_phrase(const struct clew_trace *trace, const struct clew_relations
 		clew_print_activity(parts.before, trace, segment);
 	}
 	if (!broad) {
+		clew_print_segment_function(parts.after, trace, segment);
 		clew_print_activity_call(parts.after, relations, segment);
 		clew_print_perhaps(parts.after, trace, relations, segment);
 		if (beside)

@@ -10,6 +10,7 @@
 #include <clew/tokens.h>
 
 #include "words/describe.h"
+#include "words/functions.h"
 #include "words/object.h"
 #include "words/segment.h"
 #include "words/task.h"
@@ -141,6 +142,7 @@ void clew_print_hops(FILE *out, const struct clew_trace *trace, const struct cle
 {
 	for (uint32_t i = 0; i < clew_hop_count(segment); i++) {
 		clew_print_task(out, trace, segment->chain[i], segment->start);
+		clew_print_in_function(out, trace, segment->chain[i], segment->start);
 		fputs(" <- ", out);
 		print_reason(out, trace, clew_hop_sleep(trace, segment, i),
 			     clew_hop_via_behind(segment, i));
@@ -215,6 +217,16 @@ static uint64_t mix(uint64_t key, uint64_t value)
 	return key ^ key >> 29;
 }
 
+/* The function from which the task at a place waits. A trace without functions has the keys that
+ * it would have without this. */
+static uint64_t mix_function(uint64_t key, const struct clew_trace *trace,
+			     const struct clew_segment *segment, uint32_t place)
+{
+	uint32_t function = clew_function_at(trace, segment->chain[place], segment->start);
+
+	return function == CLEW_NO_NUMBER ? key : mix(key, (uint64_t)function + 1);
+}
+
 /* Of all that clew_print_hop_wait() depends on. */
 static uint64_t mix_wait(uint64_t key, const struct clew_sleep *sleep)
 {
@@ -240,6 +252,7 @@ uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segmen
 		struct clew_hop_via via = clew_hop_via_behind(segment, i);
 
 		key = mix(key, segment->chain[i]);
+		key = mix_function(key, trace, segment, i);
 		key = mix_wait(key, clew_hop_sleep(trace, segment, i));
 		key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
 	}
@@ -254,6 +267,7 @@ uint64_t clew_hop_key(const struct clew_trace *trace, const struct clew_segment 
 				clew_hop_sleep(trace, segment, place));
 
 	key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
+	key = mix_function(key, trace, segment, place);
 	return mix(key, clew_hop_holds(trace, segment, place));
 }
 
@@ -288,6 +302,8 @@ void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace
 		retried = sleep ? clew_trace_retried(trace, sleep) : NULL;
 		if (retried)
 			clew_json_unsigned(json, "slices", retried->slices);
+		if (clew_has_functions(trace))
+			clew_json_from(json, trace, segment->chain[i], segment->start);
 		clew_json_object_end(json);
 	}
 }

@@ -10,6 +10,7 @@
 #include "words/commit.h"
 #include "words/describe.h"
 #include "words/file.h"
+#include "words/functions.h"
 #include "words/hops.h"
 #include "words/limit.h"
 #include "words/link.h"
@@ -463,6 +464,7 @@ static void print_end(FILE *out, const struct clew_trace *trace, const struct cl
 		fputs("what it polls", out);
 	fputs(" that ", out);
 	clew_print_task(out, trace, waiter, segment->start);
+	clew_print_in_function(out, trace, waiter, segment->start);
 	fputs(segment->via_type == CLEW_EDGE_REQUEST ? " waits for, " : " waits for, and ", out);
 }
 
@@ -478,7 +480,9 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		clew_print_object(out, trace, &sleep->object, sleep);
 		fputs(") that ", out);
 		clew_print_task(out, trace, waiter, segment->start);
-		fputs(" wanted, and ", out);
+		fputs(" wanted", out);
+		clew_print_in_function(out, trace, waiter, segment->start);
+		fputs(", and ", out);
 		return;
 	}
 	if (segment->by_end) {
@@ -494,6 +498,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 	} else {
 		print_deed(out, trace, segment, sleep);
 		clew_print_task(out, trace, waiter, segment->start);
+		clew_print_in_function(out, trace, waiter, segment->start);
 		print_deed_end(out, trace, segment, sleep, waiter);
 		if (sleep && clew_trace_retried(trace, sleep))
 			fputs(" after a wait in several calls", out);
@@ -518,6 +523,7 @@ char *clew_segment_text(const struct clew_trace *trace, const struct clew_relati
 	else
 		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
 	clew_print_activity(out, trace, segment);
+	clew_print_segment_function(out, trace, segment);
 	clew_print_activity_call(out, relations, segment);
 	clew_print_perhaps(out, trace, relations, segment);
 	clew_print_beside(out, trace, beside);

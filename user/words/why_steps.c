@@ -16,6 +16,7 @@
 
 #include "words/called.h"
 #include "words/descriptors.h"
+#include "words/functions.h"
 #include "words/hop_text.h"
 #include "words/hops.h"
 #include "words/ledger.h"
@@ -282,14 +283,16 @@ static int begin_hops(struct steps *steps, size_t i)
 	return r;
 }
 
-static void print_segment(const struct steps *steps, const struct clew_segment *segment)
+static int print_segment(const struct steps *steps, const struct clew_segment *segment)
 {
 	struct clew_running running;
+	int r;
 
 	print_moment(steps, segment->start, segment->end, steps->depth);
 	if (steps->depth)
 		fputs("it ", steps->out);
 	clew_print_activity(steps->out, steps->trace, segment);
+	clew_print_segment_function(steps->out, steps->trace, segment);
 	clew_running_find(steps->trace, &segment, 1, &running);
 	clew_print_running(steps->out, &running);
 	clew_print_activity_call(steps->out, steps->relations, segment);
@@ -298,7 +301,9 @@ static void print_segment(const struct steps *steps, const struct clew_segment *
 	clew_print_activity_words(steps->out, steps->relations, segment);
 	if (segment->sleep && segment->sleep->blind)
 		fprintf(steps->out, "  %s", clew_blind_mark(segment->sleep));
+	r = clew_print_functions(steps->out, steps->trace, &segment, 1);
 	putc('\n', steps->out);
+	return r;
 }
 
 /* An uninterrupted time in the run queue. */
@@ -371,7 +376,7 @@ int clew_print_steps(FILE *out, const struct clew_trace *trace,
 			if (r >= 0 && step > 1)
 				print_queue(&steps, i, step);
 			else if (r >= 0)
-				print_segment(&steps, &why->segments[i]);
+				r = print_segment(&steps, &why->segments[i]);
 		}
 		i += n ? n : step;
 	}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "words/functions.h"
 #include "words/group.h"
 #include "words/hops.h"
 #include "words/ledger.h"
@@ -172,6 +173,19 @@ static void print_restraints(FILE *out, const struct clew_trace *trace, const st
 	}
 }
 
+/* What is measured of functions has clew's own probes in it. */
+static int print_probes(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
+{
+	uint64_t probe;
+	int r = clew_functions_probe(trace, why, &probe);
+
+	/* Down to a tenth of a percent. */
+	if (r >= 0 && probe * 1000 >= why->to - why->from && probe)
+		fprintf(out, "clew's own probes in functions took %s of this (%.1f %%).\n",
+			CLEW_DURATION(probe), percent(probe, why->to - why->from));
+	return r;
+}
+
 /* ---- all of it ---- */
 
 static size_t count_lines(const char *text, size_t width)
@@ -229,11 +243,12 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 	if (memory) {
 		print_header(memory, trace, why);
 		print_tree(memory, trace, why, &tree, left, left_count);
+		r = print_probes(memory, trace, why);
 		print_restraints(memory, trace, why, sums, &tree);
 		clew_print_other_groups(memory, trace, why);
 	}
 	clew_tree_done(&tree);
-	if (!memory || fclose(memory)) {
+	if (!memory || fclose(memory) || r < 0) {
 		free(text);
 		return -ENOMEM;
 	}

@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "words/causes.h"
+#include "words/functions.h"
 #include "words/hops.h"
 #include "words/running.h"
 
@@ -186,6 +187,7 @@ static int add_running(const struct build *build, struct clew_phrase *phrase,
 
 	clew_running_find(build->trace, same, count, &running);
 	phrase->after = clew_running_append(phrase->after, &running);
+	phrase->after = clew_functions_append(phrase->after, build->trace, same, count);
 	if (phrase->after)
 		return 0;
 	clew_phrase_done(phrase);

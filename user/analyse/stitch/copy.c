@@ -49,11 +49,26 @@ static bool is_cpu(const struct clew_model *model, uint32_t span)
 	       clew_model_attribute(model, model->spans[span].attributes, "cpu");
 }
 
-/* CPUs and requests of the trace at hand: those of the next one have numbers behind them. */
+/* How many functions a list of them numbers. */
+static uint32_t count_functions(struct copy *c, const char *value)
+{
+	struct row *row = &c->shift.row;
+	uint32_t count = 0;
+
+	if (!value || row_start(row, ATTRIBUTE_FUNCTIONS, "functions", value) < 0)
+		return 0;
+	while (row_next(row) > 0)
+		if (row_fields(row)[0].number >= count)
+			count = (uint32_t)row_fields(row)[0].number + 1;
+	return count;
+}
+
+/* CPUs, functions and requests of the trace at hand: those of the next one have numbers behind
+ * them. */
 static void count_numbers(struct copy *c)
 {
 	const struct clew_model *model = c->model;
-	uint32_t devices = CLEW_NONE, cpus = 0;
+	uint32_t devices = CLEW_NONE, cpus = 0, functions = 0;
 
 	for (uint32_t i = 0; i < model->hierarchy_count; i++)
 		if (!strcmp(clew_model_string(model, model->hierarchies[i]), "devices"))
@@ -66,6 +81,10 @@ static void count_numbers(struct copy *c)
 				: NULL;
 		uint64_t number;
 
+		if (value)
+			functions += count_functions(
+				c, clew_model_attribute(model, model->spans[i].attributes,
+							"functions"));
 		if (value && scan_value_number(&value, &number) && number < UINT16_MAX)
 			cpus = number >= cpus ? (uint32_t)number + 1 : cpus;
 		if (parent != CLEW_NONE && model->spans[parent].parent == CLEW_NONE &&
@@ -73,6 +92,7 @@ static void count_numbers(struct copy *c)
 		    clew_model_category_of(model, parent, devices) != CLEW_NONE)
 			c->shift.requests++;
 	}
+	c->shift.functions += functions;
 	/* Where names stay, what has one name is one thing. */
 	if (c->s->options->prefix != CLEW_PREFIX_NEVER)
 		c->shift.cpus += cpus;

@@ -38,6 +38,9 @@ struct clew_task_record {
 	char comm[CLEW_COMM_SIZE];
 };
 
+/* header.flags of EXEC and EXIT: FUNCTION records of the task were lost since the last one */
+#define CLEW_LIFE_LOST 0x01
+
 /*
  * FORK: task = parent, other = child. EXEC: task = before, other = after; they differ where a
  * thread that was not the leader took the leader's tid. EXIT: task; value = exit code as the kernel

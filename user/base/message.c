@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The message of an error. */
-#include "record/recorder.h"
+#include "base/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>

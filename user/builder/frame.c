@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Pairs entries and exits of functions to frames, for each task by the stack pointer.
+ *
+ * The stack pointer at the entry names a frame. An exit at a `ret` has the same one. A
+ * function that is entered shows that all frames with a lower one are not on this stack
+ * any more, and none with the same one, unless a function that returns by the trampoline
+ * jumped into this one. What left them is known if a longjmp, an exception or the end of
+ * the thread was announced before; else they count as unwound, unless they go on later
+ * (frame_stack.c).
+ *
+ * Nothing is guessed over a loss: what was open before it is lost.
+ */
+#include "builder/frame.h"
+#include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/task.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int build_feed_site(struct clew_builder *builder, const struct clew_site_record *record)
+{
+	struct vector *sites = &builder->frames.sites;
+	size_t before = sites->bytes;
+	int r;
+
+	sites->item = sizeof(struct frame_site);
+	r = vector_reserve(sites, (size_t)record->site + 1);
+	if (r < 0)
+		return r;
+	builder->frames.memory += sites->bytes - before;
+	sites->count = later(sites->count, record->site + 1ull);
+	((struct frame_site *)sites->data)[record->site] = (struct frame_site){
+		.function = record->function,
+		.roles = record->roles,
+		.below = record->below,
+		.class =
+			record->class < CLEW_SITE_CLASSES ? record->class : CLEW_SITE_CLASS_STEPPED,
+		.way = record->way,
+	};
+	return 0;
+}
+
+/* NULL: no memory. */
+static struct frame_stack *stack_of(struct clew_builder *builder, struct task *task)
+{
+	if (!task->frames) {
+		task->frames = calloc(1, sizeof(*task->frames));
+		if (!task->frames)
+			return NULL;
+		task->frames->aside_free = FRAME_NONE;
+		builder->frames.memory += sizeof(*task->frames);
+	}
+	return task->frames;
+}
+
+/* ---- entries ---- */
+
+/* How many frames stay if a function is entered at that stack pointer. */
+static size_t count_outer(const struct frame_stack *stack, uint64_t pointer)
+{
+	size_t count = stack->open.count;
+
+	while (count && frame_at(stack, count - 1)->stack < pointer)
+		count--;
+	while (count && frame_at(stack, count - 1)->stack == pointer &&
+	       frame_at(stack, count - 1)->way != CLEW_SITE_WAY_TRAMPOLINE)
+		count--;
+	return count;
+}
+
+/* Why frames are left that nothing else accounts for. */
+static enum clew_frame_closed why_left(const struct frame_stack *stack)
+{
+	return stack->unwinding ? stack->unwound_for : CLEW_FRAME_UNWOUND;
+}
+
+static int make_frame(struct clew_builder *builder, const struct frame_stack *stack,
+		      const struct frame_site *site, const struct clew_function *record,
+		      struct frame *ret)
+{
+	size_t depth = stack->open.count;
+
+	*ret = (struct frame){
+		.stack = record->stack + site->below,
+		.start = record->header.time,
+		.attached = record->header.time,
+		.probes = stack->probes,
+		.function = site->function,
+		.number = builder->frames.count,
+		.parent = depth ? frame_at(stack, depth - 1)->number : CLEW_NO_NUMBER,
+		.depth = (uint16_t)earlier(depth, UINT16_MAX),
+		.values_size = record->size,
+		.unread = record->header.flags & CLEW_FUNCTION_UNREAD,
+		.way = site->way,
+	};
+	if (record->size) {
+		ret->values = malloc(record->size);
+		if (!ret->values)
+			return -ENOMEM;
+		memcpy(ret->values, record + 1, record->size);
+		builder->frames.memory += record->size;
+	}
+	builder->frames.count++;
+	return 0;
+}
+
+/* A frame whose end cannot be seen is over at once. */
+static int push_and_close(struct clew_builder *builder, struct task *task,
+			  const struct frame *frame, enum clew_frame_closed closed)
+{
+	struct frame_close close = {.end = frame->start, .closed = (uint8_t)closed};
+	int r = frame_push(builder, task->frames, frame);
+
+	return r < 0 ? r : frame_close_top(builder, task, &close);
+}
+
+/* The frame that a stack pointer lies in among those that were set aside and may go on, or
+ * FRAME_NONE; only one whose own is below `nearest`. */
+static uint32_t find_around_aside(const struct frame_stack *stack, uint64_t pointer,
+				  uint64_t nearest)
+{
+	uint32_t found = FRAME_NONE;
+
+	for (uint32_t i = 0; stack->aside_count && i < stack->aside.count; i++) {
+		const struct frame_aside *aside = frame_aside_at(stack, i);
+
+		if (aside->used && (aside->doubtful || aside->closed == CLEW_FRAME_UNWOUND) &&
+		    aside->frame.stack >= pointer && aside->frame.stack < nearest) {
+			nearest = aside->frame.stack;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/*
+ * If the entry is on a stack that the task had left, and is known to come back to, then what it had
+ * there goes on.
+ */
+static int come_back(struct clew_builder *builder, struct task *task, uint64_t pointer)
+{
+	struct frame_stack *stack = task->frames;
+	size_t depth = stack->open.count;
+	uint32_t place;
+
+	if (!stack->aside_count ||
+	    (depth && frame_at(stack, depth - 1)->stack - pointer < FRAME_SAME_STACK))
+		return 0;
+	place = find_around_aside(stack, pointer + 1, pointer + FRAME_SAME_STACK);
+	if (place == FRAME_NONE ||
+	    !frame_is_elsewhere(stack, frame_aside_at(stack, place)->frame.stack))
+		return 0;
+	return frame_revive(builder, task, place);
+}
+
+static int enter(struct clew_builder *builder, struct task *task, const struct frame_site *site,
+		 const struct clew_function *record)
+{
+	struct frame_stack *stack = task->frames;
+	uint64_t pointer = record->stack + site->below;
+	struct frame frame;
+	uint32_t place;
+	int r;
+
+	r = come_back(builder, task, pointer);
+	if (r >= 0)
+		r = frame_set_aside(builder, task, count_outer(stack, pointer), why_left(stack),
+				    false);
+	/* The return addresses of those were overwritten. */
+	while (r >= 0 && (place = frame_find_aside(stack, pointer)) != FRAME_NONE)
+		r = frame_settle(builder, task, place);
+	if (r >= 0)
+		r = make_frame(builder, stack, site, record, &frame);
+	if (r < 0)
+		return r;
+	if (stack->open.count >= FRAMES_MOST)
+		return push_and_close(builder, task, &frame, CLEW_FRAME_LOST);
+	if (site->way == CLEW_SITE_WAY_NONE)
+		return push_and_close(builder, task, &frame, CLEW_FRAME_UNWOUND);
+	if (stack->open.count && frame_at(stack, stack->open.count - 1)->stack == pointer)
+		frame_at(stack, stack->open.count - 1)->tail = true;
+	return frame_push(builder, stack, &frame);
+}
+
+/* ---- exits ---- */
+
+/* The open frame of that function and stack pointer; false: there is none. */
+static bool find_open(const struct frame_stack *stack, uint32_t function, uint64_t pointer,
+		      size_t *ret_number)
+{
+	for (size_t i = stack->open.count; i-- > 0;)
+		if (frame_at(stack, i)->stack == pointer &&
+		    frame_at(stack, i)->function == function) {
+			*ret_number = i;
+			return true;
+		}
+	return false;
+}
+
+/* The same among those that were set aside, or FRAME_NONE. */
+static uint32_t find_aside(const struct frame_stack *stack, uint32_t function, uint64_t pointer)
+{
+	uint32_t place = frame_find_aside(stack, pointer);
+
+	for (; place != FRAME_NONE; place = frame_aside_at(stack, place)->outer) {
+		const struct frame *frame = &frame_aside_at(stack, place)->frame;
+
+		if (frame->stack != pointer)
+			return FRAME_NONE;
+		if (frame->function == function)
+			return place;
+	}
+	return FRAME_NONE;
+}
+
+static int leave(struct clew_builder *builder, struct task *task, uint32_t function,
+		 uint64_t pointer, const struct clew_function *record,
+		 enum clew_frame_closed closed)
+{
+	struct frame_stack *stack = task->frames;
+	struct frame_close close = {
+		.end = record->header.time,
+		.closed = (uint8_t)closed,
+		.values = (const uint8_t *)(record + 1),
+		.values_size = record->size,
+		.unread = record->header.flags & CLEW_FUNCTION_UNREAD,
+	};
+	struct frame *frame;
+	uint32_t place;
+	size_t number;
+	int r = 0;
+
+	if (!find_open(stack, function, pointer, &number)) {
+		place = find_aside(stack, function, pointer);
+		if (place == FRAME_NONE)
+			return 0;
+		r = frame_revive(builder, task, place);
+	} else if (number + 1 < stack->open.count) {
+		r = frame_set_aside(builder, task, number + 1, why_left(stack), false);
+	}
+	if (r < 0)
+		return r;
+	frame = frame_at(stack, stack->open.count - 1);
+	if (stack->unwinding && frame->start < stack->unwinding)
+		stack->unwinding = 0;
+	if (frame->tail && closed == CLEW_FRAME_RETURNED) {
+		close.closed = CLEW_FRAME_TAIL_CALL;
+		frame->flags |= CLEW_FRAME_INCLUSIVE;
+	}
+	return frame_close_top(builder, task, &close);
+}
+
+/* ---- cuts ---- */
+
+/* The frame that a stack pointer lies in, among the open ones: the place behind it, 0 none. */
+static size_t find_around(const struct frame_stack *stack, uint64_t pointer)
+{
+	/* On one stack the pointers fall. */
+	bool ordered = !stack->regions.count;
+	uint64_t nearest = UINT64_MAX;
+	size_t found = 0;
+
+	for (size_t i = stack->open.count; i-- > 0 && !(found && ordered);)
+		if (frame_at(stack, i)->stack >= pointer && frame_at(stack, i)->stack < nearest) {
+			nearest = frame_at(stack, i)->stack;
+			found = i + 1;
+		}
+	return found;
+}
+
+/* True if the stack that is cut is the one that the task is on, by the open frames around. */
+static bool is_near(const struct frame_stack *stack, size_t keep, uint64_t pointer)
+{
+	return (keep && frame_at(stack, keep - 1)->stack - pointer < FRAME_SAME_STACK) ||
+	       (keep < stack->open.count &&
+		pointer - frame_at(stack, keep)->stack < FRAME_SAME_STACK);
+}
+
+/* Now it is known how a frame that was set aside ended. */
+static void close_aside(struct frame_aside *aside, uint64_t at, enum clew_frame_closed closed)
+{
+	if (!aside->doubtful && aside->closed != CLEW_FRAME_UNWOUND)
+		return;
+	aside->closed = (uint8_t)closed;
+	aside->at = at;
+	aside->doubtful = false;
+}
+
+/* Frames of the stack that is cut are closed by this, if an earlier jump may only have left them.
+ */
+static void cut_doubtful(struct clew_builder *builder, struct frame_stack *stack, uint64_t pointer,
+			 enum clew_frame_closed closed)
+{
+	for (uint32_t i = 0; stack->aside_count && i < stack->aside.count; i++) {
+		struct frame_aside *aside = frame_aside_at(stack, i);
+
+		if (aside->used && aside->doubtful && aside->frame.stack < pointer &&
+		    pointer - aside->frame.stack < FRAME_SAME_STACK)
+			close_aside(aside, builder->now, closed);
+	}
+}
+
+/*
+ * The stack goes on at that stack pointer: frames with a lower one are closed. If it lies
+ * in one that was set aside, as where a signal's handler on a stack of its own jumps back,
+ * then the frames that were entered since have ended, too.
+ */
+static int cut(struct clew_builder *builder, struct task *task, uint64_t pointer,
+	       enum clew_frame_closed closed)
+{
+	struct frame_stack *stack = task->frames;
+	size_t keep = find_around(stack, pointer);
+	uint32_t place, inner;
+	int r;
+
+	stack->unwinding = 0;
+	cut_doubtful(builder, stack, pointer, closed);
+	place = is_near(stack, keep, pointer)
+			? FRAME_NONE
+			: find_around_aside(stack, pointer,
+					    keep ? frame_at(stack, keep - 1)->stack : UINT64_MAX);
+	if (place == FRAME_NONE)
+		return frame_set_aside(builder, task, keep, closed, false);
+	for (inner = frame_aside_at(stack, place)->inner; inner != FRAME_NONE;
+	     inner = frame_aside_at(stack, inner)->inner) {
+		close_aside(frame_aside_at(stack, inner), builder->now, closed);
+	}
+	keep = stack->open.count;
+	while (keep && frame_at(stack, keep - 1)->start >= frame_aside_at(stack, place)->at)
+		keep--;
+	r = frame_set_aside(builder, task, keep, closed, true);
+	return r < 0 ? r : frame_revive(builder, task, place);
+}
+
+/* ---- records ---- */
+
+static int take_roles(struct clew_builder *builder, struct task *task,
+		      const struct frame_site *site, const struct clew_function *record)
+{
+	struct frame_stack *stack = task->frames;
+	int r = 0;
+
+	if (record->header.flags & CLEW_FUNCTION_RETURNED)
+		return leave(builder, task, site->function, record->stack - sizeof(uint64_t),
+			     record, CLEW_FRAME_RETURNED);
+	if (site->roles & CLEW_SITE_LONGJMP)
+		return cut(builder, task, record->stack, CLEW_FRAME_LONGJMP);
+	if (site->roles & CLEW_SITE_CATCH)
+		r = cut(builder, task, record->stack + site->below + sizeof(uint64_t),
+			CLEW_FRAME_EXCEPTION);
+	if (r >= 0 && site->roles & CLEW_SITE_ENTER)
+		r = enter(builder, task, site, record);
+	if (r >= 0 && site->roles & CLEW_SITE_RET)
+		r = leave(builder, task, site->function, record->stack + site->below, record,
+			  CLEW_FRAME_RETURNED);
+	if (r >= 0 && site->roles & CLEW_SITE_TAIL)
+		r = leave(builder, task, site->function, record->stack + site->below, record,
+			  CLEW_FRAME_TAIL_CALL);
+	if (site->roles & (CLEW_SITE_THROW | CLEW_SITE_EXIT | CLEW_SITE_UNWIND)) {
+		stack->unwinding = record->header.time;
+		stack->unwound_for =
+			site->roles & CLEW_SITE_THROW ? CLEW_FRAME_EXCEPTION : CLEW_FRAME_EXIT;
+	}
+	stack->asked |= (site->roles & CLEW_SITE_EXIT) != 0;
+	stack->canceled |= (site->roles & CLEW_SITE_UNWIND) && !stack->asked;
+	return r;
+}
+
+/* What the probe took of the task's time. */
+static uint32_t cost_of(const struct clew_builder *builder, const struct frame_site *site,
+			const struct clew_function *record)
+{
+	if (record->header.flags & CLEW_FUNCTION_RETURNED)
+		return builder->options.return_ns;
+	return builder->options.probe_ns[site->class];
+}
+
+int build_feed_function(struct clew_builder *builder, const struct clew_function *record)
+{
+	struct task *task = build_task_find(builder, record->task);
+	const struct frame_site *site;
+	struct frame_close lost = {.end = record->header.time, .closed = CLEW_FRAME_LOST};
+	int r = 0;
+
+	if (!task || record->site >= builder->frames.sites.count)
+		return 0;
+	site = (const struct frame_site *)builder->frames.sites.data + record->site;
+	if (!site->roles)
+		return 0;
+	if (!stack_of(builder, task))
+		return -ENOMEM;
+	if (record->header.flags & CLEW_FUNCTION_LOST)
+		r = frame_close_all(builder, task, &lost);
+	task->frames->last = builder->now;
+	if (r >= 0)
+		r = take_roles(builder, task, site, record);
+	task->frames->probes += cost_of(builder, site, record);
+	return r;
+}
+
+/* ---- lives ---- */
+
+int build_frames_fork(struct clew_builder *builder, const struct task *parent, struct task *child)
+{
+	const struct frame_stack *from = parent->frames;
+	uint32_t outer = CLEW_NO_NUMBER;
+	int r = 0;
+
+	if (!from || !from->open.count || child->frames ||
+	    build_task_memory(builder, parent) == build_task_memory(builder, child))
+		return 0;
+	if (!stack_of(builder, child))
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < from->open.count; i++) {
+		struct frame frame = *frame_at(from, i);
+
+		frame.start = frame.attached = builder->now;
+		frame.called = frame.probes = 0;
+		frame.flags |= CLEW_FRAME_INHERITED;
+		frame.number = builder->frames.count++;
+		frame.parent = outer;
+		outer = frame.number;
+		if (frame.values_size) {
+			frame.values = malloc(frame.values_size);
+			if (!frame.values)
+				return -ENOMEM;
+			memcpy(frame.values, frame_at(from, i)->values, frame.values_size);
+			builder->frames.memory += frame.values_size;
+		}
+		r = frame_push(builder, child->frames, &frame);
+	}
+	return r;
+}
+
+int build_frames_end(struct clew_builder *builder, struct task *task,
+		     const struct clew_life *record)
+{
+	struct frame_close close = {.end = builder->now, .closed = CLEW_FRAME_EXIT};
+	struct frame_close lost = {.end = builder->now, .closed = CLEW_FRAME_LOST};
+	int r = 0;
+
+	if (!task || !task->frames)
+		return 0;
+	if (record->header.flags & CLEW_LIFE_LOST)
+		r = frame_close_all(builder, task, &lost);
+	if (record->header.kind == CLEW_KIND_EXEC) {
+		close.closed = CLEW_FRAME_EXEC;
+		close.end_task = record->other;
+	} else if (record->value & 0x7f) {
+		close.closed = CLEW_FRAME_CRASH;
+	} else if (task->frames->canceled) {
+		close.closed = CLEW_FRAME_CANCELED;
+	}
+	if (r >= 0)
+		r = frame_close_all(builder, task, &close);
+	build_frames_done(builder, task);
+	return r;
+}
+
+int build_frames_gone(struct clew_builder *builder, struct task *task)
+{
+	struct frame_close lost = {.end = builder->now, .closed = CLEW_FRAME_LOST};
+	int r;
+
+	if (!task->frames)
+		return 0;
+	r = frame_close_all(builder, task, &lost);
+	build_frames_done(builder, task);
+	return r;
+}
+
+int build_frames_lost(struct clew_builder *builder, uint16_t cpu, uint64_t from)
+{
+	struct frame_close lost = {.end = builder->now, .closed = CLEW_FRAME_LOST};
+	const struct task_table *table = &builder->tasks;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < table->page_count; i++)
+		for (size_t k = 0; r >= 0 && table->pages[i] && k < 1 << TASK_PAGE_BITS; k++) {
+			struct task *task = table->pages[i]->tasks[k];
+
+			/* One that ran elsewhere all the time has lost nothing. */
+			if (task && task->frames &&
+			    !(task->state == TASK_RUNNING && task->cpu != cpu &&
+			      task->since <= from))
+				r = frame_close_all(builder, task, &lost);
+		}
+	return r;
+}
+
+int build_frames_finish(struct clew_builder *builder, struct task *task)
+{
+	struct frame_close close = {.end = builder->now, .closed = CLEW_FRAME_OPEN};
+
+	if (!task->frames)
+		return 0;
+	if (builder->loss_to > task->frames->last)
+		close.closed = CLEW_FRAME_LOST;
+	return frame_close_all(builder, task, &close);
+}
+
+void build_frames_done(struct clew_builder *builder, struct task *task)
+{
+	struct frame_stack *stack = task->frames;
+
+	if (!stack)
+		return;
+	for (size_t i = 0; i < stack->open.count; i++)
+		free(frame_at(stack, i)->values);
+	for (uint32_t i = 0; i < stack->aside.count; i++)
+		if (frame_aside_at(stack, i)->used)
+			free(frame_aside_at(stack, i)->frame.values);
+	builder->frames.memory -= sizeof(*stack) + stack->open.bytes + stack->aside.bytes +
+				  stack->regions.bytes + map_memory(&stack->asides);
+	vector_done(&stack->open);
+	vector_done(&stack->aside);
+	vector_done(&stack->regions);
+	map_done(&stack->asides);
+	free(stack);
+	task->frames = NULL;
+}
+
+void build_frame_table_done(struct clew_builder *builder)
+{
+	vector_done(&builder->frames.sites);
+	vector_done(&builder->frames.values);
+}
+
+size_t build_frames_memory(const struct clew_builder *builder)
+{
+	return builder->frames.memory + builder->frames.values.bytes;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which frames of traced functions become spans, and from when to when. Frames that are spans lie
+ * within the one that they were called in, and those of one caller follow each other: a task has
+ * one function at a time. The others are added up for the span that is nearest above them. These
+ * are the shortest ones if there are too many, frames without a length, and frames of coroutines
+ * that go on while others of their task do.
+ *
+ * A task enters and leaves functions while it runs. A moment that lies in a gap of the task's
+ * time, because clocks differ or records were lost, moves to the nearer end of the gap.
+ */
+#include "convert/to_model.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is only known while the plan of one task is made. */
+struct planner {
+	struct conversion *conversion;
+	const struct clew_trace_frame *frames; /* of the trace */
+	uint8_t *chosen;		       /* by frame; NULL: all are */
+	uint32_t *owner;    /* by frame of the task: its plan, or the plan above it */
+	uint8_t *is_span;   /* by frame of the task */
+	struct vector gaps; /* struct gap of the task, in order */
+	uint64_t end;	    /* of the task's last frame that has no caller */
+	struct map sums;    /* (owner, function) -> index of left_out */
+};
+
+struct gap {
+	uint64_t start, end;
+};
+
+/* ---- the task's time ---- */
+
+/* Lists the gaps of a task's time; those that abut are one. */
+static int find_gaps(struct planner *planner, const struct trace_task *task)
+{
+	struct intervals intervals = capture_intervals(planner->conversion->trace, task);
+	struct vector *gaps = &planner->gaps;
+	struct interval interval;
+
+	gaps->count = 0;
+	while (capture_interval_next(&intervals, &interval)) {
+		struct gap *last = (struct gap *)gaps->data + gaps->count;
+
+		if (interval.kind == INTERVAL_RUN || interval.start == interval.end)
+			continue;
+		if (gaps->count && last[-1].end == interval.start) {
+			last[-1].end = interval.end;
+			continue;
+		}
+		if (vector_reserve(gaps, gaps->count + 1) < 0)
+			return -ENOMEM;
+		((struct gap *)gaps->data)[gaps->count++] =
+			(struct gap){interval.start, interval.end};
+	}
+	return 0;
+}
+
+static uint64_t moved(const struct planner *planner, const struct trace_task *task, uint64_t at)
+{
+	const struct gap *gaps = planner->gaps.data;
+	size_t low = 0, high = planner->gaps.count;
+
+	at = at < task->begin ? task->begin : at > task->end ? task->end : at;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (gaps[middle].end <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == planner->gaps.count || gaps[low].start >= at)
+		return at;
+	return at - gaps[low].start <= gaps[low].end - at ? gaps[low].start : gaps[low].end;
+}
+
+/* ---- the choice ---- */
+
+static uint64_t length_of(const struct clew_trace *trace, const struct clew_trace_frame *frame)
+{
+	uint64_t end = frame->end == CLEW_TIME_OPEN ? trace->end : frame->end;
+
+	return end > frame->start ? end - frame->start : 0;
+}
+
+/* Chooses the longest frames. One whose caller is not chosen is none of them. */
+static int choose(struct planner *planner, size_t most)
+{
+	const struct clew_trace *trace = planner->conversion->trace;
+	size_t count = trace->frames.count;
+	struct sort_key *order;
+
+	if (count <= most)
+		return 0;
+	planner->chosen = calloc(count, 1);
+	order = calloc(2 * count, sizeof(*order));
+	if (!planner->chosen || !order) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++)
+		order[i] = (struct sort_key){.key = ~length_of(trace, &planner->frames[i]),
+					     .index = (uint32_t)i};
+	sort_keys(order, order + count, count);
+	for (size_t i = 0; i < most; i++)
+		planner->chosen[order[i].index] = 1;
+	free(order);
+	for (size_t i = 0; i < count; i++)
+		if (planner->frames[i].parent != CLEW_NO_NUMBER)
+			planner->chosen[i] &= planner->chosen[planner->frames[i].parent];
+	return 0;
+}
+
+/* ---- the plan ---- */
+
+/* Adds a frame that becomes no span to the sums of the span above it. */
+static int leave_out(struct planner *planner, uint32_t thread, uint32_t owner,
+		     const struct clew_trace_frame *frame)
+{
+	struct vector *sums = &planner->conversion->left_out;
+	uint64_t place = owner == CLEW_NONE ? (uint64_t)UINT32_MAX + 1 + thread : owner;
+	const uint64_t *known = map_get(&planner->sums, place, frame->function);
+	struct left_out *sum;
+
+	if (!known) {
+		if (vector_reserve(sums, sums->count + 1) < 0 ||
+		    map_set(&planner->sums, place, frame->function, sums->count) < 0)
+			return -ENOMEM;
+		((struct left_out *)sums->data)[sums->count++] =
+			(struct left_out){.owner = place, .function = frame->function};
+		known = map_get(&planner->sums, place, frame->function);
+	}
+	sum = (struct left_out *)sums->data + *known;
+	sum->count++;
+	sum->ns += frame->self;
+	return 0;
+}
+
+/* True if a frame becomes a span: it has a length, lies within the one above it, and begins
+ * after what was called before. */
+static bool fits(const struct planner *planner, const struct trace_task *task, uint32_t number,
+		 uint32_t above, struct frame_plan *plan)
+{
+	const struct clew_trace_frame *frame = &planner->frames[number];
+	const struct frame_plan *outer =
+		above == CLEW_NONE
+			? NULL
+			: (const struct frame_plan *)planner->conversion->frame_plans.data + above;
+	uint64_t from = outer ? outer->last_end : planner->end,
+		 until = outer ? outer->end : task->end;
+
+	plan->start = moved(planner, task, frame->start);
+	plan->end = moved(planner, task, frame->end);
+	plan->end = plan->end > until ? until : plan->end;
+	return plan->start >= from && plan->end > plan->start;
+}
+
+static int plan_frame(struct planner *planner, const struct trace_task *task, uint32_t thread,
+		      uint32_t number)
+{
+	struct conversion *conversion = planner->conversion;
+	struct vector *plans = &conversion->frame_plans;
+	const struct clew_trace_frame *frame = &planner->frames[number];
+	uint32_t place = number - task->frame_first, above = CLEW_NONE;
+	struct frame_plan plan = {.frame = number};
+	bool within = true;
+
+	if (frame->parent != CLEW_NO_NUMBER) {
+		within = planner->is_span[frame->parent - task->frame_first];
+		above = planner->owner[frame->parent - task->frame_first];
+	}
+	planner->owner[place] = above;
+	planner->is_span[place] = within && (!planner->chosen || planner->chosen[number]) &&
+				  fits(planner, task, number, above, &plan);
+	if (!planner->is_span[place])
+		return leave_out(planner, thread, above, frame);
+	if (vector_reserve(plans, plans->count + 1) < 0)
+		return -ENOMEM;
+	plan.parent = above;
+	plan.last_end = plan.start;
+	if (above == CLEW_NONE)
+		planner->end = plan.end;
+	else
+		((struct frame_plan *)plans->data)[above].last_end = plan.end;
+	planner->owner[place] = (uint32_t)plans->count;
+	((struct frame_plan *)plans->data)[plans->count++] = plan;
+	return 0;
+}
+
+static int plan_task(struct planner *planner, const struct trace_task *task, uint32_t thread)
+{
+	int r = find_gaps(planner, task);
+
+	free(planner->owner);
+	free(planner->is_span);
+	planner->owner = calloc(task->frame_count, sizeof(*planner->owner));
+	planner->is_span = calloc(task->frame_count, 1);
+	if (r < 0 || !planner->owner || !planner->is_span)
+		return -ENOMEM;
+	planner->end = task->begin;
+	for (uint32_t i = 0; i < task->frame_count && r == 0; i++)
+		r = plan_frame(planner, task, thread, task->frame_first + i);
+	return r;
+}
+
+static int compare_left_out(const void *left, const void *right)
+{
+	const struct left_out *a = left, *b = right;
+
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+int capture_plan_frames(struct conversion *conversion, size_t most)
+{
+	const struct clew_trace *trace = conversion->trace;
+	struct planner planner = {.conversion = conversion,
+				  .frames = trace->frames.data,
+				  .gaps.item = sizeof(struct gap)};
+	struct vector *sums = &conversion->left_out;
+	int r = 0;
+
+	conversion->frame_plans.item = sizeof(struct frame_plan);
+	sums->item = sizeof(struct left_out);
+	conversion->plan_begin = calloc(trace->tasks.count + 1, sizeof(*conversion->plan_begin));
+	if (!conversion->plan_begin)
+		return -ENOMEM;
+	if (!trace->frames.count)
+		return 0;
+	r = choose(&planner, most);
+	for (uint32_t i = 0; i < trace->tasks.count && r == 0; i++) {
+		const struct trace_task *task = trace_task_at(trace, i);
+
+		if (task->frame_count)
+			r = plan_task(&planner, task, i);
+		conversion->plan_begin[i + 1] = (uint32_t)conversion->frame_plans.count;
+	}
+	if (sums->count > 1)
+		qsort(sums->data, sums->count, sums->item, compare_left_out);
+	free(planner.chosen);
+	free(planner.owner);
+	free(planner.is_span);
+	vector_done(&planner.gaps);
+	map_done(&planner.sums);
+	return r;
+}
+
+void capture_describe_left_out(struct conversion *conversion, uint64_t owner)
+{
+	const struct left_out *sums = conversion->left_out.data;
+	size_t low = 0, high = conversion->left_out.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sums[middle].owner < owner)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < conversion->left_out.count && sums[low].owner == owner; low++)
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_FRAMES_LEFT_OUT, {sums[low].function},
+			  {sums[low].count}, {sums[low].ns});
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Looks for the functions by which a stack is unwound or left: in the symbols that a
+ * file has or needs. The C library itself unwinds only where somebody else asks it to.
+ * What a program loads later nobody knows, so one that can does not pass.
+ */
+#include "symbol/closure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/elf_file.h"
+#include "symbol/library.h"
+
+#define LIBRARIES_MOST 256
+#define TABLE_MOST     (256u << 20)
+#define PATH_MOST      4096
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The C library's own files, and what it loads to cancel a thread. */
+static bool is_c_library(const char *path)
+{
+	static const char *const names[] = {"libc.so.", "ld-linux", "libm.so.", "libgcc_s.so."};
+	const char *name = last_name(path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool is_harmful(const char *name)
+{
+	static const char *const names[] = {
+		"__cxa_throw", "__gxx_personality_v0", "rust_eh_personality",
+		"swapcontext", "makecontext",	       "setcontext",
+		"backtrace",   "jump_fcontext",	       "dlopen",
+		"dlmopen",
+	};
+
+	if (!strncmp(name, "_Unwind_", strlen("_Unwind_")))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+
+		if (!strncmp(name, names[i], length) &&
+		    (name[length] == '\0' || name[length] == '@'))
+			return true;
+	}
+	return false;
+}
+
+static int read_section(const struct elf_file *file, const Elf64_Shdr *section, void *ret_bytes)
+{
+	if (section->sh_type == SHT_NOBITS || section->sh_size > TABLE_MOST)
+		return -EFBIG;
+	return elf_file_read(file, section->sh_offset, section->sh_size, ret_bytes);
+}
+
+/* A table's symbols, and the strings of their names. To free. */
+static int read_table(const struct elf_file *file, const Elf64_Shdr *section, void *ret_entries,
+		      char **ret_texts, size_t *ret_size)
+{
+	const Elf64_Shdr *link;
+	int r;
+
+	if (section->sh_link >= file->header.e_shnum)
+		return -EBADMSG;
+	link = &file->sections[section->sh_link];
+	r = read_section(file, link, ret_texts);
+	if (r < 0)
+		return r;
+	*ret_size = link->sh_size;
+	r = read_section(file, section, ret_entries);
+	if (r < 0)
+		free(*ret_texts);
+	return r;
+}
+
+static int check_symbols(const struct elf_file *file, const Elf64_Shdr *section, const char *path,
+			 char *ret_why)
+{
+	Elf64_Sym *symbols;
+	char *texts;
+	size_t size;
+	int r = read_table(file, section, &symbols, &texts, &size);
+
+	if (r < 0)
+		return r;
+	r = 1;
+	for (size_t i = 0; r > 0 && i < section->sh_size / sizeof(*symbols); i++) {
+		const char *name = symbols[i].st_name < size ? texts + symbols[i].st_name : "";
+
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_SECTION || !is_harmful(name))
+			continue;
+		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s has %.*s", last_name(path),
+			 (int)strcspn(name, "@"), name);
+		r = 0;
+	}
+	free(symbols);
+	free(texts);
+	return r;
+}
+
+static bool has_segment(const struct elf_file *file, uint32_t type)
+{
+	for (unsigned i = 0; i < file->header.e_phnum; i++)
+		if (file->programs[i].p_type == type)
+			return true;
+	return false;
+}
+
+static int check_file(const struct elf_file *file, const char *path, char *ret_why)
+{
+	bool symbols = false;
+	int r = 1;
+
+	if (elf_file_section(file, ".go.buildinfo") || elf_file_section(file, ".gopclntab")) {
+		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s is written in Go", last_name(path));
+		return 0;
+	}
+	if (elf_file_section(file, ".gcc_except_table")) {
+		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s handles exceptions", last_name(path));
+		return 0;
+	}
+	for (unsigned i = 0; r > 0 && i < file->header.e_shnum; i++) {
+		const Elf64_Shdr *section = &file->sections[i];
+
+		if (section->sh_type != SHT_SYMTAB && section->sh_type != SHT_DYNSYM)
+			continue;
+		symbols |= section->sh_type == SHT_SYMTAB;
+		r = check_symbols(file, section, path, ret_why);
+	}
+	if (r > 0 && !symbols && !has_segment(file, PT_DYNAMIC)) {
+		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s is static and has no symbols",
+			 last_name(path));
+		return 0;
+	}
+	return r;
+}
+
+int clew_closure_file(int descriptor, const char *path, char ret_why[CLEW_CLOSURE_WHY])
+{
+	struct elf_file file;
+	int r;
+
+	*ret_why = '\0';
+	if (is_c_library(path))
+		return 1;
+	r = elf_file_open(descriptor, &file);
+	if (r < 0)
+		return r;
+	r = check_file(&file, path, ret_why);
+	elf_file_close(&file);
+	return r;
+}
+
+/* Names of libraries that are or were to be looked at. */
+struct queue {
+	char *names[LIBRARIES_MOST];
+	size_t count;
+};
+
+static int add_library(struct queue *queue, const char *name)
+{
+	for (size_t i = 0; i < queue->count; i++)
+		if (!strcmp(queue->names[i], name))
+			return 0;
+	if (queue->count == LIBRARIES_MOST)
+		return -EFBIG;
+	queue->names[queue->count] = strdup(name);
+	return queue->names[queue->count++] ? 0 : -ENOMEM;
+}
+
+/* What the file needs; 1, or 0: it finds its libraries at places of its own. */
+static int add_needed(struct queue *queue, const struct elf_file *file, const char *path,
+		      char *ret_why)
+{
+	const Elf64_Shdr *section = elf_file_section(file, ".dynamic");
+	Elf64_Dyn *entries;
+	char *texts;
+	size_t size;
+	int r;
+
+	if (!section)
+		return 1;
+	r = read_table(file, section, &entries, &texts, &size);
+	if (r < 0)
+		return r;
+	r = 1;
+	for (size_t i = 0; r > 0 && i < section->sh_size / sizeof(*entries); i++) {
+		if (entries[i].d_tag == DT_RPATH || entries[i].d_tag == DT_RUNPATH) {
+			snprintf(ret_why, CLEW_CLOSURE_WHY,
+				 "%.80s has libraries at a place of its own", last_name(path));
+			r = 0;
+		}
+		if (entries[i].d_tag == DT_NEEDED && entries[i].d_un.d_val < size &&
+		    add_library(queue, texts + entries[i].d_un.d_val) < 0)
+			r = -ENOMEM;
+	}
+	free(entries);
+	free(texts);
+	return r;
+}
+
+static int look_at(struct queue *queue, int descriptor, const char *path, char *ret_why)
+{
+	struct elf_file file;
+	int r = elf_file_open(descriptor, &file);
+
+	if (r < 0)
+		return r;
+	r = is_c_library(path) ? 1 : check_file(&file, path, ret_why);
+	if (r > 0)
+		r = add_needed(queue, &file, path, ret_why);
+	elf_file_close(&file);
+	return r;
+}
+
+static int look_at_library(struct queue *queue, const char *name, char *ret_why)
+{
+	char path[PATH_MOST];
+	int file, r;
+
+	if (clew_library_find(name, path, sizeof(path)) < 0 ||
+	    (file = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
+		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s is not found", name);
+		return 0;
+	}
+	r = look_at(queue, file, path, ret_why);
+	close(file);
+	return r;
+}
+
+int clew_closure_program(int descriptor, const char *path, char ret_why[CLEW_CLOSURE_WHY])
+{
+	struct queue queue = {0};
+	struct elf_file file;
+	bool program;
+	int r = elf_file_open(descriptor, &file);
+
+	*ret_why = '\0';
+	if (r < 0)
+		return r;
+	program = file.header.e_type == ET_EXEC || has_segment(&file, PT_INTERP);
+	elf_file_close(&file);
+	/* libc.so.6 can be run, too. */
+	if (!program || is_c_library(path)) {
+		snprintf(ret_why, CLEW_CLOSURE_WHY, "who calls a library is not known");
+		return 0;
+	}
+	r = look_at(&queue, descriptor, path, ret_why);
+	for (size_t i = 0; r > 0 && i < queue.count; i++)
+		r = look_at_library(&queue, queue.names[i], ret_why);
+	for (size_t i = 0; i < queue.count; i++)
+		free(queue.names[i]);
+	return r;
+}
