@@ -95,6 +95,7 @@ int clew_print_sums(struct clew_sums *sums, const struct clew_view *view,
 	for (size_t i = 0; i < count; i++) {
 		clew_print_sum(stdout, &groups[i]);
 		names->name(names->context, stdout, groups[i].longest);
+		clew_print_sum_vain(stdout, &groups[i]);
 		putchar('\n');
 	}
 	free(groups);

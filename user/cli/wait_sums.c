@@ -38,7 +38,6 @@ int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
 {
 	uint64_t end = sleep->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->end;
 	struct clew_sum_key key = {};
-	size_t count;
 
 	switch (view->by) {
 	case CLEW_BY_HOLDER:
@@ -58,8 +57,8 @@ int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
 	default:
 		break;
 	}
-	return clew_sums_add(sums, key, overlap(&view->window, sleep->start, end),
-			     (uint32_t)(sleep - clew_trace_sleeps(trace, &count)));
+	return clew_sums_add_wait(sums, key, overlap(&view->window, sleep->start, end), trace,
+				  sleep);
 }
 
 static const struct clew_sleep *sleep_of(const struct clew_wait_names *names, uint32_t item)

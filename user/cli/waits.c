@@ -166,6 +166,8 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_sleep *sleep)
 {
+	uint64_t vain;
+
 	clew_json_object(json, NULL);
 	clew_json_task_fields(json, trace, sleep->task, sleep->start);
 	clew_json_unsigned(json, "start", sleep->start);
@@ -186,6 +188,8 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 	    CLEW_LINK_HELD(sleep->links))
 		clew_json_string(json, "held_back", clew_held_name(CLEW_LINK_HELD(sleep->links)));
 	clew_json_slices(json, trace, sleep);
+	if (clew_trace_vain(trace, sleep, &vain))
+		clew_json_unsigned(json, "for_nothing_ns", vain);
 	clew_json_object_end(json);
 }
 

@@ -271,6 +271,8 @@ static int json_why(struct clew_json *json, const struct clew_trace *trace,
 {
 	uint64_t probe;
 	int r = clew_functions_probe(trace, why, &probe);
+	uint64_t vain;
+	size_t times;
 
 	clew_json_unsigned(json, "from", why->from);
 	clew_json_unsigned(json, "to", why->to);
@@ -296,6 +298,13 @@ static int json_why(struct clew_json *json, const struct clew_trace *trace,
 	for (size_t i = 0; i < sums->restraint_count; i++)
 		clew_json_restraint(json, trace, &sums->restraints[i]);
 	clew_json_array_end(json);
+	times = clew_trace_vain_sum(trace, why->task, why->from, why->to, &vain);
+	if (times) {
+		clew_json_object(json, "woken_for_nothing");
+		clew_json_unsigned(json, "times", times);
+		clew_json_unsigned(json, "ns", vain);
+		clew_json_object_end(json);
+	}
 	clew_json_ledger(json, trace, why->from, why->to);
 	return r;
 }

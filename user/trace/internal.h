@@ -108,6 +108,7 @@ struct clew_trace {
 		last_touches; /* (number << 32 | task, event) -> index of the latest of `touches` */
 	struct vector spins;  /* in order of task, then end, once finished */
 	struct vector retries;	/* struct clew_retried */
+	struct map vain;	/* index of a sleep -> ns; only those that ended for nothing */
 	struct map retry_of;	/* index of a sleep -> of `retries`; only slices have one */
 	struct map in_exchange; /* index of a sleep -> 1; only those in an exchange have one */
 	struct vector stays, ticks, tallies; /* in order of task, then end */
@@ -262,6 +263,8 @@ trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *
 
 /* Finds the retried waits. Everything else is finished. 0 or -ENOMEM. */
 int trace_join_retries(struct clew_trace *trace);
+/* vain.c: finds the wakes for nothing. 0 or -ENOMEM. */
+int trace_find_vain(struct clew_trace *trace);
 
 /* ---- exchange.c ---- */
 

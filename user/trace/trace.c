@@ -275,6 +275,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->spins);
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);
+	map_done(&trace->vain);
 	map_done(&trace->in_exchange);
 	vector_done(&trace->stays);
 	vector_done(&trace->ticks);
@@ -327,6 +328,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_finish_lock_names(trace);
 	if (r >= 0)
 		r = trace_join_retries(trace);
+	if (r >= 0)
+		r = trace_find_vain(trace);
 	return r < 0 ? r : trace_find_exchanges(trace);
 }
 
@@ -408,10 +411,10 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
 	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
 	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
-	       map_memory(&trace->retry_of) + map_memory(&trace->in_exchange) +
-	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
-	       map_memory(&trace->files) + map_memory(&trace->sockets) +
-	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
-	       trace->arena.bytes +
+	       map_memory(&trace->retry_of) + map_memory(&trace->vain) +
+	       map_memory(&trace->in_exchange) + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
+	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
+	       map_memory(&trace->texts) + map_memory(&trace->locks) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

@@ -96,6 +96,13 @@ struct clew_retried {
 /* The retried wait that a sleep of the trace is a slice of; NULL: none. */
 const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
 					      const struct clew_sleep *sleep);
+/* True if a sleep ended for nothing: its thread went to sleep again in the same call. *ret_ns: the
+ * time from its wake until then. */
+bool clew_trace_vain(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		     uint64_t *ret_ns);
+/* Those of a task that began from..to, ns. *ret_ns: their times together. Returns how many. */
+size_t clew_trace_vain_sum(const struct clew_trace *trace, uint32_t serial, uint64_t from,
+			   uint64_t to, uint64_t *ret_ns);
 /*
  * True if a sleep is in an exchange: its thread waits for the answer of a server that its process
  * asked through a socket, or for something else while a client waits for its own answer. The

@@ -76,7 +76,7 @@ static int sum_waits(const struct report *report, enum clew_spent spent, uint32_
 		if (!ns || clew_spent_of(trace, sleep) != spent || of == UINT32_MAX ||
 		    (program != UINT32_MAX && of != program))
 			continue;
-		r = clew_sums_add(&sums, clew_wait_object_key(trace, sleep), ns, (uint32_t)i);
+		r = clew_sums_add_wait(&sums, clew_wait_object_key(trace, sleep), ns, trace, sleep);
 	}
 	if (r == 0)
 		r = clew_sums_make(&sums, ret_sums, ret_count);

@@ -331,6 +331,7 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 		fprintf(stream, "in %zu wait%s, at most %s: ", sums[i].count,
 			sums[i].count > 1 ? "s" : "", CLEW_DURATION(sums[i].max));
 		print_awaited(stream, report, sums[i].longest);
+		clew_print_sum_vain(stream, &sums[i]);
 		fclose(stream);
 		clew_print_wrapped(out, text, 12, 12, width);
 		free(text);

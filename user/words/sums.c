@@ -11,19 +11,33 @@
 struct entry {
 	struct clew_sum_key key;
 	uint64_t ns;
+	uint64_t vain_ns;
 	uint32_t item;
+	bool vain;
 };
 
-int clew_sums_add(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns, uint32_t item)
+static int add(struct clew_sums *sums, const struct entry *entry)
 {
 	struct vector *entries = &sums->entries;
 
 	entries->item = sizeof(struct entry);
 	if (vector_reserve(entries, entries->count + 1) < 0)
 		return -ENOMEM;
-	((struct entry *)entries->data)[entries->count++] =
-		(struct entry){.key = key, .ns = ns, .item = item};
+	((struct entry *)entries->data)[entries->count++] = *entry;
 	return 0;
+}
+
+int clew_sums_add(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns, uint32_t item)
+{
+	return add(sums, &(struct entry){.key = key, .ns = ns, .item = item});
+}
+
+int clew_sums_add_vain(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns, uint32_t item,
+		       uint64_t vain_ns)
+{
+	return add(sums,
+		   &(struct entry){
+			   .key = key, .ns = ns, .item = item, .vain = true, .vain_ns = vain_ns});
 }
 
 /* By key, then by length, so that a percentile of a group is the item at its index. */
@@ -67,8 +81,11 @@ static struct clew_sum sum_of(const struct entry *entries, size_t count)
 		.longest = entries[count - 1].item,
 	};
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		sum.total += entries[i].ns;
+		sum.vain += entries[i].vain;
+		sum.vain_ns += entries[i].vain_ns;
+	}
 	return sum;
 }
 
@@ -115,6 +132,13 @@ void clew_print_sum(FILE *out, const struct clew_sum *sum)
 		CLEW_DURATION(sum->p50), CLEW_DURATION(sum->p99), CLEW_DURATION(sum->max));
 }
 
+void clew_print_sum_vain(FILE *out, const struct clew_sum *sum)
+{
+	if (sum->vain)
+		fprintf(out, ", %zu of them for nothing (%s)", sum->vain,
+			CLEW_DURATION(sum->vain_ns));
+}
+
 void clew_json_sum(struct clew_json *json, const struct clew_sum *sum)
 {
 	clew_json_unsigned(json, "count", sum->count);
@@ -122,4 +146,8 @@ void clew_json_sum(struct clew_json *json, const struct clew_sum *sum)
 	clew_json_unsigned(json, "p50_ns", sum->p50);
 	clew_json_unsigned(json, "p99_ns", sum->p99);
 	clew_json_unsigned(json, "max_ns", sum->max);
+	if (sum->vain) {
+		clew_json_unsigned(json, "for_nothing", sum->vain);
+		clew_json_unsigned(json, "for_nothing_ns", sum->vain_ns);
+	}
 }

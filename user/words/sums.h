@@ -27,11 +27,16 @@ struct clew_sum {
 	uint64_t p99;
 	uint64_t max;
 	size_t count;
+	size_t vain;	  /* of waits: that many ended for nothing */
+	uint64_t vain_ns; /* from these wakes until the threads slept again */
 	uint32_t longest; /* the item that takes `max` */
 };
 
 /* Adds an item, which has a number of the caller's. 0 or -ENOMEM. */
 int clew_sums_add(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns, uint32_t item);
+/* A wait that ended for nothing: `vain_ns` passed from the wake until it slept again. */
+int clew_sums_add_vain(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns, uint32_t item,
+		       uint64_t vain_ns);
 /* The groups, longest in all first; free(3) them. No item can be added after it. 0 or -ENOMEM. */
 int clew_sums_make(struct clew_sums *sums, struct clew_sum **ret_groups, size_t *ret_count);
 void clew_sums_done(struct clew_sums *sums);
@@ -39,6 +44,8 @@ void clew_sums_done(struct clew_sums *sums);
 /* The heading of a table, and the start of a row, which the caller ends with a name. */
 void clew_print_sums_heading(FILE *out, const char *name);
 void clew_print_sum(FILE *out, const struct clew_sum *sum);
+/* Prints ", 12 of them for nothing (1.2 ms)" behind the name; nothing if none was. */
+void clew_print_sum_vain(FILE *out, const struct clew_sum *sum);
 /* The fields of the open object. */
 void clew_json_sum(struct clew_json *json, const struct clew_sum *sum);
 

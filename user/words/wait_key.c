@@ -35,3 +35,14 @@ struct clew_sum_key clew_wait_object_key(const struct clew_trace *trace,
 	}
 	return key;
 }
+
+int clew_sums_add_wait(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns,
+		       const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	size_t count;
+	uint32_t item = (uint32_t)(sleep - clew_trace_sleeps(trace, &count));
+	uint64_t vain;
+
+	return clew_trace_vain(trace, sleep, &vain) ? clew_sums_add_vain(sums, key, ns, item, vain)
+						    : clew_sums_add(sums, key, ns, item);
+}

@@ -11,4 +11,8 @@
 struct clew_sum_key clew_wait_object_key(const struct clew_trace *trace,
 					 const struct clew_sleep *sleep);
 
+/* Adds `ns` of a wait; the item is its index among the trace's sleeps. 0 or -ENOMEM. */
+int clew_sums_add_wait(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns,
+		       const struct clew_trace *trace, const struct clew_sleep *sleep);
+
 #endif

@@ -83,6 +83,17 @@ static void print_kinds(FILE *out, const struct clew_why *why)
 	putc('\n', out);
 }
 
+/* How often the thread was woken and slept again without having got anything. */
+static void print_vain(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
+{
+	uint64_t ns;
+	size_t times = clew_trace_vain_sum(trace, why->task, why->from, why->to, &ns);
+
+	if (times)
+		fprintf(out, "It was woken %zu time%s for nothing, which took %s.\n", times,
+			times == 1 ? "" : "s", CLEW_DURATION(ns));
+}
+
 /* ---- the tree ---- */
 
 /* Makes the tree and chooses what is shown of it. *ret_left: ns that are not shown. */
@@ -120,6 +131,7 @@ static void print_tree(FILE *out, const struct clew_trace *trace, const struct c
 			left_count > 1 ? "s" : "", left_count > 1 ? "them" : "it");
 	}
 	print_kinds(out, why);
+	print_vain(out, trace, why);
 	if (why->unknown_ns)
 		fprintf(out, "%s of it (%.1f %%) cannot be followed in this capture.\n",
 			CLEW_DURATION(why->unknown_ns),

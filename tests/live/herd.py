@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Threads that are woken for nothing: all readers of an eventfd are woken for each count, and one
+gets it. Of the readers of a pipe one is woken. The kernel counts how often each reader slept.
+"""
+
+import ctypes
+import os
+import resource
+import struct
+import time
+
+from _live import CLEW, answer, finish, note, ok, run, scratch, start_recording, stop_recording
+
+READERS = 5
+LAPS = 40
+PR_SET_NAME = 15
+
+libc = ctypes.CDLL(None)
+
+
+def slept():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+
+
+def read_all(fd, last, report):
+    """Reads until it gets `last`; reports how often it got something, and slept meanwhile."""
+    reads, before = 1, slept()
+    while os.read(fd, len(last)) != last:
+        reads += 1
+    os.write(report, struct.pack("III", os.getpid(), reads, slept() - before))
+    os._exit(0)
+
+
+def herd(name, read, write, message, last):
+    """Readers that all wait at one descriptor. Returns {pid: sleeps beyond one for each read}."""
+    results, report = os.pipe()
+    children = []
+    for _ in range(READERS):
+        child = os.fork()
+        if not child:
+            libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+            read_all(read, last, report)
+        children.append(child)
+    time.sleep(0.2)
+    for _ in range(LAPS):
+        os.write(write, message)
+        time.sleep(0.01)
+    for _ in range(READERS):
+        os.write(write, last)
+        time.sleep(0.02)
+    for child in children:
+        os.waitpid(child, 0)
+    found = [struct.unpack("III", os.read(results, 12)) for _ in children]
+    return {pid: slept - reads for pid, reads, slept in found}
+
+
+def check(path, what, readers, call_object):
+    """The sums by object, by task and the line of why against the kernel's counts."""
+    waits = [w for w in answer("waits", path)["waits"] if w["tid"] in readers]
+    vain = [w for w in waits if "for_nothing_ns" in w]
+    expected = sum(max(0, more) for more in readers.values())
+    note(f"{what}: {len(vain)} of {len(waits)} waits ended for nothing, {expected} expected")
+    ok(
+        abs(len(vain) - expected) <= 0.05 * expected + 3,
+        f"{what}: the wakes for nothing are as many as the kernel counted", (len(vain), expected))
+    sums = [
+        s for s in answer("waits", path, "--by", "object")["sums"]
+        if s["object"] and s["object"]["kind"] == call_object and s["count"] >= READERS *
+        2 and s["name"] == waits[0]["object"]["name"]
+    ]
+    told = sum(s.get("for_nothing", 0) for s in sums)
+    took = sum(s.get("for_nothing_ns", 0) for s in sums)
+    ok(
+        len(sums) == 1 and told == len(vain) and took == sum(w["for_nothing_ns"] for w in vain),
+        f"{what}: the sum by object has them", (sums, len(vain)))
+    return vain
+
+
+def check_why(path, reader, vain):
+    own = [w for w in vain if w["tid"] == reader]
+    why = answer("why", path, "--tid", reader)["woken_for_nothing"]
+    ok(why == {"times": len(own), "ns": sum(w["for_nothing_ns"] for w in own)},
+       "why has those of its thread", (why, len(own)))
+    text = " ".join(run(CLEW, "why", path, "--tid", reader).stdout.split())
+    ok(f"It was woken {len(own)} times for nothing, which took" in text, "and says so", text)
+
+
+def main():
+    path = scratch("herd.clew")
+    recording = start_recording(path)
+    counter = libc.eventfd(0, 0)
+    counts = herd("count-reader", counter, counter, struct.pack("Q", 1), struct.pack("Q", 1000))
+    read, write = os.pipe()
+    bytes_read = herd("pipe-reader", read, write, b"x", b"q")
+    stop_recording(recording)
+    vain = check(path, "an eventfd", counts, "eventfd")
+    ok(len(vain) >= LAPS, "readers of an eventfd are woken for nothing", len(vain))
+    if vain:
+        check_why(path, vain[0]["tid"], vain)
+        text = run(CLEW, "waits", path, "--by", "object").stdout
+        ok(f"{len(vain)} of them for nothing" in text, "the table by object says so", text)
+    check(path, "a pipe", bytes_read, "pipe")
+    finish()
+
+
+if __name__ == "__main__":
+    main()
