@@ -251,7 +251,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		context.cpu_state->packet_late = context.cpu_state->packet_acknowledges &&
 						 sender_waited(who) == CLEW_PACKET_DELAYED;
 		received->task = sender_task(who);
-		/* Who waited for an acknowledgement that was put off waited for no task. */
+		/* A wait for an acknowledgement that was put off is for no task. */
 		if (!received->task && !context.cpu_state->packet_late)
 			return 0;
 		received->kind = CLEW_CAUSE_PACKET;

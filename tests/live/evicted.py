@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-What a group's memory limit does to programs: pages of a file that are read again because the
-limit had evicted them, against the kernel's own count, and waits while a task reclaims memory of
+A group's memory limit and its programs: pages of a file that are read again because the limit had
+evicted them, against the kernel's own count, and waits while a task reclaims memory of
 its group. A program outside reads as often, and drops its pages itself.
 """
 
@@ -80,7 +80,7 @@ def write_much(path):
 def check_read(capture, path, task, times, refaults):
     files = {f["path"]: f for f in answer("io", capture)["files"]}
     told = files.get(path, {}).get("again_bytes", -PAGE) // PAGE
-    # What was evicted before anything of the file had been read is not told.
+    # Evictions before anything of the file had been read are not told.
     ok(0.9 * refaults <= told <= 1.02 * refaults and refaults > 1000,
        "pages that the limit had evicted are told as read again", f"{told} of {refaults}")
     segments = answer("why", capture, "--tid", task, "--from", times[0], "--to",

@@ -286,7 +286,7 @@ def window(link):
 
 
 def check_window(path, link, watcher, over):
-    """What the full window held back is told, and nothing once the client is slow."""
+    """Data that the full window held back is told, and nothing once the client is slow."""
     waits = [w for w in waits_of(path, watcher, "epoll_wait") if w["end"] is not None]
     full = [
         w for w in waits if w["end"] < over and w["end"] - w["start"] >= LESS and not w["blind"]
@@ -340,7 +340,7 @@ def blocked(link):
 
 
 def check_blocked(path, link, client, reader, times):
-    """Who waits for room waits for the reader, or until that acknowledges."""
+    """A wait for room is for the reader, or until that acknowledges."""
     waits = [
         w for w in waits_of(path, client, "sendto") if w["end"] is not None and w["end"] -
         w["start"] >= LESS and not w["blind"] and not w["retried"]

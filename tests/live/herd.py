@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 Threads that are woken for nothing: all readers of an eventfd are woken for each count, and one
-gets it. Of the readers of a pipe one is woken. The kernel counts how often each reader slept.
+gets it. One of the readers of a pipe is woken. The kernel counts how often each reader slept.
 """
 
 import ctypes

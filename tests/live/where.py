@@ -113,7 +113,7 @@ def common(queue, stays):
 
 
 def check_blame():
-    """Who kept another one from its CPU is told with the call that it ran in meanwhile."""
+    """A thread that kept another one from its CPU is told with the call that it ran in."""
     capture = scratch("where-blame.clew")
     children = [be("call-loop", lambda: os.getrandom(1 << 16)), be("beside-it", lambda: None)]
     done = clew("record", "-o", capture, "-d", "1s")

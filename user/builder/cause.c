@@ -34,9 +34,9 @@ static uint8_t held_by(const struct clew_cause *cause)
 }
 
 /*
- * A sender that slept as its data left had written it before it fell asleep. What let the data go
- * may have woken the sender just before: it cannot write meanwhile, as the socket is locked while
- * a packet is processed.
+ * A sender that slept as its data left had written it before it fell asleep. The packet that
+ * let the data go may have woken the sender just before: it cannot write meanwhile, as the socket
+ * is locked while a packet is processed.
  */
 static uint64_t held_since(const struct clew_builder *builder, const struct clew_cause *cause)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the threads of a causal trace ran in, for answers that are made from a model alone. */
+/* The calls that the threads of a causal trace ran in, for answers that are made from a model
+ * alone. */
 #ifndef CLEW_CONVERT_STAYS_H
 #define CLEW_CONVERT_STAYS_H
 

@@ -117,7 +117,7 @@ int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
 		return -ENOMEM;
 	known = map_get(&trace->last_touches, number << 32 | touch->task, touch->event);
 	last = known ? (struct clew_touch *)trace->touches.data + *known : NULL;
-	/* Of what was read again, each range is told: requests are compared with them. */
+	/* Each range that was read again is kept: requests are compared with them. */
 	if (last && touch->event == CLEW_TOUCH_AGAIN &&
 	    (touch->offset != last->offset + last->bytes || touch->begin > last->end))
 		last = NULL;

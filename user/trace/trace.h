@@ -100,7 +100,7 @@ const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
  * time from its wake until then. */
 bool clew_trace_vain(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		     uint64_t *ret_ns);
-/* Those of a task that began from..to, ns. *ret_ns: their times together. Returns how many. */
+/* How many of a task that began from..to, ns, ended for nothing. *ret_ns: their times together. */
 size_t clew_trace_vain_sum(const struct clew_trace *trace, uint32_t serial, uint64_t from,
 			   uint64_t to, uint64_t *ret_ns);
 /*

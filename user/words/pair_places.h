@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the antagonists of a blame ran in while they kept their victims waiting. */
+/* The calls that the antagonists of a blame ran in while they kept their victims waiting. */
 #ifndef CLEW_WORDS_PAIR_PLACES_H
 #define CLEW_WORDS_PAIR_PLACES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads of a causal trace ran in, for `path` and `blame`. The places are the stays of
- * clew_stays_of_model(); their words and JSON are those of words/running.h.
+ * The calls that threads of a causal trace ran in, for `path` and `blame`. The places are the stays
+ * of clew_stays_of_model(); their words and JSON are those of words/running.h.
  */
 #ifndef CLEW_WORDS_PLACES_H
 #define CLEW_WORDS_PLACES_H

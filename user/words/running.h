@@ -33,7 +33,7 @@ void clew_print_running(FILE *out, const struct clew_running *running);
 /* The same behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
 char *clew_running_append(char *text, const struct clew_running *running);
 
-/* What was done to get memory, in JSON: enum clew_wait_reason; NULL: nothing. */
+/* The word in JSON for an enum clew_wait_reason about memory; NULL: none. */
 const char *clew_memory_word(unsigned reason);
 /* The field "in" of a RUNNING segment; none where nothing is known. */
 void clew_json_running(struct clew_json *json, const struct clew_trace *trace,
