@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -303,20 +302,6 @@ static void record_until_end(struct clew_recorder *recorder, struct session *ses
 		fputs("\r\033[K", stderr);
 }
 
-/*
- * Raises the limit of open files, as each CPU needs some. The command, which
- * exists already, keeps its limit.
- */
-static void raise_open_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int fail_to_run(const char *program, int error)
 {
 	switch (error) {
@@ -427,7 +412,7 @@ static int open_recorder(struct session *session, struct clew_recorder_options *
 	struct clew_message message;
 	int r;
 
-	raise_open_files();
+	clew_recorder_raise_files();
 	r = clew_recorder_fit(options->ring_size, &options->ring_size, &message);
 	if (!r && message.text[0])
 		fprintf(stderr, "clew: %s\n", message.text);

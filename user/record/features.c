@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds out by trying what this kernel offers clew. The programs are loaded,
- * one by one if all together are refused, and attached. Each optional tier is
- * tried with a program of two instructions.
+ * Finds out by trying what this kernel offers clew. The programs are loaded as they
+ * are to record, without the page cache's if they are refused, and attached. Each
+ * optional tier is tried with a program of two instructions.
  */
 #include "record/features.h"
 
@@ -25,8 +25,11 @@
 #include "record/probe.h"
 #include "record/probe_cost.h"
 #include "record/program_table.h"
-#include "record/programs.h"
+#include "record/recorder.h"
 #include "record/ticks.h"
+#include "symbol/kernel.h"
+
+#define SMALL_RING 65536 /* bytes a CPU: nothing is recorded */
 
 struct table {
 	struct clew_feature *features;
@@ -63,32 +66,73 @@ static struct bpf_link *attach_one(struct bpf_program *program)
 		       : bpf_program__attach(program);
 }
 
-/* Loads one program alone, and attaches it where it has a tracepoint. 0 or
- * -errno. */
-static int try_program(const char *name)
+static const struct clew_recorder_options as_usual;
+
+/* What `clew record` can load here. */
+struct trial {
+	struct clew_recorder recorder; /* its bpf: the programs that this kernel is to take */
+	bool loaded;		       /* they are loaded */
+	bool page_cache;	       /* the programs of the page cache are among them */
+	int error;		       /* of loading all of them */
+	char reason[200];	       /* why they are not loaded, or not all; "" they are */
+};
+
+static char refused[64]; /* the program that libbpf said last it cannot load */
+
+static int note_refused(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	struct clew_bpf *bpf = clew_bpf__open();
-	struct bpf_program *program, *wanted = NULL;
-	struct bpf_link *link;
-	int error;
+	char text[256], name[sizeof(refused)];
 
-	if (!bpf)
-		return -errno;
-	bpf_object__for_each_program (program, bpf->obj) {
-		bool is = !strcmp(bpf_program__name(program), name);
+	if (level != LIBBPF_WARN)
+		return 0;
+	vsnprintf(text, sizeof(text), format, arguments);
+	if (sscanf(text, "libbpf: prog '%63[^']': BPF program load failed", name) == 1)
+		strcpy(refused, name);
+	return 0;
+}
 
-		bpf_program__set_autoload(program, is);
-		if (is)
-			wanted = program;
-	}
-	error = wanted ? clew_bpf__load(bpf) : -ENOENT;
-	if (!error) {
-		link = attach_one(wanted);
-		error = link ? 0 : -errno;
-		bpf_link__destroy(link);
-	}
-	clew_bpf__destroy(bpf);
+/* Loads the programs as they are loaded to record. 0 or -errno; the object is to be destroyed
+ * either way. */
+static int load(struct trial *trial, bool page_cache)
+{
+	struct clew_message message;
+	int error = clew_load_prepare(&trial->recorder, &as_usual, page_cache, &message);
+
+	if (error)
+		return error;
+	refused[0] = 0;
+	libbpf_set_print(note_refused);
+	error = clew_bpf__load(trial->recorder.bpf);
+	libbpf_set_print(NULL);
 	return error;
+}
+
+static void drop(struct trial *trial)
+{
+	clew_bpf__destroy(trial->recorder.bpf);
+	trial->recorder.bpf = NULL;
+}
+
+/* Loads what a recording would: all, else all but the page cache's. */
+static void load_all(struct trial *trial)
+{
+	struct clew_message message;
+
+	trial->error = load(trial, true);
+	trial->loaded = trial->page_cache = !trial->error;
+	if (trial->loaded)
+		return;
+	/* The number says if other programs may be loaded instead. */
+	if (clew_say_refused(&message, "", trial->error) != -ENOTSUP) {
+		snprintf(trial->reason, sizeof(trial->reason), "the kernel refuses all at once: %s",
+			 strerror(-trial->error));
+		refused[0] = 0;
+		return;
+	}
+	snprintf(trial->reason, sizeof(trial->reason), "the kernel refuses %s: %s",
+		 refused[0] ? refused : "them", strerror(-trial->error));
+	drop(trial);
+	trial->loaded = !load(trial, false);
 }
 
 /* True if the kernel takes a tracing program at a function's entry. */
@@ -157,33 +201,18 @@ static int try_priority(void)
 	return error;
 }
 
-/* Loads all programs at once. NULL: they do not load together, and each has to
- * be tried alone. */
-static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbols *symbols)
+/* Attaches one program, if it is among those that are loaded. 0 or -errno. */
+static int try_one(const struct trial *trial, const char *name)
 {
-	const struct clew_program_choice choice = {.page_cache = true};
-	struct clew_bpf *bpf = clew_bpf__open();
-
-	if (!bpf)
-		return NULL;
-	clew_programs_addresses(bpf, symbols);
-	if (!clew_programs_choose(bpf, btf, &choice) && !clew_bpf__load(bpf))
-		return bpf;
-	clew_bpf__destroy(bpf);
-	return NULL;
-}
-
-/* Tries one program. 0 or -errno. `all`: the result of load_all(). */
-static int try_one(struct clew_bpf *all, const char *name)
-{
-	struct bpf_program *program = all ? bpf_object__find_program_by_name(all->obj, name) : NULL;
+	struct clew_bpf *bpf = trial->recorder.bpf;
+	struct bpf_program *program = bpf ? bpf_object__find_program_by_name(bpf->obj, name) : NULL;
 	struct bpf_link *link;
 	int error;
 
-	if (!program)
-		return try_program(name);
-	if (bpf_program__fd(program) < 0)
+	if (!program || !bpf_program__autoload(program))
 		return -ENOENT;
+	if (!trial->loaded)
+		return strcmp(name, refused) ? 0 : trial->error;
 	link = attach_one(program);
 	error = link ? 0 : -errno;
 	bpf_link__destroy(link);
@@ -204,8 +233,9 @@ static size_t count_same(size_t first)
 
 /* Adds the lines of programs. `any`: those of features for which one of several
  * programs is enough. `no`: why no program can be had, or NULL. */
-static void add_programs(struct table *table, struct clew_bpf *all, bool any, const char *no)
+static void add_programs(struct table *table, const struct trial *trial, bool any, const char *no)
 {
+	bool left_out = !trial->page_cache;
 	size_t same;
 
 	for (size_t i = 0; i < clew_program_table_count; i += same) {
@@ -216,8 +246,12 @@ static void add_programs(struct table *table, struct clew_bpf *all, bool any, co
 		if (!rows->feature || any != !!(rows->flags & CLEW_PROGRAM_ANY))
 			continue;
 		for (size_t n = 0; !no && error && n < same; n++)
-			error = try_one(all, rows[n].name);
-		add(table, rows->feature, "base", !error, no ? no : reason_of(error), rows->costs);
+			error = try_one(trial, rows[n].name);
+		add(table, rows->feature, "base", !error,
+		    no								 ? no
+		    : error && left_out && rows->flags & CLEW_PROGRAM_PAGE_CACHE ? trial->reason
+										 : reason_of(error),
+		    rows->costs);
 	}
 }
 
@@ -253,28 +287,34 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	struct clew_message message;
 	bool privileged = clew_kernel_privileged();
 	struct btf *btf = clew_kernel_btf(&message);
-	struct clew_kernel_symbols *symbols = NULL;
-	struct clew_bpf *all;
+	struct trial trial = {.page_cache = true};
 	const char *no = !privileged ? "not permitted: run as root"
 			 : !btf	     ? "the kernel has no BTF"
 				     : NULL;
-	int error;
+	int error, cpus = clew_kernel_cpus();
 
 	add(&table, "privileges", "base", privileged,
 	    "CAP_BPF and CAP_PERFMON are missing: run as root",
 	    "everything: nothing can be recorded");
 	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF",
 	    "everything: clew's programs cannot be fitted to the kernel");
-	clew_kernel_symbols_load(&symbols);
-	all = privileged && btf ? load_all(btf, symbols) : NULL;
-	clew_kernel_symbols_free(symbols);
-	add_programs(&table, all, false, no);
+	trial.recorder.cpu_count = cpus > 0 ? (unsigned)cpus : 1;
+	trial.recorder.ring_size = clew_ring_size(SMALL_RING, trial.recorder.cpu_count);
+	clew_recorder_raise_files();
+	if (!no)
+		load_all(&trial);
+	add(&table, "recording", "base", trial.loaded, no ?: trial.reason,
+	    "everything: nothing can be recorded");
+	add(&table, "page cache", "base", trial.page_cache && !no, no ?: trial.reason,
+	    "all of the page cache, as with --no-page-cache");
+	add_programs(&table, &trial, false, no);
 	add(&table, "all tasks", "base", clew_kernel_shows_all_tasks(),
 	    "in a PID namespace of its own: start clew in the machine's (nsenter -t 1 -p, docker "
 	    "--pid=host)",
 	    "tasks from before the start that are not in this namespace, and what they do");
-	add_programs(&table, all, true, no);
-	clew_bpf__destroy(all);
+	add_programs(&table, &trial, true, no);
+	drop(&trial);
+	clew_kernel_symbols_free(trial.recorder.symbols);
 	add(&table, "compressed btrfs files", "base",
 	    btf && clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "inode") &&
 		    clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "ordered"),

@@ -132,6 +132,13 @@ size_t clew_ring_size(size_t wanted, unsigned cpus);
 /* load.c: opens and loads the kernel side, and maps its rings. */
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message);
+/*
+ * load.c: opens the kernel side, chooses its programs, and sets its constants and the sizes of its
+ * maps: recorder->bpf is to be loaded then, or to be destroyed after an error. What the kernel
+ * says to a program depends on the constants. `recorder` needs its cpu_count and ring_size.
+ */
+int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		      bool page_cache, struct clew_message *message);
 /* load.c: says that the kernel refused `what` with this error. */
 int clew_say_refused(struct clew_message *message, const char *what, int error);
 

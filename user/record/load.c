@@ -172,19 +172,14 @@ static int map_rings(struct clew_recorder *recorder, struct clew_message *messag
 	return 0;
 }
 
-static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		     bool page_cache, struct clew_message *message)
+int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		      bool page_cache, struct clew_message *message)
 {
 	const struct clew_program_choice choice = {.verify = options->verify,
 						   .page_cache = page_cache,
 						   .functions = options->function_count != 0};
-	int error;
+	int error = open_object(recorder, &choice, message);
 
-	if (!clew_kernel_privileged())
-		return clew_say(
-			message, -EPERM,
-			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
-	error = open_object(recorder, &choice, message);
 	if (error)
 		return error;
 	clew_drain_sizes(recorder);
@@ -192,6 +187,21 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	if (error)
 		return error;
 	size_maps(recorder);
+	return 0;
+}
+
+static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		     bool page_cache, struct clew_message *message)
+{
+	int error;
+
+	if (!clew_kernel_privileged())
+		return clew_say(
+			message, -EPERM,
+			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
+	error = clew_load_prepare(recorder, options, page_cache, message);
+	if (error)
+		return error;
 	error = clew_bpf__load(recorder->bpf);
 	if (error)
 		return clew_say_refused(message, "the kernel refuses clew's programs", error);

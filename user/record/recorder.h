@@ -66,6 +66,10 @@ struct clew_recorder_options {
  */
 int clew_recorder_fit(size_t wanted, size_t *ret_ring_size, struct clew_message *message);
 
+/* Raises the process's limit of open files as far as it may: each program and each CPU needs some.
+ * Processes that exist already keep theirs. */
+void clew_recorder_raise_files(void);
+
 int clew_recorder_open(const struct clew_recorder_options *options,
 		       struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);

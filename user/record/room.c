@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The memory that a recorder needs, and what its memory cgroups leave it. The kernel
+ * The memory and the open files that a recorder needs, and what limits leave it. The kernel
  * kills what needs more, so the rings are chosen to fit, or the recording is refused.
  *
  * What is needed was measured: loading peaks at 45 MiB, and each CPU takes its ring and
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define NEED_BASE    (48ull << 20)
@@ -193,4 +194,14 @@ int clew_recorder_fit(size_t wanted, size_t *ret_ring_size, struct clew_message 
 		 "overflow sooner",
 		 MEBIBYTES(left), (double)ring / 1024);
 	return 0;
+}
+
+void clew_recorder_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
