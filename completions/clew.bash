@@ -28,7 +28,7 @@ _clew()
 	requests)
 		options='--dev --cgroup --container --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--cgroup|--container|--from|--to|--sort|--by' ;;
 	io)
-		options='--file --cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to' ;;
+		options='--file --cgroup --container --from --to --self --sort --by --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to|--sort|--by' ;;
 	why)
 		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
 	dump)

@@ -102,7 +102,7 @@ def clew(*arguments, **options):
 # Options with which a list is whole, in order of time. Waits are without clew's own.
 WHOLE = {
     "waits": ["--idle", "--sort", "start"], "edges": ["--idle", "--self", "--sort", "start"],
-    "requests": ["--idle", "--self", "--sort", "start"],
+    "requests": ["--idle", "--self", "--sort", "start"], "io": ["--self"],
 }
 
 

@@ -64,7 +64,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew io slow.clew\n"
 	 "      what was written, and what of it reached the disk\n"
 	 "  clew io slow.clew --file /var/lib/db/wal\n"
-	 "      one file: who wrote it, and who waited because of whom\n"},
+	 "      one file: who wrote it, and who waited because of whom\n"
+	 "  clew io slow.clew --by program --sort waited\n"
+	 "      the programs, those that waited longest first\n"},
 	{"why", "[TRACE]", "why a thread took so long, to the last nanosecond", clew_command_why,
 	 clew_why_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew why slow.clew --slowest 3\n"

@@ -13,7 +13,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
-#include "cli/window.h"
+#include "cli/view.h"
 #include "words/file.h"
 #include "words/ledger.h"
 #include "words/task.h"
@@ -21,7 +21,9 @@
 
 struct io_values {
 	struct clew_selection selection;
-	struct clew_window window;
+	struct clew_view view;
+	enum io_by by;
+	enum io_sort sort;
 	const char *file;
 	bool json;
 };
@@ -30,16 +32,17 @@ const struct clew_option clew_io_options[] = {
 	{0, "file", "PATH", "this file alone, and what happened to it in order of time",
 	 clew_take_string, offsetof(struct io_values, file)},
 	CLEW_GROUP_OPTIONS(struct io_values, selection.group, "what was done by threads"),
-	CLEW_WINDOW_OPTIONS(struct io_values, window),
+	CLEW_WINDOW_OPTIONS(struct io_values, view.window),
+	{0, "self", NULL, "show clew's own threads and files, too", clew_take_flag,
+	 offsetof(struct io_values, view.self)},
+	{0, "sort", "KEY", "size: the most bytes first (the default); waited; name", io_take_sort,
+	 offsetof(struct io_values, sort)},
+	{0, "by", "KEY", "only the sums by program, file or disk", io_take_by,
+	 offsetof(struct io_values, by)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct io_values, json)},
 	CLEW_OPTION_END,
 };
-
-static const char *path_of(const struct io_answer *answer, const struct clew_io_file *file)
-{
-	return clew_file_path(answer->trace, file->device, file->inode, file->at);
-}
 
 /* Bytes written to the device for each byte asked for; 0: unknown. */
 static double amplification(uint64_t written, uint64_t asked)
@@ -104,7 +107,7 @@ static int json_file(struct clew_json *json, const struct io_answer *answer,
 	int status;
 
 	clew_json_object(json, NULL);
-	clew_json_string(json, "path", path_of(answer, file));
+	clew_json_string(json, "path", io_path(answer, file));
 	io_json_device(json, file->device);
 	clew_json_unsigned(json, "ino", file->inode);
 	clew_json_bool(json, "deleted", file->deleted);
@@ -209,21 +212,24 @@ static int json_answer(const struct io_answer *answer, bool story)
 	int status = 0;
 
 	clew_json_object(&json, NULL);
-	clew_json_array(&json, "files");
-	for (size_t i = 0; i < answer->io.file_count && !status; i++)
-		if (answer->wanted[i])
-			status = json_file(&json, answer, &answer->io.files[i]);
-	clew_json_array_end(&json);
-	if (!status)
+	if (io_shows(answer, IO_BY_FILE)) {
+		clew_json_array(&json, "files");
+		for (size_t i = 0; i < answer->file_count && !status; i++)
+			status = json_file(&json, answer, &answer->io.files[answer->files[i]]);
+		clew_json_array_end(&json);
+	}
+	if (!status && io_shows(answer, IO_BY_PROGRAM))
 		status = io_json_programs(&json, answer);
-	json_devices(&json, answer);
+	if (io_shows(answer, IO_BY_DISK))
+		json_devices(&json, answer);
 	if (story) {
 		clew_json_array(&json, "story");
 		for (size_t i = 0; i < answer->event_count; i++)
 			json_event(&json, answer, &answer->events[i]);
 		clew_json_array_end(&json);
 	}
-	clew_json_ledger(&json, answer->trace, answer->window->from, answer->window->to);
+	clew_json_left_out(&json, answer->view);
+	clew_json_ledger(&json, answer->trace, answer->view->window.from, answer->view->window.to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 	return status;
@@ -277,9 +283,8 @@ static int print_file(const struct io_answer *answer, const struct clew_io_file 
 		       amplification(file->written_bytes, file->asked_bytes + file->stored_bytes));
 	else
 		printf("%6s ", "-");
-	printf("%10s %10s  ", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
-	clew_print_file(stdout, answer->trace, file->device, file->inode, file->at);
-	puts(file->deleted ? " (deleted)" : "");
+	printf("%10s %10s", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
+	io_print_name(answer, file);
 	for (size_t i = 0; i < count; i++) {
 		if (!io_wrote(&shares[i]) || shown++ >= MOST_SHOWN)
 			continue;
@@ -315,7 +320,7 @@ static int print_file(const struct io_answer *answer, const struct clew_io_file 
 
 static void print_devices(const struct io_answer *answer)
 {
-	printf("\n%10s %10s %10s %6s  %s\n", "requests", "read", "written", "x", "DEVICE");
+	printf("%10s %10s %10s %6s  %s\n", "requests", "read", "written", "x", "DEVICE");
 	for (size_t i = 0; i < answer->io.device_count; i++) {
 		const struct clew_io_device *device = &answer->io.devices[i];
 
@@ -338,6 +343,7 @@ static void print_devices(const struct io_answer *answer)
 			printf("; %s zeroed", CLEW_BYTES(device->bytes[CLEW_REQUEST_ZEROES]));
 		putchar('\n');
 	}
+	putchar('\n');
 }
 
 static void print_event(const struct io_answer *answer, const struct clew_io_event *event)
@@ -404,58 +410,46 @@ static void print_event(const struct io_answer *answer, const struct clew_io_eve
 	putchar('\n');
 }
 
-static int print_answer(const struct io_answer *answer, bool story)
+static int print_files(const struct io_answer *answer)
 {
 	int status = 0;
 
 	printf("%10s %10s %10s %6s %10s %10s  %s\n", "asked", "dirtied", "written", "x", "read",
 	       "waited", "FILE");
-	for (size_t i = 0; i < answer->io.file_count && !status; i++)
-		if (answer->wanted[i])
-			status = print_file(answer, &answer->io.files[i]);
-	if (story) {
-		putchar('\n');
-		for (size_t i = 0; i < answer->event_count; i++)
-			print_event(answer, &answer->events[i]);
-	} else {
-		status = status ? status : io_print_programs(answer);
-		print_devices(answer);
-	}
+	for (size_t i = 0; i < answer->file_count && !status; i++)
+		status = print_file(answer, &answer->io.files[answer->files[i]]);
 	putchar('\n');
-	clew_print_ledger(stdout, answer->trace, answer->window->from, answer->window->to);
-	clew_print_cost(stdout, clew_trace_info(answer->trace));
 	return status;
 }
 
-/* Chooses the files that --file names. */
-static int choose(struct io_answer *answer, const char *path)
+static int print_answer(const struct io_answer *answer, bool story)
 {
-	bool found = false;
+	int status = 0;
 
-	answer->wanted = calloc(answer->io.file_count + 1, sizeof(*answer->wanted));
-	if (!answer->wanted)
-		return clew_fail_memory();
-	for (size_t i = 0; i < answer->io.file_count; i++) {
-		const char *own = path_of(answer, &answer->io.files[i]);
-
-		answer->wanted[i] = !path || (own && !strcmp(own, path));
-		found |= answer->wanted[i];
-	}
-	if (path && !found)
-		return clew_fail(
-			CLEW_EXIT_INPUT,
-			"--file: no file '%s' in the capture: see `clew io` for those there are",
-			path);
-	return 0;
+	if (io_shows(answer, IO_BY_FILE))
+		status = print_files(answer);
+	for (size_t i = 0; story && i < answer->event_count; i++)
+		print_event(answer, &answer->events[i]);
+	if (!status && !story && io_shows(answer, IO_BY_PROGRAM))
+		status = io_print_programs(answer);
+	if (!story && io_shows(answer, IO_BY_DISK))
+		print_devices(answer);
+	if (story)
+		putchar('\n');
+	clew_print_left_out(answer->view, "idle ones");
+	clew_print_ledger(stdout, answer->trace, answer->view->window.from,
+			  answer->view->window.to);
+	clew_print_cost(stdout, clew_trace_info(answer->trace));
+	return status;
 }
 
 static int analyse(struct io_answer *answer, struct io_values *values)
 {
 	const struct clew_trace *trace = answer->trace;
-	bool whole = !clew_window_given(&values->window);
+	bool whole = !clew_window_given(&values->view.window);
 	/* All of the trace has no limits: what began before it counts. */
-	uint64_t from = whole ? 0 : values->window.from,
-		 to = whole ? CLEW_TIME_OPEN : values->window.to;
+	uint64_t from = whole ? 0 : values->view.window.from,
+		 to = whole ? CLEW_TIME_OPEN : values->view.window.to;
 	struct clew_chosen chosen = {};
 	int status = 0, r;
 
@@ -464,7 +458,7 @@ static int analyse(struct io_answer *answer, struct io_values *values)
 		chosen = (struct clew_chosen){clew_selection_wants, &values->selection};
 	r = clew_io_analyse(trace, &chosen, from, to, &answer->io);
 	if (r >= 0)
-		status = choose(answer, values->file);
+		status = io_choose(answer, values->file);
 	if (r >= 0 && !status && values->file)
 		r = clew_io_story(trace, &answer->io, answer->wanted, from, to, &answer->events,
 				  &answer->event_count);
@@ -477,7 +471,7 @@ static int analyse(struct io_answer *answer, struct io_values *values)
 int clew_command_io(const struct clew_command *command, int argc, char **argv)
 {
 	struct io_values values = {};
-	struct io_answer answer = {.window = &values.window};
+	struct io_answer answer = {.view = &values.view};
 	struct clew_trace *trace;
 	char **operands;
 	int status;
@@ -488,7 +482,9 @@ int clew_command_io(const struct clew_command *command, int argc, char **argv)
 	if (status)
 		return status;
 	answer.trace = trace;
-	status = clew_window_take(&values.window, trace);
+	answer.by = values.by;
+	answer.sort = values.sort;
+	status = clew_window_take(&values.view.window, trace);
 	if (!status)
 		status = clew_selection_resolve(&values.selection, trace);
 	if (!status)
@@ -498,7 +494,7 @@ int clew_command_io(const struct clew_command *command, int argc, char **argv)
 				     : print_answer(&answer, values.file);
 	clew_selection_done(&values.selection);
 	free(answer.events);
-	free(answer.wanted);
+	io_choice_done(&answer);
 	clew_io_done(&answer.io);
 	clew_trace_free(trace);
 	return status;

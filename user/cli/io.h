@@ -6,13 +6,27 @@
 #include "explain/io.h"
 #include "words/json.h"
 
-struct clew_window;
+#include "cli/options.h"
+
+struct clew_view;
+
+/* The tables that --by leaves. */
+enum io_by { IO_BY_ALL, IO_BY_PROGRAM, IO_BY_FILE, IO_BY_DISK };
+/* Their order. */
+enum io_sort { IO_SORT_SIZE, IO_SORT_WAITED, IO_SORT_NAME };
 
 struct io_answer {
 	const struct clew_trace *trace;
-	const struct clew_window *window; /* taken */
+	struct clew_view *view; /* its window is taken; `sort` and `by` are not used */
+	enum io_by by;
+	enum io_sort sort;
 	struct clew_io io;
-	bool *wanted; /* by file */
+	/* What io_choose() chose. */
+	bool *wanted;	 /* by file */
+	uint32_t *files; /* the same, in their order */
+	size_t file_count;
+	struct io_process *programs;
+	size_t program_count;
 	struct clew_io_event *events;
 	size_t event_count;
 };
@@ -21,6 +35,7 @@ struct io_answer {
 struct io_process {
 	uint32_t task; /* one of them */
 	uint32_t pid;
+	size_t place; /* among those in order of size */
 	uint64_t asked_bytes, stored_bytes, dirtied_bytes;
 	uint64_t written_bytes, passed_bytes; /* as those of struct clew_io_share */
 	uint64_t waited_ns, caused_ns;
@@ -34,6 +49,22 @@ struct io_process *io_by_process(const struct io_answer *answer, const struct cl
  * dirty. */
 uint64_t io_wrote(const struct io_process *process);
 const char *io_process_name(const struct io_answer *answer, const struct io_process *process);
+
+/* Ends a row with the name of a file, on a line of its own if there is no room for it. */
+void io_print_name(const struct io_answer *answer, const struct clew_io_file *file);
+/* The last known path of a file; NULL: unknown. */
+const char *io_path(const struct io_answer *answer, const struct clew_io_file *file);
+
+/*
+ * Chooses files, with the path `path` if it is not NULL, and programs. Returns 0 or, after
+ * clew_fail(), an exit status. Undo it with io_choice_done() in either case.
+ */
+int io_choose(struct io_answer *answer, const char *path);
+void io_choice_done(struct io_answer *answer);
+/* True if a table is to be printed. */
+bool io_shows(const struct io_answer *answer, enum io_by what);
+int io_take_sort(const struct clew_option *option, const char *argument, void *value);
+int io_take_by(const struct clew_option *option, const char *argument, void *value);
 
 /* The field "dev". */
 void io_json_device(struct clew_json *json, uint32_t device);

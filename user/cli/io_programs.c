@@ -108,11 +108,6 @@ static uint64_t written_once(const struct io_process *share)
 	return share->written_bytes - share->passed_bytes;
 }
 
-static bool is_anything(const struct io_process *share)
-{
-	return io_wrote(share) || share->written_bytes || share->waited_ns || share->caused_ns;
-}
-
 void io_json_device(struct clew_json *json, uint32_t device)
 {
 	char text[32];
@@ -190,17 +185,12 @@ static bool is_of_process(const struct io_answer *answer, const struct clew_io_l
 
 int io_json_programs(struct clew_json *json, const struct io_answer *answer)
 {
-	size_t count;
-	struct io_process *shares =
-		io_by_process(answer, answer->io.shares, answer->io.share_count, &count);
+	const struct io_process *shares = answer->programs;
+	size_t count = answer->program_count;
 	int status = 0;
 
-	if (!shares)
-		return clew_fail_memory();
 	clew_json_array(json, "programs");
 	for (size_t i = 0; i < count && !status; i++) {
-		if (!is_anything(&shares[i]))
-			continue;
 		clew_json_object(json, NULL);
 		clew_json_unsigned(json, "pid", shares[i].pid);
 		clew_json_string(json, "comm", io_process_name(answer, &shares[i]));
@@ -214,7 +204,6 @@ int io_json_programs(struct clew_json *json, const struct io_answer *answer)
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
-	free(shares);
 	return status;
 }
 
@@ -236,18 +225,13 @@ static int print_levels(const struct io_answer *answer, const struct io_process 
 
 int io_print_programs(const struct io_answer *answer)
 {
-	size_t count;
-	struct io_process *shares =
-		io_by_process(answer, answer->io.shares, answer->io.share_count, &count);
+	const struct io_process *shares = answer->programs;
+	size_t count = answer->program_count;
 	int status = 0;
 
-	if (!shares)
-		return clew_fail_memory();
-	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited",
-	       "caused", "PROGRAM");
+	printf("%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited", "caused",
+	       "PROGRAM");
 	for (size_t i = 0; i < count && !status; i++) {
-		if (!is_anything(&shares[i]))
-			continue;
 		printf("%10s %10s %10s %10s %10s  ",
 		       CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
 		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(written_once(&shares[i])),
@@ -256,6 +240,6 @@ int io_print_programs(const struct io_answer *answer)
 		printf("-%u", shares[i].pid);
 		status = print_levels(answer, &shares[i]);
 	}
-	free(shares);
+	putchar('\n');
 	return status;
 }
