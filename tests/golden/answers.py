@@ -92,6 +92,7 @@ CASES = [
     ("pages", "io", ["io"]),
     ("own", "io", ["io"]),
     ("own", "io-self", ["io", "--self"]),
+    ("own", "why-group", ["why", "--cgroup", "/system.slice/copy\\x2dall[1].service"]),
     ("pages", "io-files", ["io", "--by", "file", "--sort", "waited"]),
     ("pages", "io-programs", ["io", "--by", "program", "--sort", "name"]),
     ("pages", "io-disks", ["io", "--by", "disk"]),

@@ -86,6 +86,8 @@ static void test_wanted(void **state)
 	assert_true(clew_container_is("web", "web"));
 	assert_true(clew_container_is("web-1", "web-*"));
 	assert_false(clew_container_is("web-1", "web"));
+	/* A name is one, whatever a glob would make of it. */
+	assert_true(clew_container_is("web\\x2d[1]", "web\\x2d[1]"));
 }
 
 int main(void)

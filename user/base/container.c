@@ -108,7 +108,7 @@ bool clew_container_of(const char *path, char name[static CLEW_CONTAINER_SIZE])
 
 bool clew_container_is(const char *name, const char *wanted)
 {
-	return fnmatch(wanted, name, 0) == 0 ||
+	return !strcmp(name, wanted) || fnmatch(wanted, name, 0) == 0 ||
 	       (strlen(name) == CLEW_CONTAINER_ID &&
 		strspn(name, hexadecimal) == CLEW_CONTAINER_ID && wanted[0] &&
 		!strncmp(name, wanted, strlen(wanted)));

@@ -106,7 +106,9 @@ static int list_of_model(struct group_list *list, const struct clew_model *model
 	return r;
 }
 
-/* True if the glob matches a path or one that it is below. */
+/* True if the glob, which may be a path as answers print it, matches a path or one that it is
+ * below.
+ */
 static bool is_below(const char *path, const char *glob)
 {
 	char part[CLEW_PATH_SIZE + 1];
@@ -119,7 +121,7 @@ static bool is_below(const char *path, const char *glob)
 			continue;
 		memcpy(part, path, end);
 		part[end] = '\0';
-		if (fnmatch(glob, part, 0) == 0)
+		if (!strcmp(glob, part) || fnmatch(glob, part, 0) == 0)
 			return true;
 	}
 	return fnmatch(glob, path, 0) == 0;
