@@ -275,8 +275,7 @@ static int make_cursors(struct clew_reader *reader, char *message, size_t messag
 }
 
 /*
- * The number of CPUs that were online. Those that were not have no core in the
- * topology.
+ * The number of CPUs that were online. The others have no core in the topology.
  */
 static unsigned count_online(const struct clew_reader *reader)
 {
