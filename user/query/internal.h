@@ -39,7 +39,7 @@ struct spec {
 
 enum spawning { SPAWNING_NONE, SPAWNING_DIRECT, SPAWNING_ANY_DEPTH };
 
-/* What one of the operators -> and => has on its right, or the first one of a pattern. */
+/* The right side of one of the operators -> and =>, or the first stage of a pattern. */
 struct stage {
 	struct stage *next;
 	enum spawning spawning;
@@ -82,14 +82,14 @@ struct clew_query {
 	bool has_categories;
 	enum place place; /* PLACE_NONE: a pattern of spans */
 	enum policy policy;
-	/* Of PLACE_PERCENT: the whole part and the digits behind the point. */
+	/* For PLACE_PERCENT: the whole part and the digits behind the point. */
 	uint32_t percent;
 	const char *decimals;
 	struct regex *mark;
 	clew_time moment; /* since the start of the trace */
 };
 
-/* What one evaluation finds as it goes. */
+/* The findings of one evaluation as it goes. */
 struct evaluation {
 	const struct clew_query *query;
 	const struct clew_model *model;

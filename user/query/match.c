@@ -26,7 +26,7 @@ struct step {
 			      itself is selected too */
 };
 
-/* What a regular expression said of each string: 0 not asked yet, 1 no, 2 yes. */
+/* The answers of a regular expression about each string: 0 not asked yet, 1 no, 2 yes. */
 struct known {
 	uint8_t *answers;
 	size_t capacity;

@@ -34,7 +34,7 @@ static bool is_blank(char byte)
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Of a keyword's end: bytes of other alphabets count as letters. */
+/* At a keyword's end bytes of other alphabets count as letters. */
 static bool is_letter(char byte)
 {
 	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -165,8 +165,8 @@ static int read_free(struct pattern_reader *reader, bool groups, struct literal 
 			plain = false;
 			byte = reader->text[++reader->at];
 		}
-		/* What the expression itself escapes, and what stands in brackets, opens and closes
-		 * nothing. */
+		/* A parenthesis that the expression escapes, or that stands in brackets, opens and
+		 * closes nothing. */
 		if (!escaped && !in_class && byte == '(')
 			open++;
 		else if (!escaped && !in_class && byte == ')' && open > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reading a pattern's text piece by piece. What stands at a place is told by what
- * may stand there: where a name is due, no word is a keyword.
+ * Reading a pattern's text piece by piece. The place decides what a word is: where a name
+ * is due, no word is a keyword.
  */
 #ifndef CLEW_QUERY_READ_H
 #define CLEW_QUERY_READ_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Regular expressions, by PCRE2. What only a backtracking matcher can do is refused
- * at compilation, so that whatever takes PCRE2's fast matcher too many steps can be
- * given to its matcher without backtracking, and every expression has an answer.
+ * Regular expressions, by PCRE2. Compilation refuses all that only a backtracking matcher
+ * can do, so that whatever takes PCRE2's fast matcher too many steps can be given to its
+ * matcher without backtracking, and every expression has an answer.
  */
 #include "query/regex.h"
 
