@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files of relate/ share.
+ * Declarations that the files of relate/ share.
  */
 #ifndef CLEW_RELATE_INTERNAL_H
 #define CLEW_RELATE_INTERNAL_H

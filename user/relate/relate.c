@@ -2,14 +2,14 @@
 /*
  * Which activity is for which.
  *
- * Activities are visited in order of begin. Those that may still be the upper
- * end of another are in lists by their first descriptor, and are removed when a
- * visit finds them expired. So the work grows with the pairs that share a
- * descriptor, not with all that are open.
+ * Activities are visited in order of begin. An activity that may still be the upper end of
+ * another is in a list by its first descriptor, and is removed when a visit finds it
+ * expired. So the work grows with the pairs that share a descriptor, not with all that are
+ * open.
  *
- * An upper activity fits only if the lower one has all of its descriptors. Of
- * those that fit, the ones that announced the lower one's interface win, then
- * those with equal attributes; else all of them are candidates.
+ * An upper activity fits only if the lower one has all of its descriptors. Among those
+ * that fit, the ones that announced the lower one's interface win, then those with equal
+ * attributes; else all of them are candidates.
  *
  * Two callers of one interface carry its descriptors alike, and neither is for
  * the other. Therefore a first pass over the whole trace finds which interface

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs announced, as activities, and which activity is for which: by
- * nesting in one thread, else by the call's descriptors. It also describes what
- * a task did by descriptors, its own and those of the calls that it worked for.
+ * Activities are what programs announced. The relations say which activity is for which:
+ * by nesting in one thread, else by the call's descriptors. A description says what a task
+ * did by descriptors, its own and those of the calls that it worked for.
  *
  * docs/layers.md has the rules.
  */
