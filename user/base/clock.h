@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What a clock (CLOCK_MONOTONIC ..) shows, ns. */
+/* The time that a clock (CLOCK_MONOTONIC ..) shows, ns. */
 static inline uint64_t clock_read(clockid_t clock)
 {
 	struct timespec time;

@@ -160,7 +160,7 @@ static int hex_digit(char byte)
 	return -1;
 }
 
-/* What stands behind a backslash in quotes. Returns the byte it means, or -1. */
+/* Reads an escape in quotes, behind its backslash. Returns the byte it means, or -1. */
 static int scan_escape(struct scanner *scanner, const char **at)
 {
 	int high, low;

@@ -24,7 +24,7 @@ struct scanner {
 	size_t message_size;
 };
 
-/* What a byte is to the scanner. */
+/* The scanner's classes of bytes. */
 enum {
 	SCAN_BLANK = 0x01,   /* between words */
 	SCAN_END = 0x02,     /* line feed, # */
@@ -67,7 +67,7 @@ static inline void scan_forget_words(struct scanner *scanner)
 	scanner->words.count = 0;
 }
 
-/* What is wrong, at `where`. Returns -EINVAL. */
+/* Says what is wrong, at `where`. Returns -EINVAL. */
 int scan_fail(struct scanner *scanner, const char *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
