@@ -238,7 +238,7 @@ static void json_uppers(struct edge_words *words, const struct clew_relation *re
 	clew_json_array_end(&words->json);
 }
 
-/* What the lower call was announced to be about. */
+/* Describes what the lower call was announced to be about. */
 static void describe_lower(const struct edge_words *words, const struct clew_relation *relation,
 			   struct clew_description *ret_description)
 {

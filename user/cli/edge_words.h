@@ -9,7 +9,7 @@
 #include "words/descriptors.h"
 #include "words/json.h"
 
-/* What the words are made from. */
+/* The sources of the words. */
 struct edge_words {
 	const struct clew_trace *trace;
 	struct clew_relations *relations;

@@ -112,7 +112,7 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 	clew_json_object_end(json);
 }
 
-/* What the file says of itself comes from one of the two. */
+/* A reader or a trace, whichever there is: it says what the file tells of itself. */
 struct source {
 	struct clew_reader *reader;
 	struct clew_trace *trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of clew io share: the answer, and its programs. */
+/* The answer of clew io, and its programs: shared by its files. */
 #ifndef CLEW_CLI_IO_H
 #define CLEW_CLI_IO_H
 
@@ -21,7 +21,7 @@ struct io_answer {
 	enum io_by by;
 	enum io_sort sort;
 	struct clew_io io;
-	/* What io_choose() chose. */
+	/* The choice of io_choose(). */
 	bool *wanted;	 /* by file */
 	uint32_t *files; /* the same, in their order */
 	size_t file_count;
@@ -45,8 +45,7 @@ struct io_process {
  * free; NULL: no memory. */
 struct io_process *io_by_process(const struct io_answer *answer, const struct clew_io_share *shares,
 				 size_t count, size_t *ret_count);
-/* What a process wrote: the bytes of its calls, or where these are not recorded, what it made
- * dirty. */
+/* The bytes that a process wrote by calls or, where these are not recorded, made dirty. */
 uint64_t io_wrote(const struct io_process *process);
 const char *io_process_name(const struct io_answer *answer, const struct io_process *process);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The programs of clew io: the sums of their tasks. What a program wrote counts once, on
- * the disk that it wrote to; the disks below that one are other levels of the same bytes.
+ * The programs of clew io: the sums of their tasks. The bytes that a program wrote count
+ * once, on the disk that it wrote to; the disks below that one are other levels of the
+ * same bytes.
  */
 #include "cli/io.h"
 #include <stdlib.h>
@@ -102,7 +103,7 @@ struct io_process *io_by_process(const struct io_answer *answer, const struct cl
 	return all;
 }
 
-/* What reached the disks that it wrote to, without those below them. */
+/* The bytes that reached the disks that it wrote to, without those below them. */
 static uint64_t written_once(const struct io_process *share)
 {
 	return share->written_bytes - share->passed_bytes;

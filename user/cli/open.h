@@ -27,7 +27,8 @@ int clew_open_model(const char *operand, struct clew_model **ret_model, bool *re
 int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_model **ret_model,
 			   bool *ret_capture);
 
-/* What programs announced in a trace. `match_window`: ns, see struct clew_relations_options. */
+/* Finds what programs announced in a trace. `match_window`: ns, see struct clew_relations_options.
+ */
 int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
 			struct clew_relations **ret_relations);
 

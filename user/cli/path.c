@@ -161,8 +161,8 @@ static int find_marks(const struct answer *answer, struct found *found)
 }
 
 /*
- * Takes ownership of a path. Of several paths between the same two positions,
- * only the first one is summed.
+ * Takes ownership of a path. Only the first of several paths between the same two
+ * positions is summed.
  */
 static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bool sum)
 {

@@ -2,7 +2,7 @@
 /*
  * clew record: records until the duration, a signal or the end of the command.
  *
- * Standard output is the command's alone. What was reserved when the end came is
+ * Standard output is the command's alone. Records that were reserved when the end came are
  * in the file; the command is not killed by clew's own end.
  */
 #include <errno.h>

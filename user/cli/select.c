@@ -31,7 +31,7 @@ const struct clew_option clew_select_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* What a pattern selects: spans, or positions. */
+/* The spans or positions that a pattern selects. */
 struct selected {
 	const struct clew_model *model;
 	uint32_t *spans;

@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "trace/trace.h"
 
-/* What was asked for; a task has to satisfy all that is given. */
+/* The options that choose tasks; a task has to satisfy all that are given. */
 struct clew_selection {
 	struct clew_number tid;
 	struct clew_number pid;

@@ -141,7 +141,7 @@ static int add_match(struct stitch_values *values, const char *text)
 
 /* ---- the answer ---- */
 
-/* What was asked, and the result. */
+/* The question and its result. */
 struct question {
 	struct stitch_values *values;
 	char **names;

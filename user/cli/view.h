@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a list shows unless it is asked for more: the longest first, without idle waits and
+ * A list shows this unless it is asked for more: the longest first, without idle waits and
  * without clew's own threads. The options and words are the same for all lists.
  */
 #ifndef CLEW_CLI_VIEW_H
@@ -12,7 +12,7 @@
 
 enum clew_sort { CLEW_SORT_LENGTH, CLEW_SORT_START };
 
-/* What sums are made by. */
+/* The keys of sums. */
 enum clew_by {
 	CLEW_BY_NONE,
 	CLEW_BY_OBJECT,

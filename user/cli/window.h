@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "trace/trace.h"
 
-/* What was asked for, and after clew_window_take() the moments that this means. */
+/* The interval as it was asked for, and after clew_window_take() the moments that this means. */
 struct clew_window {
 	const char *from_text;
 	const char *to_text;
