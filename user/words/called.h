@@ -8,7 +8,7 @@
 
 #include "words/json.h"
 
-/* What the words about a call depend on, except for names of tasks. */
+/* All that the words about a call depend on, except for names of tasks. */
 struct clew_call_key {
 	uint64_t call, caller;
 	uint32_t task;

@@ -71,7 +71,7 @@ struct keyed_segment {
 	const struct clew_segment *segment;
 };
 
-/* What segment_text.c says of a request's reason. */
+/* The reason of a request, as segment_text.c tells it. */
 static uint8_t step_of(const struct clew_block_request *block)
 {
 	return block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What files and disks are called, the same in every answer. */
+/* Names of files and disks, the same in every answer. */
 #ifndef CLEW_WORDS_FILE_H
 #define CLEW_WORDS_FILE_H
 
@@ -14,8 +14,8 @@ const char *clew_true_path(uint32_t device, uint64_t inode, const char *path);
 const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode,
 			   uint64_t at);
 
-/* What a file was called at a moment, safe to print: its path, "metadata of DISK", or its number.
- */
+/* Prints what a file was called at a moment, safe for a terminal: its path, "metadata of DISK", or
+ * its number. */
 void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode,
 		     uint64_t at);
 

@@ -15,7 +15,7 @@
 
 #include "words/text.h"
 
-/* What is below a span; items from `next` on are still to be drawn. */
+/* The items below a span; those from `next` on are still to be drawn. */
 struct frame {
 	uint32_t span;
 	size_t next, end; /* indexes of items */

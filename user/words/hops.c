@@ -227,7 +227,7 @@ static uint64_t mix_function(uint64_t key, const struct clew_trace *trace,
 	return function == CLEW_NO_NUMBER ? key : mix(key, (uint64_t)function + 1);
 }
 
-/* Of all that clew_print_hop_wait() depends on. */
+/* Mixes in all that clew_print_hop_wait() depends on. */
 static uint64_t mix_wait(uint64_t key, const struct clew_sleep *sleep)
 {
 	if (!sleep)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a recording lost and what it cost, in words and in JSON. docs/answers.md lists
- * the fields.
+ * The losses and the cost of a recording, in words and in JSON. docs/answers.md lists the
+ * fields.
  */
 #ifndef CLEW_WORDS_LEDGER_H
 #define CLEW_WORDS_LEDGER_H

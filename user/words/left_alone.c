@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads and prints the lines of the capture's "left_alone": COUNT, REASON,
- * PROVIDER:NAME, PATH with tabs between. Those of a file are next to each other.
+ * Reads and prints the lines of the capture's "left_alone": COUNT, REASON, PROVIDER:NAME,
+ * PATH with tabs between. Lines of one file are next to each other.
  */
 #include "words/left_alone.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records that were missed are counted, and nothing else is known of them. What they
- * touch follows from their kind.
+ * Records that were missed are counted, and nothing else is known of them. Their kind says
+ * what they touch.
  */
 #include "words/missed.h"
 

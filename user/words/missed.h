@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What answers lack because of records that were missed, by kind of record. */
+/* Words for what answers lack because of records that were missed, by kind of record. */
 #ifndef CLEW_WORDS_MISSED_H
 #define CLEW_WORDS_MISSED_H
 
@@ -15,7 +15,7 @@ struct clew_capture_info;
 /* Adds up missed records by kind; `ret_counts` has CLEW_KIND_COUNT places. */
 void clew_missed_add_up(const struct clew_capture_info *info, uint64_t *ret_counts);
 
-/* What missed records of a kind would have told, as "who ended a wait". */
+/* Words for what missed records of a kind would have told, as "who ended a wait". */
 const char *clew_missed_words(unsigned kind);
 
 /* Prints a line `before`, "who ended a wait (3), ..", the most first. */

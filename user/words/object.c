@@ -79,7 +79,7 @@ static void json_request(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_request_writers(json, trace, object->number);
 }
 
-/* What a kernel lock is and belongs to: the memory of a process, or a file. */
+/* A kernel lock, and what it belongs to: the memory of a process, or a file. */
 static void json_lock(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_object *object, uint64_t at,
 		      const struct object_description *it)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who has the other end of what a wait is for, in JSON and in words. */
+/* The tasks that have the other end of what a wait is for, in JSON and in words. */
 #ifndef CLEW_WORDS_OTHER_END_H
 #define CLEW_WORDS_OTHER_END_H
 

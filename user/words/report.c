@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What one screen about a recording is made from. See report.h. */
+/* Gathers what one screen about a recording shows. See report.h. */
 #include "words/report.h"
 
 #include <errno.h>

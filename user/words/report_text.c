@@ -68,7 +68,7 @@ static void print_without_object(FILE *out, const struct clew_sleep *sleep)
 		fputs(clew_wait_kind_name(sleep->kind), out);
 }
 
-/* What a wait was for, with its call, and who held it. */
+/* Prints what a wait was for, with its call, and who held it. */
 static void print_awaited(FILE *out, const struct report *report, uint32_t wait)
 {
 	size_t count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a running task ran in, in words and in JSON: a system call, page faults,
+ * The code that a running task was in, in words and in JSON: a system call, page faults,
  * yields.
  */
 #ifndef CLEW_WORDS_RUNNING_H
@@ -11,7 +11,7 @@
 #include "explain/why.h"
 #include "words/json.h"
 
-/* What is known of segments besides the stay that they lie in. */
+/* Facts about segments besides the stay that they lie in. */
 struct clew_running {
 	uint64_t faults;  /* page faults that are known to be in them */
 	uint64_t yields;  /* RUNQUEUE: how often the task on the CPU gave it up meanwhile */

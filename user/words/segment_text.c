@@ -108,7 +108,7 @@ static void print_link(FILE *out, const struct clew_trace *trace, const struct c
 }
 
 /*
- * What a request is about, without its sector: many of one kind are one cause.
+ * Prints what a request is about, without its sector: many of one kind are one cause.
  */
 static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
 {
@@ -266,7 +266,7 @@ static void print_until(FILE *out, const struct clew_trace *trace, const struct 
 		fputs(" went off", out);
 }
 
-/* What is known of the end of a wait: a timer, a packet, or a device. */
+/* Prints what is known of the end of a wait: a timer, a packet, or a device. */
 static void print_first_link(FILE *out, const struct clew_trace *trace,
 			     const struct clew_sleep *sleep)
 {
@@ -377,7 +377,7 @@ static void print_means(FILE *out, const struct clew_trace *trace, const struct 
 	print_with_object(out, call ? "of" : "through", trace, sleep);
 }
 
-/* What a segment's task then did, up to the name of the task that waited for it. */
+/* Prints what a segment's task then did, up to the name of the task that waited for it. */
 static void print_deed(FILE *out, const struct clew_trace *trace,
 		       const struct clew_segment *segment, const struct clew_sleep *sleep)
 {
@@ -423,7 +423,7 @@ static void print_deed(FILE *out, const struct clew_trace *trace,
 	}
 }
 
-/* What stands behind the name of the task that waited. */
+/* Prints the words behind the name of the task that waited. */
 static void print_deed_end(FILE *out, const struct clew_trace *trace,
 			   const struct clew_segment *segment, const struct clew_sleep *sleep,
 			   uint32_t waiter)
@@ -468,7 +468,7 @@ static void print_end(FILE *out, const struct clew_trace *trace, const struct cl
 	fputs(segment->via_type == CLEW_EDGE_REQUEST ? " waits for, " : " waits for, and ", out);
 }
 
-/* What the segment's task has to do with the one that waits for it. */
+/* Prints what the segment's task has to do with the one that waits for it. */
 static void print_relation(FILE *out, const struct clew_trace *trace,
 			   const struct clew_segment *segment)
 {

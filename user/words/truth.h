@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the recording lost and cost, for an answer about a causal trace. Only a trace
- * that was made from a capture has these; for any other nothing is printed.
+ * The losses and the cost of the recording, for an answer about a causal trace. Only a
+ * trace that was made from a capture has these; for any other nothing is printed.
  */
 #ifndef CLEW_WORDS_TRUTH_H
 #define CLEW_WORDS_TRUTH_H

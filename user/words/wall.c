@@ -28,7 +28,7 @@ void clew_wall_base(const struct clew_trace *trace, struct clew_time_base *ret_b
 	*ret_base = (struct clew_time_base){};
 	if (info)
 		clew_wall_base_of(info, clew_trace_meta(trace, "utc_offset"), ret_base);
-	/* Of a recording that was cut off, the trace knows better where it ends. */
+	/* The trace knows better where a recording ends that was cut off. */
 	ret_base->start = clew_trace_start(trace);
 	ret_base->end = clew_trace_end(trace);
 }

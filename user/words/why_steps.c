@@ -177,7 +177,7 @@ static void print_share(FILE *out, const struct clew_trace *trace, uint32_t task
 
 /* ---- printing ---- */
 
-/* What a segment alone knows of the hop that leads to it, and tells. */
+/* True if a segment alone tells something of the hop that leads to it. */
 static bool knows_more(const struct clew_segment *segment, uint32_t place)
 {
 	return place + 1 == clew_hop_count(segment) &&

@@ -165,7 +165,7 @@ static bool tells(const struct clew_trace *trace, const struct clew_tree *tree,
 	return false;
 }
 
-/* What the tree shows in small parts only. */
+/* Prints the restraints that the tree shows in small parts only. */
 static void print_restraints(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			     const struct clew_why_sums *sums, const struct clew_tree *tree)
 {

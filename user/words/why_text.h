@@ -12,7 +12,7 @@
 #include "words/causes.h"
 #include "words/restraints.h"
 
-/* What a why adds up to; each list is the caller's. */
+/* The sums of a why; each list is the caller's. */
 struct clew_why_sums {
 	struct clew_why_cause *causes;
 	struct clew_program_share *shares;

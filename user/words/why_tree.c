@@ -179,7 +179,7 @@ static int add_ready(struct build *build, uint32_t *parent, const struct clew_se
 	return -ENOMEM;
 }
 
-/* What is counted of running and ready segments, behind their words. */
+/* Appends what is counted of running and ready segments to their words. */
 static int add_running(const struct build *build, struct clew_phrase *phrase,
 		       const struct clew_segment *const *same, size_t count)
 {
