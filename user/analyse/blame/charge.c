@@ -16,17 +16,25 @@ static int64_t resource_of(struct blame *blame, uint32_t kind, const char *resou
 	return r < 0 ? r : (int64_t)blame->resource_count++;
 }
 
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
-		 uint32_t kind, const char *resource)
+/* True if a victim's time may be charged to an antagonist: both were chosen, and are not one. */
+static bool is_asked(const struct blame *blame, uint32_t victim, uint32_t antagonist)
+{
+	if (!blame->victims[victim])
+		return false;
+	if (antagonist == CLEW_NONE)
+		return blame->limits;
+	return blame->antagonists[antagonist] &&
+	       blame->threads[victim] != blame->threads[antagonist];
+}
+
+static int add(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
+	       uint32_t kind, const char *resource)
 {
 	uint64_t both = (uint64_t)victim << 32 | antagonist;
 	const uint64_t *place;
 	int64_t number;
 	int r;
 
-	if (ns <= 0 || victim == antagonist || !blame->victims[victim] ||
-	    !(antagonist == CLEW_NONE ? blame->limits : blame->antagonists[antagonist]))
-		return 0;
 	number = resource_of(blame, kind, resource);
 	if (number < 0)
 		return -ENOMEM;
@@ -54,4 +62,32 @@ int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew
 								.kind = kind,
 								.resource = resource};
 	return 0;
+}
+
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
+		 uint32_t kind, const char *resource)
+{
+	return ns > 0 && is_asked(blame, victim, antagonist)
+		       ? add(blame, victim, antagonist, ns, kind, resource)
+		       : 0;
+}
+
+int blame_charge_during(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time from,
+			clew_time to, uint32_t kind, const char *resource)
+{
+	int r = 0;
+
+	if (!blame->innermost)
+		return blame_charge(blame, victim, antagonist, to - from, kind, resource);
+	if (!is_asked(blame, victim, antagonist))
+		return 0;
+	while (from < to && r == 0) {
+		clew_time until;
+		uint32_t call = blame_innermost(blame, antagonist, from, &until);
+
+		until = until < to ? until : to;
+		r = add(blame, victim, call, until - from, kind, resource);
+		from = until;
+	}
+	return r;
 }

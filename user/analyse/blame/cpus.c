@@ -50,7 +50,7 @@ static uint32_t run_at(const struct blame_cpus *cpus, uint32_t span, clew_time a
 int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, struct stretch wait)
 {
 	const struct clew_model *model = cpus->blame->model;
-	uint32_t last = run_at(cpus, queued, wait.to), run = last, cpu;
+	uint32_t last = run_at(cpus, cpus->blame->threads[queued], wait.to), run = last, cpu;
 
 	if (last == CLEW_NONE)
 		return 0;
@@ -65,8 +65,9 @@ int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, s
 		int r = 0;
 
 		if (who != CLEW_NONE)
-			r = blame_charge(cpus->blame, victim, who, to - from, CLEW_SEGMENT_RUNQUEUE,
-					 clew_model_string(model, model->spans[cpu].name));
+			r = blame_charge_during(cpus->blame, victim, who, from, to,
+						CLEW_SEGMENT_RUNQUEUE,
+						clew_model_string(model, model->spans[cpu].name));
 		if (r < 0)
 			return r;
 	}

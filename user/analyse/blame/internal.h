@@ -15,8 +15,11 @@ struct blame {
 	const struct clew_model *model;
 	bool *victims; /* by span */
 	bool *antagonists;
-	bool limits;	 /* limits are charged, too */
-	clew_time begin; /* of the trace */
+	bool innermost;	   /* antagonists are the innermost calls of their threads */
+	uint32_t *threads; /* by span: the one that called it, and so on; itself if it is no call */
+	uint32_t *calls, *calls_begin; /* spans that a span called, in order of start */
+	bool limits;		       /* limits are charged, too */
+	clew_time begin;	       /* of the trace */
 	struct clew_blame_pair *pairs;
 	size_t count, capacity;
 	struct map index; /* (victim and antagonist, number of the resource) -> place in pairs */
@@ -27,6 +30,17 @@ struct blame {
 /* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
 int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
 		 uint32_t kind, const char *resource);
+
+/* The same of a thread that had something from `from` to `to`: if innermost calls are asked for,
+ * each one is charged with its part. */
+int blame_charge_during(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time from,
+			clew_time to, uint32_t kind, const char *resource);
+
+/* threads.c: 0 or -ENOMEM */
+int blame_find_threads(struct blame *blame);
+/* The innermost call of a span at a moment, the span itself in none; *ret_until: until when. */
+uint32_t blame_innermost(const struct blame *blame, uint32_t span, clew_time at,
+			 clew_time *ret_until);
 
 /*
  * The stretch of an ES's span before it in which the ES waits; empty if from >= to.

@@ -44,8 +44,8 @@ static int charge_holders(struct resources *resources, uint32_t victim, struct s
 							(struct stretch){row.from, row.to})
 					    : 0;
 		else
-			r = blame_charge(resources->blame, victim, holder, row.to - row.from, kind,
-					 object);
+			r = blame_charge_during(resources->blame, victim, holder, row.from, row.to,
+						kind, object);
 	}
 	return r;
 }
@@ -71,8 +71,8 @@ static int charge_spins(struct resources *resources, uint32_t victim)
 		holder = root_named(resources, clew_model_find_string(model, word));
 		if (holder == CLEW_NONE)
 			continue;
-		r = blame_charge(resources->blame, victim, holder, times[1] - times[0],
-				 CLEW_WAIT_LOCK, NULL);
+		r = blame_charge_during(resources->blame, victim, holder, times[0], times[1],
+					CLEW_WAIT_LOCK, NULL);
 		if (r < 0)
 			return r;
 	}
@@ -170,8 +170,12 @@ static int charge_es(struct resources *resources, uint32_t es)
 	    !strcmp(clew_model_string(model,
 				      model->types[model->dependencies[model->es[last].in].type]),
 		    "unlock"))
-		return blame_charge(resources->blame, victim, model->es[trigger].span,
-				    wait.to - wait.from, kind, object);
+		return blame_charge_during(
+			resources->blame, victim,
+			resources->blame->innermost
+				? resources->blame->threads[model->es[trigger].span]
+				: model->es[trigger].span,
+			wait.from, wait.to, kind, object);
 	return resources->devices ? blame_requests(resources->devices, victim, wait,
 						   model->es[trigger].span, kind)
 				  : 0;
@@ -187,7 +191,9 @@ static int find_queued(struct resources *resources)
 	resources->queued = malloc(model->span_count + 1);
 	if (!resources->queued)
 		return -ENOMEM;
-	memcpy(resources->queued, blame->victims, model->span_count);
+	memset(resources->queued, 0, model->span_count);
+	for (uint32_t span = 0; span < model->span_count; span++)
+		resources->queued[blame->threads[span]] |= blame->victims[span];
 	for (uint32_t es = 0; es < model->es_count; es++) {
 		uint32_t wait = model->es[es].wait, root;
 		const char *holders;
