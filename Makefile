@@ -73,6 +73,8 @@ $(B)/tests/objects/%.so: tests/unit/objects/%.s tests/unit/objects/%.map
 	@mkdir -p $(@D)
 	$(CC) -shared -nostdlib -Wl,-Bsymbolic -Wl,--build-id=0x0123456789abcdef -Wl,--version-script=$(word 2,$^) -o $@ $<
 
+$(B)/tests/test_encodings: tests/unit/objects/encodings.inc
+
 # Captures with known answers, for the golden tests.
 $(B)/make_capture: tests/golden/make_capture.c $(B)/libclew.a
 	@mkdir -p $(@D)

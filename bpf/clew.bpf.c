@@ -23,6 +23,7 @@
 #include "where.bpf.c"
 #include "life.bpf.c"
 #include "announce.bpf.c"
+#include "function.bpf.c"
 #include "iterate.bpf.c"
 #include "end.bpf.c"
 #include "pagecache.bpf.c"

@@ -19,6 +19,7 @@ const volatile bool filter_pids;
 /* The PID namespace that chosen pids are of, by its inode; 0: the machine's. */
 const volatile __u32 filter_namespace;
 const volatile bool filter_comm;
+const volatile bool filter_functions; /* functions of some processes only */
 const volatile bool filter_cgroup;
 const volatile char filter_glob[CLEW_COMM_SIZE * 2];
 const volatile __u64 filter_cgroup_id;
@@ -47,6 +48,13 @@ static __always_inline bool cgroup_wanted(struct task_struct *task)
 				      level * sizeof(ancestor));
 	return ancestor && READ(ancestor, kn, id) == filter_cgroup_id;
 }
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CLEW_FUNCTION_FILTERS);
+	__type(key, __u32); /* pid with the top bit set */
+	__type(value, __u8);
+} clew_function_pids SEC(".maps");
 
 /* A match in progress: positions in the name and in the pattern, and where to
  * continue after a '*' that matched too little. */
@@ -143,6 +151,21 @@ static __always_inline bool is_chosen(struct task_struct *task)
 	return bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid);
 }
 
+/* By `-f PID:`, itself or by descent. */
+static __always_inline void update_functions(struct task_struct *task,
+					     struct clew_task_state *state)
+{
+	__u32 pid;
+	__u8 *bits;
+
+	if (!filter_functions)
+		return;
+	pid = number_of_chosen(task->group_leader) | 0x80000000u;
+	bits = bpf_map_lookup_elem(&clew_function_pids, &pid);
+	if (bits)
+		state->functions |= *bits;
+}
+
 static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state,
 					  bool inherited)
 {
@@ -150,6 +173,7 @@ static __always_inline void update_filter(struct task_struct *task, struct clew_
 		state->flags |= CLEW_TASK_STATE_SELF;
 	if (inherited || !filter_pids || is_chosen(task))
 		state->flags |= CLEW_TASK_STATE_PID;
+	update_functions(task, state);
 	update_detail(state, task->comm);
 }
 

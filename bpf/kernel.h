@@ -319,6 +319,10 @@ enum cgroup_subsys_id { cpu_cgrp_id, memory_cgrp_id };
 
 struct bio_list;
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -354,6 +358,7 @@ struct task_struct {
 	struct task_io_accounting ioac;
 	struct sched_entity se;
 	struct sched_dl_entity dl;
+	struct thread_struct thread;
 };
 
 /* Since 6.18 a quota throttles tasks, not run queues. */

@@ -46,8 +46,10 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		return 0;
 	}
 	parent_state = task_state(parent);
-	if (parent_state)
+	if (parent_state) {
 		memory_made(&where, parent_state);
+		state->functions = parent_state->functions;
+	}
 	state->serial = new_serial();
 	state->flags |= CLEW_TASK_STATE_NEW;
 	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
@@ -55,7 +57,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		return 0;
 	identity_emit(&where, child, state);
 	if (enabled)
-		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0,
+		send_life(&where, CLEW_KIND_FORK, 0, parent_state ? parent_state->serial : 0,
 			  state->serial, 0);
 	return 0;
 }
@@ -87,7 +89,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	if (!identifying)
 		return 0;
 	if (enabled)
-		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
+		send_life(&where, CLEW_KIND_EXEC, life_flags(state), before, state->serial, 0);
 	record = (struct task_record *)begin_identity(&where, task, state, sizeof(*record));
 	if (!record)
 		return 0;
@@ -114,7 +116,8 @@ int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
 	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
 		identity_emit_again(where.cpu, where.time);
 	if (state)
-		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);
+		send_life(&where, CLEW_KIND_EXIT, life_flags(state), state->serial, 0,
+			  (__u32)task->exit_code);
 	return 0;
 }
 

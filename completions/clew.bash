@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record report info waits edges requests io why dump convert check select path slack blame what-if pair forest stitch annotate doctor help'
+	local commands='record report info waits edges requests io why dump convert check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -16,7 +16,7 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|--environment|--ring-size|--pause-drain' ;;
+		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--ring-size|--pause-drain' ;;
 	report)
 		options='--cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--cgroup|--container|--from|--to' ;;
 	info)
@@ -55,6 +55,8 @@ _clew()
 		options='-o --output -e --edges -f --file -m --match --type --offset --prefix --hierarchy --json --color --no-pager -h --help' files='-o|--output|-f|--file' others='-e|--edges|-m|--match|--type|--offset|--prefix|--hierarchy' ;;
 	annotate)
 		options='-r --rule -f --file -o --output --hierarchy --json --color --no-pager -h --help' files='-f|--file|-o|--output' others='-r|--rule|--hierarchy' ;;
+	functions)
+		options='--returns --strict-entry --json --color --no-pager -h --help' files='' others='--returns' ;;
 	doctor)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	help)

@@ -6,6 +6,7 @@ and nothing on standard output. Prints TAP.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,7 +76,8 @@ def test_usage():
         report("clew %s exits 0" % " ".join(arguments),
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
-            "record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"
+            "record", "doctor", "functions", "convert", "select", "pair", "forest", "stitch",
+            "annotate"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -87,7 +89,8 @@ def test_usage():
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
-            "record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"
+            "record", "doctor", "functions", "convert", "select", "pair", "forest", "stitch",
+            "annotate"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
@@ -444,6 +447,56 @@ def test_groups(directory, other):
     fails("waits: a pid of nobody", ["waits", capture, "--pid", "7"], 2, "no process 7")
 
 
+def test_functions(directory):
+    """Files that have no functions to probe, and words that fit none."""
+    library = os.path.join(HERE, "..", "..", "build/tests/objects/functions.so")
+    with open(library, "rb") as file:
+        data = bytearray(file.read())
+
+    def write(name, content):
+        path = os.path.join(directory, name)
+        with open(path, "wb") as out:
+            out.write(content)
+        return path
+
+    cases = [("a text file", write("text", b"int main;\n" * 20), "is no ELF file"),
+             ("an empty file", write("empty", b""), "is no ELF file"),
+             ("a file that is cut off", write("short", data[:len(data) // 2]), "cut off"),
+             ("a header alone", write("header", data[:64]), "cut off"),
+             ("a directory", directory, "is a directory"),
+             ("no such file", os.path.join(directory, "none"), "no such file"),
+             ("a device", "/dev/null", "no regular file"),
+             ("a name of nothing", "libnosuchthing.so.9", "libnosuchthing.so.9"),
+             ("a process that is gone", "2147483646", "no process 2147483646"),
+             ("a kernel thread", "2", "process 2"), ]
+    data[18:20] = (183).to_bytes(2, "little")
+    cases.append(("a file of another machine", write("arm", data), "another machine (183)"))
+    data[18:20] = (62).to_bytes(2, "little")
+    data[4] = 1
+    cases.append(("a file of 32 bits", write("short32", data), "32 bits"))
+    for name, path, word in cases:
+        fails("functions: " + name, ["functions", path], 2, word)
+    fails("functions: nothing", ["functions"], 2, "operand")
+    fails("functions: two globs", ["functions", library, "a*", "b*"], 2, "'b*'")
+    fails("functions: no way of returns", ["functions", library, "--returns", "soon"], 2, "'soon'")
+    fails("functions: a misspelt name", ["functions", library, "calls_otu"], 2, "calls_out")
+    fails("functions: a name of nothing", ["functions", library, "qqqqqqqqqq*"], 2, "qqqqqqqqqq*",
+          "clew functions")
+    shell = os.path.join(directory, "shell")
+    shutil.copy("/bin/bash", shell)
+    # It is deleted once it runs, and says so.
+    mapped = subprocess.Popen([shell, "-c", "echo; read"],
+                              stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    mapped.stdout.readline()
+    os.unlink(shell)
+    fails("functions: a deleted file", ["functions", shell], 2, "number of a process")
+    done = run(["functions", str(mapped.pid), "--json"])
+    report("functions: a process whose file is deleted",
+           "" if not done.returncode and b"/shell (deleted)" in done.stdout else repr(done.stderr))
+    mapped.communicate()
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         capture = os.path.join(directory, "good.clew")
@@ -452,6 +505,7 @@ def main():
         test_arguments(capture)
         test_groups(directory, capture)
         test_layers(directory)
+        test_functions(directory)
         test_described(directory)
         test_files(directory, capture)
         test_positions(capture)

@@ -21,7 +21,7 @@
 #define CATCH		 101
 #define THROW		 102
 #define GOODBYE		 103
-#define CANCELED	 104
+#define UNWIND		 104
 #define BY_TRAMPOLINE	 4 /* so are returns of this function and those after it seen */
 #define PUSHED(function) ((function) % 3 * 8)
 
@@ -92,7 +92,7 @@ static void put_sites(struct synthetic *s)
 	put_site(s, CATCH, 51, CLEW_SITE_CATCH);
 	put_site(s, THROW, 52, CLEW_SITE_THROW);
 	put_site(s, GOODBYE, 53, CLEW_SITE_EXIT);
-	put_site(s, CANCELED, 54, CLEW_SITE_CANCELED);
+	put_site(s, UNWIND, 54, CLEW_SITE_UNWIND);
 }
 
 static void put_event(struct program *p, unsigned site, uint64_t stack, unsigned flags)
@@ -352,11 +352,11 @@ static void end(struct program *p)
 	unsigned how = draw(5), keep;
 
 	if (how >= 3) {
-		put_event(p, GOODBYE, next_stack(p), 0);
+		put_event(p, how == 4 ? UNWIND : GOODBYE, next_stack(p), 0);
+		if (how == 3 && draw(2))
+			put_event(p, UNWIND, next_stack(p), 0);
 		if (p->m->one_stack && choose_depth(p, false, &keep))
 			destroy(p, keep, reasons[how]);
-		if (how == 4)
-			put_event(p, CANCELED, 0x1000, 0);
 	}
 	p->m->now += 1000;
 	record.header.time = p->m->now;

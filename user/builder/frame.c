@@ -358,12 +358,13 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 	if (r >= 0 && site->roles & CLEW_SITE_TAIL)
 		r = leave(builder, task, site->function, record->stack + site->below, record,
 			  CLEW_FRAME_TAIL_CALL);
-	if (site->roles & (CLEW_SITE_THROW | CLEW_SITE_EXIT)) {
+	if (site->roles & (CLEW_SITE_THROW | CLEW_SITE_EXIT | CLEW_SITE_UNWIND)) {
 		stack->unwinding = record->header.time;
 		stack->unwound_for =
-			site->roles & CLEW_SITE_EXIT ? CLEW_FRAME_EXIT : CLEW_FRAME_EXCEPTION;
+			site->roles & CLEW_SITE_THROW ? CLEW_FRAME_EXCEPTION : CLEW_FRAME_EXIT;
 	}
-	stack->canceled |= site->roles & CLEW_SITE_CANCELED;
+	stack->asked |= (site->roles & CLEW_SITE_EXIT) != 0;
+	stack->canceled |= (site->roles & CLEW_SITE_UNWIND) && !stack->asked;
 	return r;
 }
 
@@ -373,7 +374,7 @@ static uint32_t cost_of(const struct clew_builder *builder, const struct frame_s
 {
 	if (record->header.flags & CLEW_FUNCTION_RETURNED)
 		return builder->options.return_ns;
-	return site->roles & CLEW_SITE_CANCELED ? 0 : builder->options.probe_ns[site->class];
+	return builder->options.probe_ns[site->class];
 }
 
 int build_feed_function(struct clew_builder *builder, const struct clew_function *record)

@@ -80,6 +80,7 @@ struct frame_stack {
 	uint64_t last;	       /* time of the last FUNCTION record */
 	uint64_t unwinding;    /* since when the stack is unwound, 0: it is not */
 	uint8_t unwound_for;   /* then CLEW_FRAME_EXCEPTION or CLEW_FRAME_EXIT */
+	bool asked;	       /* the thread asked for its end */
 	bool canceled;
 };
 

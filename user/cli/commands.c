@@ -17,7 +17,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew record -o build.clew -- make -j4\n"
 	 "      while a command runs\n"
 	 "  clew record --pid 812 -o slow.clew\n"
-	 "      details of one process; press Ctrl-C to end\n"},
+	 "      details of one process; press Ctrl-C to end\n"
+	 "  clew record -f '/usr/sbin/nginx:ngx_http_*' -f libc.so.6:malloc -d 10s\n"
+	 "      and when threads are in these functions\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
 	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_LINES,
@@ -149,6 +151,15 @@ const struct clew_command clew_commands[] = {
 	 "      marks where dependencies begin and end, by the rules in a file\n"
 	 "  clew annotate both.ctrace -f rules -o marked.ctrace\n"
 	 "      the same, kept\n"},
+	{"functions", "PROGRAM [GLOB]",
+	 "which functions of a program can be probed, how, and what a call then costs",
+	 clew_command_functions, clew_functions_options, false, CLEW_OUTPUT_LINES,
+	 "  clew functions libc.so.6 'pthread_mutex_*lock'\n"
+	 "      where libc's functions would be probed, and what that costs\n"
+	 "  clew functions /usr/sbin/nginx 'ngx_http_*' --json\n"
+	 "      the same of a program, for a script\n"
+	 "  clew functions 812 '*parse*'\n"
+	 "      of all files that process 812 runs\n"},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor,
 	 clew_doctor_options, false, CLEW_OUTPUT_LINES,
 	 "  clew doctor\n"

@@ -33,6 +33,7 @@ int clew_command_pair(const struct clew_command *command, int argc, char **argv)
 int clew_command_forest(const struct clew_command *command, int argc, char **argv);
 int clew_command_stitch(const struct clew_command *command, int argc, char **argv);
 int clew_command_annotate(const struct clew_command *command, int argc, char **argv);
+int clew_command_functions(const struct clew_command *command, int argc, char **argv);
 int clew_command_doctor(const struct clew_command *command, int argc, char **argv);
 
 extern const struct clew_option clew_record_options[];
@@ -55,6 +56,7 @@ extern const struct clew_option clew_pair_options[];
 extern const struct clew_option clew_forest_options[];
 extern const struct clew_option clew_stitch_options[];
 extern const struct clew_option clew_annotate_options[];
+extern const struct clew_option clew_functions_options[];
 extern const struct clew_option clew_doctor_options[];
 
 /* The command of this name, or NULL. */

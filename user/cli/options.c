@@ -6,6 +6,7 @@
  * stands after "--", and everything there belongs to it.
  */
 #include "cli/options.h"
+#include "symbol/function.h"
 
 #include <clew/tokens.h>
 #include <errno.h>
@@ -379,4 +380,24 @@ int clew_take_edge_types(const struct clew_option *option, const char *argument,
 
 	*(uint32_t *)value |= (uint32_t)mask;
 	return mask ? 0 : CLEW_EXIT_INPUT;
+}
+
+int clew_take_returns(const struct clew_option *option, const char *argument, void *value)
+{
+	static const char *const words[] = {
+		[CLEW_RETURNS_AUTO] = "auto",
+		[CLEW_RETURNS_TRAMPOLINE] = "trampoline",
+		[CLEW_RETURNS_EXITS] = "exits",
+		[CLEW_RETURNS_NONE] = "none",
+	};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(argument, words[i])) {
+			*(enum clew_returns_wanted *)value = i;
+			return 0;
+		}
+	return clew_fail(
+		CLEW_EXIT_INPUT,
+		"--%s: '%s' is no way to see returns: give auto, trampoline, exits or none",
+		option->name, argument);
 }

@@ -55,6 +55,8 @@ void clew_options_print_help(const struct clew_command *command);
 
 /* Sets a bool. */
 int clew_take_flag(const struct clew_option *option, const char *argument, void *value);
+/* Sets an enum clew_returns_wanted. */
+int clew_take_returns(const struct clew_option *option, const char *argument, void *value);
 /* Sets a const char *. */
 int clew_take_string(const struct clew_option *option, const char *argument, void *value);
 /* Sets a struct clew_number; without its optional argument, to 1. */

@@ -20,6 +20,7 @@
 #include "cli/layers.h"
 #include "cli/options.h"
 #include "cli/ready.h"
+#include "record/choice.h"
 #include "record/command.h"
 #include "record/kernel.h"
 #include "record/left_behind.h"
@@ -28,11 +29,17 @@
 #include "words/missed.h"
 #include "words/text.h"
 
-#define TICK	  100000000L /* ns between two checks of the clock and the file */
-#define MOST_PIDS 1024
+#define TICK	       100000000L /* ns between two checks of the clock and the file */
+#define MOST_PIDS      1024
+#define FUNCTIONS_MOST 20000
 
 struct pid_list {
 	pid_t pids[MOST_PIDS];
+	size_t count;
+};
+
+struct function_list {
+	const char *texts[CLEW_CHOICES_MOST];
 	size_t count;
 };
 
@@ -51,6 +58,10 @@ struct record_values {
 	bool verify;
 	bool no_page_cache;
 	const char *environment;
+	struct function_list functions;
+	enum clew_returns_wanted returns;
+	bool strict_entry;
+	struct clew_number max_functions;
 	const char *layer_files;
 	struct clew_layers *layers;
 	char *layers_text;
@@ -77,6 +88,22 @@ static int take_pids(const struct clew_option *option, const char *argument, voi
 		list->pids[list->count++] = pid;
 		at = end + 1;
 	} while (*end);
+	return 0;
+}
+
+/* The option may be given again and again. */
+static int take_functions(const struct clew_option *option, const char *argument, void *value)
+{
+	struct function_list *list = value;
+	struct clew_function_choice choice;
+	struct clew_message message;
+
+	if (clew_choice_parse(argument, &choice, &message))
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: %s", option->name, message.text);
+	if (list->count == CLEW_CHOICES_MOST)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d times: use globs",
+				 option->name, CLEW_CHOICES_MOST);
+	list->texts[list->count++] = argument;
 	return 0;
 }
 
@@ -133,6 +160,16 @@ const struct clew_option clew_record_options[] = {
 	 clew_take_string, offsetof(struct record_values, cgroup)},
 	{0, "container", "NAME", "full detail only for waits in this container: name or id",
 	 clew_take_string, offsetof(struct record_values, container)},
+	{'f', "functions", "OBJECT:GLOB",
+	 "record when threads are in these functions of a file, library or process", take_functions,
+	 offsetof(struct record_values, functions)},
+	{0, "returns", "WAY",
+	 "see returns by trampoline, exits or none instead of what is known to be harmless (auto)",
+	 clew_take_returns, offsetof(struct record_values, returns)},
+	{0, "strict-entry", NULL, "probe no entry behind an instruction that reads memory",
+	 clew_take_flag, offsetof(struct record_values, strict_entry)},
+	{0, "max-functions", "N", "record as many functions at most (20000)", clew_take_number,
+	 offsetof(struct record_values, max_functions)},
 	{0, "environment", "NAME,..", "keep these environment variables of each process",
 	 clew_take_string, offsetof(struct record_values, environment)},
 	{0, "layer", "FILE,..", "record the calls of the layers that these files describe",
@@ -367,6 +404,11 @@ static void print_left_behind(const struct session *session)
 		count > MOST_SHOWN ? ", .." : "");
 }
 
+static void say(const char *line)
+{
+	fprintf(stderr, "clew: %s\n", line);
+}
+
 /* `line`: the command in words; `program`: its first word. Both NULL: there is no command. `taker`:
  * NULL none. */
 static struct clew_recorder_options options_of(const struct record_values *values, const char *line,
@@ -385,6 +427,13 @@ static struct clew_recorder_options options_of(const struct record_values *value
 		.command = line,
 		.program = program,
 		.environment = values->environment,
+		.functions = values->functions.texts,
+		.function_count = values->functions.count,
+		.functions_most =
+			values->max_functions.given ? values->max_functions.value : FUNCTIONS_MOST,
+		.returns = values->returns,
+		.strict_entry = values->strict_entry,
+		.say = say,
 		.layers = values->layers,
 		.layers_text = values->layers_text,
 		.ring_size = values->ring_size,

@@ -34,6 +34,7 @@
 #include "record/objects.h"
 #include "record/probe.h"
 #include "record/probe_cost.h"
+#include "record/tracer.h"
 #include "symbol/entry.h"
 #include "symbol/probes.h"
 #include "symbol/site.h"
@@ -54,6 +55,7 @@ struct clew_announcer {
 	struct bpf_program *program;
 	const struct clew_layers *layers; /* NULL none */
 	struct clew_mappings *mappings;
+	struct clew_tracer *tracer; /* NULL: no functions are recorded */
 	int sites_map;
 	bool multi;
 	bool started;
@@ -245,12 +247,14 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 	struct asked *asked =
 		&announcer->asked[mapping->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
 	uint64_t now = clew_now();
+	bool follows;
 	int descriptor;
 
 	if (mapping->pid == getpid() || mapping->pid == announcer->gone)
 		return false;
+	follows = clew_tracer_follows(announcer->tracer, mapping->pid);
 	/* What was scanned has no generation: another file may have the number by now. */
-	if (mapping->generation && asked->inode == mapping->inode &&
+	if (!follows && mapping->generation && asked->inode == mapping->inode &&
 	    asked->generation == mapping->generation && asked->major == mapping->major &&
 	    asked->minor == mapping->minor && now - asked->time < ASKED_NS)
 		return false;
@@ -261,6 +265,7 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 	}
 	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor,
 				now};
+	clew_tracer_file(announcer->tracer, mapping, descriptor);
 	return take_file(announcer, descriptor, mapping->path);
 }
 
@@ -336,6 +341,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	announcer->program = recorder->bpf->progs.clew_announced;
 	announcer->multi = bpf_program__expected_attach_type(announcer->program) != 0;
 	announcer->layers = recorder->layers;
+	announcer->tracer = recorder->tracer;
 	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);
 	announcer->links.item = sizeof(struct clew_probe_links);
 	announcer->places.item = sizeof(struct clew_probe_place);

@@ -106,6 +106,7 @@ struct clew_recorder {
 	struct cost_sampler cost;
 	const struct clew_layers *layers; /* NULL: there are none */
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
+	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
 	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
 	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
 			     for new modules */
@@ -114,6 +115,7 @@ struct clew_recorder {
 	struct bpf_link *stores[2]; /* see stores.c; NULL: not attached */
 	struct bpf_link **ticks;    /* see ticks.c; NULL: there are none */
 	bool verify;
+	pthread_mutex_t user_lock;	      /* of the user stream */
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records put into the user stream */
 	uint64_t user_lost[CLEW_KIND_COUNT];  /* records of that stream left out for their number */
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
@@ -206,6 +208,8 @@ int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, 
 
 /* user_stream.c: a record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
+/* The same with the time of now, from any thread. */
+int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record, size_t size);
 /*
  * user_stream.c: ends a round of the user stream. No later record of it may be
  * older than `now`.

@@ -20,6 +20,7 @@
 #include "record/kernel.h"
 #include "record/pid_namespace.h"
 #include "record/programs.h"
+#include "record/tracer.h"
 #include "symbol/kernel.h"
 
 #define LRU_A_CPU	    512
@@ -135,6 +136,9 @@ static int set_constants(struct clew_recorder *recorder,
 	if (error)
 		return error;
 	clew_announce_prepare(bpf);
+	error = clew_tracer_prepare(bpf, options, message);
+	if (error)
+		return error;
 	bpf->rodata->switch_slots = recorder->switch_slots;
 	bpf->rodata->ring_urgent = recorder->records_size / CLEW_URGENT_SHARE;
 	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
@@ -172,7 +176,8 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 		     bool page_cache, struct clew_message *message)
 {
 	const struct clew_program_choice choice = {.verify = options->verify,
-						   .page_cache = page_cache};
+						   .page_cache = page_cache,
+						   .functions = options->function_count != 0};
 	int error;
 
 	if (!clew_kernel_privileged())

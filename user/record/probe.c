@@ -101,8 +101,9 @@ void clew_probe_prepare_multi(struct bpf_program *program)
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)ATTACH_MULTI);
 }
 
-static int attach_multi(int program, const char *path, const struct clew_probe_place *places,
-			size_t count, struct clew_probe_links *ret)
+static int attach_multi(int program, const char *path, bool returns,
+			const struct clew_probe_place *places, size_t count,
+			struct clew_probe_links *ret)
 {
 	uint64_t *numbers = calloc(3 * count, sizeof(*numbers));
 	bool semaphores = false;
@@ -115,8 +116,8 @@ static int attach_multi(int program, const char *path, const struct clew_probe_p
 		numbers[2 * count + i] = places[i].cookie;
 		semaphores |= places[i].semaphore != 0;
 	}
-	ret->multi = create_multi(program, path, 0, 0, numbers, semaphores ? numbers + count : NULL,
-				  numbers + 2 * count, count);
+	ret->multi = create_multi(program, path, 0, returns ? MULTI_RETURN : 0, numbers,
+				  semaphores ? numbers + count : NULL, numbers + 2 * count, count);
 	free(numbers);
 	return ret->multi < 0 ? ret->multi : 0;
 }
@@ -161,9 +162,24 @@ int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 	*ret = (struct clew_probe_links){.multi = -1};
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
 	if (multi)
-		r = attach_multi(bpf_program__fd(program), path, places, count, ret);
+		r = attach_multi(bpf_program__fd(program), path, false, places, count, ret);
 	else
 		r = attach_singly(program, path, places, count, ret);
+	if (r < 0)
+		detach(ret);
+	return r;
+}
+
+int clew_probe_attach_multi(const struct bpf_program *program, int descriptor, bool returns,
+			    const struct clew_probe_place *places, size_t count,
+			    struct clew_probe_links *ret)
+{
+	char path[64];
+	int r;
+
+	*ret = (struct clew_probe_links){.multi = -1};
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	r = attach_multi(bpf_program__fd(program), path, returns, places, count, ret);
 	if (r < 0)
 		detach(ret);
 	return r;

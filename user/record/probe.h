@@ -37,6 +37,10 @@ void clew_probe_prepare_multi(struct bpf_program *program);
 int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 		      const struct clew_probe_place *places, size_t count,
 		      struct clew_probe_links *ret);
+/* The same in one link, and maybe at the returns of the functions that begin there. */
+int clew_probe_attach_multi(const struct bpf_program *program, int descriptor, bool returns,
+			    const struct clew_probe_place *places, size_t count,
+			    struct clew_probe_links *ret);
 void clew_probe_detach(struct clew_probe_links *links, size_t count);
 
 #endif

@@ -17,6 +17,7 @@ unsigned clew_programs_modules(void);
 struct clew_program_choice {
 	bool verify;	 /* load the counter of switches too */
 	bool page_cache; /* load the programs of the page cache and the journals */
+	bool functions;	 /* load that of functions */
 };
 
 /* Chooses which programs are loaded. Call it after clew_programs_addresses()

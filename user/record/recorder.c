@@ -18,11 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "clew.skel.h"
 #include "record/announce.h"
 #include "record/internal.h"
 #include "record/kernel.h"
 #include "record/ticks.h"
+#include "record/tracer.h"
 #include "symbol/kernel.h"
 
 #define RING_SIZE_MAX	(8UL << 20)
@@ -111,6 +113,9 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	clew_stores_prepare(recorder->bpf);
 	if (clew_bpf__attach(recorder->bpf))
 		return clew_say_refused(message, "the programs cannot be attached", -errno);
+	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
+	if (error)
+		return error;
 	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
 	if (error)
 		return error;
@@ -137,6 +142,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
+	store_lock_init(&recorder->user_lock);
 	recorder->cpu_count = cpus;
 	recorder->ring_size = clew_ring_size(options->ring_size, recorder->cpu_count);
 	recorder->pause_drain = options->pause_drain;
@@ -264,6 +270,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		wait_for_programs();
 	}
 	ret_summary->left_alone = clew_announce_close(recorder->announcer);
+	clew_tracer_close(recorder->tracer);
 	clew_drain_stop(recorder);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);

@@ -22,6 +22,7 @@
 #include "record/taker.h"
 #include "relate/layer.h"
 #include "store/capture.h"
+#include "symbol/function.h"
 
 struct clew_recorder;
 
@@ -42,7 +43,14 @@ struct clew_recorder_options {
 	const struct clew_layers *layers; /* the same, parsed, or NULL; the caller keeps them */
 	const struct clew_record_taker *takers; /* further ones; the array is copied */
 	size_t taker_count;
-	size_t ring_size;     /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
+	const char *const *functions; /* that are recorded, each as OBJECT:GLOB (choice.h) */
+	size_t function_count;	      /* CLEW_CHOICES_MOST at most */
+	uint32_t functions_most;
+	enum clew_returns_wanted returns;
+	bool strict_entry;	       /* as in struct clew_functions_options */
+	void (*say)(const char *line); /* takes what functions will cost, before they are attached
+					  to; or NULL */
+	size_t ring_size;	       /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain; /* for tests of losses: ns that the drain waits after the start */
 	bool no_page_cache;   /* do not record the page cache and the journals */
 	bool sync;

@@ -71,6 +71,8 @@ static uint32_t stack_taken(const ZydisDecodedInstruction *instruction,
 static bool is_plain(const ZydisDecodedInstruction *instruction)
 {
 	switch (instruction->meta.category) {
+	case ZYDIS_CATEGORY_MISC:
+		return instruction->mnemonic == ZYDIS_MNEMONIC_LEA;
 	case ZYDIS_CATEGORY_BINARY:
 		return instruction->mnemonic != ZYDIS_MNEMONIC_DIV &&
 		       instruction->mnemonic != ZYDIS_MNEMONIC_IDIV;
@@ -82,7 +84,6 @@ static bool is_plain(const ZydisDecodedInstruction *instruction)
 	case ZYDIS_CATEGORY_SETCC:
 	case ZYDIS_CATEGORY_BITBYTE:
 	case ZYDIS_CATEGORY_CONVERT:
-	case ZYDIS_CATEGORY_MISC:
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:
 	case ZYDIS_CATEGORY_CET:

@@ -168,11 +168,12 @@ static void choose_way(const struct clew_functions *functions, struct clew_funct
 	enum clew_returns_wanted wanted = functions->options.returns;
 
 	symbol->returns = CLEW_RETURN_NONE;
+	symbol->endless = all && !symbol->exit_count;
 	if (wanted == CLEW_RETURNS_NONE)
 		symbol->why = "as asked";
 	else if (functions->go)
 		symbol->why = "Go moves its stacks";
-	else if (all && !symbol->exit_count)
+	else if (symbol->endless)
 		symbol->why = "it does not return";
 	else if (wanted == CLEW_RETURNS_EXITS)
 		choose_exits(symbol, all, "as asked");

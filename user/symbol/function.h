@@ -81,6 +81,7 @@ struct clew_function_symbol {
 	size_t exit_count;
 	bool closed;	/* calls only functions of this file that are closed, all by name */
 	bool recursive; /* may call itself, by direct calls */
+	bool endless;	/* has no exit: a jump, an exception or the end of its thread leaves it */
 };
 
 enum clew_returns_wanted {

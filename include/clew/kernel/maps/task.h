@@ -88,9 +88,11 @@ struct clew_task_state {
 	__u64 lock_since;
 	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
 	__u64 fault_ip;
-	__u32 lock_owner; /* global tid, 0 unknown */
-	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
-	__u8 reserved[3];
+	__u32 lock_owner;    /* global tid, 0 unknown */
+	__u8 lock_slept;     /* it left the CPU while it waited for the lock */
+	__u8 functions;	     /* a bit for each choice of processes by `-f PID:` that it is in */
+	__u8 in_functions;   /* it was in a function that is recorded */
+	__u8 functions_lost; /* its last FUNCTION record was lost */
 	struct clew_open_call call;
 	/* its last request for a lock on a file that was refused; it may have given up since */
 	__u64 file_lock;

@@ -33,7 +33,8 @@ struct clew_function {
 #define CLEW_SITE_CATCH	   0x0010 /* the handler of an exception begins; cut to this stack pointer */
 #define CLEW_SITE_EXIT	   0x0020 /* the thread asks for its end, or its stack is unwound for that */
 #define CLEW_SITE_THROW	   0x0040 /* the stack is unwound for an exception from here on */
-#define CLEW_SITE_CANCELED 0x0080 /* no instruction: the thread ends because it was canceled */
+/* the thread's stack is unwound for its end; it was canceled unless it asked for that before */
+#define CLEW_SITE_UNWIND 0x0080
 
 /* What the kernel does to have the probed instruction executed. */
 enum clew_site_class {

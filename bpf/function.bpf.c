@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The program at entries and exits of functions in user space. */
+#include "function.h"
+#include "kernel.h"
+#include "state.h"
+#include <bpf/bpf_helpers.h>
+#include <linux/types.h>
+
+SEC("uprobe")
+int clew_function(struct pt_regs *registers)
+{
+	if (enabled)
+		function_at(registers, bpf_get_attach_cookie(registers));
+	return 0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Probes at entries and exits of functions in user space.
+ *
+ * Their times are exact, and their records are copied to the ring in one call:
+ * a program that is preempted between reserve and submit would hold up the ring
+ * of its CPU.
+ */
+#ifndef CLEW_BPF_FUNCTION_H
+#define CLEW_BPF_FUNCTION_H
+
+#include "filter.h"
+#include "kernel.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* One entry unless functions are recorded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clew_function_site);
+} clew_function_sites SEC(".maps");
+
+/* The processor's flags by which conditional jumps go. */
+#define FLAG_CARRY    (1u << 0)
+#define FLAG_PARITY   (1u << 2)
+#define FLAG_ZERO     (1u << 6)
+#define FLAG_SIGN     (1u << 7)
+#define FLAG_OVERFLOW (1u << 11)
+
+static __always_inline bool jump_taken(__u64 flags, __u32 condition)
+{
+	bool less = !(flags & FLAG_SIGN) != !(flags & FLAG_OVERFLOW), taken;
+
+	switch (condition >> 1) {
+	case 0:
+		taken = flags & FLAG_OVERFLOW;
+		break;
+	case 1:
+		taken = flags & FLAG_CARRY;
+		break;
+	case 2:
+		taken = flags & FLAG_ZERO;
+		break;
+	case 3:
+		taken = flags & (FLAG_CARRY | FLAG_ZERO);
+		break;
+	case 4:
+		taken = flags & FLAG_SIGN;
+		break;
+	case 5:
+		taken = flags & FLAG_PARITY;
+		break;
+	case 6:
+		taken = less;
+		break;
+	default:
+		taken = less || (flags & FLAG_ZERO);
+	}
+	return taken != (condition & 1);
+}
+
+/* False also if the target cannot be read: a jump through memory that is not
+ * there does not leave the function, it faults. */
+static __always_inline bool jump_leaves(struct pt_regs *registers, struct clew_function_site *site)
+{
+	__u64 target = 0;
+
+	if (bpf_probe_read_kernel(&target, sizeof(target), (void *)registers + site->base))
+		return false;
+	if (site->operand == CLEW_OPERAND_MEMORY &&
+	    bpf_probe_read_user(&target, sizeof(target), (void *)(target + site->offset)))
+		return false;
+	return target - (registers->ip - site->from_start) >= site->length;
+}
+
+/* The stack pointer where a longjmp goes to, 0 unknown. */
+static __always_inline __u64 jump_stack(struct pt_regs *registers, struct task_struct *task,
+					struct clew_function_site *site)
+{
+	__u64 stack = 0, guard = 0, thread;
+
+	if (bpf_probe_read_user(&stack, sizeof(stack), (void *)registers->di + 0x30))
+		return 0;
+	if (site->buffer == CLEW_JMP_BUF_MUSL)
+		return stack;
+	thread = READ(task, thread.fsbase);
+	if (bpf_probe_read_user(&guard, sizeof(guard), (void *)thread + 0x30))
+		return 0;
+	return (stack >> 17 | stack << 47) ^ guard;
+}
+
+/* True if functions of the task are recorded at the site. */
+static __always_inline bool function_wanted(struct task_struct *task, struct clew_task_state *state,
+					    struct clew_function_site *site)
+{
+	const __u16 frames = CLEW_SITE_ENTER | CLEW_SITE_RET | CLEW_SITE_TAIL;
+
+	if (!(state->flags & CLEW_TASK_STATE_DETAIL) || (filter_cgroup && !cgroup_wanted(task)))
+		return false;
+	if (site->filters && !(site->filters & state->functions))
+		return false;
+	/* How a stack is cut matters only to tasks that are in some function. */
+	if (!(site->roles & frames))
+		return state->in_functions;
+	if (!state->in_functions)
+		state->in_functions = 1;
+	return true;
+}
+
+/* Sends the record; the task's next one says if it was lost. */
+static __always_inline void function_send(struct where *where, struct clew_task_state *state,
+					  struct clew_function *record)
+{
+	struct clew_cpu_state *cpu_state = where->cpu_state;
+	void *ring = ring_of(where->cpu);
+	bool sent = false;
+
+	count_atomic(&cpu_state->counts[CLEW_KIND_FUNCTION].seen);
+	record->header.lost = cpu_state->lost;
+	record->header.cpu = where->cpu;
+	record->header.kind = CLEW_KIND_FUNCTION;
+	if (state->functions_lost)
+		record->header.flags |= CLEW_FUNCTION_LOST;
+	if (ring) {
+		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
+			drain_wake(where->cpu, where->time);
+		sent = !bpf_ringbuf_output(ring, record, sizeof(*record), BPF_RB_NO_WAKEUP);
+	}
+	account(cpu_state, CLEW_KIND_FUNCTION, sent);
+	if (state->functions_lost == sent)
+		state->functions_lost = !sent;
+}
+
+/* A task is at a site. `cookie`: its number, maybe with CLEW_FUNCTION_RETURNS. */
+static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 number = cookie & (CLEW_FUNCTION_RETURNS - 1);
+	struct clew_function record = {.stack = registers->sp, .site = number};
+	struct clew_function_site *site;
+	struct clew_task_state *state;
+	struct where where;
+
+	record.header.time = bpf_ktime_get_ns();
+	where.time = record.header.time;
+	where.cpu = bpf_get_smp_processor_id();
+	where.cpu_state = this_cpu_state(where.cpu);
+	site = bpf_map_lookup_elem(&clew_function_sites, &number);
+	state = task_state(task);
+	if (!where.cpu_state || !site || !state || !function_wanted(task, state, site))
+		return;
+	record.task = state->serial;
+	if (cookie & CLEW_FUNCTION_RETURNS) {
+		record.header.flags = CLEW_FUNCTION_RETURNED;
+		function_send(&where, state, &record);
+		return;
+	}
+	if ((site->test == CLEW_EXIT_IF_TAKEN && !jump_taken(registers->flags, site->condition)) ||
+	    (site->test == CLEW_EXIT_IF_OUTSIDE && !jump_leaves(registers, site))) {
+		if (site->otherwise == CLEW_FUNCTION_NO_SITE)
+			return;
+		record.site = site->otherwise;
+	}
+	if (site->roles & CLEW_SITE_LONGJMP) {
+		record.stack = jump_stack(registers, task, site);
+		if (!record.stack)
+			return;
+	}
+	/* What was done here until now is not part of the function. */
+	if (site->roles & CLEW_SITE_ENTER)
+		record.header.time = bpf_ktime_get_ns();
+	function_send(&where, state, &record);
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the program at a function's probes needs to know of each. See maps.h.
+ */
+#ifndef CLEW_KERNEL_MAPS_FUNCTION_H
+#define CLEW_KERNEL_MAPS_FUNCTION_H
+
+#include <clew/kernel/records.h>
+
+/* A site's number is its probe's cookie; at a return by the trampoline with this bit. */
+#define CLEW_FUNCTION_SITES   65535u
+#define CLEW_FUNCTION_RETURNS 0x10000u
+#define CLEW_FUNCTION_NO_SITE 0xffffu
+
+/* Whether the task leaves the function at an exit is seen there. */
+enum clew_function_exit_test {
+	CLEW_EXIT_ALWAYS,
+	CLEW_EXIT_IF_TAKEN,   /* a conditional jump */
+	CLEW_EXIT_IF_OUTSIDE, /* a jump to an address from a register or from memory */
+};
+
+/* Processes may be chosen by so many `-f PID:`. */
+#define CLEW_FUNCTION_FILTERS 8
+
+/* Control sites of longjmp: the stack pointer in a jmp_buf. */
+enum clew_function_buffer { CLEW_JMP_BUF_GLIBC, CLEW_JMP_BUF_MUSL };
+
+struct clew_function_site {
+	__u16 roles;	 /* CLEW_SITE_* */
+	__u16 otherwise; /* the site that it is if the exit is none, CLEW_FUNCTION_NO_SITE: it
+			    counts for nothing then */
+	__u8 test;	 /* enum clew_function_exit_test */
+	__u8 condition;	 /* IF_TAKEN: the low 4 bits of the jump's opcode */
+	__u8 filters;	 /* a bit for each choice of processes that it is for, 0: for all */
+	__u8 buffer;	 /* enum clew_function_buffer */
+	__u16 base;	 /* IF_OUTSIDE: the register, offset in the kernel's struct pt_regs */
+	__u8 operand;	 /* enum clew_operand_kind */
+	__u8 reserved;
+	__s32 offset;	  /* MEMORY: added to the register */
+	__u32 from_start; /* IF_OUTSIDE: of the instruction from the function's start */
+	__u32 length;	  /* of the function */
+};
+
+CLEW_ASSERT_SIZE(struct clew_function_site, 24);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Takes OBJECT:GLOB apart. */
+#include "record/choice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the object ends; NULL: there is no colon behind it. */
+static const char *find_end(const char *text, struct clew_function_choice *choice)
+{
+	const char *first = strchr(text, ':');
+
+	if (!first || !memchr(text, '/', (size_t)(first - text)))
+		return first;
+	for (const char *end = strrchr(text, ':'); end > first; end--) {
+		if (*end != ':' || (size_t)(end - text) >= sizeof(choice->object))
+			continue;
+		snprintf(choice->object, sizeof(choice->object), "%.*s", (int)(end - text), text);
+		if (!access(choice->object, F_OK))
+			return end;
+	}
+	return first;
+}
+
+int clew_choice_parse(const char *text, struct clew_function_choice *ret,
+		      struct clew_message *message)
+{
+	const char *end = find_end(text, ret);
+
+	if (!end)
+		return clew_say(message, -EINVAL,
+				"'%s' names no functions: write OBJECT:GLOB, as in "
+				"libc.so.6:malloc or './server:handle_*'",
+				text);
+	if (end == text || (size_t)(end - text) >= sizeof(ret->object))
+		return clew_say(message, -EINVAL,
+				"'%s' names no file: write a path, a library's name or a process's "
+				"number before the ':'",
+				text);
+	if (!end[1])
+		return clew_say(message, -EINVAL,
+				"'%s' names no functions: write a name behind the ':', or '*' for "
+				"all of them",
+				text);
+	snprintf(ret->object, sizeof(ret->object), "%.*s", (int)(end - text), text);
+	ret->text = text;
+	ret->glob = end + 1;
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which functions are to be recorded: what a person writes as OBJECT:GLOB. */
+#ifndef CLEW_RECORD_CHOICE_H
+#define CLEW_RECORD_CHOICE_H
+
+#include "base/message.h"
+
+#define CLEW_CHOICES_MOST 64 /* of one recording */
+
+struct clew_function_choice {
+	const char *text;  /* as it was written, the caller's */
+	char object[4096]; /* a path, the number of a process, or the last part of a path */
+	const char *glob;  /* of the functions' names, in `text` */
+};
+
+/*
+ * A path ends at the last ':' before which a file of that name exists: names of functions may have
+ * colons, too. 0, or -EINVAL with a message.
+ */
+int clew_choice_parse(const char *text, struct clew_function_choice *ret,
+		      struct clew_message *message);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Numbers the sites of functions, tells the kernel side and the capture of them, and
+ * collects where probes are to be put.
+ *
+ * There is one probe at an address, whatever it is there for: its site has all roles. If
+ * the roles depend on what the program finds there, a second site without a probe has
+ * those that remain.
+ *
+ * The SITE record is put before its probe is attached, so it comes before all records of
+ * the site.
+ */
+#include "record/traced_file.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clew.skel.h"
+#include "record/probe.h"
+
+/* What is known of a site's function. */
+struct owner {
+	const struct clew_function_symbol *symbol;
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_size;
+	uint32_t number;
+	uint8_t way; /* enum clew_site_way */
+};
+
+static struct clew_function_site *site_at(const struct traced *traced, size_t number)
+{
+	return (struct clew_function_site *)traced->sites.data + number;
+}
+
+static int fill_site(const struct traced *traced, uint32_t number)
+{
+	int map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_sites);
+
+	return bpf_map_update_elem(map, &number, site_at(traced, number), BPF_ANY) ? -errno : 0;
+}
+
+static int put_site(const struct traced *traced, const struct owner *owner, uint32_t number,
+		    uint64_t offset, unsigned class, unsigned below)
+{
+	struct {
+		struct clew_site_record site;
+		char words[8192];
+	} record = {.site = {
+			    .header = {.cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_SITE},
+			    .offset = offset,
+			    .start = owner->symbol->offset,
+			    .length = owner->symbol->size,
+			    .function = owner->number,
+			    .site = (uint16_t)number,
+			    .roles = site_at(traced, number)->roles,
+			    .below = (uint16_t)below,
+			    .class = (uint8_t) class,
+			    .way = owner->way,
+			    .build_id_size = (uint8_t)owner->build_id_size,
+		    }};
+	int path = snprintf(record.words, 4096, "%s", owner->path) + 1, name;
+
+	path = path > 4096 ? 4096 : path;
+	name = snprintf(record.words + path, 4000, "%s", owner->symbol->name) + 1;
+	name = name > 4000 ? 4000 : name;
+	/* No arguments were asked for. */
+	record.words[path + name] = '\0';
+	record.site.size = (uint16_t)(path + name + 1);
+	if (owner->build_id_size)
+		memcpy(record.site.build_id, owner->build_id, owner->build_id_size);
+	return clew_put_user_now(traced->recorder, &record.site.header,
+				 sizeof(record.site) + record.site.size);
+}
+
+static int new_site(struct traced *traced, const struct clew_function_site *site,
+		    uint32_t *ret_number)
+{
+	int r = vector_reserve(&traced->sites, traced->sites.count + 1);
+
+	if (r < 0)
+		return r;
+	if (traced->sites.count >= CLEW_FUNCTION_SITES)
+		return -ENOSPC;
+	*ret_number = (uint32_t)traced->sites.count++;
+	*site_at(traced, *ret_number) = *site;
+	return 0;
+}
+
+static int add_place(struct vector *places, uint64_t offset, uint64_t cookie)
+{
+	int r;
+
+	places->item = sizeof(struct clew_probe_place);
+	r = vector_reserve(places, places->count + 1);
+	if (r >= 0)
+		((struct clew_probe_place *)places->data)[places->count++] =
+			(struct clew_probe_place){.offset = offset, .cookie = cookie};
+	return r;
+}
+
+/* The site that an exit is if it is none: what else its instruction is there for. */
+static int add_otherwise(struct traced *traced, const struct owner *owner,
+			 struct clew_function_site *site, uint64_t offset, unsigned class,
+			 unsigned below)
+{
+	struct clew_function_site rest = {.otherwise = CLEW_FUNCTION_NO_SITE,
+					  .roles = site->roles & ~CLEW_SITE_TAIL,
+					  .filters = site->filters};
+	uint32_t number;
+	int r;
+
+	site->otherwise = CLEW_FUNCTION_NO_SITE;
+	if (site->test == CLEW_EXIT_ALWAYS || !rest.roles)
+		return 0;
+	r = new_site(traced, &rest, &number);
+	if (r >= 0)
+		r = put_site(traced, owner, number, offset, class, below);
+	site->otherwise = (uint16_t)number;
+	return r;
+}
+
+/* A site of that file is also this one. */
+static void join(struct clew_function_site *site, const struct clew_function_site *other)
+{
+	site->roles |= other->roles;
+	/* The stack pointer of longjmp's record is not that of an entry. */
+	if (site->roles & CLEW_SITE_LONGJMP)
+		site->roles = CLEW_SITE_LONGJMP;
+	if (other->test != CLEW_EXIT_ALWAYS) {
+		site->test = other->test;
+		site->condition = other->condition;
+		site->base = other->base;
+		site->operand = other->operand;
+		site->offset = other->offset;
+		site->from_start = other->from_start;
+		site->length = other->length;
+	}
+	site->filters = site->filters && other->filters ? site->filters | other->filters : 0;
+}
+
+/* *ret_number: the site at that offset, which may be known already. */
+static int add_site(struct traced *traced, struct traced_file *file, const struct owner *owner,
+		    const struct clew_function_site *wanted, uint64_t offset, unsigned class,
+		    unsigned below, uint32_t *ret_number)
+{
+	const uint64_t *known = map_get(&file->sites, offset, 0);
+	struct clew_function_site site = *wanted;
+	int r = 0;
+
+	if (known) {
+		*ret_number = (uint32_t)*known;
+		site = *site_at(traced, *ret_number);
+		join(&site, wanted);
+		if (!memcmp(&site, site_at(traced, *ret_number), sizeof(site)))
+			return 0;
+	} else {
+		r = new_site(traced, &site, ret_number);
+		if (r >= 0)
+			r = map_set(&file->sites, offset, 0, *ret_number);
+		if (r >= 0)
+			r = add_place(&file->entries, offset, *ret_number);
+	}
+	if (r >= 0)
+		r = add_otherwise(traced, owner, &site, offset, class, below);
+	if (r < 0)
+		return r;
+	*site_at(traced, *ret_number) = site;
+	if (site.otherwise != CLEW_FUNCTION_NO_SITE)
+		r = fill_site(traced, site.otherwise);
+	if (r >= 0)
+		r = put_site(traced, owner, *ret_number, offset, class, below);
+	return r < 0 ? r : fill_site(traced, *ret_number);
+}
+
+/* ---- functions ---- */
+
+static int add_exit(struct traced *traced, struct traced_file *file, const struct owner *owner,
+		    const struct clew_function_exit *exit, uint8_t filters)
+{
+	struct clew_function_site site = {
+		.roles = exit->kind == CLEW_EXIT_RET ? CLEW_SITE_RET : CLEW_SITE_TAIL,
+		.filters = filters,
+	};
+	uint32_t number;
+
+	if (exit->kind == CLEW_EXIT_CONDITIONAL) {
+		site.test = CLEW_EXIT_IF_TAKEN;
+		site.condition = exit->condition;
+	} else if (exit->kind == CLEW_EXIT_INDIRECT) {
+		site.test = CLEW_EXIT_IF_OUTSIDE;
+		site.base = exit->target.base;
+		site.operand = exit->target.kind;
+		site.offset = (int32_t)exit->target.offset;
+		site.from_start = (uint32_t)(exit->offset - owner->symbol->offset);
+		site.length = (uint32_t)owner->symbol->size;
+	}
+	return add_site(traced, file, owner, &site, exit->offset, exit->class,
+			exit->offset == owner->symbol->entry.offset ? owner->symbol->entry.below
+								    : 0,
+			&number);
+}
+
+/* The trampoline replaces what the stack pointer points to, so nothing may be pushed yet. */
+static uint8_t way_of(const struct clew_function_symbol *symbol)
+{
+	switch (symbol->returns) {
+	case CLEW_RETURN_TRAMPOLINE:
+		if (!symbol->entry.below)
+			return CLEW_SITE_WAY_TRAMPOLINE;
+		return symbol->exit_count ? CLEW_SITE_WAY_EXITS : CLEW_SITE_WAY_NONE;
+	case CLEW_RETURN_EXITS:
+		return CLEW_SITE_WAY_EXITS;
+	default:
+		return symbol->endless ? CLEW_SITE_WAY_EXITS : CLEW_SITE_WAY_NONE;
+	}
+}
+
+static int note_cost(struct traced *traced, const struct owner *owner)
+{
+	const struct clew_function_symbol *symbol = owner->symbol;
+	uint32_t ns = clew_probe_cost_of(&traced->cost, symbol->entry.class), exit = 0;
+	int r;
+
+	for (size_t i = 0; owner->way == CLEW_SITE_WAY_EXITS && i < symbol->exit_count; i++) {
+		uint32_t one = clew_probe_cost_of(&traced->cost, symbol->exits[i].class);
+
+		exit = one > exit ? one : exit;
+	}
+	if (owner->way == CLEW_SITE_WAY_TRAMPOLINE)
+		exit = traced->cost.trampoline;
+	traced->costs.item = sizeof(uint32_t);
+	r = vector_reserve(&traced->costs, traced->costs.count + 1);
+	if (r >= 0)
+		((uint32_t *)traced->costs.data)[traced->costs.count++] = ns + exit;
+	return r;
+}
+
+static int own(struct traced *traced, struct traced_file *file, struct clew_functions *functions,
+	       const struct clew_function_symbol *symbol, const char *path, struct owner *ret)
+{
+	const uint64_t *known = map_get(&file->starts, symbol->offset, 0);
+
+	*ret = (struct owner){.symbol = symbol, .path = path, .way = way_of(symbol)};
+	ret->build_id = clew_functions_build_id(functions, &ret->build_id_size);
+	ret->number = known ? (uint32_t)*known : traced->numbers++;
+	return known ? 1 : map_set(&file->starts, symbol->offset, 0, ret->number);
+}
+
+int traced_add(struct traced *traced, struct traced_file *file, struct clew_functions *functions,
+	       const struct clew_function_symbol *symbol, const char *path, uint8_t filters)
+{
+	struct clew_function_site entry = {.roles = CLEW_SITE_ENTER, .filters = filters};
+	bool fresh = !map_get(&file->starts, symbol->offset, 0);
+	struct owner owner;
+	uint32_t number;
+	int r;
+
+	if (fresh && traced->functions >= traced->functions_most) {
+		traced->over++;
+		return 0;
+	}
+	r = own(traced, file, functions, symbol, path, &owner);
+	if (r < 0)
+		return r;
+	r = add_site(traced, file, &owner, &entry, symbol->entry.offset, symbol->entry.class,
+		     symbol->entry.below, &number);
+	if (r >= 0 && fresh && owner.way == CLEW_SITE_WAY_TRAMPOLINE)
+		r = add_place(&file->returns, symbol->entry.offset, number | CLEW_FUNCTION_RETURNS);
+	for (size_t i = 0; r >= 0 && owner.way == CLEW_SITE_WAY_EXITS && i < symbol->exit_count;
+	     i++)
+		r = add_exit(traced, file, &owner, &symbol->exits[i], filters);
+	if (r < 0 || !fresh)
+		return r;
+	traced->functions++;
+	traced->unseen_returns += owner.way == CLEW_SITE_WAY_NONE;
+	return note_cost(traced, &owner);
+}
+
+int traced_add_control(struct traced *traced, struct traced_file *file,
+		       struct clew_functions *functions, const char *path)
+{
+	static const struct {
+		const char *name;
+		uint16_t role;
+	} wanted[] = {
+		{"longjmp", CLEW_SITE_LONGJMP},
+		{"_longjmp", CLEW_SITE_LONGJMP},
+		{"siglongjmp", CLEW_SITE_LONGJMP},
+		{"__longjmp_chk", CLEW_SITE_LONGJMP},
+		{"pthread_exit", CLEW_SITE_EXIT},
+		{"__cxa_begin_catch", CLEW_SITE_CATCH},
+		{"_Unwind_RaiseException", CLEW_SITE_THROW},
+		{"_Unwind_Resume_or_Rethrow", CLEW_SITE_THROW},
+		{"_Unwind_ForcedUnwind", CLEW_SITE_UNWIND},
+	};
+	const char *last = strrchr(path, '/');
+	bool musl = strstr(last ?: path, "musl");
+	int r = 0;
+
+	file->controlled = true;
+	for (size_t i = 0; r >= 0 && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct clew_function_site site = {
+			.roles = wanted[i].role,
+			.buffer = musl ? CLEW_JMP_BUF_MUSL : CLEW_JMP_BUF_GLIBC,
+		};
+		const struct clew_function_symbol *const *found;
+		struct owner owner;
+		uint32_t number;
+		size_t count;
+
+		r = clew_functions_find(functions, wanted[i].name, &found, &count);
+		if (r < 0 || !count || found[0]->refused ||
+		    (wanted[i].role == CLEW_SITE_LONGJMP && !(found[0]->entry.arguments & 1)))
+			continue;
+		r = own(traced, file, functions, found[0], path, &owner);
+		if (r >= 0)
+			r = add_site(traced, file, &owner, &site, found[0]->entry.offset,
+				     found[0]->entry.class, found[0]->entry.below, &number);
+	}
+	return r < 0 ? r : 0;
+}
+
+int traced_refuse(struct traced *traced, const char *reason)
+{
+	struct traced_refusal *all = traced->refusals.data;
+	int r;
+
+	for (size_t i = 0; i < traced->refusals.count; i++)
+		if (!strcmp(all[i].reason, reason)) {
+			all[i].count++;
+			return 0;
+		}
+	traced->refusals.item = sizeof(*all);
+	r = vector_reserve(&traced->refusals, traced->refusals.count + 1);
+	if (r >= 0)
+		((struct traced_refusal *)traced->refusals.data)[traced->refusals.count++] =
+			(struct traced_refusal){.reason = reason, .count = 1};
+	return r;
+}
+
+void traced_file_done(struct traced_file *file)
+{
+	map_done(&file->sites);
+	map_done(&file->starts);
+	vector_done(&file->entries);
+	vector_done(&file->returns);
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which files functions are looked for in, and the links to them. See tracer.h.
+ *
+ * A choice names files by path, by the last part of a path, or by a process. The first is
+ * one file; files of the other two may come later, and are probed when they are mapped.
+ * Files are told apart by device and inode. Besides those that were chosen, functions are
+ * probed that cut stacks, in the libraries that have them.
+ *
+ * At the start nothing is attached before all choices proved to be good.
+ */
+#include "record/tracer.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "record/announce.h"
+#include "record/choice.h"
+#include "record/internal.h"
+#include "record/objects.h"
+#include "record/probe.h"
+#include "record/traced_cost.h"
+#include "record/traced_file.h"
+#include "symbol/closure.h"
+
+struct chosen {
+	struct clew_function_choice choice;
+	bool by_name;
+	pid_t pid;	 /* by process, else 0 */
+	uint8_t filters; /* the bit of that process */
+	size_t found;	 /* functions that fit */
+};
+
+/* A file that is open, to be attached to. */
+struct opened {
+	struct traced_file *file;
+	char *path;
+	int descriptor;
+	uint64_t choices; /* a bit for each that it is of */
+};
+
+struct clew_tracer {
+	struct traced traced;
+	const struct bpf_program *program;
+	struct clew_functions_options options;
+	struct chosen *chosen;
+	size_t count;
+	struct vector files;  /* struct traced_file * */
+	struct vector opened; /* struct opened, at the start */
+	struct vector links;  /* struct clew_probe_links */
+};
+
+/* Libraries with functions that cut stacks. */
+static const char *const control_names[] = {"libc.so.6", "libgcc_s.so.1", "libstdc++.so.6",
+					    "libc++abi.so.1", "ld-musl-x86_64.so.1"};
+
+#define CONTROL_NAMES (sizeof(control_names) / sizeof(control_names[0]))
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_control(const char *path)
+{
+	for (size_t i = 0; i < CONTROL_NAMES; i++)
+		if (!strcmp(last_name(path), control_names[i]))
+			return true;
+	return false;
+}
+
+int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
+			struct clew_message *message)
+{
+	if (!options->function_count)
+		return 0;
+	if (clew_announce_possible())
+		return clew_say(message, -ENOTSUP,
+				"this kernel takes no probes in programs: see `clew doctor`");
+	if (!clew_probe_multi())
+		return clew_say(message, -ENOTSUP,
+				"this kernel takes no link with many probes: functions need Linux "
+				"6.6 or newer");
+	clew_probe_prepare_multi(bpf->progs.clew_function);
+	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
+	for (size_t i = 0; i < options->function_count; i++)
+		bpf->rodata->filter_functions |=
+			options->functions[i][strspn(options->functions[i], "0123456789")] == ':';
+	return 0;
+}
+
+/* ---- files ---- */
+
+/* NULL: no memory. */
+static struct traced_file *file_of(struct clew_tracer *tracer, uint64_t device, uint64_t inode)
+{
+	struct traced_file **files = tracer->files.data, *file;
+
+	for (size_t i = 0; i < tracer->files.count; i++)
+		if (files[i]->device == device && files[i]->inode == inode)
+			return files[i];
+	file = calloc(1, sizeof(*file));
+	if (!file || vector_reserve(&tracer->files, tracer->files.count + 1) < 0) {
+		free(file);
+		return NULL;
+	}
+	file->device = device;
+	file->inode = inode;
+	((struct traced_file **)tracer->files.data)[tracer->files.count++] = file;
+	return file;
+}
+
+static int add_chosen(struct clew_tracer *tracer, struct traced_file *file,
+		      struct clew_functions *functions, const char *path, struct chosen *chosen)
+{
+	const struct clew_function_symbol *const *found;
+	size_t count;
+	int r = clew_functions_find(functions, chosen->choice.glob, &found, &count);
+
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		r = found[i]->refused ? traced_refuse(&tracer->traced, found[i]->refused)
+				      : traced_add(&tracer->traced, file, functions, found[i], path,
+						   chosen->filters);
+	chosen->found += r < 0 ? 0 : count;
+	return r < 0 ? r : 0;
+}
+
+/* Looks for the functions of some choices in a file. */
+static int plan(struct clew_tracer *tracer, struct traced_file *file, int descriptor,
+		const char *path, uint64_t choices, struct clew_message *message)
+{
+	struct clew_functions_options options = tracer->options;
+	struct clew_functions *functions;
+	char why[CLEW_CLOSURE_WHY];
+	int r;
+
+	if (!choices && file->controlled)
+		return 0;
+	options.all_closed = choices && clew_closure_program(descriptor, path, why) == 1;
+	r = clew_functions_open(descriptor, path, &options, &functions, message);
+	if (r < 0)
+		return r;
+	file->applied |= choices;
+	for (size_t i = 0; r >= 0 && i < tracer->count; i++)
+		if (choices >> i & 1)
+			r = add_chosen(tracer, file, functions, path, &tracer->chosen[i]);
+	if (r >= 0 && !file->controlled)
+		r = traced_add_control(&tracer->traced, file, functions, path);
+	clew_functions_close(functions);
+	if (r == -ENOSPC)
+		return clew_say(message, -EINVAL,
+				"these functions have more than %u entries and exits: choose fewer",
+				CLEW_FUNCTION_SITES);
+	return r < 0 ? clew_say(message, r, "functions cannot be recorded: %s", strerror(-r)) : 0;
+}
+
+/* Attaches to what was planned in a file. 0 or -errno. */
+static int attach(struct clew_tracer *tracer, struct traced_file *file, int descriptor)
+{
+	struct vector *places[] = {&file->entries, &file->returns};
+	struct clew_probe_links links;
+	int r = 0;
+
+	for (unsigned returns = 0; r >= 0 && returns < 2; returns++) {
+		if (!places[returns]->count)
+			continue;
+		r = vector_reserve(&tracer->links, tracer->links.count + 1);
+		if (r >= 0)
+			r = clew_probe_attach_multi(tracer->program, descriptor, returns,
+						    places[returns]->data, places[returns]->count,
+						    &links);
+		places[returns]->count = 0;
+		if (r >= 0)
+			((struct clew_probe_links *)tracer->links.data)[tracer->links.count++] =
+				links;
+	}
+	return r;
+}
+
+/* ---- at the start ---- */
+
+/* The file is opened again, as the caller's descriptor is closed. */
+static int add_opened(struct clew_tracer *tracer, const struct clew_object *object,
+		      uint64_t choices)
+{
+	struct opened *all = tracer->opened.data, one = {.choices = choices};
+	int r;
+
+	for (size_t i = 0; i < tracer->opened.count; i++)
+		if (all[i].file->device == object->device && all[i].file->inode == object->inode) {
+			all[i].choices |= choices;
+			return 0;
+		}
+	r = vector_reserve(&tracer->opened, tracer->opened.count + 1);
+	one.file = file_of(tracer, object->device, object->inode);
+	one.path = strdup(object->path);
+	one.descriptor = fcntl(object->descriptor, F_DUPFD_CLOEXEC, 0);
+	if (r < 0 || !one.file || !one.path || one.descriptor < 0) {
+		free(one.path);
+		return r < 0 ? r : one.descriptor < 0 ? -errno : -ENOMEM;
+	}
+	((struct opened *)tracer->opened.data)[tracer->opened.count++] = one;
+	return 0;
+}
+
+static int filter_process(struct clew_tracer *tracer, struct chosen *chosen)
+{
+	uint32_t key = (uint32_t)chosen->pid | 0x80000000u;
+	unsigned others = 0;
+	uint8_t bit;
+
+	for (const struct chosen *other = tracer->chosen; other < chosen; other++) {
+		if (other->pid == chosen->pid)
+			chosen->filters = other->filters;
+		others |= other->filters;
+	}
+	if (chosen->filters)
+		return 0;
+	bit = (uint8_t)(others + 1);
+	if (!bit)
+		return -E2BIG;
+	chosen->filters = bit;
+	return bpf_map_update_elem(
+		       bpf_map__fd(tracer->traced.recorder->bpf->maps.clew_function_pids), &key,
+		       &bit, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+/* Finds the files of a choice. */
+static int resolve(struct clew_tracer *tracer, size_t number, struct clew_message *message)
+{
+	struct chosen *chosen = &tracer->chosen[number];
+	struct clew_objects objects;
+	int r = clew_objects_find(chosen->choice.object, &objects, message);
+
+	/* What is wrong is what was asked for. */
+	if (r < 0)
+		return r == -ENOMEM || r == -EMFILE ? r : -EINVAL;
+	chosen->pid = objects.pid;
+	chosen->by_name = !objects.pid && !strchr(chosen->choice.object, '/');
+	if (chosen->pid)
+		r = filter_process(tracer, chosen);
+	for (size_t i = 0; r >= 0 && i < objects.count; i++)
+		r = add_opened(tracer, &objects.list[i], 1ull << number);
+	clew_objects_done(&objects);
+	if (r == -E2BIG)
+		return clew_say(message, -EINVAL, "-f %s: more than %d processes: choose fewer",
+				chosen->choice.text, CLEW_FUNCTION_FILTERS);
+	return r < 0 ? clew_say(message, r, "-f %s: %s", chosen->choice.text, strerror(-r)) : 0;
+}
+
+/* Adds the libraries that have functions that cut stacks, as far as there are any. */
+static int resolve_control(struct clew_tracer *tracer, struct clew_message *message)
+{
+	struct clew_message ignored;
+	struct clew_objects objects;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < CONTROL_NAMES; i++) {
+		if (clew_objects_find(control_names[i], &objects, &ignored) < 0)
+			continue;
+		for (size_t k = 0; r >= 0 && k < objects.count; k++)
+			r = add_opened(tracer, &objects.list[k], 0);
+		clew_objects_done(&objects);
+	}
+	return r < 0 ? clew_say(message, r, "no memory for functions: free some") : 0;
+}
+
+/* Says which choice fits nothing, and what is alike. */
+static int say_none(struct clew_tracer *tracer, size_t number, struct clew_message *message)
+{
+	const struct chosen *chosen = &tracer->chosen[number];
+	const struct opened *opened = tracer->opened.data;
+	const char *nearest = NULL;
+	int r;
+
+	for (size_t i = 0; i < tracer->opened.count && !nearest; i++) {
+		struct clew_functions *functions;
+
+		if (!(opened[i].choices >> number & 1) ||
+		    clew_functions_open(opened[i].descriptor, opened[i].path, &tracer->options,
+					&functions, message) < 0)
+			continue;
+		nearest = clew_functions_nearest(functions, chosen->choice.glob);
+		r = nearest ? clew_say(message, -EINVAL,
+				       "-f %s: no function of that name; perhaps %s",
+				       chosen->choice.text, nearest)
+			    : 0;
+		clew_functions_close(functions);
+		if (nearest)
+			return r;
+	}
+	return clew_say(message, -EINVAL,
+			"-f %s: no function of that name: `clew functions %s` lists them",
+			chosen->choice.text, chosen->choice.object);
+}
+
+static int check(struct clew_tracer *tracer, struct clew_message *message)
+{
+	const struct traced *traced = &tracer->traced;
+
+	if (traced->over)
+		return clew_say(message, -EINVAL,
+				"%u functions, more than %u: choose fewer, or give --max-functions "
+				"%u",
+				traced->functions + traced->over, traced->functions_most,
+				traced->functions + traced->over);
+	for (size_t i = 0; i < tracer->count; i++)
+		if (!tracer->chosen[i].found)
+			return say_none(tracer, i, message);
+	if (!traced->functions)
+		return clew_say(message, -EINVAL,
+				"none of these functions can be probed: `clew functions %s '%s'` "
+				"says why",
+				tracer->chosen[0].choice.object, tracer->chosen[0].choice.glob);
+	return 0;
+}
+
+static int plan_all(struct clew_tracer *tracer, struct clew_message *message)
+{
+	const struct opened *opened = tracer->opened.data;
+	bool by_process;
+	int r = 0;
+
+	for (size_t i = 0; i < tracer->opened.count; i++) {
+		r = plan(tracer, opened[i].file, opened[i].descriptor, opened[i].path,
+			 opened[i].choices, message);
+		by_process = true;
+		for (size_t k = 0; k < tracer->count; k++)
+			by_process &= !(opened[i].choices >> k & 1) || tracer->chosen[k].pid;
+		/* Not all that a process maps can be read, and no one asked for it by name. */
+		if (r < 0 && !by_process)
+			return r == -ENOMEM ? r : -EINVAL;
+	}
+	return check(tracer, message);
+}
+
+static int attach_all(struct clew_tracer *tracer, struct clew_message *message)
+{
+	const struct opened *opened = tracer->opened.data;
+
+	for (size_t i = 0; i < tracer->opened.count; i++) {
+		int r = attach(tracer, opened[i].file, opened[i].descriptor);
+
+		if (r < 0 && opened[i].choices)
+			return clew_say(message, -ENOTSUP, "%s cannot be probed: %s",
+					opened[i].path,
+					r == -524 ? "the kernel refuses an instruction of it"
+						  : strerror(-r));
+	}
+	return 0;
+}
+
+static void close_opened(struct clew_tracer *tracer)
+{
+	struct opened *opened = tracer->opened.data;
+
+	for (size_t i = 0; i < tracer->opened.count; i++) {
+		free(opened[i].path);
+		close(opened[i].descriptor);
+	}
+	vector_done(&tracer->opened);
+}
+
+static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		      struct clew_tracer **ret, struct clew_message *message)
+{
+	struct clew_tracer *tracer = calloc(1, sizeof(*tracer));
+	int r = 0;
+
+	if (tracer)
+		tracer->chosen = calloc(options->function_count, sizeof(*tracer->chosen));
+	if (!tracer || !tracer->chosen) {
+		free(tracer);
+		return clew_say(message, -ENOMEM, "no memory for functions: free some");
+	}
+	*ret = tracer;
+	tracer->program = recorder->bpf->progs.clew_function;
+	tracer->traced.recorder = recorder;
+	tracer->traced.functions_most = options->functions_most;
+	tracer->traced.sites.item = sizeof(struct clew_function_site);
+	tracer->files.item = sizeof(struct traced_file *);
+	tracer->opened.item = sizeof(struct opened);
+	tracer->links.item = sizeof(struct clew_probe_links);
+	clew_probe_cost_measure(&tracer->traced.cost);
+	tracer->options = (struct clew_functions_options){
+		.size = sizeof(tracer->options),
+		.strict_entry = options->strict_entry,
+		.long_nops_stepped = tracer->traced.cost.long_nops_stepped,
+		.returns = options->returns,
+	};
+	for (size_t i = 0; r >= 0 && i < options->function_count; i++) {
+		r = clew_choice_parse(options->functions[i], &tracer->chosen[i].choice, message);
+		tracer->count++;
+	}
+	return r;
+}
+
+int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		     struct clew_tracer **ret, struct clew_message *message)
+{
+	struct clew_tracer *tracer = NULL;
+	int r;
+
+	*ret = NULL;
+	if (!options->function_count)
+		return 0;
+	r = new_tracer(recorder, options, &tracer, message);
+	for (size_t i = 0; r >= 0 && i < tracer->count; i++)
+		r = resolve(tracer, i, message);
+	if (r >= 0)
+		r = resolve_control(tracer, message);
+	if (r >= 0)
+		r = plan_all(tracer, message);
+	if (r >= 0)
+		traced_cost_say(&tracer->traced, &tracer->files, options);
+	if (r >= 0)
+		r = traced_cost_write(&tracer->traced);
+	if (r >= 0)
+		r = attach_all(tracer, message);
+	if (tracer)
+		close_opened(tracer);
+	if (r < 0) {
+		clew_tracer_close(tracer);
+		return r;
+	}
+	*ret = tracer;
+	return 0;
+}
+
+/* ---- later ---- */
+
+bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid)
+{
+	for (size_t i = 0; tracer && i < tracer->count; i++)
+		if (tracer->chosen[i].pid == pid)
+			return true;
+	return false;
+}
+
+void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
+		      int descriptor)
+{
+	struct clew_message ignored;
+	struct traced_file *file;
+	struct stat status;
+	uint64_t choices = 0;
+
+	if (!tracer)
+		return;
+	for (size_t i = 0; i < tracer->count; i++) {
+		const struct chosen *chosen = &tracer->chosen[i];
+
+		if (chosen->pid ? chosen->pid == mapping->pid
+				: chosen->by_name &&
+					  !strcmp(last_name(mapping->path), chosen->choice.object))
+			choices |= 1ull << i;
+	}
+	if ((!choices && !has_control(mapping->path)) || fstat(descriptor, &status) < 0 ||
+	    !S_ISREG(status.st_mode))
+		return;
+	file = file_of(tracer, status.st_dev, status.st_ino);
+	if (!file || (!(choices & ~file->applied) && file->controlled))
+		return;
+	/* What cannot be read or probed is left alone. */
+	if (plan(tracer, file, descriptor, mapping->path, choices & ~file->applied, &ignored) >= 0)
+		attach(tracer, file, descriptor);
+}
+
+void clew_tracer_close(struct clew_tracer *tracer)
+{
+	struct traced_file **files;
+
+	if (!tracer)
+		return;
+	clew_probe_detach(tracer->links.data, tracer->links.count);
+	files = tracer->files.data;
+	for (size_t i = 0; i < tracer->files.count; i++) {
+		traced_file_done(files[i]);
+		free(files[i]);
+	}
+	vector_done(&tracer->files);
+	vector_done(&tracer->opened);
+	vector_done(&tracer->links);
+	vector_done(&tracer->traced.sites);
+	vector_done(&tracer->traced.costs);
+	vector_done(&tracer->traced.refusals);
+	free(tracer->chosen);
+	free(tracer);
+}
