@@ -18,6 +18,8 @@
  * dependencies were resolved; without any, from the trace's first moment. Every
  * span that ran meanwhile is charged.
  *
+ * A span and those that it calls are one thread, which is no antagonist of its own.
+ *
  * Each moment of a victim counts once for each antagonist. The model is only
  * read, in any number of threads.
  */
@@ -54,6 +56,9 @@ struct clew_blame_options {
 	int (*charged)(void *context, const struct clew_blame_pair *pair, clew_time from,
 		       clew_time to);
 	void *context;
+	/* An antagonist is the call in which its thread was at the time, or in which it submitted
+	 * the request; else the thread. */
+	bool innermost;
 };
 
 /*

@@ -163,6 +163,9 @@ CASES = [
     ("functions", "why-span", ["why", "--span", "*", "--slowest", "2"]),
     ("functions", "why-lock-in", ["why", "--lock", "*", "--span", "store"]),
     ("functions", "check", ["check"]),
+    ("functions", "blame", ["blame"]),
+    ("functions", "blame-function", ["blame", "--by", "function"]),
+    ("functions", "report", ["report"]),
     ("functions", "path", ["path", "--from", "worker-101 @ 0.1ms", "--to", "worker-101 @ 1.9ms"]),
 ]
 # yapf: enable

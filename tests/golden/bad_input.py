@@ -128,6 +128,10 @@ def test_arguments(capture):
                               "tea"], "tea"), (["why", "--without", "unlock,nothing"],
                                                "nothing"), (["why", "--slowest=0"],
                                                             "'0'"), (["why", "--slowest=x"], "'x'"),
+                            (["why", "--span", "x"], "no function was traced"),
+                            (["why", "--span", "x", "--idle", "poll"], "--span"),
+                            (["blame", "--by", "thread"], "'thread'"),
+                            (["convert", "--frames", "x"], "'x'"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")

@@ -5,6 +5,7 @@
  */
 #include "convert/convert.h"
 #include "forest.h"
+#include <clew/blame.h>
 #include <clew/model_make.h>
 
 #define TO 4000
@@ -247,13 +248,75 @@ static void random_times(void **state)
 	assert_in_range(spans, 1500, 100000);
 }
 
+/* ns by victim's task, antagonist's task, and kind. */
+struct charged {
+	uint64_t ns[2][2][CLEW_SEGMENT_KIND_COUNT];
+};
+
+static struct charged charge(const struct clew_model *model, bool innermost, unsigned *functions)
+{
+	struct clew_blame_options options = {.innermost = innermost};
+	struct charged charged = {0};
+	struct clew_blame_pair *pairs;
+	size_t count;
+
+	assert_int_equal(clew_blame_find(model, &options, &pairs, &count), 0);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t victim = pairs[i].victim, antagonist = pairs[i].antagonist;
+
+		*functions += model->spans[antagonist].parent != CLEW_NONE;
+		while (model->spans[victim].parent != CLEW_NONE)
+			victim = model->spans[victim].parent;
+		while (model->spans[antagonist].parent != CLEW_NONE)
+			antagonist = model->spans[antagonist].parent;
+		assert_true(victim < 2 && antagonist < 2 && victim != antagonist);
+		charged.ns[victim][antagonist][pairs[i].kind] += (uint64_t)pairs[i].ns;
+	}
+	free(pairs);
+	return charged;
+}
+
+/* Functions divide what their threads cost each other, and change none of it. */
+static void blame(void **state)
+{
+	static struct forest forests[2];
+	unsigned none = 0, functions = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct clew_model *with, *without;
+		struct charged a, b, c;
+		struct clew_trace *trace;
+
+		random_state = seed * 15485863;
+		for (unsigned k = 0; k < 2; k++) {
+			forests[k].count = 0;
+			forests[k].serial = 1 + k;
+			forests[k].longest = 1200;
+			forest_grow(&forests[k], CLEW_NO_NUMBER, 0, 1010, TO);
+		}
+		trace = make(forests, 2);
+		with = model_of(trace, SIZE_MAX);
+		without = model_of(trace, 0);
+		a = charge(without, false, &none);
+		b = charge(with, false, &none);
+		c = charge(with, true, &functions);
+		assert_memory_equal(&a, &b, sizeof(a));
+		assert_memory_equal(&a, &c, sizeof(a));
+		assert_true(a.ns[1][0][CLEW_WAIT_FUTEX] == 1000);
+		clew_model_free(with);
+		clew_model_free(without);
+		clew_trace_free(trace);
+	}
+	assert_true(functions > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nested),
-		cmocka_unit_test(left_out),
-		cmocka_unit_test(overlapping),
-		cmocka_unit_test(random_times),
+		cmocka_unit_test(nested),      cmocka_unit_test(left_out),
+		cmocka_unit_test(overlapping), cmocka_unit_test(random_times),
+		cmocka_unit_test(blame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <clew/kernel/records.h>
 #include <clew/tokens.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
@@ -13,6 +14,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
+#include "words/blame_functions.h"
 #include "words/blame_names.h"
 #include "words/es.h"
 #include "words/pair_places.h"
@@ -26,6 +28,7 @@ struct blame_values {
 	const char *antagonists;
 	const char *hierarchy;
 	struct clew_number top;
+	const char *by;
 	bool all_running;
 	bool json;
 };
@@ -38,6 +41,8 @@ const struct clew_option clew_blame_options[] = {
 	{0, "all-running", NULL,
 	 "blame all that ran while a span could have, whatever it waited for", clew_take_flag,
 	 offsetof(struct blame_values, all_running)},
+	{0, "by", "function", "add up by the functions in which threads waited and had something",
+	 clew_take_string, offsetof(struct blame_values, by)},
 	{0, "top", "K", "in text, the K longest (20)", clew_take_number,
 	 offsetof(struct blame_values, top)},
 	CLEW_GROUP_OPTIONS(struct blame_values, group, "what kept threads waiting"),
@@ -62,6 +67,8 @@ struct answer {
 	size_t count;
 	struct clew_blame_shares by_name;
 	struct clew_pair_places ran_in;
+	struct clew_blame_rows by_function;
+	bool is_by_function;
 	bool all_running;
 };
 
@@ -79,6 +86,31 @@ static const char *resource_kind(const struct answer *answer, uint32_t kind)
 static const char *by(unsigned evidence)
 {
 	return evidence == CLEW_EVIDENCE_CANDIDATE ? " perhaps by " : " by ";
+}
+
+static void json_place(struct clew_json *json, const char *thread, const char *function,
+		       const char *threads, const struct clew_blame_place *place)
+{
+	clew_json_string(json, thread, place->thread);
+	clew_json_string(json, function, place->function);
+	clew_json_unsigned(json, threads, place->threads);
+}
+
+static void json_functions(struct clew_json *json, const struct answer *answer)
+{
+	clew_json_array(json, "functions");
+	for (size_t i = 0; i < answer->by_function.count; i++) {
+		const struct clew_blame_row *row = &answer->by_function.rows[i];
+
+		clew_json_object(json, NULL);
+		clew_json_signed(json, "ns", row->ns);
+		clew_json_string(json, "kind", resource_kind(answer, row->kind));
+		json_place(json, "victim", "victim_function", "victims", &row->victim);
+		json_place(json, "antagonist", "antagonist_function", "antagonists",
+			   &row->antagonist);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
 }
 
 static void print_json(struct answer *answer)
@@ -120,6 +152,8 @@ static void print_json(struct answer *answer)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	if (answer->is_by_function)
+		json_functions(&json, answer);
 	clew_json_model_truth(&json, answer->victims.model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -193,6 +227,22 @@ static void print_names(const struct answer *answer)
 	print_title("The longest:");
 }
 
+static void print_functions(const struct answer *answer, uint32_t top)
+{
+	const struct clew_blame_rows *rows = &answer->by_function;
+
+	if (!rows->count)
+		puts("nobody kept anyone waiting");
+	for (size_t i = 0; i < rows->count && i < top; i++) {
+		printf("%12s  ", CLEW_DURATION((uint64_t)rows->rows[i].ns));
+		clew_print_blame_row(stdout, &rows->rows[i], answer->all_running);
+		putchar('\n');
+	}
+	if (rows->count > top)
+		printf("%12s  and %zu more\n", "", rows->count - top);
+	clew_print_model_truth(stdout, answer->victims.model, CLEW_WHOLE);
+}
+
 static void print_text(struct answer *answer, uint32_t top)
 {
 	if (!answer->count)
@@ -257,9 +307,11 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 				of = {.hierarchy = values->hierarchy, .only = only};
 	struct answer answer = {.victims = {.model = model},
 				.antagonists = {.model = model},
+				.is_by_function = values->by != NULL,
 				.all_running = values->all_running};
 	struct clew_blame_options options = {.all_running = values->all_running,
-					     .charged = clew_pair_places_charge,
+					     .innermost = values->by != NULL,
+					     .charged = values->by ? NULL : clew_pair_places_charge,
 					     .context = &answer.ran_in};
 	uint32_t *victims = NULL, *antagonists = NULL;
 	int status = 0;
@@ -282,15 +334,20 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 		options.victims = victims;
 		options.antagonists = antagonists;
 		if (clew_blame_find(model, &options, &answer.pairs, &answer.count) < 0 ||
-		    clew_blame_by_name(model, answer.pairs, answer.count, &answer.by_name) < 0)
+		    clew_blame_by_name(model, answer.pairs, answer.count, &answer.by_name) < 0 ||
+		    (values->by && clew_blame_by_function(model, answer.pairs, answer.count,
+							  &answer.by_function) < 0))
 			status = out_of_memory();
 		else if (values->json)
 			print_json(&answer);
+		else if (values->by)
+			print_functions(&answer, values->top.value);
 		else
 			print_text(&answer, values->top.value);
 	}
 	clew_pair_places_done(&answer.ran_in);
 	clew_blame_shares_done(&answer.by_name);
+	clew_blame_rows_done(&answer.by_function);
 	free(answer.pairs);
 	free(victims);
 	free(antagonists);
@@ -309,6 +366,8 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	if (values.by && strcmp(values.by, "function") != 0)
+		return clew_fail(CLEW_EXIT_INPUT, "blame: --by is function, not '%s'", values.by);
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;

@@ -208,8 +208,8 @@ int clew_functions_probe(const struct clew_trace *trace, const struct clew_why *
 
 /* ---- JSON ---- */
 
-static void json_time(struct clew_json *json, const struct clew_trace *trace,
-		      const struct clew_function_time *time)
+void clew_json_function_time(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_function_time *time)
 {
 	const struct clew_trace_function *function = clew_trace_function(trace, time->function);
 
@@ -235,7 +235,7 @@ static void json_sums(struct clew_json *json, const struct clew_trace *trace,
 		const struct clew_function_time *time = &sums->times[i];
 
 		if (time->function == CLEW_NO_NUMBER || listed++ < MOST_LISTED) {
-			json_time(json, trace, time);
+			clew_json_function_time(json, trace, time);
 			continue;
 		}
 		rest.ns += time->ns;

@@ -49,6 +49,9 @@ int clew_print_functions(FILE *out, const struct clew_trace *trace,
 char *clew_functions_append(char *text, const struct clew_trace *trace,
 			    const struct clew_segment *const *segments, size_t count);
 
+/* An object with the sums of a function; "name" is null for time in none. */
+void clew_json_function_time(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_function_time *time);
 /* The field "functions" of a RUNNING segment, "from" of another one. 0 or -ENOMEM. */
 int clew_json_functions(struct clew_json *json, const struct clew_trace *trace,
 			const struct clew_segment *segment);

@@ -157,6 +157,31 @@ static int add_disks(struct report *report)
 }
 
 /* Chooses what the headline is about. */
+/* The running time of the chosen tasks by function, if functions were traced. */
+static int add_functions(struct report *report)
+{
+	const struct clew_trace *trace = report->trace;
+	size_t count;
+	const struct clew_run *runs = clew_trace_runs(trace, &count);
+	int r;
+
+	if (!clew_trace_has_frames(trace))
+		return 0;
+	r = clew_function_sums_begin(trace, &report->functions);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		uint64_t from = runs[i].start > report->from ? runs[i].start : report->from,
+			 to = runs[i].end < report->to ? runs[i].end : report->to;
+
+		if (runs[i].task != CLEW_NO_TASK &&
+		    clew_is_chosen(&report->chosen, trace, runs[i].task))
+			r = clew_function_sums_add(&report->functions, trace, runs[i].task, from,
+						   to);
+	}
+	if (r == 0)
+		clew_function_sums_sort(&report->functions);
+	return r;
+}
+
 static void choose_headline(struct report *report)
 {
 	const struct clew_summary *summary = &report->summary;
@@ -237,6 +262,8 @@ int report_make(const struct clew_trace *trace, const struct clew_relations *rel
 	if (r == 0)
 		r = add_disks(ret_report);
 	if (r == 0)
+		r = add_functions(ret_report);
+	if (r == 0)
 		choose_headline(ret_report);
 	return r ? r : explain_headline(ret_report);
 }
@@ -250,4 +277,5 @@ void report_done(struct report *report)
 	free(report->files);
 	free(report->locks);
 	free(report->disks);
+	clew_function_sums_done(&report->functions);
 }

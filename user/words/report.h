@@ -8,6 +8,7 @@
 
 #include "explain/summary.h"
 #include "explain/why.h"
+#include "trace/frames.h"
 #include <stdio.h>
 
 #include "words/json.h"
@@ -51,6 +52,7 @@ struct report {
 	size_t lock_count;
 	struct report_disk *disks;
 	size_t disk_count;
+	struct clew_function_sums functions; /* running time, the largest first; count 0: none */
 	/* The headline: what a program spent most time on, apart from running. */
 	uint32_t program; /* UINT32_MAX: nothing was busy */
 	enum clew_spent spent;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "words/file.h"
+#include "words/functions.h"
 #include "words/object.h"
 #include "words/report.h"
 #include "words/task.h"
@@ -109,6 +110,16 @@ static void json_objects(struct clew_json *json, const struct report *report, co
 	clew_json_array_end(json);
 }
 
+static void json_functions(struct clew_json *json, const struct report *report)
+{
+	if (!report->functions.count)
+		return;
+	clew_json_array(json, "functions");
+	for (uint32_t i = 0; i < report->functions.count; i++)
+		clew_json_function_time(json, report->trace, &report->functions.times[i]);
+	clew_json_array_end(json);
+}
+
 void report_json(struct clew_json *json, const struct report *report)
 {
 	json_headline(json, report);
@@ -119,4 +130,5 @@ void report_json(struct clew_json *json, const struct report *report)
 	json_operations(json, report);
 	json_objects(json, report, "files", report->files, report->file_count);
 	json_objects(json, report, "locks", report->locks, report->lock_count);
+	json_functions(json, report);
 }

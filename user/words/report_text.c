@@ -5,6 +5,7 @@
 
 #include "words/describe.h"
 #include "words/file.h"
+#include "words/functions.h"
 #include "words/object.h"
 #include "words/report.h"
 #include "words/style.h"
@@ -338,6 +339,30 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 	}
 }
 
+/* The functions in which chosen tasks ran longest. */
+static void print_functions(FILE *out, const struct report *report)
+{
+	const struct clew_function_sums *sums = &report->functions;
+	uint64_t running = 0;
+	unsigned shown = 0;
+
+	for (uint32_t i = 0; i < sums->count; i++)
+		running += sums->times[i].ns;
+	for (uint32_t i = 0; i < sums->count && shown < MOST_OBJECTS; i++) {
+		const struct clew_function_time *time = &sums->times[i];
+
+		if (time->function == CLEW_NO_NUMBER || !time->ns)
+			continue;
+		if (!shown++)
+			fputs("\nTraced functions that ran\n", out);
+		fprintf(out, "  %8s  %3u %% of all running, entered %llu time%s: ",
+			CLEW_DURATION(time->ns), percent(time->ns, running),
+			(unsigned long long)time->calls, time->calls == 1 ? "" : "s");
+		clew_print_function(out, report->trace, time->function);
+		fputc('\n', out);
+	}
+}
+
 static void print_title(FILE *out, const struct report *report)
 {
 	char from[40], to[40];
@@ -366,6 +391,7 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 	print_causers(out, report, "locks", offsetof(struct clew_program, had_lock));
 	print_disks(out, report);
 	print_operations(out, report, width);
+	print_functions(out, report);
 	print_objects(out, report, "Files waited for", report->files, report->file_count, width);
 	print_objects(out, report, "Locks waited for", report->locks, report->lock_count, width);
 }

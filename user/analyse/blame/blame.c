@@ -18,6 +18,15 @@ static bool *choose(const struct clew_model *model, const uint32_t *spans, size_
 	return chosen;
 }
 
+/* A thread that was chosen stands for its calls as well. */
+static void choose_calls(struct blame *blame)
+{
+	for (uint32_t span = 0; span < blame->model->span_count; span++) {
+		blame->victims[span] |= blame->victims[blame->threads[span]];
+		blame->antagonists[span] |= blame->antagonists[blame->threads[span]];
+	}
+}
+
 /* From when all that an ES depends on was over. */
 static struct stretch since_resolved(const struct blame *blame, uint32_t es)
 {
@@ -63,11 +72,19 @@ int clew_blame_find(const struct clew_model *model, const struct clew_blame_opti
 	for (uint32_t span = 0; span < model->span_count; span++)
 		if (model->spans[span].start < blame.begin)
 			blame.begin = model->spans[span].start;
+	blame.innermost = options->innermost;
 	if (blame.victims && blame.antagonists)
+		r = blame_find_threads(&blame);
+	if (r == 0 && blame.innermost)
+		choose_calls(&blame);
+	if (r == 0)
 		r = options->all_running ? blame_running(&blame, CLEW_WAIT_UNKNOWN, since_resolved)
 					 : blame_resources(&blame);
 	free(blame.victims);
 	free(blame.antagonists);
+	free(blame.threads);
+	free(blame.calls);
+	free(blame.calls_begin);
 	map_done(&blame.index);
 	map_done(&blame.resources);
 	if (r < 0) {

@@ -16,7 +16,18 @@ static int64_t resource_of(struct blame *blame, uint32_t kind, const char *resou
 	return r < 0 ? r : (int64_t)blame->resource_count++;
 }
 
-/* The pair of a charge, as the index of `pairs`; -ENOENT: its spans were not chosen; -ENOMEM. */
+/* True if a victim's time may be charged to an antagonist: both were chosen, and are not one. */
+static bool is_asked(const struct blame *blame, uint32_t victim, uint32_t antagonist)
+{
+	if (!blame->victims[victim])
+		return false;
+	if (antagonist == CLEW_NONE)
+		return blame->limits;
+	return blame->antagonists[antagonist] &&
+	       blame->threads[victim] != blame->threads[antagonist];
+}
+
+/* The pair of a charge, as the index of `pairs`; -ENOMEM. */
 static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist,
 		       const struct charge *charge)
 {
@@ -24,9 +35,6 @@ static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist
 	const uint64_t *place;
 	int64_t number;
 
-	if (charge->ns <= 0 || victim == antagonist || !blame->victims[victim] ||
-	    !(antagonist == CLEW_NONE ? blame->limits : blame->antagonists[antagonist]))
-		return -ENOENT;
 	number = resource_of(blame, charge->kind, charge->resource);
 	if (number < 0)
 		return -ENOMEM;
@@ -55,36 +63,54 @@ static int64_t pair_of(struct blame *blame, uint32_t victim, uint32_t antagonist
 	return (int64_t)blame->count++;
 }
 
-/* Adds to a pair; `pair`: as pair_of() returned it. */
-static void add_charge(struct blame *blame, int64_t pair, const struct charge *charge)
+/* Adds to the pair of a charge. Returns its index, or -ENOMEM. */
+static int64_t add(struct blame *blame, uint32_t victim, uint32_t antagonist,
+		   const struct charge *charge)
 {
+	int64_t pair = pair_of(blame, victim, antagonist, charge);
+
+	if (pair < 0)
+		return pair;
 	blame->pairs[pair].ns += charge->ns;
 	if (charge->evidence > blame->pairs[pair].evidence)
 		blame->pairs[pair].evidence = charge->evidence;
+	return pair;
 }
 
 int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist,
 		 const struct charge *charge)
 {
-	int64_t pair = pair_of(blame, victim, antagonist, charge);
+	int64_t pair = charge->ns > 0 && is_asked(blame, victim, antagonist)
+			       ? add(blame, victim, antagonist, charge)
+			       : 0;
 
-	if (pair >= 0)
-		add_charge(blame, pair, charge);
-	return pair == -ENOMEM ? -ENOMEM : 0;
+	return pair < 0 ? (int)pair : 0;
 }
 
 int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagonist,
 			 struct stretch stretch, struct charge charge)
 {
 	const struct clew_blame_options *options = blame->options;
-	int64_t pair;
+	int r = 0;
 
-	charge.ns = stretch.to - stretch.from;
-	pair = pair_of(blame, victim, antagonist, &charge);
-	if (pair < 0)
-		return pair == -ENOMEM ? -ENOMEM : 0;
-	add_charge(blame, pair, &charge);
-	return options->charged ? options->charged(options->context, &blame->pairs[pair],
-						   stretch.from, stretch.to)
-				: 0;
+	if (!is_asked(blame, victim, antagonist))
+		return 0;
+	while (stretch.from < stretch.to && r == 0) {
+		clew_time until = stretch.to;
+		uint32_t who = blame->innermost
+				       ? blame_innermost(blame, antagonist, stretch.from, &until)
+				       : antagonist;
+		int64_t pair;
+
+		until = until < stretch.to ? until : stretch.to;
+		charge.ns = until - stretch.from;
+		pair = add(blame, victim, who, &charge);
+		if (pair < 0)
+			return (int)pair;
+		if (options->charged)
+			r = options->charged(options->context, &blame->pairs[pair], stretch.from,
+					     until);
+		stretch.from = until;
+	}
+	return r;
 }

@@ -50,7 +50,7 @@ static uint32_t run_at(const struct blame_cpus *cpus, uint32_t span, clew_time a
 int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, struct stretch wait)
 {
 	const struct clew_model *model = cpus->blame->model;
-	uint32_t last = run_at(cpus, queued, wait.to), run = last, cpu;
+	uint32_t last = run_at(cpus, cpus->blame->threads[queued], wait.to), run = last, cpu;
 
 	if (last == CLEW_NONE)
 		return 0;

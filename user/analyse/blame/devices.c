@@ -100,6 +100,9 @@ static uint32_t submitter_of(const struct blame_devices *devices, uint32_t reque
 	name = clew_model_attribute(model, model->spans[request].attributes, "submitter");
 	if (name)
 		submitter = blame_root_named(devices->roots, clew_model_find_string(model, name));
+	if (submitter != CLEW_NONE && devices->blame->innermost)
+		return blame_innermost(devices->blame, submitter, model->spans[request].start,
+				       &(clew_time){0});
 	return submitter == CLEW_NONE ? request : submitter;
 }
 

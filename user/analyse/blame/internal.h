@@ -16,8 +16,11 @@ struct blame {
 	const struct clew_blame_options *options;
 	bool *victims; /* by span */
 	bool *antagonists;
-	bool limits;	 /* limits are charged, too */
-	clew_time begin; /* of the trace */
+	bool innermost;	   /* antagonists are the innermost calls of their threads */
+	uint32_t *threads; /* by span: the one that called it, and so on; itself if it is no call */
+	uint32_t *calls, *calls_begin; /* spans that a span called, in order of start */
+	bool limits;		       /* limits are charged, too */
+	clew_time begin;	       /* of the trace */
 	struct clew_blame_pair *pairs;
 	size_t count, capacity;
 	/* (victim and antagonist, number of the resource and whether by a candidate) -> place in
@@ -44,9 +47,16 @@ struct stretch {
 int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist,
 		 const struct charge *charge);
 /* The same for a stretch in which the antagonist had the resource, whose length is charged:
- * options->charged hears of it. */
+ * options->charged hears of it. If innermost calls are asked for, each one is charged with its
+ * part. */
 int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagonist,
 			 struct stretch stretch, struct charge charge);
+
+/* threads.c: 0 or -ENOMEM */
+int blame_find_threads(struct blame *blame);
+/* The innermost call of a span at a moment, the span itself in none; *ret_until: until when. */
+uint32_t blame_innermost(const struct blame *blame, uint32_t span, clew_time at,
+			 clew_time *ret_until);
 
 /* Charges all that ran in the stretches of the victims' ESs that `waits` gives; `to` is always the
  * ES's start. */

@@ -188,8 +188,12 @@ static int charge_es(struct resources *resources, uint32_t es)
 	    !strcmp(clew_model_string(model,
 				      model->types[model->dependencies[model->es[last].in].type]),
 		    "unlock"))
-		return blame_charge_stretch(resources->blame, victim, model->es[trigger].span, wait,
-					    charge);
+		return blame_charge_stretch(
+			resources->blame, victim,
+			resources->blame->innermost
+				? resources->blame->threads[model->es[trigger].span]
+				: model->es[trigger].span,
+			wait, charge);
 	return resources->devices ? blame_requests(resources->devices, victim, wait,
 						   model->es[trigger].span, kind, charge.evidence)
 				  : 0;
@@ -205,7 +209,9 @@ static int find_queued(struct resources *resources)
 	resources->queued = malloc(model->span_count + 1);
 	if (!resources->queued)
 		return -ENOMEM;
-	memcpy(resources->queued, blame->victims, model->span_count);
+	memset(resources->queued, 0, model->span_count);
+	for (uint32_t span = 0; span < model->span_count; span++)
+		resources->queued[blame->threads[span]] |= blame->victims[span];
 	for (uint32_t es = 0; es < model->es_count; es++) {
 		uint32_t wait = model->es[es].wait, root;
 		const char *holders;
