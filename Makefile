@@ -18,7 +18,7 @@ BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
-LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -lm
+LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lm
 PREFIX ?= /usr/local
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 
@@ -28,6 +28,8 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(B)/%.o)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 UNIT_OBJECTS := $(patsubst tests/unit/objects/%.s,$(B)/tests/objects/%.so,$(wildcard tests/unit/objects/*.s))
+UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/arguments-%.so,O0 O2)
+UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/switches-%,O0.so O2.so clang.so fixed)
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
@@ -77,6 +79,23 @@ $(B)/tests/%: tests/unit/%.c $(B)/libclew.a
 $(B)/tests/objects/%.so: tests/unit/objects/%.s tests/unit/objects/%.map
 	@mkdir -p $(@D)
 	$(CC) -shared -nostdlib -Wl,-Bsymbolic -Wl,--build-id=0x0123456789abcdef -Wl,--version-script=$(word 2,$^) -o $@ $<
+
+$(B)/tests/objects/%-O0.so: tests/unit/objects/%.c
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) -g -O0 -fPIC -shared -o $@ $<
+
+$(B)/tests/objects/%-O2.so: tests/unit/objects/%.c
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) -g -O2 -fPIC -shared -o $@ $<
+
+$(B)/tests/objects/%-clang.so: tests/unit/objects/%.c
+	@mkdir -p $(@D)
+	$(CLANG) -g -O2 -fPIC -shared -o $@ $<
+
+# Not position-independent: tables have addresses, and nothing is relocated.
+$(B)/tests/objects/%-fixed: tests/unit/objects/%.c
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) -g -O2 -fno-pie -no-pie -nostdlib -Wl,-e,interpret -Wl,--unresolved-symbols=ignore-all -o $@ $<
 
 $(B)/tests/test_encodings: tests/unit/objects/encodings.inc
 

@@ -170,6 +170,34 @@ def test_library():
         repr(exits))
 
 
+def test_arguments():
+    path = os.path.join(ROOT, "build/tests/objects/arguments-O2.so")
+    by_name = {function["name"]: function for function in ask(path)["functions"]}
+    report(
+        "arguments: registers and types",
+        "" if by_name["floats"]["parameters"] == [{
+            "name": "a", "type": None, "argument": None, "refused": "floating point"
+        }, {"name": "b", "type": "i32", "argument": 0, "refused": None}, {
+            "name": "c", "type": None, "argument": None, "refused": "floating point"
+        }, {"name": "d", "type": "u32", "argument": 1, "refused": None}, ]
+        and by_name["floats"]["result"] == {"type": "i32", "refused": None}
+        and by_name["nothing"]["result"] is None else repr(by_name["floats"]))
+    report(
+        "arguments: inlined copies", "" if by_name["both"]["inlined"] == 3
+        and not by_name["simple"]["inlined"] else repr(by_name["both"]))
+    text = subprocess.run([CLEW, "functions", path],
+                          capture_output=True,
+                          text=True,
+                          timeout=60,
+                          check=True).stdout
+    missing = [
+        words
+        for words in ("simple(path:str, count:i32) -> i32", "both(a:i32) -> i32, inlined 3 times",
+                      "these calls are not seen", "f:i64, g:?)") if words not in text
+    ]
+    report("arguments: as text", repr(missing) if missing else "")
+
+
 def test_system():
     answer = ask("libc.so.6")
     code = Disassembly(answer["object"]["path"])
@@ -198,6 +226,7 @@ def test_system():
 
 def main():
     test_library()
+    test_arguments()
     if subprocess.run(["which", "objdump"], capture_output=True, check=False).returncode:
         print(f"ok {results + 1} - objdump # SKIP it is not installed")
         print(f"1..{results + 1}")

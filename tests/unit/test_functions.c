@@ -74,7 +74,7 @@ struct expected {
 	const char *refused;
 	struct clew_function_entry entry; /* but for the offset */
 	enum clew_return_way returns;
-	const char *exits; /* a letter each: r, j, c, i */
+	const char *exits; /* a letter each: r, j, c, i; J: a jump that is stepped */
 	size_t parts;
 	bool closed, recursive;
 };
@@ -102,7 +102,8 @@ static const struct expected expected[] = {
 	{"again", NULL, {0, EMULATED, false, 2, 0, 0x3e}, EXITS, "cr", 1, true, true},
 	{"switched", NULL, {0, EMULATED, false, 3, 0, ALL}, TRAMPOLINE, "rrr", 1, true, false},
 	{"dispatched", NULL, {0, STEPPED, false, 0, 0, ALL}, TRAMPOLINE, "rr", 1, true, false},
-	{"chosen", NULL, {0, STEPPED, false, 0, 0, ALL}, EXITS, "i", 1, false, false},
+	{"chosen", NULL, {0, STEPPED, false, 0, 0, ALL}, EXITS, "J", 1, false, false},
+	{"chosen_at_once", NULL, {0, STEPPED, false, 0, 0, ALL}, EXITS, "J", 1, false, false},
 	{"parted", NULL, {0, EMULATED, false, 0, 0, ALL}, TRAMPOLINE, "r", 2, true, false},
 	{"continued", NULL, {0, EMULATED, false, 0, 0, ALL}, TRAMPOLINE, "r", 2, true, false},
 	{"shared", NULL, {0, EMULATED, false, 0, 0, ALL}, TRAMPOLINE, "j", 1, true, false},
@@ -134,11 +135,7 @@ static void compare_exits(const struct expected *one, const struct clew_function
 	for (size_t i = 0; i < symbol->exit_count; i++) {
 		const struct clew_function_exit *exit = &symbol->exits[i];
 
-		kinds[i] = "rjci"[exit->kind];
-		assert_int_equal(exit->class,
-				 exit->kind == CLEW_EXIT_JUMP || exit->kind == CLEW_EXIT_CONDITIONAL
-					 ? CLEW_PROBE_EMULATED
-					 : CLEW_PROBE_STEPPED);
+		kinds[i] = (exit->class == CLEW_PROBE_STEPPED ? "rJ?i" : "?jc?")[exit->kind];
 	}
 	if (strcmp(kinds, one->exits) != 0)
 		fail_msg("%s: exits \"%s\", not \"%s\"", one->name, kinds, one->exits);
@@ -256,6 +253,41 @@ static void test_targets(void **state)
 
 #endif
 
+/* Switches, however they are compiled, are no exits; a table of functions is one. */
+static void test_switches(void **state)
+{
+	static const char *const objects[] = {"switches-O0.so", "switches-O2.so",
+					      "switches-clang.so", "switches-fixed"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		int file = open_object(objects[i]);
+		const struct clew_function_symbol *symbol;
+		struct clew_functions *functions;
+		struct clew_message message;
+
+		assert_int_equal(clew_functions_open(file, objects[i], NULL, &functions, &message),
+				 0);
+		for (unsigned k = 0; k < 2; k++) {
+			symbol = find_one(functions, k ? "threaded" : "interpret");
+			assert_int_equal(symbol->exit_count, 1);
+			assert_int_equal(symbol->exits[0].kind, CLEW_EXIT_RET);
+			assert_int_equal(symbol->returns, EXITS);
+		}
+		symbol = find_one(functions, "passed");
+		assert_int_equal(symbol->exit_count, 1);
+		if (i) {
+			assert_int_equal(symbol->exits[0].kind, CLEW_EXIT_INDIRECT);
+			symbol = find_one(functions, "chosen");
+			assert_int_equal(symbol->exit_count, 1);
+			assert_int_equal(symbol->exits[0].kind, CLEW_EXIT_JUMP);
+			assert_int_equal(symbol->returns, EXITS);
+		}
+		clew_functions_close(functions);
+		close(file);
+	}
+}
+
 static void test_options(void **state)
 {
 	struct clew_functions_options options = {.size = sizeof(options), .strict_entry = true};
@@ -355,7 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),	 cmocka_unit_test(test_names),
-		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_build_id), cmocka_unit_test(test_switches),
 #ifdef __x86_64__
 		cmocka_unit_test(test_targets),
 #endif

@@ -37,7 +37,8 @@ struct asked {
 	struct clew_probe_cost cost;
 	bool all_closed;
 	char why[CLEW_CLOSURE_WHY];	   /* not, or yes */
-	struct clew_functions **functions; /* an object's each, NULL: none fits there */
+	struct clew_functions **functions; /* an object's each, NULL: it is no program */
+	struct clew_dwarf **dwarf;	   /* the same, NULL: it has no debugging information */
 	struct clew_functions_shown *shown;
 };
 
@@ -81,6 +82,25 @@ static void set_returns(const struct asked *asked, struct clew_functions_shown *
 	}
 }
 
+/* What debugging information says of the functions, if there is any. */
+static int read_signatures(struct asked *asked, size_t number)
+{
+	struct clew_functions_shown *shown = &asked->shown[number];
+	struct clew_dwarf **dwarf = &asked->dwarf[number];
+	int r = -ENODATA;
+
+	shown->signatures = calloc(shown->count + 1, sizeof(*shown->signatures));
+	if (!shown->signatures)
+		return -ENOMEM;
+	if (shown->count)
+		r = clew_dwarf_open(asked->objects.list[number].descriptor, shown->about.build_id,
+				    shown->about.build_id_size, dwarf);
+	for (size_t i = 0; r >= 0 && i < shown->count; i++)
+		shown->signatures[i] =
+			clew_dwarf_find(*dwarf, shown->list[i]->address, shown->list[i]->name);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* Reads one file's functions. An object of a process that has none that fit is left out. */
 static int read_object(struct asked *asked, size_t number)
 {
@@ -108,6 +128,8 @@ static int read_object(struct asked *asked, size_t number)
 	r = clew_functions_find(asked->functions[number], asked->glob, &shown->list, &shown->count);
 	if (r >= 0)
 		r = clew_function_cost(shown->list, shown->count, &shown->cost);
+	if (r >= 0)
+		r = read_signatures(asked, number);
 	set_returns(asked, shown);
 	return r < 0 ? clew_fail_memory() : 0;
 }
@@ -203,6 +225,22 @@ static int answer(struct asked *asked, const char *name)
 	return CLEW_EXIT_DONE;
 }
 
+static void free_asked(struct asked *asked)
+{
+	for (size_t i = 0; i < asked->objects.count; i++) {
+		if (asked->functions)
+			clew_functions_close(asked->functions[i]);
+		if (asked->dwarf)
+			clew_dwarf_close(asked->dwarf[i]);
+		if (asked->shown)
+			free(asked->shown[i].signatures);
+	}
+	free(asked->functions);
+	free(asked->dwarf);
+	free(asked->shown);
+	clew_objects_done(&asked->objects);
+}
+
 int clew_command_functions(const struct clew_command *command, int argc, char **argv)
 {
 	struct functions_values values = {0};
@@ -218,17 +256,14 @@ int clew_command_functions(const struct clew_command *command, int argc, char **
 		return clew_fail(CLEW_EXIT_INPUT, "%s", message.text);
 	clew_probe_cost_measure(&asked.cost);
 	asked.functions = calloc(asked.objects.count, sizeof(*asked.functions));
+	asked.dwarf = calloc(asked.objects.count, sizeof(*asked.dwarf));
 	asked.shown = calloc(asked.objects.count, sizeof(*asked.shown));
-	if (asked.functions && asked.shown) {
+	if (asked.functions && asked.dwarf && asked.shown) {
 		check_closure(&asked);
 		status = answer(&asked, operands[0]);
 	} else {
 		status = clew_fail_memory();
 	}
-	for (size_t i = 0; asked.functions && i < asked.objects.count; i++)
-		clew_functions_close(asked.functions[i]);
-	free(asked.functions);
-	free(asked.shown);
-	clew_objects_done(&asked.objects);
+	free_asked(&asked);
 	return status;
 }

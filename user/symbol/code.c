@@ -227,12 +227,13 @@ static int scan_range(struct scan *scan, struct range *range)
 	scan->budget -= range->undecodable ? 0 : range->size;
 	for (size_t i = 0; r >= 0 && i < scan->jumps.count; i++) {
 		const struct jump_place *jump = (struct jump_place *)scan->jumps.data + i;
+		struct flow *flow = (struct flow *)scan->functions->flows.data + jump->flow;
+		enum jump_end end = functions_jump_end(scan->functions, range, jump,
+						       scan->tables.data, scan->tables.count);
 
-		if (functions_jump_stays(scan->functions, range, jump, scan->tables.data,
-					 scan->tables.count))
-			((struct flow *)scan->functions->flows.data)[jump->flow].kind = FLOW_TABLE;
-		else
-			range->open = true;
+		if (end != JUMP_UNKNOWN)
+			flow->kind = end == JUMP_STAYS ? FLOW_TABLE : FLOW_FUNCTIONS;
+		range->open |= end != JUMP_STAYS;
 	}
 	return r;
 }

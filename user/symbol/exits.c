@@ -79,6 +79,7 @@ static int read_exit(const struct clew_functions *functions, const struct range 
 		[FLOW_JUMP] = CLEW_EXIT_JUMP,
 		[FLOW_CONDITIONAL] = CLEW_EXIT_CONDITIONAL,
 		[FLOW_INDIRECT] = CLEW_EXIT_INDIRECT,
+		[FLOW_FUNCTIONS] = CLEW_EXIT_JUMP,
 	};
 	uint64_t at = range->start - range->segment->address + flow->at;
 	const uint8_t *code = range->segment->bytes + at;

@@ -29,7 +29,8 @@ enum clew_return_way {
 
 enum clew_exit_kind {
 	CLEW_EXIT_RET,
-	CLEW_EXIT_JUMP,	       /* to another function, or to the own start: a tail call */
+	CLEW_EXIT_JUMP, /* to another function, also one of a table, or to the own start: a tail
+			   call */
 	CLEW_EXIT_CONDITIONAL, /* the same, if the flags say so */
 	CLEW_EXIT_INDIRECT     /* to an address that only the process knows */
 };

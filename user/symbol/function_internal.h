@@ -59,7 +59,8 @@ enum flow_kind {
 	FLOW_JUMP,
 	FLOW_CONDITIONAL,
 	FLOW_INDIRECT,
-	FLOW_TABLE, /* an indirect jump within the range */
+	FLOW_TABLE,	/* an indirect jump within the range */
+	FLOW_FUNCTIONS, /* one to a function of a table */
 	FLOW_CALL
 };
 
@@ -155,9 +156,13 @@ struct jump_place {
 	uint64_t block; /* of the first instruction from which all run up to it */
 	uint32_t flow;	/* its number in functions->flows */
 };
-/* True: the jump goes on in its own range, through a table whose targets it marks. */
-bool functions_jump_stays(struct clew_functions *functions, const struct range *range,
-			  const struct jump_place *jump, const uint64_t *tables,
-			  size_t table_count);
+enum jump_end {
+	JUMP_UNKNOWN,
+	JUMP_STAYS, /* in its own range, by a table whose targets are then marked */
+	JUMP_LEAVES /* by a table of functions */
+};
+enum jump_end functions_jump_end(struct clew_functions *functions, const struct range *range,
+				 const struct jump_place *jump, const uint64_t *tables,
+				 size_t table_count);
 
 #endif

@@ -22,6 +22,7 @@ struct search {
 	const uint64_t *tables;
 	size_t table_count;
 	ZydisDecoder decoder;
+	bool leaves; /* a table's first entry is another function */
 };
 
 /* A page of the file, NULL: no memory. */
@@ -107,11 +108,22 @@ static bool may_be_inside(const struct search *search, uint64_t address)
 	       (number != NO_RANGE && ranges_of(search->functions)[number].kind != RANGE_NAMED);
 }
 
+static bool is_other_function(const struct search *search, uint64_t address)
+{
+	uint32_t number = functions_range_at(search->functions, address);
+
+	return number != NO_RANGE && ranges_of(search->functions)[number].start == address &&
+	       !is_inside(search, address);
+}
+
 /* Marks the targets of a table. True: its first entry leads into the range. */
-static bool mark_table(const struct search *search, uint64_t table, bool relative)
+static bool mark_table(struct search *search, uint64_t table, bool relative)
 {
 	uint64_t target = 0;
 	bool inside = false;
+
+	if (!relative && read_entry(search->functions, table, 0, false, &target))
+		search->leaves |= is_other_function(search, target);
 
 	for (size_t i = 0; i < ENTRIES_MOST; i++) {
 		if (!read_entry(search->functions, table, i, relative, &target) ||
@@ -123,7 +135,7 @@ static bool mark_table(const struct search *search, uint64_t table, bool relativ
 	return inside;
 }
 
-static bool mark_tables(const struct search *search, int64_t add, bool relative)
+static bool mark_tables(struct search *search, int64_t add, bool relative)
 {
 	bool inside = false;
 
@@ -133,7 +145,7 @@ static bool mark_tables(const struct search *search, int64_t add, bool relative)
 }
 
 /* A read of 8 bytes gives the target. */
-static bool is_pointer_table(const struct search *search, const ZydisDecodedOperand *memory)
+static bool is_pointer_table(struct search *search, const ZydisDecodedOperand *memory)
 {
 	if (memory->mem.index == ZYDIS_REGISTER_NONE || memory->mem.segment == ZYDIS_REGISTER_FS)
 		return false;
@@ -172,7 +184,7 @@ struct origin {
 	bool relative; /* two were added */
 };
 
-static enum step step_to_memory(const struct search *search, const struct origin *origin,
+static enum step step_to_memory(struct search *search, const struct origin *origin,
 				const ZydisDecodedOperand *memory)
 {
 	if (origin->relative && memory->size == 32) {
@@ -201,7 +213,7 @@ static enum step step_address(struct origin *origin, uint32_t result,
 }
 
 /* One instruction back. */
-static enum step step_back(const struct search *search, struct origin *origin,
+static enum step step_back(struct search *search, struct origin *origin,
 			   const ZydisDecodedInstruction *instruction,
 			   const ZydisDecodedOperand *operands)
 {
@@ -265,13 +277,9 @@ static size_t walk_block(const struct search *search, const struct jump_place *j
 	return count;
 }
 
-bool functions_jump_stays(struct clew_functions *functions, const struct range *range,
-			  const struct jump_place *jump, const uint64_t *tables, size_t table_count)
+/* True: the jump goes on in its range. */
+static bool stays(struct search *search, const struct jump_place *jump)
 {
-	struct search search = {.functions = functions,
-				.range = range,
-				.tables = tables,
-				.table_count = table_count};
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction instruction;
 	uint64_t addresses[BACK_MOST];
@@ -279,18 +287,32 @@ bool functions_jump_stays(struct clew_functions *functions, const struct range *
 	enum step step = STEP_ON;
 	size_t count;
 
-	ZydisDecoderInit(&search.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (!decode(&search, jump->at, &instruction, operands))
+	if (!decode(search, jump->at, &instruction, operands))
 		return false;
 	if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
-		return is_pointer_table(&search, &operands[0]);
+		return is_pointer_table(search, &operands[0]);
 	if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return false;
 	origin.registers = register_bit(operands[0].reg.value);
-	count = walk_block(&search, jump, addresses);
+	count = walk_block(search, jump, addresses);
 	while (step == STEP_ON && count)
-		step = decode(&search, addresses[--count], &instruction, operands)
-			       ? step_back(&search, &origin, &instruction, operands)
+		step = decode(search, addresses[--count], &instruction, operands)
+			       ? step_back(search, &origin, &instruction, operands)
 			       : STEP_OTHER;
 	return step == STEP_TABLE;
+}
+
+enum jump_end functions_jump_end(struct clew_functions *functions, const struct range *range,
+				 const struct jump_place *jump, const uint64_t *tables,
+				 size_t table_count)
+{
+	struct search search = {.functions = functions,
+				.range = range,
+				.tables = tables,
+				.table_count = table_count};
+
+	ZydisDecoderInit(&search.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (stays(&search, jump))
+		return JUMP_STAYS;
+	return search.leaves ? JUMP_LEAVES : JUMP_UNKNOWN;
 }

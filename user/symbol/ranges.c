@@ -118,7 +118,7 @@ static int add_named(struct clew_functions *functions, const struct vector *fram
 				      .name = (uint32_t)i,
 				      .kind = names[i].cold ? RANGE_COLD : RANGE_NAMED};
 		size_t frame = find_frame(frames, range.start);
-		const struct frame_range *found = (struct frame_range *)frames->data + frame;
+		const struct frame_range *found = frames->data;
 
 		for (next = i; next < functions->names.count && names[next].address == range.start;
 		     next++) {
@@ -127,8 +127,8 @@ static int add_named(struct clew_functions *functions, const struct vector *fram
 			range.ifunc |= names[next].ifunc;
 		}
 		range.name_count = (uint32_t)(next - i);
-		if (!range.size && frame < frames->count && found->start == range.start)
-			range.size = found->size;
+		if (!range.size && frame < frames->count && found[frame].start == range.start)
+			range.size = found[frame].size;
 		if (!range.size && range.start < covered)
 			continue;
 		r = add_range(functions, range);

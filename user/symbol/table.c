@@ -159,7 +159,7 @@ static int add_names(struct clew_functions *functions, const struct symbol_table
 
 		files += type == STT_FILE;
 		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
-		    symbol->st_name && symbol->st_name < table->texts_size)
+		    symbol->st_name < table->texts_size && table->texts[symbol->st_name])
 			r = add_name(functions, table, symbol, i,
 				     ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ? files : 0);
 	}

@@ -18,6 +18,7 @@
 /* A function, and what a call of it costs. */
 struct row {
 	const struct clew_function_symbol *symbol;
+	const struct clew_signature *signature;
 	uint64_t cost;
 };
 
@@ -53,6 +54,39 @@ static void print_name(FILE *out, const struct clew_function_symbol *symbol)
 			clew_style_end(CLEW_STYLE_QUIET));
 }
 
+const char *clew_value_type_word(const struct clew_value_type *type)
+{
+	static const char *const words[2][9] = {
+		{[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"},
+		{[1] = "i8", [2] = "i16", [4] = "i32", [8] = "i64"},
+	};
+
+	if (type->refused)
+		return NULL;
+	if (type->kind == CLEW_VALUE_NUMBER)
+		return type->size < 9 ? words[type->is_signed][type->size] : NULL;
+	return type->kind == CLEW_VALUE_TEXT ? "str" : "ptr";
+}
+
+/* Arguments with the types that they can be read as; "?": they cannot. */
+static void print_arguments(FILE *out, const struct clew_signature *signature)
+{
+	const char *result = signature->returns ? clew_value_type_word(&signature->result) : NULL;
+
+	putc('(', out);
+	for (size_t i = 0; i < signature->count; i++) {
+		const struct clew_value_type *type = &signature->arguments[i];
+		const char *word = clew_value_type_word(type);
+
+		fputs(i ? ", " : "", out);
+		clew_print_safe(out, type->name ?: "");
+		fprintf(out, ":%s", word ?: "?");
+	}
+	putc(')', out);
+	if (result)
+		fprintf(out, " -> %s", result);
+}
+
 static void print_row(FILE *out, const struct row *row)
 {
 	static const char *const classes[] = {
@@ -76,6 +110,12 @@ static void print_row(FILE *out, const struct row *row)
 	fprintf(out, "%11s  %-8s%-17s  %-10s  ", CLEW_DURATION(row->cost), classes[entry->class],
 		place, returns);
 	print_name(out, row->symbol);
+	/* A name as it was written has types already. */
+	if (row->signature && !row->symbol->demangled)
+		print_arguments(out, row->signature);
+	if (row->signature && row->signature->inlined)
+		fprintf(out, ", inlined %ju time%s", (uintmax_t)row->signature->inlined,
+			row->signature->inlined == 1 ? "" : "s");
 	putc('\n', out);
 }
 
@@ -142,6 +182,7 @@ int clew_functions_print(FILE *out, const struct clew_functions_shown *shown, bo
 {
 	struct row *rows = calloc(shown->count + 1, sizeof(*rows));
 	size_t probed = 0;
+	bool inlined = false;
 
 	if (!rows)
 		return -ENOMEM;
@@ -149,6 +190,7 @@ int clew_functions_print(FILE *out, const struct clew_functions_shown *shown, bo
 		if (!shown->list[i]->refused)
 			rows[probed++] =
 				(struct row){.symbol = shown->list[i],
+					     .signature = shown->signatures[i],
 					     .cost = clew_function_call_cost(shown->list[i], cost)};
 	qsort(rows, probed, sizeof(*rows), compare_rows);
 	print_object(out, shown, probed);
@@ -157,8 +199,12 @@ int clew_functions_print(FILE *out, const struct clew_functions_shown *shown, bo
 	if (probed)
 		fprintf(out, "\n%s%11s  %-25s  %-10s  %s%s\n", clew_style_begin(CLEW_STYLE_QUIET),
 			"a call", "entry", "return", "function", clew_style_end(CLEW_STYLE_QUIET));
-	for (size_t i = 0; i < probed; i++)
+	for (size_t i = 0; i < probed; i++) {
 		print_row(out, &rows[i]);
+		inlined |= rows[i].signature && rows[i].signature->inlined;
+	}
+	if (inlined)
+		fputs("\nInlined copies lie in other functions: these calls are not seen.\n", out);
 	free(rows);
 	print_refused(out, shown);
 	return 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "record/function_cost.h"
+#include "symbol/dwarf.h"
 #include "words/json.h"
 
 /* Functions of one file. */
@@ -17,8 +18,14 @@ struct clew_functions_shown {
 	const char *why;				/* these */
 	const struct clew_function_symbol *const *list; /* in order of address */
 	size_t count;
+	const struct clew_signature **signatures; /* one each, NULL: nothing is known of it */
 	struct clew_function_cost cost;
 };
+
+/* The word of a type that an argument or a result can be read as ("str", "int"); NULL: it cannot
+ * be.
+ */
+const char *clew_value_type_word(const struct clew_value_type *type);
 
 /* The file, its functions and what all cost: members of an object that is open. */
 void clew_functions_write(struct clew_json *json, const struct clew_functions_shown *shown,

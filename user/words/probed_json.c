@@ -64,7 +64,42 @@ static void write_exits(struct clew_json *json, const struct clew_function_symbo
 	clew_json_object_end(json);
 }
 
+static void write_type(struct clew_json *json, const char *key, const struct clew_value_type *type,
+		       bool argument)
+{
+	clew_json_object(json, key);
+	if (argument)
+		clew_json_string(json, "name", type->name);
+	clew_json_string(json, "type", clew_value_type_word(type));
+	if (argument)
+		clew_json_known(json, "argument", type->refused ? UINT8_MAX : type->argument,
+				UINT8_MAX);
+	clew_json_string(json, "refused", type->refused);
+	clew_json_object_end(json);
+}
+
+/* What debugging information says of the function. */
+static void write_signature(struct clew_json *json, const struct clew_signature *signature)
+{
+	if (!signature) {
+		clew_json_null(json, "parameters");
+		clew_json_null(json, "result");
+		clew_json_null(json, "inlined");
+		return;
+	}
+	clew_json_array(json, "parameters");
+	for (size_t i = 0; i < signature->count; i++)
+		write_type(json, NULL, &signature->arguments[i], true);
+	clew_json_array_end(json);
+	if (signature->returns)
+		write_type(json, "result", &signature->result, false);
+	else
+		clew_json_null(json, "result");
+	clew_json_unsigned(json, "inlined", signature->inlined);
+}
+
 static void write_function(struct clew_json *json, const struct clew_function_symbol *symbol,
+			   const struct clew_signature *signature,
 			   const struct clew_probe_cost *cost)
 {
 	clew_json_object(json, NULL);
@@ -87,6 +122,7 @@ static void write_function(struct clew_json *json, const struct clew_function_sy
 		clew_json_unsigned(json, "cost_ns", clew_function_call_cost(symbol, cost));
 	clew_json_string(json, "refused", symbol->refused);
 	write_texts(json, "variants", symbol->variants, symbol->variant_count);
+	write_signature(json, signature);
 	clew_json_object_end(json);
 }
 
@@ -106,7 +142,7 @@ void clew_functions_write(struct clew_json *json, const struct clew_functions_sh
 	clew_json_object_end(json);
 	clew_json_array(json, "functions");
 	for (size_t i = 0; i < shown->count; i++)
-		write_function(json, shown->list[i], cost);
+		write_function(json, shown->list[i], shown->signatures[i], cost);
 	clew_json_array_end(json);
 	clew_function_cost_write(json, &shown->cost);
 }

@@ -184,6 +184,11 @@ pointers: .quad 1b, 2b
 	mov (%rdx, %rdi, 8), %rax
 	jmp *%rax
 	end chosen
+# The same in the jump itself.
+	begin chosen_at_once
+	lea functions(%rip), %rdx
+	jmp *(%rdx, %rdi, 8)
+	end chosen_at_once
 	.section .data.rel.ro, "aw"
 functions: .quad hidden_pushes, hidden_thunk
 	.text
