@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record report info waits edges requests io why dump convert check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record report info waits edges requests spans io why dump convert check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -27,6 +27,8 @@ _clew()
 		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)
 		options='--dev --cgroup --container --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--cgroup|--container|--from|--to|--sort|--by' ;;
+	spans)
+		options='--name --tid --pid --comm --from --to --list --json --color --no-pager -h --help' files='' others='--name|--tid|--pid|--comm|--from|--to' ;;
 	io)
 		options='--file --cgroup --container --from --to --self --sort --by --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to|--sort|--by' ;;
 	why)

@@ -166,6 +166,9 @@ CASES = [
     ("functions", "blame", ["blame"]),
     ("functions", "blame-function", ["blame", "--by", "function"]),
     ("functions", "report", ["report"]),
+    ("functions", "spans", ["spans", "--list"]),
+    ("frames", "spans", ["spans", "--list"]),
+    ("functions", "spans-name", ["spans", "--name", "store", "--tid", "101"]),
     ("functions", "path", ["path", "--from", "worker-101 @ 0.1ms", "--to", "worker-101 @ 1.9ms"]),
 ]
 # yapf: enable
@@ -234,7 +237,8 @@ def keys_of(value):
 
 def undocumented(keys):
     with open(os.path.join(HERE, "..", "..", "docs", "answers.md"), encoding="utf-8") as file:
-        told = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]*`", file.read()))))
+        words = " ".join(re.findall(r"`[^`]*`", file.read()))
+    told = set(re.findall(r"\w+", words)) | set(re.findall(r"[\w-]+", words))
     return ", ".join(sorted(keys - told))
 
 

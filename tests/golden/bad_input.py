@@ -76,8 +76,8 @@ def test_usage():
         report("clew %s exits 0" % " ".join(arguments),
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
-            "record", "doctor", "functions", "convert", "select", "pair", "forest", "stitch",
-            "annotate"
+            "record", "doctor", "functions", "spans", "convert", "select", "pair", "forest",
+            "stitch", "annotate"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -89,8 +89,8 @@ def test_usage():
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
-            "record", "doctor", "functions", "convert", "select", "pair", "forest", "stitch",
-            "annotate"
+            "record", "doctor", "functions", "spans", "convert", "select", "pair", "forest",
+            "stitch", "annotate"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
@@ -149,6 +149,12 @@ def test_layers(directory):
     fails("record: a layer's file that is a directory",
           ["record", "-o", where, "--layer", directory], 2, directory)
     fails("record: no layer's file", ["record", "-o", where, "--layer", ","], 2, "','")
+    for choice, words in (("nocolon", "OBJECT:GLOB"), (":malloc", "names no file"),
+                          ("./clew:", "names no functions")):
+        fails("record: functions '%s'" % choice, ["record", "-o", where, "-f", choice], 2, choice,
+              words)
+    fails("record: no way to see returns", ["record", "-o", where, "--returns", "often"], 2,
+          "often")
     for text, place, words in ((b"layer db\ncall enter q:f\n", ":2:6: ",
                                 "usdt"), (b"call usdt a:b\n", ":1:1: ", "layer NAME"),
                                (b"layer a\ncall usdt p:q x=u8(arg9)\n", ":2:23: ",
@@ -372,6 +378,18 @@ def test_record(directory):
           ["record", "-o", where, "-t", str(pid), "-d", "10ms"], 2, str(pid))
     fails("record: no such cgroup",
           ["record", "-o", where, "--cgroup", "/no/such/group", "-d", "10ms"], 2, "/no/such/group")
+    library = os.path.join(HERE, "..", "..", "build/tests/objects/functions.so")
+    for choice, words in ((directory + ":f", ("directory", )), ("/no/such/file:f",
+                                                                ("/no/such/file", )),
+                          (__file__ + ":f", ("no ELF file", )), ("%d:f" % pid, (str(pid), )),
+                          ("no-such-library.so:f",
+                           ("no-such-library.so", )), (library + ":calls_otu", ("calls_out", )),
+                          (library + ":qqqqqqqqqq*", ("qqqqqqqqqq*", "clew functions"))):
+        fails("record: functions of " + choice, ["record", "-o", where, "-d", "10ms", "-f", choice],
+              2, *words)
+    fails("record: too many functions",
+          ["record", "-o", where, "-d", "10ms", "-f", library + ":*", "--max-functions", "1"], 2,
+          "--max-functions")
     for names in ("A=b", ",", "A,,B", "x" * 70, ",".join("V%d" % i for i in range(20))):
         fails("record: --environment " + names[:8],
               ["record", "-o", where, "-d", "10ms", "--environment", names], 2,

@@ -58,6 +58,13 @@ const struct clew_command clew_commands[] = {
 	 "      the slowest requests to disks\n"
 	 "  clew requests slow.clew --dev vda --by task\n"
 	 "      who asked vda for how much\n"},
+	{"spans", "[TRACE]",
+	 "how often functions were called, how long they took, and how they were left",
+	 clew_command_spans, clew_spans_options, false, CLEW_OUTPUT_LINES,
+	 "  clew spans nginx.clew\n"
+	 "      the functions that `clew record -f` recorded; most own time first\n"
+	 "  clew spans nginx.clew --name 'ngx_http_*' --list\n"
+	 "      some of them, and each of their calls\n"},
 	{"io", "[TRACE]",
 	 "what was written to files and by whom, what reached the disk, and who waited for it",
 	 clew_command_io, clew_io_options, false, CLEW_OUTPUT_PROSE,

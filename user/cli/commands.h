@@ -31,6 +31,7 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 int clew_command_what_if(const struct clew_command *command, int argc, char **argv);
 int clew_command_pair(const struct clew_command *command, int argc, char **argv);
 int clew_command_forest(const struct clew_command *command, int argc, char **argv);
+int clew_command_spans(const struct clew_command *command, int argc, char **argv);
 int clew_command_stitch(const struct clew_command *command, int argc, char **argv);
 int clew_command_annotate(const struct clew_command *command, int argc, char **argv);
 int clew_command_functions(const struct clew_command *command, int argc, char **argv);
@@ -54,6 +55,7 @@ extern const struct clew_option clew_blame_options[];
 extern const struct clew_option clew_what_if_options[];
 extern const struct clew_option clew_pair_options[];
 extern const struct clew_option clew_forest_options[];
+extern const struct clew_option clew_spans_options[];
 extern const struct clew_option clew_stitch_options[];
 extern const struct clew_option clew_annotate_options[];
 extern const struct clew_option clew_functions_options[];

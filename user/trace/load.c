@@ -91,6 +91,19 @@ static int keep_info(struct clew_trace *trace, const struct clew_reader *reader)
 	return keep_metas(trace, reader);
 }
 
+/* What a probe took where the capture was made; a capture without functions does not say. */
+static void take_costs(const struct clew_reader *reader, struct clew_builder_options *options)
+{
+	const char *costs = clew_reader_meta(reader, "probe_costs");
+	unsigned long ns[CLEW_SITE_CLASSES + 1];
+
+	if (!costs || sscanf(costs, "%lu %lu %lu %lu", &ns[0], &ns[1], &ns[2], &ns[3]) != 4)
+		return;
+	for (unsigned i = 0; i < CLEW_SITE_CLASSES; i++)
+		options->probe_ns[i] = ns[i] < UINT32_MAX ? (uint32_t)ns[i] : 0;
+	options->return_ns = ns[3] < UINT32_MAX ? (uint32_t)ns[3] : 0;
+}
+
 /* Reads all of a capture into a new trace. */
 static int read_trace(struct clew_reader *reader, const struct clew_trace_options *options,
 		      struct clew_trace **ret_trace)
@@ -107,6 +120,7 @@ static int read_trace(struct clew_reader *reader, const struct clew_trace_option
 
 	if (r < 0)
 		return r;
+	take_costs(reader, &builder_options);
 	taker = clew_trace_taker(trace);
 	r = clew_builder_new(&builder_options, &taker, 1, &builder);
 	if (r >= 0) {
