@@ -20,6 +20,7 @@
 #include "ring.bpf.c"
 #include "wake.bpf.c"
 #include "sched.bpf.c"
+#include "waited.bpf.c"
 #include "where.bpf.c"
 #include "life.bpf.c"
 #include "announce.bpf.c"

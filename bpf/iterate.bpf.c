@@ -231,6 +231,9 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 		iterate_wait(where, task, bits, state, wait);
 	}
+	/* From here on its stack is wanted, if it sleeps for long. */
+	if (change->header.flags & CLEW_SWITCH_SLEEP && !state->asleep_since)
+		state->asleep_since = asleep_now(where->time);
 	bpf_seq_write(meta->seq, record, sizeof(*record));
 }
 

@@ -37,8 +37,14 @@ enum walk_level { WALK_SAMPLE, WALK_SWITCH, WALK_WAKE, WALK_ITERATE, WALK_LEVELS
 
 #define WALK_WINDOW 1024 /* bytes of the stack that are read at once */
 
+#define KERNEL_FRAMES 64
+
+/* Frames are right behind the head of the message that they are sent with. */
 struct walk_room {
+	struct clew_stack_news_header head;
 	__u64 frames[CLEW_FRAMES_MOST + 1];
+	struct clew_stack_news_header kernel_head;
+	__u64 kernel[KERNEL_FRAMES];
 	__u64 window[WALK_WINDOW / 8];
 	__u64 node[16];
 };
@@ -112,13 +118,15 @@ __noinline __u64 mapping_find(__u64 mm_address, __u64 address, __u32 level)
 
 /* A mapping that was found, and its file. */
 struct place {
-	__u64 mm; /* set by the caller, as `level` */
+	__u64 mm; /* set by the caller, as `level` and `pid` */
 	__u64 start;
 	__u64 end;
 	__u64 bias; /* from an address to its offset in the file */
 	struct clew_image image;
 	__u32 level;
 	__u32 kind; /* enum place_kind */
+	__u32 pid;  /* of the process */
+	__u32 reserved;
 };
 
 enum place_kind {

@@ -29,6 +29,13 @@ static __always_inline __u64 clock_ns(void)
 	return CLEW_CLOCK(bpf_ktime_get_ns());
 }
 
+/* The value of clew_task_state.asleep_since for a sleep that begins at `time`. */
+#define ASLEEP_SHIFT 10
+static __always_inline __u32 asleep_now(__u64 time)
+{
+	return (__u32)(time >> ASLEEP_SHIFT) | 1;
+}
+
 /*
  * Every program returns at once while `enabled` is 0. Forks, execs, names and
  * identities are also recorded while `identifying` is set, which is from the

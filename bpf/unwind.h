@@ -43,7 +43,7 @@ struct window {
 	__u32 failed;
 };
 
-struct walk {
+struct stack_walk {
 	__u64 ip, sp, bp;
 	__u64 hash;
 	struct walk_room *room;
@@ -101,20 +101,20 @@ __noinline __u64 window_word(struct window *window, __u64 address)
 	return room->window[0];
 }
 
-static __always_inline bool stack_word(struct walk *walk, __u64 address, __u64 *ret_word)
+static __always_inline bool stack_word(struct stack_walk *walk, __u64 address, __u64 *ret_word)
 {
 	*ret_word = window_word(&walk->window, address);
 	return !walk->window.failed;
 }
 
-static __always_inline long walk_over(struct walk *walk, enum clew_stack_end end)
+static __always_inline long walk_over(struct stack_walk *walk, enum clew_stack_end end)
 {
 	walk->end = end;
 	return 1;
 }
 
 /* Goes on at the caller. */
-static __always_inline long walk_to(struct walk *walk, __u64 ip, __u64 sp, __u64 bp)
+static __always_inline long walk_to(struct stack_walk *walk, __u64 ip, __u64 sp, __u64 bp)
 {
 	walk->ip = ip;
 	walk->sp = sp;
@@ -123,7 +123,7 @@ static __always_inline long walk_to(struct walk *walk, __u64 ip, __u64 sp, __u64
 	return ip ? 0 : walk_over(walk, CLEW_STACK_ROOT);
 }
 
-static __always_inline long step_by_pointer(struct walk *walk)
+static __always_inline long step_by_pointer(struct stack_walk *walk)
 {
 	__u64 at = walk->bp, bp, ip;
 
@@ -134,7 +134,7 @@ static __always_inline long step_by_pointer(struct walk *walk)
 	return walk_to(walk, ip, at + 16, bp);
 }
 
-static __always_inline long step_by_signal(struct walk *walk)
+static __always_inline long step_by_signal(struct stack_walk *walk)
 {
 	__u64 bp, sp, ip;
 
@@ -147,7 +147,7 @@ static __always_inline long step_by_signal(struct walk *walk)
 	return 0;
 }
 
-static __always_inline long step_by_rule(struct walk *walk, __u32 rule, bool first)
+static __always_inline long step_by_rule(struct stack_walk *walk, __u32 rule, bool first)
 {
 	__u32 kind = CLEW_UNWIND_RULE_KIND(rule), saved = CLEW_UNWIND_RULE_SAVED(rule);
 	__s64 offset = (__s64)CLEW_UNWIND_RULE_OFFSET(rule) * 8;
@@ -175,7 +175,7 @@ static __always_inline long step_by_rule(struct walk *walk, __u32 rule, bool fir
 	return walk_to(walk, ip, cfa, bp);
 }
 
-static __always_inline void keep_frame(struct walk *walk, __u32 turn, __u64 address)
+static __always_inline void keep_frame(struct stack_walk *walk, __u32 turn, __u64 address)
 {
 	__u64 frame = walk->place.kind == PLACE_FILE
 			      ? CLEW_FRAME_IN(walk->place.image.id, address + walk->place.bias)
@@ -187,7 +187,7 @@ static __always_inline void keep_frame(struct walk *walk, __u32 turn, __u64 addr
 	walk->count = turn + 1;
 }
 
-static long walk_step(__u32 turn, struct walk *walk)
+static long stack_walk_step(__u32 turn, struct stack_walk *walk)
 {
 	__u64 address = walk->ip - !walk->exact;
 	__u32 rule, kind;
@@ -227,7 +227,7 @@ static long walk_step(__u32 turn, struct walk *walk)
  * registers on. The caller fills in `room` and the level; for a task that is
  * not the current one also the uppermost page table.
  */
-static __always_inline void walk_task(struct walk *walk, struct task_struct *task,
+static __always_inline void walk_task(struct stack_walk *walk, struct task_struct *task,
 				      struct pt_regs *registers)
 {
 	struct mm_struct *mm = task->mm;
@@ -243,7 +243,7 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	walk->exact = 1;
 	walk->place.mm = number_of(mm);
 	walk->place.level = walk->window.level;
-	bpf_loop(CLEW_FRAMES_MOST, walk_step, walk, 0);
+	bpf_loop(CLEW_FRAMES_MOST, stack_walk_step, walk, 0);
 	if (!walk->end)
 		walk->end = CLEW_STACK_DEEP;
 }

@@ -51,7 +51,7 @@ static struct clew_image *image_ask(const struct clew_image_key *key, const stru
 	return bpf_map_lookup_elem(&clew_images, key);
 }
 
-static __always_inline bool walk_begin(struct walk *walk, __u32 level)
+static __always_inline bool walk_begin(struct stack_walk *walk, __u32 level)
 {
 	walk->window.level = level;
 	walk->room = bpf_map_lookup_elem(&clew_walks, &level);
@@ -64,7 +64,7 @@ int sample(void *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct stack_message *message;
-	struct walk walk = {};
+	struct stack_walk walk = {};
 
 	if (!enabled_here || (__u32)task->tgid != target || !task->mm ||
 	    !walk_begin(&walk, WALK_SAMPLE))
@@ -94,7 +94,7 @@ int sample(void *context)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(compare_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
-	struct walk out = {}, in = {};
+	struct stack_walk out = {}, in = {};
 	struct pair_message *message;
 	struct mm_struct___tree *mm;
 	struct left *left;

@@ -284,6 +284,7 @@ static void test_schema_covers_records(void **state)
 			reserved = 3 + 7;
 			break;
 		case CLEW_KIND_WHERE:
+		case CLEW_KIND_STACK:
 			reserved = 5;
 			break;
 		case CLEW_KIND_PAGES:
@@ -295,6 +296,7 @@ static void test_schema_covers_records(void **state)
 			break;
 		case CLEW_KIND_FILE:
 		case CLEW_KIND_CGROUP:
+		case CLEW_KIND_SYMBOL:
 			reserved = 2;
 			break;
 		case CLEW_KIND_TEXT:
@@ -302,7 +304,11 @@ static void test_schema_covers_records(void **state)
 			break;
 		case CLEW_KIND_ANNOUNCE:
 		case CLEW_KIND_END:
+		case CLEW_KIND_IMAGE:
 			reserved = 1;
+			break;
+		case CLEW_KIND_WAITED:
+			reserved = 3;
 			break;
 		case CLEW_KIND_LOCK_NAME: /* the process is the builder's */
 			reserved = 4 + 4;

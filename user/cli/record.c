@@ -31,6 +31,7 @@
 #define TICK	       100000000L /* ns between two checks of the clock and the file */
 #define MOST_PIDS      1024
 #define FUNCTIONS_MOST 20000
+#define STACK_MIN      1000000 /* ns */
 
 struct pid_list {
 	pid_t pids[MOST_PIDS];
@@ -55,6 +56,8 @@ struct record_values {
 	uint64_t pause_drain;
 	bool few_task_slots;
 	bool verify;
+	bool stacks;
+	uint64_t stack_min;
 	bool no_page_cache;
 	const char *environment;
 	struct function_list functions;
@@ -173,6 +176,10 @@ const struct clew_option clew_record_options[] = {
 	 clew_take_string, offsetof(struct record_values, environment)},
 	{0, "layer", "FILE,..", "record the calls of the layers that these files describe",
 	 clew_take_string, offsetof(struct record_values, layer_files)},
+	{0, "stacks", NULL, "take the stacks of long waits: from where in the code a task waited",
+	 clew_take_flag, offsetof(struct record_values, stacks)},
+	{0, "stack-min", "DURATION", "take them of waits of that length or longer (1ms)",
+	 take_length, offsetof(struct record_values, stack_min)},
 	{0, "no-page-cache", NULL,
 	 "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
 	 offsetof(struct record_values, no_page_cache)},
@@ -401,6 +408,9 @@ static struct clew_recorder_options options_of(const struct record_values *value
 		.sync = values->sync,
 		.few_task_slots = values->few_task_slots,
 		.verify = values->verify,
+		.stack_threshold = !values->stacks     ? 0
+				   : values->stack_min ? values->stack_min
+						       : STACK_MIN,
 		.no_page_cache = values->no_page_cache,
 	};
 }

@@ -16,20 +16,25 @@
 #include "cli/view.h"
 #include "cli/wait_sums.h"
 #include "explain/operations.h"
+#include "trace/stacks.h"
 #include "words/describe.h"
 #include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/stack.h"
 #include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
+
+#define STACK_MOST 5 /* functions of a stack in text */
 
 struct waits_values {
 	struct clew_selection selection;
 	struct clew_view view;
 	uint64_t least; /* ns */
 	uint64_t kinds; /* bit mask, 0 all */
+	bool stacks;
 	bool json;
 };
 
@@ -48,6 +53,8 @@ const struct clew_option clew_waits_options[] = {
 	CLEW_VIEW_OPTIONS(struct waits_values, view,
 			  "show waits for work, of idle kernel threads and of threads that slept "
 			  "throughout, too"),
+	{0, "stacks", NULL, "say from where in the code each wait was made", clew_take_flag,
+	 offsetof(struct waits_values, stacks)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct waits_values, json)},
 	CLEW_OPTION_END,
@@ -163,7 +170,7 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 	clew_json_object_end(json);
 }
 
-static void json_wait(struct clew_json *json, const struct clew_trace *trace,
+static void json_wait(struct clew_json *json, const struct clew_trace *trace, bool stacks,
 		      const struct clew_sleep *sleep)
 {
 	uint64_t vain;
@@ -190,6 +197,8 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_slices(json, trace, sleep);
 	if (clew_trace_vain(trace, sleep, &vain))
 		clew_json_unsigned(json, "for_nothing_ns", vain);
+	if (stacks)
+		clew_json_stack(json, trace, sleep);
 	clew_json_object_end(json);
 }
 
@@ -277,6 +286,14 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	putchar('\n');
 }
 
+static void print_stack(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	printf("%27s", "in ");
+	if (!clew_print_stack(stdout, trace, sleep, STACK_MOST))
+		fputs("?", stdout);
+	putchar('\n');
+}
+
 /* The waits that are wanted, in their order: as keys whose index is the wait's. */
 struct list {
 	struct sort_key *keys;
@@ -284,6 +301,26 @@ struct list {
 	size_t of; /* all waits */
 	uint64_t ns;
 };
+
+/* The share of the listed time that has stacks. */
+static void print_covered(const struct clew_trace *trace, const struct list *list)
+{
+	uint64_t ns = 0;
+	size_t count, of = 0;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	struct clew_sleep_stacks stacks;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct clew_sleep *sleep = &sleeps[list->keys[i].index];
+
+		if (!clew_trace_sleep_stacks(trace, sleep, &stacks))
+			continue;
+		of++;
+		ns += end_of(trace, sleep) - sleep->start;
+	}
+	printf("Stacks of %zu waits, %.1f %% of that time\n", of,
+	       list->ns ? 100.0 * (double)ns / (double)list->ns : 0.0);
+}
 
 static int make_list(const struct clew_trace *trace, struct waits_values *values,
 		     struct list *ret_list)
@@ -348,7 +385,7 @@ static int answer_json(const struct clew_trace *trace, const struct waits_values
 	} else {
 		clew_json_array(&json, "waits");
 		for (size_t i = 0; i < list->count; i++)
-			json_wait(&json, trace, &sleeps[list->keys[i].index]);
+			json_wait(&json, trace, values->stacks, &sleeps[list->keys[i].index]);
 		clew_json_array_end(&json);
 	}
 	clew_json_left_out(&json, &values->view);
@@ -368,9 +405,14 @@ static int answer_text(const struct clew_trace *trace, const struct waits_values
 	if (values->view.by != CLEW_BY_NONE)
 		status = add_up(trace, values, list, NULL);
 	else
-		for (size_t i = 0; i < list->count; i++)
+		for (size_t i = 0; i < list->count; i++) {
 			print_wait(trace, &sleeps[list->keys[i].index]);
+			if (values->stacks)
+				print_stack(trace, &sleeps[list->keys[i].index]);
+		}
 	printf("\n%zu of %zu waits, %s in all\n", list->count, list->of, CLEW_DURATION(list->ns));
+	if (values->stacks)
+		print_covered(trace, list);
 	clew_print_left_out(&values->view, "idle waits");
 	clew_print_ledger(stdout, trace, values->view.window.from, values->view.window.to);
 	clew_print_cost(stdout, clew_trace_info(trace));
@@ -382,6 +424,9 @@ static int answer(const struct clew_trace *trace, struct waits_values *values)
 	struct list list = {};
 	int status = clew_window_take(&values->view.window, trace);
 
+	if (values->stacks && !clew_trace_has_stacks(trace))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "waits: the capture has no stacks: record with --stacks");
 	values->selection.self = values->view.self;
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);

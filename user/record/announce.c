@@ -34,6 +34,7 @@
 #include "record/objects.h"
 #include "record/probe.h"
 #include "record/probe_cost.h"
+#include "record/stacks.h"
 #include "record/tracer.h"
 #include "symbol/entry.h"
 #include "symbol/probes.h"
@@ -54,6 +55,7 @@ struct asked {
 struct clew_announcer {
 	struct bpf_program *program;
 	const struct clew_layers *layers; /* NULL none */
+	struct clew_stacks *stacks;	  /* NULL: none are taken */
 	struct clew_mappings *mappings;
 	struct clew_tracer *tracer; /* NULL: no functions are recorded */
 	int sites_map;
@@ -266,6 +268,7 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor,
 				now};
 	clew_tracer_file(announcer->tracer, mapping, descriptor);
+	clew_stacks_offer(announcer->stacks, mapping, descriptor);
 	return take_file(announcer, descriptor, mapping->path);
 }
 
@@ -342,6 +345,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	announcer->multi = bpf_program__expected_attach_type(announcer->program) != 0;
 	announcer->layers = recorder->layers;
 	announcer->tracer = recorder->tracer;
+	announcer->stacks = recorder->stacks;
 	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);
 	announcer->links.item = sizeof(struct clew_probe_links);
 	announcer->places.item = sizeof(struct clew_probe_place);

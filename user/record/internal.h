@@ -115,6 +115,7 @@ struct clew_recorder {
 	unsigned more_count;
 	struct bpf_link *stores[2]; /* see stores.c; NULL: not attached */
 	struct bpf_link **ticks;    /* see ticks.c; NULL: there are none */
+	struct clew_stacks *stacks; /* NULL: no stacks are taken */
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records put into the user stream */
 	uint64_t user_lost[CLEW_KIND_COUNT];  /* records of that stream left out for their number */

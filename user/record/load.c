@@ -20,6 +20,7 @@
 #include "record/kernel.h"
 #include "record/pid_namespace.h"
 #include "record/programs.h"
+#include "record/stacks.h"
 #include "record/tracer.h"
 #include "symbol/kernel.h"
 
@@ -139,6 +140,10 @@ static int set_constants(struct clew_recorder *recorder,
 	error = clew_tracer_prepare(bpf, options, message);
 	if (error)
 		return error;
+	error = clew_stacks_prepare(bpf, options->stack_threshold);
+	if (error)
+		return clew_say(message, error, "stacks cannot be taken: %s: free some memory",
+				strerror(-error));
 	bpf->rodata->switch_slots = recorder->switch_slots;
 	bpf->rodata->ring_urgent = recorder->records_size / CLEW_URGENT_SHARE;
 	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
@@ -177,7 +182,8 @@ int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder
 {
 	const struct clew_program_choice choice = {.verify = options->verify,
 						   .page_cache = page_cache,
-						   .functions = options->function_count != 0};
+						   .functions = options->function_count != 0,
+						   .stacks = options->stack_threshold != 0};
 	int error = open_object(recorder, &choice, message);
 
 	if (error)

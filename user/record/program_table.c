@@ -19,6 +19,7 @@
 #define VERIFY	  CLEW_PROGRAM_VERIFY
 #define XFS	  CLEW_PROGRAM_XFS
 #define FUNCTIONS CLEW_PROGRAM_FUNCTIONS
+#define STACKS	  CLEW_PROGRAM_STACKS
 
 #define ROW(program, attached, of, when, ...)                                                      \
 	{                                                                                          \
@@ -53,6 +54,10 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_end_holders", "iter/task_file", END, 0),
 	ROW("clew_tick", "perf_event", WHERE, 0,
 	    LOST("ticks", "in which call a task was that ran for long")),
+	ROW("clew_waited", "tp_btf/sched_switch", WAITED, STACKS,
+	    LOST("stacks of waits", "from where in its code a task waited")),
+	ROW("clew_waiting", "iter/task", WAITED, STACKS),
+	ROW("clew_find_direct_map", "iter/task", WAITED, STACKS),
 	ROW("clew_memory_begin", "tp_btf/percpu_alloc_percpu", WHERE, OPTIONAL,
 	    LOST("forks of large processes", "for how long a task ran in fork or exec")),
 	ROW("clew_page_fault_kernel", "tp_btf/page_fault_kernel", SWITCH, 0,

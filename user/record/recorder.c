@@ -23,6 +23,7 @@
 #include "record/announce.h"
 #include "record/internal.h"
 #include "record/kernel.h"
+#include "record/stacks.h"
 #include "record/ticks.h"
 #include "record/tracer.h"
 #include "symbol/kernel.h"
@@ -114,9 +115,11 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	if (clew_bpf__attach(recorder->bpf))
 		return clew_say_refused(message, "the programs cannot be attached", -errno);
 	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
-	if (error)
-		return error;
-	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
+	if (!error)
+		error = clew_stacks_open(recorder, &recorder->stacks, message);
+	if (!error)
+		error = clew_announce_open(recorder, options->program, &recorder->announcer,
+					   message);
 	if (error)
 		return error;
 	clew_stores_open(recorder);
@@ -268,10 +271,12 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		recorder->bpf->bss->identifying = 0;
 		end = clew_now();
 		wait_for_programs();
+		clew_stacks_of_sleepers(recorder->stacks);
 	}
 	ret_summary->left_alone = clew_announce_close(recorder->announcer);
 	clew_tracer_close(recorder->tracer);
 	clew_drain_stop(recorder);
+	clew_stacks_stop(recorder->stacks);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);
 	if (recorder->writer) {
@@ -282,6 +287,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_modules_close(recorder);
 	clew_stores_close(recorder);
 	clew_ticks_close(recorder);
+	clew_stacks_close(recorder->stacks);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);

@@ -51,8 +51,9 @@ struct clew_recorder_options {
 	void (*say)(const char *line); /* takes what functions will cost, before they are attached
 					  to; or NULL */
 	size_t ring_size;	       /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
-	uint64_t pause_drain; /* for tests of losses: ns that the drain waits after the start */
-	bool no_page_cache;   /* do not record the page cache and the journals */
+	uint64_t pause_drain;	  /* for tests of losses: ns that the drain waits after the start */
+	uint64_t stack_threshold; /* ns: stacks of waits that are as long or longer; 0: no stacks */
+	bool no_page_cache;	  /* do not record the page cache and the journals */
 	bool sync;
 	bool few_task_slots; /* for tests: most tasks find no slot for their state */
 	bool verify;	     /* for tests: count switches a second time, to check the ledger */

@@ -511,6 +511,46 @@ static const struct table_column where_columns[] = {
 	AT("begin", struct clew_where, begin, 0, STORE_BEFORE, "time", CLEW_WHERE_SPAN),
 	AT("faults_before", struct clew_where, faults_before, 0, STORE_KEYED, "task", CLEW_WHERE_SPAN),
 };
+
+#define STACK(member, coding, reference) AT(#member, struct clew_stack, member, 0, coding, reference, 0)
+
+static const struct table_column stack_columns[] = {
+	STACK(hash, STORE_PLAIN, NULL),
+	STACK(end, STORE_PLAIN, NULL),
+	STACK(size, STORE_PLAIN, NULL),
+	TAIL("frames", "size", sizeof(struct clew_stack)),
+};
+
+#define WAITED(member, coding, reference) AT(#member, struct clew_waited, member, 0, coding, reference, 0)
+
+static const struct table_column waited_columns[] = {
+	WAITED(task, STORE_RECENT, "task"),
+	WAITED(user, STORE_KEYED, "task"),
+	WAITED(kernel, STORE_KEYED, "task"),
+	WAITED(end, STORE_KEYED, "task"),
+};
+
+#define IMAGE(member, coding, reference) AT(#member, struct clew_image_record, member, 0, coding, reference, 0)
+
+static const struct table_column image_columns[] = {
+	IMAGE(image, STORE_PREVIOUS, "image"),
+	IMAGE(inode, STORE_PREVIOUS, "inode"),
+	IMAGE(device, STORE_PREVIOUS, "device"),
+	IMAGE(build_id_size, STORE_PLAIN, NULL),
+	BYTES("build_id", struct clew_image_record, build_id),
+	IMAGE(size, STORE_PLAIN, NULL),
+	TAIL("path", "size", sizeof(struct clew_image_record)),
+};
+
+#define SYMBOL(member, coding, reference) AT(#member, struct clew_symbol_record, member, 0, coding, reference, 0)
+
+static const struct table_column symbol_columns[] = {
+	SYMBOL(image, STORE_PREVIOUS, "image"),
+	SYMBOL(start, STORE_PREVIOUS, "start"),
+	SYMBOL(length, STORE_PLAIN, NULL),
+	SYMBOL(size, STORE_PLAIN, NULL),
+	TAIL("name", "size", sizeof(struct clew_symbol_record)),
+};
 /* clang-format on */
 
 #define COLUMNS(columns_) .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* The name as it was written, to free; NULL: it is not mangled, or no memory. */
+/* The name with or without its parameters, the caller's to free; NULL: it is not mangled. */
 char *symbol_demangle(const char *name, bool parameters);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/vector.h"
 #include "symbol/elf_file.h"
+#include "symbol/demangle.h"
 #include "symbol/function.h"
 
 #define NO_RANGE UINT32_MAX

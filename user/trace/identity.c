@@ -4,6 +4,7 @@
  * The last record of an identity holds. All names are kept, with their times.
  */
 #include "trace/internal.h"
+#include "trace/stacks.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,11 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 	case CLEW_KIND_TEXT:
 		return take_record(trace, &trace->texts, text->hash, 0, text,
 				   sizeof(*text) + text->text_size);
+	case CLEW_KIND_STACK:
+	case CLEW_KIND_WAITED:
+	case CLEW_KIND_IMAGE:
+	case CLEW_KIND_SYMBOL:
+		return trace_take_stack(trace, header);
 	case CLEW_KIND_END:
 		return trace_take_end(trace, (const struct clew_end *)header);
 	case CLEW_KIND_LOCK_NAME:

@@ -116,6 +116,10 @@ struct clew_trace {
 	struct vector frame_keys;    /* struct frame_key, of each frame until finished */
 	struct vector frame_details; /* struct clew_frame_detail */
 	struct vector functions;     /* struct clew_trace_function, by number */
+	struct map stacks;	     /* hash -> const struct clew_trace_stack * */
+	struct map images;	     /* number -> path */
+	struct vector waited;	     /* struct clew_waited; by task and time once finished */
+	struct vector symbols;	     /* struct trace_symbol; by image and start once finished */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
@@ -130,6 +134,14 @@ struct clew_trace {
 	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or
 				    UINT32_MAX */
 	size_t edge_count;
+};
+
+/* A function that frames of stacks lie in. */
+struct trace_symbol {
+	uint64_t start; /* offset in the file, or the kernel's address */
+	uint64_t length;
+	const char *name; /* "": it has none */
+	uint32_t image;
 };
 
 /* Keeps one finding, of a builder or of a model that is turned back into a trace. `context`: the

@@ -6,6 +6,7 @@
  * exceptions, which order.c puts right at the end.
  */
 #include "trace/internal.h"
+#include "trace/stacks.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,8 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->frame_keys.item = sizeof(struct frame_key);
 	trace->frame_details.item = sizeof(struct clew_frame_detail);
 	trace->functions.item = sizeof(struct clew_trace_function);
+	trace->waited.item = sizeof(struct clew_waited);
+	trace->symbols.item = sizeof(struct trace_symbol);
 	trace->metas.item = sizeof(const char *);
 	trace->own_types.item = sizeof(const char *);
 	trace->pages.item = sizeof(struct trace_page *);
@@ -284,6 +287,10 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->frame_keys);
 	vector_done(&trace->frame_details);
 	vector_done(&trace->functions);
+	map_done(&trace->stacks);
+	map_done(&trace->images);
+	vector_done(&trace->waited);
+	vector_done(&trace->symbols);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);
@@ -317,6 +324,7 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		return r;
 	trace_blind_sleeps(trace);
 	trace_finish_ends(trace);
+	trace_finish_stacks(trace);
 	r = trace_finish_requests(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);

@@ -26,6 +26,7 @@
 #include <clew/kernel/records/lock_name.h>
 #include <clew/kernel/records/pages.h>
 #include <clew/kernel/records/sched.h>
+#include <clew/kernel/records/stack.h>
 #include <clew/kernel/records/wait.h>
 #include <clew/kernel/records/wake.h>
 #include <clew/kernel/records/where.h>

@@ -8,7 +8,7 @@
 #ifndef CLEW_KERNEL_MAPS_UNWIND_H
 #define CLEW_KERNEL_MAPS_UNWIND_H
 
-#include <clew/kernel/records/header.h>
+#include <clew/kernel/records.h>
 
 /* The CFA, with rsp and rbp as they are in the frame. Offsets are in units of 8 bytes. */
 enum clew_unwind_kind {
@@ -84,32 +84,33 @@ struct clew_image {
 };
 
 #define CLEW_IMAGES_MOST 16384
-#define CLEW_FRAMES_MOST 127 /* of a stack */
 
-/*
- * A frame of a user stack: the file and the offset in it that was looked up. That is the address
- * of the instruction in the innermost frame and behind a signal, else one less than the address
- * to return to. A frame outside files has the address and the highest bit.
- */
-#define CLEW_FRAME_ADDRESS	 (1ull << 63)
-#define CLEW_FRAME_IMAGE_SHIFT	 40
-#define CLEW_FRAME_IN(image, at) ((__u64)(image) << CLEW_FRAME_IMAGE_SHIFT | (at))
+/* Messages to the thread that makes tables and names functions; `kind` comes first in each. */
+enum clew_stack_news { CLEW_NEWS_IMAGE, CLEW_NEWS_STACK };
 
-/* The way a stack ended. */
-enum clew_stack_end {
-	CLEW_STACK_ROOT = 1,	 /* there is no caller */
-	CLEW_STACK_DEEP = 2,	 /* it has more frames than are kept */
-	CLEW_STACK_OUTSIDE = 3,	 /* an address that no executable mapping has */
-	CLEW_STACK_NO_TABLE = 4, /* of a file that was met for the first time a moment ago */
-	CLEW_STACK_NO_RULE = 5,	 /* no table says, and there is no frame pointer */
-	CLEW_STACK_UNREAD = 6,	 /* its memory is not there */
-	CLEW_STACK_LOOP = 7,	 /* the caller's frame is not above */
-	CLEW_STACK_TORN = 8,	 /* the mappings changed meanwhile */
-	CLEW_STACK_COMPAT = 9,	 /* of a 32-bit program */
-	CLEW_STACK_ENDS
+/* NEWS_IMAGE: a mapping of a file that has no table yet. */
+struct clew_image_news {
+	__u32 kind;
+	__u32 pid; /* a process that has it */
+	__u64 start, end;
+	struct clew_image_key key;
+	__u32 image;
+	__u32 reserved;
+};
+
+/* NEWS_STACK: a stack that was not sent lately; its frames follow. */
+struct clew_stack_news_header {
+	__u32 kind;
+	__u8 flags; /* of the STACK record */
+	__u8 end;
+	__u16 count;
+	__u64 hash;
 };
 
 CLEW_ASSERT_SIZE(struct clew_image_key, 16);
 CLEW_ASSERT_SIZE(struct clew_image, 24);
+
+CLEW_ASSERT_SIZE(struct clew_image_news, 48);
+CLEW_ASSERT_SIZE(struct clew_stack_news_header, 16);
 
 #endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Takes the stacks of a task that has the CPU again after a long sleep. Only now
+ * is it known how long the sleep was, and its stacks are still those that it
+ * slept with. Loaded on request; it runs after the program that records the
+ * switch, with the run queue locked.
+ */
+#include "waited.h"
+#include "filter.h"
+#include "kernel.h"
+#include "state.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+static __always_inline bool stack_wanted(struct task_struct *task,
+					 const struct clew_task_state *state)
+{
+	return (state->flags & CLEW_TASK_STATE_DETAIL) && !(state->flags & CLEW_TASK_STATE_SELF) &&
+	       (!filter_cgroup || cgroup_wanted(task));
+}
+
+/* ns, within 1 us */
+static __always_inline __u64 asleep_for(const struct clew_task_state *state, __u64 now)
+{
+	return (__u64)((__u32)(now >> ASLEEP_SHIFT) - state->asleep_since) << ASLEEP_SHIFT;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), zero = 0, level = WALK_SWITCH;
+	struct clew_cpu_state *cpu_state;
+	struct clew_task_state *state;
+	struct walk_room *room;
+	struct budget *budget;
+	__u64 now, begun, length;
+
+	if (!enabled)
+		return 0;
+	cpu_state = this_cpu_state(cpu);
+	if (!cpu_state)
+		return 0;
+	/* The time of the switch's record. */
+	now = cpu_state->run_since;
+	if (prev->pid && !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD)) {
+		state = task_state(prev);
+		if (state)
+			state->asleep_since = asleep_now(now);
+	}
+	state = next->pid ? task_state(next) : NULL;
+	if (!state || !state->asleep_since)
+		return 0;
+	length = asleep_for(state, now);
+	state->asleep_since = 0;
+	if (likely(length < stack_threshold) || !stack_wanted(next, state))
+		return 0;
+	budget = bpf_map_lookup_elem(&clew_stack_budgets, &zero);
+	room = bpf_map_lookup_elem(&clew_walks, &level);
+	if (!budget || !room)
+		return 0;
+	begun = bpf_ktime_get_ns();
+	if (!budget_allows(budget, begun)) {
+		count_atomic(&cpu_state->counts[CLEW_KIND_WAITED].seen);
+		count_atomic(&cpu_state->counts[CLEW_KIND_WAITED].filtered);
+		return 0;
+	}
+	waited_emit(cpu_state, cpu, now, next, state->serial, room);
+	budget_pay(budget, bpf_ktime_get_ns() - begun);
+	return 0;
+}
+
+/* Tasks that still sleep as the recording ends. */
+SEC("?iter/task")
+int clew_waiting(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	__u32 level = WALK_ITERATE;
+	struct clew_waited record = {.header.kind = CLEW_KIND_WAITED,
+				     .header.flags = CLEW_WAITED_STILL};
+	struct clew_task_state *state;
+	struct walk_room *room;
+
+	if (!task)
+		return 0;
+	state = task_state(task);
+	room = bpf_map_lookup_elem(&clew_walks, &level);
+	if (!state || !room || !state->asleep_since ||
+	    asleep_for(state, clock_ns()) < stack_threshold || !stack_wanted(task, state))
+		return 0;
+	stacks_take(task, WALK_ITERATE, room, &record);
+	/* If it ran meanwhile, these may be parts of two stacks. */
+	if (!state->asleep_since)
+		return 0;
+	record.task = state->serial;
+	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* Fixed at load: a page of user space holds this word; and the address of its
+ * page frame. */
+const volatile __u64 page_word;
+const volatile __u64 page_frame;
+
+static bool searched;
+
+struct search {
+	__u64 base;
+};
+
+static long search_step(__u32 turn, struct search *search)
+{
+	__u64 word = 0, at = search->base - ((__u64)turn << 30);
+
+	if (bpf_probe_read_kernel(&word, sizeof(word), (void *)(at + page_frame)) ||
+	    word != page_word)
+		return 0;
+	direct_map = at;
+	return 1;
+}
+
+/* Finds the kernel's map of all memory: in how many steps of 1 GiB below this
+ * process's page tables, which lie in it, a known page shows. Run once by the
+ * recorder, which reads the iterator. */
+SEC("?iter/task")
+int clew_find_direct_map(struct bpf_iter__task *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mm_struct___tree *mm = (void *)task->mm;
+	struct search search;
+
+	if (searched || !page_frame || !mm)
+		return 0;
+	searched = true;
+	search.base = (__u64)BPF_CORE_READ(mm, pgd) & ~((1ull << 30) - 1);
+	bpf_loop(1 << 14, search_step, &search, 0);
+	return 0;
+}

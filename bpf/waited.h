@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stacks of waits: sent to user space once, and named by their hashes
+ * afterwards. What they may cost is limited on each CPU.
+ */
+#ifndef CLEW_BPF_WAITED_H
+#define CLEW_BPF_WAITED_H
+
+#include "kernel.h"
+#include "mapping.h"
+#include "mix.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include "unwind.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Fixed at load: no shorter wait has a stack, ns; and the part of a CPU that
+ * stacks may take, one in so many. */
+const volatile __u64 stack_threshold;
+const volatile __u32 stack_budget;
+
+#define BUDGET_SAVED 20000000ull /* ns that a CPU may save up */
+#define SENT_BITS    16
+
+/* Messages to the thread that makes tables and names functions. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} clew_stack_news SEC(".maps");
+
+/* Hashes of stacks that were sent. One that takes another's place has that sent
+ * again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << SENT_BITS);
+	__type(key, __u32);
+	__type(value, __u64);
+} clew_stacks_sent SEC(".maps");
+
+struct budget {
+	__u64 saved; /* ns */
+	__u64 since;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct budget);
+} clew_stack_budgets SEC(".maps");
+
+static struct clew_image *image_ask(const struct clew_image_key *key, const struct place *place)
+{
+	struct clew_image image = {.id = __sync_fetch_and_add(&last_image, 1) + 1};
+	struct clew_image_news *news;
+
+	news = bpf_ringbuf_reserve(&clew_stack_news, sizeof(*news), 0);
+	if (!news)
+		return NULL;
+	/* Another CPU may have asked meanwhile: then user space gets both. */
+	bpf_map_update_elem(&clew_images, key, &image, BPF_NOEXIST);
+	news->kind = CLEW_NEWS_IMAGE;
+	news->pid = place->pid;
+	news->start = place->start;
+	news->end = place->end;
+	news->key = *key;
+	news->image = image.id;
+	news->reserved = 0;
+	bpf_ringbuf_submit(news, 0);
+	return bpf_map_lookup_elem(&clew_images, key);
+}
+
+/* True if the CPU may take a stack. */
+static __always_inline bool budget_allows(struct budget *budget, __u64 now)
+{
+	__u64 more = (now - budget->since) / (stack_budget ?: 1);
+
+	budget->saved = budget->saved + more > BUDGET_SAVED ? BUDGET_SAVED : budget->saved + more;
+	budget->since = now;
+	return budget->saved > 0;
+}
+
+static __always_inline void budget_pay(struct budget *budget, __u64 spent)
+{
+	budget->saved = budget->saved > spent ? budget->saved - spent : 0;
+}
+
+/* Sends `count` frames behind `head` if they were not sent lately. */
+static __always_inline void stack_send(struct clew_stack_news_header *head, __u64 hash, __u32 count,
+				       __u8 flags, __u8 end)
+{
+	__u32 slot = hash >> (64 - SENT_BITS);
+	__u64 *sent = bpf_map_lookup_elem(&clew_stacks_sent, &slot), size;
+
+	if (!sent || *sent == hash)
+		return;
+	head->kind = CLEW_NEWS_STACK;
+	head->flags = flags;
+	head->end = end;
+	head->count = count;
+	head->hash = hash;
+	size = sizeof(*head) + (count & CLEW_FRAMES_MOST) * sizeof(__u64);
+	if (!bpf_ringbuf_output(&clew_stack_news, head, size, BPF_RB_NO_WAKEUP))
+		*sent = hash;
+}
+
+struct kernel_hash {
+	const __u64 *frames;
+	__u64 hash;
+	__u32 count;
+};
+
+static long kernel_hash_step(__u32 turn, struct kernel_hash *sum)
+{
+	if (turn >= sum->count)
+		return 1;
+	sum->hash = mix(sum->hash, sum->frames[turn & (KERNEL_FRAMES - 1)]);
+	return 0;
+}
+
+/* Takes the kernel stack of a task that is about to run; 0: it has none. */
+static __always_inline __u64 kernel_stack(struct task_struct *task, struct walk_room *room)
+{
+	long size = bpf_get_task_stack(task, room->kernel, sizeof(room->kernel), 0);
+	struct kernel_hash sum = {.frames = room->kernel, .hash = 1};
+
+	if (size < (long)sizeof(__u64))
+		return 0;
+	sum.count = (__u64)size / sizeof(__u64);
+	bpf_loop(KERNEL_FRAMES, kernel_hash_step, &sum, 0);
+	stack_send(&room->kernel_head, sum.hash, sum.count & (KERNEL_FRAMES - 1), CLEW_STACK_KERNEL,
+		   CLEW_STACK_ROOT);
+	return sum.hash;
+}
+
+/* Takes the stacks of a task that sleeps, and sends what is new of them. */
+static __always_inline void stacks_take(struct task_struct *task, __u32 level,
+					struct walk_room *room, struct clew_waited *ret_waited)
+{
+	struct stack_walk walk = {.room = room, .window.level = level, .hash = 2};
+
+	if (task->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))) {
+		struct mm_struct___tree *mm = (void *)task->mm;
+
+		walk.window.table = (__u64)BPF_CORE_READ(mm, pgd);
+		walk.place.pid = task->tgid;
+		walk_task(&walk, task, (struct pt_regs *)bpf_task_pt_regs(task));
+		if (walk.count)
+			stack_send(&room->head, walk.hash, walk.count,
+				   walk.by_pointers ? CLEW_STACK_BY_POINTERS : 0, walk.end);
+	}
+	ret_waited->user = walk.count ? walk.hash : 0;
+	ret_waited->end = walk.end;
+	ret_waited->kernel = kernel_stack(task, room);
+}
+
+static __always_inline void waited_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+					struct task_struct *task, __u32 serial,
+					struct walk_room *room)
+{
+	struct clew_waited taken = {}, *record;
+
+	stacks_take(task, WALK_SWITCH, room, &taken);
+	record = record_reserve(cpu_state, cpu, CLEW_KIND_WAITED, now, sizeof(*record));
+	if (!record)
+		return;
+	record->user = taken.user;
+	record->kernel = taken.kernel;
+	record->task = serial;
+	record->end = taken.end;
+	__builtin_memset(record->reserved, 0, sizeof(record->reserved));
+	record_submit(record);
+}
+
+#endif

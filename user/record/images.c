@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A file is opened once, when the first stack leads through it: deleted or replaced files and
+ * those of containers are still to be had then, by the mapping of the process. It stays open until
+ * its names are read, which is when the first stack with it arrives.
+ *
+ * A process may be gone before its file is opened. The file is then asked for again after a
+ * second, with another number.
+ */
+#include "record/images.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/vector.h"
+#include "record/internal.h"
+#include "record/unwind_heap.h"
+
+#define VDSO_BYTES 8192
+#define AGAIN_NS   1000000000ull
+
+struct image {
+	int descriptor; /* -1: closed */
+	struct clew_names *names;
+};
+
+struct failed {
+	struct clew_image_key key;
+	uint64_t time;
+};
+
+struct clew_images {
+	struct clew_recorder *recorder;
+	int map;
+	uint32_t *last;
+	pthread_mutex_t lock; /* for all that follows */
+	struct clew_unwind_heap heap;
+	struct vector images; /* struct image, by number */
+	struct vector failed; /* struct failed, by time */
+};
+
+int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t blocks,
+		     uint32_t *last, struct clew_images **ret)
+{
+	struct clew_images *images = calloc(1, sizeof(*images));
+	int r = images ? clew_unwind_heap_open(heap, blocks, &images->heap) : -ENOMEM;
+
+	if (r < 0) {
+		free(images);
+		return r;
+	}
+	images->recorder = recorder;
+	images->map = map;
+	images->last = last;
+	pthread_mutex_init(&images->lock, NULL);
+	images->images.item = sizeof(struct image);
+	images->failed.item = sizeof(struct failed);
+	*ret = images;
+	return 0;
+}
+
+void clew_images_close(struct clew_images *images)
+{
+	struct image *all;
+
+	if (!images)
+		return;
+	all = images->images.data;
+	for (size_t i = 0; i < images->images.count; i++) {
+		clew_names_close(all[i].names);
+		if (all[i].descriptor >= 0)
+			close(all[i].descriptor);
+	}
+	vector_done(&images->images);
+	vector_done(&images->failed);
+	clew_unwind_heap_close(&images->heap);
+	pthread_mutex_destroy(&images->lock);
+	free(images);
+}
+
+/* The kernel's own code in each process, which is the same in all. */
+static int open_vdso(void)
+{
+	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	int descriptor = vdso ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	if (descriptor >= 0 && write(descriptor, vdso, VDSO_BYTES) != VDSO_BYTES) {
+		close(descriptor);
+		return -1;
+	}
+	return descriptor;
+}
+
+/* Opens the file of a mapping and reads its path, as the process sees it. */
+static int open_file(const struct clew_image_news *news, char *ret_path, size_t size)
+{
+	char link[96];
+	ssize_t length;
+
+	*ret_path = '\0';
+	if (!news->key.inode) {
+		snprintf(ret_path, size, "[vdso]");
+		return open_vdso();
+	}
+	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", news->pid,
+		 (unsigned long long)news->start, (unsigned long long)news->end);
+	length = readlink(link, ret_path, size - 1);
+	ret_path[length > 0 ? length : 0] = '\0';
+	return open(link, O_RDONLY | O_CLOEXEC);
+}
+
+/* A file and the number that its frames have. */
+struct source {
+	struct clew_image_key key;
+	uint32_t number;
+	int descriptor; /* -1: it could not be opened */
+	const char *path;
+};
+
+static void put_image(struct clew_images *images, const struct source *source, uint32_t state)
+{
+	struct {
+		struct clew_image_record image;
+		char path[CLEW_PATH_SIZE];
+	} record = {.image = {.header.kind = CLEW_KIND_IMAGE,
+			      .inode = source->key.inode,
+			      .device = source->key.device,
+			      .image = source->number}};
+	size_t length = strnlen(source->path, sizeof(record.path));
+
+	if (!source->key.inode)
+		record.image.header.flags |= CLEW_IMAGE_VDSO;
+	if (source->descriptor < 0)
+		record.image.header.flags |= CLEW_IMAGE_UNOPENED;
+	else if (state == CLEW_IMAGE_NONE)
+		record.image.header.flags |= CLEW_IMAGE_BARE;
+	if (source->descriptor >= 0)
+		record.image.build_id_size =
+			(uint8_t)clew_build_id(source->descriptor, record.image.build_id);
+	record.image.size = (uint16_t)length;
+	memcpy(record.path, source->path, length);
+	clew_put_user_now(images->recorder, &record.image.header, sizeof(record.image) + length);
+}
+
+/* Publishes a file's table, or that it has none. */
+static uint32_t publish(struct clew_images *images, const struct source *source)
+{
+	struct clew_image image = {.id = source->number, .state = CLEW_IMAGE_NONE};
+	struct clew_unwind_row *rows;
+	size_t count;
+
+	if (clew_unwind_rows(source->descriptor, &rows, &count) >= 0) {
+		struct clew_unwind_table table;
+
+		if (clew_unwind_table_make(rows, count, &table) >= 0 &&
+		    clew_unwind_heap_add(&images->heap, &table, &image) < 0)
+			image.state = CLEW_IMAGE_FULL;
+		clew_unwind_table_done(&table);
+		free(rows);
+	}
+	bpf_map_update_elem(images->map, &source->key, &image, BPF_ANY);
+	return image.state;
+}
+
+static void keep_file(struct clew_images *images, uint32_t number, int descriptor)
+{
+	struct image *all;
+	size_t count = images->images.count;
+
+	if (vector_reserve(&images->images, (size_t)number + 1) < 0) {
+		close(descriptor);
+		return;
+	}
+	all = images->images.data;
+	for (; count <= number; count++)
+		all[count] = (struct image){.descriptor = -1};
+	images->images.count = count;
+	all[number].descriptor = descriptor;
+}
+
+static void keep_failed(struct clew_images *images, const struct clew_image_key *key)
+{
+	if (vector_reserve(&images->failed, images->failed.count + 1) < 0)
+		return;
+	((struct failed *)images->failed.data)[images->failed.count++] =
+		(struct failed){.key = *key, .time = clew_now()};
+}
+
+/* Makes the table and puts the record; the descriptor is kept. The caller has the lock. */
+static void take_source(struct clew_images *images, const struct source *source)
+{
+	uint32_t state = CLEW_IMAGE_ASKED;
+
+	if (source->descriptor >= 0)
+		state = publish(images, source);
+	else
+		keep_failed(images, &source->key);
+	put_image(images, source, state);
+	if (source->descriptor >= 0)
+		keep_file(images, source->number, source->descriptor);
+}
+
+void clew_images_take(struct clew_images *images, const struct clew_image_news *news)
+{
+	char path[CLEW_PATH_SIZE];
+	struct source source = {.key = news->key, .number = news->image, .path = path};
+	struct clew_image image;
+
+	pthread_mutex_lock(&images->lock);
+	/* It may have been offered meanwhile. */
+	if (bpf_map_lookup_elem(images->map, &news->key, &image) || image.id != news->image ||
+	    image.state == CLEW_IMAGE_ASKED) {
+		source.descriptor = open_file(news, path, sizeof(path));
+		take_source(images, &source);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+void clew_images_offer(struct clew_images *images, const struct clew_image_key *key, int descriptor,
+		       const char *path)
+{
+	struct source source = {.key = *key, .path = path};
+	struct clew_image image;
+
+	pthread_mutex_lock(&images->lock);
+	if (bpf_map_lookup_elem(images->map, key, &image)) {
+		image = (struct clew_image){.id = __sync_add_and_fetch(images->last, 1)};
+		/* A stack may lead through it right now. */
+		if (bpf_map_update_elem(images->map, key, &image, BPF_NOEXIST) &&
+		    bpf_map_lookup_elem(images->map, key, &image))
+			image.state = CLEW_IMAGE_NONE;
+	}
+	if (image.state == CLEW_IMAGE_ASKED) {
+		source.number = image.id;
+		source.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+		take_source(images, &source);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+void clew_images_tick(struct clew_images *images)
+{
+	struct failed *failed;
+	uint64_t now = clew_now();
+	size_t old = 0;
+
+	pthread_mutex_lock(&images->lock);
+	failed = images->failed.data;
+	while (old < images->failed.count && now - failed[old].time >= AGAIN_NS)
+		bpf_map_delete_elem(images->map, &failed[old++].key);
+	images->failed.count -= old;
+	if (old)
+		memmove(failed, failed + old, images->failed.count * sizeof(*failed));
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* The caller has the lock. */
+static bool find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
+{
+	struct image *image = images->images.data;
+	uint32_t number = CLEW_FRAME_IMAGE(frame);
+
+	if ((frame & CLEW_FRAME_ADDRESS) || number >= images->images.count)
+		return false;
+	image += number;
+	if (image->descriptor >= 0) {
+		clew_names_open(image->descriptor, &image->names);
+		close(image->descriptor);
+		image->descriptor = -1;
+	}
+	return image->names && clew_names_find(image->names, CLEW_FRAME_OFFSET(frame), ret_named);
+}
+
+bool clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
+{
+	bool found;
+
+	pthread_mutex_lock(&images->lock);
+	found = find(images, frame, ret_named);
+	pthread_mutex_unlock(&images->lock);
+	return found;
+}

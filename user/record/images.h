@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The files that stacks lead through: their tables in the kernel, their names in the capture. */
+#ifndef CLEW_RECORD_IMAGES_H
+#define CLEW_RECORD_IMAGES_H
+
+#include "record/recorder.h"
+#include "symbol/names.h"
+
+#include <clew/kernel/maps.h>
+
+struct clew_images;
+
+/* `map`: of images, `heap`: of tables, with so many blocks; `last`: the last image's number, which
+ * the kernel side counts up as well. 0 or -errno. */
+int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t blocks,
+		     uint32_t *last, struct clew_images **ret);
+void clew_images_close(struct clew_images *images);
+/* Makes the table of a file that a process has just mapped, before a stack leads through it.
+ * `descriptor` stays the caller's. From any thread. */
+void clew_images_offer(struct clew_images *images, const struct clew_image_key *key, int descriptor,
+		       const char *path);
+/* Makes the table of a file that the kernel side asks for, and puts its IMAGE record. */
+void clew_images_take(struct clew_images *images, const struct clew_image_news *news);
+/* Forgets files that could not be opened some time ago, so that they are asked for again. */
+void clew_images_tick(struct clew_images *images);
+/* The function of a frame. False: none is known. */
+bool clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A thread takes messages of the kernel side: files without a table, and stacks that were not sent
+ * lately. Names come before the stack that they are in, so that a capture that was cut off has the
+ * names of all its stacks.
+ */
+#include "record/stacks.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/fs.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/thread.h"
+#include "clew.skel.h"
+#include "record/direct_map.h"
+#include "record/images.h"
+#include "record/internal.h"
+#include "record/mappings.h"
+#include "symbol/kernel.h"
+
+#define HEAP_BLOCKS 64 /* of 1 MiB: tables of a gigabyte of code */
+#define BUDGET	    50 /* one part in 50 of a CPU */
+#define POLL_MS	    100
+
+struct clew_stacks {
+	struct clew_recorder *recorder;
+	struct clew_images *images;
+	struct ring_buffer *news;
+	struct map named;   /* frames whose functions were looked for */
+	struct map symbols; /* functions that were put: (start, image) */
+	atomic_bool stopping;
+	bool started;
+	pthread_t thread;
+};
+
+int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold)
+{
+	struct bpf_map *const maps[] = {
+		bpf->maps.clew_stack_news,    bpf->maps.clew_stacks_sent,
+		bpf->maps.clew_walks,	      bpf->maps.clew_mappings_seen,
+		bpf->maps.clew_images,	      bpf->maps.clew_unwind_heap,
+		bpf->maps.clew_stack_budgets,
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		bpf_map__set_autocreate(maps[i], threshold != 0);
+	if (!threshold)
+		return 0;
+	bpf->rodata->stack_threshold = threshold;
+	bpf->rodata->stack_budget = BUDGET;
+	clew_direct_map_prepare(bpf);
+	return bpf_map__set_max_entries(bpf->maps.clew_unwind_heap, HEAP_BLOCKS);
+}
+
+static void put_symbol(struct clew_stacks *stacks, uint32_t image, const struct clew_named *named)
+{
+	struct {
+		struct clew_symbol_record symbol;
+		char name[CLEW_SYMBOL_NAME];
+	} record = {.symbol = {.header.kind = CLEW_KIND_SYMBOL,
+			       .header.flags = (uint8_t)named->from,
+			       .start = named->start,
+			       .length = named->size,
+			       .image = image}};
+	size_t length = strnlen(named->name, sizeof(record.name));
+
+	if (map_get(&stacks->symbols, named->start, image) ||
+	    map_set(&stacks->symbols, named->start, image, 1) < 0)
+		return;
+	record.symbol.size = (uint16_t)length;
+	memcpy(record.name, named->name, length);
+	clew_put_user_now(stacks->recorder, &record.symbol.header, sizeof(record.symbol) + length);
+}
+
+static bool find_kernel(const struct clew_stacks *stacks, uint64_t address,
+			struct clew_named *ret_named)
+{
+	const struct clew_kernel_symbols *symbols = stacks->recorder->symbols;
+	/* An address to return to may be behind the end of its function. */
+	const char *name = symbols ? clew_kernel_symbol_at(symbols, address - 1) : NULL;
+
+	if (!name)
+		return false;
+	*ret_named = (struct clew_named){
+		.name = name, .start = address, .size = 1, .from = CLEW_SYMBOL_KERNEL};
+	return true;
+}
+
+static void name_frame(struct clew_stacks *stacks, uint64_t frame, bool kernel)
+{
+	struct clew_named named;
+
+	if (map_get(&stacks->named, frame, kernel) || map_set(&stacks->named, frame, kernel, 1) < 0)
+		return;
+	if (kernel ? find_kernel(stacks, frame, &named)
+		   : clew_images_find(stacks->images, frame, &named))
+		put_symbol(stacks, kernel ? CLEW_IMAGE_KERNEL : CLEW_FRAME_IMAGE(frame), &named);
+}
+
+static void take_stack(struct clew_stacks *stacks, const struct clew_stack_news_header *news,
+		       size_t size)
+{
+	struct {
+		struct clew_stack stack;
+		uint64_t frames[CLEW_FRAMES_MOST];
+	} record = {.stack = {.header.kind = CLEW_KIND_STACK,
+			      .header.flags = news->flags,
+			      .hash = news->hash,
+			      .end = news->end}};
+	size_t bytes = news->count * sizeof(uint64_t);
+
+	if (news->count > CLEW_FRAMES_MOST || size < sizeof(*news) + bytes)
+		return;
+	memcpy(record.frames, news + 1, bytes);
+	for (unsigned i = 0; i < news->count; i++)
+		name_frame(stacks, record.frames[i], news->flags & CLEW_STACK_KERNEL);
+	record.stack.size = (uint16_t)bytes;
+	clew_put_user_now(stacks->recorder, &record.stack.header, sizeof(record.stack) + bytes);
+}
+
+static int take_news(void *context, void *data, size_t size)
+{
+	struct clew_stacks *stacks = context;
+	const uint32_t *kind = data;
+
+	if (*kind == CLEW_NEWS_IMAGE && size >= sizeof(struct clew_image_news))
+		clew_images_take(stacks->images, data);
+	else if (*kind == CLEW_NEWS_STACK && size >= sizeof(struct clew_stack_news_header))
+		take_stack(stacks, data, size);
+	return 0;
+}
+
+static void *stacks_main(void *argument)
+{
+	struct clew_stacks *stacks = argument;
+
+	pthread_setname_np(pthread_self(), "clew-stacks");
+	while (!atomic_load(&stacks->stopping)) {
+		ring_buffer__poll(stacks->news, POLL_MS);
+		/* Stacks alone wake nobody. */
+		ring_buffer__consume(stacks->news);
+		clew_images_tick(stacks->images);
+	}
+	ring_buffer__consume(stacks->news);
+	return NULL;
+}
+
+int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
+		     struct clew_message *message)
+{
+	struct clew_bpf *bpf = recorder->bpf;
+	struct clew_stacks *stacks;
+	int r;
+
+	*ret = NULL;
+	if (!bpf->rodata->stack_threshold)
+		return 0;
+	stacks = calloc(1, sizeof(*stacks));
+	r = stacks ? clew_images_open(recorder, bpf_map__fd(bpf->maps.clew_images),
+				      bpf_map__fd(bpf->maps.clew_unwind_heap), HEAP_BLOCKS,
+				      &bpf->bss->last_image, &stacks->images)
+		   : -ENOMEM;
+	if (r < 0) {
+		free(stacks);
+		return clew_say(message, r, "stacks cannot be taken: %s: free some memory",
+				strerror(-r));
+	}
+	clew_direct_map_find(bpf);
+	stacks->recorder = recorder;
+	stacks->news =
+		ring_buffer__new(bpf_map__fd(bpf->maps.clew_stack_news), take_news, stacks, NULL);
+	r = stacks->news ? store_thread_start(&stacks->thread, stacks_main, stacks) : -errno;
+	if (r < 0) {
+		clew_stacks_close(stacks);
+		return clew_say(message, r, "stacks cannot be taken: %s: free some memory",
+				strerror(-r));
+	}
+	stacks->started = true;
+	*ret = stacks;
+	return 0;
+}
+
+/* Of a mapping that was there before, the generation is to be asked for. */
+static uint32_t generation_of(const struct clew_mapping *mapping, int descriptor)
+{
+	int generation = 0;
+
+	if (!mapping->generation && ioctl(descriptor, FS_IOC_GETVERSION, &generation))
+		return 0;
+	return mapping->generation ? (uint32_t)mapping->generation : (uint32_t)generation;
+}
+
+void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *mapping,
+		       int descriptor)
+{
+	struct clew_image_key key;
+
+	if (!stacks)
+		return;
+	key = (struct clew_image_key){
+		.inode = mapping->inode,
+		.device = mapping->major << 20 | mapping->minor,
+		.generation = generation_of(mapping, descriptor),
+	};
+	clew_images_offer(stacks->images, &key, descriptor, mapping->path);
+}
+
+void clew_stacks_of_sleepers(struct clew_stacks *stacks)
+{
+	struct clew_waited *waited;
+	char *data;
+	size_t size;
+
+	if (!stacks || !stacks->recorder->started ||
+	    clew_iterate_read(stacks->recorder->bpf->progs.clew_waiting, &data, &size) < 0)
+		return;
+	for (size_t at = 0; at + sizeof(*waited) <= size; at += sizeof(*waited)) {
+		waited = (struct clew_waited *)(data + at);
+		clew_put_user_now(stacks->recorder, &waited->header, sizeof(*waited));
+	}
+	free(data);
+}
+
+void clew_stacks_stop(struct clew_stacks *stacks)
+{
+	if (!stacks || !stacks->started)
+		return;
+	atomic_store(&stacks->stopping, true);
+	pthread_join(stacks->thread, NULL);
+	stacks->started = false;
+}
+
+void clew_stacks_close(struct clew_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	clew_stacks_stop(stacks);
+	ring_buffer__free(stacks->news);
+	clew_images_close(stacks->images);
+	map_done(&stacks->named);
+	map_done(&stacks->symbols);
+	free(stacks);
+}

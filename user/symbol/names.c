@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Functions by where they lie: those with a name and a size, then what .eh_frame describes. Of
+ * several names of one function the one is taken that people know: a global one before a weak
+ * one before a local one, then the one with the fewest underscores in front.
+ */
+#include "symbol/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "symbol/eh_frame.h"
+#include "symbol/elf_symbols.h"
+
+#define SECTION_MOST (256u << 20) /* bytes */
+#define NESTED_MOST  64		  /* functions that are looked at for one place */
+
+struct function {
+	uint64_t start, end; /* as linked */
+	const char *name;
+	unsigned char rank; /* the lowest is taken */
+	unsigned char from; /* enum clew_symbol_from */
+};
+
+struct clew_names {
+	struct elf_file file;
+	struct elf_symbol_texts texts;
+	struct vector functions; /* struct function, by start */
+};
+
+static int add_function(struct clew_names *names, struct function function)
+{
+	int r = vector_reserve(&names->functions, names->functions.count + 1);
+
+	if (r >= 0)
+		((struct function *)names->functions.data)[names->functions.count++] = function;
+	return r;
+}
+
+static int add_symbol(void *context, const struct elf_symbol *symbol)
+{
+	unsigned underscores = (unsigned)strspn(symbol->name, "_");
+	unsigned binding = symbol->binding == STB_GLOBAL ? 0 : symbol->binding == STB_WEAK ? 1 : 2;
+
+	if (!symbol->size || symbol->address + symbol->size < symbol->address)
+		return 0;
+	return add_function(
+		context, (struct function){
+				 .start = symbol->address,
+				 .end = symbol->address + symbol->size,
+				 .name = symbol->name,
+				 .rank = (unsigned char)(binding * 16 + (underscores & 15)),
+				 .from = symbol->dynamic ? CLEW_SYMBOL_DYNAMIC : CLEW_SYMBOL_TABLE,
+			 });
+}
+
+static int add_bounds(void *context, uint64_t start, uint64_t size)
+{
+	if (start + size < start)
+		return 0;
+	return add_function(context, (struct function){.start = start,
+						       .end = start + size,
+						       .name = "",
+						       .rank = UINT8_MAX,
+						       .from = CLEW_SYMBOL_BOUNDS});
+}
+
+static int read_bounds(struct clew_names *names)
+{
+	const Elf64_Shdr *section = elf_file_section(&names->file, ".eh_frame");
+	uint8_t *bytes;
+	int r;
+
+	if (!section || section->sh_type == SHT_NOBITS || section->sh_size > SECTION_MOST)
+		return 0;
+	r = elf_file_read(&names->file, section->sh_offset, section->sh_size, &bytes);
+	if (r < 0)
+		return r;
+	r = eh_frame_walk(bytes, section->sh_size, section->sh_addr, add_bounds, names);
+	free(bytes);
+	return r;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *left = a, *right = b;
+
+	return left->start != right->start ? (left->start < right->start ? -1 : 1)
+					   : (int)left->rank - (int)right->rank;
+}
+
+int clew_names_open(int descriptor, struct clew_names **ret_names)
+{
+	struct clew_names *names = calloc(1, sizeof(*names));
+	int r = names ? elf_file_open(descriptor, &names->file) : -ENOMEM;
+
+	*ret_names = NULL;
+	if (r < 0) {
+		free(names);
+		return r;
+	}
+	names->functions.item = sizeof(struct function);
+	r = elf_symbols_walk(&names->file, &names->texts, add_symbol, names);
+	if (r >= 0)
+		r = read_bounds(names);
+	if (r < 0) {
+		clew_names_close(names);
+		return r;
+	}
+	if (names->functions.count > 1)
+		qsort(names->functions.data, names->functions.count, sizeof(struct function),
+		      compare_functions);
+	*ret_names = names;
+	return 0;
+}
+
+void clew_names_close(struct clew_names *names)
+{
+	if (!names)
+		return;
+	vector_done(&names->functions);
+	elf_symbols_done(&names->texts);
+	elf_file_close(&names->file);
+	free(names);
+}
+
+/* The address, as linked, of an offset in the file. */
+static bool address_of(const struct clew_names *names, uint64_t offset, uint64_t *ret_bias)
+{
+	for (unsigned i = 0; i < names->file.header.e_phnum; i++) {
+		const Elf64_Phdr *program = &names->file.programs[i];
+
+		if (program->p_type == PT_LOAD && (program->p_flags & PF_X) &&
+		    offset >= program->p_offset && offset - program->p_offset < program->p_filesz) {
+			*ret_bias = program->p_vaddr - program->p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool clew_names_find(const struct clew_names *names, uint64_t offset, struct clew_named *ret_named)
+{
+	const struct function *functions = names->functions.data, *best = NULL;
+	size_t low = 0, high = names->functions.count;
+	uint64_t bias, address;
+
+	if (!address_of(names, offset, &bias))
+		return false;
+	address = offset + bias;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* The one that begins last and has the address: a function may lie within another's range.
+	 */
+	for (size_t i = low, looked = 0; i-- > 0 && looked < NESTED_MOST; looked++) {
+		if (best && functions[i].start != best->start && best->from != CLEW_SYMBOL_BOUNDS)
+			break;
+		if (functions[i].end > address && (!best || functions[i].rank < best->rank))
+			best = &functions[i];
+	}
+	if (!best)
+		return false;
+	*ret_named = (struct clew_named){
+		.name = best->name,
+		.start = best->start - bias,
+		.size = best->end - best->start,
+		.from = best->from,
+	};
+	return true;
+}
+
+size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES])
+{
+	const Elf64_Shdr *section;
+	struct elf_file file;
+	Elf64_Nhdr *note = NULL;
+	size_t size = 0, name;
+
+	if (elf_file_open(descriptor, &file) < 0)
+		return 0;
+	section = elf_file_section(&file, ".note.gnu.build-id");
+	if (section && section->sh_size >= sizeof(*note) && section->sh_size < 4096 &&
+	    elf_file_read(&file, section->sh_offset, section->sh_size, &note) >= 0) {
+		name = (note->n_namesz + 3u) & ~3u;
+		size = note->n_descsz < CLEW_BUILD_ID_BYTES ? note->n_descsz : CLEW_BUILD_ID_BYTES;
+		if (name > section->sh_size || sizeof(*note) + name + size > section->sh_size)
+			size = 0;
+		memcpy(ret_id, (const uint8_t *)(note + 1) + (size ? name : 0), size);
+	}
+	free(note);
+	elf_file_close(&file);
+	return size;
+}

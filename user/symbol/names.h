@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The function that a place of a file lies in. A name is given only if its function contains the
+ * place: a stripped file has names for the functions that it exports, and most places lie in
+ * others.
+ */
+#ifndef CLEW_SYMBOL_NAMES_H
+#define CLEW_SYMBOL_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clew/kernel/records.h>
+
+struct clew_names;
+
+struct clew_named {
+	const char *name; /* as the file has it; "": BOUNDS */
+	uint64_t start;	  /* offset in the file */
+	uint64_t size;	  /* bytes */
+	enum clew_symbol_from from;
+};
+
+/* Reads a file's tables; `descriptor` is not needed afterwards. 0 or -errno. */
+int clew_names_open(int descriptor, struct clew_names **ret_names);
+/* False: nothing says which function has that offset in the file. The name is the table's. */
+bool clew_names_find(const struct clew_names *names, uint64_t offset, struct clew_named *ret_named);
+void clew_names_close(struct clew_names *names);
+
+/* The build-id of a file, as much of it as fits. Returns its bytes, 0: it has none. */
+size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES]);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Keeps stacks by their hashes, and names by where their functions lie. A sleep finds its stacks by
+ * its task and the moment at which the task had the CPU again: the record has the time of that
+ * switch.
+ */
+#include "trace/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/internal.h"
+
+#define NESTED_MOST 64 /* functions that are looked at for one frame */
+
+static int add(struct vector *vector, const void *item)
+{
+	if (vector_reserve(vector, vector->count + 1) < 0)
+		return -ENOMEM;
+	memcpy((char *)vector->data + vector->count++ * vector->item, item, vector->item);
+	return 0;
+}
+
+static int take_stack(struct clew_trace *trace, const struct clew_stack *record)
+{
+	struct clew_trace_stack *stack;
+
+	if (map_get(&trace->stacks, record->hash, 0))
+		return 0;
+	stack = arena_take(&trace->arena, sizeof(*stack));
+	if (!stack)
+		return -ENOMEM;
+	*stack = (struct clew_trace_stack){
+		.frames = arena_copy(&trace->arena, record + 1, record->size),
+		.count = record->size / sizeof(uint64_t),
+		.end = record->end,
+		.flags = record->header.flags,
+	};
+	return stack->frames ? map_set(&trace->stacks, record->hash, 0, (uintptr_t)stack) : -ENOMEM;
+}
+
+/* A sleep that is not over has no switch. */
+static int take_waited(struct clew_trace *trace, const struct clew_waited *record)
+{
+	struct clew_waited waited = *record;
+
+	if (waited.header.flags & CLEW_WAITED_STILL)
+		waited.header.time = CLEW_TIME_OPEN;
+	return add(&trace->waited, &waited);
+}
+
+static int take_image(struct clew_trace *trace, const struct clew_image_record *record)
+{
+	const char *path = arena_copy(&trace->arena, record + 1, record->size);
+
+	return path ? map_set(&trace->images, record->image, 0, (uintptr_t)path) : -ENOMEM;
+}
+
+static int take_symbol(struct clew_trace *trace, const struct clew_symbol_record *record)
+{
+	struct trace_symbol symbol = {
+		.start = record->start,
+		.length = record->length,
+		.image = record->image,
+		.name = arena_copy(&trace->arena, record + 1, record->size),
+	};
+
+	return symbol.name ? add(&trace->symbols, &symbol) : -ENOMEM;
+}
+
+int trace_take_stack(struct clew_trace *trace, const struct clew_header *header)
+{
+	switch (header->kind) {
+	case CLEW_KIND_STACK:
+		return take_stack(trace, (const struct clew_stack *)header);
+	case CLEW_KIND_WAITED:
+		return take_waited(trace, (const struct clew_waited *)header);
+	case CLEW_KIND_IMAGE:
+		return take_image(trace, (const struct clew_image_record *)header);
+	default:
+		return take_symbol(trace, (const struct clew_symbol_record *)header);
+	}
+}
+
+static int by_task_and_time(const void *a, const void *b)
+{
+	const struct clew_waited *left = a, *right = b;
+
+	if (left->task != right->task)
+		return left->task < right->task ? -1 : 1;
+	return left->header.time < right->header.time	? -1
+	       : left->header.time > right->header.time ? 1
+							: 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct trace_symbol *left = a, *right = b;
+
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+void trace_finish_stacks(struct clew_trace *trace)
+{
+	if (trace->waited.count)
+		qsort(trace->waited.data, trace->waited.count, trace->waited.item,
+		      by_task_and_time);
+	if (trace->symbols.count)
+		qsort(trace->symbols.data, trace->symbols.count, trace->symbols.item, by_place);
+}
+
+bool clew_trace_has_stacks(const struct clew_trace *trace)
+{
+	return trace->waited.count != 0;
+}
+
+static const struct clew_trace_stack *stack_of(const struct clew_trace *trace, uint64_t hash)
+{
+	const uint64_t *stack = hash ? map_get(&trace->stacks, hash, 0) : NULL;
+
+	return stack ? (const struct clew_trace_stack *)(uintptr_t)*stack : NULL;
+}
+
+bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			     struct clew_sleep_stacks *ret_stacks)
+{
+	struct clew_waited wanted = {.header.time = sleep->switch_in, .task = sleep->task}, *found;
+
+	/* A later switch of it may have been lost. */
+	if (sleep->switch_in == CLEW_TIME_OPEN && sleep->end != CLEW_TIME_OPEN)
+		return false;
+	found = trace->waited.count ? bsearch(&wanted, trace->waited.data, trace->waited.count,
+					      trace->waited.item, by_task_and_time)
+				    : NULL;
+	if (!found)
+		return false;
+	*ret_stacks = (struct clew_sleep_stacks){
+		.user = stack_of(trace, found->user),
+		.kernel = stack_of(trace, found->kernel),
+		.user_end = found->end,
+	};
+	return true;
+}
+
+void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool kernel,
+			    struct clew_stack_place *ret_place)
+{
+	const struct trace_symbol *symbols = trace->symbols.data, *symbol;
+	uint32_t image = kernel ? CLEW_IMAGE_KERNEL : CLEW_FRAME_IMAGE(frame);
+	uint64_t at = kernel ? frame : CLEW_FRAME_OFFSET(frame);
+	size_t low = 0, high = trace->symbols.count;
+	const uint64_t *path;
+
+	*ret_place = (struct clew_stack_place){.offset = at, .start = at};
+	if (!kernel && (frame & CLEW_FRAME_ADDRESS)) {
+		ret_place->offset = ret_place->start = frame & ~CLEW_FRAME_ADDRESS;
+		return;
+	}
+	path = kernel ? NULL : map_get(&trace->images, image, 0);
+	ret_place->object = path ? (const char *)(uintptr_t)*path : NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols[middle].image < image ||
+		    (symbols[middle].image == image && symbols[middle].start <= at))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* A function may lie within another one. */
+	for (size_t looked = 0; looked < NESTED_MOST && low-- > 0 && symbols[low].image == image;
+	     looked++) {
+		symbol = &symbols[low];
+		if (at - symbol->start >= symbol->length)
+			continue;
+		ret_place->name = symbol->name[0] ? symbol->name : NULL;
+		ret_place->start = symbol->start;
+		ret_place->offset = at - symbol->start;
+		return;
+	}
+}

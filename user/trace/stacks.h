@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stacks of a trace: where in its code, and where in the kernel, a task waited. All that
+ * is returned is the trace's.
+ */
+#ifndef CLEW_TRACE_STACKS_H
+#define CLEW_TRACE_STACKS_H
+
+#include "trace/trace.h"
+
+struct clew_trace_stack {
+	const uint64_t *frames; /* innermost first, as records have them */
+	uint32_t count;
+	uint8_t end;   /* enum clew_stack_end */
+	uint8_t flags; /* CLEW_STACK_* */
+};
+
+/* A stack of NULL was not taken, or its frames were lost. */
+struct clew_sleep_stacks {
+	const struct clew_trace_stack *user;
+	const struct clew_trace_stack *kernel;
+	uint8_t user_end; /* enum clew_stack_end, also of a user stack without frames */
+};
+
+/* False: the capture has no stacks of that sleep. */
+bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			     struct clew_sleep_stacks *ret_stacks);
+
+/* True if the capture has stacks at all. */
+bool clew_trace_has_stacks(const struct clew_trace *trace);
+
+struct clew_stack_place {
+	const char *name;   /* of the function, as the file has it; NULL unknown */
+	const char *object; /* path of the file; NULL: none, or the kernel */
+	uint64_t offset; /* in the function if it has bounds, else in the file, else the address */
+	uint64_t start;	 /* of the function in the file; of one without bounds `offset` */
+};
+
+/* The function that a frame lies in. */
+void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool kernel,
+			    struct clew_stack_place *ret_place);
+
+/* For struct clew_trace: keeps a record of kind STACK, WAITED, IMAGE or SYMBOL. */
+int trace_take_stack(struct clew_trace *trace, const struct clew_header *header);
+void trace_finish_stacks(struct clew_trace *trace);
+
+#endif
