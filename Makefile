@@ -33,6 +33,7 @@ UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/switches-%,O0.so O2.so clang.so 
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
+WORKLOADS += $(patsubst %,$(B)/workloads/stack-%,stripped static)
 
 .DELETE_ON_ERROR:
 .PHONY: all program deps demo check check-all bench vm fuzz soak install clean unit workloads tools print-libraries
@@ -135,6 +136,16 @@ $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 $(B)/workloads/%-32: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
 	$(CC) -m32 -static -std=gnu11 $(WARNINGS) -Wno-psabi -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+
+# Optimised, as what stacks are taken of is.
+$(B)/workloads/stack: tools/workloads/stack.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
+$(B)/workloads/stack-static: tools/workloads/stack.c
+	@mkdir -p $(@D)
+	$(CC) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
+$(B)/workloads/stack-stripped: $(B)/workloads/stack
+	strip -o $@ $<
 
 workloads: $(WORKLOADS)
 

@@ -42,7 +42,7 @@ enum walk_level { WALK_SAMPLE, WALK_SWITCH, WALK_WAKE, WALK_ITERATE, WALK_LEVELS
 /* Frames are right behind the head of the message that they are sent with. */
 struct walk_room {
 	struct clew_stack_news_header head;
-	__u64 frames[CLEW_FRAMES_MOST + 1];
+	__u64 frames[CLEW_STACK_MOST + 1];
 	struct clew_stack_news_header kernel_head;
 	__u64 kernel[KERNEL_FRAMES];
 	__u64 window[WALK_WINDOW / 8];

@@ -182,7 +182,7 @@ static __always_inline void keep_frame(struct stack_walk *walk, __u32 turn, __u6
 			      : CLEW_FRAME_ADDRESS | address;
 
 	/* Indexed by the turn: a counter in the walk would be an unknown number. */
-	walk->room->frames[turn & CLEW_FRAMES_MOST] = frame;
+	walk->room->frames[turn & CLEW_STACK_MOST] = frame;
 	walk->hash = mix(walk->hash, frame);
 	walk->count = turn + 1;
 }
@@ -243,7 +243,7 @@ static __always_inline void walk_task(struct stack_walk *walk, struct task_struc
 	walk->exact = 1;
 	walk->place.mm = number_of(mm);
 	walk->place.level = walk->window.level;
-	bpf_loop(CLEW_FRAMES_MOST, stack_walk_step, walk, 0);
+	bpf_loop(CLEW_STACK_MOST, stack_walk_step, walk, 0);
 	if (!walk->end)
 		walk->end = CLEW_STACK_DEEP;
 }

@@ -105,7 +105,7 @@ static __always_inline void stack_send(struct clew_stack_news_header *head, __u6
 	head->end = end;
 	head->count = count;
 	head->hash = hash;
-	size = sizeof(*head) + (count & CLEW_FRAMES_MOST) * sizeof(__u64);
+	size = sizeof(*head) + (count & CLEW_STACK_MOST) * sizeof(__u64);
 	if (!bpf_ringbuf_output(&clew_stack_news, head, size, BPF_RB_NO_WAKEUP))
 		*sent = hash;
 }

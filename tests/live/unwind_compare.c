@@ -261,7 +261,7 @@ static void compare_stack(Dwfl *dwfl, const struct kept *stack)
 	tally.ends[message->end % CLEW_STACK_ENDS]++;
 	root = unwind_reference(dwfl);
 	/* What the reference cannot tell is no truth. */
-	if (!root || !reference_count || reference_count > CLEW_FRAMES_MOST)
+	if (!root || !reference_count || reference_count > CLEW_STACK_MOST)
 		return;
 	tally.stacks++;
 	tally.frames += reference_count;

@@ -19,7 +19,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew record --pid 812 -o slow.clew\n"
 	 "      details of one process; press Ctrl-C to end\n"
 	 "  clew record -f '/usr/sbin/nginx:ngx_http_*' -f libc.so.6:malloc -d 10s\n"
-	 "      and when threads are in these functions\n"},
+	 "      and when threads are in these functions\n"
+	 "  clew record --stacks -d 10s\n"
+	 "      from where in the code they waited, too\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
 	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_PROSE,
@@ -42,7 +44,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew waits slow.clew --comm 'postgres*' --kind futex,lock\n"
 	 "      what PostgreSQL waited for at locks\n"
 	 "  clew waits slow.clew --by object\n"
-	 "      what was waited for, in sum\n"},
+	 "      what was waited for, in sum\n"
+	 "  clew waits slow.clew --stacks\n"
+	 "      in which functions, if recorded with --stacks\n"},
 	{"edges", "[TRACE]", "who made whom go on: every dependency with its evidence",
 	 clew_command_edges, clew_edges_options, false, CLEW_OUTPUT_LINES,
 	 "  clew edges slow.clew --type unlock\n"

@@ -138,6 +138,16 @@ static int take_length(const struct clew_option *option, const char *argument, v
 	return status;
 }
 
+/* Waits of any length have one of 1 ns or more. */
+static int take_stack_min(const struct clew_option *option, const char *argument, void *value)
+{
+	int status = clew_take_duration(option, argument, value);
+
+	if (!status && !*(uint64_t *)value)
+		*(uint64_t *)value = 1;
+	return status;
+}
+
 static int take_output(const struct clew_option *option, const char *argument, void *value)
 {
 	if (!strcmp(argument, "-"))
@@ -179,7 +189,7 @@ const struct clew_option clew_record_options[] = {
 	{0, "stacks", NULL, "take the stacks of long waits: from where in the code a task waited",
 	 clew_take_flag, offsetof(struct record_values, stacks)},
 	{0, "stack-min", "DURATION", "take them of waits of that length or longer (1ms)",
-	 take_length, offsetof(struct record_values, stack_min)},
+	 take_stack_min, offsetof(struct record_values, stack_min)},
 	{0, "no-page-cache", NULL,
 	 "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
 	 offsetof(struct record_values, no_page_cache)},
@@ -408,9 +418,9 @@ static struct clew_recorder_options options_of(const struct record_values *value
 		.sync = values->sync,
 		.few_task_slots = values->few_task_slots,
 		.verify = values->verify,
-		.stack_threshold = !values->stacks     ? 0
-				   : values->stack_min ? values->stack_min
-						       : STACK_MIN,
+		.stack_threshold = values->stack_min
+					   ?: values->stacks ? STACK_MIN
+							     : 0,
 		.no_page_cache = values->no_page_cache,
 	};
 }

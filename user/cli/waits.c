@@ -288,9 +288,12 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 
 static void print_stack(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	struct clew_sleep_stacks stacks;
+
+	if (!clew_trace_sleep_stacks(trace, sleep, &stacks) || (!stacks.user && !stacks.kernel))
+		return;
 	printf("%27s", "in ");
-	if (!clew_print_stack(stdout, trace, sleep, STACK_MOST))
-		fputs("?", stdout);
+	clew_print_stack(stdout, trace, sleep, STACK_MOST);
 	putchar('\n');
 }
 

@@ -16,6 +16,7 @@
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
+#include "trace/stacks.h"
 #include "words/beside.h"
 #include "words/by_program.h"
 #include "words/called.h"
@@ -31,6 +32,7 @@
 #include "words/other_end.h"
 #include "words/running.h"
 #include "words/segment.h"
+#include "words/stack.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/why_text.h"
@@ -231,6 +233,7 @@ static int json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_string(json, "late_by",
 				 segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
 	}
+	clew_json_why_stack(json, trace, clew_stack_sleep(segment));
 	if (segment->held)
 		clew_json_string(json, "held_back", clew_held_name(segment->held));
 	if (clew_segment_read_again(trace, segment))
@@ -264,6 +267,18 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
+static void json_stack_share(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_why *why)
+{
+	uint64_t waited, with;
+
+	if (!clew_trace_has_stacks(trace))
+		return;
+	clew_stack_share(trace, why, &waited, &with);
+	clew_json_unsigned(json, "waited_ns", waited);
+	clew_json_unsigned(json, "stacks_ns", with);
+}
+
 /* The fields of one why in the open object. */
 static int json_why(struct clew_json *json, const struct clew_trace *trace,
 		    const struct clew_relations *relations, const struct clew_why *why,
@@ -280,6 +295,7 @@ static int json_why(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_unsigned(json, "unknown_ns", why->unknown_ns);
 	if (clew_has_functions(trace))
 		clew_json_unsigned(json, "probe_ns", probe);
+	json_stack_share(json, trace, why);
 	clew_json_task_fields(json, trace, why->task, why->to);
 	clew_json_group(json, trace, clew_trace_task(trace, why->task));
 	clew_json_array(json, "segments");

@@ -20,6 +20,7 @@
 #include "base/thread.h"
 #include "clew.skel.h"
 #include "record/announce.h"
+#include "record/direct_map.h"
 #include "record/internal.h"
 #include "record/kernel.h"
 #include "record/probe.h"
@@ -93,10 +94,10 @@ static int note_refused(enum libbpf_print_level level, const char *format, va_li
 
 /* Loads the programs as they are loaded to record. 0 or -errno; the object is to be destroyed
  * either way. */
-static int load(struct trial *trial, bool page_cache)
+static int load(struct trial *trial, const struct clew_recorder_options *options, bool page_cache)
 {
 	struct clew_message message;
-	int error = clew_load_prepare(&trial->recorder, &as_usual, page_cache, &message);
+	int error = clew_load_prepare(&trial->recorder, options, page_cache, &message);
 
 	if (error)
 		return error;
@@ -118,7 +119,7 @@ static void load_all(struct trial *trial)
 {
 	struct clew_message message;
 
-	trial->error = load(trial, true);
+	trial->error = load(trial, &as_usual, true);
 	trial->loaded = trial->page_cache = !trial->error;
 	if (trial->loaded)
 		return;
@@ -132,7 +133,7 @@ static void load_all(struct trial *trial)
 	snprintf(trial->reason, sizeof(trial->reason), "the kernel refuses %s: %s",
 		 refused[0] ? refused : "them", strerror(-trial->error));
 	drop(trial);
-	trial->loaded = !load(trial, false);
+	trial->loaded = !load(trial, &as_usual, false);
 }
 
 /* True if the kernel takes a tracing program at a function's entry. */
@@ -281,6 +282,20 @@ static void add_rights(struct table *table, bool privileged, const char *no)
 	    "them alone");
 }
 
+/* The programs that only `record --stacks` loads. */
+static void add_stacks(struct table *table, struct trial *trial, const char *no)
+{
+	const struct clew_recorder_options options = {.stack_threshold = 1};
+	bool taken = !no && trial->loaded && !load(trial, &options, trial->page_cache);
+
+	add(table, "stacks of waits", "base", taken, no ?: "the kernel refuses their programs",
+	    "from where in the code a task waited");
+	add(table, "user stacks", "base", taken && !clew_direct_map_find(trial->recorder.bpf),
+	    no ?: "the kernel's map of all memory was not found",
+	    "from where in its code a task waited: `record --stacks` has the kernel's part alone");
+	drop(trial);
+}
+
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 {
 	struct table table = {.features = ret_features};
@@ -314,6 +329,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	    "tasks from before the start that are not in this namespace, and what they do");
 	add_programs(&table, &trial, true, no);
 	drop(&trial);
+	add_stacks(&table, &trial, no);
 	clew_kernel_symbols_free(trial.recorder.symbols);
 	add(&table, "compressed btrfs files", "base",
 	    btf && clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "inode") &&

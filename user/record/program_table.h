@@ -16,9 +16,9 @@ enum clew_program_flag {
 	CLEW_PROGRAM_PAGE_CACHE = 0x04, /* left out with --no-page-cache */
 	CLEW_PROGRAM_ANY = 0x08,	/* one of the rows with the same feature is enough */
 	CLEW_PROGRAM_VERIFY = 0x10,	/* loaded only to check the ledger */
-	CLEW_PROGRAM_STACKS = 0x40,	/* loaded only to take stacks */
 	CLEW_PROGRAM_XFS = 0x20,	/* of use only where the types of xfs are known */
 	CLEW_PROGRAM_FUNCTIONS = 0x40,	/* loaded only if functions are recorded */
+	CLEW_PROGRAM_STACKS = 0x80,	/* loaded only to take stacks */
 };
 
 struct clew_program_row {

@@ -109,14 +109,14 @@ static void take_stack(struct clew_stacks *stacks, const struct clew_stack_news_
 {
 	struct {
 		struct clew_stack stack;
-		uint64_t frames[CLEW_FRAMES_MOST];
+		uint64_t frames[CLEW_STACK_MOST];
 	} record = {.stack = {.header.kind = CLEW_KIND_STACK,
 			      .header.flags = news->flags,
 			      .hash = news->hash,
 			      .end = news->end}};
 	size_t bytes = news->count * sizeof(uint64_t);
 
-	if (news->count > CLEW_FRAMES_MOST || size < sizeof(*news) + bytes)
+	if (news->count > CLEW_STACK_MOST || size < sizeof(*news) + bytes)
 		return;
 	memcpy(record.frames, news + 1, bytes);
 	for (unsigned i = 0; i < news->count; i++)

@@ -154,11 +154,12 @@ void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool
 	size_t low = 0, high = trace->symbols.count;
 	const uint64_t *path;
 
-	*ret_place = (struct clew_stack_place){.offset = at, .start = at};
 	if (!kernel && (frame & CLEW_FRAME_ADDRESS)) {
-		ret_place->offset = ret_place->start = frame & ~CLEW_FRAME_ADDRESS;
+		at = frame & ~CLEW_FRAME_ADDRESS;
+		*ret_place = (struct clew_stack_place){.at = at, .start = at, .outside = true};
 		return;
 	}
+	*ret_place = (struct clew_stack_place){.at = at, .start = at, .outside = kernel};
 	path = kernel ? NULL : map_get(&trace->images, image, 0);
 	ret_place->object = path ? (const char *)(uintptr_t)*path : NULL;
 	while (low < high) {
@@ -178,7 +179,6 @@ void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool
 			continue;
 		ret_place->name = symbol->name[0] ? symbol->name : NULL;
 		ret_place->start = symbol->start;
-		ret_place->offset = at - symbol->start;
 		return;
 	}
 }

@@ -32,8 +32,9 @@ bool clew_trace_has_stacks(const struct clew_trace *trace);
 struct clew_stack_place {
 	const char *name;   /* of the function, as the file has it; NULL unknown */
 	const char *object; /* path of the file; NULL: none, or the kernel */
-	uint64_t offset; /* in the function if it has bounds, else in the file, else the address */
-	uint64_t start;	 /* of the function in the file; of one without bounds `offset` */
+	uint64_t at;	    /* in the file; without one the address */
+	uint64_t start;	    /* of the function there; `at`: unknown */
+	bool outside;	    /* of all files */
 };
 
 /* The function that a frame lies in. */

@@ -14,6 +14,7 @@
 #include "words/running.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
+#include "words/stack.h"
 #include "words/writers.h"
 
 /*
@@ -59,10 +60,10 @@ struct cause_key {
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* hash of the call's name */
 	uint64_t timer;
-	uint64_t chain;		 /* of its reasons */
+	uint64_t chain;		 /* of its reasons, and its stack */
 	uint64_t limit, limited; /* groups */
 	uint32_t armed_by;
-	uint32_t again; /* a memory limit had evicted what is read */
+	uint32_t again;	       /* a memory limit had evicted what is read */
 	uint32_t functions[2]; /* 1 + the number of the task's and of the waiter's; 0 none */
 };
 
@@ -179,7 +180,8 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->holds = clew_segment_holds(awaiting, segment);
 	awaiting = awaiting ? clew_trace_last_slice(trace, awaiting) : NULL;
 	key->queues = clew_segment_queues(awaiting, segment);
-	key->chain = clew_chain_key(trace, segment);
+	key->chain =
+		clew_chain_key(trace, segment) ^ clew_stack_key(trace, clew_stack_sleep(segment));
 	key->retried = (awaiting && clew_trace_retried(trace, awaiting)) ||
 		       (sleep && clew_trace_retried(trace, sleep));
 	clew_call_key(relations, segment->called, &key->called);

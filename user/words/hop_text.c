@@ -15,6 +15,7 @@
 #include "words/object.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
+#include "words/stack.h"
 #include "words/task.h"
 
 /* Streams for the two parts of a phrase. */
@@ -211,6 +212,8 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 	fputs("waited", parts.before);
 	if (!broad)
 		clew_print_in_function(parts.before, trace, segment->chain[place], segment->start);
+	if (!clew_has_functions(trace))
+		clew_print_in_stack(parts.before, " in ", trace, hop.sleep);
 	fputs(" for ", parts.before);
 	if (hop.via.type == CLEW_EDGE_CALL)
 		print_call(parts.after, &hop, relations);
@@ -262,6 +265,8 @@ int clew_leaf_phrase(const struct clew_trace *trace, const struct clew_relations
 	}
 	if (!broad) {
 		clew_print_segment_function(parts.after, trace, segment);
+		if (!clew_has_functions(trace))
+			clew_print_in_stack(parts.after, ", in ", trace, clew_stack_sleep(segment));
 		clew_print_activity_call(parts.after, relations, segment);
 		clew_print_perhaps(parts.after, trace, relations, segment);
 		if (beside)

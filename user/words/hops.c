@@ -13,6 +13,7 @@
 #include "words/functions.h"
 #include "words/object.h"
 #include "words/segment.h"
+#include "words/stack.h"
 #include "words/task.h"
 
 const struct clew_sleep *clew_hop_sleep(const struct clew_trace *trace,
@@ -227,6 +228,15 @@ static uint64_t mix_function(uint64_t key, const struct clew_trace *trace,
 	return function == CLEW_NO_NUMBER ? key : mix(key, (uint64_t)function + 1);
 }
 
+/* A trace without stacks has the keys that it would have without this. */
+static uint64_t mix_stack(uint64_t key, const struct clew_trace *trace,
+			  const struct clew_sleep *sleep)
+{
+	uint64_t stack = clew_stack_key(trace, sleep);
+
+	return stack ? mix(key, stack) : key;
+}
+
 /* Mixes in all that clew_print_hop_wait() depends on. */
 static uint64_t mix_wait(uint64_t key, const struct clew_sleep *sleep)
 {
@@ -268,6 +278,7 @@ uint64_t clew_hop_key(const struct clew_trace *trace, const struct clew_segment 
 
 	key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
 	key = mix_function(key, trace, segment, place);
+	key = mix_stack(key, trace, clew_hop_sleep(trace, segment, place));
 	return mix(key, clew_hop_holds(trace, segment, place));
 }
 
@@ -304,6 +315,7 @@ void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace
 			clew_json_unsigned(json, "slices", retried->slices);
 		if (clew_has_functions(trace))
 			clew_json_from(json, trace, segment->chain[i], segment->start);
+		clew_json_why_stack(json, trace, sleep);
 		clew_json_object_end(json);
 	}
 }

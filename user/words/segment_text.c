@@ -18,6 +18,7 @@
 #include "words/other_end.h"
 #include "words/running.h"
 #include "words/segment.h"
+#include "words/stack.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/writers.h"
@@ -524,6 +525,8 @@ char *clew_segment_text(const struct clew_trace *trace, const struct clew_relati
 		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
 	clew_print_activity(out, trace, segment);
 	clew_print_segment_function(out, trace, segment);
+	if (!clew_has_functions(trace))
+		clew_print_in_stack(out, ", in ", trace, clew_stack_sleep(segment));
 	clew_print_activity_call(out, relations, segment);
 	clew_print_perhaps(out, trace, relations, segment);
 	clew_print_beside(out, trace, beside);

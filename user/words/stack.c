@@ -12,9 +12,11 @@
 
 #include "symbol/demangle.h"
 #include "trace/stacks.h"
+#include "words/hops.h"
 #include "words/text.h"
 
 #define NAME_MOST 48 /* characters of a name in text */
+#define WHY_MOST  3  /* functions in a line of a why */
 
 static const char *const end_names[CLEW_STACK_ENDS] = {
 	[CLEW_STACK_NONE] = "none",	    [CLEW_STACK_ROOT] = "root",
@@ -67,7 +69,6 @@ static void print_place(FILE *out, const struct clew_stack_place *place)
 {
 	char *demangled = place->name ? symbol_demangle(place->name, false) : NULL;
 	const char *name = demangled ?: place->name;
-
 	char cut[NAME_MOST + 3];
 
 	if (name) {
@@ -77,56 +78,145 @@ static void print_place(FILE *out, const struct clew_stack_place *place)
 	} else if (place->object) {
 		clew_print_safe(out, last_name(place->object));
 		fprintf(out, "+0x%" PRIx64, place->start);
-	} else {
+	} else if (place->outside) {
 		fprintf(out, "0x%" PRIx64, place->start);
+	} else {
+		fputc('?', out);
 	}
 	free(demangled);
+}
+
+/* The stack of a sleep that is told, and where in it to begin. */
+struct told {
+	const struct clew_trace_stack *stack;
+	uint32_t first;
+	bool kernel;
+};
+
+static bool find_told(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		      struct told *ret_told)
+{
+	struct clew_sleep_stacks stacks;
+	const struct clew_trace_stack *stack;
+
+	if (!sleep || !clew_trace_sleep_stacks(trace, sleep, &stacks))
+		return false;
+	stack = stacks.user ?: stacks.kernel;
+	if (!stack || !stack->count)
+		return false;
+	*ret_told = (struct told){.stack = stack,
+				  .first = first_told(trace, stack, !stacks.user),
+				  .kernel = !stacks.user};
+	return true;
 }
 
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most)
 {
-	const struct clew_trace_stack *stack;
-	struct clew_sleep_stacks stacks;
 	struct clew_stack_place place;
-	bool kernel;
-	uint32_t first;
+	struct told told;
 
-	if (!clew_trace_sleep_stacks(trace, sleep, &stacks))
+	if (!find_told(trace, sleep, &told))
 		return false;
-	kernel = !stacks.user;
-	stack = stacks.user ?: stacks.kernel;
-	if (!stack || !stack->count)
-		return false;
-	first = first_told(trace, stack, kernel);
-	for (uint32_t i = first; i < stack->count && i < first + most; i++) {
-		clew_trace_stack_place(trace, stack->frames[i], kernel, &place);
-		fputs(i > first ? " <- " : "", out);
+	for (uint32_t i = told.first; i < told.stack->count && i < told.first + most; i++) {
+		clew_trace_stack_place(trace, told.stack->frames[i], told.kernel, &place);
+		fputs(i > told.first ? " <- " : "", out);
 		print_place(out, &place);
 	}
 	return true;
 }
 
-static void json_frames(struct clew_json *json, const struct clew_trace *trace, const char *key,
-			const struct clew_trace_stack *stack, bool kernel)
+void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep)
+{
+	struct told told;
+
+	if (!find_told(trace, sleep, &told))
+		return;
+	fputs(lead, out);
+	clew_print_stack(out, trace, sleep, WHY_MOST);
+}
+
+const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+
+	return sleep && sleep->task == segment->task && segment->kind != CLEW_SEGMENT_RUNNING &&
+			       segment->kind != CLEW_SEGMENT_RUNQUEUE
+		       ? sleep
+		       : NULL;
+}
+
+uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct clew_stack_place place;
+	struct told told;
+	uint64_t key = 1;
+
+	if (!find_told(trace, sleep, &told))
+		return 0;
+	for (uint32_t i = told.first; i < told.stack->count && i < told.first + WHY_MOST; i++) {
+		uint64_t frame = told.stack->frames[i];
+
+		clew_trace_stack_place(trace, frame, told.kernel, &place);
+		key = (key ^ place.start) * 0x9e3779b97f4a7c15ull;
+		key ^= key >> 29 ^ (told.kernel ? 0 : frame >> CLEW_FRAME_IMAGE_SHIFT);
+	}
+	return key ?: 1;
+}
+
+void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why,
+		      uint64_t *ret_waited, uint64_t *ret_with)
+{
+	struct told told;
+
+	*ret_waited = *ret_with = 0;
+	for (size_t i = 0; i < why->segment_count; i++) {
+		const struct clew_segment *segment = &why->segments[i];
+		const struct clew_sleep *sleep = segment->chain_length
+							 ? clew_hop_sleep(trace, segment, 0)
+							 : clew_stack_sleep(segment);
+
+		if (!sleep)
+			continue;
+		*ret_waited += segment->end - segment->start;
+		if (find_told(trace, sleep, &told))
+			*ret_with += segment->end - segment->start;
+	}
+}
+
+static void json_frames(struct clew_json *json, const struct clew_trace *trace,
+			const struct clew_trace_stack *stack)
 {
 	struct clew_stack_place place;
 
-	clew_json_array(json, key);
+	clew_json_array(json, "frames");
 	for (uint32_t i = 0; stack && i < stack->count; i++) {
 		char *demangled;
 
-		clew_trace_stack_place(trace, stack->frames[i], kernel, &place);
+		clew_trace_stack_place(trace, stack->frames[i], false, &place);
 		demangled = place.name ? symbol_demangle(place.name, true) : NULL;
 		clew_json_object(json, NULL);
 		clew_json_string(json, "name", place.name);
 		if (demangled)
 			clew_json_string(json, "demangled", demangled);
-		if (!kernel)
-			clew_json_string(json, "object", place.object);
-		clew_json_unsigned(json, "offset", place.offset);
+		clew_json_string(json, "object", place.object);
+		clew_json_unsigned(json, "offset", place.name ? place.at - place.start : place.at);
 		clew_json_object_end(json);
 		free(demangled);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_kernel(struct clew_json *json, const struct clew_trace *trace,
+			const struct clew_trace_stack *stack)
+{
+	struct clew_stack_place place;
+
+	clew_json_array(json, "kernel");
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		clew_trace_stack_place(trace, stack->frames[i], true, &place);
+		clew_json_string(json, NULL, place.name);
 	}
 	clew_json_array_end(json);
 }
@@ -141,9 +231,20 @@ void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
 		return;
 	}
 	clew_json_object(json, "stack");
-	json_frames(json, trace, "frames", stacks.user, false);
-	json_frames(json, trace, "kernel", stacks.kernel, true);
+	json_frames(json, trace, stacks.user);
+	json_kernel(json, trace, stacks.kernel);
 	clew_json_string(json, "end",
 			 stacks.user_end < CLEW_STACK_ENDS ? end_names[stacks.user_end] : NULL);
 	clew_json_object_end(json);
+}
+
+void clew_json_why_stack(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep)
+{
+	if (!clew_trace_has_stacks(trace))
+		return;
+	if (sleep)
+		clew_json_stack(json, trace, sleep);
+	else
+		clew_json_null(json, "stack");
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "explain/why.h"
 #include "trace/trace.h"
 #include "words/json.h"
 
@@ -17,8 +18,26 @@
  */
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most);
+/*
+ * In a why: `lead`, then "LWLockAcquire <- ProcArrayGroupClearXid", at most three functions.
+ * Nothing where `sleep` is NULL or has no stack.
+ */
+void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep);
+/* The sleep that a segment is a part of, if it is its own task's; NULL: it ran, was ready, or it is
+ * about a request of another task. */
+const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);
+/* Of all that clew_print_in_stack() depends on; 0: it prints nothing. */
+uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* How long the task of a why waited, and how much of that has stacks, ns. */
+void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why,
+		      uint64_t *ret_waited, uint64_t *ret_with);
+
 /* The field "stack" of the open object; null: the capture has none of that sleep. */
 void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_sleep *sleep);
+/* The same in a trace that has stacks; nothing in any other. `sleep` may be NULL. */
+void clew_json_why_stack(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep);
 
 #endif

@@ -23,6 +23,7 @@
 #include "words/running.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
+#include "words/stack.h"
 #include "words/task.h"
 #include "words/text.h"
 
@@ -293,6 +294,8 @@ static int print_segment(const struct steps *steps, const struct clew_segment *s
 		fputs("it ", steps->out);
 	clew_print_activity(steps->out, steps->trace, segment);
 	clew_print_segment_function(steps->out, steps->trace, segment);
+	if (!clew_has_functions(steps->trace))
+		clew_print_in_stack(steps->out, ", in ", steps->trace, clew_stack_sleep(segment));
 	clew_running_find(steps->trace, &segment, 1, &running);
 	clew_print_running(steps->out, &running);
 	clew_print_activity_call(steps->out, steps->relations, segment);

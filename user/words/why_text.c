@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/stacks.h"
 #include "words/functions.h"
 #include "words/group.h"
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/other_groups.h"
+#include "words/stack.h"
 #include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -198,6 +200,18 @@ static int print_probes(FILE *out, const struct clew_trace *trace, const struct 
 	return r;
 }
 
+static void print_stack_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
+{
+	uint64_t waited, with;
+
+	if (!clew_trace_has_stacks(trace))
+		return;
+	clew_stack_share(trace, why, &waited, &with);
+	if (waited)
+		fprintf(out, "\nThere are stacks for %.1f %% of the time that it waited.\n",
+			percent(with, waited));
+}
+
 /* ---- all of it ---- */
 
 static size_t count_lines(const char *text, size_t width)
@@ -258,6 +272,7 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 		r = print_probes(memory, trace, why);
 		print_restraints(memory, trace, why, sums, &tree);
 		clew_print_other_groups(memory, trace, why);
+		print_stack_share(memory, trace, why);
 	}
 	clew_tree_done(&tree);
 	if (!memory || fclose(memory) || r < 0) {

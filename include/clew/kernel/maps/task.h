@@ -98,8 +98,8 @@ struct clew_task_state {
 	__u64 file_lock;
 	__u64 file_lock_range;	/* as clew_wait.file_lock */
 	__u32 file_lock_holder; /* global tgid of the holder when it was refused, 0 unknown */
-	/* when it went to sleep, in steps of 1,024 ns and never 0; 0: it does not sleep, or nobody asks
-	   for stacks */
+	/* when it went to sleep, in steps of 1,024 ns and never 0; 0: it does not sleep, or nobody
+	   asks for stacks */
 	__u32 asleep_since;
 	/* the last address that it faulted on for a store, as of when it last left a CPU */
 	__u64 stored_at;
