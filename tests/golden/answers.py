@@ -43,6 +43,9 @@ CASES = [
     ("mutex", "why-part", ["why", "--tid", "101", "--from", "0.35ms", "--to", "1000001450000"]),
     ("mutex", "why-slowest", ["why", "--slowest", "3"]),
     ("mutex", "why-without-unlock", ["why", "--tid", "101", "--without", "unlock"]),
+    ("stacks", "waits", ["waits", "--stacks", *WHOLE]),
+    ("stacks", "waits-without", ["waits", *WHOLE]),
+    ("stacks", "why", ["why", "--tid", "101"]),
     ("life", "info", ["info"]),
     ("life", "waits", ["waits", *WHOLE]),
     ("life", "edges", ["edges", *WHOLE]),
@@ -369,6 +372,9 @@ def main():
                            check=True)
         for (capture, answer, arguments), kind in itertools.product(CASES, ("clew", ) if write else
                                                                     ("clew", "ctrace")):
+            # Notation has no stacks.
+            if (capture, kind) == ("stacks", "ctrace") and answer != "waits-without":
+                continue
             for extension, more in (("txt", []), ("json", ["--json"])):
                 done = subprocess.run([CLEW, arguments[0], capture + "." + kind] + arguments[1:] +
                                       more,

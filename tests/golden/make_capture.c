@@ -203,6 +203,27 @@ static void set_text(struct clew_header *record, const struct store_kind *kind, 
 		*at = *at == ' ' ? '\0' : *at;
 }
 
+/* Frames of a stack: numbers, or IMAGE:OFFSET, with commas between them. */
+static void set_frames(struct clew_header *record, const struct store_kind *kind, char *text)
+{
+	const struct store_column *column = column_of(kind, "frames");
+	uint64_t *frames = (uint64_t *)((char *)record + column_offset(column, record));
+	size_t count = 0;
+	char *save = NULL;
+
+	for (char *word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		char *offset = strchr(word, ':');
+
+		if (offset)
+			*offset++ = '\0';
+		frames[count] = number_of(word);
+		if (offset)
+			frames[count] = CLEW_FRAME_IN(frames[count], number_of(offset));
+		count++;
+	}
+	column_set(&kind->columns[column->reference], record, count * sizeof(*frames));
+}
+
 static void set_field(struct clew_header *record, const struct store_kind *kind, const char *name,
 		      char *text)
 {
@@ -210,6 +231,10 @@ static void set_field(struct clew_header *record, const struct store_kind *kind,
 
 	if (!strcmp(name, "flags")) {
 		record->flags = number_of(text);
+		return;
+	}
+	if (!strcmp(name, "frames")) {
+		set_frames(record, kind, text);
 		return;
 	}
 	column = column_of(kind, name);

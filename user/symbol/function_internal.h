@@ -8,8 +8,8 @@
 #define CLEW_SYMBOL_FUNCTION_INTERNAL_H
 
 #include "base/vector.h"
-#include "symbol/elf_file.h"
 #include "symbol/demangle.h"
+#include "symbol/elf_file.h"
 #include "symbol/function.h"
 
 #define NO_RANGE UINT32_MAX

@@ -2,7 +2,8 @@
 /*
  * Functions by where they lie: those with a name and a size, then what .eh_frame describes. Of
  * several names of one function the one is taken that people know: a global one before a weak
- * one before a local one, then the one with the fewest underscores in front.
+ * one before a local one, then the one with the fewest underscores in front, then the first one in
+ * the alphabet.
  */
 #include "symbol/names.h"
 
@@ -41,19 +42,21 @@ static int add_function(struct clew_names *names, struct function function)
 
 static int add_symbol(void *context, const struct elf_symbol *symbol)
 {
-	unsigned underscores = (unsigned)strspn(symbol->name, "_");
+	unsigned leading = (unsigned)strspn(symbol->name, "_");
+	unsigned underscores = leading < 15 ? leading : 15;
 	unsigned binding = symbol->binding == STB_GLOBAL ? 0 : symbol->binding == STB_WEAK ? 1 : 2;
 
 	if (!symbol->size || symbol->address + symbol->size < symbol->address)
 		return 0;
 	return add_function(
-		context, (struct function){
-				 .start = symbol->address,
-				 .end = symbol->address + symbol->size,
-				 .name = symbol->name,
-				 .rank = (unsigned char)(binding * 16 + (underscores & 15)),
-				 .from = symbol->dynamic ? CLEW_SYMBOL_DYNAMIC : CLEW_SYMBOL_TABLE,
-			 });
+		context,
+		(struct function){
+			.start = symbol->address,
+			.end = symbol->address + symbol->size,
+			.name = symbol->name,
+			.rank = (unsigned char)(binding * 32 + underscores * 2 + symbol->dynamic),
+			.from = symbol->dynamic ? CLEW_SYMBOL_DYNAMIC : CLEW_SYMBOL_TABLE,
+		});
 }
 
 static int add_bounds(void *context, uint64_t start, uint64_t size)
@@ -87,8 +90,9 @@ static int compare_functions(const void *a, const void *b)
 {
 	const struct function *left = a, *right = b;
 
-	return left->start != right->start ? (left->start < right->start ? -1 : 1)
-					   : (int)left->rank - (int)right->rank;
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	return (int)left->rank - (int)right->rank ?: strcmp(left->name, right->name);
 }
 
 int clew_names_open(int descriptor, struct clew_names **ret_names)
@@ -163,7 +167,8 @@ bool clew_names_find(const struct clew_names *names, uint64_t offset, struct cle
 	for (size_t i = low, looked = 0; i-- > 0 && looked < NESTED_MOST; looked++) {
 		if (best && functions[i].start != best->start && best->from != CLEW_SYMBOL_BOUNDS)
 			break;
-		if (functions[i].end > address && (!best || functions[i].rank < best->rank))
+		if (functions[i].end > address &&
+		    (!best || functions[i].start == best->start || functions[i].rank < best->rank))
 			best = &functions[i];
 	}
 	if (!best)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Stacks of sleeps, and the functions that frames lie in. */
+#include "synthetic.h"
+#include "trace/stacks.h"
+
+#define FILE_ONE   7u
+#define AT(offset) CLEW_FRAME_IN(FILE_ONE, offset)
+
+static void put_tail(struct synthetic *s, void *head, size_t size, const void *tail, size_t length)
+{
+	char bytes[512];
+
+	assert_true(size + length <= sizeof(bytes));
+	memcpy(bytes, head, size);
+	memcpy(bytes + size, tail, length);
+	synthetic_put(s, bytes, size + length);
+}
+
+static void put_stack(struct synthetic *s, uint64_t hash, unsigned flags, const uint64_t *frames,
+		      size_t count)
+{
+	struct clew_stack stack = {
+		.header = {.time = START, .kind = CLEW_KIND_STACK, .flags = (__u8)flags},
+		.hash = hash,
+		.size = (__u16)(count * sizeof(*frames)),
+		.end = CLEW_STACK_ROOT,
+	};
+
+	put_tail(s, &stack, sizeof(stack), frames, count * sizeof(*frames));
+}
+
+static void put_symbol(struct synthetic *s, uint32_t image, uint64_t start, uint64_t length,
+		       const char *name)
+{
+	struct clew_symbol_record symbol = {
+		.header = {.time = START, .kind = CLEW_KIND_SYMBOL},
+		.start = start,
+		.length = length,
+		.image = image,
+		.size = (__u16)strlen(name),
+	};
+
+	put_tail(s, &symbol, sizeof(symbol), name, strlen(name));
+}
+
+static void put_image(struct synthetic *s, uint32_t number, const char *path)
+{
+	struct clew_image_record image = {.header = {.time = START, .kind = CLEW_KIND_IMAGE},
+					  .image = number,
+					  .size = (__u16)strlen(path)};
+
+	put_tail(s, &image, sizeof(image), path, strlen(path));
+}
+
+static void put_waited(struct synthetic *s, uint64_t at, uint32_t task, uint64_t user,
+		       uint64_t kernel, unsigned flags)
+{
+	struct clew_waited waited = {
+		.header = {.time = at, .kind = CLEW_KIND_WAITED, .flags = (__u8)flags},
+		.task = task,
+		.user = user,
+		.kernel = kernel,
+		.end = CLEW_STACK_UNREAD,
+	};
+
+	synthetic_put(s, &waited, sizeof(waited));
+}
+
+static const uint64_t user_frames[] = {AT(0x110), AT(0x205), AT(0x150)};
+static const uint64_t kernel_frames[] = {0xffffffff81000010, 0xffffffff81000020};
+
+/*
+ * Task 1 sleeps four times: with stacks; without; with a stack whose frames were lost; and as the
+ * recording ends. Task 2 has the CPU again at the moment of the first one.
+ */
+static struct clew_trace *make(struct synthetic *s)
+{
+	threads(s, 2);
+	put_image(s, FILE_ONE, "/bin/one");
+	put_symbol(s, FILE_ONE, 0x100, 0x80, "outer");
+	put_symbol(s, FILE_ONE, 0x120, 0x10, "inner");
+	put_symbol(s, FILE_ONE, 0x200, 0x10, "");
+	put_symbol(s, CLEW_IMAGE_KERNEL, kernel_frames[0], 1, "schedule");
+	put_stack(s, 11, 0, user_frames, 3);
+	put_stack(s, 12, CLEW_STACK_KERNEL, kernel_frames, 2);
+	SWITCH(s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 1);
+	SWITCH(s, .at = 1050, .cpu = 2, .prev = IDLE, .next = 2);
+	sleeps(s, 1100, 1, 1, wait_in(SYS_nanosleep));
+	sleeps(s, 1110, 2, 2, wait_in(SYS_nanosleep));
+	put_waited(s, 2000, 1, 11, 12, 0);
+	comes(s, 2000, 1, 1, (struct woken){.at = 1990, .by = IDLE});
+	comes(s, 2000, 2, 2, (struct woken){.at = 1990, .by = IDLE});
+	sleeps(s, 2100, 1, 1, wait_in(SYS_nanosleep));
+	comes(s, 3000, 1, 1, (struct woken){.at = 2990, .by = IDLE});
+	sleeps(s, 3100, 1, 1, wait_in(SYS_nanosleep));
+	put_waited(s, 4000, 1, 99, 0, 0);
+	comes(s, 4000, 1, 1, (struct woken){.at = 3990, .by = IDLE});
+	sleeps(s, 4100, 1, 1, wait_in(SYS_nanosleep));
+	put_waited(s, 5000, 1, 11, 0, CLEW_WAITED_STILL);
+	return synthetic_trace(s, 5000, 0);
+}
+
+static const struct clew_sleep *sleep_at(const struct clew_trace *trace, uint32_t task,
+					 uint64_t start)
+{
+	size_t count;
+	const struct clew_sleep *sleeps_ = clew_trace_sleeps(trace, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (sleeps_[i].task == task && sleeps_[i].start == start)
+			return &sleeps_[i];
+	fail_msg("task %u does not sleep at %lu", task, (unsigned long)start);
+	return NULL;
+}
+
+static void test_sleeps(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace = make(&s);
+	struct clew_sleep_stacks stacks;
+
+	(void)state;
+	assert_true(clew_trace_has_stacks(trace));
+	assert_true(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 1100), &stacks));
+	assert_int_equal(stacks.user->count, 3);
+	assert_memory_equal(stacks.user->frames, user_frames, sizeof(user_frames));
+	assert_int_equal(stacks.kernel->count, 2);
+	assert_int_equal(stacks.user_end, CLEW_STACK_UNREAD);
+	/* At the same moment, but of another task. */
+	assert_false(clew_trace_sleep_stacks(trace, sleep_at(trace, 2, 1110), &stacks));
+	assert_false(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 2100), &stacks));
+	assert_true(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 3100), &stacks));
+	assert_null(stacks.user);
+	assert_null(stacks.kernel);
+	assert_true(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 4100), &stacks));
+	assert_int_equal(stacks.user->count, 3);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void check_place(const struct clew_trace *trace, uint64_t frame, bool kernel,
+			const char *name, const char *object, uint64_t at, uint64_t start)
+{
+	struct clew_stack_place place;
+
+	clew_trace_stack_place(trace, frame, kernel, &place);
+	if (name)
+		assert_string_equal(place.name, name);
+	else
+		assert_null(place.name);
+	if (object)
+		assert_string_equal(place.object, object);
+	else
+		assert_null(place.object);
+	assert_int_equal(place.at, at);
+	assert_int_equal(place.start, start);
+}
+
+static void test_places(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace = make(&s);
+
+	(void)state;
+	check_place(trace, AT(0x100), false, "outer", "/bin/one", 0x100, 0x100);
+	check_place(trace, AT(0x125), false, "inner", "/bin/one", 0x125, 0x120);
+	check_place(trace, AT(0x130), false, "outer", "/bin/one", 0x130, 0x100);
+	check_place(trace, AT(0x180), false, NULL, "/bin/one", 0x180, 0x180);
+	check_place(trace, AT(0xff), false, NULL, "/bin/one", 0xff, 0xff);
+	/* It has bounds, but no name. */
+	check_place(trace, AT(0x205), false, NULL, "/bin/one", 0x205, 0x200);
+	/* The same offset in another file, of which nothing is known. */
+	check_place(trace, CLEW_FRAME_IN(8u, 0x100), false, NULL, NULL, 0x100, 0x100);
+	check_place(trace, CLEW_FRAME_ADDRESS | 0x7f00, false, NULL, NULL, 0x7f00, 0x7f00);
+	check_place(trace, kernel_frames[0], true, "schedule", NULL, kernel_frames[0],
+		    kernel_frames[0]);
+	check_place(trace, kernel_frames[1], true, NULL, NULL, kernel_frames[1], kernel_frames[1]);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void test_none(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_sleep_stacks stacks;
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 1);
+	SWITCH(&s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 1);
+	sleeps(&s, 1100, 1, 1, wait_in(SYS_nanosleep));
+	trace = synthetic_trace(&s, 5000, 0);
+	assert_false(clew_trace_has_stacks(trace));
+	assert_false(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 1100), &stacks));
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sleeps),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
