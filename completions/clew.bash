@@ -16,13 +16,13 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--ring-size|--pause-drain' ;;
+		options='-o --output -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --stacks --stack-min --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--stack-min|--ring-size|--pause-drain' ;;
 	report)
 		options='--pid --comm --cgroup --container --from --to --json --color --no-pager -h --help' files='' others='--pid|--comm|--cgroup|--container|--from|--to' ;;
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	waits)
-		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
+		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
 	edges)
 		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)
