@@ -11,6 +11,7 @@
 #ifndef CLEW_BPF_MAPPING_H
 #define CLEW_BPF_MAPPING_H
 
+#include "image.h"
 #include "kernel.h"
 #include "kernel_mm.h"
 #include <bpf/bpf_core_read.h>
@@ -150,29 +151,6 @@ struct {
 	__type(value, struct mapping_seen);
 } clew_mappings_seen SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CLEW_IMAGES_MOST);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct clew_image_key);
-	__type(value, struct clew_image);
-} clew_images SEC(".maps");
-
-__u32 last_image;
-
-/* Asks user space for the table of a file; the frames in it have its number
- * from now on. Returns NULL if there is no room for another file. */
-static struct clew_image *image_ask(const struct clew_image_key *key, const struct place *place);
-
-/* The file's table as far as it is known. */
-static __always_inline struct clew_image *image_of(const struct clew_image_key *key,
-						   const struct place *place)
-{
-	struct clew_image *image = bpf_map_lookup_elem(&clew_images, key);
-
-	return image ?: image_ask(key, place);
-}
-
 /* The bounds of an area as they are now, in the order of its first fields. */
 struct bounds {
 	__u64 start, end, mm;
@@ -210,7 +188,7 @@ static __always_inline bool place_file(struct place *place, struct vm_area_struc
 	} else {
 		return true;
 	}
-	image = image_of(&key, place);
+	image = image_of(&key, place->pid, place->start, place->end);
 	if (!image)
 		return false;
 	place->image = *image;

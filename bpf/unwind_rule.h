@@ -33,7 +33,7 @@ static __always_inline __u32 *heap_at(__u32 word)
 __noinline __u32 unwind_rule(__u64 offset, struct clew_image *image)
 {
 	__u32 page, low, count, key, *rule;
-	__u64 in_page = offset & ((1 << CLEW_UNWIND_PAGE_BITS) - 1), entry, *index;
+	__u64 inside = offset & ((1 << CLEW_UNWIND_PAGE_BITS) - 1), entry, *index;
 	struct clew_unwind_block *block;
 
 	if (!image)
@@ -59,7 +59,7 @@ __noinline __u32 unwind_rule(__u64 offset, struct clew_image *image)
 		__u32 half = count >> 1;
 		__u64 at = block->words[(low + half) & BLOCK_MASK] >> CLEW_UNWIND_RULE_BITS;
 
-		low += half & (__u32)((__s64)(at - in_page - 1) >> 63);
+		low += half & (__u32)((__s64)(at - inside - 1) >> 63);
 		count -= half;
 	}
 	rule = heap_at(image->rules +

@@ -7,7 +7,10 @@
  */
 #include "waited.h"
 #include "filter.h"
+#include "foreign.h"
 #include "kernel.h"
+#include "kernel_mm.h"
+#include "mapping.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

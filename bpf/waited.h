@@ -6,12 +6,12 @@
 #ifndef CLEW_BPF_WAITED_H
 #define CLEW_BPF_WAITED_H
 
+#include "image.h"
 #include "kernel.h"
+#include "kernel_mm.h"
 #include "mapping.h"
 #include "mix.h"
-#include "read.h"
 #include "record.h"
-#include "state.h"
 #include "unwind.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -27,12 +27,6 @@ const volatile __u32 stack_budget;
 
 #define BUDGET_SAVED 20000000ull /* ns that a CPU may save up */
 #define SENT_BITS    16
-
-/* Messages to the thread that makes tables and names functions. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} clew_stack_news SEC(".maps");
 
 /* Hashes of stacks that were sent. One that takes another's place has that sent
  * again. */
@@ -54,27 +48,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct budget);
 } clew_stack_budgets SEC(".maps");
-
-static struct clew_image *image_ask(const struct clew_image_key *key, const struct place *place)
-{
-	struct clew_image image = {.id = __sync_fetch_and_add(&last_image, 1) + 1};
-	struct clew_image_news *news;
-
-	news = bpf_ringbuf_reserve(&clew_stack_news, sizeof(*news), 0);
-	if (!news)
-		return NULL;
-	/* Another CPU may have asked meanwhile: then user space gets both. */
-	bpf_map_update_elem(&clew_images, key, &image, BPF_NOEXIST);
-	news->kind = CLEW_NEWS_IMAGE;
-	news->pid = place->pid;
-	news->start = place->start;
-	news->end = place->end;
-	news->key = *key;
-	news->image = image.id;
-	news->reserved = 0;
-	bpf_ringbuf_submit(news, 0);
-	return bpf_map_lookup_elem(&clew_images, key);
-}
 
 /* True if the CPU may take a stack. */
 static __always_inline bool budget_allows(struct budget *budget, __u64 now)

@@ -31,29 +31,10 @@ struct {
 	__type(value, struct left);
 } left_at SEC(".maps");
 
-static struct clew_image *image_ask(const struct clew_image_key *key, const struct place *place)
-{
-	struct clew_image image = {.id = __sync_fetch_and_add(&last_image, 1) + 1};
-	struct image_message *message;
-
-	if (bpf_map_update_elem(&clew_images, key, &image, BPF_NOEXIST))
-		return NULL;
-	message = bpf_ringbuf_reserve(&messages, sizeof(*message), 0);
-	if (message) {
-		message->kind = MESSAGE_IMAGE;
-		message->pid = target;
-		message->start = place->start;
-		message->end = place->end;
-		message->key = *key;
-		message->id = image.id;
-		bpf_ringbuf_submit(message, 0);
-	}
-	return bpf_map_lookup_elem(&clew_images, key);
-}
-
 static __always_inline bool walk_begin(struct stack_walk *walk, __u32 level)
 {
 	walk->window.level = level;
+	walk->place.pid = target;
 	walk->room = bpf_map_lookup_elem(&clew_walks, &level);
 	return walk->room != NULL;
 }

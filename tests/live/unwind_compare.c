@@ -86,16 +86,16 @@ static void publish(int descriptor, const struct clew_image_key *key, uint32_t i
 		fail("publish");
 }
 
-static void take_image(const struct image_message *message)
+static void take_image(const struct clew_image_news *message)
 {
 	char path[96];
 	int descriptor;
 
-	if (message->id >= IMAGES)
+	if (message->image >= IMAGES)
 		return;
-	images[message->id].key = message->key;
-	if (message->id > image_count)
-		image_count = message->id;
+	images[message->image].key = message->key;
+	if (message->image > image_count)
+		image_count = message->image;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", message->pid, message->start,
 		 message->end);
 	if (message->key.inode) {
@@ -110,7 +110,7 @@ static void take_image(const struct image_message *message)
 		bpf_map_delete_elem(bpf_map__fd(bpf->maps.clew_images), &message->key);
 		return;
 	}
-	publish(descriptor, &message->key, message->id);
+	publish(descriptor, &message->key, message->image);
 	close(descriptor);
 }
 
@@ -348,14 +348,20 @@ static int take(void *context, void *data, size_t size)
 
 	(void)context;
 	(void)size;
-	if (pair->kind == MESSAGE_IMAGE) {
-		take_image(data);
-	} else if (pair->kind == MESSAGE_STACK) {
+	if (pair->kind == MESSAGE_STACK) {
 		keep_stack(data);
 	} else if (pair->out_end != CLEW_STACK_NO_TABLE && pair->in_end != CLEW_STACK_NO_TABLE) {
 		tally.pairs++;
 		tally.equal += pair->equal;
 	}
+	return 0;
+}
+
+static int take_news(void *context, void *data, size_t size)
+{
+	(void)context;
+	(void)size;
+	take_image(data);
 	return 0;
 }
 
@@ -439,6 +445,8 @@ int main(int count, char **arguments)
 	if (!bpf_program__attach(bpf->progs.compare_switch))
 		fail("switch");
 	messages = ring_buffer__new(bpf_map__fd(bpf->maps.messages), take, NULL, NULL);
+	if (ring_buffer__add(messages, bpf_map__fd(bpf->maps.clew_stack_news), take_news, NULL))
+		fail("news");
 	bpf->bss->enabled_here = 1;
 	if (write(gate, "g", 1) != 1)
 		fail("start");

@@ -8,16 +8,7 @@
 #define COPIED	     32768 /* bytes of a stack that are sent */
 #define COPIED_PIECE 1024
 
-enum message_kind { MESSAGE_IMAGE, MESSAGE_STACK, MESSAGE_PAIR };
-
-struct image_message {
-	__u32 kind;
-	__u32 pid;
-	__u64 start, end; /* of a mapping */
-	struct clew_image_key key;
-	__u32 id;
-	__u32 reserved;
-};
+enum message_kind { MESSAGE_STACK, MESSAGE_PAIR };
 
 struct stack_message {
 	__u32 kind;

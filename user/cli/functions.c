@@ -29,7 +29,7 @@ const struct clew_option clew_functions_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* What was asked for, and the files that it means. */
+/* The object that was asked for, and the files that it means. */
 struct asked {
 	const struct functions_values *values;
 	const char *glob; /* NULL: all functions */
@@ -42,7 +42,7 @@ struct asked {
 	struct clew_functions_shown *shown;
 };
 
-/* Whether anything in the process, or in the program, can unwind. */
+/* True if something in the process, or in the program, can unwind. */
 static void check_closure(struct asked *asked)
 {
 	int r = 1;
@@ -82,7 +82,7 @@ static void set_returns(const struct asked *asked, struct clew_functions_shown *
 	}
 }
 
-/* What debugging information says of the functions, if there is any. */
+/* The lines that debugging information adds about the functions, if there is any. */
 static int read_signatures(struct asked *asked, size_t number)
 {
 	struct clew_functions_shown *shown = &asked->shown[number];
@@ -117,7 +117,7 @@ static int read_object(struct asked *asked, size_t number)
 	int r = clew_functions_open(object->descriptor, object->path, &options,
 				    &asked->functions[number], &message);
 
-	/* Of a process's mappings some are no programs. */
+	/* Some mappings of a process are no programs. */
 	if (r < 0 && r != -ENOMEM && asked->objects.pid)
 		return 0;
 	if (r < 0)

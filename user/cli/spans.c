@@ -182,7 +182,7 @@ static int sort_totals(struct answer *answer)
 	return 0;
 }
 
-/* What hurts most comes first. */
+/* The calls that hurt most come first. */
 static int by_self(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is only known while the plan of one task is made. */
+/* State that is only known while the plan of one task is made. */
 struct planner {
 	struct conversion *conversion;
 	const struct clew_trace_frame *frames; /* of the trace */

@@ -26,13 +26,13 @@ struct clew_function {
 };
 
 /* clew_site_record.roles: what it means to be at the instruction. */
-#define CLEW_SITE_ENTER	   0x0001 /* the function begins */
-#define CLEW_SITE_RET	   0x0002 /* it returns */
-#define CLEW_SITE_TAIL	   0x0004 /* it jumps into another one, or to its own start */
-#define CLEW_SITE_LONGJMP  0x0008 /* the stack is cut by longjmp */
-#define CLEW_SITE_CATCH	   0x0010 /* the handler of an exception begins; cut to this stack pointer */
-#define CLEW_SITE_EXIT	   0x0020 /* the thread asks for its end, or its stack is unwound for that */
-#define CLEW_SITE_THROW	   0x0040 /* the stack is unwound for an exception from here on */
+#define CLEW_SITE_ENTER	  0x0001 /* the function begins */
+#define CLEW_SITE_RET	  0x0002 /* it returns */
+#define CLEW_SITE_TAIL	  0x0004 /* it jumps into another one, or to its own start */
+#define CLEW_SITE_LONGJMP 0x0008 /* the stack is cut by longjmp */
+#define CLEW_SITE_CATCH	  0x0010 /* the handler of an exception begins; cut to this stack pointer */
+#define CLEW_SITE_EXIT	  0x0020 /* the thread asks for its end, or its stack is unwound for that */
+#define CLEW_SITE_THROW	  0x0040 /* the stack is unwound for an exception from here on */
 /* the thread's stack is unwound for its end; it was canceled unless it asked for that before */
 #define CLEW_SITE_UNWIND 0x0080
 

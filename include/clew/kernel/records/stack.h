@@ -7,7 +7,7 @@
 
 #include <clew/kernel/records/header.h>
 
-#define CLEW_STACK_MOST 127  /* of a stack */
+#define CLEW_STACK_MOST	 127  /* of a stack */
 #define CLEW_SYMBOL_NAME 2048 /* bytes of a name; a longer one is cut off */
 
 /*
