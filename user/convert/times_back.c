@@ -207,7 +207,7 @@ static int step(struct walk *walk)
 	int r = 0;
 
 	if (number >= range.first + range.count) {
-		/* What the caller does next comes after all that it called. */
+		/* The caller goes on after all that it called. */
 		walk->levels.count--;
 		return walk->levels.count ? take_marks(walk, level[-1].es) : 0;
 	}
