@@ -379,17 +379,21 @@ static uint32_t cost_of(const struct clew_builder *builder, const struct frame_s
 
 int build_feed_function(struct clew_builder *builder, const struct clew_function *record)
 {
-	struct task *task = build_task_find(builder, record->task);
 	const struct frame_site *site;
+	struct task *task;
 	struct frame_close lost = {.end = record->header.time, .closed = CLEW_FRAME_LOST};
 	int r = 0;
 
-	if (!task || record->site >= builder->frames.sites.count)
+	if (build_nobody(record->task) || record->site >= builder->frames.sites.count)
 		return 0;
 	site = (const struct frame_site *)builder->frames.sites.data + record->site;
 	if (!site->roles)
 		return 0;
-	if (!stack_of(builder, task))
+	task = build_task_get(builder, record->task);
+	/* The dead call nothing, and are forgotten at a time that depends on the takers. */
+	if (task && task->state == TASK_DEAD)
+		return 0;
+	if (!task || !stack_of(builder, task))
 		return -ENOMEM;
 	if (record->header.flags & CLEW_FUNCTION_LOST)
 		r = frame_close_all(builder, task, &lost);
@@ -408,7 +412,7 @@ int build_frames_fork(struct clew_builder *builder, const struct task *parent, s
 	uint32_t outer = CLEW_NO_NUMBER;
 	int r = 0;
 
-	if (!from || !from->open.count || child->frames ||
+	if (!from || !from->open.count || child->frames || child->state == TASK_DEAD ||
 	    build_task_memory(builder, parent) == build_task_memory(builder, child))
 		return 0;
 	if (!stack_of(builder, child))
