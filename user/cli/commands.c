@@ -16,8 +16,6 @@ const struct clew_command clew_commands[] = {
 	 "      everything on this machine for ten seconds, into trace.clew\n"
 	 "  clew record -o build.clew -- make -j4\n"
 	 "      while a command runs\n"
-	 "  clew record --pid 812 -o slow.clew\n"
-	 "      details of one process; press Ctrl-C to end\n"
 	 "  clew record -f '/usr/sbin/nginx:ngx_http_*' -f libc.so.6:malloc -d 10s\n"
 	 "      and when threads are in these functions\n"
 	 "  clew record --stacks -d 10s\n"

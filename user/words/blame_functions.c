@@ -151,7 +151,7 @@ void clew_blame_rows_done(struct clew_blame_rows *rows)
 	*rows = (struct clew_blame_rows){};
 }
 
-/* What an antagonist had. */
+/* The resource that an antagonist had. */
 static const char *had(uint32_t kind)
 {
 	switch (kind) {

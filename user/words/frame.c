@@ -24,7 +24,7 @@ const char *clew_frame_closed_text(unsigned closed)
 	return closed < CLEW_FRAME_CLOSED_COUNT ? texts[closed] : "?";
 }
 
-/* Numbers that were read: of each eight bytes. What a text is, the arguments would say. */
+/* Numbers that were read: of each eight bytes. The arguments would say which values are texts. */
 static void json_values(struct clew_json *json, const struct clew_frame_detail *detail)
 {
 	uint64_t value;

@@ -38,7 +38,7 @@ void clew_function_cost_write(struct clew_json *json, const struct clew_function
 int clew_functions_print(FILE *out, const struct clew_functions_shown *shown, bool ways,
 			 const struct clew_probe_cost *cost);
 void clew_probe_cost_print(FILE *out, const struct clew_probe_cost *cost);
-/* What the probes cost where nobody calls. */
+/* Costs of the probes where nobody calls. */
 void clew_function_cost_print(FILE *out, const struct clew_function_cost *cost);
 
 #endif

@@ -78,7 +78,7 @@ static void write_type(struct clew_json *json, const char *key, const struct cle
 	clew_json_object_end(json);
 }
 
-/* What debugging information says of the function. */
+/* The lines of debugging information about the function. */
 static void write_signature(struct clew_json *json, const struct clew_signature *signature)
 {
 	if (!signature) {

@@ -27,7 +27,7 @@ void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *t
 /* The sleep that a segment is a part of, if it is its own task's; NULL: it ran, was ready, or it is
  * about a request of another task. */
 const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);
-/* Of all that clew_print_in_stack() depends on; 0: it prints nothing. */
+/* A number of all that clew_print_in_stack() depends on; 0: it prints nothing. */
 uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* How long the task of a why waited, and how much of that has stacks, ns. */
 void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why,

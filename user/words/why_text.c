@@ -187,7 +187,7 @@ static void print_restraints(FILE *out, const struct clew_trace *trace, const st
 	}
 }
 
-/* What is measured of functions has clew's own probes in it. */
+/* Times of functions have clew's own probes in them. */
 static int print_probes(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
 {
 	uint64_t probe;
