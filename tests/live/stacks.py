@@ -167,7 +167,8 @@ def check_refused():
        "a capture without stacks is refused in one line", done.stderr)
     path = scratch("implied.clew")
     clew("record", "--stack-min", "5ms", "-o", path, "--", "sleep", "0.02")
-    sleeps = [w for w in waits_of(path) if w["comm"] == "sleep" and w["kind"] == "sleep"]
+    sleeps = [w for w in waits_of(path) if w["comm"] == "sleep" and w["open"] is None]
+    sleeps = [w for w in sleeps if w["kind"] == "sleep"]
     ok(len(sleeps) == 1 and sleeps[0]["stack"], "--stack-min alone takes stacks", sleeps)
 
 
