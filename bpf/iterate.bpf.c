@@ -250,7 +250,7 @@ static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct wher
 	change.prev = change.next = state->serial;
 	if (state->flags & CLEW_TASK_STATE_NEW)
 		change.header.flags |= CLEW_SWITCH_NEXT_NEW;
-	else if (state->slept)
+	else if (state->slept && state->wake.wakes)
 		change.header.flags |= CLEW_SWITCH_NEXT_SLEPT;
 	else
 		return;

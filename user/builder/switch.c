@@ -435,7 +435,9 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 		}
 		if (task->state == TASK_SLEEPING) {
 			task->stop_wake = build_wake_of(builder, task, record);
-			task->stop_woken = task->stop_wake.time != 0;
+			/* It may have been woken last before it slept, while it still ran. */
+			task->stop_woken =
+				task->stop_wake.time != 0 && task->stop_wake.time >= task->since;
 		}
 		return 0;
 	}
