@@ -22,6 +22,7 @@
 #include "sched.bpf.c"
 #include "waited.bpf.c"
 #include "where.bpf.c"
+#include "sample.bpf.c"
 #include "life.bpf.c"
 #include "announce.bpf.c"
 #include "function.bpf.c"

@@ -19,13 +19,6 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-static __always_inline bool stack_wanted(struct task_struct *task,
-					 const struct clew_task_state *state)
-{
-	return (state->flags & CLEW_TASK_STATE_DETAIL) && !(state->flags & CLEW_TASK_STATE_SELF) &&
-	       (!filter_cgroup || cgroup_wanted(task));
-}
-
 /* ns, within 1 us */
 static __always_inline __u64 asleep_for(const struct clew_task_state *state, __u64 now)
 {

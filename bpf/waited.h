@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks of waits: sent to user space once, and named by their hashes
- * afterwards. What they may cost is limited on each CPU.
+ * Stacks of waits and of running tasks: sent to user space once, and named by
+ * their hashes afterwards. What those of waits may cost is limited on each CPU.
  */
 #ifndef CLEW_BPF_WAITED_H
 #define CLEW_BPF_WAITED_H
 
+#include "filter.h"
 #include "image.h"
 #include "kernel.h"
 #include "kernel_mm.h"
 #include "mapping.h"
 #include "mix.h"
 #include "record.h"
+#include "state.h"
 #include "unwind.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -97,10 +99,10 @@ static long kernel_hash_step(__u32 turn, struct kernel_hash *sum)
 	return 0;
 }
 
-/* Takes the kernel stack of a task that is about to run; 0: it has none. */
-static __always_inline __u64 kernel_stack(struct task_struct *task, struct walk_room *room)
+/* Sends the kernel stack in the room, `size` bytes of it, if it is new. Its hash;
+ * 0: there is none. */
+static __always_inline __u64 kernel_stack(struct walk_room *room, long size)
 {
-	long size = bpf_get_task_stack(task, room->kernel, sizeof(room->kernel), 0);
 	struct kernel_hash sum = {.frames = room->kernel, .hash = 1};
 
 	if (size < (long)sizeof(__u64))
@@ -112,25 +114,41 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct walk_
 	return sum.hash;
 }
 
+static __always_inline bool stack_wanted(struct task_struct *task,
+					 const struct clew_task_state *state)
+{
+	return (state->flags & CLEW_TASK_STATE_DETAIL) && !(state->flags & CLEW_TASK_STATE_SELF) &&
+	       (!filter_cgroup || cgroup_wanted(task));
+}
+
+/* Takes the user stack of a task and sends it if it is new. Its hash; 0: there is
+ * none. The caller has filled in what walk_task() wants. */
+static __always_inline __u64 user_stack(struct stack_walk *walk, struct task_struct *task)
+{
+	if (!task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return 0;
+	walk->place.pid = task->tgid;
+	walk_task(walk, task, (struct pt_regs *)bpf_task_pt_regs(task));
+	if (!walk->count)
+		return 0;
+	stack_send(&walk->room->head, walk->hash, walk->count,
+		   walk->by_pointers ? CLEW_STACK_BY_POINTERS : 0, walk->end);
+	return walk->hash;
+}
+
 /* Takes the stacks of a task that sleeps, and sends what is new of them. */
 static __always_inline void stacks_take(struct task_struct *task, __u32 level,
 					struct walk_room *room, struct clew_waited *ret_waited)
 {
 	struct stack_walk walk = {.room = room, .window.level = level, .hash = 2};
+	struct mm_struct___tree *mm = (void *)task->mm;
 
-	if (task->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))) {
-		struct mm_struct___tree *mm = (void *)task->mm;
-
+	if (mm)
 		walk.window.table = (__u64)BPF_CORE_READ(mm, pgd);
-		walk.place.pid = task->tgid;
-		walk_task(&walk, task, (struct pt_regs *)bpf_task_pt_regs(task));
-		if (walk.count)
-			stack_send(&room->head, walk.hash, walk.count,
-				   walk.by_pointers ? CLEW_STACK_BY_POINTERS : 0, walk.end);
-	}
-	ret_waited->user = walk.count ? walk.hash : 0;
+	ret_waited->user = user_stack(&walk, task);
 	ret_waited->end = walk.end;
-	ret_waited->kernel = kernel_stack(task, room);
+	ret_waited->kernel =
+		kernel_stack(room, bpf_get_task_stack(task, room->kernel, sizeof(room->kernel), 0));
 }
 
 static __always_inline void waited_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,

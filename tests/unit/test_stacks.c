@@ -2,6 +2,7 @@
 /* Stacks of sleeps, and the functions that frames lie in. */
 #include "synthetic.h"
 #include "trace/stacks.h"
+#include "words/samples.h"
 
 #define FILE_ONE   7u
 #define AT(offset) CLEW_FRAME_IN(FILE_ONE, offset)
@@ -179,6 +180,110 @@ static void test_places(void **state)
 	synthetic_done(&s);
 }
 
+/* ---- samples ---- */
+
+static void put_sample(struct synthetic *s, uint64_t at, uint32_t task, uint64_t user,
+		       uint64_t kernel)
+{
+	struct clew_sample sample = {
+		.header = {.time = at, .kind = CLEW_KIND_SAMPLE},
+		.task = task,
+		.user = user,
+		.kernel = kernel,
+		.end = user ? CLEW_STACK_ROOT : CLEW_STACK_NONE,
+	};
+
+	synthetic_put(s, &sample, sizeof(sample));
+}
+
+#define ROOT_AT	 0x300
+#define LEFT_AT	 0x400
+#define RIGHT_AT 0x500
+#define LEAF_AT	 0x600
+
+/* main calls left and right, both of which call leaf; addresses differ within functions. */
+static const uint64_t in_left[] = {AT(LEFT_AT + 4), AT(ROOT_AT)};
+static const uint64_t in_left_leaf[] = {AT(LEAF_AT + 1), AT(LEFT_AT + 9), AT(ROOT_AT + 3)};
+static const uint64_t in_left_leaf_too[] = {AT(LEAF_AT + 7), AT(LEFT_AT + 2), AT(ROOT_AT + 3)};
+static const uint64_t in_right_leaf[] = {AT(LEAF_AT + 1), AT(RIGHT_AT), AT(ROOT_AT + 5)};
+
+static struct clew_trace *make_samples(struct synthetic *s, const uint64_t *hashes, size_t count)
+{
+	threads(s, 2);
+	put_image(s, FILE_ONE, "/bin/one");
+	put_symbol(s, FILE_ONE, ROOT_AT, 0x10, "main");
+	put_symbol(s, FILE_ONE, LEFT_AT, 0x10, "left");
+	put_symbol(s, FILE_ONE, RIGHT_AT, 0x10, "right");
+	put_symbol(s, FILE_ONE, LEAF_AT, 0x10, "leaf");
+	put_stack(s, 21, 0, in_left, 2);
+	put_stack(s, 22, 0, in_left_leaf, 3);
+	put_stack(s, 23, 0, in_left_leaf_too, 3);
+	put_stack(s, 24, 0, in_right_leaf, 3);
+	SWITCH(s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 1);
+	SWITCH(s, .at = 1050, .cpu = 2, .prev = IDLE, .next = 2);
+	for (size_t i = 0; i < count; i++)
+		put_sample(s, 1100 + 10 * i, 1, hashes[i], 0);
+	put_sample(s, 3000, 2, 24, 0);
+	return synthetic_trace(s, 5000, 0);
+}
+
+static void check_told(const uint64_t *hashes, size_t count, const char *expected)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace = make_samples(&s, hashes, count);
+	struct clew_samples samples = {};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(clew_samples_add(&samples, trace, 1, 1000, 5000), 0);
+	assert_int_equal(samples.samples.count, count);
+	assert_int_equal(clew_print_samples(out, "", trace, &samples), 0);
+	fclose(out);
+	assert_string_equal(text, expected);
+	free(text);
+	clew_samples_done(&samples);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void test_samples_told(void **state)
+{
+	const uint64_t leaf[] = {22, 23, 22, 23, 22, 21, 24, 24};
+	const uint64_t both[] = {22, 23, 24, 24, 21, 21, 21, 24, 24, 99};
+	const uint64_t few[] = {22, 24, 23};
+	const uint64_t lost[] = {99, 99, 99, 99, 99};
+
+	(void)state;
+	check_told(leaf, 8, "62 % in leaf <- left <- main (5 of 8 samples)");
+	/* left has 5 of the 10 samples, none of its functions has 5; one sample has no frames. */
+	check_told(both, 10, "50 % in left <- main (5 of 10 samples): 20 % in leaf");
+	/* Too few for shares. */
+	check_told(few, 3, "in leaf <- left <- main (2 of 3 samples)");
+	check_told(lost, 5, "");
+	check_told(NULL, 0, "");
+}
+
+static void test_samples_found(void **state)
+{
+	const uint64_t hashes[] = {21, 22, 23};
+	struct synthetic s = {0};
+	struct clew_trace *trace = make_samples(&s, hashes, 3);
+	const struct clew_sample *samples;
+	size_t count;
+
+	(void)state;
+	samples = clew_trace_samples(trace, 1, 1110, 1120, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(samples->user, 22);
+	assert_null(clew_trace_samples(trace, 1, 1121, 5000, &count));
+	assert_non_null(clew_trace_samples(trace, 2, 0, 5000, &count));
+	assert_int_equal(count, 1);
+	assert_null(clew_trace_samples(trace, 3, 0, 5000, &count));
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 static void test_none(void **state)
 {
 	struct synthetic s = {0};
@@ -199,8 +304,8 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sleeps),
-		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_sleeps),	     cmocka_unit_test(test_places),
+		cmocka_unit_test(test_samples_told), cmocka_unit_test(test_samples_found),
 		cmocka_unit_test(test_none),
 	};
 

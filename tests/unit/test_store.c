@@ -308,6 +308,7 @@ static void test_schema_covers_records(void **state)
 			reserved = 1;
 			break;
 		case CLEW_KIND_WAITED:
+		case CLEW_KIND_SAMPLE:
 			reserved = 3;
 			break;
 		case CLEW_KIND_LOCK_NAME: /* the process is the builder's */

@@ -31,6 +31,7 @@
 #include "words/object.h"
 #include "words/other_end.h"
 #include "words/running.h"
+#include "words/samples.h"
 #include "words/segment.h"
 #include "words/stack.h"
 #include "words/task.h"
@@ -249,7 +250,9 @@ static int json_segment(struct clew_json *json, const struct clew_trace *trace,
 	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
 	    !clew_beside_find(trace, &segment, 1, &beside))
 		clew_json_beside(json, trace, &beside);
-	r = clew_json_functions(json, trace, segment);
+	r = clew_json_segment_samples(json, trace, &segment, 1);
+	if (r >= 0)
+		r = clew_json_functions(json, trace, segment);
 	clew_json_object_end(json);
 	return r;
 }
@@ -279,6 +282,19 @@ static void json_stack_share(struct clew_json *json, const struct clew_trace *tr
 	clew_json_unsigned(json, "stacks_ns", with);
 }
 
+/* All samples of what ran, whatever it ran in. */
+static int json_samples(struct clew_json *json, const struct clew_trace *trace,
+			const struct clew_why *why)
+{
+	struct clew_samples samples = {};
+	int r = clew_samples_of_why(&samples, trace, why);
+
+	if (r >= 0)
+		r = clew_json_samples(json, trace, &samples);
+	clew_samples_done(&samples);
+	return r;
+}
+
 /* The fields of one why in the open object. */
 static int json_why(struct clew_json *json, const struct clew_trace *trace,
 		    const struct clew_relations *relations, const struct clew_why *why,
@@ -296,6 +312,8 @@ static int json_why(struct clew_json *json, const struct clew_trace *trace,
 	if (clew_has_functions(trace))
 		clew_json_unsigned(json, "probe_ns", probe);
 	json_stack_share(json, trace, why);
+	if (r >= 0)
+		r = json_samples(json, trace, why);
 	clew_json_task_fields(json, trace, why->task, why->to);
 	clew_json_group(json, trace, clew_trace_task(trace, why->task));
 	clew_json_array(json, "segments");

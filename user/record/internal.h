@@ -113,8 +113,10 @@ struct clew_recorder {
 			     for new modules */
 	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */
 	unsigned more_count;
-	struct bpf_link *stores[2]; /* see stores.c; NULL: not attached */
-	struct bpf_link **ticks;    /* see ticks.c; NULL: there are none */
+	struct bpf_link *stores[2];    /* see stores.c; NULL: not attached */
+	struct clew_tick_clock *ticks; /* see ticks.c; NULL: there are none */
+	bool ticks_vary;
+	unsigned ticks_varied;	    /* how often */
 	struct clew_stacks *stacks; /* NULL: no stacks are taken */
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records put into the user stream */

@@ -54,6 +54,7 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_end_holders", "iter/task_file", END, 0),
 	ROW("clew_tick", "perf_event", WHERE, 0,
 	    LOST("ticks", "in which call a task was that ran for long")),
+	ROW("clew_sample", "perf_event", SAMPLE, OPTIONAL | STACKS),
 	ROW("clew_waited", "tp_btf/sched_switch", WAITED, OPTIONAL | STACKS),
 	ROW("clew_waiting", "iter/task", WAITED, OPTIONAL | STACKS),
 	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL | STACKS),

@@ -217,6 +217,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	clew_cost_tick(recorder, now);
 	clew_modules_tick(recorder);
 	clew_stores_tick(recorder);
+	clew_ticks_vary(recorder);
 	return clew_writer_error(recorder->writer);
 }
 

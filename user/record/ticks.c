@@ -4,11 +4,18 @@
  * whose periods have no small common multiple, tick at intervals that vary: a
  * task that does something at a steady pace is not met at the same point each
  * time.
+ *
+ * Where stacks are taken, shares of time are told from ticks. Each clock then
+ * gets another period at random five times a second: a task whose turns are
+ * nearly a multiple of a period is met at the same point for so long only.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +26,9 @@
 #define CLOCKS 2
 static const uint64_t periods[CLOCKS] = {17387117, 23974537}; /* ns */
 
-struct bpf_link *clew_ticks_attach(const struct bpf_program *program, int cpu, uint64_t period)
+/* In *ret_event is a descriptor of the clock for the caller to close, unless it is NULL. */
+static struct bpf_link *attach(const struct bpf_program *program, int cpu, uint64_t period,
+			       int *ret_event)
 {
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -31,38 +40,75 @@ struct bpf_link *clew_ticks_attach(const struct bpf_program *program, int cpu, u
 	int descriptor =
 		(int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	struct bpf_link *link;
-	int error;
+	int error, event;
 
 	if (descriptor < 0)
 		return NULL;
+	/* The link closes the descriptor. */
+	event = ret_event ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : -1;
 	link = bpf_program__attach_perf_event(program, descriptor);
 	error = errno;
 	if (!link)
 		close(descriptor);
+	if (!link && event >= 0)
+		close(event);
+	if (ret_event)
+		*ret_event = event;
 	errno = error;
 	return link;
 }
 
+struct bpf_link *clew_ticks_attach(const struct bpf_program *program, int cpu, uint64_t period)
+{
+	return attach(program, cpu, period, NULL);
+}
+
 int clew_ticks_open(struct clew_recorder *recorder)
 {
-	const struct bpf_program *program = recorder->bpf->progs.clew_tick;
+	const struct clew_bpf *bpf = recorder->bpf;
+	bool sampled = bpf_program__fd(bpf->progs.clew_sample) >= 0;
+	const struct bpf_program *program = sampled ? bpf->progs.clew_sample : bpf->progs.clew_tick;
 
 	if (bpf_program__fd(program) < 0)
 		return 0;
 	recorder->ticks = calloc((size_t)recorder->cpu_count * CLOCKS, sizeof(*recorder->ticks));
 	if (!recorder->ticks)
 		return -ENOMEM;
+	recorder->ticks_vary = sampled;
 	/* A CPU that is offline has no ticks. */
 	for (unsigned i = 0; i < recorder->cpu_count * CLOCKS; i++)
-		recorder->ticks[i] =
-			clew_ticks_attach(program, (int)(i / CLOCKS), periods[i % CLOCKS]);
+		recorder->ticks[i].link = attach(program, (int)(i / CLOCKS), periods[i % CLOCKS],
+						 &recorder->ticks[i].event);
 	return 0;
+}
+
+void clew_ticks_vary(struct clew_recorder *recorder)
+{
+	if (!recorder->ticks_vary)
+		return;
+	for (unsigned i = recorder->ticks_varied++ % CLOCKS; i < recorder->cpu_count * CLOCKS;
+	     i += CLOCKS) {
+		uint64_t mean = periods[i % CLOCKS], period;
+		uint32_t random;
+
+		if (!recorder->ticks[i].link ||
+		    getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+			continue;
+		/* 0.5 to 1.5 times the mean */
+		period = mean / 2 + (mean * random >> 32);
+		ioctl(recorder->ticks[i].event, PERF_EVENT_IOC_PERIOD, &period);
+	}
 }
 
 void clew_ticks_close(struct clew_recorder *recorder)
 {
-	for (unsigned i = 0; recorder->ticks && i < recorder->cpu_count * CLOCKS; i++)
-		bpf_link__destroy(recorder->ticks[i]);
+	for (unsigned i = 0; recorder->ticks && i < recorder->cpu_count * CLOCKS; i++) {
+		struct clew_tick_clock *clock = &recorder->ticks[i];
+
+		bpf_link__destroy(clock->link);
+		if (clock->link)
+			close(clock->event);
+	}
 	free(recorder->ticks);
 	recorder->ticks = NULL;
 }

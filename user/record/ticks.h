@@ -7,6 +7,12 @@
 
 #include <stdint.h>
 
+/* A clock of a CPU. */
+struct clew_tick_clock {
+	struct bpf_link *link; /* NULL: there is none */
+	int event;
+};
+
 struct bpf_link;
 struct bpf_program;
 struct clew_recorder;
@@ -18,6 +24,9 @@ struct bpf_link *clew_ticks_attach(const struct bpf_program *program, int cpu, u
 /* Starts the ticks of all CPUs that are online, if the kernel took the program.
  * 0 or -ENOMEM. */
 int clew_ticks_open(struct clew_recorder *recorder);
+/* Where stacks are taken, gives one of each CPU's clocks another period; to be called ten times a
+ * second. */
+void clew_ticks_vary(struct clew_recorder *recorder);
 void clew_ticks_close(struct clew_recorder *recorder);
 
 #endif

@@ -530,6 +530,15 @@ static const struct table_column waited_columns[] = {
 	WAITED(end, STORE_KEYED, "task"),
 };
 
+#define SAMPLE(member, coding, reference) AT(#member, struct clew_sample, member, 0, coding, reference, 0)
+
+static const struct table_column sample_columns[] = {
+	SAMPLE(task, STORE_RECENT, "task"),
+	SAMPLE(user, STORE_KEYED, "task"),
+	SAMPLE(kernel, STORE_KEYED, "task"),
+	SAMPLE(end, STORE_KEYED, "task"),
+};
+
 #define IMAGE(member, coding, reference) AT(#member, struct clew_image_record, member, 0, coding, reference, 0)
 
 static const struct table_column image_columns[] = {

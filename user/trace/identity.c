@@ -329,6 +329,7 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 				   sizeof(*text) + text->text_size);
 	case CLEW_KIND_STACK:
 	case CLEW_KIND_WAITED:
+	case CLEW_KIND_SAMPLE:
 	case CLEW_KIND_IMAGE:
 	case CLEW_KIND_SYMBOL:
 		return trace_take_stack(trace, header);

@@ -2,7 +2,7 @@
 /*
  * Keeps stacks by their hashes, and names by where their functions lie. A sleep finds its stacks by
  * its task and the moment at which the task had the CPU again: the record has the time of that
- * switch.
+ * switch. A running interval finds its samples by their task and time.
  */
 #include "trace/stacks.h"
 
@@ -50,6 +50,11 @@ static int take_waited(struct clew_trace *trace, const struct clew_waited *recor
 	return add(&trace->waited, &waited);
 }
 
+static int take_sample(struct clew_trace *trace, const struct clew_sample *record)
+{
+	return add(&trace->samples, record);
+}
+
 static int take_image(struct clew_trace *trace, const struct clew_image_record *record)
 {
 	const char *path = arena_copy(&trace->arena, record + 1, record->size);
@@ -76,6 +81,8 @@ int trace_take_stack(struct clew_trace *trace, const struct clew_header *header)
 		return take_stack(trace, (const struct clew_stack *)header);
 	case CLEW_KIND_WAITED:
 		return take_waited(trace, (const struct clew_waited *)header);
+	case CLEW_KIND_SAMPLE:
+		return take_sample(trace, (const struct clew_sample *)header);
 	case CLEW_KIND_IMAGE:
 		return take_image(trace, (const struct clew_image_record *)header);
 	default:
@@ -86,6 +93,17 @@ int trace_take_stack(struct clew_trace *trace, const struct clew_header *header)
 static int by_task_and_time(const void *a, const void *b)
 {
 	const struct clew_waited *left = a, *right = b;
+
+	if (left->task != right->task)
+		return left->task < right->task ? -1 : 1;
+	return left->header.time < right->header.time	? -1
+	       : left->header.time > right->header.time ? 1
+							: 0;
+}
+
+static int samples_by_task_and_time(const void *a, const void *b)
+{
+	const struct clew_sample *left = a, *right = b;
 
 	if (left->task != right->task)
 		return left->task < right->task ? -1 : 1;
@@ -108,13 +126,16 @@ void trace_finish_stacks(struct clew_trace *trace)
 	if (trace->waited.count)
 		qsort(trace->waited.data, trace->waited.count, trace->waited.item,
 		      by_task_and_time);
+	if (trace->samples.count)
+		qsort(trace->samples.data, trace->samples.count, trace->samples.item,
+		      samples_by_task_and_time);
 	if (trace->symbols.count)
 		qsort(trace->symbols.data, trace->symbols.count, trace->symbols.item, by_place);
 }
 
 bool clew_trace_has_stacks(const struct clew_trace *trace)
 {
-	return trace->waited.count != 0;
+	return trace->waited.count || trace->samples.count;
 }
 
 static const struct clew_trace_stack *stack_of(const struct clew_trace *trace, uint64_t hash)
@@ -143,6 +164,44 @@ bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_s
 		.user_end = found->end,
 	};
 	return true;
+}
+
+const struct clew_sample *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
+					     uint64_t from, uint64_t to, size_t *ret_count)
+{
+	const struct clew_sample *samples = trace->samples.data;
+	const struct clew_sample wanted = {.header.time = from, .task = task};
+	size_t low = 0, high = trace->samples.count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (samples_by_task_and_time(&samples[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < trace->samples.count && samples[end].task == task &&
+			samples[end].header.time < to;)
+		end++;
+	*ret_count = end - low;
+	return *ret_count ? samples + low : NULL;
+}
+
+const struct clew_sample *clew_trace_all_samples(const struct clew_trace *trace, size_t *ret_count)
+{
+	*ret_count = trace->samples.count;
+	return trace->samples.data;
+}
+
+void clew_trace_sample_stacks(const struct clew_trace *trace, const struct clew_sample *sample,
+			      struct clew_sleep_stacks *ret_stacks)
+{
+	*ret_stacks = (struct clew_sleep_stacks){
+		.user = stack_of(trace, sample->user),
+		.kernel = stack_of(trace, sample->kernel),
+		.user_end = sample->end,
+	};
 }
 
 void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool kernel,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks of a trace: where in its code, and where in the kernel, a task waited. All that
+ * Stacks of a trace: where in its code, and where in the kernel, a task waited or ran. All that
  * is returned is the trace's.
  */
 #ifndef CLEW_TRACE_STACKS_H
@@ -26,6 +26,14 @@ struct clew_sleep_stacks {
 bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_sleep *sleep,
 			     struct clew_sleep_stacks *ret_stacks);
 
+/* The samples of a task in from..to, in order of time; NULL: none. */
+const struct clew_sample *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
+					     uint64_t from, uint64_t to, size_t *ret_count);
+/* All samples, by task and time; NULL: none. */
+const struct clew_sample *clew_trace_all_samples(const struct clew_trace *trace, size_t *ret_count);
+void clew_trace_sample_stacks(const struct clew_trace *trace, const struct clew_sample *sample,
+			      struct clew_sleep_stacks *ret_stacks);
+
 /* True if the capture has stacks at all. */
 bool clew_trace_has_stacks(const struct clew_trace *trace);
 
@@ -41,7 +49,7 @@ struct clew_stack_place {
 void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool kernel,
 			    struct clew_stack_place *ret_place);
 
-/* For struct clew_trace: keeps a record of kind STACK, WAITED, IMAGE or SYMBOL. */
+/* For struct clew_trace: keeps a record of kind STACK, WAITED, SAMPLE, IMAGE or SYMBOL. */
 int trace_take_stack(struct clew_trace *trace, const struct clew_header *header);
 void trace_finish_stacks(struct clew_trace *trace);
 

@@ -12,6 +12,7 @@
 #include "words/functions.h"
 #include "words/hops.h"
 #include "words/running.h"
+#include "words/samples.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/stack.h"
@@ -278,6 +279,7 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		clew_running_find(trace, same + from, to - from, &running);
 		cause->text = clew_running_append(
 			clew_segment_text(trace, relations, longest, &beside), &running);
+		cause->text = clew_samples_append(cause->text, trace, same + from, to - from);
 		cause->text = clew_functions_append(cause->text, trace, same + from, to - from);
 		if (!cause->text)
 			goto no_memory;

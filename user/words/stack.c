@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "symbol/demangle.h"
-#include "trace/stacks.h"
 #include "words/hops.h"
 #include "words/text.h"
 
@@ -25,6 +24,11 @@ static const char *const end_names[CLEW_STACK_ENDS] = {
 	[CLEW_STACK_UNREAD] = "unread",	    [CLEW_STACK_LOOP] = "loop",
 	[CLEW_STACK_TORN] = "torn",	    [CLEW_STACK_COMPAT] = "compat",
 };
+
+const char *clew_stack_end_name(unsigned end)
+{
+	return end < CLEW_STACK_ENDS ? end_names[end] : NULL;
+}
 
 static const char *last_name(const char *path)
 {
@@ -51,9 +55,8 @@ static bool is_scheduler(const struct clew_stack_place *place)
 	return place->name && (strstr(place->name, "schedule") || strstr(place->name, "sched_"));
 }
 
-/* The first frame that is told. */
-static uint32_t first_told(const struct clew_trace *trace, const struct clew_trace_stack *stack,
-			   bool kernel)
+uint32_t clew_stack_first_told(const struct clew_trace *trace, const struct clew_trace_stack *stack,
+			       bool kernel)
 {
 	struct clew_stack_place place;
 
@@ -65,7 +68,7 @@ static uint32_t first_told(const struct clew_trace *trace, const struct clew_tra
 	return 0;
 }
 
-static void print_place(FILE *out, const struct clew_stack_place *place)
+void clew_print_stack_place(FILE *out, const struct clew_stack_place *place)
 {
 	char *demangled = place->name ? symbol_demangle(place->name, false) : NULL;
 	const char *name = demangled ?: place->name;
@@ -105,7 +108,7 @@ static bool find_told(const struct clew_trace *trace, const struct clew_sleep *s
 	if (!stack || !stack->count)
 		return false;
 	*ret_told = (struct told){.stack = stack,
-				  .first = first_told(trace, stack, !stacks.user),
+				  .first = clew_stack_first_told(trace, stack, !stacks.user),
 				  .kernel = !stacks.user};
 	return true;
 }
@@ -121,7 +124,7 @@ bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct cl
 	for (uint32_t i = told.first; i < told.stack->count && i < told.first + most; i++) {
 		clew_trace_stack_place(trace, told.stack->frames[i], told.kernel, &place);
 		fputs(i > told.first ? " <- " : "", out);
-		print_place(out, &place);
+		clew_print_stack_place(out, &place);
 	}
 	return true;
 }
@@ -233,8 +236,7 @@ void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object(json, "stack");
 	json_frames(json, trace, stacks.user);
 	json_kernel(json, trace, stacks.kernel);
-	clew_json_string(json, "end",
-			 stacks.user_end < CLEW_STACK_ENDS ? end_names[stacks.user_end] : NULL);
+	clew_json_string(json, "end", clew_stack_end_name(stacks.user_end));
 	clew_json_object_end(json);
 }
 

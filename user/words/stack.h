@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "explain/why.h"
+#include "trace/stacks.h"
 #include "trace/trace.h"
 #include "words/json.h"
 
@@ -24,6 +25,13 @@ bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct cl
  */
 void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep);
+/* The word for an enum clew_stack_end; NULL: none. */
+const char *clew_stack_end_name(unsigned end);
+/* Prints the function that a frame lies in; one without a name by its file. Safe for a terminal. */
+void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
+/* The first frame that people are told of a stack with frames: see above. */
+uint32_t clew_stack_first_told(const struct clew_trace *trace, const struct clew_trace_stack *stack,
+			       bool kernel);
 /* The sleep that a segment is a part of, if it is its own task's; NULL: it ran, was ready, or it is
  * about a request of another task. */
 const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);

@@ -21,6 +21,7 @@
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/running.h"
+#include "words/samples.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/stack.h"
@@ -284,6 +285,17 @@ static int begin_hops(struct steps *steps, size_t i)
 	return r;
 }
 
+static int print_samples(const struct steps *steps, const struct clew_segment *segment)
+{
+	struct clew_samples samples = {};
+	int r = clew_samples_add_segments(&samples, steps->trace, &segment, 1);
+
+	if (r >= 0)
+		r = clew_print_samples(steps->out, ", ", steps->trace, &samples);
+	clew_samples_done(&samples);
+	return r;
+}
+
 static int print_segment(const struct steps *steps, const struct clew_segment *segment)
 {
 	struct clew_running running;
@@ -304,7 +316,9 @@ static int print_segment(const struct steps *steps, const struct clew_segment *s
 	clew_print_activity_words(steps->out, steps->relations, segment);
 	if (segment->sleep && segment->sleep->blind)
 		fprintf(steps->out, "  %s", clew_blind_mark(segment->sleep));
-	r = clew_print_functions(steps->out, steps->trace, &segment, 1);
+	r = print_samples(steps, segment);
+	if (r >= 0)
+		r = clew_print_functions(steps->out, steps->trace, &segment, 1);
 	putc('\n', steps->out);
 	return r;
 }

@@ -18,6 +18,7 @@
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/other_groups.h"
+#include "words/samples.h"
 #include "words/stack.h"
 #include "words/style.h"
 #include "words/task.h"
@@ -202,14 +203,25 @@ static int print_probes(FILE *out, const struct clew_trace *trace, const struct 
 
 static void print_stack_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
 {
+	struct clew_samples samples = {};
 	uint64_t waited, with;
+	size_t count;
 
 	if (!clew_trace_has_stacks(trace))
 		return;
 	clew_stack_share(trace, why, &waited, &with);
+	clew_samples_of_why(&samples, trace, why);
+	count = samples.samples.count;
+	clew_samples_done(&samples);
+	if (waited || count)
+		fputs("\nThere are ", out);
 	if (waited)
-		fprintf(out, "\nThere are stacks for %.1f %% of the time that it waited.\n",
-			percent(with, waited));
+		fprintf(out, "stacks for %.1f %% of the time that it waited%s",
+			percent(with, waited), count ? ", and " : "");
+	if (count)
+		fprintf(out, "%zu sample%s of what ran", count, count == 1 ? "" : "s");
+	if (waited || count)
+		fputs(".\n", out);
 }
 
 /* ---- all of it ---- */

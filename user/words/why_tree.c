@@ -16,6 +16,7 @@
 #include "words/functions.h"
 #include "words/hops.h"
 #include "words/running.h"
+#include "words/samples.h"
 
 struct grouped {
 	uint64_t key;
@@ -187,6 +188,7 @@ static int add_running(const struct build *build, struct clew_phrase *phrase,
 
 	clew_running_find(build->trace, same, count, &running);
 	phrase->after = clew_running_append(phrase->after, &running);
+	phrase->after = clew_samples_append(phrase->after, build->trace, same, count);
 	phrase->after = clew_functions_append(phrase->after, build->trace, same, count);
 	if (phrase->after)
 		return 0;

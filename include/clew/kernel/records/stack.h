@@ -14,7 +14,8 @@
  * A frame of a user stack: the number of the file and the offset in it that was looked up. That is
  * the address of the instruction in the innermost frame and behind a signal, else one less than
  * the address to return to. A frame outside files has the address and the highest bit. A frame of a
- * kernel stack is an address.
+ * kernel stack is an address to return to; the innermost one of a sample is one more than the
+ * address of the instruction.
  */
 #define CLEW_FRAME_ADDRESS	 (1ull << 63)
 #define CLEW_FRAME_IMAGE_SHIFT	 40
@@ -65,6 +66,17 @@ struct clew_waited {
 	__u8 reserved[3];
 };
 
+/* SAMPLE: a timer's tick found `task` on its CPU; the hashes of its stacks, 0: none. Without a
+ * kernel stack it was in user mode. */
+struct clew_sample {
+	struct clew_header header;
+	__u64 user;
+	__u64 kernel;
+	__u32 task;
+	__u8 end; /* of the user stack: enum clew_stack_end */
+	__u8 reserved[3];
+};
+
 /* clew_header.flags of IMAGE */
 #define CLEW_IMAGE_VDSO	    0x01
 #define CLEW_IMAGE_UNOPENED 0x02 /* nobody could open it any more */
@@ -105,6 +117,8 @@ struct clew_symbol_record {
 CLEW_ASSERT_SIZE(struct clew_stack, 32);
 CLEW_ASSERT_LAYOUT(struct clew_stack, size, 24);
 CLEW_ASSERT_SIZE(struct clew_waited, 40);
+CLEW_ASSERT_SIZE(struct clew_sample, 40);
+CLEW_ASSERT_LAYOUT(struct clew_sample, task, 32);
 CLEW_ASSERT_SIZE(struct clew_image_record, 56);
 CLEW_ASSERT_LAYOUT(struct clew_image_record, size, 32);
 CLEW_ASSERT_SIZE(struct clew_symbol_record, 40);

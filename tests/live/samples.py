@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Samples of what ran: a thread spends shares of its CPU time in three functions that it measures
+itself, in turns of about 1 ms and of nearly a multiple of what ticks are apart; the shares of
+samples are the same within their chance. What runs in the kernel has a kernel stack, and a thread
+that only sleeps has no samples.
+"""
+
+import json
+import os
+
+from _live import WORKLOADS, answer, clew, feature, finish, note, ok, scratch, skip_all
+
+SIGMAS = 3.3  # one case in a thousand is farther off by chance
+SECONDS = "2"
+LEAST = 100  # samples
+
+
+def record(*arguments):
+    path = scratch("samples.clew")
+    done = clew("record", "--stacks", "-o", path, "--", os.path.join(WORKLOADS, "shares"),
+                *arguments)
+    if done.returncode != 0:
+        ok(False, f"shares {arguments} is recorded", done.stderr[-500:])
+        return None, None
+    return json.loads(done.stdout), path
+
+
+def stacks_of(path):
+    """All samples of the thread by their stacks, as the segments of its why have them."""
+    why = answer("why", path, "--comm", "shares")
+    whole = why["stacks"]
+    parts = sum(s["samples"] for segment in why["segments"] for s in segment.get("stacks", []))
+    ok(parts == sum(s["samples"] for s in whole), "the samples of segments are those of the whole",
+       f"{parts} in segments")
+    ok(all(s["low"] <= s["share"] <= s["high"] for s in whole), "shares lie in their bounds")
+    return whole
+
+
+def names(stack):
+    return [frame["name"] for frame in stack["frames"]]
+
+
+def far_off(truth, stacks):
+    """Shares that are farther off than by chance."""
+    met = {name: sum(s["samples"] for s in stacks if name in names(s)) for name in truth}
+    count = sum(met.values())
+    off = []
+    for name, share in truth.items():
+        sigma = (share * (1 - share) / max(count, 1))**0.5
+        if abs(met[name] / max(count, 1) - share) > SIGMAS * sigma:
+            off.append(f"{name}: {met[name]} of {count} samples, {share:.3f} is true")
+    note(f"{count} samples: " +
+         ", ".join(f"{name} {met[name] / max(count, 1):.3f} for {truth[name]:.3f}"
+                   for name in truth))
+    return off if count >= LEAST else [f"only {count} samples"]
+
+
+def check_shares(turn):
+    truth, path = record(turn, SECONDS)
+    if not truth:
+        return
+    stacks = stacks_of(path)
+    off = far_off(truth, stacks)
+    ok(not off, f"turns of {turn} us: shares of samples are those of time", off)
+    whole = [s for s in stacks if "burn" in names(s)]
+    wrong = [
+        names(s) for s in whole
+        if s["end"] != "root" or "main" not in names(s) or names(s)[names(s).index("burn") +
+                                                                    1] not in truth
+    ]
+    ok(whole and not wrong, "stacks of samples are whole, and have burn's true caller", wrong[:2])
+    told = clew("why", path, "--comm", "shares").stdout
+    ok("burn <- most <- main" in " ".join(told.split()) and " samples)" in told,
+       "why names where most of the time was spent", told)
+
+
+def check_kernel():
+    truth, path = record("--kernel", "1000", "1")
+    if not truth:
+        return
+    stacks = [s for s in stacks_of(path) if "take_zeros" in names(s)]
+    count = sum(s["samples"] for s in stacks)
+    inside = [s for s in stacks if s["kernel"]]
+    ok(count >= 50 and sum(s["samples"] for s in inside) >= count * 0.9,
+       "reading is met in the kernel", f"{inside} of {count}")
+    wrong = [s for s in inside if not any(n and n.startswith("vfs_read") for n in s["kernel"])]
+    ok(
+        sum(s["samples"] for s in wrong) <= count * 0.1,
+        "the kernel's functions are those of the call", wrong[:2])
+
+
+def main():
+    if os.geteuid() != 0:
+        skip_all("it needs root")
+    if os.uname().machine != "x86_64":
+        skip_all("user stacks are for x86")
+    available, reason = feature("stacks of waits")
+    if not available:
+        skip_all(reason)
+    # 17,387 us is the mean period of one of the clocks.
+    for turn in ("1000", "17387"):
+        check_shares(turn)
+    check_kernel()
+    finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Samples by their chains of functions. See samples.h.
+ *
+ * Text is about a program's own functions: a chain ends where the C library's calls begin, and is
+ * the kernel's only where the task has no user stack. Chains are put in order from the root on, so
+ * that those with a function in common are next to each other.
+ */
+#include "words/samples.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "symbol/demangle.h"
+#include "trace/stacks.h"
+#include "words/stack.h"
+
+#define LEAST_SHARED 5	/* samples of which shares are told */
+#define MOST_CALLERS 3	/* functions of a chain */
+#define MOST_SPLIT   3	/* functions that one splits into */
+#define LEAST_SPLIT  20 /* one of them has at least one in so many samples */
+#define NORMAL_95    1.959964
+
+int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
+		     uint64_t from, uint64_t to)
+{
+	const struct clew_sample *found;
+	size_t count;
+
+	found = clew_trace_samples(trace, task, from, to, &count);
+	samples->samples.item = sizeof(found);
+	if (vector_reserve(&samples->samples, samples->samples.count + count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		((const struct clew_sample **)samples->samples.data)[samples->samples.count++] =
+			&found[i];
+	return 0;
+}
+
+int clew_samples_add_segments(struct clew_samples *samples, const struct clew_trace *trace,
+			      const struct clew_segment *const *segments, size_t count)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++)
+		if (segments[i]->kind == CLEW_SEGMENT_RUNNING)
+			r = clew_samples_add(samples, trace, segments[i]->task, segments[i]->start,
+					     segments[i]->end);
+	return r;
+}
+
+int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *trace,
+			const struct clew_why *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < why->segment_count && r >= 0; i++) {
+		const struct clew_segment *segment = &why->segments[i];
+
+		r = clew_samples_add_segments(samples, trace, &segment, 1);
+	}
+	return r;
+}
+
+void clew_samples_done(struct clew_samples *samples)
+{
+	vector_done(&samples->samples);
+}
+
+/* ---- chains ---- */
+
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+	key = (key ^ value) * 0x9e3779b97f4a7c15ull;
+	return key ^ key >> 29;
+}
+
+/* Equal for frames of one function. */
+static uint64_t function_key(const struct clew_trace *trace, uint64_t frame, bool kernel)
+{
+	struct clew_stack_place place;
+	uint64_t key = 1;
+
+	clew_trace_stack_place(trace, frame, kernel, &place);
+	if (!kernel)
+		return place.outside ? frame : CLEW_FRAME_IN(CLEW_FRAME_IMAGE(frame), place.start);
+	/* Each address in the kernel has its own record. */
+	for (const char *at = place.name; at && *at; at++)
+		key = mix(key, (unsigned char)*at);
+	return place.name ? key : frame;
+}
+
+/* The functions of a stack that are told, from the root on. */
+struct chain {
+	const struct clew_trace_stack *stack;
+	uint64_t *keys;
+	uint32_t count;
+	bool kernel;
+};
+
+static int by_chain(const void *a, const void *b)
+{
+	const struct chain *left = *(const struct chain *const *)a,
+			   *right = *(const struct chain *const *)b;
+
+	for (uint32_t i = 0; i < left->count && i < right->count; i++)
+		if (left->keys[i] != right->keys[i])
+			return left->keys[i] < right->keys[i] ? -1 : 1;
+	return left->count < right->count ? -1 : left->count > right->count;
+}
+
+/* Chains of samples, in order. */
+struct chains {
+	struct arena arena;
+	struct map known; /* stack to struct chain */
+	const struct chain **chains;
+	size_t count;
+};
+
+static void chains_done(struct chains *chains)
+{
+	arena_done(&chains->arena);
+	map_done(&chains->known);
+	free(chains->chains);
+}
+
+static int make_chain(struct chains *chains, const struct clew_trace *trace,
+		      const struct clew_trace_stack *stack, bool kernel, struct chain **ret_chain)
+{
+	uint32_t first = clew_stack_first_told(trace, stack, kernel);
+	struct chain *chain = arena_take(&chains->arena, sizeof(*chain));
+
+	if (!chain)
+		return -ENOMEM;
+	*chain = (struct chain){.stack = stack, .count = stack->count - first, .kernel = kernel};
+	chain->keys = arena_take(&chains->arena, chain->count * sizeof(*chain->keys));
+	if (!chain->keys)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < chain->count; i++)
+		chain->keys[i] = function_key(trace, stack->frames[stack->count - 1 - i], kernel);
+	*ret_chain = chain;
+	return map_set(&chains->known, (uintptr_t)stack, 0, (uintptr_t)chain);
+}
+
+/* A sample without frames has no chain. */
+static int add_chain(struct chains *chains, const struct clew_trace *trace,
+		     const struct clew_sample *sample)
+{
+	const struct clew_trace_stack *stack;
+	struct clew_sleep_stacks stacks;
+	struct chain *chain;
+	uint64_t *known;
+	int r = 0;
+
+	clew_trace_sample_stacks(trace, sample, &stacks);
+	stack = stacks.user ?: stacks.kernel;
+	if (!stack || !stack->count)
+		return 0;
+	known = map_get(&chains->known, (uintptr_t)stack, 0);
+	if (known)
+		chain = (struct chain *)(uintptr_t)*known;
+	else
+		r = make_chain(chains, trace, stack, !stacks.user, &chain);
+	if (r >= 0)
+		chains->chains[chains->count++] = chain;
+	return r;
+}
+
+static int chains_make(const struct clew_trace *trace, const struct clew_samples *samples,
+		       struct chains *ret_chains)
+{
+	const struct clew_sample *const *all = samples->samples.data;
+	int r = 0;
+
+	*ret_chains = (struct chains){
+		.chains = calloc(samples->samples.count + 1, sizeof(*ret_chains->chains))};
+	if (!ret_chains->chains)
+		return -ENOMEM;
+	for (size_t i = 0; i < samples->samples.count && r >= 0; i++)
+		r = add_chain(ret_chains, trace, all[i]);
+	if (r < 0)
+		chains_done(ret_chains);
+	else
+		qsort(ret_chains->chains, ret_chains->count, sizeof(*ret_chains->chains), by_chain);
+	return r;
+}
+
+/* ---- text ---- */
+
+/* Chains that have the functions of their first `depth` places in common. */
+struct branch {
+	size_t from, to;
+	uint32_t depth;
+};
+
+static size_t branch_size(const struct branch *branch)
+{
+	return branch->to - branch->from;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	size_t left = branch_size(a), right = branch_size(b);
+
+	return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* The largest branches of a branch, at most `most`. How many. */
+static size_t split(const struct chains *chains, const struct branch *branch,
+		    struct branch *ret_branches, size_t most)
+{
+	const uint32_t depth = branch->depth;
+	size_t count = 0;
+
+	for (size_t from = branch->from, to; from < branch->to; from = to) {
+		const struct chain *first = chains->chains[from];
+		struct branch found = {.from = from, .depth = depth + 1};
+
+		for (to = from + 1; to < branch->to && first->count > depth &&
+				    chains->chains[to]->count > depth &&
+				    chains->chains[to]->keys[depth] == first->keys[depth];)
+			to++;
+		/* It is the branch's own function. */
+		if (first->count <= depth)
+			continue;
+		found.to = to;
+		if (count < most)
+			ret_branches[count++] = found;
+		else if (branch_size(&found) > branch_size(&ret_branches[most - 1]))
+			ret_branches[most - 1] = found;
+		qsort(ret_branches, count, sizeof(*ret_branches), largest_first);
+	}
+	return count;
+}
+
+/* Prints the function at a branch's end and its callers, `most` in all. */
+static void print_branch(FILE *out, const struct clew_trace *trace, const struct chains *chains,
+			 const struct branch *branch, uint32_t most)
+{
+	const struct chain *chain = chains->chains[branch->from];
+	struct clew_stack_place place;
+
+	for (uint32_t i = 0; i < most && i < branch->depth; i++) {
+		uint64_t frame = chain->stack->frames[chain->stack->count - branch->depth + i];
+
+		clew_trace_stack_place(trace, frame, chain->kernel, &place);
+		fputs(i ? " <- " : "", out);
+		clew_print_stack_place(out, &place);
+	}
+}
+
+static double percent(size_t part, size_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_split(FILE *out, const struct clew_trace *trace, const struct chains *chains,
+			const struct branch *branches, size_t count, const char *lead, size_t whole)
+{
+	for (size_t i = 0; i < count && branch_size(&branches[i]) * LEAST_SPLIT >= whole; i++) {
+		fprintf(out, "%s%.0f %% in ", i ? ", " : lead,
+			percent(branch_size(&branches[i]), whole));
+		print_branch(out, trace, chains, &branches[i], 1);
+	}
+}
+
+/* `whole`: samples, also those without a chain. */
+static void print_chains(FILE *out, const char *lead, const struct clew_trace *trace,
+			 const struct chains *chains, size_t whole)
+{
+	struct branch branch = {.to = chains->count}, branches[MOST_SPLIT];
+	size_t count;
+
+	while ((count = split(chains, &branch, branches, MOST_SPLIT)) &&
+	       branch_size(&branches[0]) * 2 >= whole)
+		branch = branches[0];
+	if (branch.depth) {
+		fputs(lead, out);
+		if (whole >= LEAST_SHARED)
+			fprintf(out, "%.0f %% ", percent(branch_size(&branch), whole));
+		fputs("in ", out);
+		print_branch(out, trace, chains, &branch, MOST_CALLERS);
+		fprintf(out, " (%zu of %zu sample%s)", branch_size(&branch), whole,
+			whole == 1 ? "" : "s");
+		lead = ": ";
+	}
+	if (whole >= LEAST_SHARED)
+		print_split(out, trace, chains, branches, count, lead, whole);
+	if (whole >= LEAST_SHARED && !branch.depth && count)
+		fprintf(out, " (of %zu samples)", whole);
+}
+
+int clew_print_samples(FILE *out, const char *lead, const struct clew_trace *trace,
+		       const struct clew_samples *samples)
+{
+	struct chains chains;
+	int r;
+
+	if (!samples->samples.count)
+		return 0;
+	r = chains_make(trace, samples, &chains);
+	if (r < 0)
+		return r;
+	print_chains(out, lead, trace, &chains, samples->samples.count);
+	chains_done(&chains);
+	return 0;
+}
+
+char *clew_samples_append(char *text, const struct clew_trace *trace,
+			  const struct clew_segment *const *segments, size_t count)
+{
+	struct clew_samples samples = {};
+	char *longer = NULL;
+	size_t size;
+	FILE *out = NULL;
+	int r = text ? clew_samples_add_segments(&samples, trace, segments, count) : -ENOMEM;
+
+	if (r >= 0 && !samples.samples.count) {
+		clew_samples_done(&samples);
+		return text;
+	}
+	if (r >= 0)
+		out = open_memstream(&longer, &size);
+	if (out) {
+		fputs(text, out);
+		r = clew_print_samples(out, ", ", trace, &samples);
+		if (fclose(out))
+			r = -ENOMEM;
+	}
+	free(text);
+	clew_samples_done(&samples);
+	return out && r >= 0 ? longer : (free(longer), NULL);
+}
+
+/* ---- JSON ---- */
+
+/* Samples with the same functions. */
+struct alike {
+	uint64_t key;
+	const struct clew_sample *sample; /* one of them */
+	size_t count;
+};
+
+static uint64_t stack_key(const struct clew_trace *trace, const struct clew_trace_stack *stack,
+			  bool kernel, uint64_t key)
+{
+	for (uint32_t i = 0; stack && i < stack->count; i++)
+		key = mix(key, function_key(trace, stack->frames[i], kernel));
+	return mix(key, kernel);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct alike *left = a, *right = b;
+
+	return left->key < right->key ? -1 : left->key > right->key;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct alike *left = a, *right = b;
+
+	if (left->count != right->count)
+		return left->count < right->count ? 1 : -1;
+	return by_key(a, b);
+}
+
+/* Puts the different ones first, the most frequent of them at the begin. How many. */
+static size_t add_up(struct alike *alike, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(alike, count, sizeof(*alike), by_key);
+	for (size_t i = 0; i < count; i++)
+		if (kept && alike[kept - 1].key == alike[i].key)
+			alike[kept - 1].count++;
+		else
+			alike[kept++] = alike[i];
+	qsort(alike, kept, sizeof(*alike), most_first);
+	return kept;
+}
+
+static void json_function(struct clew_json *json, const struct clew_trace *trace, uint64_t frame)
+{
+	struct clew_stack_place place;
+	char *demangled;
+
+	clew_trace_stack_place(trace, frame, false, &place);
+	demangled = place.name ? symbol_demangle(place.name, true) : NULL;
+	clew_json_object(json, NULL);
+	clew_json_string(json, "name", place.name);
+	if (demangled)
+		clew_json_string(json, "demangled", demangled);
+	clew_json_string(json, "object", place.object);
+	clew_json_unsigned(json, "start", place.start);
+	clew_json_object_end(json);
+	free(demangled);
+}
+
+/* The bounds of the share that is true in 95 of 100 cases (Wilson's interval). */
+static void json_share(struct clew_json *json, double part, double whole)
+{
+	double share = part / whole, square = NORMAL_95 * NORMAL_95 / whole;
+	double middle = (share + square / 2) / (1 + square);
+	double reach =
+		NORMAL_95 * sqrt(share * (1 - share) / whole + square / (4 * whole)) / (1 + square);
+
+	clew_json_number(json, "share", share);
+	clew_json_number(json, "low", middle - reach);
+	clew_json_number(json, "high", middle + reach);
+}
+
+static void json_alike(struct clew_json *json, const struct clew_trace *trace,
+		       const struct alike *alike, size_t whole)
+{
+	struct clew_sleep_stacks stacks;
+	struct clew_stack_place place;
+
+	clew_trace_sample_stacks(trace, alike->sample, &stacks);
+	clew_json_object(json, NULL);
+	clew_json_array(json, "frames");
+	for (uint32_t i = 0; stacks.user && i < stacks.user->count; i++)
+		json_function(json, trace, stacks.user->frames[i]);
+	clew_json_array_end(json);
+	clew_json_array(json, "kernel");
+	for (uint32_t i = 0; stacks.kernel && i < stacks.kernel->count; i++) {
+		clew_trace_stack_place(trace, stacks.kernel->frames[i], true, &place);
+		clew_json_string(json, NULL, place.name);
+	}
+	clew_json_array_end(json);
+	clew_json_string(json, "end", clew_stack_end_name(stacks.user_end));
+	clew_json_unsigned(json, "samples", alike->count);
+	json_share(json, (double)alike->count, (double)whole);
+	clew_json_object_end(json);
+}
+
+int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_samples *samples)
+{
+	const struct clew_sample *const *all = samples->samples.data;
+	size_t whole = samples->samples.count, count;
+	struct alike *alike;
+
+	if (!whole)
+		return 0;
+	alike = calloc(whole, sizeof(*alike));
+	if (!alike)
+		return -ENOMEM;
+	for (size_t i = 0; i < whole; i++) {
+		struct clew_sleep_stacks stacks;
+
+		clew_trace_sample_stacks(trace, all[i], &stacks);
+		alike[i] = (struct alike){
+			.sample = all[i],
+			.key = stack_key(trace, stacks.kernel, true,
+					 stack_key(trace, stacks.user, false, stacks.user_end)),
+			.count = 1};
+	}
+	count = add_up(alike, whole);
+	clew_json_array(json, "stacks");
+	for (size_t i = 0; i < count; i++)
+		json_alike(json, trace, &alike[i], whole);
+	clew_json_array_end(json);
+	free(alike);
+	return 0;
+}
+
+int clew_json_segment_samples(struct clew_json *json, const struct clew_trace *trace,
+			      const struct clew_segment *const *segments, size_t count)
+{
+	struct clew_samples samples = {};
+	int r = clew_samples_add_segments(&samples, trace, segments, count);
+
+	if (r >= 0)
+		r = clew_json_samples(json, trace, &samples);
+	clew_samples_done(&samples);
+	return r;
+}

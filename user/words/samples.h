@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Samples of what ran, in words and in JSON: in which of its functions a task was, by how many of
+ * the ticks that met it. Shares are those of samples; fewer than five have none.
+ */
+#ifndef CLEW_WORDS_SAMPLES_H
+#define CLEW_WORDS_SAMPLES_H
+
+#include <stdio.h>
+
+#include "base/vector.h"
+#include "explain/why.h"
+#include "words/json.h"
+
+/* Samples of one task or several. Zeroed at first. */
+struct clew_samples {
+	struct vector samples; /* const struct clew_sample *, of the trace */
+};
+
+/* Adds those of a task in from..to. 0 or -ENOMEM. */
+int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
+		     uint64_t from, uint64_t to);
+/* Adds those of the running segments. 0 or -ENOMEM. */
+int clew_samples_add_segments(struct clew_samples *samples, const struct clew_trace *trace,
+			      const struct clew_segment *const *segments, size_t count);
+/* Adds those of all running segments of a why. 0 or -ENOMEM. */
+int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *trace,
+			const struct clew_why *why);
+void clew_samples_done(struct clew_samples *samples);
+
+/*
+ * Prints `lead` and the function that at least half of the samples are in, with its callers: "61 %
+ * in XLogFileInit <- XLogWrite <- XLogFlush (27 of 44 samples)"; behind a colon those that it
+ * calls, if none of them has half. Nothing where there are no samples. 0 or -ENOMEM.
+ */
+int clew_print_samples(FILE *out, const char *lead, const struct clew_trace *trace,
+		       const struct clew_samples *samples);
+/* The same of segments behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
+char *clew_samples_append(char *text, const struct clew_trace *trace,
+			  const struct clew_segment *const *segments, size_t count);
+
+/*
+ * The field "stacks" of the open object: the chains of functions, the most frequent first, with
+ * samples, share, and the bounds of its 95 % interval. Nothing without samples. 0 or -ENOMEM.
+ */
+int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_samples *samples);
+/* The same of segments. */
+int clew_json_segment_samples(struct clew_json *json, const struct clew_trace *trace,
+			      const struct clew_segment *const *segments, size_t count);
+
+#endif
