@@ -3,6 +3,11 @@
  * Takes the stacks of what a tick finds on its CPU. Loaded on request, in place
  * of the program that notes the call alone.
  */
+#include "kernel.h"
+#include "mapping.h"
+#include "record.h"
+#include "state.h"
+#include "unwind.h"
 #include "waited.h"
 #include "where.h"
 #include <bpf/bpf_helpers.h>

@@ -6,7 +6,6 @@
  * switch, with the run queue locked.
  */
 #include "waited.h"
-#include "filter.h"
 #include "foreign.h"
 #include "kernel.h"
 #include "kernel_mm.h"

@@ -13,7 +13,6 @@
 #include "mapping.h"
 #include "mix.h"
 #include "record.h"
-#include "state.h"
 #include "unwind.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
