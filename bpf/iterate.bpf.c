@@ -66,6 +66,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 			size = 0;
 	}
 	record.command_line_size = size;
+	priority_emit(where, task, state);
 	bpf_seq_write(meta->seq, &record, sizeof(record));
 	bpf_seq_write(meta->seq, iterated_line, sizeof(iterated_line));
 }

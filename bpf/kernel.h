@@ -17,6 +17,9 @@
 #define PF_WQ_WORKER   0x00000020
 #define PF_MEMALLOC    0x00000800
 #define PF_USER_WORKER 0x00004000
+#define SCHED_FIFO     1
+#define SCHED_RR       2
+#define SCHED_DEADLINE 6
 #define PF_KTHREAD     0x00200000
 
 #define TASK_INTERRUPTIBLE   0x0001
@@ -346,6 +349,9 @@ struct task_struct {
 	int exit_code;
 	int on_cpu;
 	int prio;
+	int static_prio;
+	unsigned rt_priority;
+	unsigned policy;
 	unsigned in_iowait : 1;
 	unsigned in_execve : 1;
 	struct signal_struct *signal;

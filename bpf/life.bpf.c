@@ -56,6 +56,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	if (!identifying)
 		return 0;
 	identity_emit(&where, child, state);
+	priority_emit(&where, child, state);
 	if (enabled)
 		send_life(&where, CLEW_KIND_FORK, 0, parent_state ? parent_state->serial : 0,
 			  state->serial, 0);
@@ -80,6 +81,8 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 		memory_made(&where, state);
 	if (task->pid != old_pid) {
 		state->serial = new_serial();
+		state->policy = 0;
+		state->priority = 0;
 		where.cpu_state->running = state->serial;
 		where.cpu_state->running_pid = task->pid;
 	}

@@ -132,6 +132,42 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u8 flags
 	record_submit(life);
 }
 
+#define PRIO_USUAL 120 /* task->prio of nice 0 */
+
+/*
+ * Sends how the task is scheduled unless that is known. What it is lent by
+ * priority inheritance is only in task->prio.
+ */
+static __always_inline void priority_emit(struct where *where, struct task_struct *task,
+					  struct clew_task_state *state)
+{
+	__u8 policy = READ(task, policy);
+	struct clew_priority *record;
+	__u8 value = 0;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		value = READ(task, rt_priority);
+	else if (policy != SCHED_DEADLINE)
+		value = READ(task, static_prio) - PRIO_USUAL;
+	if (state->policy == policy && state->priority == value)
+		return;
+	record = record_reserve(where->cpu_state, where->cpu, CLEW_KIND_PRIORITY, where->time,
+				sizeof(*record));
+	if (!record)
+		return;
+	record->task = state->serial;
+	record->policy = policy;
+	record->value = value;
+	record->unused = 0;
+	record_submit(record);
+	state->policy = policy;
+	state->priority = value;
+	if (policy || value)
+		state->flags |= CLEW_TASK_STATE_PRIORITY;
+	else
+		state->flags &= ~CLEW_TASK_STATE_PRIORITY;
+}
+
 /*
  * Reserves a record of that size and fills in the task's identity without its
  * command line. NULL: the record is lost, and a flag of the task's state says

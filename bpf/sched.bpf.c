@@ -95,6 +95,15 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		describe_runtime(prev, change, &slot->wait);
 }
 
+/* The next task is scheduled in an unusual way, or was. */
+static __always_inline void switch_priority(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+					    struct task_struct *next, struct clew_task_state *state)
+{
+	struct where where = {.cpu_state = cpu_state, .time = now, .cpu = cpu};
+
+	priority_emit(&where, next, state);
+}
+
 /* The record is lost: updates the states of both tasks as if it had been
  * written. */
 static __always_inline void switch_lost(struct clew_task_state *prev, bool sleeps,
@@ -168,8 +177,12 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	else if (prev->pid && yields(prev))
 		change->flags_high = CLEW_SWITCH_HIGH_YIELD;
 	switch_wait(ctx, cpu_state, cpu, prev, prev_state, sleeps, prev_task, slot);
-	if (next_task)
+	if (next_task) {
 		take_stamp(change, next_task);
+		if (unlikely(next->prio != PRIO_USUAL || next->policy ||
+			     next_task->flags & CLEW_TASK_STATE_PRIORITY))
+			switch_priority(cpu_state, cpu, now, next, next_task);
+	}
 	slot_publish(cpu_state, slot, next_task ? &next_task->cause : NULL);
 	return 0;
 }

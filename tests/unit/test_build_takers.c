@@ -208,7 +208,7 @@ static void side_by_side(void **state)
 	size_t findings[CLEW_FINDING_COUNT] = {0};
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 60; seed++) {
+	for (uint64_t seed = 1; seed <= 80; seed++) {
 		struct count count = {0};
 		struct clew_finding_taker takers[2];
 		struct synthetic s = {0};

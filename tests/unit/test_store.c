@@ -294,6 +294,7 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_RENAME:
 			reserved = 4;
 			break;
+		case CLEW_KIND_PRIORITY:
 		case CLEW_KIND_FILE:
 		case CLEW_KIND_CGROUP:
 		case CLEW_KIND_SYMBOL:

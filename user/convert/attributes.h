@@ -48,6 +48,8 @@
 	KEY(PROCESS,         "process",         "N",         1, NULL)                              \
 	KEY(PARENT,          "parent",          "N",         1, NULL)                              \
 	KEY(NAMES,           "names",           "tw",        1, "a row is a time and a name")      \
+	KEY(SCHEDULED,       "scheduled",       "t##",       3,                                    \
+	    "a row is a time, a policy and a priority")                                            \
 	KEY(COMMAND,         "command",         "T",         1, NULL)                              \
 	KEY(EXECUTABLE,      "executable",      "T",         1, NULL)                              \
 	KEY(EXECUTABLE_FILE, "executable_file", "m#",        2, "this is no device and inode")     \

@@ -193,6 +193,14 @@ static void describe_names(struct pairs *pairs, const struct trace_task *task)
 			  {.word = task->names[i].name});
 }
 
+/* The last one comes first. A nice value is written as a byte without a sign. */
+static void describe_scheduled(struct pairs *pairs, const struct trace_task *task)
+{
+	for (const struct trace_priority *one = task->priority; one; one = one->older)
+		PAIRS_ROW(pairs, ATTRIBUTE_SCHEDULED, {one->since}, {one->scheduled.policy},
+			  {(uint8_t)one->scheduled.value});
+}
+
 static void describe_spins(struct conversion *conversion, uint32_t serial)
 {
 	const struct clew_spin *spins = conversion->trace->spins.data,
@@ -238,6 +246,7 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 	if (task->parent)
 		pairs_add(pairs, ATTRIBUTE_PARENT, capture_name_of(conversion, task->parent));
 	describe_names(pairs, inner);
+	describe_scheduled(pairs, inner);
 	if (task->command_line[0])
 		pairs_add(pairs, ATTRIBUTE_COMMAND, task->command_line);
 	if (task->executable[0])

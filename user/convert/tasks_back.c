@@ -58,6 +58,32 @@ static int take_name(struct back *back, const struct row *row)
 	return add_name(back, row->context, fields[0].number, name, strnlen(name, CLEW_COMM_SIZE));
 }
 
+/* Rows come with the last one first; each becomes the head of the list. */
+static int take_scheduled(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	const struct clew_priority record = {
+		.header = {.time = fields[0].number, .kind = CLEW_KIND_PRIORITY},
+		.task = ((const struct trace_task *)row->context)->task.serial,
+		.policy = (uint8_t)fields[1].number,
+		.value = (uint8_t)fields[2].number,
+	};
+
+	return trace_priority_add(back->trace, &record);
+}
+
+static void turn_round(struct trace_priority **list)
+{
+	struct trace_priority *turned = NULL, *next;
+
+	for (struct trace_priority *one = *list; one; one = next) {
+		next = one->older;
+		one->older = turned;
+		turned = one;
+	}
+	*list = turned;
+}
+
 static int take_text(struct back *back, const char *value, const char **ret_text)
 {
 	if (!value)
@@ -144,8 +170,11 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 		r = take_text(back, values->of[ATTRIBUTE_COMMAND], &task->task.command_line);
 	if (r == 0)
 		r = take_text(back, values->of[ATTRIBUTE_EXECUTABLE], &task->task.executable);
+	if (r == 0 && values->of[ATTRIBUTE_SCHEDULED])
+		r = back_rows(back, ATTRIBUTE_SCHEDULED, values, take_scheduled, task);
 	if (r < 0)
 		return r;
+	turn_round(&task->priority);
 	if (values->of[ATTRIBUTE_NAMES])
 		return back_rows(back, ATTRIBUTE_NAMES, values, take_name, task);
 	return length ? add_name(back, task, 0, name, length) : 0;

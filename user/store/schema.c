@@ -249,6 +249,12 @@ static const struct table_column rename_columns[] = {
 	BYTES("comm", struct clew_rename, comm),
 };
 
+static const struct table_column priority_columns[] = {
+	AT("task", struct clew_priority, task, 0, STORE_PREVIOUS, "task", 0),
+	AT("policy", struct clew_priority, policy, 0, STORE_KEYED, "task", 0),
+	AT("value", struct clew_priority, value, 0, STORE_KEYED, "task", 0),
+};
+
 static const struct table_column file_columns[] = {
 	AT("inode", struct clew_file_record, inode, 0, STORE_PREVIOUS, "inode", 0),
 	AT("device", struct clew_file_record, device, 0, STORE_PREVIOUS, "device", 0),

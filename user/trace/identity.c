@@ -310,6 +310,8 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 		if (!task)
 			return trace_nobody(rename->task) ? 0 : -ENOMEM;
 		return add_name(trace, task, header->time, rename->comm);
+	case CLEW_KIND_PRIORITY:
+		return trace_priority_add(trace, (const struct clew_priority *)header);
 	case CLEW_KIND_FORK:
 	case CLEW_KIND_EXEC:
 	case CLEW_KIND_EXIT:

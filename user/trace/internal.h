@@ -31,6 +31,12 @@ struct numbers {
 	uint32_t capacity;
 };
 
+struct trace_priority {
+	struct trace_priority *older;
+	uint64_t since;
+	struct clew_scheduled scheduled;
+};
+
 struct trace_task {
 	struct clew_trace_task task;
 	uint32_t index;	       /* among all tasks, once finished */
@@ -45,6 +51,7 @@ struct trace_task {
 	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;
+	struct trace_priority *priority; /* the last one, NULL: no record told one */
 	uint32_t frame_first, frame_count; /* in the trace's frames, once finished */
 	struct frame_table *frame_table;   /* made when first asked for */
 };
@@ -160,6 +167,10 @@ static inline void trace_note_mounts(struct clew_trace *trace, const struct clew
 /* Adds a run, sleep or ready interval to a task's timeline. */
 int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
 		    uint64_t start);
+
+/* ---- priority.c ---- */
+
+int trace_priority_add(struct clew_trace *trace, const struct clew_priority *record);
 
 /* ---- identity.c ---- */
 

@@ -35,6 +35,12 @@ struct clew_trace_task {
 	const char *executable;	  /* path, "" unknown */
 };
 
+/* As in struct clew_priority; a nice value with its sign. */
+struct clew_scheduled {
+	uint8_t policy;
+	int8_t value;
+};
+
 struct clew_trace_options {
 	size_t size;
 	uint32_t drop_types; /* as in clew_builder_options */
@@ -79,6 +85,9 @@ const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, ui
 uint32_t clew_trace_process(const struct clew_trace *trace, uint32_t serial);
 /* The name that a task had at a moment; never NULL. */
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
+/* How a task was scheduled at a moment: SCHED_NORMAL and 0 where no record tells. */
+struct clew_scheduled clew_trace_scheduled_at(const struct clew_trace *trace, uint32_t serial,
+					      uint64_t at);
 /* The names of a task by number from 0, in order of time; NULL: there are no more. */
 const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t serial, size_t number);
 

@@ -2,6 +2,7 @@
 /* Tasks in JSON and in words. See task.h. */
 #include "words/task.h"
 
+#include <linux/sched.h>
 #include <string.h>
 
 #include "words/group.h"
@@ -15,6 +16,45 @@ const char *clew_process_name(const struct clew_trace *trace, const struct clew_
 	return leader && leader->tid ? clew_trace_comm_at(trace, leader->serial, at) : "";
 }
 
+/* As sched(7) names them. */
+static const char *policy_name(uint8_t policy)
+{
+	static const char *const names[] = {
+		[SCHED_NORMAL] = "other", [SCHED_FIFO] = "FIFO", [SCHED_RR] = "RR",
+		[SCHED_BATCH] = "batch",  [SCHED_IDLE] = "idle", [SCHED_DEADLINE] = "DEADLINE",
+	};
+
+	return policy < sizeof(names) / sizeof(names[0]) && names[policy] ? names[policy] : "?";
+}
+
+static bool has_real_time(uint8_t policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static void json_scheduled(struct clew_json *json, struct clew_scheduled scheduled)
+{
+	if (!scheduled.policy && !scheduled.value)
+		return;
+	clew_json_string(json, "policy", policy_name(scheduled.policy));
+	if (has_real_time(scheduled.policy))
+		clew_json_signed(json, "priority", scheduled.value);
+	else if (scheduled.policy != SCHED_DEADLINE)
+		clew_json_signed(json, "nice", scheduled.value);
+}
+
+/* Kernel threads of the usual policy have nice values that are nobody's choice. */
+static void print_scheduled(FILE *out, const struct clew_trace_task *task,
+			    struct clew_scheduled scheduled)
+{
+	if (has_real_time(scheduled.policy))
+		fprintf(out, " (%s %d)", policy_name(scheduled.policy), scheduled.value);
+	else if (scheduled.policy)
+		fprintf(out, " (%s policy)", policy_name(scheduled.policy));
+	else if (scheduled.value && !(task->flags & CLEW_TASK_KTHREAD))
+		fprintf(out, " (nice %d)", scheduled.value);
+}
+
 void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace, uint32_t serial,
 			  uint64_t at)
 {
@@ -24,6 +64,8 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 	const char *process = task ? clew_process_name(trace, task, at) : "";
 
 	clew_json_string(json, "process", process[0] ? process : NULL);
+	if (task)
+		json_scheduled(json, clew_trace_scheduled_at(trace, serial, at));
 	if (task)
 		clew_json_container(json, trace, task);
 	if (!task || !task->inner_tid)
@@ -69,6 +111,7 @@ void clew_print_task_place(FILE *out, const struct clew_trace *trace, uint32_t s
 		fputs(" of ", out);
 		clew_print_safe(out, process);
 	}
+	print_scheduled(out, task, clew_trace_scheduled_at(trace, serial, at));
 }
 
 void clew_print_task_name(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at)

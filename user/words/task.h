@@ -10,7 +10,7 @@
 
 /* The fields "pid", "tid", "comm" and "process" of the open object; null where the task is unknown.
  * `at`: ns; names are those of then. For a task in an inner pid namespace also "inner_pid" and
- * "inner_tid". */
+ * "inner_tid", and for one with an unusual priority "policy" and "priority" or "nice". */
 void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial,
 			   uint64_t at);
 
@@ -19,7 +19,8 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 			  uint64_t at);
 
 /* COMM-TID, safe to print; then " (inside N)" if its tid in its own pid namespace is another one,
- * and " of PROCESS" if its process has another name. Serial 0 is "the idle task". */
+ * and " of PROCESS" if its process has another name, and how it is scheduled if that is unusual:
+ * " (FIFO 50)", " (nice 19)". Serial 0 is "the idle task". */
 void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
 /* COMM-TID alone, and what follows it. */

@@ -27,15 +27,16 @@ struct clew_wake_stamp {
 };
 
 /* clew_task_state.flags */
-#define CLEW_TASK_STATE_SELF	0x01  /* clew's own */
-#define CLEW_TASK_STATE_PID	0x02  /* matches -p or -t, itself or by descent */
-#define CLEW_TASK_STATE_DETAIL	0x04  /* passes all filters but the cgroup's */
-#define CLEW_TASK_STATE_NEW	0x08  /* was never on a CPU */
-#define CLEW_TASK_STATE_PAUSED	0x10  /* `pause` is set */
-#define CLEW_TASK_STATE_CALL	0x20  /* left the CPU within `call` */
-#define CLEW_TASK_STATE_UNSENT	0x40  /* its TASK record was lost */
-#define CLEW_TASK_STATE_REFUSED 0x80  /* `file_lock` is set */
-#define CLEW_TASK_STATE_RELEASE 0x100 /* a worker: it queues bios that an I/O limit held back */
+#define CLEW_TASK_STATE_SELF	 0x01  /* clew's own */
+#define CLEW_TASK_STATE_PID	 0x02  /* matches -p or -t, itself or by descent */
+#define CLEW_TASK_STATE_DETAIL	 0x04  /* passes all filters but the cgroup's */
+#define CLEW_TASK_STATE_NEW	 0x08  /* was never on a CPU */
+#define CLEW_TASK_STATE_PAUSED	 0x10  /* `pause` is set */
+#define CLEW_TASK_STATE_CALL	 0x20  /* left the CPU within `call` */
+#define CLEW_TASK_STATE_UNSENT	 0x40  /* its TASK record was lost */
+#define CLEW_TASK_STATE_REFUSED	 0x80  /* `file_lock` is set */
+#define CLEW_TASK_STATE_PRIORITY 0x200 /* `policy` and `priority` are not the usual ones */
+#define CLEW_TASK_STATE_RELEASE	 0x100 /* a worker: it queues bios that an I/O limit held back */
 
 /* A call that writes to a file through iomap, whose tracepoint comes before anything is copied. */
 struct clew_open_call {
@@ -111,6 +112,8 @@ struct clew_task_state {
 	__u64 memory_begin;  /* when it last began to make the memory of a process, 0 never */
 	__u32 reason_faults; /* how many faults were over at either, modulo 2^32 */
 	__u32 memory_faults;
+	__u8 policy; /* of its last PRIORITY record, 0 before the first */
+	__u8 priority;
 };
 
 #define CLEW_TASK_SLOT_BITS  12 /* 2^12 slots at least */

@@ -61,6 +61,19 @@ struct clew_rename {
 	char comm[CLEW_COMM_SIZE];
 };
 
+/*
+ * PRIORITY: how a task is scheduled from then on. A task without one is SCHED_NORMAL with a nice
+ * value of 0. What another task lends it by priority inheritance does not count.
+ */
+struct clew_priority {
+	struct clew_header header;
+	__u32 task;
+	__u8 policy;  /* SCHED_* */
+	/* FIFO and RR: the real-time priority; DEADLINE: 0; else the nice value modulo 256 */
+	__u8 value;
+	__u16 unused; /* 0 */
+};
+
 /* clew_header.flags of FILE */
 #define CLEW_FILE_DELETED   0x01
 #define CLEW_FILE_TRUNCATED 0x02 /* the path lacks its first components, and begins with "..." */
@@ -138,6 +151,8 @@ CLEW_ASSERT_SIZE(struct clew_life, 32);
 CLEW_ASSERT_LAYOUT(struct clew_life, value, 24);
 CLEW_ASSERT_SIZE(struct clew_rename, 40);
 CLEW_ASSERT_LAYOUT(struct clew_rename, comm, 24);
+CLEW_ASSERT_SIZE(struct clew_priority, 24);
+CLEW_ASSERT_LAYOUT(struct clew_priority, value, 21);
 CLEW_ASSERT_SIZE(struct clew_file_record, 40);
 CLEW_ASSERT_LAYOUT(struct clew_file_record, path_size, 36);
 CLEW_ASSERT_SIZE(struct clew_socket_record, 288);
