@@ -212,6 +212,14 @@ int build_origin_take(struct clew_builder *builder, const struct file_range *pag
 	return 0;
 }
 
+void build_origins_keep(const struct clew_builder *builder, uint64_t *keep)
+{
+	const struct backing_table *table = &builder->backings;
+
+	for (uint32_t i = 0; i < table->origin_count; i++)
+		epoch_sets_keep(&builder->pages.epochs, keep, table->origins[i].set);
+}
+
 void build_backings_done(struct clew_builder *builder)
 {
 	struct backing_table *table = &builder->backings;

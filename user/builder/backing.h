@@ -46,6 +46,8 @@ int build_origin_add(struct clew_builder *builder, uint32_t disk,
  */
 int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at,
 		      uint32_t *ret_set);
+/* Notes in `keep` the sets of all origins, see epoch_sets_keep(). */
+void build_origins_keep(const struct clew_builder *builder, uint64_t *keep);
 void build_backings_done(struct clew_builder *builder);
 size_t build_backings_memory(const struct clew_builder *builder);
 

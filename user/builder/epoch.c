@@ -626,6 +626,22 @@ int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *
 	return r;
 }
 
+void epoch_keep_sets(const struct epoch_table *table, uint64_t *keep)
+{
+	for (size_t i = 0; i < table->chunks.capacity; i++) {
+		const struct chunk *chunk = (struct chunk *)(uintptr_t)table->chunks.slots[i].value;
+
+		for (unsigned k = 0; table->chunks.slots[i].used && k < chunk->count; k++)
+			for (const struct epoch *epoch = chunk->segments[k].epochs; epoch;
+			     epoch = epoch->next) {
+				epoch_sets_keep(table, keep, epoch->set);
+				epoch_sets_keep(table, keep, epoch->set_before);
+				epoch_sets_keep(table, keep, epoch->doubtful);
+				epoch_sets_keep(table, keep, epoch->later);
+			}
+	}
+}
+
 void epoch_forget(struct epoch_table *table)
 {
 	table->given_up += table->epochs;

@@ -31,7 +31,7 @@ struct file_range {
 struct task_set {
 	uint32_t parent; /* the set without `task`, which is its greatest */
 	uint32_t task;
-	uint32_t count;
+	uint32_t count; /* 0: it is free */
 };
 
 struct epoch;
@@ -51,7 +51,10 @@ struct epoch_table {
 	struct map set_nodes; /* (parent, task) -> set */
 	struct map set_sums;  /* (set, task) -> the set with the task */
 	struct task_set *sets;
-	uint32_t set_count, set_capacity;
+	uint32_t set_count, set_capacity; /* free ones count */
+	uint32_t set_free;		  /* the first, linked through `parent`; 0: there is none */
+	uint32_t set_free_count;
+	uint32_t set_kept; /* how many the last sweep kept */
 	struct epoch *free_epochs;
 	struct epoch_block *blocks;
 	size_t epochs; /* how many there are */
@@ -135,6 +138,14 @@ uint32_t epoch_set_with(struct epoch_table *table, uint32_t set, uint32_t task);
 uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other);
 uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other);
 bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task);
+/* True if there are so many sets that a sweep is due. */
+bool epoch_sets_many(const struct epoch_table *table);
+/* Notes in `keep`, a bit for each of set_count sets, that a set and those below it stay. */
+void epoch_sets_keep(const struct epoch_table *table, uint64_t *keep, uint32_t set);
+/* Notes the sets that the epochs of all pages refer to. */
+void epoch_keep_sets(const struct epoch_table *table, uint64_t *keep);
+/* Frees all others. 0 or -ENOMEM, and then nothing is freed. */
+int epoch_sets_sweep(struct epoch_table *table, const uint64_t *keep);
 /* The tasks of a set in order; `tasks` has room for sets[set].count. */
 uint32_t epoch_set_tasks(const struct epoch_table *table, uint32_t set, uint32_t *tasks);
 

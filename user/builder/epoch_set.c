@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sets of tasks, each stored once: as its greatest task and the set without that task.
- * See epoch.h.
+ * Sets that nothing refers to any more are freed when there are many (set_sweep.c); the
+ * others keep their numbers. See epoch.h.
  */
 #include "builder/epoch.h"
+#include <errno.h>
 #include <stdlib.h>
 
-#define SETS_MOST (1u << 20)
-#define SET_MOST  1024u /* the most tasks in a set; more are not added */
+#define SETS_FEW (1u << 18) /* so many are not worth a sweep */
+#define SET_MOST 1024u	    /* the most tasks in a set; more are not added */
 
-static uint32_t set_node(struct epoch_table *table, uint32_t parent, uint32_t task)
+/* A number that no set has. UINT32_MAX: no memory. */
+static uint32_t set_number(struct epoch_table *table)
 {
-	const uint64_t *known = map_get(&table->set_nodes, parent, task);
+	uint32_t free_set = table->set_free;
 
-	if (known)
-		return (uint32_t)*known;
+	if (free_set) {
+		table->set_free = table->sets[free_set].parent;
+		table->set_free_count--;
+		return free_set;
+	}
 	if (table->set_count == table->set_capacity) {
 		uint32_t capacity = table->set_capacity ? table->set_capacity * 2 : 64;
 		struct task_set *sets = realloc(table->sets, capacity * sizeof(*sets));
@@ -28,14 +34,23 @@ static uint32_t set_node(struct epoch_table *table, uint32_t parent, uint32_t ta
 		table->sets = sets;
 		table->set_capacity = capacity;
 	}
-	if (table->set_count >= SETS_MOST ||
-	    map_set(&table->set_nodes, parent, task, table->set_count) < 0)
-		return UINT32_MAX;
-	table->sets[table->set_count] =
-		(struct task_set){.parent = parent,
-				  .task = task,
-				  .count = parent ? table->sets[parent].count + 1 : 1};
 	return table->set_count++;
+}
+
+static uint32_t set_node(struct epoch_table *table, uint32_t parent, uint32_t task)
+{
+	const uint64_t *known = map_get(&table->set_nodes, parent, task);
+	uint32_t set;
+
+	if (known)
+		return (uint32_t)*known;
+	set = set_number(table);
+	if (set == UINT32_MAX)
+		return set;
+	table->sets[set] = (struct task_set){.parent = parent,
+					     .task = task,
+					     .count = parent ? table->sets[parent].count + 1 : 1};
+	return map_set(&table->set_nodes, parent, task, set) < 0 ? UINT32_MAX : set;
 }
 
 bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task)
@@ -101,4 +116,51 @@ uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other
 	for (; other && set != UINT32_MAX; other = table->sets[other].parent)
 		set = epoch_set_with(table, set, table->sets[other].task);
 	return set;
+}
+
+/* ---- sweeping ---- */
+
+bool epoch_sets_many(const struct epoch_table *table)
+{
+	uint32_t used = table->set_count - table->set_free_count;
+
+	return used > SETS_FEW && used > 2 * (uint64_t)table->set_kept;
+}
+
+void epoch_sets_keep(const struct epoch_table *table, uint64_t *keep, uint32_t set)
+{
+	/* Those below a set that is kept are kept already. A free one has no tasks. */
+	for (; set && set < table->set_count && table->sets[set].count &&
+	       !(keep[set / 64] & 1ull << set % 64);
+	     set = table->sets[set].parent)
+		keep[set / 64] |= 1ull << set % 64;
+}
+
+int epoch_sets_sweep(struct epoch_table *table, const uint64_t *keep)
+{
+	struct map nodes = {0};
+
+	table->set_kept = 0;
+	for (uint32_t set = 1; set < table->set_count; set++) {
+		struct task_set *one = &table->sets[set];
+
+		if (keep[set / 64] & 1ull << set % 64) {
+			table->set_kept++;
+			if (map_set(&nodes, one->parent, one->task, set) < 0) {
+				map_done(&nodes);
+				return -ENOMEM;
+			}
+		}
+	}
+	table->set_free = table->set_free_count = 0;
+	for (uint32_t set = table->set_count; set-- > 1;)
+		if (!(keep[set / 64] & 1ull << set % 64)) {
+			table->sets[set] = (struct task_set){.parent = table->set_free};
+			table->set_free = set;
+			table->set_free_count++;
+		}
+	map_done(&table->set_nodes);
+	map_done(&table->set_sums);
+	table->set_nodes = nodes;
+	return 0;
 }

@@ -88,6 +88,11 @@ void flights_done(struct page_table *table);
 /* Does what a flight's stage asks for, now that all that happened before is known. */
 int flight_advance(struct clew_builder *builder, struct flight *flight, enum flight_stage stage);
 
+/* ---- set_sweep.c ---- */
+
+/* Does nothing unless there are many sets. Only between records. 0 or -ENOMEM. */
+int build_sets_sweep(struct clew_builder *builder);
+
 /* ---- pages.c ---- */
 
 int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record);
