@@ -68,7 +68,7 @@ struct clew_rename {
 struct clew_priority {
 	struct clew_header header;
 	__u32 task;
-	__u8 policy;  /* SCHED_* */
+	__u8 policy; /* SCHED_* */
 	/* FIFO and RR: the real-time priority; DEADLINE: 0; else the nice value modulo 256 */
 	__u8 value;
 	__u16 unused; /* 0 */
