@@ -186,7 +186,7 @@ void clew_print_broadly(FILE *out, const struct clew_trace *trace,
 	uint32_t device = device_of(trace, segment);
 
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
-		clew_print_ready(out, segment, "its CPU");
+		clew_print_ready(out, NULL, segment, "its CPU");
 	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
 		fputs("was running", out);
 	} else if (segment->kind == CLEW_SEGMENT_DEVICE && device) {

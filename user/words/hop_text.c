@@ -240,7 +240,7 @@ static bool print_ready(FILE *out, const struct clew_trace *trace,
 	if (!broad && clew_trace_piece(trace, segment->task, segment->start, false, &piece) &&
 	    piece.cpu != UINT16_MAX)
 		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
-	return clew_print_ready(out, segment, cpu);
+	return clew_print_ready(out, broad ? NULL : trace, segment, cpu);
 }
 
 int clew_leaf_phrase(const struct clew_trace *trace, const struct clew_relations *relations,

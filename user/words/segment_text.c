@@ -33,16 +33,22 @@ static void print_with_object(FILE *out, const char *word, const struct clew_tra
 	clew_print_object(out, trace, &sleep->object, sleep);
 }
 
-bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char *cpu)
+bool clew_print_ready(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment,
+		      const char *cpu)
 {
+	char ready[32] = "was ready";
+	int nice = trace ? clew_nice_at(trace, segment->task, segment->start) : 0;
+
+	if (nice)
+		snprintf(ready, sizeof(ready), "was ready (nice %d)", nice);
 	if (segment->by == UINT32_MAX) {
-		fprintf(out, "was ready, but who had %s is unknown", cpu);
+		fprintf(out, "%s, but who had %s is unknown", ready, cpu);
 	} else if (segment->by == CLEW_NO_TASK) {
-		fprintf(out, "was ready and %s idle, on its way to run", cpu);
+		fprintf(out, "%s and %s idle, on its way to run", ready, cpu);
 	} else if (segment->by == segment->task) {
-		fprintf(out, "was ready, %s just leaving it", cpu);
+		fprintf(out, "%s, %s just leaving it", ready, cpu);
 	} else {
-		fprintf(out, "was ready but %s was busy with ", cpu);
+		fprintf(out, "%s but %s was busy with ", ready, cpu);
 		return true;
 	}
 	return false;
@@ -59,7 +65,7 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace,
 		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
 	if (segment->by == UINT32_MAX && piece.cpu == UINT16_MAX)
 		fputs("was ready but had no CPU", out);
-	else if (clew_print_ready(out, segment, cpu))
+	else if (clew_print_ready(out, trace, segment, cpu))
 		clew_print_task(out, trace, segment->by, segment->start);
 }
 

@@ -22,7 +22,8 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace,
  * Prints that a segment's task was ready, and which task had the CPU, which is
  * called `cpu`. True: the caller has yet to print that task, segment->by.
  */
-bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char *cpu);
+bool clew_print_ready(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment,
+		      const char *cpu);
 
 /*
  * All words about a segment, to be freed; NULL: no memory. Segments with equal

@@ -43,16 +43,20 @@ static void json_scheduled(struct clew_json *json, struct clew_scheduled schedul
 		clew_json_signed(json, "nice", scheduled.value);
 }
 
-/* Kernel threads of the usual policy have nice values that are nobody's choice. */
-static void print_scheduled(FILE *out, const struct clew_trace_task *task,
-			    struct clew_scheduled scheduled)
+/* Nice values only matter to the one that is ready, see clew_nice_at(). */
+static void print_scheduled(FILE *out, struct clew_scheduled scheduled)
 {
 	if (has_real_time(scheduled.policy))
 		fprintf(out, " (%s %d)", policy_name(scheduled.policy), scheduled.value);
 	else if (scheduled.policy)
 		fprintf(out, " (%s policy)", policy_name(scheduled.policy));
-	else if (scheduled.value && !(task->flags & CLEW_TASK_KTHREAD))
-		fprintf(out, " (nice %d)", scheduled.value);
+}
+
+int clew_nice_at(const struct clew_trace *trace, uint32_t serial, uint64_t at)
+{
+	struct clew_scheduled scheduled = clew_trace_scheduled_at(trace, serial, at);
+
+	return scheduled.policy == SCHED_NORMAL ? scheduled.value : 0;
 }
 
 void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace, uint32_t serial,
@@ -111,7 +115,7 @@ void clew_print_task_place(FILE *out, const struct clew_trace *trace, uint32_t s
 		fputs(" of ", out);
 		clew_print_safe(out, process);
 	}
-	print_scheduled(out, task, clew_trace_scheduled_at(trace, serial, at));
+	print_scheduled(out, clew_trace_scheduled_at(trace, serial, at));
 }
 
 void clew_print_task_name(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at)

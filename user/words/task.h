@@ -20,12 +20,15 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 
 /* COMM-TID, safe to print; then " (inside N)" if its tid in its own pid namespace is another one,
  * and " of PROCESS" if its process has another name, and how it is scheduled if that is unusual:
- * " (FIFO 50)", " (nice 19)". Serial 0 is "the idle task". */
+ * " (FIFO 50)", " (idle policy)". Serial 0 is "the idle task". */
 void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
 /* COMM-TID alone, and what follows it. */
 void clew_print_task_name(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 void clew_print_task_place(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
+
+/* The nice value of a task of the usual policy at a moment, else 0. */
+int clew_nice_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
 /* The name of a task's process at a moment, "" unknown. */
 const char *clew_process_name(const struct clew_trace *trace, const struct clew_trace_task *task,

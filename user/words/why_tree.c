@@ -6,8 +6,10 @@
  * group are made once. Nodes are merged by their words.
  */
 #include "words/why_tree.h"
+#include "words/task.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,10 +172,13 @@ static int add_hops(struct build *build, uint32_t *parent, const struct clew_seg
 static int add_ready(struct build *build, uint32_t *parent, const struct clew_segment *segment,
 		     uint64_t ns)
 {
-	struct clew_phrase phrase = {.before = strdup("was ready to run but had no CPU"),
-				     .after = strdup(""),
-				     .task = CLEW_NO_TASK};
+	int nice = clew_nice_at(build->trace, segment->task, segment->start);
+	struct clew_phrase phrase = {.after = strdup(""), .task = CLEW_NO_TASK};
+	char words[64] = "was ready to run but had no CPU";
 
+	if (nice)
+		snprintf(words, sizeof(words), "was ready to run (nice %d) but had no CPU", nice);
+	phrase.before = strdup(words);
 	if (phrase.before && phrase.after)
 		return add_time(build, parent, &phrase, segment, ns, false, true);
 	clew_phrase_done(&phrase);
