@@ -31,6 +31,7 @@ int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_st
 	__u32 cpu = bpf_get_smp_processor_id(), zero = 0, level = WALK_SWITCH;
 	struct clew_cpu_state *cpu_state;
 	struct clew_task_state *state;
+	struct clew_task_stacks taken = {};
 	struct walk_room *room;
 	struct budget *budget;
 	__u64 now, begun, length;
@@ -64,7 +65,8 @@ int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_st
 		count_atomic(&cpu_state->counts[CLEW_KIND_WAITED].filtered);
 		return 0;
 	}
-	waited_emit(cpu_state, cpu, now, next, state->serial, room);
+	stacks_take(next, WALK_SWITCH, room, &taken);
+	stacks_emit(cpu_state, cpu, CLEW_KIND_WAITED, now, state->serial, &taken);
 	budget_pay(budget, bpf_ktime_get_ns() - begun);
 	return 0;
 }
@@ -75,8 +77,8 @@ int clew_waiting(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	__u32 level = WALK_ITERATE;
-	struct clew_waited record = {.header.kind = CLEW_KIND_WAITED,
-				     .header.flags = CLEW_WAITED_STILL};
+	struct clew_task_stacks record = {.header.kind = CLEW_KIND_WAITED,
+					  .header.flags = CLEW_WAITED_STILL};
 	struct clew_task_state *state;
 	struct walk_room *room;
 

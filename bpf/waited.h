@@ -137,7 +137,7 @@ static __always_inline __u64 user_stack(struct stack_walk *walk, struct task_str
 
 /* Takes the stacks of a task that sleeps, and sends what is new of them. */
 static __always_inline void stacks_take(struct task_struct *task, __u32 level,
-					struct walk_room *room, struct clew_waited *ret_waited)
+					struct walk_room *room, struct clew_task_stacks *ret_waited)
 {
 	struct stack_walk walk = {.room = room, .window.level = level, .hash = 2};
 	struct mm_struct___tree *mm = (void *)task->mm;
@@ -150,20 +150,20 @@ static __always_inline void stacks_take(struct task_struct *task, __u32 level,
 		kernel_stack(room, bpf_get_task_stack(task, room->kernel, sizeof(room->kernel), 0));
 }
 
-static __always_inline void waited_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
-					struct task_struct *task, __u32 serial,
-					struct walk_room *room)
+/* Emits a record of the stacks that were taken. */
+static __always_inline void stacks_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind,
+					__u64 now, __u32 serial,
+					const struct clew_task_stacks *taken)
 {
-	struct clew_waited taken = {}, *record;
+	struct clew_task_stacks *record =
+		record_reserve(cpu_state, cpu, kind, now, sizeof(*record));
 
-	stacks_take(task, WALK_SWITCH, room, &taken);
-	record = record_reserve(cpu_state, cpu, CLEW_KIND_WAITED, now, sizeof(*record));
 	if (!record)
 		return;
-	record->user = taken.user;
-	record->kernel = taken.kernel;
+	record->user = taken->user;
+	record->kernel = taken->kernel;
 	record->task = serial;
-	record->end = taken.end;
+	record->end = taken->end;
 	__builtin_memset(record->reserved, 0, sizeof(record->reserved));
 	record_submit(record);
 }

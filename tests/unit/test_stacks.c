@@ -56,7 +56,7 @@ static void put_image(struct synthetic *s, uint32_t number, const char *path)
 static void put_waited(struct synthetic *s, uint64_t at, uint32_t task, uint64_t user,
 		       uint64_t kernel, unsigned flags)
 {
-	struct clew_waited waited = {
+	struct clew_task_stacks waited = {
 		.header = {.time = at, .kind = CLEW_KIND_WAITED, .flags = (__u8)flags},
 		.task = task,
 		.user = user,
@@ -185,7 +185,7 @@ static void test_places(void **state)
 static void put_sample(struct synthetic *s, uint64_t at, uint32_t task, uint64_t user,
 		       uint64_t kernel)
 {
-	struct clew_sample sample = {
+	struct clew_task_stacks sample = {
 		.header = {.time = at, .kind = CLEW_KIND_SAMPLE},
 		.task = task,
 		.user = user,
@@ -269,7 +269,7 @@ static void test_samples_found(void **state)
 	const uint64_t hashes[] = {21, 22, 23};
 	struct synthetic s = {0};
 	struct clew_trace *trace = make_samples(&s, hashes, 3);
-	const struct clew_sample *samples;
+	const struct clew_task_stacks *samples;
 	size_t count;
 
 	(void)state;

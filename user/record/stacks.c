@@ -214,7 +214,7 @@ void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *ma
 
 void clew_stacks_of_sleepers(struct clew_stacks *stacks)
 {
-	struct clew_waited *waited;
+	struct clew_task_stacks *waited;
 	char *data;
 	size_t size;
 
@@ -222,7 +222,7 @@ void clew_stacks_of_sleepers(struct clew_stacks *stacks)
 	    clew_iterate_read(stacks->recorder->bpf->progs.clew_waiting, &data, &size) < 0)
 		return;
 	for (size_t at = 0; at + sizeof(*waited) <= size; at += sizeof(*waited)) {
-		waited = (struct clew_waited *)(data + at);
+		waited = (struct clew_task_stacks *)(data + at);
 		clew_put_user_now(stacks->recorder, &waited->header, sizeof(*waited));
 	}
 	free(data);

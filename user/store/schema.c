@@ -527,23 +527,13 @@ static const struct table_column stack_columns[] = {
 	TAIL("frames", "size", sizeof(struct clew_stack)),
 };
 
-#define WAITED(member, coding, reference) AT(#member, struct clew_waited, member, 0, coding, reference, 0)
+#define STACKS(member, coding, reference) AT(#member, struct clew_task_stacks, member, 0, coding, reference, 0)
+#define TASK_STACKS                                                                                \
+	STACKS(task, STORE_RECENT, "task"), STACKS(user, STORE_KEYED, "task"),                     \
+		STACKS(kernel, STORE_KEYED, "task"), STACKS(end, STORE_KEYED, "task")
 
-static const struct table_column waited_columns[] = {
-	WAITED(task, STORE_RECENT, "task"),
-	WAITED(user, STORE_KEYED, "task"),
-	WAITED(kernel, STORE_KEYED, "task"),
-	WAITED(end, STORE_KEYED, "task"),
-};
-
-#define SAMPLE(member, coding, reference) AT(#member, struct clew_sample, member, 0, coding, reference, 0)
-
-static const struct table_column sample_columns[] = {
-	SAMPLE(task, STORE_RECENT, "task"),
-	SAMPLE(user, STORE_KEYED, "task"),
-	SAMPLE(kernel, STORE_KEYED, "task"),
-	SAMPLE(end, STORE_KEYED, "task"),
-};
+static const struct table_column waited_columns[] = {TASK_STACKS};
+static const struct table_column sample_columns[] = {TASK_STACKS};
 
 #define IMAGE(member, coding, reference) AT(#member, struct clew_image_record, member, 0, coding, reference, 0)
 

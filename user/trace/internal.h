@@ -125,8 +125,8 @@ struct clew_trace {
 	struct vector functions;     /* struct clew_trace_function, by number */
 	struct map stacks;	     /* hash -> const struct clew_trace_stack * */
 	struct map images;	     /* number -> path */
-	struct vector waited;	     /* struct clew_waited; by task and time once finished */
-	struct vector samples;	     /* struct clew_sample; by task and time once finished */
+	struct vector waited;	     /* struct clew_task_stacks; by task and time once finished */
+	struct vector samples;	     /* struct clew_task_stacks; by task and time once finished */
 	struct vector symbols;	     /* struct trace_symbol; by image and start once finished */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 

@@ -41,18 +41,13 @@ static int take_stack(struct clew_trace *trace, const struct clew_stack *record)
 }
 
 /* A sleep that is not over has no switch. */
-static int take_waited(struct clew_trace *trace, const struct clew_waited *record)
+static int take_waited(struct clew_trace *trace, const struct clew_task_stacks *record)
 {
-	struct clew_waited waited = *record;
+	struct clew_task_stacks waited = *record;
 
 	if (waited.header.flags & CLEW_WAITED_STILL)
 		waited.header.time = CLEW_TIME_OPEN;
 	return add(&trace->waited, &waited);
-}
-
-static int take_sample(struct clew_trace *trace, const struct clew_sample *record)
-{
-	return add(&trace->samples, record);
 }
 
 static int take_image(struct clew_trace *trace, const struct clew_image_record *record)
@@ -80,9 +75,9 @@ int trace_take_stack(struct clew_trace *trace, const struct clew_header *header)
 	case CLEW_KIND_STACK:
 		return take_stack(trace, (const struct clew_stack *)header);
 	case CLEW_KIND_WAITED:
-		return take_waited(trace, (const struct clew_waited *)header);
+		return take_waited(trace, (const struct clew_task_stacks *)header);
 	case CLEW_KIND_SAMPLE:
-		return take_sample(trace, (const struct clew_sample *)header);
+		return add(&trace->samples, header);
 	case CLEW_KIND_IMAGE:
 		return take_image(trace, (const struct clew_image_record *)header);
 	default:
@@ -92,18 +87,7 @@ int trace_take_stack(struct clew_trace *trace, const struct clew_header *header)
 
 static int by_task_and_time(const void *a, const void *b)
 {
-	const struct clew_waited *left = a, *right = b;
-
-	if (left->task != right->task)
-		return left->task < right->task ? -1 : 1;
-	return left->header.time < right->header.time	? -1
-	       : left->header.time > right->header.time ? 1
-							: 0;
-}
-
-static int samples_by_task_and_time(const void *a, const void *b)
-{
-	const struct clew_sample *left = a, *right = b;
+	const struct clew_task_stacks *left = a, *right = b;
 
 	if (left->task != right->task)
 		return left->task < right->task ? -1 : 1;
@@ -128,7 +112,7 @@ void trace_finish_stacks(struct clew_trace *trace)
 		      by_task_and_time);
 	if (trace->samples.count)
 		qsort(trace->samples.data, trace->samples.count, trace->samples.item,
-		      samples_by_task_and_time);
+		      by_task_and_time);
 	if (trace->symbols.count)
 		qsort(trace->symbols.data, trace->symbols.count, trace->symbols.item, by_place);
 }
@@ -145,10 +129,21 @@ static const struct clew_trace_stack *stack_of(const struct clew_trace *trace, u
 	return stack ? (const struct clew_trace_stack *)(uintptr_t)*stack : NULL;
 }
 
+static struct clew_sleep_stacks stacks_of(const struct clew_trace *trace,
+					  const struct clew_task_stacks *record)
+{
+	return (struct clew_sleep_stacks){
+		.user = stack_of(trace, record->user),
+		.kernel = stack_of(trace, record->kernel),
+		.user_end = record->end,
+	};
+}
+
 bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_sleep *sleep,
 			     struct clew_sleep_stacks *ret_stacks)
 {
-	struct clew_waited wanted = {.header.time = sleep->switch_in, .task = sleep->task}, *found;
+	struct clew_task_stacks wanted = {.header.time = sleep->switch_in, .task = sleep->task},
+				*found;
 
 	/* A later switch of it may have been lost. */
 	if (sleep->switch_in == CLEW_TIME_OPEN && sleep->end != CLEW_TIME_OPEN)
@@ -158,25 +153,21 @@ bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_s
 				    : NULL;
 	if (!found)
 		return false;
-	*ret_stacks = (struct clew_sleep_stacks){
-		.user = stack_of(trace, found->user),
-		.kernel = stack_of(trace, found->kernel),
-		.user_end = found->end,
-	};
+	*ret_stacks = stacks_of(trace, found);
 	return true;
 }
 
-const struct clew_sample *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
-					     uint64_t from, uint64_t to, size_t *ret_count)
+const struct clew_task_stacks *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
+						  uint64_t from, uint64_t to, size_t *ret_count)
 {
-	const struct clew_sample *samples = trace->samples.data;
-	const struct clew_sample wanted = {.header.time = from, .task = task};
+	const struct clew_task_stacks *samples = trace->samples.data;
+	const struct clew_task_stacks wanted = {.header.time = from, .task = task};
 	size_t low = 0, high = trace->samples.count, end;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (samples_by_task_and_time(&samples[middle], &wanted) < 0)
+		if (by_task_and_time(&samples[middle], &wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -188,20 +179,17 @@ const struct clew_sample *clew_trace_samples(const struct clew_trace *trace, uin
 	return *ret_count ? samples + low : NULL;
 }
 
-const struct clew_sample *clew_trace_all_samples(const struct clew_trace *trace, size_t *ret_count)
+const struct clew_task_stacks *clew_trace_all_samples(const struct clew_trace *trace,
+						      size_t *ret_count)
 {
 	*ret_count = trace->samples.count;
 	return trace->samples.data;
 }
 
-void clew_trace_sample_stacks(const struct clew_trace *trace, const struct clew_sample *sample,
+void clew_trace_sample_stacks(const struct clew_trace *trace, const struct clew_task_stacks *sample,
 			      struct clew_sleep_stacks *ret_stacks)
 {
-	*ret_stacks = (struct clew_sleep_stacks){
-		.user = stack_of(trace, sample->user),
-		.kernel = stack_of(trace, sample->kernel),
-		.user_end = sample->end,
-	};
+	*ret_stacks = stacks_of(trace, sample);
 }
 
 void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool kernel,

@@ -27,11 +27,12 @@ bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_s
 			     struct clew_sleep_stacks *ret_stacks);
 
 /* The samples of a task in from..to, in order of time; NULL: none. */
-const struct clew_sample *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
-					     uint64_t from, uint64_t to, size_t *ret_count);
+const struct clew_task_stacks *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
+						  uint64_t from, uint64_t to, size_t *ret_count);
 /* All samples, by task and time; NULL: none. */
-const struct clew_sample *clew_trace_all_samples(const struct clew_trace *trace, size_t *ret_count);
-void clew_trace_sample_stacks(const struct clew_trace *trace, const struct clew_sample *sample,
+const struct clew_task_stacks *clew_trace_all_samples(const struct clew_trace *trace,
+						      size_t *ret_count);
+void clew_trace_sample_stacks(const struct clew_trace *trace, const struct clew_task_stacks *sample,
 			      struct clew_sleep_stacks *ret_stacks);
 
 /* True if the capture has stacks at all. */

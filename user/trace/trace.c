@@ -234,8 +234,8 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->frame_keys.item = sizeof(struct frame_key);
 	trace->frame_details.item = sizeof(struct clew_frame_detail);
 	trace->functions.item = sizeof(struct clew_trace_function);
-	trace->waited.item = sizeof(struct clew_waited);
-	trace->samples.item = sizeof(struct clew_sample);
+	trace->waited.item = sizeof(struct clew_task_stacks);
+	trace->samples.item = sizeof(struct clew_task_stacks);
 	trace->symbols.item = sizeof(struct trace_symbol);
 	trace->metas.item = sizeof(const char *);
 	trace->own_types.item = sizeof(const char *);

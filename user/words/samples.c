@@ -27,7 +27,7 @@
 int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
 		     uint64_t from, uint64_t to)
 {
-	const struct clew_sample *found;
+	const struct clew_task_stacks *found;
 	size_t count;
 
 	found = clew_trace_samples(trace, task, from, to, &count);
@@ -35,8 +35,8 @@ int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trac
 	if (vector_reserve(&samples->samples, samples->samples.count + count) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		((const struct clew_sample **)samples->samples.data)[samples->samples.count++] =
-			&found[i];
+		((const struct clew_task_stacks **)
+			 samples->samples.data)[samples->samples.count++] = &found[i];
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static int make_chain(struct chains *chains, const struct clew_trace *trace,
 
 /* A sample without frames has no chain. */
 static int add_chain(struct chains *chains, const struct clew_trace *trace,
-		     const struct clew_sample *sample)
+		     const struct clew_task_stacks *sample)
 {
 	const struct clew_trace_stack *stack;
 	struct clew_sleep_stacks stacks;
@@ -172,7 +172,7 @@ static int add_chain(struct chains *chains, const struct clew_trace *trace,
 static int chains_make(const struct clew_trace *trace, const struct clew_samples *samples,
 		       struct chains *ret_chains)
 {
-	const struct clew_sample *const *all = samples->samples.data;
+	const struct clew_task_stacks *const *all = samples->samples.data;
 	int r = 0;
 
 	*ret_chains = (struct chains){
@@ -340,7 +340,7 @@ char *clew_samples_append(char *text, const struct clew_trace *trace,
 /* Samples with the same functions. */
 struct alike {
 	uint64_t key;
-	const struct clew_sample *sample; /* one of them */
+	const struct clew_task_stacks *sample; /* one of them */
 	size_t count;
 };
 
@@ -440,7 +440,7 @@ static void json_alike(struct clew_json *json, const struct clew_trace *trace,
 int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_samples *samples)
 {
-	const struct clew_sample *const *all = samples->samples.data;
+	const struct clew_task_stacks *const *all = samples->samples.data;
 	size_t whole = samples->samples.count, count;
 	struct alike *alike;
 

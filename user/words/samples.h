@@ -14,7 +14,7 @@
 
 /* Samples of one task or several. Zeroed at first. */
 struct clew_samples {
-	struct vector samples; /* const struct clew_sample *, of the trace */
+	struct vector samples; /* const struct clew_task_stacks *, of the trace */
 };
 
 /* Adds those of a task in from..to. 0 or -ENOMEM. */

@@ -55,20 +55,13 @@ struct clew_stack {
 /* clew_header.flags of WAITED: it still sleeps, as the recording ends */
 #define CLEW_WAITED_STILL 0x01
 
-/* WAITED: `task` has the CPU again after a sleep; the stacks that it slept with, by their hashes,
- * 0: none. header.time is that of the switch. */
-struct clew_waited {
-	struct clew_header header;
-	__u64 user;
-	__u64 kernel;
-	__u32 task;
-	__u8 end; /* of the user stack: enum clew_stack_end */
-	__u8 reserved[3];
-};
-
-/* SAMPLE: a timer's tick found `task` on its CPU; the hashes of its stacks, 0: none. Without a
- * kernel stack it was in user mode. */
-struct clew_sample {
+/*
+ * The stacks of a task by their hashes, 0: none.
+ * WAITED: it has the CPU again after a sleep, and slept with them. header.time is that of the
+ * switch.
+ * SAMPLE: a timer's tick found it on its CPU. Without a kernel stack it was in user mode.
+ */
+struct clew_task_stacks {
 	struct clew_header header;
 	__u64 user;
 	__u64 kernel;
@@ -116,9 +109,8 @@ struct clew_symbol_record {
 
 CLEW_ASSERT_SIZE(struct clew_stack, 32);
 CLEW_ASSERT_LAYOUT(struct clew_stack, size, 24);
-CLEW_ASSERT_SIZE(struct clew_waited, 40);
-CLEW_ASSERT_SIZE(struct clew_sample, 40);
-CLEW_ASSERT_LAYOUT(struct clew_sample, task, 32);
+CLEW_ASSERT_SIZE(struct clew_task_stacks, 40);
+CLEW_ASSERT_LAYOUT(struct clew_task_stacks, task, 32);
 CLEW_ASSERT_SIZE(struct clew_image_record, 56);
 CLEW_ASSERT_LAYOUT(struct clew_image_record, size, 32);
 CLEW_ASSERT_SIZE(struct clew_symbol_record, 40);
