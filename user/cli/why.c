@@ -250,7 +250,7 @@ static int json_segment(struct clew_json *json, const struct clew_trace *trace,
 	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
 	    !clew_beside_find(trace, &segment, 1, &beside))
 		clew_json_beside(json, trace, &beside);
-	r = clew_json_segment_samples(json, trace, &segment, 1);
+	r = clew_json_segment_samples(json, trace, segment);
 	if (r >= 0)
 		r = clew_json_functions(json, trace, segment);
 	clew_json_object_end(json);

@@ -9,10 +9,9 @@
 
 #include "words/called.h"
 #include "words/commit.h"
+#include "words/details.h"
 #include "words/functions.h"
 #include "words/hops.h"
-#include "words/running.h"
-#include "words/samples.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/stack.h"
@@ -261,7 +260,6 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 	for (size_t from = 0, to; from < why->segment_count; from = to) {
 		struct clew_why_cause *cause = &causes[count++];
 		const struct clew_segment *longest = same[from];
-		struct clew_running running;
 		struct clew_beside beside;
 
 		cause->first = same[from];
@@ -276,11 +274,9 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		}
 		if (clew_beside_find(trace, same + from, to - from, &beside) < 0)
 			goto no_memory;
-		clew_running_find(trace, same + from, to - from, &running);
-		cause->text = clew_running_append(
-			clew_segment_text(trace, relations, longest, &beside), &running);
-		cause->text = clew_samples_append(cause->text, trace, same + from, to - from);
-		cause->text = clew_functions_append(cause->text, trace, same + from, to - from);
+		cause->text =
+			clew_details_append(clew_segment_text(trace, relations, longest, &beside),
+					    trace, same + from, to - from);
 		if (!cause->text)
 			goto no_memory;
 	}

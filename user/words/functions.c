@@ -161,31 +161,6 @@ int clew_print_functions(FILE *out, const struct clew_trace *trace,
 	return 0;
 }
 
-char *clew_functions_append(char *text, const struct clew_trace *trace,
-			    const struct clew_segment *const *segments, size_t count)
-{
-	char *longer = NULL;
-	size_t size;
-	FILE *out;
-	int r;
-
-	if (!text || segments[0]->kind != CLEW_SEGMENT_RUNNING || !clew_has_functions(trace))
-		return text;
-	out = open_memstream(&longer, &size);
-	if (!out) {
-		free(text);
-		return NULL;
-	}
-	fputs(text, out);
-	free(text);
-	r = clew_print_functions(out, trace, segments, count);
-	if (fclose(out) || r < 0) {
-		free(longer);
-		return NULL;
-	}
-	return longer;
-}
-
 int clew_functions_probe(const struct clew_trace *trace, const struct clew_why *why,
 			 uint64_t *ret_ns)
 {

@@ -45,9 +45,6 @@ void clew_print_in_function(FILE *out, const struct clew_trace *trace, uint32_t 
  */
 int clew_print_functions(FILE *out, const struct clew_trace *trace,
 			 const struct clew_segment *const *segments, size_t count);
-/* The same behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
-char *clew_functions_append(char *text, const struct clew_trace *trace,
-			    const struct clew_segment *const *segments, size_t count);
 
 /* An object with the sums of a function; "name" is null for time in none. */
 void clew_json_function_time(struct clew_json *json, const struct clew_trace *trace,

@@ -118,22 +118,6 @@ void clew_print_running(FILE *out, const struct clew_running *running)
 			running->yields);
 }
 
-char *clew_running_append(char *text, const struct clew_running *running)
-{
-	char *longer = NULL;
-	size_t size;
-	FILE *out = text ? open_memstream(&longer, &size) : NULL;
-
-	if (!out) {
-		free(text);
-		return NULL;
-	}
-	fputs(text, out);
-	clew_print_running(out, running);
-	free(text);
-	return fclose(out) ? free(longer), NULL : longer;
-}
-
 const char *clew_memory_word(unsigned reason)
 {
 	switch (reason) {

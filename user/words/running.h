@@ -30,8 +30,6 @@ void clew_print_call_of(FILE *out, const struct clew_stay *stay);
 void clew_print_stay(FILE *out, const struct clew_stay *stay);
 /* Prints ", in CALL at 2 of 3 ticks, 12 page faults"; nothing where nothing is known. */
 void clew_print_running(FILE *out, const struct clew_running *running);
-/* The same behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
-char *clew_running_append(char *text, const struct clew_running *running);
 
 /* The word in JSON for an enum clew_wait_reason about memory; NULL: none. */
 const char *clew_memory_word(unsigned reason);

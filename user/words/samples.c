@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "symbol/demangle.h"
 #include "trace/stacks.h"
 #include "words/stack.h"
 
@@ -63,6 +62,22 @@ int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *t
 		r = clew_samples_add_segments(samples, trace, &segment, 1);
 	}
 	return r;
+}
+
+size_t clew_samples_count(const struct clew_trace *trace, const struct clew_why *why)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < why->segment_count; i++) {
+		const struct clew_segment *segment = &why->segments[i];
+		size_t count;
+
+		if (segment->kind != CLEW_SEGMENT_RUNNING)
+			continue;
+		clew_trace_samples(trace, segment->task, segment->start, segment->end, &count);
+		sum += count;
+	}
+	return sum;
 }
 
 void clew_samples_done(struct clew_samples *samples)
@@ -309,30 +324,16 @@ int clew_print_samples(FILE *out, const char *lead, const struct clew_trace *tra
 	return 0;
 }
 
-char *clew_samples_append(char *text, const struct clew_trace *trace,
-			  const struct clew_segment *const *segments, size_t count)
+int clew_print_segment_samples(FILE *out, const char *lead, const struct clew_trace *trace,
+			       const struct clew_segment *const *segments, size_t count)
 {
 	struct clew_samples samples = {};
-	char *longer = NULL;
-	size_t size;
-	FILE *out = NULL;
-	int r = text ? clew_samples_add_segments(&samples, trace, segments, count) : -ENOMEM;
+	int r = clew_samples_add_segments(&samples, trace, segments, count);
 
-	if (r >= 0 && !samples.samples.count) {
-		clew_samples_done(&samples);
-		return text;
-	}
 	if (r >= 0)
-		out = open_memstream(&longer, &size);
-	if (out) {
-		fputs(text, out);
-		r = clew_print_samples(out, ", ", trace, &samples);
-		if (fclose(out))
-			r = -ENOMEM;
-	}
-	free(text);
+		r = clew_print_samples(out, lead, trace, &samples);
 	clew_samples_done(&samples);
-	return out && r >= 0 ? longer : (free(longer), NULL);
+	return r;
 }
 
 /* ---- JSON ---- */
@@ -350,6 +351,16 @@ static uint64_t stack_key(const struct clew_trace *trace, const struct clew_trac
 	for (uint32_t i = 0; stack && i < stack->count; i++)
 		key = mix(key, function_key(trace, stack->frames[i], kernel));
 	return mix(key, kernel);
+}
+
+/* Equal for samples with the same functions, in user mode and in the kernel. */
+static uint64_t functions_key(const struct clew_trace *trace, const struct clew_task_stacks *sample)
+{
+	struct clew_sleep_stacks stacks;
+
+	clew_trace_sample_stacks(trace, sample, &stacks);
+	return stack_key(trace, stacks.kernel, true,
+			 stack_key(trace, stacks.user, false, stacks.user_end));
 }
 
 static int by_key(const void *a, const void *b)
@@ -376,7 +387,7 @@ static size_t add_up(struct alike *alike, size_t count)
 	qsort(alike, count, sizeof(*alike), by_key);
 	for (size_t i = 0; i < count; i++)
 		if (kept && alike[kept - 1].key == alike[i].key)
-			alike[kept - 1].count++;
+			alike[kept - 1].count += alike[i].count;
 		else
 			alike[kept++] = alike[i];
 	qsort(alike, kept, sizeof(*alike), most_first);
@@ -386,18 +397,12 @@ static size_t add_up(struct alike *alike, size_t count)
 static void json_function(struct clew_json *json, const struct clew_trace *trace, uint64_t frame)
 {
 	struct clew_stack_place place;
-	char *demangled;
 
 	clew_trace_stack_place(trace, frame, false, &place);
-	demangled = place.name ? symbol_demangle(place.name, true) : NULL;
 	clew_json_object(json, NULL);
-	clew_json_string(json, "name", place.name);
-	if (demangled)
-		clew_json_string(json, "demangled", demangled);
-	clew_json_string(json, "object", place.object);
+	clew_json_stack_place(json, &place);
 	clew_json_unsigned(json, "start", place.start);
 	clew_json_object_end(json);
-	free(demangled);
 }
 
 /* The bounds of the share that is true in 95 of 100 cases (Wilson's interval). */
@@ -417,7 +422,6 @@ static void json_alike(struct clew_json *json, const struct clew_trace *trace,
 		       const struct alike *alike, size_t whole)
 {
 	struct clew_sleep_stacks stacks;
-	struct clew_stack_place place;
 
 	clew_trace_sample_stacks(trace, alike->sample, &stacks);
 	clew_json_object(json, NULL);
@@ -425,13 +429,7 @@ static void json_alike(struct clew_json *json, const struct clew_trace *trace,
 	for (uint32_t i = 0; stacks.user && i < stacks.user->count; i++)
 		json_function(json, trace, stacks.user->frames[i]);
 	clew_json_array_end(json);
-	clew_json_array(json, "kernel");
-	for (uint32_t i = 0; stacks.kernel && i < stacks.kernel->count; i++) {
-		clew_trace_stack_place(trace, stacks.kernel->frames[i], true, &place);
-		clew_json_string(json, NULL, place.name);
-	}
-	clew_json_array_end(json);
-	clew_json_string(json, "end", clew_stack_end_name(stacks.user_end));
+	clew_json_kernel_and_end(json, trace, &stacks);
 	clew_json_unsigned(json, "samples", alike->count);
 	json_share(json, (double)alike->count, (double)whole);
 	clew_json_object_end(json);
@@ -449,17 +447,17 @@ int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 	alike = calloc(whole, sizeof(*alike));
 	if (!alike)
 		return -ENOMEM;
-	for (size_t i = 0; i < whole; i++) {
-		struct clew_sleep_stacks stacks;
-
-		clew_trace_sample_stacks(trace, all[i], &stacks);
+	for (size_t i = 0; i < whole; i++)
 		alike[i] = (struct alike){
 			.sample = all[i],
-			.key = stack_key(trace, stacks.kernel, true,
-					 stack_key(trace, stacks.user, false, stacks.user_end)),
-			.count = 1};
-	}
+			.key = mix(mix(all[i]->user, all[i]->kernel), all[i]->end),
+			.count = 1,
+		};
+	/* Functions are looked up once for each stack, not for each sample. */
 	count = add_up(alike, whole);
+	for (size_t i = 0; i < count; i++)
+		alike[i].key = functions_key(trace, alike[i].sample);
+	count = add_up(alike, count);
 	clew_json_array(json, "stacks");
 	for (size_t i = 0; i < count; i++)
 		json_alike(json, trace, &alike[i], whole);
@@ -469,10 +467,10 @@ int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 }
 
 int clew_json_segment_samples(struct clew_json *json, const struct clew_trace *trace,
-			      const struct clew_segment *const *segments, size_t count)
+			      const struct clew_segment *segment)
 {
 	struct clew_samples samples = {};
-	int r = clew_samples_add_segments(&samples, trace, segments, count);
+	int r = clew_samples_add_segments(&samples, trace, &segment, 1);
 
 	if (r >= 0)
 		r = clew_json_samples(json, trace, &samples);

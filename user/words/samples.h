@@ -26,6 +26,8 @@ int clew_samples_add_segments(struct clew_samples *samples, const struct clew_tr
 /* Adds those of all running segments of a why. 0 or -ENOMEM. */
 int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *trace,
 			const struct clew_why *why);
+/* How many they are. */
+size_t clew_samples_count(const struct clew_trace *trace, const struct clew_why *why);
 void clew_samples_done(struct clew_samples *samples);
 
 /*
@@ -35,9 +37,9 @@ void clew_samples_done(struct clew_samples *samples);
  */
 int clew_print_samples(FILE *out, const char *lead, const struct clew_trace *trace,
 		       const struct clew_samples *samples);
-/* The same of segments behind `text`, which is freed. NULL: `text` was NULL, or no memory. */
-char *clew_samples_append(char *text, const struct clew_trace *trace,
-			  const struct clew_segment *const *segments, size_t count);
+/* The same of the running ones among segments. */
+int clew_print_segment_samples(FILE *out, const char *lead, const struct clew_trace *trace,
+			       const struct clew_segment *const *segments, size_t count);
 
 /*
  * The field "stacks" of the open object: the chains of functions, the most frequent first, with
@@ -45,8 +47,8 @@ char *clew_samples_append(char *text, const struct clew_trace *trace,
  */
 int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_samples *samples);
-/* The same of segments. */
+/* The same of a segment; nothing unless it is one of running. */
 int clew_json_segment_samples(struct clew_json *json, const struct clew_trace *trace,
-			      const struct clew_segment *const *segments, size_t count);
+			      const struct clew_segment *segment);
 
 #endif

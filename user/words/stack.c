@@ -25,11 +25,6 @@ static const char *const end_names[CLEW_STACK_ENDS] = {
 	[CLEW_STACK_TORN] = "torn",	    [CLEW_STACK_COMPAT] = "compat",
 };
 
-const char *clew_stack_end_name(unsigned end)
-{
-	return end < CLEW_STACK_ENDS ? end_names[end] : NULL;
-}
-
 static const char *last_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -188,6 +183,17 @@ void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why
 	}
 }
 
+void clew_json_stack_place(struct clew_json *json, const struct clew_stack_place *place)
+{
+	char *demangled = place->name ? symbol_demangle(place->name, true) : NULL;
+
+	clew_json_string(json, "name", place->name);
+	if (demangled)
+		clew_json_string(json, "demangled", demangled);
+	clew_json_string(json, "object", place->object);
+	free(demangled);
+}
+
 static void json_frames(struct clew_json *json, const struct clew_trace *trace,
 			const struct clew_trace_stack *stack)
 {
@@ -195,33 +201,28 @@ static void json_frames(struct clew_json *json, const struct clew_trace *trace,
 
 	clew_json_array(json, "frames");
 	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		char *demangled;
-
 		clew_trace_stack_place(trace, stack->frames[i], false, &place);
-		demangled = place.name ? symbol_demangle(place.name, true) : NULL;
 		clew_json_object(json, NULL);
-		clew_json_string(json, "name", place.name);
-		if (demangled)
-			clew_json_string(json, "demangled", demangled);
-		clew_json_string(json, "object", place.object);
+		clew_json_stack_place(json, &place);
 		clew_json_unsigned(json, "offset", place.name ? place.at - place.start : place.at);
 		clew_json_object_end(json);
-		free(demangled);
 	}
 	clew_json_array_end(json);
 }
 
-static void json_kernel(struct clew_json *json, const struct clew_trace *trace,
-			const struct clew_trace_stack *stack)
+void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *trace,
+			      const struct clew_sleep_stacks *stacks)
 {
 	struct clew_stack_place place;
 
 	clew_json_array(json, "kernel");
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		clew_trace_stack_place(trace, stack->frames[i], true, &place);
+	for (uint32_t i = 0; stacks->kernel && i < stacks->kernel->count; i++) {
+		clew_trace_stack_place(trace, stacks->kernel->frames[i], true, &place);
 		clew_json_string(json, NULL, place.name);
 	}
 	clew_json_array_end(json);
+	clew_json_string(json, "end",
+			 stacks->user_end < CLEW_STACK_ENDS ? end_names[stacks->user_end] : NULL);
 }
 
 void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
@@ -235,8 +236,7 @@ void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
 	}
 	clew_json_object(json, "stack");
 	json_frames(json, trace, stacks.user);
-	json_kernel(json, trace, stacks.kernel);
-	clew_json_string(json, "end", clew_stack_end_name(stacks.user_end));
+	clew_json_kernel_and_end(json, trace, &stacks);
 	clew_json_object_end(json);
 }
 

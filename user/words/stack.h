@@ -25,8 +25,11 @@ bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct cl
  */
 void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep);
-/* The word for an enum clew_stack_end; NULL: none. */
-const char *clew_stack_end_name(unsigned end);
+/* The fields "name", "demangled" and "object" of a frame's open object. */
+void clew_json_stack_place(struct clew_json *json, const struct clew_stack_place *place);
+/* The fields "kernel" and "end" of the open object. */
+void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *trace,
+			      const struct clew_sleep_stacks *stacks);
 /* Prints the function that a frame lies in; one without a name by its file. Safe for a terminal. */
 void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
 /* The first frame that people are told of a stack with frames: see above. */

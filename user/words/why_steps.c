@@ -285,17 +285,6 @@ static int begin_hops(struct steps *steps, size_t i)
 	return r;
 }
 
-static int print_samples(const struct steps *steps, const struct clew_segment *segment)
-{
-	struct clew_samples samples = {};
-	int r = clew_samples_add_segments(&samples, steps->trace, &segment, 1);
-
-	if (r >= 0)
-		r = clew_print_samples(steps->out, ", ", steps->trace, &samples);
-	clew_samples_done(&samples);
-	return r;
-}
-
 static int print_segment(const struct steps *steps, const struct clew_segment *segment)
 {
 	struct clew_running running;
@@ -316,7 +305,7 @@ static int print_segment(const struct steps *steps, const struct clew_segment *s
 	clew_print_activity_words(steps->out, steps->relations, segment);
 	if (segment->sleep && segment->sleep->blind)
 		fprintf(steps->out, "  %s", clew_blind_mark(segment->sleep));
-	r = print_samples(steps, segment);
+	r = clew_print_segment_samples(steps->out, ", ", steps->trace, &segment, 1);
 	if (r >= 0)
 		r = clew_print_functions(steps->out, steps->trace, &segment, 1);
 	putc('\n', steps->out);

@@ -203,16 +203,13 @@ static int print_probes(FILE *out, const struct clew_trace *trace, const struct 
 
 static void print_stack_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
 {
-	struct clew_samples samples = {};
 	uint64_t waited, with;
 	size_t count;
 
 	if (!clew_trace_has_stacks(trace))
 		return;
 	clew_stack_share(trace, why, &waited, &with);
-	clew_samples_of_why(&samples, trace, why);
-	count = samples.samples.count;
-	clew_samples_done(&samples);
+	count = clew_samples_count(trace, why);
 	if (waited || count)
 		fputs("\nThere are ", out);
 	if (waited)

@@ -6,7 +6,6 @@
  * group are made once. Nodes are merged by their words.
  */
 #include "words/why_tree.h"
-#include "words/task.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,10 +14,9 @@
 
 #include "base/map.h"
 #include "words/causes.h"
-#include "words/functions.h"
+#include "words/details.h"
 #include "words/hops.h"
-#include "words/running.h"
-#include "words/samples.h"
+#include "words/task.h"
 
 struct grouped {
 	uint64_t key;
@@ -189,12 +187,7 @@ static int add_ready(struct build *build, uint32_t *parent, const struct clew_se
 static int add_running(const struct build *build, struct clew_phrase *phrase,
 		       const struct clew_segment *const *same, size_t count)
 {
-	struct clew_running running;
-
-	clew_running_find(build->trace, same, count, &running);
-	phrase->after = clew_running_append(phrase->after, &running);
-	phrase->after = clew_samples_append(phrase->after, build->trace, same, count);
-	phrase->after = clew_functions_append(phrase->after, build->trace, same, count);
+	phrase->after = clew_details_append(phrase->after, build->trace, same, count);
 	if (phrase->after)
 		return 0;
 	clew_phrase_done(phrase);
