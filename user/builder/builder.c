@@ -98,7 +98,9 @@ static int advance(struct clew_builder *builder, uint64_t time)
 		build_task_forget_dead(builder, builder->now - BUILD_DEAD_GRACE);
 	if (r >= 0 && !page_queue_empty(&builder->pages.queue))
 		r = build_pages_drain(builder, builder->now, false);
-	return r < 0 ? r : build_sets_sweep(builder);
+	if (r >= 0 && epoch_sets_many(&builder->pages.epochs))
+		r = build_sets_sweep(builder);
+	return r;
 }
 
 int clew_builder_advance(struct clew_builder *builder, uint64_t time)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define EPOCH_PAGE_BITS 12
+#define EPOCH_SETS_FEW	(1u << 18) /* so many sets are not worth a sweep */
 
 /* A range of a file, in bytes. */
 struct file_range {
@@ -139,7 +140,13 @@ uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other
 uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other);
 bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task);
 /* True if there are so many sets that a sweep is due. */
-bool epoch_sets_many(const struct epoch_table *table);
+static inline bool epoch_sets_many(const struct epoch_table *table)
+{
+	uint32_t used = table->set_count - table->set_free_count;
+
+	return used > EPOCH_SETS_FEW && used > 2 * (uint64_t)table->set_kept;
+}
+
 /* Notes in `keep`, a bit for each of set_count sets, that a set and those below it stay. */
 void epoch_sets_keep(const struct epoch_table *table, uint64_t *keep, uint32_t set);
 /* Notes the sets that the epochs of all pages refer to. */

@@ -8,8 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SETS_FEW (1u << 18) /* so many are not worth a sweep */
-#define SET_MOST 1024u	    /* the most tasks in a set; more are not added */
+#define SET_MOST 1024u /* the most tasks in a set; more are not added */
 
 /* A number that no set has. UINT32_MAX: no memory. */
 static uint32_t set_number(struct epoch_table *table)
@@ -120,18 +119,15 @@ uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other
 
 /* ---- sweeping ---- */
 
-bool epoch_sets_many(const struct epoch_table *table)
+static bool is_kept(const uint64_t *keep, uint32_t set)
 {
-	uint32_t used = table->set_count - table->set_free_count;
-
-	return used > SETS_FEW && used > 2 * (uint64_t)table->set_kept;
+	return keep[set / 64] & 1ull << set % 64;
 }
 
 void epoch_sets_keep(const struct epoch_table *table, uint64_t *keep, uint32_t set)
 {
-	/* Those below a set that is kept are kept already. A free one has no tasks. */
-	for (; set && set < table->set_count && table->sets[set].count &&
-	       !(keep[set / 64] & 1ull << set % 64);
+	/* If a set is kept, so are its parents. A free slot has no tasks, and is not kept. */
+	for (; set && set < table->set_count && table->sets[set].count && !is_kept(keep, set);
 	     set = table->sets[set].parent)
 		keep[set / 64] |= 1ull << set % 64;
 }
@@ -139,26 +135,27 @@ void epoch_sets_keep(const struct epoch_table *table, uint64_t *keep, uint32_t s
 int epoch_sets_sweep(struct epoch_table *table, const uint64_t *keep)
 {
 	struct map nodes = {0};
+	uint32_t kept = 0;
 
-	table->set_kept = 0;
 	for (uint32_t set = 1; set < table->set_count; set++) {
-		struct task_set *one = &table->sets[set];
+		const struct task_set *one = &table->sets[set];
 
-		if (keep[set / 64] & 1ull << set % 64) {
-			table->set_kept++;
-			if (map_set(&nodes, one->parent, one->task, set) < 0) {
-				map_done(&nodes);
-				return -ENOMEM;
-			}
+		if (!is_kept(keep, set))
+			continue;
+		kept++;
+		if (map_set(&nodes, one->parent, one->task, set) < 0) {
+			map_done(&nodes);
+			return -ENOMEM;
 		}
 	}
-	table->set_free = table->set_free_count = 0;
+	table->set_free = 0;
 	for (uint32_t set = table->set_count; set-- > 1;)
-		if (!(keep[set / 64] & 1ull << set % 64)) {
+		if (!is_kept(keep, set)) {
 			table->sets[set] = (struct task_set){.parent = table->set_free};
 			table->set_free = set;
-			table->set_free_count++;
 		}
+	table->set_kept = kept;
+	table->set_free_count = table->set_count ? table->set_count - 1 - kept : 0;
 	map_done(&table->set_nodes);
 	map_done(&table->set_sums);
 	table->set_nodes = nodes;

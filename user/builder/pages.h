@@ -90,7 +90,7 @@ int flight_advance(struct clew_builder *builder, struct flight *flight, enum fli
 
 /* ---- set_sweep.c ---- */
 
-/* Does nothing unless there are many sets. Only between records. 0 or -ENOMEM. */
+/* Frees the sets of writers that nothing refers to. Only between records. 0 or -ENOMEM. */
 int build_sets_sweep(struct clew_builder *builder);
 
 /* ---- pages.c ---- */

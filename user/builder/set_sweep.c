@@ -24,8 +24,6 @@ int build_sets_sweep(struct clew_builder *builder)
 	uint64_t *keep;
 	int r;
 
-	if (!epoch_sets_many(epochs))
-		return 0;
 	keep = calloc(epochs->set_count / 64 + 1, sizeof(*keep));
 	if (!keep)
 		return -ENOMEM;
