@@ -73,7 +73,7 @@ def scheduled(task):
 
 def check_hog(path, hog_pid, polite_pid):
     waits = answer("waits", path, "--tid", polite_pid)["waits"]
-    # The next switch to it shows what it set before.
+    # clew sees the new value at the next switch to the task.
     waits = [w for w in waits if w["start"] > waits[0]["start"] + 50e6]
     ok(waits and all(scheduled(w) == ("other", 19) for w in waits), "a nice thread is told as such",
        waits[:1])
@@ -85,14 +85,15 @@ def check_hog(path, hog_pid, polite_pid):
        "it was ready while one with a real-time priority had the CPU", ready[:2])
     text = " ".join(run(CLEW, "why", path, "--tid", polite_pid).stdout.split())
     ok(f"hog-{hog_pid} (FIFO 50)" in text, "the text says so", text[:600])
-    ok("was ready to run (nice 19) but had no CPU" in text, "and that it is nice itself", text[:600])
+    ok("was ready to run (nice 19) but had no CPU" in text, "and that it is nice itself",
+       text[:600])
 
 
 def check_changer(path, pid, times):
     waits = answer("waits", path, "--tid", pid)["waits"]
     for i, (_, _, expected) in enumerate(STEPS):
         end = times[i + 1] if i + 1 < len(times) else times[i] + 60e6
-        # It may sleep once before a switch to it shows the new one.
+        # clew sees the new policy at the next switch to the task, which may sleep once before.
         within = [w for w in waits if times[i] + 10e6 <= w["start"] and w["end"] <= end]
         ok(within and all(scheduled(w) == expected for w in within),
            f"step {i}: waits are those of a task with {expected or 'the usual policy'}",
@@ -101,7 +102,7 @@ def check_changer(path, pid, times):
 
 def main():
     path = scratch("priority.clew")
-    # What it was started with is not asked for.
+    # The test may itself run at another nice value.
     os.setpriority(os.PRIO_PROCESS, 0, 0)
     times, write = os.pipe()
     before = child("before", lambda: (os.nice(5), naps(60)))

@@ -10,7 +10,7 @@ that only sleeps has no samples.
 import json
 import os
 
-from _live import WORKLOADS, answer, clew, feature, finish, note, ok, scratch, skip_all
+from _live import WORKLOADS, answer, clew, finish, note, ok, require_stacks, scratch
 
 SIGMAS = 3.3  # one case in a thousand is farther off by chance
 SECONDS = "2"
@@ -92,13 +92,7 @@ def check_kernel():
 
 
 def main():
-    if os.geteuid() != 0:
-        skip_all("it needs root")
-    if os.uname().machine != "x86_64":
-        skip_all("user stacks are for x86")
-    available, reason = feature("stacks of waits")
-    if not available:
-        skip_all(reason)
+    require_stacks()
     # 17,387 us is the mean period of one of the clocks.
     for turn in ("1000", "17387"):
         check_shares(turn)

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import time
 
-from _live import (WORKLOADS, answer, clew, feature, finish, note, ok, scratch, skip_all,
+from _live import (WORKLOADS, answer, clew, finish, note, ok, require_stacks, scratch,
                    start_recording, stop_recording)
 
 LEAST = 1000000  # ns, of a wait that has a stack
@@ -167,19 +167,15 @@ def check_refused():
        "a capture without stacks is refused in one line", done.stderr)
     path = scratch("implied.clew")
     clew("record", "--stack-min", "5ms", "-o", path, "--", "sleep", "0.02")
-    sleeps = [w for w in waits_of(path) if w["comm"] == "sleep" and w["open"] is None]
-    sleeps = [w for w in sleeps if w["kind"] == "sleep"]
+    sleeps = [
+        w for w in waits_of(path)
+        if w["comm"] == "sleep" and w["kind"] == "sleep" and w["open"] is None
+    ]
     ok(len(sleeps) == 1 and sleeps[0]["stack"], "--stack-min alone takes stacks", sleeps)
 
 
 def main():
-    if os.geteuid() != 0:
-        skip_all("it needs root")
-    if os.uname().machine != "x86_64":
-        skip_all("user stacks are for x86")
-    available, reason = feature("stacks of waits")
-    if not available:
-        skip_all(reason)
+    require_stacks()
     for program, named in (("stack", True), ("stack-stripped", False), ("stack-static", True)):
         check_cases(program, named)
     check_ends()
