@@ -135,8 +135,8 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u8 flags
 #define PRIO_USUAL 120 /* task->prio of nice 0 */
 
 /*
- * Sends how the task is scheduled unless that is known. What it is lent by
- * priority inheritance is only in task->prio.
+ * Emits the policy and priority of the task if they differ from those of its
+ * last record. Priority inheritance changes task->prio alone, and is left out.
  */
 static __always_inline void priority_emit(struct where *where, struct task_struct *task,
 					  struct clew_task_state *state)
@@ -158,7 +158,7 @@ static __always_inline void priority_emit(struct where *where, struct task_struc
 	record->task = state->serial;
 	record->policy = policy;
 	record->value = value;
-	record->unused = 0;
+	record->reserved = 0;
 	record_submit(record);
 	state->policy = policy;
 	state->priority = value;

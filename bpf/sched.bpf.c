@@ -95,7 +95,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		describe_runtime(prev, change, &slot->wait);
 }
 
-/* The next task is scheduled in an unusual way, or was. */
+/* Emits the next task's priority if it has changed. */
 static __always_inline void switch_priority(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
 					    struct task_struct *next, struct clew_task_state *state)
 {

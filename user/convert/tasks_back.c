@@ -72,7 +72,7 @@ static int take_scheduled(struct back *back, const struct row *row)
 	return trace_priority_add(back->trace, &record);
 }
 
-static void turn_round(struct trace_priority **list)
+static void reverse(struct trace_priority **list)
 {
 	struct trace_priority *turned = NULL, *next;
 
@@ -174,7 +174,7 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 		r = back_rows(back, ATTRIBUTE_SCHEDULED, values, take_scheduled, task);
 	if (r < 0)
 		return r;
-	turn_round(&task->priority);
+	reverse(&task->priority);
 	if (values->of[ATTRIBUTE_NAMES])
 		return back_rows(back, ATTRIBUTE_NAMES, values, take_name, task);
 	return length ? add_name(back, task, 0, name, length) : 0;

@@ -5,9 +5,10 @@
  * task that does something at a steady pace is not met at the same point each
  * time.
  *
- * Where stacks are taken, shares of time are told from ticks. Each clock then
- * gets another period at random five times a second: a task whose turns are
- * nearly a multiple of a period is met at the same point for so long only.
+ * With --stacks, samples give the shares of time that a task spends in its
+ * functions. Each clock then gets a new random period five times a second: a
+ * task that works in turns of nearly a multiple of a period would be sampled at
+ * the same point of its turns until the period changes.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

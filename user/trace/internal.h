@@ -51,7 +51,7 @@ struct trace_task {
 	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;
-	struct trace_priority *priority;   /* the last one, NULL: no record told one */
+	struct trace_priority *priority;   /* its last one, NULL: it has none */
 	uint32_t frame_first, frame_count; /* in the trace's frames, once finished */
 	struct frame_table *frame_table;   /* made when first asked for */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How tasks are scheduled, over time. Few tasks have more than one record, and most have none. */
+/* Policies and priorities of tasks over time. Most tasks have no record, and few have several. */
 #include "trace/internal.h"
 #include <errno.h>
 

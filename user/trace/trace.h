@@ -85,7 +85,7 @@ const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, ui
 uint32_t clew_trace_process(const struct clew_trace *trace, uint32_t serial);
 /* The name that a task had at a moment; never NULL. */
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
-/* How a task was scheduled at a moment: SCHED_NORMAL and 0 where no record tells. */
+/* The policy and priority of a task at a moment; SCHED_NORMAL and 0 before its first record. */
 struct clew_scheduled clew_trace_scheduled_at(const struct clew_trace *trace, uint32_t serial,
 					      uint64_t at);
 /* The names of a task by number from 0, in order of time; NULL: there are no more. */

@@ -2,9 +2,9 @@
 /*
  * Samples by their chains of functions. See samples.h.
  *
- * Text is about a program's own functions: a chain ends where the C library's calls begin, and is
- * the kernel's only where the task has no user stack. Chains are put in order from the root on, so
- * that those with a function in common are next to each other.
+ * Text names a program's own functions: a chain ends at the call into the C library. A task without
+ * a user stack has a chain of the kernel's functions. Chains are sorted from the root on, so that
+ * chains with a common beginning are adjacent.
  */
 #include "words/samples.h"
 
@@ -17,7 +17,7 @@
 #include "trace/stacks.h"
 #include "words/stack.h"
 
-#define LEAST_SHARED 5	/* samples of which shares are told */
+#define LEAST_SHARED 5	/* fewer samples have no shares */
 #define MOST_CALLERS 3	/* functions of a chain */
 #define MOST_SPLIT   3	/* functions that one splits into */
 #define LEAST_SPLIT  20 /* one of them has at least one in so many samples */
@@ -108,7 +108,7 @@ static uint64_t function_key(const struct clew_trace *trace, uint64_t frame, boo
 	return place.name ? key : frame;
 }
 
-/* The functions of a stack that are told, from the root on. */
+/* The functions of a stack that are printed, from the root on. */
 struct chain {
 	const struct clew_trace_stack *stack;
 	uint64_t *keys;
@@ -145,7 +145,7 @@ static void chains_done(struct chains *chains)
 static int make_chain(struct chains *chains, const struct clew_trace *trace,
 		      const struct clew_trace_stack *stack, bool kernel, struct chain **ret_chain)
 {
-	uint32_t first = clew_stack_first_told(trace, stack, kernel);
+	uint32_t first = clew_stack_first_shown(trace, stack, kernel);
 	struct chain *chain = arena_take(&chains->arena, sizeof(*chain));
 
 	if (!chain)

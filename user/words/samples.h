@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Samples of what ran, in words and in JSON: in which of its functions a task was, by how many of
- * the ticks that met it. Shares are those of samples; fewer than five have none.
+ * Samples of running tasks, as text and as JSON: the functions that a task ran in, each with its
+ * share of the samples. Fewer than five samples have no shares.
  */
 #ifndef CLEW_WORDS_SAMPLES_H
 #define CLEW_WORDS_SAMPLES_H

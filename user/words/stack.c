@@ -50,8 +50,8 @@ static bool is_scheduler(const struct clew_stack_place *place)
 	return place->name && (strstr(place->name, "schedule") || strstr(place->name, "sched_"));
 }
 
-uint32_t clew_stack_first_told(const struct clew_trace *trace, const struct clew_trace_stack *stack,
-			       bool kernel)
+uint32_t clew_stack_first_shown(const struct clew_trace *trace,
+				const struct clew_trace_stack *stack, bool kernel)
 {
 	struct clew_stack_place place;
 
@@ -103,7 +103,7 @@ static bool find_told(const struct clew_trace *trace, const struct clew_sleep *s
 	if (!stack || !stack->count)
 		return false;
 	*ret_told = (struct told){.stack = stack,
-				  .first = clew_stack_first_told(trace, stack, !stacks.user),
+				  .first = clew_stack_first_shown(trace, stack, !stacks.user),
 				  .kernel = !stacks.user};
 	return true;
 }

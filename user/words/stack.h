@@ -32,9 +32,10 @@ void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *t
 			      const struct clew_sleep_stacks *stacks);
 /* Prints the function that a frame lies in; one without a name by its file. Safe for a terminal. */
 void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
-/* The first frame that people are told of a stack with frames: see above. */
-uint32_t clew_stack_first_told(const struct clew_trace *trace, const struct clew_trace_stack *stack,
-			       bool kernel);
+/* The index of the first frame that text shows: it skips the scheduler, and the C library's calls
+ * into the kernel. The stack has frames. */
+uint32_t clew_stack_first_shown(const struct clew_trace *trace,
+				const struct clew_trace_stack *stack, bool kernel);
 /* The sleep that a segment is a part of, if it is its own task's; NULL: it ran, was ready, or it is
  * about a request of another task. */
 const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);

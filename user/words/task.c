@@ -43,7 +43,7 @@ static void json_scheduled(struct clew_json *json, struct clew_scheduled schedul
 		clew_json_signed(json, "nice", scheduled.value);
 }
 
-/* Nice values only matter to the one that is ready, see clew_nice_at(). */
+/* The nice value matters where a task is ready; callers print it there, see clew_nice_at(). */
 static void print_scheduled(FILE *out, struct clew_scheduled scheduled)
 {
 	if (has_real_time(scheduled.policy))
@@ -68,10 +68,10 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 	const char *process = task ? clew_process_name(trace, task, at) : "";
 
 	clew_json_string(json, "process", process[0] ? process : NULL);
-	if (task)
+	if (task) {
 		json_scheduled(json, clew_trace_scheduled_at(trace, serial, at));
-	if (task)
 		clew_json_container(json, trace, task);
+	}
 	if (!task || !task->inner_tid)
 		return;
 	if (leader && leader->inner_tid)

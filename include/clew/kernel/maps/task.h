@@ -35,8 +35,8 @@ struct clew_wake_stamp {
 #define CLEW_TASK_STATE_CALL	 0x20  /* left the CPU within `call` */
 #define CLEW_TASK_STATE_UNSENT	 0x40  /* its TASK record was lost */
 #define CLEW_TASK_STATE_REFUSED	 0x80  /* `file_lock` is set */
-#define CLEW_TASK_STATE_PRIORITY 0x200 /* `policy` and `priority` are not the usual ones */
 #define CLEW_TASK_STATE_RELEASE	 0x100 /* a worker: it queues bios that an I/O limit held back */
+#define CLEW_TASK_STATE_PRIORITY 0x200 /* `policy` and `priority` are not the usual ones */
 
 /* A call that writes to a file through iomap, whose tracepoint comes before anything is copied. */
 struct clew_open_call {

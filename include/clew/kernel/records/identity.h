@@ -62,8 +62,8 @@ struct clew_rename {
 };
 
 /*
- * PRIORITY: how a task is scheduled from then on. A task without one is SCHED_NORMAL with a nice
- * value of 0. What another task lends it by priority inheritance does not count.
+ * PRIORITY: the policy and priority of a task from then on. A task without such a record has
+ * SCHED_NORMAL and a nice value of 0. Priority inheritance does not count.
  */
 struct clew_priority {
 	struct clew_header header;
@@ -71,7 +71,7 @@ struct clew_priority {
 	__u8 policy; /* SCHED_* */
 	/* FIFO and RR: the real-time priority; DEADLINE: 0; else the nice value modulo 256 */
 	__u8 value;
-	__u16 unused; /* 0 */
+	__u16 reserved;
 };
 
 /* clew_header.flags of FILE */
