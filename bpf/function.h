@@ -29,6 +29,14 @@ struct {
 	__type(value, struct clew_function_site);
 } clew_function_sites SEC(".maps");
 
+/* The values of each site that has some; one entry unless some were asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clew_function_values);
+} clew_function_values SEC(".maps");
+
 /* The processor's flags by which conditional jumps go. */
 #define FLAG_CARRY    (1u << 0)
 #define FLAG_PARITY   (1u << 2)
@@ -116,10 +124,12 @@ static __always_inline bool function_wanted(struct task_struct *task, struct cle
 	return true;
 }
 
-/* Sends the record; the task's next one says if it was lost. */
+/* Sends the record with the values behind it; the task's next one says if it was lost. */
 static __always_inline void function_send(struct where *where, struct clew_task_state *state,
 					  struct clew_function *record)
 {
+	__u32 size = record->size;
+
 	struct clew_cpu_state *cpu_state = where->cpu_state;
 	void *ring = ring_of(where->cpu);
 	bool sent = false;
@@ -133,11 +143,75 @@ static __always_inline void function_send(struct where *where, struct clew_task_
 	if (ring) {
 		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
 			drain_wake(where->cpu, where->time);
-		sent = !bpf_ringbuf_output(ring, record, sizeof(*record), BPF_RB_NO_WAKEUP);
+		if (size <= CLEW_FUNCTION_ROOM)
+			sent = !bpf_ringbuf_output(ring, record, sizeof(*record) + size,
+						   BPF_RB_NO_WAKEUP);
 	}
 	account(cpu_state, CLEW_KIND_FUNCTION, sent);
 	if (state->functions_lost == sent)
 		state->functions_lost = !sent;
+}
+
+struct function_record {
+	struct clew_function function;
+	__u8 values[CLEW_FUNCTION_ROOM];
+};
+
+/* Appends a value: a number as eight bytes, a text with its NUL. False if it cannot be read. */
+static __always_inline bool add_value(struct pt_regs *registers, struct clew_function_value *value,
+				      struct function_record *record)
+{
+	__u32 size = record->function.size;
+	__u8 shift = value->shift & 63;
+	__u64 number = 0;
+	long got;
+
+	if (size > CLEW_FUNCTION_ROOM - CLEW_FUNCTION_TEXT ||
+	    bpf_probe_read_kernel(&number, sizeof(number), (void *)registers + value->base))
+		return false;
+	if (value->form & CLEW_FUNCTION_VALUE_TEXT) {
+		got = bpf_probe_read_user_str(record->values + size, CLEW_FUNCTION_TEXT,
+					      (void *)number);
+		if (got <= 0)
+			return false;
+		record->function.size = size + (__u32)got;
+		return true;
+	}
+	number <<= shift;
+	number = value->form & CLEW_FUNCTION_VALUE_SIGNED ? (__u64)((__s64)number >> shift)
+							  : number >> shift;
+	bpf_probe_read_kernel(record->values + size, sizeof(number), &number);
+	record->function.size = size + sizeof(number);
+	return true;
+}
+
+/*
+ * Sends a record with the site's arguments, or its result. It has a frame of its own, so that
+ * sites without values do not pay for the room.
+ */
+static __noinline int send_values(struct pt_regs *registers, struct clew_function *function,
+				  __u32 number, bool entry)
+{
+	struct clew_function_values *values = bpf_map_lookup_elem(&clew_function_values, &number);
+	struct clew_task_state *state = task_state(bpf_get_current_task_btf());
+	struct function_record record = {.function = *function};
+	struct where where;
+
+	where.time = record.function.header.time;
+	where.cpu = bpf_get_smp_processor_id();
+	where.cpu_state = this_cpu_state(where.cpu);
+	if (!values || !state || !where.cpu_state)
+		return 0;
+	for (__u32 i = 0; i < CLEW_FUNCTION_VALUES; i++) {
+		if (i >= (entry ? values->count : 1))
+			break;
+		if (!add_value(registers, entry ? &values->entry[i] : &values->result, &record))
+			record.function.header.flags |= 1u << i;
+	}
+	if (entry)
+		record.function.header.time = bpf_ktime_get_ns();
+	function_send(&where, state, &record.function);
+	return 0;
 }
 
 /* A task is at a site. `cookie`: its number, maybe with CLEW_FUNCTION_RETURNS. */
@@ -149,6 +223,7 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 	struct clew_function_site *site;
 	struct clew_task_state *state;
 	struct where where;
+	bool entry;
 
 	record.header.time = bpf_ktime_get_ns();
 	where.time = record.header.time;
@@ -161,7 +236,10 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 	record.task = state->serial;
 	if (cookie & CLEW_FUNCTION_RETURNS) {
 		record.header.flags = CLEW_FUNCTION_RETURNED;
-		function_send(&where, state, &record);
+		if (site->values & CLEW_SITE_VALUES_RESULT)
+			send_values(registers, &record, number, false);
+		else
+			function_send(&where, state, &record);
 		return;
 	}
 	if ((site->test == CLEW_EXIT_IF_TAKEN && !jump_taken(registers->flags, site->condition)) ||
@@ -175,8 +253,13 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 		if (!record.stack)
 			return;
 	}
-	/* What was done here until now is not part of the function. */
-	if (site->roles & CLEW_SITE_ENTER)
+	entry = site->roles & CLEW_SITE_ENTER;
+	if (site->values & (entry ? CLEW_SITE_VALUES_ENTRY : CLEW_SITE_VALUES_RESULT)) {
+		send_values(registers, &record, number, entry);
+		return;
+	}
+	/* The function begins after what was done here. */
+	if (entry)
 		record.header.time = bpf_ktime_get_ns();
 	function_send(&where, state, &record);
 }

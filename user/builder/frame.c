@@ -215,25 +215,26 @@ static uint32_t find_aside(const struct frame_stack *stack, uint32_t function, u
 	return FRAME_NONE;
 }
 
-static int leave(struct clew_builder *builder, struct task *task, uint32_t function,
+static int leave(struct clew_builder *builder, struct task *task, const struct frame_site *site,
 		 uint64_t pointer, const struct clew_function *record,
 		 enum clew_frame_closed closed)
 {
 	struct frame_stack *stack = task->frames;
-	struct frame_close close = {
-		.end = record->header.time,
-		.closed = (uint8_t)closed,
-		.values = (const uint8_t *)(record + 1),
-		.values_size = record->size,
-		.unread = record->header.flags & CLEW_FUNCTION_UNREAD,
-	};
+	struct frame_close close = {.end = record->header.time, .closed = (uint8_t)closed};
 	struct frame *frame;
 	uint32_t place;
 	size_t number;
 	int r = 0;
 
-	if (!find_open(stack, function, pointer, &number)) {
-		place = find_aside(stack, function, pointer);
+	/* Other exits have no result; at an entry the values are the arguments. */
+	if (closed == CLEW_FRAME_RETURNED &&
+	    ((record->header.flags & CLEW_FUNCTION_RETURNED) || !(site->roles & CLEW_SITE_ENTER))) {
+		close.values = (const uint8_t *)(record + 1);
+		close.values_size = record->size;
+		close.unread = record->header.flags & CLEW_FUNCTION_UNREAD;
+	}
+	if (!find_open(stack, site->function, pointer, &number)) {
+		place = find_aside(stack, site->function, pointer);
 		if (place == FRAME_NONE)
 			return 0;
 		r = frame_revive(builder, task, place);
@@ -343,8 +344,8 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 	int r = 0;
 
 	if (record->header.flags & CLEW_FUNCTION_RETURNED)
-		return leave(builder, task, site->function, record->stack - sizeof(uint64_t),
-			     record, CLEW_FRAME_RETURNED);
+		return leave(builder, task, site, record->stack - sizeof(uint64_t), record,
+			     CLEW_FRAME_RETURNED);
 	if (site->roles & CLEW_SITE_LONGJMP)
 		return cut(builder, task, record->stack, CLEW_FRAME_LONGJMP);
 	if (site->roles & CLEW_SITE_CATCH)
@@ -353,10 +354,10 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 	if (r >= 0 && site->roles & CLEW_SITE_ENTER)
 		r = enter(builder, task, site, record);
 	if (r >= 0 && site->roles & CLEW_SITE_RET)
-		r = leave(builder, task, site->function, record->stack + site->below, record,
+		r = leave(builder, task, site, record->stack + site->below, record,
 			  CLEW_FRAME_RETURNED);
 	if (r >= 0 && site->roles & CLEW_SITE_TAIL)
-		r = leave(builder, task, site->function, record->stack + site->below, record,
+		r = leave(builder, task, site, record->stack + site->below, record,
 			  CLEW_FRAME_TAIL_CALL);
 	if (site->roles & (CLEW_SITE_THROW | CLEW_SITE_EXIT | CLEW_SITE_UNWIND)) {
 		stack->unwinding = record->header.time;

@@ -14,6 +14,7 @@
 #include "words/by_program.h"
 #include "words/describe.h"
 #include "words/descriptors.h"
+#include "words/frame.h"
 #include "words/functions.h"
 #include "words/object.h"
 #include "words/sums.h"
@@ -423,7 +424,7 @@ void clew_print_asked(FILE *out, const struct clew_trace *trace,
 	const char *call = wait ? clew_call_name(wait->call) : NULL;
 
 	if (operation->frame) {
-		clew_print_function(out, trace, operation->frame->function);
+		clew_print_frame(out, trace, operation->frame);
 	} else if (operation->activity) {
 		clew_print_call(out, operation->activity);
 	} else if (operation->spin) {
@@ -507,5 +508,7 @@ void clew_json_asked(struct clew_json *json, const struct clew_trace *trace,
 				 operation->frame
 					 ? clew_function_name(trace, operation->frame->function)
 					 : NULL);
+	if (operation->frame)
+		clew_json_frame_values(json, trace, operation->frame);
 	clew_json_object_end(json);
 }

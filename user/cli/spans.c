@@ -417,6 +417,7 @@ static void print_frame(struct answer *answer, const struct clew_trace_task *tas
 	clew_print_task(stdout, trace, task->serial, frame->start);
 	printf("  %*s", 2 * (frame->depth < 20 ? frame->depth : 20), "");
 	clew_print_safe(stdout, clew_function_name(trace, frame->function));
+	clew_print_frame_values(stdout, trace, frame);
 	if (frame->closed != CLEW_FRAME_RETURNED)
 		printf(" (%s%s)", frame->flags & CLEW_FRAME_INHERITED ? "inherited, " : "",
 		       frame_is_entry(frame) ? "only the entry is seen"

@@ -114,9 +114,7 @@ static int take_function(struct back *back, const struct row *row)
 					       .length = fields[2].number,
 					       .object = fields[4].word,
 					       .name = fields[5].word,
-					       .readable =
-						       fields[6].word[0] ? fields[6].word : NULL,
-					       .arguments = fields[7].word};
+					       .arguments = fields[6].word};
 	uint8_t *build_id;
 	size_t size;
 	int r = take_bytes(fields[3].word, &build_id, &size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes OBJECT:GLOB apart. */
+/* Takes OBJECT:GLOB(VALUES) apart. */
 #include "record/choice.h"
 
 #include <errno.h>
@@ -28,6 +28,8 @@ int clew_choice_parse(const char *text, struct clew_function_choice *ret,
 		      struct clew_message *message)
 {
 	const char *end = find_end(text, ret);
+	size_t length;
+	int r;
 
 	if (!end)
 		return clew_say(message, -EINVAL,
@@ -46,6 +48,13 @@ int clew_choice_parse(const char *text, struct clew_function_choice *ret,
 				text);
 	snprintf(ret->object, sizeof(ret->object), "%.*s", (int)(end - text), text);
 	ret->text = text;
-	ret->glob = end + 1;
+	r = clew_wanted_parse(end + 1, &ret->values, &length, message);
+	if (r < 0)
+		return r;
+	ret->has_values = r > 0;
+	if (!length || length >= sizeof(ret->glob))
+		return clew_say(message, -EINVAL,
+				"'%s' names no functions: write a name before the '('", text);
+	snprintf(ret->glob, sizeof(ret->glob), "%.*s", (int)length, end + 1);
 	return 0;
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which functions are to be recorded: what a person writes as OBJECT:GLOB. */
+/* Which functions are to be recorded: what a person writes as OBJECT:GLOB or OBJECT:GLOB(VALUES).
+ */
 #ifndef CLEW_RECORD_CHOICE_H
 #define CLEW_RECORD_CHOICE_H
 
 #include "base/message.h"
+#include "symbol/signature.h"
 
 #define CLEW_CHOICES_MOST 64 /* of one recording */
 
 struct clew_function_choice {
 	const char *text;  /* as it was written, the caller's */
 	char object[4096]; /* a path, the number of a process, or the last part of a path */
-	const char *glob;  /* of the functions' names, in `text` */
+	char glob[4096];   /* of the functions' names */
+	bool has_values;
+	struct clew_wanted values; /* that are recorded with each call */
 };
 
 /*

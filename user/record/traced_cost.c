@@ -112,6 +112,13 @@ void traced_cost_say(struct traced *traced, const struct vector *files,
 			 traced->unseen_returns);
 		options->say(line);
 	}
+	if (traced->without_values) {
+		snprintf(line, sizeof(line),
+			 "%" PRIu32 " of them lack a value that was asked for, and are recorded "
+			 "without any",
+			 traced->without_values);
+		options->say(line);
+	}
 	say_refused(traced, options);
 }
 

@@ -28,7 +28,8 @@ struct owner {
 	const uint8_t *build_id;
 	size_t build_id_size;
 	uint32_t number;
-	uint8_t way; /* enum clew_site_way */
+	uint8_t way;			    /* enum clew_site_way */
+	const struct traced_values *values; /* NULL: none */
 };
 
 static struct clew_function_site *site_at(const struct traced *traced, size_t number)
@@ -43,12 +44,22 @@ static int fill_site(const struct traced *traced, uint32_t number)
 	return bpf_map_update_elem(map, &number, site_at(traced, number), BPF_ANY) ? -errno : 0;
 }
 
+static int fill_values(const struct traced *traced, uint32_t number,
+		       const struct traced_values *values)
+{
+	int map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_values);
+	struct clew_function_values filled;
+
+	traced_values_fill(values, &filled);
+	return bpf_map_update_elem(map, &number, &filled, BPF_ANY) ? -errno : 0;
+}
+
 static int put_site(const struct traced *traced, const struct owner *owner, uint32_t number,
 		    uint64_t offset, unsigned class, unsigned below)
 {
 	struct {
 		struct clew_site_record site;
-		char words[8192];
+		char words[8192 + CLEW_WANTED_TEXT];
 	} record = {.site = {
 			    .header = {.cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_SITE},
 			    .offset = offset,
@@ -63,13 +74,15 @@ static int put_site(const struct traced *traced, const struct owner *owner, uint
 			    .build_id_size = (uint8_t)owner->build_id_size,
 		    }};
 	int path = snprintf(record.words, 4096, "%s", owner->path) + 1, name;
+	char *arguments;
 
 	path = path > 4096 ? 4096 : path;
 	name = snprintf(record.words + path, 4000, "%s", owner->symbol->name) + 1;
 	name = name > 4000 ? 4000 : name;
-	/* No arguments were asked for. */
-	record.words[path + name] = '\0';
-	record.site.size = (uint16_t)(path + name + 1);
+	arguments = record.words + path + name;
+	if (owner->values)
+		clew_wanted_write(&owner->values->wanted, arguments);
+	record.site.size = (uint16_t)((size_t)(path + name) + strlen(arguments) + 1);
 	if (owner->build_id_size)
 		memcpy(record.site.build_id, owner->build_id, owner->build_id_size);
 	return clew_put_user_now(traced->recorder, &record.site.header,
@@ -140,6 +153,8 @@ static void join(struct clew_function_site *site, const struct clew_function_sit
 		site->length = other->length;
 	}
 	site->filters = site->filters && other->filters ? site->filters | other->filters : 0;
+	if (!site->values)
+		site->values = other->values;
 }
 
 /* *ret_number: the site at that offset, which may be known already. */
@@ -149,11 +164,13 @@ static int add_site(struct traced *traced, struct traced_file *file, const struc
 {
 	const uint64_t *known = map_get(&file->sites, offset, 0);
 	struct clew_function_site site = *wanted;
+	bool has_values = false;
 	int r = 0;
 
 	if (known) {
 		*ret_number = (uint32_t)*known;
 		site = *site_at(traced, *ret_number);
+		has_values = site.values;
 		join(&site, wanted);
 		if (!memcmp(&site, site_at(traced, *ret_number), sizeof(site)))
 			return 0;
@@ -164,6 +181,8 @@ static int add_site(struct traced *traced, struct traced_file *file, const struc
 		if (r >= 0)
 			r = add_place(&file->entries, offset, *ret_number);
 	}
+	if (r >= 0 && wanted->values && !has_values)
+		r = fill_values(traced, *ret_number, owner->values);
 	if (r >= 0)
 		r = add_otherwise(traced, owner, &site, offset, class, below);
 	if (r < 0)
@@ -187,6 +206,8 @@ static int add_exit(struct traced *traced, struct traced_file *file, const struc
 	};
 	uint32_t number;
 
+	if (exit->kind == CLEW_EXIT_RET && owner->values && owner->values->wanted.returns)
+		site.values = CLEW_SITE_VALUES_RESULT;
 	if (exit->kind == CLEW_EXIT_CONDITIONAL) {
 		site.test = CLEW_EXIT_IF_TAKEN;
 		site.condition = exit->condition;
@@ -240,20 +261,43 @@ static int note_cost(struct traced *traced, const struct owner *owner)
 }
 
 static int own(struct traced *traced, struct traced_file *file, struct clew_functions *functions,
-	       const struct clew_function_symbol *symbol, const char *path, struct owner *ret)
+	       const struct clew_function_symbol *symbol, const char *path,
+	       const struct traced_values *values, struct owner *ret)
+{
+	const uint64_t *known = map_get(&file->starts, symbol->offset, 0);
+	uint64_t arguments = values ? values->arguments : 0;
+
+	*ret = (struct owner){
+		.symbol = symbol, .path = path, .way = way_of(symbol), .values = values};
+	ret->build_id = clew_functions_build_id(functions, &ret->build_id_size);
+	ret->number = known ? (uint32_t)*known : traced->numbers++;
+	return known ? 1 : map_set(&file->starts, symbol->offset, 0, ret->number | arguments << 32);
+}
+
+bool traced_has(const struct traced_file *file, const struct clew_function_symbol *symbol,
+		unsigned *ret_arguments)
 {
 	const uint64_t *known = map_get(&file->starts, symbol->offset, 0);
 
-	*ret = (struct owner){.symbol = symbol, .path = path, .way = way_of(symbol)};
-	ret->build_id = clew_functions_build_id(functions, &ret->build_id_size);
-	ret->number = known ? (uint32_t)*known : traced->numbers++;
-	return known ? 1 : map_set(&file->starts, symbol->offset, 0, ret->number);
+	*ret_arguments = known ? (unsigned)(*known >> 32) : 0;
+	return known;
+}
+
+/* What the entry's site has of the values. */
+static uint8_t entry_values(const struct traced_values *values)
+{
+	if (!values)
+		return 0;
+	return (uint8_t)((values->wanted.count ? CLEW_SITE_VALUES_ENTRY : 0) |
+			 (values->wanted.returns ? CLEW_SITE_VALUES_RESULT : 0));
 }
 
 int traced_add(struct traced *traced, struct traced_file *file, struct clew_functions *functions,
-	       const struct clew_function_symbol *symbol, const char *path, uint8_t filters)
+	       const struct clew_function_symbol *symbol, const char *path, uint8_t filters,
+	       const struct traced_values *values)
 {
-	struct clew_function_site entry = {.roles = CLEW_SITE_ENTER, .filters = filters};
+	struct clew_function_site entry = {
+		.roles = CLEW_SITE_ENTER, .filters = filters, .values = entry_values(values)};
 	bool fresh = !map_get(&file->starts, symbol->offset, 0);
 	struct owner owner;
 	uint32_t number;
@@ -263,7 +307,7 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 		traced->over++;
 		return 0;
 	}
-	r = own(traced, file, functions, symbol, path, &owner);
+	r = own(traced, file, functions, symbol, path, values, &owner);
 	if (r < 0)
 		return r;
 	r = add_site(traced, file, &owner, &entry, symbol->entry.offset, symbol->entry.class,
@@ -316,7 +360,7 @@ int traced_add_control(struct traced *traced, struct traced_file *file,
 		if (r < 0 || !count || found[0]->refused ||
 		    (wanted[i].role == CLEW_SITE_LONGJMP && !(found[0]->entry.arguments & 1)))
 			continue;
-		r = own(traced, file, functions, found[0], path, &owner);
+		r = own(traced, file, functions, found[0], path, NULL, &owner);
 		if (r >= 0)
 			r = add_site(traced, file, &owner, &site, found[0]->entry.offset,
 				     found[0]->entry.class, found[0]->entry.below, &number);

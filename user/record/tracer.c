@@ -56,6 +56,7 @@ struct clew_tracer {
 	struct vector files;  /* struct traced_file * */
 	struct vector opened; /* struct opened, at the start */
 	struct vector links;  /* struct clew_probe_links */
+	bool started;	      /* files that come from now on are probed as far as it goes */
 };
 
 /* Libraries with functions that cut stacks. */
@@ -93,6 +94,11 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 				"6.6 or newer");
 	clew_probe_prepare_multi(bpf->progs.clew_function);
 	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
+	/* Any glob with parentheses may turn out to have values. */
+	for (size_t i = 0; i < options->function_count; i++)
+		if (strchr(options->functions[i], '('))
+			bpf_map__set_max_entries(bpf->maps.clew_function_values,
+						 CLEW_FUNCTION_SITES);
 	for (size_t i = 0; i < options->function_count; i++)
 		bpf->rodata->filter_functions |=
 			options->functions[i][strspn(options->functions[i], "0123456789")] == ':';
@@ -120,19 +126,89 @@ static struct traced_file *file_of(struct clew_tracer *tracer, uint64_t device, 
 	return file;
 }
 
-static int add_chosen(struct clew_tracer *tracer, struct traced_file *file,
-		      struct clew_functions *functions, const char *path, struct chosen *chosen)
+/* A file at hand. */
+struct reading {
+	struct traced_file *file;
+	struct clew_functions *functions;
+	struct clew_dwarf *dwarf; /* NULL: it has no debugging information, or nobody asked */
+	const char *path;
+	struct clew_message *message;
+};
+
+static int say_refused_value(const struct chosen *chosen, const char *function,
+			     const struct traced_refused_value *refused,
+			     struct clew_message *message)
+{
+	if (!refused->name[0])
+		return clew_say(message, -EINVAL, "-f %s: the result of %s cannot be recorded: %s",
+				chosen->choice.text, function, refused->why);
+	return clew_say(message, -EINVAL, "-f %s: '%s' of %s cannot be recorded: %s",
+			chosen->choice.text, refused->name, function, refused->why);
+}
+
+/* Adds a function with the values of a choice. Only the choice of one function has to find them. */
+static int add_function(struct clew_tracer *tracer, const struct reading *reading,
+			const struct clew_function_symbol *symbol, const struct chosen *chosen,
+			bool only)
+{
+	struct traced_refused_value refused;
+	struct clew_function_symbol kept;
+	struct traced_values values;
+	unsigned arguments;
+	bool known = traced_has(reading->file, symbol, &arguments);
+	bool has_values = chosen->choice.has_values && !known &&
+			  traced_values_find(reading->dwarf, symbol, &chosen->choice.values,
+					     &values, &refused);
+	int r;
+
+	if (chosen->choice.has_values && !known && !has_values) {
+		if (only && !tracer->started)
+			return say_refused_value(chosen, symbol->name, &refused, reading->message);
+		tracer->traced.without_values += !symbol->refused;
+	}
+	r = clew_functions_keep(reading->functions, symbol,
+				has_values ? values.arguments : arguments, &kept);
+	if (r < 0)
+		return r;
+	return kept.refused
+		       ? traced_refuse(&tracer->traced, kept.refused)
+		       : traced_add(&tracer->traced, reading->file, reading->functions, &kept,
+				    reading->path, chosen->filters, has_values ? &values : NULL);
+}
+
+static int add_chosen(struct clew_tracer *tracer, const struct reading *reading,
+		      struct chosen *chosen)
 {
 	const struct clew_function_symbol *const *found;
 	size_t count;
-	int r = clew_functions_find(functions, chosen->choice.glob, &found, &count);
+	int r = clew_functions_find(reading->functions, chosen->choice.glob, &found, &count);
 
 	for (size_t i = 0; r >= 0 && i < count; i++)
-		r = found[i]->refused ? traced_refuse(&tracer->traced, found[i]->refused)
-				      : traced_add(&tracer->traced, file, functions, found[i], path,
-						   chosen->filters);
+		r = add_function(tracer, reading, found[i], chosen, count == 1);
 	chosen->found += r < 0 ? 0 : count;
 	return r < 0 ? r : 0;
+}
+
+/* Adds what the choices want of a file: first functions with values, as one that is also chosen
+ * without them has them, too. */
+static int add_all_chosen(struct clew_tracer *tracer, const struct reading *reading,
+			  uint64_t choices)
+{
+	int r = 0;
+
+	for (unsigned plain = 0; plain < 2; plain++)
+		for (size_t i = 0; r >= 0 && i < tracer->count; i++)
+			if (choices >> i & 1 && tracer->chosen[i].choice.has_values == !plain)
+				r = add_chosen(tracer, reading, &tracer->chosen[i]);
+	return r;
+}
+
+static bool want_values(const struct clew_tracer *tracer, uint64_t choices)
+{
+	for (size_t i = 0; i < tracer->count; i++)
+		if (choices >> i & 1 && tracer->chosen[i].choice.has_values)
+			return true;
+	return false;
 }
 
 /* Looks for the functions of some choices in a file. */
@@ -140,23 +216,31 @@ static int plan(struct clew_tracer *tracer, struct traced_file *file, int descri
 		const char *path, uint64_t choices, struct clew_message *message)
 {
 	struct clew_functions_options options = tracer->options;
-	struct clew_functions *functions;
+	struct reading reading = {.file = file, .path = path, .message = message};
+	size_t build_id_size;
+	const uint8_t *build_id;
 	char why[CLEW_CLOSURE_WHY];
 	int r;
 
 	if (!choices && file->controlled)
 		return 0;
 	options.all_closed = choices && clew_closure_program(descriptor, path, why) == 1;
-	r = clew_functions_open(descriptor, path, &options, &functions, message);
+	r = clew_functions_open(descriptor, path, &options, &reading.functions, message);
 	if (r < 0)
 		return r;
 	file->applied |= choices;
-	for (size_t i = 0; r >= 0 && i < tracer->count; i++)
-		if (choices >> i & 1)
-			r = add_chosen(tracer, file, functions, path, &tracer->chosen[i]);
+	build_id = clew_functions_build_id(reading.functions, &build_id_size);
+	if (want_values(tracer, choices) &&
+	    clew_dwarf_open(descriptor, build_id, build_id_size, &reading.dwarf) == -ENOMEM)
+		r = -ENOMEM;
+	if (r >= 0)
+		r = add_all_chosen(tracer, &reading, choices);
 	if (r >= 0 && !file->controlled)
-		r = traced_add_control(&tracer->traced, file, functions, path);
-	clew_functions_close(functions);
+		r = traced_add_control(&tracer->traced, file, reading.functions, path);
+	clew_dwarf_close(reading.dwarf);
+	clew_functions_close(reading.functions);
+	if (r == -EINVAL)
+		return r;
 	if (r == -ENOSPC)
 		return clew_say(message, -EINVAL,
 				"these functions have more than %u entries and exits: choose fewer",
@@ -435,6 +519,7 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 		clew_tracer_close(tracer);
 		return r;
 	}
+	tracer->started = true;
 	*ret = tracer;
 	return 0;
 }

@@ -361,6 +361,28 @@ const struct clew_function_symbol *clew_functions_at(struct clew_functions *func
 	return range->symbol;
 }
 
+int clew_functions_keep(struct clew_functions *functions, const struct clew_function_symbol *symbol,
+			unsigned arguments, struct clew_function_symbol *ret)
+{
+	uint32_t number = functions_range_at(functions, symbol->address);
+	unsigned kept = functions->options.arguments;
+	int r;
+
+	*ret = *symbol;
+	if (number == NO_RANGE || ret->refused || arguments == kept)
+		return 0;
+	if (functions->go) {
+		ret->refused = "go";
+		return 0;
+	}
+	ret->exit_count = 0;
+	functions->options.arguments = arguments;
+	number = ranges_of(functions)[number].owner;
+	r = function_leave(functions, &ranges_of(functions)[number], ret);
+	functions->options.arguments = kept;
+	return r;
+}
+
 /* How unlike a name is, 0 the same. A name that has the word in it is like it. */
 static unsigned unlike(const char *name, const char *word)
 {

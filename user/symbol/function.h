@@ -125,6 +125,10 @@ int clew_functions_open(int descriptor, const char *path,
  * all), in order of address; they stay the object's. 0 or -ENOMEM. */
 int clew_functions_find(struct clew_functions *functions, const char *glob,
 			const struct clew_function_symbol *const **ret, size_t *ret_count);
+/* The same function, probed where these arguments are still in their registers (bit n: argument
+ * n). 0 or -ENOMEM. */
+int clew_functions_keep(struct clew_functions *functions, const struct clew_function_symbol *symbol,
+			unsigned arguments, struct clew_function_symbol *ret);
 /* The function that has an address (as linked) in one of its parts, NULL: none with a name. */
 const struct clew_function_symbol *clew_functions_at(struct clew_functions *functions,
 						     uint64_t address);

@@ -2,8 +2,14 @@
 /* Activations of functions in words. See frame.h. */
 #include "words/frame.h"
 
+#include <clew/kernel/maps.h>
 #include <clew/tokens.h>
+#include <inttypes.h>
 #include <string.h>
+
+#include "symbol/signature.h"
+#include "words/functions.h"
+#include "words/text.h"
 
 const char *clew_frame_closed_text(unsigned closed)
 {
@@ -24,19 +30,161 @@ const char *clew_frame_closed_text(unsigned closed)
 	return closed < CLEW_FRAME_CLOSED_COUNT ? texts[closed] : "?";
 }
 
-/* Numbers that were read: of each eight bytes. The arguments would say which values are texts. */
-static void json_values(struct clew_json *json, const struct clew_frame_detail *detail)
-{
-	uint64_t value;
+/* ---- values ---- */
 
-	clew_json_object(json, "args");
-	clew_json_object_end(json);
-	if (!detail || detail->unread >> 15 || detail->returned_size != sizeof(value)) {
-		clew_json_null(json, "ret");
+/* Values in their order, as far as the bytes reach. */
+struct reading {
+	const uint8_t *at, *end;
+	unsigned unread; /* bits of values */
+};
+
+/* A value; both NULL and 0: it could not be read. */
+struct value {
+	const char *text; /* ends with NUL */
+	const uint8_t *number;
+};
+
+static struct value take(struct reading *reading, unsigned bit, const struct clew_value_type *type)
+{
+	size_t left = (size_t)(reading->end - reading->at);
+	const uint8_t *at = reading->at, *end;
+
+	if (reading->unread >> bit & 1)
+		return (struct value){};
+	if (type->kind == CLEW_VALUE_TEXT) {
+		end = left ? memchr(at, '\0', left) : NULL;
+		reading->at = end ? end + 1 : reading->end;
+		return (struct value){.text = end ? (const char *)at : NULL};
+	}
+	if (left < sizeof(uint64_t))
+		return (struct value){};
+	reading->at += sizeof(uint64_t);
+	return (struct value){.number = at};
+}
+
+/* False: nothing was asked for. */
+static bool read_signature(const struct clew_trace *trace, const struct clew_trace_frame *frame,
+			   struct clew_wanted *ret)
+{
+	const struct clew_trace_function *function = clew_trace_function(trace, frame->function);
+	struct clew_message ignored;
+	size_t glob;
+
+	return function && function->arguments[0] &&
+	       clew_wanted_parse(function->arguments, ret, &glob, &ignored) > 0;
+}
+
+static void json_value(struct clew_json *json, const char *key, const struct value *value,
+		       const struct clew_value_type *type)
+{
+	uint64_t number;
+	char text[32];
+
+	if (!value->number) {
+		clew_json_string(json, key, value->text);
 		return;
 	}
-	memcpy(&value, detail->values + detail->values_size, sizeof(value));
-	clew_json_signed(json, "ret", (int64_t)value);
+	memcpy(&number, value->number, sizeof(number));
+	if (type->kind == CLEW_VALUE_POINTER) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, number);
+		clew_json_string(json, key, text);
+	} else if (type->is_signed) {
+		clew_json_signed(json, key, (int64_t)number);
+	} else {
+		clew_json_unsigned(json, key, number);
+	}
+}
+
+static struct reading entry_of(const struct clew_frame_detail *detail)
+{
+	return (struct reading){.at = detail->values,
+				.end = detail->values + detail->values_size,
+				.unread = detail->unread & 0x7fffu};
+}
+
+static struct reading result_of(const struct clew_frame_detail *detail)
+{
+	const uint8_t *at = detail->values + detail->values_size;
+
+	return (struct reading){
+		.at = at, .end = at + detail->returned_size, .unread = detail->unread >> 15};
+}
+
+void clew_json_frame_values(struct clew_json *json, const struct clew_trace *trace,
+			    const struct clew_trace_frame *frame)
+{
+	const struct clew_frame_detail *detail = clew_trace_frame_detail(trace, frame);
+	struct clew_wanted wanted = {};
+	bool known = detail && read_signature(trace, frame, &wanted);
+	struct reading reading = known ? entry_of(detail) : (struct reading){};
+	struct value value = {};
+
+	clew_json_object(json, "args");
+	for (unsigned i = 0; known && i < wanted.count; i++) {
+		value = take(&reading, i, &wanted.values[i].type);
+		json_value(json, wanted.values[i].name, &value, &wanted.values[i].type);
+	}
+	clew_json_object_end(json);
+	value = (struct value){};
+	if (known && wanted.returns) {
+		reading = result_of(detail);
+		value = take(&reading, 0, &wanted.result.type);
+	}
+	json_value(json, "ret", &value, &wanted.result.type);
+}
+
+static void print_value(FILE *out, const struct value *value, const struct clew_value_type *type)
+{
+	uint64_t number;
+
+	if (value->text) {
+		putc('"', out);
+		clew_print_safe(out, value->text);
+		fputs(strlen(value->text) + 1 < CLEW_FUNCTION_TEXT ? "\"" : "\"..", out);
+	} else if (!value->number) {
+		putc('?', out);
+	} else {
+		memcpy(&number, value->number, sizeof(number));
+		if (type->kind == CLEW_VALUE_POINTER)
+			fprintf(out, "0x%" PRIx64, number);
+		else
+			fprintf(out, type->is_signed ? "%" PRId64 : "%" PRIu64, number);
+	}
+}
+
+bool clew_print_frame_values(FILE *out, const struct clew_trace *trace,
+			     const struct clew_trace_frame *frame)
+{
+	const struct clew_frame_detail *detail = clew_trace_frame_detail(trace, frame);
+	struct clew_wanted wanted;
+	struct reading reading;
+	struct value value;
+
+	if (!detail || !read_signature(trace, frame, &wanted))
+		return false;
+	reading = entry_of(detail);
+	putc('(', out);
+	for (unsigned i = 0; i < wanted.count; i++) {
+		value = take(&reading, i, &wanted.values[i].type);
+		fprintf(out, "%s%s=", i ? ", " : "", wanted.values[i].name);
+		print_value(out, &value, &wanted.values[i].type);
+	}
+	putc(')', out);
+	reading = result_of(detail);
+	if (!wanted.returns || (!detail->returned_size && !reading.unread))
+		return true;
+	value = take(&reading, 0, &wanted.result.type);
+	fputs(" = ", out);
+	print_value(out, &value, &wanted.result.type);
+	return true;
+}
+
+void clew_print_frame(FILE *out, const struct clew_trace *trace,
+		      const struct clew_trace_frame *frame)
+{
+	clew_print_function_title(out, trace, frame->function);
+	if (!clew_print_frame_values(out, trace, frame))
+		fputs("()", out);
 }
 
 void clew_json_frame_fields(struct clew_json *json, const struct clew_trace *trace,
@@ -64,7 +212,7 @@ void clew_json_frame_fields(struct clew_json *json, const struct clew_trace *tra
 	clew_json_unsigned(json, "depth", frame->depth);
 	clew_json_unsigned(json, "self_ns", frame->self);
 	clew_json_unsigned(json, "probe_ns", frame->probe);
-	json_values(json, detail);
+	clew_json_frame_values(json, trace, frame);
 	clew_json_bool(json, "inherited", frame->flags & CLEW_FRAME_INHERITED);
 	clew_json_bool(json, "inclusive", frame->flags & CLEW_FRAME_INCLUSIVE);
 	clew_json_bool(json, "inferred", frame->flags & CLEW_FRAME_INFERRED);

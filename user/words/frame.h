@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Activations of functions: how they ended, and their fields in JSON. */
+/* Activations of functions: how they ended, their values, and their fields in JSON. */
 #ifndef CLEW_WORDS_FRAME_H
 #define CLEW_WORDS_FRAME_H
+
+#include <stdio.h>
 
 #include "trace/frames.h"
 #include "words/json.h"
@@ -22,6 +24,16 @@ static inline bool frame_has_time(const struct clew_trace_frame *frame)
 	       frame->closed != CLEW_FRAME_UNWOUND;
 }
 
+/* Prints "(path="/etc/hosts", flags=0) = 3", the values that were recorded; "?" for one that could
+ * not be read. False, and nothing, where none were asked for. */
+bool clew_print_frame_values(FILE *out, const struct clew_trace *trace,
+			     const struct clew_trace_frame *frame);
+/* Prints "open(path="/etc/hosts")", or "open()" without values. */
+void clew_print_frame(FILE *out, const struct clew_trace *trace,
+		      const struct clew_trace_frame *frame);
+/* The fields "args", an object, and "ret". */
+void clew_json_frame_values(struct clew_json *json, const struct clew_trace *trace,
+			    const struct clew_trace_frame *frame);
 /* The fields of an entry of "list" of `clew spans`. */
 void clew_json_frame_fields(struct clew_json *json, const struct clew_trace *trace,
 			    const struct clew_trace_task *task,

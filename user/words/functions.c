@@ -31,7 +31,7 @@ const char *clew_function_name(const struct clew_trace *trace, uint32_t number)
 	return function ? function->readable : "unknown function";
 }
 
-static void print_name(FILE *out, const struct clew_trace *trace, uint32_t number)
+void clew_print_function_title(FILE *out, const struct clew_trace *trace, uint32_t number)
 {
 	const struct clew_trace_function *function = clew_trace_function(trace, number);
 
@@ -40,7 +40,7 @@ static void print_name(FILE *out, const struct clew_trace *trace, uint32_t numbe
 
 void clew_print_function(FILE *out, const struct clew_trace *trace, uint32_t number)
 {
-	print_name(out, trace, number);
+	clew_print_function_title(out, trace, number);
 	if (clew_trace_function(trace, number))
 		fputs("()", out);
 }
@@ -123,7 +123,7 @@ static void print_sums(FILE *out, const struct clew_trace *trace,
 	if (sums->count && sums->times[0].ns == whole &&
 	    sums->times[0].function != CLEW_NO_NUMBER) {
 		fputs(": all of it in ", out);
-		print_name(out, trace, sums->times[0].function);
+		clew_print_function_title(out, trace, sums->times[0].function);
 		return;
 	}
 
@@ -135,7 +135,7 @@ static void print_sums(FILE *out, const struct clew_trace *trace,
 		if (time->ns * LEAST_PART < whole || !time->ns)
 			break;
 		fprintf(out, "%s%s in ", named++ ? ", " : ": ", CLEW_DURATION(time->ns));
-		print_name(out, trace, time->function);
+		clew_print_function_title(out, trace, time->function);
 		others -= time->ns;
 	}
 	if (named && others)

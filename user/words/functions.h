@@ -18,6 +18,8 @@ bool clew_has_functions(const struct clew_trace *trace);
 /* The name of a function as people write it; never NULL. It may be that of several overloads, and
  * is not safe for a terminal. */
 const char *clew_function_name(const struct clew_trace *trace, uint32_t number);
+/* Prints "store", safe for a terminal. */
+void clew_print_function_title(FILE *out, const struct clew_trace *trace, uint32_t number);
 /* Prints "store()", without arguments and safe for a terminal. */
 void clew_print_function(FILE *out, const struct clew_trace *trace, uint32_t number);
 /* True if a glob fits the name of a function: mangled, readable, or readable without its

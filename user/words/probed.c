@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/signature.h"
 #include "words/style.h"
 #include "words/text.h"
 #include "words/wrap.h"
@@ -52,20 +53,6 @@ static void print_name(FILE *out, const struct clew_function_symbol *symbol)
 	if (symbol->version_count)
 		fprintf(out, "%s@%s%s", clew_style_begin(CLEW_STYLE_QUIET), symbol->versions[0],
 			clew_style_end(CLEW_STYLE_QUIET));
-}
-
-const char *clew_value_type_word(const struct clew_value_type *type)
-{
-	static const char *const words[2][9] = {
-		{[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"},
-		{[1] = "i8", [2] = "i16", [4] = "i32", [8] = "i64"},
-	};
-
-	if (type->refused)
-		return NULL;
-	if (type->kind == CLEW_VALUE_NUMBER)
-		return type->size < 9 ? words[type->is_signed][type->size] : NULL;
-	return type->kind == CLEW_VALUE_TEXT ? "str" : "ptr";
 }
 
 /* Arguments with the types that they can be read as; "?": they cannot. */

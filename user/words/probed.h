@@ -22,11 +22,6 @@ struct clew_functions_shown {
 	struct clew_function_cost cost;
 };
 
-/* The word of a type that an argument or a result can be read as ("str", "int"); NULL: it cannot
- * be.
- */
-const char *clew_value_type_word(const struct clew_value_type *type);
-
 /* The file, its functions and what all cost: members of an object that is open. */
 void clew_functions_write(struct clew_json *json, const struct clew_functions_shown *shown,
 			  const struct clew_probe_cost *cost);

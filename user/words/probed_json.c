@@ -2,6 +2,8 @@
 /* Functions as JSON. */
 #include "words/probed.h"
 
+#include "symbol/signature.h"
+
 static const char *const classes[] = {
 	[CLEW_PROBE_EMULATED] = "emulated",
 	[CLEW_PROBE_NOP5] = "nop5",

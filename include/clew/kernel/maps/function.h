@@ -26,21 +26,49 @@ enum clew_function_exit_test {
 enum clew_function_buffer { CLEW_JMP_BUF_GLIBC, CLEW_JMP_BUF_MUSL };
 
 struct clew_function_site {
-	__u16 roles;	 /* CLEW_SITE_* */
-	__u16 otherwise; /* the site that it is if the exit is none, CLEW_FUNCTION_NO_SITE: it
-			    counts for nothing then */
-	__u8 test;	 /* enum clew_function_exit_test */
-	__u8 condition;	 /* IF_TAKEN: the low 4 bits of the jump's opcode */
-	__u8 filters;	 /* a bit for each choice of processes that it is for, 0: for all */
-	__u8 buffer;	 /* enum clew_function_buffer */
-	__u16 base;	 /* IF_OUTSIDE: the register, offset in the kernel's struct pt_regs */
-	__u8 operand;	 /* enum clew_operand_kind */
-	__u8 reserved;
+	__u16 roles;	  /* CLEW_SITE_* */
+	__u16 otherwise;  /* the site that it is if the exit is none, CLEW_FUNCTION_NO_SITE: it
+			     counts for nothing then */
+	__u8 test;	  /* enum clew_function_exit_test */
+	__u8 condition;	  /* IF_TAKEN: the low 4 bits of the jump's opcode */
+	__u8 filters;	  /* a bit for each choice of processes that it is for, 0: for all */
+	__u8 buffer;	  /* enum clew_function_buffer */
+	__u16 base;	  /* IF_OUTSIDE: the register, offset in the kernel's struct pt_regs */
+	__u8 operand;	  /* enum clew_operand_kind */
+	__u8 values;	  /* CLEW_SITE_VALUES_*: clew_function_values has some for it */
 	__s32 offset;	  /* MEMORY: added to the register */
 	__u32 from_start; /* IF_OUTSIDE: of the instruction from the function's start */
 	__u32 length;	  /* of the function */
 };
 
+/* clew_function_site.values */
+#define CLEW_SITE_VALUES_ENTRY	0x01
+#define CLEW_SITE_VALUES_RESULT 0x02
+
+/* A record has so many values at most, of so many bytes in all; a text is cut to CLEW_FUNCTION_TEXT
+ * bytes with its NUL. */
+#define CLEW_FUNCTION_VALUES 6
+#define CLEW_FUNCTION_ROOM   288
+#define CLEW_FUNCTION_TEXT   128
+
+#define CLEW_FUNCTION_VALUE_SIGNED 0x01
+#define CLEW_FUNCTION_VALUE_TEXT   0x02 /* the register has the address of a text */
+
+struct clew_function_value {
+	__u16 base; /* the register: offset in the kernel's struct pt_regs */
+	__u8 shift; /* bits above the value's own */
+	__u8 form;  /* CLEW_FUNCTION_VALUE_* */
+};
+
+/* What is recorded of a site's function. */
+struct clew_function_values {
+	struct clew_function_value entry[CLEW_FUNCTION_VALUES];
+	struct clew_function_value result;
+	__u32 count; /* of entry */
+};
+
 CLEW_ASSERT_SIZE(struct clew_function_site, 24);
+CLEW_ASSERT_SIZE(struct clew_function_value, 4);
+CLEW_ASSERT_SIZE(struct clew_function_values, 32);
 
 #endif

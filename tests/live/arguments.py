@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Arguments and results of functions (`record -f 'FILE:f(path:str) -> int'`): each call has the values
+that the program says it gave and got, however the function is compiled and its return is seen, and
+what cannot be read is null and counted, or refused with a word.
+"""
+
+import json
+import os
+import subprocess
+
+from _live import CLEW, ROOT, PATIENCE, answer, finish, ok, run, scratch, skip_all, start_recording, stop_recording, wanted_runs
+
+SOURCE = os.path.join(ROOT, "tools", "workloads", "arguments.c")
+GIVEN = ("a_text(path:str, count:int, level:u8) -> int", "a_named(number:i64, where:ptr) -> str",
+         "a_half(divisor:short)", "a_large(count:int) -> long",
+         "a_seven(a:long, b:u32, c:char, _, e:u16) -> long")
+KNOWN = ("a_text(...)", "a_named(number, where) -> auto", "a_half(...)", "a_large(count) -> auto",
+         "a_seven(a, b, c, e) -> auto")
+# Where a structure ends is not known without optimization, nor what is behind it.
+KNOWN_PLAIN = tuple(text for text in KNOWN if not text.startswith("a_large"))
+CUT = 127  # bytes of a text that are kept
+
+
+def build(name, *options):
+    program = scratch("arguments-" + name)
+    subprocess.run(["gcc", *options, SOURCE, "-o", program], check=True, timeout=PATIENCE)
+    return program
+
+
+def cut(text):
+    return text.encode()[:CUT].decode() if isinstance(text, str) else text
+
+
+def truth(output):
+    calls = [json.loads(line) for line in output.splitlines()]
+    for call in calls:
+        call["args"] = {key: cut(value) for key, value in call["args"].items()}
+    return calls
+
+
+def record(capture, program, seed, functions, *options):
+    chosen = [word for text in functions for word in ("-f", f"{program}:{text}")]
+    recording = start_recording(capture, *chosen, *options)
+    done = run(program, str(seed), timeout=PATIENCE)
+    status, said = stop_recording(recording)
+    ok(status == 0 and done.returncode == 0, f"{os.path.basename(program)} is recorded",
+       f"status {status}, {done.returncode}: {said.strip()[-300:]}")
+    return truth(done.stdout) if status == 0 else None
+
+
+def check_calls(label, capture, expected):
+    spans = answer("spans", capture, "--list")
+    got = [{key: entry[key] for key in ("name", "args", "ret")} for entry in spans["list"]]
+    wrong = [(a, b) for a, b in zip(got, expected) if a != b]
+    ok(
+        len(got) == len(expected) and not wrong,
+        f"{label}: the values of {len(expected)} calls are the program's",
+        f"{len(got)} instead of {len(expected)} calls, {len(wrong)} differ: {wrong[:1]}")
+    unread = {row["name"]: row["unread"] for row in spans["by_name"]}
+    nulls = {name: 0 for name in unread}
+    for call in expected:
+        nulls[call["name"]] += sum(value is None for value in call["args"].values())
+        nulls[call["name"]] += call["name"] == "a_named" and call["ret"] is None
+    ok(unread == nulls, f"{label}: what could not be read is counted", f"{unread}: {nulls}")
+
+
+def check_back(capture):
+    """The values are in a converted trace, too."""
+    text, back = scratch("arguments.ctrace"), scratch("arguments-back.clew")
+    spans = answer("spans", capture, "--list")["list"]
+    run(CLEW, "convert", capture, "-o", text, timeout=PATIENCE)
+    run(CLEW, "convert", text, "-o", back, timeout=PATIENCE)
+    ok(answer("spans", back, "--list")["list"] == spans, "conversion and back keeps the values")
+
+
+def check_why(capture, expected):
+    """The slowest calls are shown with their values."""
+    why = answer("why", capture, "--span", "a_text", "--slowest", "3")
+    shown = [(one["instance"]["args"], one["instance"]["ret"]) for one in why["operations"]]
+    calls = [(call["args"], call["ret"]) for call in expected if call["name"] == "a_text"]
+    ok(
+        len(shown) == 3 and all(one in calls for one in shown),
+        "why shows the values of the slowest calls",
+        str(shown)[:300])
+    text = run(CLEW, "why", capture, "--span", "a_seven", "--slowest", "1").stdout
+    ok(any(f"a_seven(a={call['args']['a']}, " in text for call in expected if "a" in call["args"]),
+       "also in its text", text[:300])
+
+
+def check_refused(program, plain):
+    for file, text, words in ((program, "a_half(value)",
+                               "floating point"), (program, "a_large(large)",
+                                                   "a structure by value"), (program, "a_seven(g)",
+                                                                             "it is on the stack"),
+                              (program, "a_text(pat)", "no argument of that name"),
+                              (program, "a_text(path:string)",
+                               "no type of a value is called 'string'"),
+                              (program, "a_text(path*) -> int", "neither NAME nor NAME:TYPE"),
+                              (program, "a_half(...) -> auto",
+                               "floating point"), (program, "(a:int)", "names no functions"),
+                              (program, "a_seven(a:int, b:int, c:int, d:int, e:int, f:int, g:int)",
+                               "at most 6"), (plain, "a_text(path)",
+                                              "there is no debugging information"),
+                              (plain, "a_text() -> auto", "there is no debugging information"),
+                              ):
+        done = run(CLEW, "record", "-o", scratch("refused.clew"), "-d", "10ms", "-f",
+                   f"{file}:{text}")
+        lines = done.stderr.splitlines()
+        ok(done.returncode == 2 and len(lines) == 1 and words in done.stderr,
+           f"'{text}' is refused: {words}", f"status {done.returncode}: {done.stderr[-300:]}")
+
+
+def main():
+    if run(CLEW, "record", "-o", scratch("probe.clew"), "-d", "100ms", "-f",
+           "libc.so.6:getpid").returncode == 3:
+        skip_all("this kernel takes no links with many probes")
+    known, plain = build("O2", "-O2", "-g"), build("plain", "-O2")
+    runs = (("given", plain, GIVEN, ()), ("by exits", plain, GIVEN, ("--returns", "exits")),
+            ("by trampoline", plain, GIVEN, ("--returns", "trampoline")),
+            ("without optimization", build("O0", "-O0", "-g"), KNOWN_PLAIN,
+             ()), ("debugging information", known, KNOWN, ()))
+    capture = scratch("arguments.clew")
+    for seed in range(1, min(wanted_runs(5), 5) + 1):
+        for label, program, functions, options in runs:
+            expected = record(capture, program, seed, functions, *options)
+            names = {text.partition("(")[0] for text in functions}
+            if expected:
+                expected = [call for call in expected if call["name"] in names]
+                check_calls(label, capture, expected)
+    check_back(capture)
+    check_why(capture, expected)
+    check_refused(known, plain)
+    finish()
+
+
+main()
