@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record report info waits edges requests spans io why dump convert check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record report info waits edges requests spans io why dump convert export check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -37,6 +37,8 @@ _clew()
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	convert)
 		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
+	export)
+		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest' ;;
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)

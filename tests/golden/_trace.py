@@ -41,6 +41,10 @@ class Tap:
               ("not ok" if problem else "ok", self.count, name, ": " + problem if problem else ""),
               flush=True)
 
+    def skip(self, name, reason):
+        self.count += 1
+        print("ok %d - %s # SKIP %s" % (self.count, name, reason), flush=True)
+
     def same(self, name, got, expected):
         self.report(name, "" if got == expected else "%r instead of %r" % (got, expected))
 

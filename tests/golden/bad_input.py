@@ -77,7 +77,7 @@ def test_usage():
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
             "record", "doctor", "functions", "spans", "convert", "select", "pair", "forest",
-            "stitch", "annotate"
+            "stitch", "annotate", "export"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -90,14 +90,16 @@ def test_usage():
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
             "record", "doctor", "functions", "spans", "convert", "select", "pair", "forest",
-            "stitch", "annotate"
+            "stitch", "annotate", "export"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
-        fails("%s: a flag with an argument" % command,
-              [command, {"record": "--sync", "convert": "--help"}.get(command, "--json") + "=3"], 2,
-              "no argument")
+        fails("%s: a flag with an argument" % command, [
+            command,
+            {"record": "--sync", "convert": "--help", "export": "--help"}.get(command, "--json") +
+            "=3"
+        ], 2, "no argument")
     for command in READERS:
         fails("%s: no file" % command, [command], 2, "trace.clew")
         fails("%s: two files" % command, [command, "a", "b"], 2, "'a'", "'b'")
@@ -126,12 +128,17 @@ def test_arguments(capture):
                               "/no/such/file"], "/no/such/file"), (["io", "--file"], "--file"),
                             (["why", "--slowest", "--idle",
                               "tea"], "tea"), (["why", "--without", "unlock,nothing"],
-                                               "nothing"), (["why", "--slowest=0"],
-                                                            "'0'"), (["why", "--slowest=x"], "'x'"),
-                            (["why", "--span", "x"], "no function was traced"),
-                            (["why", "--span", "x", "--idle", "poll"], "--span"),
-                            (["blame", "--by", "thread"], "'thread'"),
-                            (["convert", "--frames", "x"], "'x'"),
+                                               "nothing"), (["why", "--slowest=0"], "'0'"),
+                            (["why", "--slowest=x"], "'x'"), (["why", "--span",
+                                                               "x"], "no function was traced"),
+                            (["why", "--span", "x", "--idle",
+                              "poll"], "--span"), (["blame", "--by", "thread"], "'thread'"), ([
+                                  "convert", "--frames", "x"
+                              ], "'x'"), (["export"], "no format"), (["export", "--to",
+                                                                      "svg"], "'svg'"),
+                            (["export", "--to", "perfetto", "--to",
+                              "25h"], "25h"), (["export", "--to", "perfetto", "--slowest",
+                                                "0"], "'0'"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")

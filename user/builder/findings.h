@@ -140,6 +140,7 @@ struct clew_sleep {
 	bool blind;	   /* a loss overlaps it: what ended it may be wrong or missing */
 	bool hidden;	   /* blind: no loss overlaps it, but a switch is missing */
 	uint8_t operation; /* enum clew_wake_operation of the wake */
+	uint8_t state;	   /* of the task, the low bits of the kernel's number; 0 unknown */
 	uint16_t poller;   /* epoll wait: the same for all waits on one instance; 0 none */
 	struct clew_object object;
 	const struct clew_holder *holders;

@@ -363,6 +363,7 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 		.open = (uint8_t)((task->open_start ? CLEW_OPEN_START : 0) |
 				  (end == CLEW_TIME_OPEN ? CLEW_OPEN_END : 0)),
 		.number = task->number,
+		.state = (uint8_t)task->sleep_state,
 	};
 	int r;
 

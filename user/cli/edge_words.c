@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "words/edge.h"
 #include "words/object.h"
 #include "words/style.h"
 #include "words/task.h"
@@ -39,46 +40,6 @@ static void json_end(struct clew_json *json, const struct clew_trace *trace, con
 	clew_json_task_place(json, trace, end->serial, end->at);
 	clew_json_unsigned(json, "at", end->at);
 	clew_json_object_end(json);
-}
-
-/*
- * The part of the wait that an edge ended that the object's description needs.
- */
-struct clew_sleep edge_ended_sleep(const struct clew_edge *edge)
-{
-	return (struct clew_sleep){
-		.task = edge->to,
-		.start = edge->to_at,
-		.ended_by = edge->from,
-		.edge_type = (int8_t)edge->type,
-		.call = CLEW_NO_CALL,
-		.kind = CLEW_WAIT_UNKNOWN,
-		.links = edge->links,
-		.link_count = edge->link_count,
-	};
-}
-
-/*
- * The object that an edge goes through: a request, a timer, a work item, else
- * what was waited for.
- */
-struct clew_object edge_object(const struct clew_edge *edge)
-{
-	const struct clew_link *first = edge->links, *last;
-
-	if (edge->link_count == 0)
-		return edge->object;
-	last = first + edge->link_count - 1;
-	if (edge->type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST)
-		return (struct clew_object){
-			.kind = CLEW_OBJECT_REQUEST, .number = last->number, .descriptor = -1};
-	if (edge->type == CLEW_EDGE_TIMER && last->kind == CLEW_LINK_TIMER)
-		return (struct clew_object){
-			.kind = CLEW_OBJECT_TIMER, .number = last->number, .descriptor = -1};
-	if (edge->type == CLEW_EDGE_WORK && first->kind == CLEW_LINK_WORK)
-		return (struct clew_object){
-			.kind = CLEW_OBJECT_WORK, .number = first->number, .descriptor = -1};
-	return edge->object;
 }
 
 /*
@@ -123,8 +84,8 @@ void edge_json(struct edge_words *words, const struct edge_group *group)
 	const struct clew_trace *trace = words->trace;
 	struct clew_json *json = &words->json;
 	const struct clew_edge *first = edge_group_at(group, 0);
-	struct clew_sleep sleep = edge_ended_sleep(first);
-	struct clew_object object = edge_object(first);
+	struct clew_sleep sleep = clew_edge_ended(first);
+	struct clew_object object = clew_edge_object(first);
 	struct clew_description description = {};
 
 	clew_describe_object(trace, &object, first->to_at, &description);
@@ -175,7 +136,7 @@ void edge_print(struct edge_words *words, const struct edge_group *group)
 	const struct clew_edge *first = edge_group_at(group, 0);
 	uint64_t start = clew_trace_start(trace);
 	struct end origin = further_origin(trace, first, 0);
-	struct clew_object object = edge_object(first);
+	struct clew_object object = clew_edge_object(first);
 
 	printf("+%-13s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0,
 				      clew_trace_end(trace) - start));
@@ -201,7 +162,7 @@ void edge_print(struct edge_words *words, const struct edge_group *group)
 	if (group->count > MOST_SHOWN)
 		printf(" and %zu more", group->count - MOST_SHOWN);
 	if (object.kind != CLEW_OBJECT_NONE) {
-		struct clew_sleep sleep = edge_ended_sleep(first);
+		struct clew_sleep sleep = clew_edge_ended(first);
 
 		fputs("  by ", stdout);
 		clew_print_object(stdout, trace, &object, &sleep);

@@ -31,12 +31,6 @@ static inline const struct clew_edge *edge_group_at(const struct edge_group *gro
 	return &group->edges[group->order[i]];
 }
 
-/* The object that an edge goes through: a request, a timer, a work item, else what was waited
- * for. */
-struct clew_object edge_object(const struct clew_edge *edge);
-/* The part of the wait that an edge ended that the object's description needs. */
-struct clew_sleep edge_ended_sleep(const struct clew_edge *edge);
-
 void edge_json(struct edge_words *words, const struct edge_group *group);
 void edge_print(struct edge_words *words, const struct edge_group *group);
 /* The same for a call. */

@@ -18,6 +18,7 @@
 #include "cli/selection.h"
 #include "cli/view.h"
 #include "explain/operations.h"
+#include "words/edge.h"
 #include "words/ledger.h"
 #include "words/object.h"
 #include "words/task.h"
@@ -214,7 +215,7 @@ static void add_relations(struct listing *listing, uint64_t until, size_t *at)
 static int add_up(struct listing *listing, const struct clew_edge *edge,
 		  const struct clew_sleep *sleep, size_t group)
 {
-	const struct clew_object object = edge_object(edge);
+	const struct clew_object object = clew_edge_object(edge);
 	struct clew_sum_key key = {};
 
 	switch (listing->values->view.by) {
@@ -298,8 +299,8 @@ static void print_sum_name(void *context, FILE *out, uint32_t item)
 	const struct clew_trace *trace = listing->words.trace;
 	const struct clew_edge *edge = first_edge(listing, item);
 	const struct clew_sleep *sleep = sleep_of(trace, edge);
-	struct clew_sleep ended = edge_ended_sleep(edge);
-	struct clew_object object = edge_object(edge);
+	struct clew_sleep ended = clew_edge_ended(edge);
+	struct clew_object object = clew_edge_object(edge);
 
 	switch (listing->values->view.by) {
 	case CLEW_BY_OBJECT:

@@ -382,29 +382,6 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 	return r < 0 ? CLEW_EXIT_SYSTEM : 0;
 }
 
-/*
- * The longest operations of the chosen threads. Threads that never wait for others to
- * ask something of them rest by sleeping: *ret_between_sleeps.
- */
-static int find_slowest(const struct clew_trace *trace, struct why_values *values, uint64_t from,
-			uint64_t to, struct clew_operation **ret_operations, size_t *ret_count,
-			size_t *ret_total, bool *ret_between_sleeps)
-{
-	int r = clew_operations(trace, clew_selection_wants, &values->selection, values->idle, from,
-				to, values->slowest.value, ret_operations, ret_count, ret_total);
-
-	*ret_between_sleeps = false;
-	if (r < 0 || values->idle || *ret_count)
-		return r;
-	free(*ret_operations);
-	*ret_operations = NULL;
-	r = clew_operations(trace, clew_selection_wants, &values->selection,
-			    1ull << CLEW_WAIT_SLEEP, from, to, values->slowest.value,
-			    ret_operations, ret_count, ret_total);
-	*ret_between_sleeps = r >= 0 && *ret_count;
-	return r;
-}
-
 /* The operations that are explained one by one, longest first. */
 struct found {
 	struct clew_operation *operations;
@@ -481,9 +458,10 @@ static int explain_slowest(const struct clew_asked_in *in, struct why_values *va
 		found.count =
 			found.total < values->slowest.value ? found.total : values->slowest.value;
 	} else {
-		r = find_slowest(in->trace, values, in->window->from, in->window->to,
-				 &found.operations, &found.count, &found.total,
-				 &found.between_sleeps);
+		r = clew_operations_slowest(in->trace, clew_selection_wants, &values->selection,
+					    values->idle, in->window->from, in->window->to,
+					    values->slowest.value, &found.operations, &found.count,
+					    &found.total, &found.between_sleeps);
 		if (r < 0)
 			return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 					 strerror(-r));

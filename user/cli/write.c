@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writing a causal trace to a file. It goes to a temporary file in the same
+ * Writing to a file. The output goes to a temporary file in the same
  * folder that is renamed at the end, so that a trace may be written over its
- * own source.
+ * own source, and no part of a file has the file's name.
  */
 #include "cli/write.h"
 
@@ -36,22 +36,13 @@ static int fail_to_write(const char *name, int error)
 			 strerror(error));
 }
 
-/* `name`: the trace's name in messages. */
-static int write_stream(const char *name, const struct clew_model *model, FILE *out)
-{
-	char message[300];
-	int r = clew_notation_write(model, out, message, sizeof(message));
+/* The function that writes a file. */
+struct writer {
+	int (*write)(void *context, FILE *out);
+	void *context;
+};
 
-	if (r == -EINVAL)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: see `clew check`", name, message);
-	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
-				 name);
-	return 0;
-}
-
-static int write_open_file(const char *name, const struct clew_model *model, const char *output,
-			   int fd)
+static int write_open_file(const struct writer *writer, const char *output, int fd)
 {
 	FILE *out = fdopen(fd, "w");
 	int status, failed;
@@ -60,8 +51,8 @@ static int write_open_file(const char *name, const struct clew_model *model, con
 		close(fd);
 		return fail_to_write(output, errno);
 	}
-	status = write_stream(name, model, out);
 	errno = 0;
+	status = writer->write(writer->context, out);
 	failed = ferror(out) | fflush(out);
 	if (!status && failed)
 		status = fail_to_write(output, errno ?: EIO);
@@ -70,7 +61,31 @@ static int write_open_file(const char *name, const struct clew_model *model, con
 	return status;
 }
 
-static int write_file(const char *name, const struct clew_model *model, const char *output)
+/* The temporary file while it is written, for the handler. */
+static const char *volatile unfinished;
+
+static void remove_unfinished(int number)
+{
+	const char *path = unfinished;
+
+	if (path)
+		unlink(path);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Until it is renamed, the file is removed if the program is interrupted. */
+static void guard(const char *path)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+	unfinished = path;
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (signal(numbers[i], path ? remove_unfinished : SIG_DFL) == SIG_IGN)
+			signal(numbers[i], SIG_IGN);
+}
+
+static int write_file(const struct writer *writer, const char *output)
 {
 	char *beside = NULL;
 	struct stat there;
@@ -93,8 +108,7 @@ static int write_file(const char *name, const struct clew_model *model, const ch
 			return fail_to_write(output, S_ISDIR(there.st_mode) ? EISDIR : errno);
 		fd = dup(fileno(out));
 		fclose(out);
-		return fd < 0 ? fail_to_write(output, errno)
-			      : write_open_file(name, model, output, fd);
+		return fd < 0 ? fail_to_write(output, errno) : write_open_file(writer, output, fd);
 	}
 	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
@@ -105,20 +119,50 @@ static int write_file(const char *name, const struct clew_model *model, const ch
 		free(beside);
 		return status;
 	}
+	guard(beside);
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
-	status = write_open_file(name, model, output, fd);
+	status = write_open_file(writer, output, fd);
 	if (!status && rename(beside, output) < 0)
 		status = fail_to_write(output, errno);
 	if (status)
 		unlink(beside);
+	guard(NULL);
 	free(beside);
 	return status;
 }
 
+int clew_write_file(const char *output, int (*write)(void *context, FILE *out), void *context)
+{
+	const struct writer writer = {.write = write, .context = context};
+
+	return strcmp(output, "-") ? write_file(&writer, output) : write(context, stdout);
+}
+
+struct notation {
+	const char *name; /* the trace's in messages */
+	const struct clew_model *model;
+};
+
+static int write_notation(void *context, FILE *out)
+{
+	const struct notation *notation = context;
+	char message[300];
+	int r = clew_notation_write(notation->model, out, message, sizeof(message));
+
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: see `clew check`", notation->name,
+				 message);
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
+				 notation->name);
+	return 0;
+}
+
 int clew_write_model(const char *name, const struct clew_model *model, const char *output)
 {
-	return strcmp(output, "-") ? write_file(name, model, output)
-				   : write_stream(name, model, stdout);
+	struct notation notation = {.name = name, .model = model};
+
+	return clew_write_file(output, write_notation, &notation);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writing causal traces as notation.
+ * Writing causal traces as notation, and files in general.
  */
 #ifndef CLEW_CLI_WRITE_H
 #define CLEW_CLI_WRITE_H
 
 #include <clew/model.h>
+#include <stdio.h>
 
 /*
  * Refuses to write a trace over the capture that it is made of, which holds
@@ -20,5 +21,12 @@ int clew_check_output(const char *input, const char *output);
  * is unchanged then.
  */
 int clew_write_model(const char *name, const struct clew_model *model, const char *output);
+
+/*
+ * Writes a file by `write`, which returns an exit status; errors of the stream may stay on it. The
+ * file has its name only once it is whole; a pipe or device is written in place. `output`: "-" is
+ * standard output, whose errors are the caller's. Returns 0 or, after clew_fail(), an exit status.
+ */
+int clew_write_file(const char *output, int (*write)(void *context, FILE *out), void *context);
 
 #endif

@@ -181,6 +181,26 @@ int clew_operations(const struct clew_trace *trace,
 	return 0;
 }
 
+int clew_operations_slowest(const struct clew_trace *trace,
+			    bool (*wanted)(void *context, const struct clew_trace_task *task),
+			    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to,
+			    size_t limit, struct clew_operation **ret_operations, size_t *ret_count,
+			    size_t *ret_total, bool *ret_between_sleeps)
+{
+	int r = clew_operations(trace, wanted, context, idle_kinds, from, to, limit, ret_operations,
+				ret_count, ret_total);
+
+	*ret_between_sleeps = false;
+	if (r < 0 || idle_kinds || *ret_count)
+		return r;
+	free(*ret_operations);
+	*ret_operations = NULL;
+	r = clew_operations(trace, wanted, context, 1ull << CLEW_WAIT_SLEEP, from, to, limit,
+			    ret_operations, ret_count, ret_total);
+	*ret_between_sleeps = r >= 0 && *ret_count;
+	return r;
+}
+
 /* ---- what is asked for ---- */
 
 uint64_t clew_sleep_over(const struct clew_trace *trace, const struct clew_sleep *sleep)

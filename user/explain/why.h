@@ -142,6 +142,16 @@ int clew_operations(const struct clew_trace *trace,
 		    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit,
 		    struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total);
 
+/*
+ * The same; where there are none by the default kinds, those between two sleeps: threads that
+ * never wait for others to ask something of them rest by sleeping. *ret_between_sleeps: so it was.
+ */
+int clew_operations_slowest(const struct clew_trace *trace,
+			    bool (*wanted)(void *context, const struct clew_trace_task *task),
+			    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to,
+			    size_t limit, struct clew_operation **ret_operations, size_t *ret_count,
+			    size_t *ret_total, bool *ret_between_sleeps);
+
 /* The tasks that are asked for. Functions get `context`; those that are NULL say no. */
 struct clew_asked {
 	bool (*wanted)(void *context, const struct clew_trace_task *task);

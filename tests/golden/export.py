@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+What `clew export` writes, read by independent readers, means what `clew waits`, `edges`,
+`requests`, `dump` and `why` say of the same capture. Prints TAP.
+"""
+import collections
+import functools
+import glob
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _capture  # noqa: E402  pylint: disable=wrong-import-position
+import _trace_processor  # noqa: E402  pylint: disable=wrong-import-position
+from _perfetto import Perfetto  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import CLEW, HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+tap = Tap()
+directory = tempfile.TemporaryDirectory()
+NOTES = ("type", "evidence", "context", "object")
+UNKNOWN_TID = 1 << 22  # larger ones are CPUs of which records are missing
+
+
+def place(name):
+    return os.path.join(directory.name, name)
+
+
+def clew(*arguments, **options):
+    return subprocess.run([CLEW, *arguments],
+                          stdin=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE,
+                          timeout=120,
+                          check=False,
+                          **options)
+
+
+def export(capture, to, *arguments):
+    """What is written to a file, which is the same as what goes to standard output."""
+    path = place("export")
+    done = clew("export", capture, "--to", to, "-o", path, *arguments)
+    assert not done.returncode and not done.stderr, done
+    with open(path, "rb") as file:
+        return file.read()
+
+
+@functools.lru_cache(None)
+def ask(capture, command, *arguments):
+    return json.loads(clew(command, capture, "--json", *arguments, stdout=subprocess.PIPE).stdout)
+
+
+def object_of(answer):
+    return answer["object"]["name"] if answer["object"] else None
+
+
+# ---- Perfetto ----
+
+
+def waits_told(capture):
+    return collections.Counter(
+        (wait["tid"], wait["start"], wait["end"], wait["kind"], object_of(wait), wait["call"])
+        for wait in ask(capture, "waits", "--idle", "--self")["waits"])
+
+
+def waits_shown(perfetto, ahead):
+    return collections.Counter(
+        (perfetto.tid(s.track), s.start - ahead, None if s.end is None else s.end - ahead, s.name,
+         s.notes.get("object", [None])[0], s.notes.get("call", [None])[0]) for s in perfetto.slices
+        if s.category == "wait")
+
+
+def ready_told(capture):
+    return collections.Counter((wait["tid"], wait["end"], wait["runqueue_ns"])
+                               for wait in ask(capture, "waits", "--idle", "--self")["waits"]
+                               if wait["runqueue_ns"])
+
+
+def ready_shown(perfetto, ahead, end):
+    return collections.Counter((perfetto.tid(s.track), s.start - ahead,
+                                (end if s.end is None else s.end - ahead) - s.start + ahead)
+                               for s in perfetto.slices if s.category == "ready")
+
+
+def flows_told(capture):
+    """Calls that programs announced have no flows."""
+    return collections.Counter((origin["tid"], origin["at"], to["tid"], to["at"], edge["type"],
+                                edge["evidence"], edge["context"], object_of(edge))
+                               for edge in ask(capture, "edges", "--idle", "--self")["edges"]
+                               if edge["type"] != "call" for origin in edge["from"]
+                               for to in edge["to"] if origin["tid"] and to["tid"])
+
+
+def flows_shown(perfetto, ahead):
+    origins = {flow: s for s in perfetto.slices for flow in s.flows_out if s.name != "submit"}
+    found = collections.Counter()
+    for s in perfetto.slices:
+        for flow in s.flows_in if s.category != "request" else ():
+            origin = origins.pop(flow)
+            notes = [origin.notes.get(key, [None])[0] for key in NOTES]
+            found[(perfetto.tid(origin.track), origin.start - ahead, perfetto.tid(s.track),
+                   s.start - ahead) + tuple(notes)] += 1
+    return found, origins
+
+
+def requests_told(capture):
+    return collections.Counter(
+        (r["op"], r["queued"] or r["issued"], r["completed"], r["bytes"], r["reason"], "%s-%s" %
+         (r["submitter"]["comm"], r["submitter"]["tid"]) if r["submitter"]["tid"] else None)
+        for r in ask(capture, "requests", "--idle", "--self")["requests"])
+
+
+def requests_shown(perfetto, ahead):
+    return collections.Counter(
+        (s.name, s.start - ahead, s.end - ahead if s.end else None, s.notes["bytes"][0],
+         s.notes["reason"][0], s.notes.get("submitter", [None])[0]) for s in perfetto.slices
+        if s.category == "request" and s.name != "in the device")
+
+
+def runs_told(capture):
+    """(CPU, start, end, tid) of all times that the model of a capture has."""
+    found = collections.Counter()
+    for span in ask(capture, "dump")["spans"]:
+        if "cpu" not in span["attributes"]:
+            continue
+        for part in span["elementary"]:
+            for mark in part["marks"]:
+                tid = int(mark["label"].rsplit("-", 1)[1].partition("#")[0])
+                found[int(span["attributes"]["cpu"]), part["start"], part["end"], tid] += 1
+    return found
+
+
+def runs_shown(perfetto, ahead, end):
+    cpus = collections.defaultdict(list)
+    for switch in perfetto.switches:
+        cpus[switch.cpu].append(switch)
+    found = collections.Counter()
+    for cpu, switches in cpus.items():
+        for this, following in zip(switches, switches[1:] + [None]):
+            until = following.at - ahead if following else end
+            if 0 < this.tid < UNKNOWN_TID and until > this.at - ahead:
+                found[cpu, this.at - ahead, until, this.tid] += 1
+    return found
+
+
+def why_told(capture):
+    return [[(s["start"], s["end"], s["kind"], s["via"]
+              and s["via"]["type"], "%s-%s" % (s["comm"], s["tid"])) for s in operation["segments"]]
+            for operation in ask(capture, "why", "--slowest", "10")["operations"]]
+
+
+def why_shown(perfetto, ahead):
+    tracks = collections.defaultdict(list)
+    for s in perfetto.slices:
+        if s.category == "why":
+            tracks[s.track].append((s.start - ahead, s.end - ahead, s.notes["kind"][0],
+                                    s.notes.get("type", [None])[0], s.name.rsplit(" ", 1)[0]))
+            assert s.notes["text"][0].strip()
+    return [sorted(tracks[track]) for track in sorted(tracks)]
+
+
+def difference(shown, told):
+    """The first two of each that the other lacks; '' if they are equal."""
+    if shown == told:
+        return ""
+    return "only shown: %s; only told: %s" % (list(
+        (shown - told).items())[:2], list((told - shown).items())[:2])
+
+
+def test_perfetto(name, capture):
+    perfetto = Perfetto(export(capture, "perfetto"))
+    clock = perfetto.clocks[0]
+    ahead, end = clock[6] - clock[3], ask(capture, "info")["end"]
+    tap.report("%s: waits" % name, difference(waits_shown(perfetto, ahead), waits_told(capture)))
+    tap.report("%s: time ready" % name,
+               difference(ready_shown(perfetto, ahead, end), ready_told(capture)))
+    flows, dangling = flows_shown(perfetto, ahead)
+    tap.report("%s: flows" % name, difference(flows, flows_told(capture)))
+    tap.same("%s: flows without an end" % name, dangling, {})
+    tap.report("%s: requests" % name,
+               difference(requests_shown(perfetto, ahead), requests_told(capture)))
+    tap.report("%s: runs" % name, difference(runs_shown(perfetto, ahead, end), runs_told(capture)))
+    tap.same("%s: the slowest operations" % name, why_shown(perfetto, ahead), why_told(capture))
+    woken = collections.Counter(wait["tid"]
+                                for wait in ask(capture, "waits", "--idle", "--self")["waits"]
+                                if wait["end"])
+    tap.report("%s: wakes" % name,
+               difference(collections.Counter(w.tid for w in perfetto.wakes), woken))
+
+
+# Each wait, as the state of its thread that Perfetto makes of switches and wakes.
+STATES = """select tid, ts, dur, blocked_function, io_wait from thread_state
+join thread using (utid) where state in ('S', 'D') and tid < %d""" % UNKNOWN_TID
+WAITS = """select tid, slice.ts, dur, slice.name from slice
+join thread_track on track_id = thread_track.id join thread using (utid) where category = 'wait'"""
+FLOWS = """select c.tid, a.ts, d.tid, b.ts, a.name from flow
+join slice a on slice_out = a.id join slice b on slice_in = b.id
+join thread_track e on a.track_id = e.id join thread c on e.utid = c.utid
+join thread_track f on b.track_id = f.id join thread d on f.utid = d.utid"""
+WAKERS = """select w.tid, t.tid, s.ts from thread_state s join thread t using (utid)
+join thread w on waker_utid = w.utid where irq_context = 0"""
+WRONG = "select name, value from stats where value and severity in ('error', 'data_loss')"
+
+
+def text_of(wait):
+    """How a wait is told in the place of the kernel function that the thread slept in."""
+    text = wait["kind"] + (" " + object_of(wait) if wait["object"] else "")
+    held = wait["holders"][:1]
+    return text + "".join(", held by %s-%s" % (h["comm"], h["tid"]) for h in held)
+
+
+def test_trace_processor(name, capture):
+    """Perfetto itself reads it, and its own tables say the same as clew."""
+    with open(place("trace"), "wb") as file:
+        file.write(export(capture, "perfetto"))
+    answers = _trace_processor.query(place("trace"), WRONG, STATES, WAITS, FLOWS, WAKERS)
+    if isinstance(answers, str):
+        tap.report("%s: Perfetto reads it" % name, answers)
+        return
+    wrong, states, shown, flows, wakers = answers
+    clock = Perfetto(export(capture, "perfetto")).clocks[0]
+    ahead = clock[6] - clock[3]
+    waits = ask(capture, "waits", "--idle", "--self")["waits"]
+    told = {(w["tid"], w["start"] + ahead): w for w in waits}
+    tap.same("%s: what Perfetto finds wrong" % name, wrong, [])
+    tap.same(
+        "%s: Perfetto's waits" % name, sorted(map(tuple, shown)),
+        sorted((w["tid"], w["start"] + ahead, w["end"] - w["start"] if w["end"] else -1, w["kind"])
+               for w in waits))
+    # A thread that slept from the start on has no switch with which its state begins.
+    whole = [w for w in waits if w["open"] not in ("start", "both")]
+    tap.same("%s: a state for each wait" % name, len(states), len(whole))
+    for tid, at, _, function, _ in states:
+        tap.same("%s: what thread %d is blocked by" % (name, tid), function, text_of(told[tid, at]))
+    tap.same(
+        "%s: Perfetto's flows" % name, collections.Counter(map(tuple, flows)),
+        collections.Counter(
+            (f[0], f[1] + ahead, f[2], f[3] + ahead, f[4]) for f in flows_told(capture).elements()))
+    woken = {(w["ended_by"]["tid"], w["tid"], w["ended_by"]["raw_at"] + ahead)
+             for w in whole if w["end"] and w["ended_by"]["tid"]
+             and w["ended_by"]["context"] == "task" and w["ended_by"]["raw_at"] > w["start"]}
+    tap.same("%s: wakers" % name, {tuple(w) for w in wakers} >= woken, True)
+
+
+# A name with all that is special anywhere, and a byte that is no UTF-8.
+HOSTILE = "a\"b;'\\<&\n\xff\x01"
+SHOWN = "a\"b;'\\<&\n\ufffd\x01"
+
+
+def hostile():
+    """A capture in which a thread, its command line and a file have such names."""
+    name = "".join("\\x%02x" % ord(letter) for letter in HOSTILE)
+    with open(os.path.join(HERE, "disk.records"), encoding="utf-8") as file:
+        text = file.read()
+    text = text.replace('comm="db"', 'comm="%s"' % name).replace('"/data/in"', '"/%s"' % name)
+    subprocess.run([_capture.MAKE_CAPTURE, place("hostile")],
+                   input=text.encode(),
+                   check=True,
+                   timeout=60)
+    return place("hostile")
+
+
+def test_hostile(capture):
+    perfetto = Perfetto(export(capture, "perfetto"))
+    tap.same("perfetto: a hostile name of a thread", SHOWN
+             in {switch.comm
+                 for switch in perfetto.switches}, True)
+    tap.same("perfetto: a hostile name of a file", "/" + SHOWN
+             in {path
+                 for s in perfetto.slices for path in s.notes.get("path", [])}, True)
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+def left_behind(name):
+    return [found for found in os.listdir(directory.name) if found.startswith(name)]
+
+
+def test_output(capture):
+    """No half file has the final name, and nothing is left beside it."""
+    done = clew("export", capture, "--to", "perfetto", "-o", "/dev/full")
+    tap.same("a full device", (done.returncode, done.stderr.count(b"\n")), (3, 1))
+    done = clew("export", capture, "--to", "perfetto", "-o", place("half"), preexec_fn=limited)
+    tap.same("a disk that gets full",
+             (done.returncode, done.stderr.count(b"\n"), left_behind("half")), (3, 1, []))
+    read, write = os.pipe()
+    os.close(read)
+    done = clew("export", capture, "--to", "perfetto", stdout=write)
+    os.close(write)
+    tap.same("a reader that has left", (done.returncode, done.stderr), (0, b""))
+    done = clew("export", capture, "--to", "perfetto", "-o", place("none/where"))
+    tap.same("a folder that is not there", (done.returncode, done.stderr.count(b"\n")), (3, 1))
+    with open(place("kept"), "w", encoding="utf-8") as file:
+        file.write("kept")
+    clew("export", capture, "--to", "perfetto", "-o", place("kept"), preexec_fn=limited)
+    with open(place("kept"), encoding="utf-8") as file:
+        tap.same("a file that could not be replaced", file.read(), "kept")
+
+
+def test_choice(capture):
+    """Waits are those of the chosen threads; who ran is not left out."""
+    whole = Perfetto(export(capture, "perfetto"))
+    chosen = next(w for w in ask(capture, "waits", "--idle", "--self")["waits"]
+                  if w["end"] and w["start"] > ask(capture, "info")["start"])
+    part = Perfetto(export(capture, "perfetto", "--tid", str(chosen["tid"])))
+    tap.same("--tid: waits", {part.tid(s.track)
+                              for s in part.slices if s.category == "wait"}, {chosen["tid"]})
+    tap.same("--tid: switches", part.switches, whole.switches)
+    clock = whole.clocks[0]
+    after = str(chosen["end"] + 1)
+    late = Perfetto(export(capture, "perfetto", "--from", after))
+    early = Perfetto(export(capture, "perfetto", "--to", str(chosen["start"] - 1)))
+    begins = [{s.start - clock[6] + clock[3]
+               for s in shown.slices if s.category == "wait"} for shown in (whole, late, early)]
+    tap.same("--from and --to: the wait", [chosen["start"] in found for found in begins],
+             [True, False, False])
+    tap.same(
+        "--from: others that overlap", begins[1],
+        {w["start"]
+         for w in ask(capture, "waits", "--idle", "--self", "--from", after)["waits"]})
+
+
+for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
+    title = os.path.basename(records)[:-len(".records")]
+    _capture.make(title, place(title))
+    if title not in ("empty", "own"):
+        test_perfetto(title, place(title))
+test_hostile(hostile())
+test_output(place("pages"))
+test_choice(place("locks"))
+missing = _trace_processor.fetch()
+for title in ("locks", "names", "pages"):
+    if missing:
+        tap.skip("%s: Perfetto reads it" % title, missing)
+    else:
+        test_trace_processor(title, place(title))
+sys.exit(tap.end())

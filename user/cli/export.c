@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew export: a trace in the format of another tool.
+ */
+#include "export/export.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
+#include "cli/window.h"
+#include "cli/write.h"
+
+#define SLOWEST 10 /* operations that are explained unless another number is asked for */
+
+struct export_values {
+	const struct clew_export_format *format;
+	const char *output;
+	struct clew_selection selection;
+	struct clew_window window;
+	struct clew_number slowest;
+};
+
+/* Fails with all names. */
+static int fail_format(const char *what)
+{
+	char names[200] = "";
+
+	for (const struct clew_export_format *it = clew_export_formats; it->name; it++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 names[0] ? ", " : "", it->name);
+	return clew_fail(CLEW_EXIT_INPUT, "%s: give --to one of %s", what, names);
+}
+
+/* Sets a format, or where the interval ends: no format's name is a time. */
+static int take_to(const struct clew_option *option, const char *argument, void *value)
+{
+	struct export_values *values = value;
+	const struct clew_export_format *format = clew_export_find(argument);
+	char what[100];
+
+	(void)option;
+	if (format) {
+		values->format = format;
+		return 0;
+	}
+	if (argument[0] >= 'a' && argument[0] <= 'z') {
+		snprintf(what, sizeof(what), "'%.60s' is no format", argument);
+		return fail_format(what);
+	}
+	values->window.to_text = argument;
+	return 0;
+}
+
+const struct clew_option clew_export_options[] = {
+	{0, "to", "FORMAT", "the format: perfetto. And with a TIME, end there", take_to, 0},
+	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
+	 offsetof(struct export_values, output)},
+	{0, "from", "TIME",
+	 "begin there: 1.25s since the start, -5s before the end, 10:32:07.5, ns", clew_take_string,
+	 offsetof(struct export_values, window.from_text)},
+	{0, "tid", "N", "only waits of this thread", clew_take_number,
+	 offsetof(struct export_values, selection.tid)},
+	{0, "pid", "N", "only waits of this process's threads", clew_take_number,
+	 offsetof(struct export_values, selection.pid)},
+	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string,
+	 offsetof(struct export_values, selection.comm)},
+	CLEW_GROUP_OPTIONS(struct export_values, selection.group, "waits of threads"),
+	{0, "slowest", "N", "explain the N (10) longest operations of the chosen threads",
+	 clew_take_number, offsetof(struct export_values, slowest)},
+	CLEW_OPTION_END,
+};
+
+static bool all_threads(const struct clew_selection *selection)
+{
+	return !selection->tid.given && !selection->pid.given && !selection->comm &&
+	       !clew_groups_asked(&selection->group);
+}
+
+/* For clew_write_file(). `context`: struct clew_export *, whose format is behind it. */
+struct writing {
+	struct clew_export export;
+	const struct clew_export_format *format;
+};
+
+static int write_format(void *context, FILE *out)
+{
+	struct writing *writing = context;
+	int r;
+
+	writing->export.out = out;
+	r = writing->format->write(&writing->export);
+	clew_progress_end(writing->export.progress_context);
+	return r < 0 ? clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+				 strerror(-r))
+		     : 0;
+}
+
+static int export(const struct clew_trace *trace, struct export_values *values)
+{
+	struct writing writing = {.format = values->format};
+	struct clew_relations *relations = NULL;
+	struct clew_operation *operations = NULL;
+	struct clew_progress progress;
+	struct clew_selection others;
+	bool between_sleeps;
+	size_t total;
+	int r, status = clew_window_take(&values->window, trace);
+
+	values->selection.self = true;
+	if (!status)
+		status = clew_selection_check(&values->selection, trace);
+	if (!status)
+		status = clew_try_relations(trace, &relations);
+	if (status)
+		return status;
+	clew_progress_begin(&progress, "exporting");
+	writing.export = (struct clew_export){
+		.trace = trace,
+		.relations = relations,
+		.wanted = all_threads(&values->selection) ? NULL : clew_selection_wants,
+		.context = &values->selection,
+		.from = values->window.from,
+		.to = values->window.to,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	/* Nobody asks why clew itself was slow. */
+	others = values->selection;
+	others.self = false;
+	r = clew_operations_slowest(
+		trace, clew_selection_wants, &others, 0, values->window.from, values->window.to,
+		values->slowest.given ? values->slowest.value : SLOWEST, &operations,
+		&writing.export.operation_count, &total, &between_sleeps);
+	writing.export.operations = operations;
+	status = r < 0 ? clew_fail_memory()
+		       : clew_write_file(values->output, write_format, &writing);
+	free(operations);
+	clew_relations_free(relations);
+	return status;
+}
+
+int clew_command_export(const struct clew_command *command, int argc, char **argv)
+{
+	struct export_values values = {.output = "-"};
+	struct clew_trace *trace;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	if (!values.format)
+		return fail_format("no format is chosen");
+	if (values.format->binary && !strcmp(values.output, "-") && isatty(STDOUT_FILENO))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s is nothing for a terminal: name a file with -o",
+				 values.format->name);
+	status = clew_check_output(operands[0], values.output);
+	if (!status)
+		status = clew_open_trace(operands[0], 0, &trace);
+	if (status)
+		return status;
+	status = export(trace, &values);
+	clew_selection_done(&values.selection);
+	clew_trace_free(trace);
+	return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A trace in the formats of other tools. A format writes to a stream in one pass over the
+ * trace, and needs little memory besides.
+ *
+ * A wait, run or request of which only a part lies in from..to is written whole, with its true
+ * times: nothing seems to begin or end where the interval does.
+ */
+#ifndef CLEW_EXPORT_EXPORT_H
+#define CLEW_EXPORT_EXPORT_H
+
+#include <stdio.h>
+
+#include "explain/why.h"
+
+struct clew_export {
+	const struct clew_trace *trace;
+	const struct clew_relations *relations; /* NULL: announced calls are left out */
+	/* The tasks that are asked for; NULL: all. */
+	bool (*wanted)(void *context, const struct clew_trace_task *task);
+	void *context;
+	uint64_t from; /* ns, CLOCK_MONOTONIC */
+	uint64_t to;
+	/* Operations to be explained, the longest first. */
+	const struct clew_operation *operations;
+	size_t operation_count;
+	FILE *out; /* errors stay on it */
+	/* Called from time to time with the share that is written, 0..1. */
+	void (*progress)(void *context, double done);
+	void *progress_context;
+};
+
+struct clew_export_format {
+	const char *name;
+	const char *summary; /* which tools read it */
+	bool binary;	     /* it is nothing for a terminal */
+	/* Writes all of it. 0 or -ENOMEM; errors of the stream are the caller's to find. */
+	int (*write)(const struct clew_export *export);
+};
+
+/* All formats, ended by one without a name. */
+extern const struct clew_export_format clew_export_formats[];
+
+/* The format of this name, or NULL. */
+const struct clew_export_format *clew_export_find(const char *name);
+
+int clew_export_perfetto(const struct clew_export *export);
+
+/* True if a task is known and asked for. */
+bool clew_export_wants(const struct clew_export *export, uint32_t serial);
+/* True if start..end lies in the interval, at least in part; `end` may be CLEW_TIME_OPEN. */
+static inline bool clew_export_has(const struct clew_export *export, uint64_t start, uint64_t end)
+{
+	return start <= export->to && end >= export->from;
+}
+
+#endif

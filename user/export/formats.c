@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of formats, and what they share. */
+#include "export/export.h"
+
+#include <string.h>
+
+const struct clew_export_format clew_export_formats[] = {
+	{"perfetto", "ui.perfetto.dev, its trace processor and its SQL", true,
+	 clew_export_perfetto},
+	{},
+};
+
+const struct clew_export_format *clew_export_find(const char *name)
+{
+	for (const struct clew_export_format *format = clew_export_formats; format->name; format++)
+		if (!strcmp(format->name, name))
+			return format;
+	return NULL;
+}
+
+bool clew_export_wants(const struct clew_export *export, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(export->trace, serial);
+
+	return task && (!export->wanted || export->wanted(export->context, task));
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A trace for Perfetto: first the clocks, the system and the processes, then who ran where
+ * as Linux's own tracer would have recorded it, then what only clew knows as track events.
+ *
+ * All times are of the boot clock, which Perfetto takes for granted in the kernel's events.
+ */
+#include "export/perfetto.h"
+
+#include <errno.h>
+
+#define RESUMED_NS 1000000u /* readings that differ by less are of the same stretch of time */
+
+uint64_t perfetto_time(const struct perfetto *it, uint64_t at)
+{
+	const struct perfetto_shift *shifts = it->shifts.data;
+	size_t i = it->shifts.count;
+
+	while (i > 1 && shifts[i - 1].since > at)
+		i--;
+	return i ? at + shifts[i - 1].ahead : at;
+}
+
+/* The boot clock gains on the monotonic one only while the machine is suspended. */
+static int find_shifts(struct perfetto *it)
+{
+	const struct clew_capture_info *info = clew_trace_info(it->trace);
+
+	for (size_t i = 0; info && i < info->clock_count; i++) {
+		const struct clew_clock *clock = &info->clocks[i];
+		struct perfetto_shift *shifts;
+		uint64_t ahead =
+			clock->boot > clock->monotonic ? clock->boot - clock->monotonic : 0;
+
+		if (vector_reserve(&it->shifts, it->shifts.count + 1) < 0)
+			return -ENOMEM;
+		shifts = it->shifts.data;
+		if (it->shifts.count && ahead < shifts[it->shifts.count - 1].ahead + RESUMED_NS)
+			continue;
+		shifts[it->shifts.count++] =
+			(struct perfetto_shift){.since = clock->monotonic, .ahead = ahead};
+	}
+	return 0;
+}
+
+void perfetto_send(struct perfetto *it, enum perfetto_sequence sequence)
+{
+	proto_message(&it->packet, PACKET_INTERNED, &it->strings);
+	proto_number(&it->packet, PACKET_SEQUENCE, sequence);
+	if (it->packet.failed || it->strings.failed)
+		it->error = -ENOMEM;
+	else
+		proto_write(&it->packet, 1, it->export->out);
+	proto_clear(&it->packet);
+	proto_clear(&it->strings);
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text, size_t *ret_size)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t size = 0;
+
+	for (; text[size]; size++)
+		hash = (hash ^ (uint8_t)text[size]) * UINT64_C(0x100000001b3);
+	*ret_size = size;
+	return hash;
+}
+
+uint64_t perfetto_string(struct perfetto *it, struct perfetto_strings *strings, unsigned field,
+			 const char *text)
+{
+	size_t size, opened;
+	uint64_t hash = hash_of(text, &size), *known;
+	uint32_t part = (uint32_t)size << 5 | field;
+
+	known = map_get(&strings->numbers, hash, part);
+	if (known)
+		return *known;
+	if (map_set(&strings->numbers, hash, part, ++strings->count) < 0)
+		it->error = -ENOMEM;
+	opened = proto_open(&it->strings, field);
+	proto_number(&it->strings, 1, strings->count);
+	proto_string(&it->strings, 2, text);
+	proto_close(&it->strings, opened);
+	return strings->count;
+}
+
+const char *perfetto_task_name(const struct perfetto *it, uint32_t serial, uint64_t at,
+			       char buffer[PERFETTO_TASK_SIZE])
+{
+	const struct clew_trace_task *task = clew_trace_task(it->trace, serial);
+
+	snprintf(buffer, PERFETTO_TASK_SIZE, "%.*s-%u", CLEW_COMM_SIZE,
+		 clew_trace_comm_at(it->trace, serial, at), task ? task->tid : 0);
+	return buffer;
+}
+
+static void clock_reading(struct proto *proto, unsigned clock, uint64_t at)
+{
+	size_t opened = proto_open(proto, 1);
+
+	proto_number(proto, 1, clock);
+	proto_number(proto, 2, at);
+	proto_close(proto, opened);
+}
+
+static void write_clocks(struct perfetto *it)
+{
+	const struct clew_capture_info *info = clew_trace_info(it->trace);
+
+	for (size_t i = 0; info && i < info->clock_count; i++) {
+		const struct clew_clock *clock = &info->clocks[i];
+		size_t opened = proto_open(&it->packet, PACKET_CLOCKS);
+
+		clock_reading(&it->packet, PERFETTO_CLOCK_BOOT,
+			      perfetto_time(it, clock->monotonic));
+		clock_reading(&it->packet, PERFETTO_CLOCK_MONOTONIC, clock->monotonic);
+		clock_reading(&it->packet, PERFETTO_CLOCK_WALL, clock->wall);
+		proto_close(&it->packet, opened);
+		perfetto_send(it, PERFETTO_PLAIN);
+	}
+}
+
+/* The release of the kernel says what the states of switches mean. */
+static void write_system(struct perfetto *it)
+{
+	size_t system = proto_open(&it->packet, PACKET_SYSTEM), names = proto_open(&it->packet, 1);
+
+	proto_string(&it->packet, 1, "Linux");
+	proto_string(&it->packet, 3, clew_trace_meta(it->trace, "kernel") ?: "6.1.0");
+	proto_string(&it->packet, 4, clew_trace_meta(it->trace, "machine") ?: "x86_64");
+	proto_close(&it->packet, names);
+	proto_close(&it->packet, system);
+	perfetto_send(it, PERFETTO_PLAIN);
+}
+
+int clew_export_perfetto(const struct clew_export *export)
+{
+	struct perfetto it = {
+		.export = export,
+		.trace = export->trace,
+		.shifts.item = sizeof(struct perfetto_shift),
+		.next_track = TRACK_FIRST_FREE,
+	};
+	int r = find_shifts(&it);
+
+	if (r >= 0) {
+		write_clocks(&it);
+		write_system(&it);
+		r = perfetto_processes(&it);
+	}
+	if (r >= 0)
+		r = perfetto_sched(&it);
+	if (r >= 0)
+		r = perfetto_events(&it);
+	proto_done(&it.packet);
+	proto_done(&it.strings);
+	map_done(&it.ftrace_strings.numbers);
+	map_done(&it.track_strings.numbers);
+	map_done(&it.threads);
+	vector_done(&it.shifts);
+	return r < 0 ? r : it.error;
+}
