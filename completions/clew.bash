@@ -38,7 +38,7 @@ _clew()
 	convert)
 		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
 	export)
-		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest' ;;
+		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --stacks --idle --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--stacks' ;;
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)

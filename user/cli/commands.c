@@ -98,12 +98,14 @@ const struct clew_command clew_commands[] = {
 	 "      the causal trace as text\n"
 	 "  clew convert slow.clew | less\n"
 	 "      a look at it\n"},
-	{"export", "[TRACE]", "the trace for another tool: Perfetto", clew_command_export,
-	 clew_export_options, false, CLEW_OUTPUT_RAW,
+	{"export", "[TRACE]", "the trace for another tool: Perfetto, flame graphs, pprof",
+	 clew_command_export, clew_export_options, false, CLEW_OUTPUT_RAW,
 	 "  clew export slow.clew --to perfetto -o slow.pftrace\n"
 	 "      to be opened at ui.perfetto.dev\n"
 	 "  clew export slow.clew --to perfetto --from 2s --to 3s | gzip > slow.gz\n"
-	 "      a second of it, packed\n"},
+	 "      a second of it, packed\n"
+	 "  clew export slow.clew --to folded --stacks wake -o slow.folded\n"
+	 "      for a flame graph of what threads waited for\n"},
 	{"check", "[TRACE]", "whether a causal trace is consistent", clew_command_check,
 	 clew_check_options, false, CLEW_OUTPUT_LINES,
 	 "  clew check slow.clew\n"

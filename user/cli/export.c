@@ -16,6 +16,7 @@
 #include "cli/selection.h"
 #include "cli/window.h"
 #include "cli/write.h"
+#include "trace/stacks.h"
 
 #define SLOWEST 10 /* operations that are explained unless another number is asked for */
 
@@ -25,6 +26,9 @@ struct export_values {
 	struct clew_selection selection;
 	struct clew_window window;
 	struct clew_number slowest;
+	enum clew_export_stacks stacks;
+	bool stacks_given;
+	bool idle;
 };
 
 /* Fails with all names. */
@@ -58,8 +62,29 @@ static int take_to(const struct clew_option *option, const char *argument, void 
 	return 0;
 }
 
+/* Sets which stacks. */
+static int take_stacks(const struct clew_option *option, const char *argument, void *value)
+{
+	static const char *const names[] = {[CLEW_STACKS_OFF_CPU] = "off-cpu",
+					    [CLEW_STACKS_WAKE] = "wake",
+					    [CLEW_STACKS_CRITICAL] = "critical",
+					    [CLEW_STACKS_ON_CPU] = "on-cpu"};
+	struct export_values *values = value;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(argument, names[i])) {
+			values->stacks = i;
+			values->stacks_given = true;
+			return 0;
+		}
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "--%s: there is no '%s': use off-cpu, wake, critical or on-cpu",
+			 option->name, argument);
+}
+
 const struct clew_option clew_export_options[] = {
-	{0, "to", "FORMAT", "the format: perfetto. And with a TIME, end there", take_to, 0},
+	{0, "to", "FORMAT", "the format: perfetto, folded or pprof. And with a TIME, end there",
+	 take_to, 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
 	 offsetof(struct export_values, output)},
 	{0, "from", "TIME",
@@ -74,6 +99,12 @@ const struct clew_option clew_export_options[] = {
 	CLEW_GROUP_OPTIONS(struct export_values, selection.group, "waits of threads"),
 	{0, "slowest", "N", "explain the N (10) longest operations of the chosen threads",
 	 clew_take_number, offsetof(struct export_values, slowest)},
+	{0, "stacks", "KIND",
+	 "of folded and pprof: what waits were for by their code (off-cpu), what others did "
+	 "meanwhile (wake), the same of whole operations (critical), or samples (on-cpu)",
+	 take_stacks, 0},
+	{0, "idle", NULL, "of off-cpu and wake: count waits for work, too", clew_take_flag,
+	 offsetof(struct export_values, idle)},
 	CLEW_OPTION_END,
 };
 
@@ -113,21 +144,33 @@ static int export(const struct clew_trace *trace, struct export_values *values)
 	size_t total;
 	int r, status = clew_window_take(&values->window, trace);
 
-	values->selection.self = true;
+	/* The time of clew itself belongs to a whole picture, but not into sums. */
+	values->selection.self = !values->format->stacks;
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);
 	if (!status)
 		status = clew_try_relations(trace, &relations);
-	if (status)
+	if (!status && values->format->stacks && values->stacks == CLEW_STACKS_ON_CPU &&
+	    !clew_trace_all_samples(trace, &total))
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "the capture has no samples of running threads: record with "
+				   "--stacks");
+	if (status) {
+		clew_relations_free(relations);
 		return status;
+	}
 	clew_progress_begin(&progress, "exporting");
 	writing.export = (struct clew_export){
 		.trace = trace,
 		.relations = relations,
-		.wanted = all_threads(&values->selection) ? NULL : clew_selection_wants,
+		.wanted = values->selection.self && all_threads(&values->selection)
+				  ? NULL
+				  : clew_selection_wants,
 		.context = &values->selection,
 		.from = values->window.from,
 		.to = values->window.to,
+		.stacks = values->stacks,
+		.idle = values->idle,
 		.progress = clew_progress_update,
 		.progress_context = &progress,
 	};
@@ -160,6 +203,10 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 	if (values.format->binary && !strcmp(values.output, "-") && isatty(STDOUT_FILENO))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s is nothing for a terminal: name a file with -o",
+				 values.format->name);
+	if (values.stacks_given && !values.format->stacks)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--stacks: %s has no added-up stacks: use folded or pprof",
 				 values.format->name);
 	status = clew_check_output(operands[0], values.output);
 	if (!status)

@@ -13,6 +13,14 @@
 
 #include "explain/why.h"
 
+/* How a stack is made, in formats that add up stacks. */
+enum clew_export_stacks {
+	CLEW_STACKS_OFF_CPU,  /* of each wait: the code that waited, and for what */
+	CLEW_STACKS_WAKE,     /* of each wait: what those did meanwhile that it waited for */
+	CLEW_STACKS_CRITICAL, /* the same of each operation */
+	CLEW_STACKS_ON_CPU,   /* of each sample: the code that ran */
+};
+
 struct clew_export {
 	const struct clew_trace *trace;
 	const struct clew_relations *relations; /* NULL: announced calls are left out */
@@ -24,6 +32,8 @@ struct clew_export {
 	/* Operations to be explained, the longest first. */
 	const struct clew_operation *operations;
 	size_t operation_count;
+	enum clew_export_stacks stacks;
+	bool idle; /* waits for work count, too */
 	FILE *out; /* errors stay on it */
 	/* Called from time to time with the share that is written, 0..1. */
 	void (*progress)(void *context, double done);
@@ -34,6 +44,7 @@ struct clew_export_format {
 	const char *name;
 	const char *summary; /* which tools read it */
 	bool binary;	     /* it is nothing for a terminal */
+	bool stacks;	     /* it adds up stacks */
 	/* Writes all of it. 0 or -ENOMEM; errors of the stream are the caller's to find. */
 	int (*write)(const struct clew_export *export);
 };
@@ -45,6 +56,8 @@ extern const struct clew_export_format clew_export_formats[];
 const struct clew_export_format *clew_export_find(const char *name);
 
 int clew_export_perfetto(const struct clew_export *export);
+int clew_export_folded(const struct clew_export *export);
+int clew_export_pprof(const struct clew_export *export);
 
 /* True if a task is known and asked for. */
 bool clew_export_wants(const struct clew_export *export, uint32_t serial);
@@ -53,5 +66,8 @@ static inline bool clew_export_has(const struct clew_export *export, uint64_t st
 {
 	return start <= export->to && end >= export->from;
 }
+
+/* A hash of a text, and its length without the NUL. */
+uint64_t export_hash(const char *text, size_t *ret_size);
 
 #endif

@@ -5,8 +5,10 @@
 #include <string.h>
 
 const struct clew_export_format clew_export_formats[] = {
-	{"perfetto", "ui.perfetto.dev, its trace processor and its SQL", true,
+	{"perfetto", "ui.perfetto.dev, its trace processor and its SQL", true, false,
 	 clew_export_perfetto},
+	{"folded", "flame graphs, speedscope", false, true, clew_export_folded},
+	{"pprof", "pprof, Pyroscope, Grafana", true, true, clew_export_pprof},
 	{},
 };
 
@@ -23,4 +25,16 @@ bool clew_export_wants(const struct clew_export *export, uint32_t serial)
 	const struct clew_trace_task *task = clew_trace_task(export->trace, serial);
 
 	return task && (!export->wanted || export->wanted(export->context, task));
+}
+
+/* FNV-1a. */
+uint64_t export_hash(const char *text, size_t *ret_size)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t size = 0;
+
+	for (; text[size]; size++)
+		hash = (hash ^ (uint8_t)text[size]) * UINT64_C(0x100000001b3);
+	*ret_size = size;
+	return hash;
 }

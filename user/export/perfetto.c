@@ -55,23 +55,11 @@ void perfetto_send(struct perfetto *it, enum perfetto_sequence sequence)
 	proto_clear(&it->strings);
 }
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *text, size_t *ret_size)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	size_t size = 0;
-
-	for (; text[size]; size++)
-		hash = (hash ^ (uint8_t)text[size]) * UINT64_C(0x100000001b3);
-	*ret_size = size;
-	return hash;
-}
-
 uint64_t perfetto_string(struct perfetto *it, struct perfetto_strings *strings, unsigned field,
 			 const char *text)
 {
 	size_t size, opened;
-	uint64_t hash = hash_of(text, &size), *known;
+	uint64_t hash = export_hash(text, &size), *known;
 	uint32_t part = (uint32_t)size << 5 | field;
 
 	known = map_get(&strings->numbers, hash, part);

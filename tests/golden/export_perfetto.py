@@ -1,61 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-What `clew export` writes, read by independent readers, means what `clew waits`, `edges`,
-`requests`, `dump` and `why` say of the same capture. Prints TAP.
+What `clew export --to perfetto` writes, read by independent readers, means what `clew waits`,
+`edges`, `requests`, `dump` and `why` say of the same capture; where an export cannot be
+written, nothing is left of it. Prints TAP.
 """
 import collections
-import functools
 import glob
-import json
 import os
 import resource
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import _capture  # noqa: E402  pylint: disable=wrong-import-position
 import _trace_processor  # noqa: E402  pylint: disable=wrong-import-position
+from _export import (SHOWN, ask, clew, directory, export, hostile, made, object_of, place)  # noqa: E402  pylint: disable=wrong-import-position
 from _perfetto import Perfetto  # noqa: E402  pylint: disable=wrong-import-position
-from _trace import CLEW, HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
-directory = tempfile.TemporaryDirectory()
 NOTES = ("type", "evidence", "context", "object")
 UNKNOWN_TID = 1 << 22  # larger ones are CPUs of which records are missing
-
-
-def place(name):
-    return os.path.join(directory.name, name)
-
-
-def clew(*arguments, **options):
-    return subprocess.run([CLEW, *arguments],
-                          stdin=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE,
-                          timeout=120,
-                          check=False,
-                          **options)
-
-
-def export(capture, to, *arguments):
-    """What is written to a file, which is the same as what goes to standard output."""
-    path = place("export")
-    done = clew("export", capture, "--to", to, "-o", path, *arguments)
-    assert not done.returncode and not done.stderr, done
-    with open(path, "rb") as file:
-        return file.read()
-
-
-@functools.lru_cache(None)
-def ask(capture, command, *arguments):
-    return json.loads(clew(command, capture, "--json", *arguments, stdout=subprocess.PIPE).stdout)
-
-
-def object_of(answer):
-    return answer["object"]["name"] if answer["object"] else None
-
 
 # ---- Perfetto ----
 
@@ -245,24 +209,6 @@ def test_trace_processor(name, capture):
     tap.same("%s: wakers" % name, {tuple(w) for w in wakers} >= woken, True)
 
 
-# A name with all that is special anywhere, and a byte that is no UTF-8.
-HOSTILE = "a\"b;'\\<&\n\xff\x01"
-SHOWN = "a\"b;'\\<&\n\ufffd\x01"
-
-
-def hostile():
-    """A capture in which a thread, its command line and a file have such names."""
-    name = "".join("\\x%02x" % ord(letter) for letter in HOSTILE)
-    with open(os.path.join(HERE, "disk.records"), encoding="utf-8") as file:
-        text = file.read()
-    text = text.replace('comm="db"', 'comm="%s"' % name).replace('"/data/in"', '"/%s"' % name)
-    subprocess.run([_capture.MAKE_CAPTURE, place("hostile")],
-                   input=text.encode(),
-                   check=True,
-                   timeout=60)
-    return place("hostile")
-
-
 def test_hostile(capture):
     perfetto = Perfetto(export(capture, "perfetto"))
     tap.same("perfetto: a hostile name of a thread", SHOWN
@@ -327,16 +273,15 @@ def test_choice(capture):
 
 for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
     title = os.path.basename(records)[:-len(".records")]
-    _capture.make(title, place(title))
     if title not in ("empty", "own"):
-        test_perfetto(title, place(title))
+        test_perfetto(title, made(title))
 test_hostile(hostile())
-test_output(place("pages"))
-test_choice(place("locks"))
+test_output(made("pages"))
+test_choice(made("locks"))
 missing = _trace_processor.fetch()
 for title in ("locks", "names", "pages"):
     if missing:
         tap.skip("%s: Perfetto reads it" % title, missing)
     else:
-        test_trace_processor(title, place(title))
+        test_trace_processor(title, made(title))
 sys.exit(tap.end())

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tree of stacks. See stacks.h. */
+#include "export/stacks.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t name_number(struct stacks *stacks, const char *name)
+{
+	size_t size;
+	uint64_t hash = export_hash(name, &size), *known;
+	const char *copy;
+
+	known = map_get(&stacks->numbers, hash, (uint32_t)size);
+	if (known)
+		return (uint32_t)*known;
+	copy = arena_copy(&stacks->arena, name, size);
+	if (!copy || vector_reserve(&stacks->names, stacks->names.count + 1) < 0 ||
+	    map_set(&stacks->numbers, hash, (uint32_t)size, stacks->names.count) < 0) {
+		stacks->error = -ENOMEM;
+		return 0;
+	}
+	((const char **)stacks->names.data)[stacks->names.count] = copy;
+	return (uint32_t)stacks->names.count++;
+}
+
+uint32_t stacks_push(struct stacks *stacks, uint32_t parent, const char *name)
+{
+	uint32_t number = name_number(stacks, name);
+	uint64_t *known = map_get(&stacks->children, parent, number);
+
+	if (known)
+		return (uint32_t)*known;
+	if (stacks->error || vector_reserve(&stacks->nodes, stacks->nodes.count + 1) < 0 ||
+	    map_set(&stacks->children, parent, number, stacks->nodes.count) < 0) {
+		stacks->error = -ENOMEM;
+		return parent;
+	}
+	((struct stack_node *)stacks->nodes.data)[stacks->nodes.count] =
+		(struct stack_node){.parent = parent, .name = number};
+	return (uint32_t)stacks->nodes.count++;
+}
+
+void stacks_add(struct stacks *stacks, uint32_t node, unsigned kind, uint64_t ns)
+{
+	struct stack_node *to = (struct stack_node *)stacks->nodes.data + node;
+
+	if (stacks->error)
+		return;
+	to->count++;
+	to->ns += ns;
+	to->running_ns += kind == CLEW_SEGMENT_RUNNING ? ns : 0;
+	to->kind = (uint8_t)kind;
+}
+
+int stacks_make(struct stacks *stacks, const struct clew_export *export)
+{
+	*stacks = (struct stacks){.nodes.item = sizeof(struct stack_node),
+				  .names.item = sizeof(const char *)};
+	/* The root. */
+	if (vector_reserve(&stacks->nodes, 1) < 0)
+		return -ENOMEM;
+	stacks->nodes.count = 1;
+	switch (export->stacks) {
+	case CLEW_STACKS_OFF_CPU:
+		stacks_off_cpu(stacks, export);
+		break;
+	case CLEW_STACKS_ON_CPU:
+		stacks_on_cpu(stacks, export);
+		break;
+	default:
+		stacks_chains(stacks, export);
+		break;
+	}
+	return stacks->error;
+}
+
+void stacks_done(struct stacks *stacks)
+{
+	vector_done(&stacks->nodes);
+	vector_done(&stacks->names);
+	arena_done(&stacks->arena);
+	map_done(&stacks->numbers);
+	map_done(&stacks->children);
+}
