@@ -18,7 +18,7 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 # "what is wrong: what to do", on one line.
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-READERS = ["report", "info", "waits", "edges", "requests", "io", "why", "dump", "check"]
+READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why", "dump", "check"]
 results = []
 
 

@@ -45,6 +45,12 @@ const struct clew_command clew_commands[] = {
 	 "      what was waited for, in sum\n"
 	 "  clew waits slow.clew --stacks\n"
 	 "      in which functions, if recorded with --stacks\n"},
+	{"locks", "[TRACE]", "what each contended lock cost, who held it, and why for so long",
+	 clew_command_locks, clew_locks_options, false, CLEW_OUTPUT_PROSE,
+	 "  clew locks slow.clew\n"
+	 "      the locks that threads waited for, and what their holders did meanwhile\n"
+	 "  clew locks slow.clew --comm 'mysqld*' --from 2s --to 3s\n"
+	 "      the locks that MySQL waited for in one second\n"},
 	{"edges", "[TRACE]", "who made whom go on: every dependency with its evidence",
 	 clew_command_edges, clew_edges_options, false, CLEW_OUTPUT_LINES,
 	 "  clew edges slow.clew --type unlock\n"

@@ -344,12 +344,6 @@ static bool describe_nothing(const struct clew_sleep *sleep, struct object_descr
 	return true;
 }
 
-bool clew_waits_for_object(const struct clew_sleep *sleep)
-{
-	return sleep->object.kind != CLEW_OBJECT_NONE && sleep->kind != CLEW_WAIT_FAULT &&
-	       sleep->kind != CLEW_WAIT_STOPPED;
-}
-
 bool clew_waits_for_epoll(const struct clew_sleep *sleep)
 {
 	return sleep->object.kind == CLEW_OBJECT_EPOLL && sleep->kind == CLEW_WAIT_POLL &&

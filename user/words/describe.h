@@ -3,7 +3,7 @@
 #ifndef CLEW_WORDS_DESCRIBE_H
 #define CLEW_WORDS_DESCRIBE_H
 
-#include "trace/trace.h"
+#include "trace/wait_key.h"
 #include <netinet/in.h>
 
 #define OBJECT_ANY_PID (-1)
@@ -37,11 +37,6 @@ bool object_describe_then(const struct clew_trace *trace, const struct clew_obje
 			  const struct clew_sleep *sleep, uint64_t at,
 			  struct object_description *ret);
 
-/*
- * True if a wait's object is what it waits for. A page fault and a stop happen in the
- * middle of a call, and are not waits for that call's object.
- */
-bool clew_waits_for_object(const struct clew_sleep *sleep);
 /* True if all that is known of a wait's object is that it is the epoll of the wait's call. */
 bool clew_waits_for_epoll(const struct clew_sleep *sleep);
 

@@ -2,38 +2,14 @@
 /* When two waits are for the same object. See wait_key.h. */
 #include "words/wait_key.h"
 
-#include "words/describe.h"
+#include "trace/wait_key.h"
 
 struct clew_sum_key clew_wait_object_key(const struct clew_trace *trace,
 					 const struct clew_sleep *sleep)
 {
-	const struct clew_object *object = &sleep->object;
-	struct clew_sum_key key = {{object->number, object->kind, object->device}};
-	const struct clew_trace_task *task;
-	struct clew_file_key file;
+	struct clew_wait_key key = clew_wait_key(trace, sleep);
 
-	if (!clew_waits_for_object(sleep))
-		return (struct clew_sum_key){{sleep->kind, CLEW_OBJECT_NONE, sleep->call}};
-	switch (object->kind) {
-	case CLEW_OBJECT_FILE:
-		file = clew_trace_file_key(trace, object->device, object->number, sleep->start);
-		key.parts[0] = file.number;
-		key.parts[2] = file.device;
-		break;
-	case CLEW_OBJECT_FUTEX:
-		/* An address means something within one memory, which is mostly one process's. */
-		task = clew_trace_task(trace, sleep->task);
-		if (!object->shared && !object->memory && task)
-			key.parts[2] = task->process;
-		break;
-	case CLEW_OBJECT_FUNCTION:
-	case CLEW_OBJECT_MEMORY:
-		key.parts[2] = 0;
-		break;
-	default:
-		break;
-	}
-	return key;
+	return (struct clew_sum_key){{key.parts[0], key.parts[1], key.parts[2]}};
 }
 
 int clew_sums_add_wait(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns,

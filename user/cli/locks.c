@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew locks: what each contended lock cost, who held it, and why for so long.
+ */
+#include <stdlib.h>
+
+#include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
+#include "cli/selection.h"
+#include "cli/window.h"
+#include "explain/locks.h"
+#include "words/ledger.h"
+#include "words/locks.h"
+
+#define TOP 10 /* locks in text */
+
+struct locks_values {
+	struct clew_selection selection;
+	struct clew_window window;
+	struct clew_number top;
+	bool json;
+};
+
+const struct clew_option clew_locks_options[] = {
+	{0, "tid", "N", "only locks that this thread waited for, and its waits", clew_take_number,
+	 offsetof(struct locks_values, selection.tid)},
+	{0, "pid", "N", "the same of this process's threads", clew_take_number,
+	 offsetof(struct locks_values, selection.pid)},
+	{0, "comm", "GLOB", "the same of threads named like this", clew_take_string,
+	 offsetof(struct locks_values, selection.comm)},
+	CLEW_GROUP_OPTIONS(struct locks_values, selection.group, "waits of threads"),
+	CLEW_WINDOW_OPTIONS(struct locks_values, window),
+	{0, "self", NULL, "show waits of clew's own threads, too", clew_take_flag,
+	 offsetof(struct locks_values, selection.self)},
+	{0, "top", "K", "the K locks that cost most (in text 10)", clew_take_number,
+	 offsetof(struct locks_values, top)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct locks_values, json)},
+	CLEW_OPTION_END,
+};
+
+static int print(const struct clew_trace *trace, const struct locks_values *values,
+		 struct clew_locks *locks, size_t top)
+{
+	struct clew_json json = {.out = stdout};
+
+	if (!values->json) {
+		if (clew_print_locks(stdout, trace, locks, top) < 0)
+			return clew_fail_memory();
+		clew_print_ledger(stdout, trace, values->window.from, values->window.to);
+		clew_print_cost(stdout, clew_trace_info(trace));
+		return 0;
+	}
+	clew_json_object(&json, NULL);
+	clew_json_locks(&json, trace, locks, top);
+	clew_json_ledger(&json, trace, values->window.from, values->window.to);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+	return 0;
+}
+
+static int answer(const struct clew_trace *trace, const struct clew_relations *relations,
+		  struct locks_values *values)
+{
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = &values->selection};
+	size_t top = values->top.given ? (size_t)values->top.value : values->json ? SIZE_MAX : TOP;
+	struct clew_locks locks;
+	int r = clew_locks_make(trace, &chosen, values->window.from, values->window.to, &locks),
+	    status;
+
+	for (size_t i = 0; i < locks.count && i < top && r == 0; i++)
+		r = clew_lock_explain(trace, relations, &locks.locks[i]);
+	status = r < 0 ? clew_fail_memory() : print(trace, values, &locks, top);
+	clew_locks_done(&locks);
+	return status;
+}
+
+int clew_command_locks(const struct clew_command *command, int argc, char **argv)
+{
+	struct locks_values values = {};
+	struct clew_relations *relations = NULL;
+	struct clew_trace *trace;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	status = clew_open_trace(operands[0], 0, &trace);
+	if (status)
+		return status;
+	status = clew_window_take(&values.window, trace);
+	if (!status)
+		status = clew_selection_check(&values.selection, trace);
+	if (!status)
+		status = clew_try_relations(trace, &relations);
+	if (!status)
+		status = answer(trace, relations, &values);
+	clew_relations_free(relations);
+	clew_selection_done(&values.selection);
+	clew_trace_free(trace);
+	return status;
+}
