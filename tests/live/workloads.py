@@ -31,7 +31,7 @@ from _rules import compare_rules
 
 # Program and variant; together: may run beside others (those that do not fill a CPU).
 QUIET = [
-    "barrier", "chain", "condition", "convoy", "deadlock", "epoll", "execthread", "fault",
+    "barrier", "chain", "condition", "convoy", "deadlock", "deadlock,timed", "epoll", "execthread", "fault",
     "hops,threads", "hops,processes", "hops,stopped", "ipc,messages", "ipc,semaphores", "ipc,queue",
     "mutex,normal", "mutex,pi", "mutex,robust", "mutex,shared", "mutex,shared-pi", "mutex,pidns",
     "mutex,flock", "mutex,posix", "mutex-32,normal", "mutex-32,posix", "pipe,threads",

@@ -145,7 +145,7 @@ static int add_hold(struct clew_contended *lock, const struct claims *claims, ui
 	    goes_on(claims, best, from)) {
 		last->to = to;
 		last->barged |= best->barged;
-		if (best->evidence < last->evidence)
+		if (best->evidence > last->evidence)
 			last->evidence = best->evidence;
 		return 0;
 	}
