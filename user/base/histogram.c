@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A log-linear histogram. See histogram.h. */
+#include "base/histogram.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of bits that tell apart values that differ in the first `digits` digits. */
+static unsigned bits_of(unsigned digits)
+{
+	uint64_t places = 1;
+
+	while (digits--)
+		places *= 10;
+	return 64u - (unsigned)__builtin_clzll(places * 2 - 1);
+}
+
+/*
+ * Values below 2^bits have a place each. Above, each power of two has half as many places, so that
+ * a value's first `bits` bits are its place.
+ */
+static size_t place_of(unsigned bits, uint64_t value)
+{
+	unsigned shift = value >> bits ? 64u - (unsigned)__builtin_clzll(value) - bits : 0;
+
+	return ((size_t)shift << (bits - 1)) + (size_t)(value >> shift);
+}
+
+/* The greatest value of a place. */
+static uint64_t value_of(unsigned bits, size_t place)
+{
+	unsigned shift = place >> bits ? (unsigned)(place >> (bits - 1)) - 1 : 0;
+	uint64_t first = place - ((uint64_t)shift << (bits - 1));
+
+	return (first << shift) + (((uint64_t)1 << shift) - 1);
+}
+
+struct histogram histogram_new(unsigned digits)
+{
+	return (struct histogram){.digits = digits};
+}
+
+void histogram_done(struct histogram *histogram)
+{
+	free(histogram->counts);
+	*histogram = (struct histogram){.digits = histogram->digits};
+}
+
+static int reserve(struct histogram *histogram, size_t places)
+{
+	size_t capacity = histogram->capacity ? histogram->capacity : 64;
+	uint64_t *larger;
+
+	if (places <= histogram->capacity)
+		return 0;
+	while (capacity < places)
+		capacity *= 2;
+	larger = realloc(histogram->counts, capacity * sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	memset(larger + histogram->capacity, 0, (capacity - histogram->capacity) * sizeof(*larger));
+	histogram->counts = larger;
+	histogram->capacity = capacity;
+	return 0;
+}
+
+int histogram_add(struct histogram *histogram, uint64_t value)
+{
+	size_t place = place_of(bits_of(histogram->digits), value);
+	int r = reserve(histogram, place + 1);
+	double distance;
+
+	if (r < 0)
+		return r;
+	histogram->counts[place]++;
+	if (!histogram->count || value < histogram->least)
+		histogram->least = value;
+	if (value > histogram->greatest)
+		histogram->greatest = value;
+	histogram->sum += value;
+	distance = (double)value - histogram->mean;
+	histogram->mean += distance / (double)++histogram->count;
+	histogram->squares += distance * ((double)value - histogram->mean);
+	return 0;
+}
+
+int histogram_merge(struct histogram *histogram, const struct histogram *other)
+{
+	double distance = other->mean - histogram->mean, count = (double)histogram->count,
+	       added = (double)other->count;
+	int r = reserve(histogram, other->capacity);
+
+	if (r < 0 || !other->count)
+		return r;
+	for (size_t i = 0; i < other->capacity; i++)
+		histogram->counts[i] += other->counts[i];
+	if (!histogram->count || other->least < histogram->least)
+		histogram->least = other->least;
+	if (other->greatest > histogram->greatest)
+		histogram->greatest = other->greatest;
+	histogram->sum += other->sum;
+	histogram->count += other->count;
+	histogram->mean += distance * added / (count + added);
+	histogram->squares +=
+		other->squares + distance * distance * count * added / (count + added);
+	return 0;
+}
+
+uint64_t histogram_percentile(const struct histogram *histogram, double share)
+{
+	unsigned bits = bits_of(histogram->digits);
+	uint64_t wanted = (uint64_t)ceil(share * (double)histogram->count), seen = 0, value;
+
+	wanted = wanted ? wanted : 1;
+	for (size_t i = 0; i < histogram->capacity; i++) {
+		seen += histogram->counts[i];
+		if (seen < wanted)
+			continue;
+		value = value_of(bits, i);
+		if (value < histogram->least)
+			return histogram->least;
+		return value < histogram->greatest ? value : histogram->greatest;
+	}
+	return histogram->greatest;
+}
+
+double histogram_deviation(const struct histogram *histogram)
+{
+	return histogram->count ? sqrt(histogram->squares / (double)histogram->count) : 0;
+}
