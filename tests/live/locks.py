@@ -181,8 +181,9 @@ def check_inversion(told):
     (fact, ) = told.graph["why"]
     (charge, ) = fact["charges"]
     lock = next((lock for lock in told.locks if lock["inversions"]), None)
+    # Whoever has the CPU when the holder wakes keeps it for some microseconds more.
     found = lock and [(i["waiter"]["tid"], i["holder"]["tid"], i["by"]["tid"])
-                      for i in lock["inversions"]]
+                      for i in lock["inversions"] if i["ns"] >= 1_000_000]
     ok(
         found == [(fact["tid"], charge["tid"], charge["by"][0])]
         and charge["min"] <= lock["inversions"][0]["ns"] <= charge["max"],
