@@ -197,14 +197,14 @@ def compare_edges(graph, capture):
 def compare_names(graph, capture):
     """
     Every edge between the workload's tasks names them as they named themselves;
-    a new task has its creator's name until then.
+    a new task has its creator's name until then, or for all its life.
     """
     wrong = []
     names = collections.defaultdict(set)
     unnamed = collections.defaultdict(list)
     for task in graph["tasks"]:
         names[task["tid"]].add(task["comm"])
-        unnamed[task["tid"]].append((task["born"], task["named"]))
+        unnamed[task["tid"]].append((task["born"], task["named"] or float("inf")))
     for tid in names:
         for edge in capture.by_origin.get(tid, ()):
             if edge["type"] in ("fork", "exec", "exit", "vfork"
