@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Exports of captures with known answers, and what clew itself says of these."""
+import collections
 import functools
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -62,6 +64,90 @@ def altered(name, as_name, *replaced):
                    check=True,
                    timeout=60)
     return place(as_name)
+
+
+def waits_told(capture):
+    return collections.Counter(
+        (wait["tid"], wait["start"], wait["end"], wait["kind"], object_of(wait), wait["call"])
+        for wait in ask(capture, "waits", "--idle", "--self")["waits"])
+
+
+def ready_told(capture):
+    return collections.Counter((wait["tid"], wait["end"], wait["runqueue_ns"])
+                               for wait in ask(capture, "waits", "--idle", "--self")["waits"]
+                               if wait["runqueue_ns"])
+
+
+def flows_told(capture):
+    """Calls that programs announced have no flows."""
+    return collections.Counter((origin["tid"], origin["at"], to["tid"], to["at"], edge["type"],
+                                edge["evidence"], edge["context"], object_of(edge))
+                               for edge in ask(capture, "edges", "--idle", "--self")["edges"]
+                               if edge["type"] != "call" for origin in edge["from"]
+                               for to in edge["to"] if origin["tid"] and to["tid"])
+
+
+def requests_told(capture):
+    return collections.Counter(
+        (r["op"], r["queued"] or r["issued"], r["completed"], r["bytes"], r["reason"], "%s-%s" %
+         (r["submitter"]["comm"], r["submitter"]["tid"]) if r["submitter"]["tid"] else None)
+        for r in ask(capture, "requests", "--idle", "--self")["requests"])
+
+
+def runs_told(capture):
+    """(CPU, start, end, tid) of all times that the model of a capture has."""
+    found = collections.Counter()
+    for span in ask(capture, "dump")["spans"]:
+        if "cpu" not in span["attributes"]:
+            continue
+        for part in span["elementary"]:
+            for mark in part["marks"]:
+                tid = int(mark["label"].rsplit("-", 1)[1].partition("#")[0])
+                found[int(span["attributes"]["cpu"]), part["start"], part["end"], tid] += 1
+    return found
+
+
+def why_told(capture):
+    return [[(s["start"], s["end"], s["kind"], s["via"]
+              and s["via"]["type"], "%s-%s" % (s["comm"], s["tid"])) for s in operation["segments"]]
+            for operation in ask(capture, "why", "--slowest", "10")["operations"]]
+
+
+def difference(shown, told):
+    """The first two of each that the other lacks; '' if they are equal."""
+    if shown == told:
+        return ""
+    return "only shown: %s; only told: %s" % (list(
+        (shown - told).items())[:2], list((told - shown).items())[:2])
+
+
+def calls_told(name):
+    """(tid, begin, end, name) of announced calls, by the list of records alone."""
+    tids, found, begun = {}, collections.Counter(), {}
+    for line in open(os.path.join(HERE, name + ".records"), encoding="utf-8"):
+        words = dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
+        kind, at = (line.split() + ["", "", ""])[1:3]
+        if kind == "task":
+            tids[words["task"]] = int(words["tid"])
+        elif kind == "announce" and words.get("event") == "1":
+            task, begin, title = begun.pop((words["task"], words["token"]))
+            found[tids[task], begin, int(at), title] += 1
+        elif kind == "announce":
+            title = ".".join(words["words"].strip('"').split()[:2])
+            begun[words["task"], words["token"]] = (words["task"], int(at), title)
+    for task, begin, title in begun.values():
+        found[tids[task], begin, None, title] += 1
+    return found
+
+
+def functions_told(capture):
+    """(tid, start, end, name) of activations of functions."""
+    if clew("spans", capture, stdout=subprocess.DEVNULL).returncode:
+        return collections.Counter()
+    told = ask(capture, "spans", "--list")
+    names = {f["name"]: f["demangled"] or f["name"] for f in told["by_name"]}
+    return collections.Counter((frame["start_tid"], frame["start"], frame["end"],
+                                names[frame["name"]]) for frame in told["list"])
 
 
 # A name with all that is special anywhere, and a byte that is no UTF-8.

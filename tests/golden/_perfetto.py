@@ -161,3 +161,6 @@ class Perfetto:
 
     def name(self, track):
         return one(self.tracks[track], 2, b"").decode()
+
+    def parent(self, track):
+        return one(self.tracks[track], 5)

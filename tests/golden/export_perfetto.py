@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _trace_processor  # noqa: E402  pylint: disable=wrong-import-position
-from _export import (SHOWN, ask, clew, directory, export, hostile, made, object_of, place)  # noqa: E402  pylint: disable=wrong-import-position
+from _export import (SHOWN, ask, calls_told, clew, difference, directory, export, flows_told, functions_told, hostile, made, object_of, place, ready_told, requests_told, runs_told, waits_told, why_told)  # noqa: E402  pylint: disable=wrong-import-position
 from _perfetto import Perfetto  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -24,12 +24,6 @@ UNKNOWN_TID = 1 << 22  # larger ones are CPUs of which records are missing
 # ---- Perfetto ----
 
 
-def waits_told(capture):
-    return collections.Counter(
-        (wait["tid"], wait["start"], wait["end"], wait["kind"], object_of(wait), wait["call"])
-        for wait in ask(capture, "waits", "--idle", "--self")["waits"])
-
-
 def waits_shown(perfetto, ahead):
     return collections.Counter(
         (perfetto.tid(s.track), s.start - ahead, None if s.end is None else s.end - ahead, s.name,
@@ -37,25 +31,10 @@ def waits_shown(perfetto, ahead):
         if s.category == "wait")
 
 
-def ready_told(capture):
-    return collections.Counter((wait["tid"], wait["end"], wait["runqueue_ns"])
-                               for wait in ask(capture, "waits", "--idle", "--self")["waits"]
-                               if wait["runqueue_ns"])
-
-
 def ready_shown(perfetto, ahead, end):
     return collections.Counter((perfetto.tid(s.track), s.start - ahead,
                                 (end if s.end is None else s.end - ahead) - s.start + ahead)
                                for s in perfetto.slices if s.category == "ready")
-
-
-def flows_told(capture):
-    """Calls that programs announced have no flows."""
-    return collections.Counter((origin["tid"], origin["at"], to["tid"], to["at"], edge["type"],
-                                edge["evidence"], edge["context"], object_of(edge))
-                               for edge in ask(capture, "edges", "--idle", "--self")["edges"]
-                               if edge["type"] != "call" for origin in edge["from"]
-                               for to in edge["to"] if origin["tid"] and to["tid"])
 
 
 def flows_shown(perfetto, ahead):
@@ -70,31 +49,11 @@ def flows_shown(perfetto, ahead):
     return found, origins
 
 
-def requests_told(capture):
-    return collections.Counter(
-        (r["op"], r["queued"] or r["issued"], r["completed"], r["bytes"], r["reason"], "%s-%s" %
-         (r["submitter"]["comm"], r["submitter"]["tid"]) if r["submitter"]["tid"] else None)
-        for r in ask(capture, "requests", "--idle", "--self")["requests"])
-
-
 def requests_shown(perfetto, ahead):
     return collections.Counter(
         (s.name, s.start - ahead, s.end - ahead if s.end else None, s.notes["bytes"][0],
          s.notes["reason"][0], s.notes.get("submitter", [None])[0]) for s in perfetto.slices
         if s.category == "request" and s.name != "in the device")
-
-
-def runs_told(capture):
-    """(CPU, start, end, tid) of all times that the model of a capture has."""
-    found = collections.Counter()
-    for span in ask(capture, "dump")["spans"]:
-        if "cpu" not in span["attributes"]:
-            continue
-        for part in span["elementary"]:
-            for mark in part["marks"]:
-                tid = int(mark["label"].rsplit("-", 1)[1].partition("#")[0])
-                found[int(span["attributes"]["cpu"]), part["start"], part["end"], tid] += 1
-    return found
 
 
 def runs_shown(perfetto, ahead, end):
@@ -110,10 +69,12 @@ def runs_shown(perfetto, ahead, end):
     return found
 
 
-def why_told(capture):
-    return [[(s["start"], s["end"], s["kind"], s["via"]
-              and s["via"]["type"], "%s-%s" % (s["comm"], s["tid"])) for s in operation["segments"]]
-            for operation in ask(capture, "why", "--slowest", "10")["operations"]]
+def slices_shown(perfetto, ahead, category):
+    """One that does not nest in its thread's track is on a track below it."""
+    return collections.Counter(
+        (perfetto.tid(perfetto.parent(s.track) or s.track), s.start - ahead,
+         None if s.end is None else s.end - ahead, s.name) for s in perfetto.slices
+        if s.category == category)
 
 
 def why_shown(perfetto, ahead):
@@ -124,14 +85,6 @@ def why_shown(perfetto, ahead):
                                     s.notes.get("type", [None])[0], s.name.rsplit(" ", 1)[0]))
             assert s.notes["text"][0].strip()
     return [sorted(tracks[track]) for track in sorted(tracks)]
-
-
-def difference(shown, told):
-    """The first two of each that the other lacks; '' if they are equal."""
-    if shown == told:
-        return ""
-    return "only shown: %s; only told: %s" % (list(
-        (shown - told).items())[:2], list((told - shown).items())[:2])
 
 
 def test_perfetto(name, capture):
@@ -148,6 +101,10 @@ def test_perfetto(name, capture):
                difference(requests_shown(perfetto, ahead), requests_told(capture)))
     tap.report("%s: runs" % name, difference(runs_shown(perfetto, ahead, end), runs_told(capture)))
     tap.same("%s: the slowest operations" % name, why_shown(perfetto, ahead), why_told(capture))
+    tap.report("%s: announced calls" % name,
+               difference(slices_shown(perfetto, ahead, "call"), calls_told(name)))
+    tap.report("%s: functions" % name,
+               difference(slices_shown(perfetto, ahead, "function"), functions_told(capture)))
     woken = collections.Counter(wait["tid"]
                                 for wait in ask(capture, "waits", "--idle", "--self")["waits"]
                                 if wait["end"])

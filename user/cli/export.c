@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
@@ -19,13 +20,16 @@
 #include "trace/stacks.h"
 
 #define SLOWEST 10 /* operations that are explained unless another number is asked for */
+#define NODES	200
 
 struct export_values {
 	const struct clew_export_format *format;
 	const char *output;
 	struct clew_selection selection;
 	struct clew_window window;
+	struct clew_ask ask;
 	struct clew_number slowest;
+	struct clew_number most;
 	enum clew_export_stacks stacks;
 	bool stacks_given;
 	bool idle;
@@ -83,8 +87,9 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 }
 
 const struct clew_option clew_export_options[] = {
-	{0, "to", "FORMAT", "the format: perfetto, folded or pprof. And with a TIME, end there",
-	 take_to, 0},
+	{0, "to", "FORMAT",
+	 "the format: perfetto, folded, pprof, chrome or dot. And with a TIME, end there", take_to,
+	 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
 	 offsetof(struct export_values, output)},
 	{0, "from", "TIME",
@@ -97,14 +102,18 @@ const struct clew_option clew_export_options[] = {
 	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string,
 	 offsetof(struct export_values, selection.comm)},
 	CLEW_GROUP_OPTIONS(struct export_values, selection.group, "waits of threads"),
-	{0, "slowest", "N", "explain the N (10) longest operations of the chosen threads",
-	 clew_take_number, offsetof(struct export_values, slowest)},
+	{0, "slowest", "N",
+	 "explain the N longest operations of the chosen threads (10; of dot: 1)", clew_take_number,
+	 offsetof(struct export_values, slowest)},
+	CLEW_ASK_OPTIONS(struct export_values, ask),
 	{0, "stacks", "KIND",
 	 "of folded and pprof: what waits were for by their code (off-cpu), what others did "
 	 "meanwhile (wake), the same of whole operations (critical), or samples (on-cpu)",
 	 take_stacks, 0},
 	{0, "idle", NULL, "of off-cpu and wake: count waits for work, too", clew_take_flag,
 	 offsetof(struct export_values, idle)},
+	{0, "max", "N", "of dot: at most N (200) steps of an operation, the longest",
+	 clew_take_number, offsetof(struct export_values, most)},
 	CLEW_OPTION_END,
 };
 
@@ -128,62 +137,100 @@ static int write_format(void *context, FILE *out)
 	writing->export.out = out;
 	r = writing->format->write(&writing->export);
 	clew_progress_end(writing->export.progress_context);
+	if (r == -E2BIG)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: there are more than %u events, which no viewer of it holds: "
+				 "choose a part by --from and --to, or use perfetto",
+				 writing->format->name, CLEW_CHROME_MOST);
 	return r < 0 ? clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 				 strerror(-r))
 		     : 0;
 }
 
-static int export(const struct clew_trace *trace, struct export_values *values)
+/* The operations that are to be explained, as `clew why` chooses them. */
+static int find_operations(const struct clew_asked_in *in, const struct export_values *values,
+			   struct clew_operation **ret_operations, size_t *ret_count)
+{
+	uint32_t slowest = values->slowest.given ? values->slowest.value
+			   : values->format->one ? 1
+						 : SLOWEST;
+	bool between_sleeps;
+	size_t total;
+	int status = 0;
+
+	if (clew_ask_given(&values->ask)) {
+		status = clew_ask_find(&values->ask, in, ret_operations, ret_count);
+		if (*ret_count > slowest)
+			*ret_count = slowest;
+		return status;
+	}
+	if (clew_operations_slowest(in->trace, clew_selection_wants, (void *)in->selection, 0,
+				    in->window->from, in->window->to, slowest, ret_operations,
+				    ret_count, &total, &between_sleeps) < 0)
+		return clew_fail_memory();
+	return !*ret_count && values->format->one ? clew_ask_offer(in, 0, slowest) : 0;
+}
+
+static int check(const struct clew_trace *trace, struct export_values *values)
+{
+	size_t total;
+	int status = clew_window_take(&values->window, trace);
+
+	/* The time of clew itself belongs to a whole picture, but not into sums. */
+	values->selection.self = !values->format->stacks;
+	if (!status)
+		status = clew_selection_check(&values->selection, trace);
+	if (!status && values->format->stacks && values->stacks == CLEW_STACKS_ON_CPU &&
+	    !clew_trace_all_samples(trace, &total))
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "the capture has no samples of running threads: record with "
+				   "--stacks");
+	return status;
+}
+
+static int export(const struct clew_trace *trace, struct export_values *values, const char *operand)
 {
 	struct writing writing = {.format = values->format};
 	struct clew_relations *relations = NULL;
 	struct clew_operation *operations = NULL;
 	struct clew_progress progress;
 	struct clew_selection others;
-	bool between_sleeps;
-	size_t total;
-	int r, status = clew_window_take(&values->window, trace);
+	size_t count = 0;
+	int status = check(trace, values);
 
-	/* The time of clew itself belongs to a whole picture, but not into sums. */
-	values->selection.self = !values->format->stacks;
-	if (!status)
-		status = clew_selection_check(&values->selection, trace);
 	if (!status)
 		status = clew_try_relations(trace, &relations);
-	if (!status && values->format->stacks && values->stacks == CLEW_STACKS_ON_CPU &&
-	    !clew_trace_all_samples(trace, &total))
-		status = clew_fail(CLEW_EXIT_INPUT,
-				   "the capture has no samples of running threads: record with "
-				   "--stacks");
-	if (status) {
-		clew_relations_free(relations);
-		return status;
-	}
-	clew_progress_begin(&progress, "exporting");
-	writing.export = (struct clew_export){
-		.trace = trace,
-		.relations = relations,
-		.wanted = values->selection.self && all_threads(&values->selection)
-				  ? NULL
-				  : clew_selection_wants,
-		.context = &values->selection,
-		.from = values->window.from,
-		.to = values->window.to,
-		.stacks = values->stacks,
-		.idle = values->idle,
-		.progress = clew_progress_update,
-		.progress_context = &progress,
-	};
 	/* Nobody asks why clew itself was slow. */
 	others = values->selection;
 	others.self = false;
-	r = clew_operations_slowest(
-		trace, clew_selection_wants, &others, 0, values->window.from, values->window.to,
-		values->slowest.given ? values->slowest.value : SLOWEST, &operations,
-		&writing.export.operation_count, &total, &between_sleeps);
-	writing.export.operations = operations;
-	status = r < 0 ? clew_fail_memory()
-		       : clew_write_file(values->output, write_format, &writing);
+	if (!status)
+		status = find_operations(&(struct clew_asked_in){.trace = trace,
+								 .relations = relations,
+								 .selection = &others,
+								 .window = &values->window,
+								 .operand = operand},
+					 values, &operations, &count);
+	if (!status) {
+		clew_progress_begin(&progress, "exporting");
+		writing.export = (struct clew_export){
+			.trace = trace,
+			.relations = relations,
+			.wanted = values->selection.self && all_threads(&values->selection)
+					  ? NULL
+					  : clew_selection_wants,
+			.context = &values->selection,
+			.from = values->window.from,
+			.to = values->window.to,
+			.operations = operations,
+			.operation_count = count,
+			.stacks = values->stacks,
+			.idle = values->idle,
+			.most = values->most.given ? values->most.value : NODES,
+			.progress = clew_progress_update,
+			.progress_context = &progress,
+		};
+		status = clew_write_file(values->output, write_format, &writing);
+	}
 	free(operations);
 	clew_relations_free(relations);
 	return status;
@@ -213,7 +260,7 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 		status = clew_open_trace(operands[0], 0, &trace);
 	if (status)
 		return status;
-	status = export(trace, &values);
+	status = export(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;

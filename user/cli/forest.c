@@ -172,15 +172,6 @@ static int fail_rule(const struct clew_model *model, const struct clew_forest_pr
 
 /* ---- as a graph ---- */
 
-static void print_quoted(const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			putchar('\\');
-		putchar((unsigned char)*text < ' ' ? ' ' : *text);
-	}
-}
-
 static void print_edges(const struct grove *grove, uint32_t span)
 {
 	const struct clew_model *model = grove->model;
@@ -195,12 +186,16 @@ static void print_edges(const struct grove *grove, uint32_t span)
 		printf("\tn%" PRIu32 " -> n%" PRIu32 " [", from, spawned[i]);
 		if (counts) {
 			fputs("label=\"", stdout);
-			print_quoted(grove_type_name(
-				grove,
-				model->es[clew_forest_spawned_at(grove->forest, spawned[i])].in));
+			clew_print_dot(
+				stdout,
+				grove_type_name(
+					grove,
+					model->es[clew_forest_spawned_at(grove->forest, spawned[i])]
+						.in));
 			if (from != span) {
 				fputs("\\nby ", stdout);
-				print_quoted(clew_model_string(model, model->spans[span].name));
+				clew_print_dot(stdout,
+					       clew_model_string(model, model->spans[span].name));
 			}
 			putchar('"');
 		}
@@ -221,7 +216,7 @@ static void print_dot(const struct grove *grove, bool all)
 		    clew_forest_spawner(grove->forest, root) == CLEW_NONE)
 			continue;
 		printf("\tn%" PRIu32 " [label=\"", root);
-		print_quoted(clew_model_string(model, span->name));
+		clew_print_dot(stdout, clew_model_string(model, span->name));
 		printf("\\n%s\"];\n", CLEW_DURATION((uint64_t)span->end - (uint64_t)span->start));
 	}
 	for (uint32_t span = 0; span < model->span_count; span++)

@@ -33,8 +33,9 @@ struct clew_export {
 	const struct clew_operation *operations;
 	size_t operation_count;
 	enum clew_export_stacks stacks;
-	bool idle; /* waits for work count, too */
-	FILE *out; /* errors stay on it */
+	bool idle;   /* waits for work count, too */
+	size_t most; /* dot: nodes of an operation */
+	FILE *out;   /* errors stay on it */
 	/* Called from time to time with the share that is written, 0..1. */
 	void (*progress)(void *context, double done);
 	void *progress_context;
@@ -45,8 +46,10 @@ struct clew_export_format {
 	const char *summary; /* which tools read it */
 	bool binary;	     /* it is nothing for a terminal */
 	bool stacks;	     /* it adds up stacks */
-	/* Writes all of it. 0 or -ENOMEM; errors of the stream are the caller's to find. */
+	/* Writes all of it. 0, -ENOMEM, or -E2BIG: it would be more than its readers take. Errors
+	 * of the stream are the caller's to find. */
 	int (*write)(const struct clew_export *export);
+	bool one; /* it is about operations alone, and explains one unless more are asked for */
 };
 
 /* All formats, ended by one without a name. */
@@ -58,6 +61,9 @@ const struct clew_export_format *clew_export_find(const char *name);
 int clew_export_perfetto(const struct clew_export *export);
 int clew_export_folded(const struct clew_export *export);
 int clew_export_pprof(const struct clew_export *export);
+int clew_export_chrome(const struct clew_export *export);
+int clew_export_dot(const struct clew_export *export);
+#define CLEW_CHROME_MOST 2000000 /* events */
 
 /* True if a task is known and asked for. */
 bool clew_export_wants(const struct clew_export *export, uint32_t serial);
@@ -66,6 +72,11 @@ static inline bool clew_export_has(const struct clew_export *export, uint64_t st
 {
 	return start <= export->to && end >= export->from;
 }
+
+/* "COMM-TID" of a task at a moment. Returns buffer. */
+#define EXPORT_TASK_SIZE (CLEW_COMM_SIZE + 16)
+const char *export_task_name(const struct clew_trace *trace, uint32_t serial, uint64_t at,
+			     char buffer[EXPORT_TASK_SIZE]);
 
 /* A hash of a text, and its length without the NUL. */
 uint64_t export_hash(const char *text, size_t *ret_size);

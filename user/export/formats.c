@@ -5,10 +5,23 @@
 #include <string.h>
 
 const struct clew_export_format clew_export_formats[] = {
-	{"perfetto", "ui.perfetto.dev, its trace processor and its SQL", true, false,
-	 clew_export_perfetto},
-	{"folded", "flame graphs, speedscope", false, true, clew_export_folded},
-	{"pprof", "pprof, Pyroscope, Grafana", true, true, clew_export_pprof},
+	{.name = "perfetto",
+	 .summary = "ui.perfetto.dev, its trace processor and its SQL",
+	 .binary = true,
+	 .write = clew_export_perfetto},
+	{.name = "folded",
+	 .summary = "flame graphs, speedscope",
+	 .stacks = true,
+	 .write = clew_export_folded},
+	{.name = "pprof",
+	 .summary = "pprof, Pyroscope, Grafana",
+	 .binary = true,
+	 .stacks = true,
+	 .write = clew_export_pprof},
+	{.name = "chrome",
+	 .summary = "Chrome's trace events, which many viewers read",
+	 .write = clew_export_chrome},
+	{.name = "dot", .summary = "Graphviz", .one = true, .write = clew_export_dot},
 	{},
 };
 
@@ -25,6 +38,16 @@ bool clew_export_wants(const struct clew_export *export, uint32_t serial)
 	const struct clew_trace_task *task = clew_trace_task(export->trace, serial);
 
 	return task && (!export->wanted || export->wanted(export->context, task));
+}
+
+const char *export_task_name(const struct clew_trace *trace, uint32_t serial, uint64_t at,
+			     char buffer[EXPORT_TASK_SIZE])
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+
+	snprintf(buffer, EXPORT_TASK_SIZE, "%.*s-%u", CLEW_COMM_SIZE,
+		 clew_trace_comm_at(trace, serial, at), task ? task->tid : 0);
+	return buffer;
 }
 
 /* FNV-1a. */

@@ -74,16 +74,6 @@ uint64_t perfetto_string(struct perfetto *it, struct perfetto_strings *strings, 
 	return strings->count;
 }
 
-const char *perfetto_task_name(const struct perfetto *it, uint32_t serial, uint64_t at,
-			       char buffer[PERFETTO_TASK_SIZE])
-{
-	const struct clew_trace_task *task = clew_trace_task(it->trace, serial);
-
-	snprintf(buffer, PERFETTO_TASK_SIZE, "%.*s-%u", CLEW_COMM_SIZE,
-		 clew_trace_comm_at(it->trace, serial, at), task ? task->tid : 0);
-	return buffer;
-}
-
 static void clock_reading(struct proto *proto, unsigned clock, uint64_t at)
 {
 	size_t opened = proto_open(proto, 1);

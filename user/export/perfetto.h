@@ -84,11 +84,6 @@ void perfetto_send(struct perfetto *it, enum perfetto_sequence sequence);
 uint64_t perfetto_string(struct perfetto *it, struct perfetto_strings *strings, unsigned field,
 			 const char *text);
 
-/* "COMM-TID" of a task at a moment. Returns buffer. */
-#define PERFETTO_TASK_SIZE (CLEW_COMM_SIZE + 16)
-const char *perfetto_task_name(const struct perfetto *it, uint32_t serial, uint64_t at,
-			       char buffer[PERFETTO_TASK_SIZE]);
-
 /* ---- perfetto_sched.c: processes, who ran where, who woke whom, what they were blocked by ---- */
 
 int perfetto_processes(struct perfetto *it);

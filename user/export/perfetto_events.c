@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "words/describe.h"
+#include "export/flow.h"
 
 #define PROGRESS_EVERY 65536
 
@@ -22,12 +22,6 @@ int event_add(struct events *events, enum event_kind kind, uint64_t at, size_t i
 	((struct sort_key *)keys->data)[keys->count++] =
 		(struct sort_key){.key = at, .index = (uint32_t)index, .tag = kind};
 	return 0;
-}
-
-/* When the woken thread ran; its end where the capture has none. */
-static bool was_ready(const struct clew_sleep *sleep)
-{
-	return sleep->end != CLEW_TIME_OPEN && sleep->switch_in > sleep->end;
 }
 
 static int add_waits(struct events *events)
@@ -47,9 +41,9 @@ static int add_waits(struct events *events)
 		/* A wait of no length ends where it begins, together with its begin. */
 		if (r >= 0 && sleep->end != CLEW_TIME_OPEN && sleep->end > sleep->start)
 			r = event_add(events, END_WAIT, sleep->end, i);
-		if (r >= 0 && was_ready(sleep))
+		if (r >= 0 && flow_was_ready(sleep))
 			r = event_add(events, BEGIN_READY, sleep->end, i);
-		if (r >= 0 && was_ready(sleep) && sleep->switch_in != CLEW_TIME_OPEN)
+		if (r >= 0 && flow_was_ready(sleep) && sleep->switch_in != CLEW_TIME_OPEN)
 			r = event_add(events, END_READY, sleep->switch_in, i);
 	}
 	return r;
@@ -57,15 +51,14 @@ static int add_waits(struct events *events)
 
 static void note_ended_by(struct events *events, const struct clew_sleep *sleep)
 {
-	char name[PERFETTO_TASK_SIZE];
+	char name[EXPORT_TASK_SIZE];
 
 	if (sleep->end == CLEW_TIME_OPEN)
 		return;
 	if (sleep->ended_by != CLEW_NO_TASK)
 		perfetto_note(events->it, "ended_by",
-			      perfetto_task_name(events->it, sleep->ended_by,
-						 sleep->raw_end ? sleep->raw_end : sleep->end,
-						 name));
+			      export_task_name(events->it->trace, sleep->ended_by,
+					       sleep->raw_end ? sleep->raw_end : sleep->end, name));
 	perfetto_note(events->it, "context", clew_context_name(sleep->context));
 	if (sleep->edge_type >= 0)
 		perfetto_note(events->it, "evidence", clew_evidence_name(sleep->edge_evidence));
@@ -77,7 +70,7 @@ static void put_wait(struct events *events, const struct clew_sleep *sleep)
 	const char *call = clew_call_name(sleep->call);
 	uint64_t track = perfetto_thread_track(it, sleep->task);
 	struct object_description object;
-	char name[PERFETTO_TASK_SIZE];
+	char name[EXPORT_TASK_SIZE];
 	size_t opened;
 
 	opened = perfetto_event_open(it, EVENT_BEGIN, track, sleep->start, "wait",
@@ -88,8 +81,8 @@ static void put_wait(struct events *events, const struct clew_sleep *sleep)
 		perfetto_note(it, "call", call);
 	for (uint32_t i = 0; i < sleep->holder_count; i++)
 		perfetto_note(it, sleep->holders[i].coming ? "coming" : "holder",
-			      perfetto_task_name(it, sleep->holders[i].task, sleep->holders[i].from,
-						 name));
+			      export_task_name(it->trace, sleep->holders[i].task,
+					       sleep->holders[i].from, name));
 	note_ended_by(events, sleep);
 	if (sleep->open & CLEW_OPEN_START)
 		perfetto_note(it, "open", "start");
@@ -159,6 +152,10 @@ static void put(struct events *events, const struct sort_key *key)
 		break;
 	case EFFECT:
 		edges_put_effect(events, key->index);
+		break;
+	case END_SLICE:
+	case BEGIN_SLICE:
+		slices_put(events, key->tag, key->index, key->key);
 		break;
 	case END_SEGMENT:
 	case BEGIN_SEGMENT:
@@ -230,6 +227,8 @@ int perfetto_events(struct perfetto *it)
 	if (r >= 0)
 		r = requests_add(&events);
 	if (r >= 0)
+		r = slices_add(&events);
+	if (r >= 0)
 		r = add_losses(&events);
 	if (r >= 0)
 		r = put_all(&events);
@@ -237,6 +236,7 @@ int perfetto_events(struct perfetto *it)
 		vector_done(&events.keys[i]);
 	vector_done(&events.causes);
 	why_done(&events);
+	slices_done(&events);
 	free(events.groups.order);
 	free(events.groups.begin);
 	free(events.request_tracks);

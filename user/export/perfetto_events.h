@@ -15,7 +15,9 @@ enum event_kind {
 	END_WAIT,
 	END_PART,
 	END_REQUEST,
+	END_SLICE,
 	END_SEGMENT,
+	BEGIN_SLICE,
 	CAUSE,
 	SUBMIT,
 	BEGIN_WAIT,
@@ -56,6 +58,8 @@ struct events {
 	struct vector causes; /* struct event_cause */
 	const struct clew_trace_request *requests;
 	uint64_t *request_tracks; /* by index */
+	struct vector slices;	  /* struct export_slice */
+	struct map beside;	  /* index of a slice -> the track of its own */
 	struct clew_why *whys;
 	struct vector segments; /* struct event_segment */
 	uint64_t why_track;	/* of the first operation; the others follow */
@@ -64,12 +68,6 @@ struct events {
 /* Adds an event. 0 or -ENOMEM. */
 int event_add(struct events *events, enum event_kind kind, uint64_t at, size_t index);
 
-/* The number of the flow from origin `further` of an edge; origin 0 is the edge's own. */
-static inline uint64_t event_flow(size_t edge, unsigned further)
-{
-	return (uint64_t)further << 40 | (edge + 1);
-}
-
 /* ---- perfetto_edges.c: what made whom go on ---- */
 
 int edges_add(struct events *events);
@@ -77,13 +75,17 @@ void edges_put_cause(struct events *events, size_t cause);
 void edges_put_effect(struct events *events, size_t edge);
 /* In an open event: ends the flows of the dependencies that ended a sleep. */
 void edges_end_flows(struct events *events, const struct clew_sleep *sleep);
-/* The sleep that an edge ended, NULL: none. */
-const struct clew_sleep *edges_sleep(const struct events *events, const struct clew_edge *edge);
 
 /* ---- perfetto_requests.c: requests, by disk ---- */
 
 int requests_add(struct events *events);
 void requests_put(struct events *events, enum event_kind kind, size_t index, uint64_t at);
+
+/* ---- perfetto_slices.c: announced calls and functions ---- */
+
+int slices_add(struct events *events);
+void slices_put(struct events *events, enum event_kind kind, size_t index, uint64_t at);
+void slices_done(struct events *events);
 
 /* ---- perfetto_why.c: the explained operations ---- */
 

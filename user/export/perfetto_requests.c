@@ -113,7 +113,7 @@ int requests_add(struct events *events)
 static void note_files(struct events *events, const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
-	char name[PERFETTO_TASK_SIZE];
+	char name[EXPORT_TASK_SIZE];
 	struct perfetto *it = events->it;
 	const char *path = NULL;
 	unsigned written = 0;
@@ -127,15 +127,15 @@ static void note_files(struct events *events, const struct clew_trace_request *r
 		for (uint32_t k = 0; k < request->pages[i].writer_count && written < WRITERS_MOST;
 		     k++, written++)
 			perfetto_note(it, "writer",
-				      perfetto_task_name(it, request->pages[i].writers[k],
-							 begin_of(block), name));
+				      export_task_name(it->trace, request->pages[i].writers[k],
+						       begin_of(block), name));
 }
 
 static void put_request(struct events *events, size_t index)
 {
 	const struct clew_trace_request *request = &events->requests[index];
 	const struct clew_block_request *block = &request->block;
-	char name[PERFETTO_TASK_SIZE];
+	char name[EXPORT_TASK_SIZE];
 	struct perfetto *it = events->it;
 	uint64_t submitter = perfetto_thread_track(it, block->submitter);
 	size_t opened;
@@ -149,12 +149,12 @@ static void put_request(struct events *events, size_t index)
 	perfetto_note(it, "reason", clew_request_reason_name(block->reason));
 	if (submitter)
 		perfetto_note(it, "submitter",
-			      perfetto_task_name(it, block->submitter, begin_of(block), name));
+			      export_task_name(it->trace, block->submitter, begin_of(block), name));
 	note_files(events, request);
 	for (uint32_t i = 0; i < request->woke_count; i++)
 		perfetto_note(it, "woke",
-			      perfetto_task_name(
-				      it, request->woke[i],
+			      export_task_name(
+				      it->trace, request->woke[i],
 				      block->completed ? block->completed : begin_of(block), name));
 	if (submitter && block->queued)
 		perfetto_flow_end(it, FLOW_OF_REQUEST | index);

@@ -298,7 +298,7 @@ static void put_wake(struct sched *sched, const struct clew_sleep *sleep)
 static void reason_text(const struct perfetto *it, const struct clew_sleep *sleep, char *buffer,
 			size_t size)
 {
-	char holder[PERFETTO_TASK_SIZE];
+	char holder[EXPORT_TASK_SIZE];
 	struct object_description object;
 	size_t used = (size_t)snprintf(buffer, size, "%s", clew_wait_kind_name(sleep->kind));
 
@@ -307,8 +307,8 @@ static void reason_text(const struct perfetto *it, const struct clew_sleep *slee
 		used += (size_t)snprintf(buffer + used, size - used, " %s", object.name);
 	if (sleep->holder_count && !sleep->holders[0].coming && used < size)
 		snprintf(buffer + used, size - used, ", held by %s",
-			 perfetto_task_name(it, sleep->holders[0].task, sleep->holders[0].from,
-					    holder));
+			 export_task_name(it->trace, sleep->holders[0].task, sleep->holders[0].from,
+					  holder));
 }
 
 static void put_reason(struct sched *sched, const struct clew_sleep *sleep)

@@ -16,10 +16,10 @@ static void describe_track(struct events *events, size_t i)
 {
 	const struct clew_operation *operation = &events->it->export->operations[i];
 	struct perfetto *it = events->it;
-	char name[PERFETTO_TASK_SIZE], title[200];
+	char name[EXPORT_TASK_SIZE], title[200];
 
 	snprintf(title, sizeof(title), "%s at +%s, %s",
-		 perfetto_task_name(it, operation->task, operation->from, name),
+		 export_task_name(it->trace, operation->task, operation->from, name),
 		 CLEW_OFFSET(operation->from - clew_trace_start(it->trace),
 			     clew_trace_end(it->trace) - clew_trace_start(it->trace)),
 		 CLEW_DURATION(operation->to - operation->from));
@@ -80,14 +80,14 @@ static void put_segment(struct events *events, const struct event_segment *of)
 {
 	const struct clew_segment *segment = of->segment;
 	struct perfetto *it = events->it;
-	char task[PERFETTO_TASK_SIZE], name[PERFETTO_TASK_SIZE + 32], *text;
+	char task[EXPORT_TASK_SIZE], name[EXPORT_TASK_SIZE + 32], *text;
 	struct clew_beside beside;
 	int r = clew_beside_find(it->trace, &segment, 1, &beside);
 	size_t opened;
 
 	/* The name at the segment's end: a new process soon gets that of its program. */
 	snprintf(name, sizeof(name), "%s %s",
-		 perfetto_task_name(it, segment->task, segment->end - 1, task),
+		 export_task_name(it->trace, segment->task, segment->end - 1, task),
 		 clew_wait_kind_name(segment->kind));
 	opened = perfetto_event_open(it, EVENT_BEGIN, events->why_track + of->operation,
 				     segment->start, "why", name);
@@ -103,8 +103,9 @@ static void put_segment(struct events *events, const struct event_segment *of)
 		perfetto_note(it, "evidence", clew_evidence_name(segment->via_evidence));
 	}
 	for (uint32_t i = 0; i < segment->chain_length; i++)
-		perfetto_note(it, "waits",
-			      perfetto_task_name(it, segment->chain[i], segment->end - 1, task));
+		perfetto_note(
+			it, "waits",
+			export_task_name(it->trace, segment->chain[i], segment->end - 1, task));
 	perfetto_event_close(it, opened);
 }
 

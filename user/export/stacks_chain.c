@@ -8,9 +8,8 @@
 
 #include <errno.h>
 
-#include "words/describe.h"
+#include "export/segment.h"
 #include "words/hops.h"
-#include "words/link.h"
 
 #define PROGRESS_EVERY 1024
 
@@ -31,42 +30,10 @@ static uint32_t push_next(struct stacks *stacks, const struct clew_export *expor
 	return stacks_push(stacks, parent, text);
 }
 
-/* The last task, by its activity: "running in write", "runqueue behind cc1", "device vda". */
-static uint32_t push_leaf(struct stacks *stacks, const struct clew_export *export, uint32_t parent,
-			  const struct clew_segment *segment)
-{
-	const char *kind = clew_wait_kind_name(segment->kind), *call = NULL;
-	struct object_description object;
-	struct clew_object of;
-	char text[sizeof(object.name) + 64];
-
-	if (segment->stay)
-		call = clew_call_name(segment->stay->call);
-	if (segment->kind == CLEW_SEGMENT_RUNNING) {
-		snprintf(text, sizeof(text), "%s%s%s", kind, call ? " in " : "", call ?: "");
-	} else if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
-		const char *by =
-			segment->by == UINT32_MAX || segment->by == CLEW_NO_TASK
-				? NULL
-				: clew_trace_comm_at(export->trace, segment->by, segment->start);
-
-		snprintf(text, sizeof(text), "%s%s%.*s", kind, by ? " behind " : "", CLEW_COMM_SIZE,
-			 by ?: "");
-	} else if (segment->link) {
-		of = clew_link_object(segment->link);
-		object_describe(export->trace, &of, NULL, &object);
-		snprintf(text, sizeof(text), "%s %s", kind, object.name);
-	} else if (segment->sleep) {
-		return stacks_wait(stacks, export, parent, segment->sleep);
-	} else {
-		snprintf(text, sizeof(text), "%s", kind);
-	}
-	return stacks_push(stacks, parent, text);
-}
-
 static void add_segment(struct stacks *stacks, const struct clew_export *export, uint32_t root,
 			const struct clew_segment *segment)
 {
+	char name[EXPORT_SEGMENT_SIZE];
 	uint32_t node = root;
 
 	for (uint32_t i = 0; i < clew_hop_count(segment); i++) {
@@ -77,7 +44,8 @@ static void add_segment(struct stacks *stacks, const struct clew_export *export,
 		node = push_next(stacks, export, node, clew_hop_via_behind(segment, i),
 				 clew_hop_next(segment, i), segment->start);
 	}
-	node = push_leaf(stacks, export, node, segment);
+	export_segment_name(export->trace, segment, name);
+	node = stacks_push(stacks, node, name);
 	stacks_add(stacks, node, segment->kind, clew_segment_length(segment));
 }
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "explain/operations.h"
+#include "export/segment.h"
 #include "symbol/demangle.h"
 #include "trace/stacks.h"
-#include "words/describe.h"
 #include "words/task.h"
 
 bool stacks_wants(const struct clew_export *export, const struct clew_sleep *sleep)
@@ -44,14 +44,9 @@ uint32_t stacks_task(struct stacks *stacks, const struct clew_export *export, ui
 uint32_t stacks_wait(struct stacks *stacks, const struct clew_export *export, uint32_t parent,
 		     const struct clew_sleep *sleep)
 {
-	struct object_description object;
-	char text[sizeof(object.name) + 32];
-	const char *kind = clew_wait_kind_name(sleep->kind);
+	char text[EXPORT_SEGMENT_SIZE];
 
-	if (object_describe_then(export->trace, &sleep->object, sleep, sleep->start, &object))
-		snprintf(text, sizeof(text), "%s %s", kind, object.name);
-	else
-		snprintf(text, sizeof(text), "%s", kind);
+	export_wait_name(export->trace, sleep, text);
 	return stacks_push(stacks, parent, text);
 }
 

@@ -121,6 +121,12 @@ void clew_json_number(struct clew_json *json, const char *key, double value)
 		fputs("null", json->out);
 }
 
+void clew_json_microseconds(struct clew_json *json, const char *key, uint64_t ns)
+{
+	begin_value(json, key);
+	fprintf(json->out, "%" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
+}
+
 void clew_json_bool(struct clew_json *json, const char *key, bool value)
 {
 	begin_value(json, key);

@@ -29,6 +29,8 @@ void clew_json_string(struct clew_json *json, const char *key, const char *value
 void clew_json_unsigned(struct clew_json *json, const char *key, uint64_t value);
 void clew_json_signed(struct clew_json *json, const char *key, int64_t value);
 void clew_json_number(struct clew_json *json, const char *key, double value); /* not finite: null */
+/* Nanoseconds as a number of microseconds with three decimals. */
+void clew_json_microseconds(struct clew_json *json, const char *key, uint64_t ns);
 void clew_json_bool(struct clew_json *json, const char *key, bool value);
 void clew_json_null(struct clew_json *json, const char *key);
 /* A number; null where it is `unknown`. */

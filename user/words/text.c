@@ -34,6 +34,28 @@ void clew_print_safe(FILE *out, const char *text)
 	}
 }
 
+void clew_print_dot(FILE *out, const char *text)
+{
+	uint32_t character;
+
+	while (*text) {
+		size_t length = clew_utf8_length(text, &character);
+
+		if (!length)
+			fputs("\xef\xbf\xbd", out);
+		else if (character == '"' || character == '\\')
+			fprintf(out, "\\%c", (char)character);
+		else if (character == '&')
+			fputs("&amp;", out);
+		else if (character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+			 character == 0xfffe || character == 0xffff)
+			putc(' ', out);
+		else
+			fwrite(text, 1, length, out);
+		text += length ? length : 1;
+	}
+}
+
 /* Columns of a word: bytes that do not continue a character. */
 static size_t columns_of(const char *word, size_t size)
 {

@@ -14,6 +14,9 @@
 /* Prints text on one line: control characters and what is no UTF-8 as \xNN. */
 void clew_print_safe(FILE *out, const char *text);
 
+/* Prints text for a string in double quotes of Graphviz: as it is, on one line. */
+void clew_print_dot(FILE *out, const char *text);
+
 /*
  * Prints a line of text in lines of at most 80 columns, broken at blanks; those after the
  * first begin with two blanks. A word that is longer has a line of its own.

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Graphs of causal paths, read by Graphviz: a node for each segment that `clew why` tells, and edges
+with the dependencies of its hops. Prints TAP.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _export import SHOWN, ask, clew, export, hostile, made  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+tap = Tap()
+
+
+def graphviz(data, form):
+    done = subprocess.run(["dot", "-T" + form],
+                          input=data,
+                          capture_output=True,
+                          timeout=60,
+                          check=False)
+    assert not done.returncode and not done.stderr, done.stderr
+    return done.stdout
+
+
+def operations_shown(data):
+    """Of each operation its nodes (label, and whether it stands for several) and edges."""
+    read = json.loads(graphviz(data, "json0"))
+    objects = {o["_gvid"]: o for o in read.get("objects", [])}
+    found = []
+    for cluster in (o for o in read.get("objects", []) if o["name"].startswith("cluster")):
+        nodes = sorted(cluster.get("nodes", []),
+                       key=lambda node: int(objects[node]["name"].split("s")[1]))
+        place = {number: place for place, number in enumerate(nodes)}
+        edges = {}
+        for edge in read.get("edges", []):
+            if edge["tail"] in place:
+                assert place[edge["head"]] == place[edge["tail"]] + 1, "nodes follow each other"
+                edges[place[edge["tail"]]] = (edge.get("label", ""), edge.get("style", ""))
+        found.append(([objects[node] for node in nodes], [edges[i] for i in sorted(edges)]))
+    return found
+
+
+def in_label(name):
+    return re.sub("[\x00-\x1f\x7f-\x9f]", " ", name)
+
+
+def node_told(segment):
+    return in_label("%s-%s" % (segment["comm"], segment["tid"])), segment["kind"]
+
+
+def node_shown(node):
+    task, what = node["label"].split("\\n")[:2]
+    return task, what.split(" ")[0].rstrip(":")
+
+
+def edge_told(one, two):
+    """The label of the edge from a segment to the next one, and its style."""
+    if one["tid"] == two["tid"]:
+        return "", ""
+    waiting = [hop["tid"] for hop in one["hops"][:-1]]
+    if two["tid"] in waiting:
+        behind = one["hops"][len(waiting) - waiting[::-1].index(two["tid"])]
+        if behind["via"] is None:
+            return "other end", "dashed"
+        sure = behind["evidence"] == "exact"
+        return behind["via"] + ("" if sure else ", " + behind["evidence"]), "" if sure else "dashed"
+    waited = [hop for hop in two["hops"][:-1] if hop["tid"] == one["tid"]]
+    if waited:
+        return "waits: " + waited[-1]["kind"], "dotted"
+    return "", "dotted"
+
+
+def problem_of(told, shown):
+    nodes, edges = shown
+    if [node_told(s) for s in told] != [node_shown(node) for node in nodes]:
+        return "nodes %r instead of %r" % ([node_shown(node) for node in nodes],
+                                           [node_told(s) for s in told])
+    for one, two, edge in zip(told, told[1:], edges):
+        label, style = edge_told(one, two)
+        if not edge[0].startswith(label) or bool(label) != bool(edge[0]) or edge[1] != style:
+            return "edge %r instead of %r" % (edge, (label, style))
+    return "" if len(edges) == max(len(nodes) - 1, 0) else "%d edges" % len(edges)
+
+
+def test_dot(name, capture):
+    choice = ["--call", "*", "--slowest", "5"]
+    if clew("why", capture, "--json", *choice, stdout=subprocess.DEVNULL).returncode:
+        choice = ["--slowest", "5"]
+    told = ask(capture, "why", *choice)["operations"]
+    if not told:
+        done = clew("export", capture, "--to", "dot", stdout=subprocess.PIPE)
+        tap.same("%s: no operation" % name,
+                 (done.returncode, done.stderr.count(b"\n"), done.stdout), (1, 1, b""))
+        return
+    shown = operations_shown(export(capture, "dot", *choice))
+    tap.same("%s: operations" % name, len(shown), len(told))
+    for number, (one, two) in enumerate(zip(told, shown)):
+        tap.report("%s: operation %d" % (name, number), problem_of(one["segments"], two))
+
+
+def test_max(capture, *choice):
+    """Short segments are drawn together; the time of all is still told."""
+    whole = operations_shown(export(capture, "dot", *choice))[0][0]
+    part, _ = operations_shown(export(capture, "dot", *choice, "--max", "5"))[0]
+    tap.same("--max: nodes", len(part) <= 5 < len(whole), True)
+    kept = [node_shown(node) for node in part if "short steps" not in node["label"]]
+    tap.same("--max: the longest are kept", set(kept) <= set(map(node_shown, whole)), True)
+    steps = sum(int(node["label"].split()[0]) for node in part if "short steps" in node["label"])
+    tap.same("--max: steps", steps + len(kept), len(whole))
+
+
+def test_hostile(capture):
+    picture = graphviz(export(capture, "dot", "--call", "*", "--slowest", "50"), "svg")
+    texts = "".join(xml.etree.ElementTree.fromstring(picture).itertext())
+    name = in_label(SHOWN).rstrip()
+    tap.same("a hostile name in a picture", name in texts, True)
+
+
+if not shutil.which("dot"):
+    tap.skip("Graphviz reads it", "graphviz is not installed")
+    sys.exit(tap.end())
+for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
+    title = os.path.basename(records)[:-len(".records")]
+    if title not in ("empty", "own"):
+        test_dot(title, made(title))
+test_max(made("life"), "--call", "*")
+test_hostile(hostile())
+sys.exit(tap.end())
