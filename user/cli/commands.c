@@ -28,7 +28,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew report slow.clew --from 10:32:07 --to 10:32:09\n"
 	 "      two seconds of it, as a log has them\n"
 	 "  clew report slow.clew --comm 'postgres*'\n"
-	 "      about PostgreSQL alone\n"},
+	 "      about PostgreSQL alone\n"
+	 "  clew report slow.clew --html\n"
+	 "      a page for a browser, slow.html, with a timeline\n"},
 	{"info", "[TRACE]", "what a capture holds, what it lost and what it cost",
 	 clew_command_info, clew_info_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew info slow.clew\n"

@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* clew report: one screen about a recording, what hurts most first. */
+/*
+ * clew report: one screen about a recording, what hurts most first; with --html a page that
+ * anyone can read.
+ */
 #include "words/report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
+#include "cli/write.h"
+#include "page/page.h"
 #include "words/ledger.h"
+#include "words/style.h"
 
 #define BARS_WIDTH 98 /* columns that a terminal must have for bars */
+#define SLOWEST	   10 /* operations that a page explains */
 
 struct report_values {
 	struct clew_selection selection;
 	struct clew_window window;
+	struct clew_number slowest;
+	const char *output;
 	bool json;
+	bool html;
+	bool all;
 };
 
 const struct clew_option clew_report_options[] = {
@@ -30,6 +43,14 @@ const struct clew_option clew_report_options[] = {
 	CLEW_WINDOW_OPTIONS(struct report_values, window),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct report_values, json)},
+	{0, "html", NULL, "write a page for a browser, by default beside the capture",
+	 clew_take_flag, offsetof(struct report_values, html)},
+	{'o', "output", "FILE", "of --html: write there (-: standard output)", clew_take_string,
+	 offsetof(struct report_values, output)},
+	{0, "slowest", "N", "of --html: explain the N (10) longest operations", clew_take_number,
+	 offsetof(struct report_values, slowest)},
+	{0, "all", NULL, "of --html: a timeline of all threads, whatever its size", clew_take_flag,
+	 offsetof(struct report_values, all)},
 	CLEW_OPTION_END,
 };
 
@@ -54,7 +75,73 @@ static void print_text(const struct report *report)
 	clew_print_cost(stdout, clew_trace_info(report->trace));
 }
 
-static int answer(const struct clew_trace *trace, struct report_values *values)
+/* ---- the page ---- */
+
+static int write_page(void *context, FILE *out)
+{
+	const struct clew_page_options *options = context;
+	int r = clew_page_write(out, options);
+
+	clew_progress_end(options->progress_context);
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+/* The name of a page: that of the capture, with another ending. */
+static char *page_name(const char *operand)
+{
+	const char *name = strcmp(operand, "-") ? operand : "report", *dot = strrchr(name, '.');
+	size_t length =
+		dot && !strchr(dot, '/') && dot > name ? (size_t)(dot - name) : strlen(name);
+	char *page;
+
+	return asprintf(&page, "%.*s.html", (int)length, name) < 0 ? NULL : page;
+}
+
+static int make_page(const struct report *report, const struct report_values *values,
+		     const char *operand)
+{
+	char *name = values->output ? strdup(values->output) : page_name(operand);
+	struct clew_progress progress;
+	const struct clew_page_options options = {
+		.report = report,
+		.name = operand,
+		.slowest = values->slowest.given ? values->slowest.value : SLOWEST,
+		.limit = values->all ? UINT64_MAX : CLEW_PAGE_LIMIT,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int status;
+
+	if (!name)
+		return clew_fail_memory();
+	/* Names in a page are not for a terminal. */
+	clew_style_turn(false);
+	clew_progress_begin(&progress, "writing");
+	status = clew_check_output(operand, name);
+	if (!status)
+		status = clew_write_file(name, write_page, (void *)&options);
+	if (!status && strcmp(name, "-"))
+		printf("The page is %s: open it in a browser.\n", name);
+	free(name);
+	return status;
+}
+
+static int check_options(const struct report_values *values)
+{
+	const char *option = values->output	     ? "-o"
+			     : values->slowest.given ? "--slowest"
+			     : values->all	     ? "--all"
+						     : NULL;
+
+	if (values->html && values->json)
+		return clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
+	if (option && !values->html)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is about a page: use it with --html",
+				 option);
+	return 0;
+}
+
+static int answer(const struct clew_trace *trace, struct report_values *values, const char *operand)
 {
 	struct clew_relations *relations = NULL;
 	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
@@ -71,6 +158,8 @@ static int answer(const struct clew_trace *trace, struct report_values *values)
 	if (r < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 				   strerror(-r));
+	else if (values->html)
+		status = make_page(&report, values, operand);
 	else if (values->json)
 		print_json(&report);
 	else
@@ -89,10 +178,12 @@ int clew_command_report(const struct clew_command *command, int argc, char **arg
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = check_options(&values);
+	if (!status)
+		status = clew_open_trace(operands[0], 0, &trace);
 	if (status)
 		return status;
-	status = answer(trace, &values);
+	status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;

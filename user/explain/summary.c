@@ -26,6 +26,11 @@ static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
 	[CLEW_WAIT_OTHER] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_UNKNOWN] = CLEW_SPENT_OTHER,
 };
 
+enum clew_spent clew_spent_of_kind(unsigned kind)
+{
+	return spent_of_kind[kind];
+}
+
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	if (sleep_is_idle(trace, sleep))

@@ -56,6 +56,8 @@ uint32_t clew_summary_program(const struct clew_summary *summary, const struct c
 
 /* What a wait counts as; CLEW_SPENT_COUNT: it is idle. */
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* The same of a kind of wait, enum clew_wait_kind, if nothing else is known about the wait. */
+enum clew_spent clew_spent_of_kind(unsigned kind);
 
 /*
  * How long each program had the CPU for which the threads of `victim` (an index) were ready:

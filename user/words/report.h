@@ -75,6 +75,8 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 void report_json(struct clew_json *json, const struct report *report);
 /* The headline, safe to print. */
 void report_print_headline(FILE *out, const struct report *report);
+/* Prints the object of a wait, with its call, and who held it. `wait`: its index. */
+void report_print_awaited(FILE *out, const struct report *report, uint32_t wait);
 const char *report_spent_name(enum clew_spent spent);
 
 #endif

@@ -69,8 +69,7 @@ static void print_without_object(FILE *out, const struct clew_sleep *sleep)
 		fputs(clew_wait_kind_name(sleep->kind), out);
 }
 
-/* Prints what a wait was for, with its call, and who held it. */
-static void print_awaited(FILE *out, const struct report *report, uint32_t wait)
+void report_print_awaited(FILE *out, const struct report *report, uint32_t wait)
 {
 	size_t count;
 	const struct clew_sleep *sleep = &clew_trace_sleeps(report->trace, &count)[wait];
@@ -96,7 +95,7 @@ static void print_longest(FILE *out, const struct report *report)
 
 	if (report->spent != CLEW_SPENT_PEER) {
 		fputs(", most of it for ", out);
-		print_awaited(out, report, report->wait);
+		report_print_awaited(out, report, report->wait);
 		if (report->spent != CLEW_SPENT_NETWORK || sleep->ended_by == CLEW_NO_TASK)
 			return;
 		fputs(", until ", out);
@@ -331,7 +330,7 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 		fprintf(out, "  %8s  ", CLEW_DURATION(sums[i].total));
 		fprintf(stream, "in %zu wait%s, at most %s: ", sums[i].count,
 			sums[i].count > 1 ? "s" : "", CLEW_DURATION(sums[i].max));
-		print_awaited(stream, report, sums[i].longest);
+		report_print_awaited(stream, report, sums[i].longest);
 		clew_print_sum_vain(stream, &sums[i]);
 		fclose(stream);
 		clew_print_wrapped(out, text, 12, 12, width);

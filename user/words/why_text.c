@@ -99,10 +99,9 @@ static void print_vain(FILE *out, const struct clew_trace *trace, const struct c
 
 /* ---- the tree ---- */
 
-/* Makes the tree and chooses what is shown of it. *ret_left: ns that are not shown. */
-static int make_tree(const struct clew_trace *trace, const struct clew_relations *relations,
-		     const struct clew_why *why, const struct clew_why_view *view,
-		     struct clew_tree *ret_tree, uint64_t *ret_left, size_t *ret_count)
+int clew_why_make_tree(const struct clew_trace *trace, const struct clew_relations *relations,
+		       const struct clew_why *why, const struct clew_why_view *view,
+		       struct clew_tree *ret_tree, uint64_t *ret_left, size_t *ret_count)
 {
 	size_t lines =
 		view->lines > OTHER_LINES + LEAST_LINES ? view->lines - OTHER_LINES : LEAST_LINES;
@@ -270,7 +269,7 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 	const struct clew_gap *gaps;
 	uint64_t left;
 	FILE *memory;
-	int r = make_tree(trace, relations, why, view, &tree, &left, &left_count);
+	int r = clew_why_make_tree(trace, relations, why, view, &tree, &left, &left_count);
 
 	if (r < 0)
 		return r;

@@ -11,6 +11,7 @@
 #include "words/by_program.h"
 #include "words/causes.h"
 #include "words/restraints.h"
+#include "words/why_tree.h"
 
 /* The sums of a why; each list is the caller's. */
 struct clew_why_sums {
@@ -28,6 +29,14 @@ struct clew_why_view {
 	size_t lines; /* how many lines to fill, about; steps that fit are shown unasked */
 	size_t width; /* columns */
 };
+
+/*
+ * Makes the tree of a why and chooses what is shown of it. *ret_left: ns that are not shown, in
+ * *ret_count leaves. 0 or -ENOMEM. Free the tree with clew_tree_done().
+ */
+int clew_why_make_tree(const struct clew_trace *trace, const struct clew_relations *relations,
+		       const struct clew_why *why, const struct clew_why_view *view,
+		       struct clew_tree *ret_tree, uint64_t *ret_left, size_t *ret_count);
 
 /* `sums`: only the restraints are used. 0 or -ENOMEM. */
 int clew_print_why(FILE *out, const struct clew_trace *trace,

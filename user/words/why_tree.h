@@ -66,6 +66,10 @@ struct clew_told {
 int clew_tree_tell(const struct clew_trace *trace, const struct clew_tree *tree,
 		   struct clew_told *ret_told, size_t most, size_t *ret_count);
 
+/* Prints the words of a node, safe for a terminal. */
+void clew_tree_print_words(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree,
+			   const struct clew_tree_node *node);
+
 /* Prints the chosen nodes, a line each. */
 void clew_tree_print(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree);
 

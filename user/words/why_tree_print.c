@@ -47,6 +47,12 @@ static bool is_below_ready(const struct clew_tree *tree, const struct clew_tree_
 	return node->parent != CLEW_TREE_ROOT && tree->nodes[node->parent].ready;
 }
 
+void clew_tree_print_words(FILE *out, const struct clew_trace *trace, const struct clew_tree *tree,
+			   const struct clew_tree_node *node)
+{
+	print_words(out, trace, node, is_below_ready(tree, node));
+}
+
 /* How many lines a node takes. */
 static size_t lines_of(const struct clew_trace *trace, const struct clew_tree *tree,
 		       const struct clew_tree_node *node, size_t width)
@@ -57,7 +63,7 @@ static size_t lines_of(const struct clew_trace *trace, const struct clew_tree *t
 
 	if (!out)
 		return 1;
-	print_words(out, trace, node, is_below_ready(tree, node));
+	clew_tree_print_words(out, trace, tree, node);
 	fclose(out);
 	free(words);
 	return left + 16 > width ? 1 + size / 16 : 1 + size / (width - left);
@@ -202,7 +208,7 @@ void clew_tree_print(FILE *out, const struct clew_trace *trace, const struct cle
 		fprintf(out, "  %s%5.1f %%%s  %9s  %*s", clew_style_begin(style),
 			tree->total ? 100.0 * (double)node->ns / (double)tree->total : 0,
 			clew_style_end(style), CLEW_DURATION(node->ns), 2 * (int)node->depth, "");
-		print_words(out, trace, node, is_below_ready(tree, node));
+		clew_tree_print_words(out, trace, tree, node);
 		fputc('\n', out);
 	}
 }
