@@ -200,6 +200,12 @@ def test_window(capture):
     ends = [(spans[0].start, spans[-1].end) for spans in page.lanes if spans]
     ok(ends and all(middle <= start and end <= info["end"] for start, end in ends),
            "--from cuts the timeline", str(ends))
+    path = place("exported.html")
+    done = clew("export", capture, "--to", "html", "-o", path, stdout=subprocess.PIPE)
+    with open(path, "rb") as file:
+        same = file.read() == clew("report", capture, "--html", "-o", "-",
+                                   stdout=subprocess.PIPE).stdout
+    ok(same and not done.returncode, "clew export --to html writes the same page", repr(done))
     few = page_of(capture, "--slowest", "1")
     ok(len(few.meta["operations"]) <= 1, "--slowest limits what is explained")
 

@@ -88,8 +88,8 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 
 const struct clew_option clew_export_options[] = {
 	{0, "to", "FORMAT",
-	 "the format: perfetto, folded, pprof, chrome or dot. And with a TIME, end there", take_to,
-	 0},
+	 "the format: perfetto, folded, pprof, chrome, html or dot. And with a TIME, end there",
+	 take_to, 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
 	 offsetof(struct export_values, output)},
 	{0, "from", "TIME",
@@ -177,7 +177,7 @@ static int check(const struct clew_trace *trace, struct export_values *values)
 	int status = clew_window_take(&values->window, trace);
 
 	/* The time of clew itself belongs to a whole picture, but not into sums. */
-	values->selection.self = !values->format->stacks;
+	values->selection.self = !values->format->stacks && !values->format->without_self;
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);
 	if (!status && values->format->stacks && values->stacks == CLEW_STACKS_ON_CPU &&
@@ -213,6 +213,7 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 	if (!status) {
 		clew_progress_begin(&progress, "exporting");
 		writing.export = (struct clew_export){
+			.name = operand,
 			.trace = trace,
 			.relations = relations,
 			.wanted = values->selection.self && all_threads(&values->selection)

@@ -22,7 +22,6 @@
 #include "words/style.h"
 
 #define BARS_WIDTH 98 /* columns that a terminal must have for bars */
-#define SLOWEST	   10 /* operations that a page explains */
 
 struct report_values {
 	struct clew_selection selection;
@@ -105,7 +104,7 @@ static int make_page(const struct report *report, const struct report_values *va
 	const struct clew_page_options options = {
 		.report = report,
 		.name = operand,
-		.slowest = values->slowest.given ? values->slowest.value : SLOWEST,
+		.slowest = values->slowest.given ? values->slowest.value : CLEW_PAGE_SLOWEST,
 		.limit = values->all ? UINT64_MAX : CLEW_PAGE_LIMIT,
 		.progress = clew_progress_update,
 		.progress_context = &progress,

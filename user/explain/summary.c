@@ -68,7 +68,7 @@ static void name_program(const struct clew_trace *trace, const struct trace_task
 		size_t length = strcspn(ret_program->name, "0123456789:");
 
 		/* "kworker/u8" and "ksoftirqd/1" lose their slash, too. */
-		while (length > 1 && strchr("/-_", ret_program->name[length - 1]))
+		while (length > 1 && strchr("/-_.", ret_program->name[length - 1]))
 			length--;
 		memset(ret_program->name + length, 0, sizeof(ret_program->name) - length);
 	}

@@ -22,6 +22,7 @@ enum clew_export_stacks {
 };
 
 struct clew_export {
+	const char *name; /* the capture's, for commands that a format gives */
 	const struct clew_trace *trace;
 	const struct clew_relations *relations; /* NULL: announced calls are left out */
 	/* The tasks that are asked for; NULL: all. */
@@ -46,6 +47,7 @@ struct clew_export_format {
 	const char *summary; /* which tools read it */
 	bool binary;	     /* it is nothing for a terminal */
 	bool stacks;	     /* it adds up stacks */
+	bool without_self;   /* time of clew itself is left out */
 	/* Writes all of it. 0, -ENOMEM, or -E2BIG: it would be more than its readers take. Errors
 	 * of the stream are the caller's to find. */
 	int (*write)(const struct clew_export *export);
@@ -59,6 +61,7 @@ extern const struct clew_export_format clew_export_formats[];
 const struct clew_export_format *clew_export_find(const char *name);
 
 int clew_export_perfetto(const struct clew_export *export);
+int clew_export_html(const struct clew_export *export);
 int clew_export_folded(const struct clew_export *export);
 int clew_export_pprof(const struct clew_export *export);
 int clew_export_chrome(const struct clew_export *export);

@@ -21,6 +21,10 @@ const struct clew_export_format clew_export_formats[] = {
 	{.name = "chrome",
 	 .summary = "Chrome's trace events, which many viewers read",
 	 .write = clew_export_chrome},
+	{.name = "html",
+	 .summary = "any browser: a report with a timeline, in one file",
+	 .without_self = true,
+	 .write = clew_export_html},
 	{.name = "dot", .summary = "Graphviz", .one = true, .write = clew_export_dot},
 	{},
 };

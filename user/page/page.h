@@ -19,6 +19,9 @@ struct clew_page_options {
 	void *progress_context;
 };
 
+#define CLEW_PAGE_SLOWEST                                                                          \
+	10 /* operations that are explained unless another number is asked for                     \
+	    */
 /* About a capture of 5 million pieces. */
 #define CLEW_PAGE_LIMIT (UINT64_C(16) << 20)
 

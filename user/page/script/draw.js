@@ -129,17 +129,24 @@ class Timeline {
 		return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least);
 	}
 
-	/* The colour of a CPU's span: on the path, of the same process, or another. */
-	cpuColour(lane, i)
+	/* The pixel of a CPU's span: on the path, of the same process, or another. */
+	cpuPixel(lane, i)
 	{
 		const other = lane.others[i], task = this.meta.lanes[other - 1];
-		const own = this.operation && this.meta.lanes[this.operation.lane - 1];
 
 		if (this.onPath.has(other))
-			return this.colours.classes[RUNNING];
-		if (task && own && task.pid === own.pid)
-			return mixed(this.colours.classes[RUNNING], this.colours.card, 0.5);
-		return mixed(this.colours.dim, this.colours.card, 0.6);
+			return this.pixels[RUNNING];
+		return task && task.pid === this.ownPid ? this.halfPixel : this.greyPixel;
+	}
+
+	choosePixels()
+	{
+		const {classes, card, dim} = this.colours;
+
+		this.pixels = classes.map(pixelOf);
+		this.halfPixel = pixelOf(mixed(classes[RUNNING], card, 0.5));
+		this.greyPixel = pixelOf(mixed(dim, card, 0.6));
+		this.ownPid = this.operation && this.meta.lanes[this.operation.lane - 1].pid;
 	}
 
 	fillByLevel(line, lane, level, scale)
@@ -161,7 +168,7 @@ class Timeline {
 			const from = Math.max(0, Math.floor((lane.starts[i] - this.from) / scale));
 			const to = Math.min(line.length,
 				Math.max(from + 1, Math.round((lane.ends[i] - this.from) / scale)));
-			const pixel = cpu ? pixelOf(this.cpuColour(lane, i)) : this.pixels[lane.classes[i]];
+			const pixel = cpu ? this.cpuPixel(lane, i) : this.pixels[lane.classes[i]];
 
 			line.fill(pixel, from, to);
 		}
@@ -181,7 +188,7 @@ class Timeline {
 		}
 		const all = new Uint32Array(this.image.data.buffer);
 
-		this.pixels = this.colours.classes.map(pixelOf);
+		this.choosePixels();
 		all.fill(0);
 		rows.forEach((lane, i) => {
 			const line = all.subarray(i * width, (i + 1) * width);

@@ -3,7 +3,7 @@
 const MOST_ROWS = 16, MOST_FOUND = 30, LEAST_RANGE = 1000;
 
 const HELP = "arrows: pan; + -: zoom; o O: next, previous operation; n p: next, previous step; " +
-	"0: the operation; Home: everything; f: find; m: measure with shift and drag; y: copy the explanation; r: all rows";
+	"0: the operation; Home: everything; f: find; shift and drag: measure; y: copy the explanation; r: all rows";
 
 class Page {
 	constructor(meta)
