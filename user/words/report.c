@@ -156,7 +156,6 @@ static int add_disks(struct report *report)
 	return 0;
 }
 
-/* Chooses what the headline is about. */
 /* The running time of the chosen tasks by function, if functions were traced. */
 static int add_functions(struct report *report)
 {
@@ -182,10 +181,28 @@ static int add_functions(struct report *report)
 	return r;
 }
 
+/* The program that computed longest; UINT32_MAX: none did. */
+static uint32_t busiest_program(const struct clew_summary *summary)
+{
+	uint32_t found = UINT32_MAX;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < summary->count; i++) {
+		uint64_t ns = summary->programs[i].spent[CLEW_SPENT_RUNNING];
+
+		if (summary->programs[i].kernel || ns <= most)
+			continue;
+		most = ns;
+		found = i;
+	}
+	return found;
+}
+
+/* Chooses what the headline is about. */
 static void choose_headline(struct report *report)
 {
 	const struct clew_summary *summary = &report->summary;
-	uint64_t most = 0;
+	uint64_t most = 0, all = 0;
 
 	report->program = UINT32_MAX;
 	report->spent = CLEW_SPENT_RUNNING;
@@ -194,6 +211,7 @@ static void choose_headline(struct report *report)
 
 		if (program->kernel)
 			continue;
+		all += program->total;
 		/* A parent that waits for its child does not say what the child waits for. */
 		for (int spent = CLEW_SPENT_READY; spent < CLEW_SPENT_OTHER; spent++) {
 			uint64_t ns = program->spent[spent];
@@ -205,10 +223,11 @@ static void choose_headline(struct report *report)
 			report->spent = (enum clew_spent)spent;
 		}
 	}
-	for (uint32_t i = 0; i < summary->count && !most; i++)
-		if (!summary->programs[i].kernel && summary->programs[i].total &&
-		    report->program == UINT32_MAX)
-			report->program = i;
+	/* A short wait of a small program is not what a recording is about. */
+	if (most * 100 < all * LEAST_PERCENT || !most) {
+		report->program = busiest_program(summary);
+		report->spent = CLEW_SPENT_RUNNING;
+	}
 }
 
 /* Finds who or what the headline's program waited for most. */
