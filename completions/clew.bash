@@ -40,7 +40,7 @@ _clew()
 	convert)
 		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
 	export)
-		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --idle --max --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max' ;;
+		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --idle --max --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--encoding|--endpoint|--patience' ;;
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)

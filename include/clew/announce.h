@@ -14,6 +14,8 @@
  *				another interface is written in full
  *	@NAME=VALUE		an attribute; it may be missing, but two calls that both
  *				have it with different values are not for each other
+ *	@traceparent=VALUE	the span of the program's own trace that the call is in, as the
+ *				W3C's Trace Context has it; it is not compared
  *	calls=INTERFACE		this call will call that interface, in whatever process
  *	async			the call goes on while its thread does other things, and
  *				may end in another thread

@@ -184,25 +184,27 @@ def left_behind(name):
     return [found for found in os.listdir(directory.name) if found.startswith(name)]
 
 
-def test_output(capture):
+def test_output(capture, *to):
     """No half file has the final name, and nothing is left beside it."""
-    done = clew("export", capture, "--to", "perfetto", "-o", "/dev/full")
-    tap.same("a full device", (done.returncode, done.stderr.count(b"\n")), (3, 1))
-    done = clew("export", capture, "--to", "perfetto", "-o", place("half"), preexec_fn=limited)
-    tap.same("a disk that gets full",
+    command, name = ("export", capture, "--to", *to), " ".join(to)
+    done = clew(*command, "-o", "/dev/full")
+    tap.same("%s: a full device" % name, (done.returncode, done.stderr.count(b"\n")), (3, 1))
+    done = clew(*command, "-o", place("half"), preexec_fn=limited)
+    tap.same("%s: a disk that gets full" % name,
              (done.returncode, done.stderr.count(b"\n"), left_behind("half")), (3, 1, []))
     read, write = os.pipe()
     os.close(read)
-    done = clew("export", capture, "--to", "perfetto", stdout=write)
+    done = clew(*command, stdout=write)
     os.close(write)
-    tap.same("a reader that has left", (done.returncode, done.stderr), (0, b""))
-    done = clew("export", capture, "--to", "perfetto", "-o", place("none/where"))
-    tap.same("a folder that is not there", (done.returncode, done.stderr.count(b"\n")), (3, 1))
+    tap.same("%s: a reader that has left" % name, (done.returncode, done.stderr), (0, b""))
+    done = clew(*command, "-o", place("none/where"))
+    tap.same("%s: a folder that is not there" % name, (done.returncode, done.stderr.count(b"\n")),
+             (3, 1))
     with open(place("kept"), "w", encoding="utf-8") as file:
         file.write("kept")
-    clew("export", capture, "--to", "perfetto", "-o", place("kept"), preexec_fn=limited)
+    clew(*command, "-o", place("kept"), preexec_fn=limited)
     with open(place("kept"), encoding="utf-8") as file:
-        tap.same("a file that could not be replaced", file.read(), "kept")
+        tap.same("%s: a file that could not be replaced" % name, file.read(), "kept")
 
 
 def test_choice(capture):
@@ -233,7 +235,10 @@ for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
     if title not in ("empty", "own"):
         test_perfetto(title, made(title))
 test_hostile(hostile())
-test_output(made("pages"))
+test_output(made("pages"), "perfetto")
+test_output(made("pages"), "chrome")
+for form in (("dot", ), ("otlp", ), ("otlp", "--encoding", "protobuf")):
+    test_output(made("life"), *form, "--call", "*", "--slowest", "20")
 test_choice(made("locks"))
 missing = _trace_processor.fetch()
 for title in ("locks", "names", "pages"):

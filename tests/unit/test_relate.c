@@ -175,6 +175,8 @@ static void test_callers(void **state)
 		 "kv get key=1 @id=4", CLEW_EVIDENCE_EXACT, false, 1, 1},
 		{"app load kv/key=1 @id=3", "app load kv/key=1", "kv get key=1 @id=3",
 		 CLEW_EVIDENCE_EXACT, true, 1, 0},
+		{"app load kv/key=1 calls=kv @traceparent=3", "report load kv/key=1",
+		 "kv get key=1 @traceparent=5", CLEW_EVIDENCE_EXACT, false, 1, 0},
 		{"app load kv/key=1 @id=3", "app load kv/key=1", "kv get key=1 @id=5",
 		 CLEW_EVIDENCE_OBSERVED, true, 1, 1},
 	};

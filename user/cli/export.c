@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
+#include "cli/send.h"
 #include "cli/window.h"
 #include "cli/write.h"
 #include "trace/stacks.h"
@@ -30,6 +31,8 @@ struct export_values {
 	struct clew_ask ask;
 	struct clew_number slowest;
 	struct clew_number most;
+	struct clew_send send;
+	enum clew_export_encoding encoding;
 	enum clew_export_stacks stacks;
 	bool stacks_given;
 	bool idle;
@@ -88,7 +91,8 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 
 const struct clew_option clew_export_options[] = {
 	{0, "to", "FORMAT",
-	 "the format: perfetto, folded, pprof, chrome, html or dot. And with a TIME, end there",
+	 "the format: perfetto, folded, pprof, chrome, html, dot or otlp. And with a TIME, end "
+	 "there",
 	 take_to, 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
 	 offsetof(struct export_values, output)},
@@ -114,6 +118,7 @@ const struct clew_option clew_export_options[] = {
 	 offsetof(struct export_values, idle)},
 	{0, "max", "N", "of dot: at most N (200) steps of an operation, the longest",
 	 clew_take_number, offsetof(struct export_values, most)},
+	CLEW_SEND_OPTIONS(struct export_values, send),
 	CLEW_OPTION_END,
 };
 
@@ -152,8 +157,7 @@ static int find_operations(const struct clew_asked_in *in, const struct export_v
 			   struct clew_operation **ret_operations, size_t *ret_count)
 {
 	uint32_t slowest = values->slowest.given ? values->slowest.value
-			   : values->format->one ? 1
-						 : SLOWEST;
+			   : values->format->slowest ?: SLOWEST;
 	bool between_sleeps;
 	size_t total;
 	int status = 0;
@@ -168,7 +172,7 @@ static int find_operations(const struct clew_asked_in *in, const struct export_v
 				    in->window->from, in->window->to, slowest, ret_operations,
 				    ret_count, &total, &between_sleeps) < 0)
 		return clew_fail_memory();
-	return !*ret_count && values->format->one ? clew_ask_offer(in, 0, slowest) : 0;
+	return !*ret_count && values->format->alone ? clew_ask_offer(in, 0, slowest) : 0;
 }
 
 static int check(const struct clew_trace *trace, struct export_values *values)
@@ -226,11 +230,14 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 			.operation_count = count,
 			.stacks = values->stacks,
 			.idle = values->idle,
+			.encoding = values->encoding,
 			.most = values->most.given ? values->most.value : NODES,
 			.progress = clew_progress_update,
 			.progress_context = &progress,
 		};
-		status = clew_write_file(values->output, write_format, &writing);
+		status = values->send.endpoint
+				 ? clew_send_export(&values->send, &writing.export)
+				 : clew_write_file(values->output, write_format, &writing);
 	}
 	free(operations);
 	clew_relations_free(relations);
@@ -256,7 +263,9 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--stacks: %s has no added-up stacks: use folded or pprof",
 				 values.format->name);
-	status = clew_check_output(operands[0], values.output);
+	status = clew_send_check(&values.send, values.format, values.output, &values.encoding);
+	if (!status)
+		status = clew_check_output(operands[0], values.output);
 	if (!status)
 		status = clew_open_trace(operands[0], 0, &trace);
 	if (status)

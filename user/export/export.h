@@ -21,6 +21,14 @@ enum clew_export_stacks {
 	CLEW_STACKS_ON_CPU,   /* of each sample: the code that ran */
 };
 
+/* How OTLP is encoded. */
+enum clew_export_encoding {
+	CLEW_ENCODING_JSON,
+	CLEW_ENCODING_PROTOBUF,
+};
+
+struct clew_post;
+
 struct clew_export {
 	const char *name; /* the capture's, for commands that a format gives */
 	const struct clew_trace *trace;
@@ -36,7 +44,9 @@ struct clew_export {
 	enum clew_export_stacks stacks;
 	bool idle;   /* waits for work count, too */
 	size_t most; /* dot: nodes of an operation */
-	FILE *out;   /* errors stay on it */
+	enum clew_export_encoding encoding;
+	struct clew_post *post; /* otlp: it is handed to this instead of written; or NULL */
+	FILE *out;		/* errors stay on it */
 	/* Called from time to time with the share that is written, 0..1. */
 	void (*progress)(void *context, double done);
 	void *progress_context;
@@ -51,7 +61,8 @@ struct clew_export_format {
 	/* Writes all of it. 0, -ENOMEM, or -E2BIG: it would be more than its readers take. Errors
 	 * of the stream are the caller's to find. */
 	int (*write)(const struct clew_export *export);
-	bool one; /* it is about operations alone, and explains one unless more are asked for */
+	bool alone;	  /* it is about operations alone */
+	unsigned slowest; /* operations that it explains unless another number is asked for */
 };
 
 /* All formats, ended by one without a name. */
@@ -66,6 +77,7 @@ int clew_export_folded(const struct clew_export *export);
 int clew_export_pprof(const struct clew_export *export);
 int clew_export_chrome(const struct clew_export *export);
 int clew_export_dot(const struct clew_export *export);
+int clew_export_otlp(const struct clew_export *export);
 #define CLEW_CHROME_MOST 2000000 /* events */
 
 /* True if a task is known and asked for. */

@@ -25,7 +25,15 @@ const struct clew_export_format clew_export_formats[] = {
 	 .summary = "any browser: a report with a timeline, in one file",
 	 .without_self = true,
 	 .write = clew_export_html},
-	{.name = "dot", .summary = "Graphviz", .one = true, .write = clew_export_dot},
+	{.name = "dot",
+	 .summary = "Graphviz",
+	 .write = clew_export_dot,
+	 .alone = true,
+	 .slowest = 1},
+	{.name = "otlp",
+	 .summary = "OpenTelemetry's collector, Jaeger, Tempo",
+	 .write = clew_export_otlp,
+	 .alone = true},
 	{},
 };
 

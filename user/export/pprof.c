@@ -6,8 +6,9 @@
 #include "export/stacks.h"
 
 #include <errno.h>
-#include <zlib.h>
+#include <stdlib.h>
 
+#include "export/gzip.h"
 #include "export/proto.h"
 
 #define PROFILE_TYPE	 1
@@ -183,20 +184,14 @@ static void put_times(struct pprof *pprof)
 
 static int write_packed(const struct proto *profile, FILE *out)
 {
-	z_stream stream = {.next_in = profile->data, .avail_in = (uInt)profile->size};
-	uint8_t buffer[16384];
-	int r;
+	uint8_t *packed;
+	size_t size;
+	int r = export_gzip(profile->data, profile->size, &packed, &size);
 
-	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	do {
-		stream.next_out = buffer;
-		stream.avail_out = sizeof(buffer);
-		r = deflate(&stream, Z_FINISH);
-		fwrite(buffer, 1, sizeof(buffer) - stream.avail_out, out);
-	} while (r == Z_OK);
-	deflateEnd(&stream);
+	if (r < 0)
+		return r;
+	fwrite(packed, 1, size, out);
+	free(packed);
 	return 0;
 }
 

@@ -47,7 +47,7 @@ static void begin_value(struct clew_json *json, const char *key)
 	 * Elements of outer arrays get a line each, so that people can read the
 	 * document.
 	 */
-	if (json->follows && !key && json->depth == 2)
+	if (json->follows && !key && json->depth == 2 && !json->one_line)
 		putc('\n', json->out);
 	json->follows = true;
 	if (key) {

@@ -17,7 +17,8 @@
 struct clew_json {
 	FILE *out;
 	unsigned depth;
-	bool follows; /* the innermost object or array has an element already */
+	bool follows;  /* the innermost object or array has an element already */
+	bool one_line; /* the document has no line feeds within */
 };
 
 void clew_json_object(struct clew_json *json, const char *key);

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The spans of an operation. Its waits are children of it. A wait's children are what those did
+ * meanwhile that it waited for, waits of their own included. So the children of each span follow
+ * each other within it, and whoever walks from a span's end to the child that ends last finds the
+ * path that `clew why` tells. A wait has a link to the child that ended it.
+ */
+#include "export/otlp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/segment.h"
+#include "words/beside.h"
+#include "words/functions.h"
+#include "words/hops.h"
+#include "words/segment_text.h"
+
+#define DEEPEST 256 /* waits for waits; what is behind them is told of the last */
+
+/* A wait that the next segments may belong to, too. */
+struct level {
+	uint32_t task;
+	const struct clew_sleep *sleep; /* NULL: unknown */
+	size_t span;
+	size_t cause; /* the child that is there last */
+	struct clew_hop_via via;
+};
+
+struct building {
+	struct otlp *otlp;
+	uint64_t seed;
+	struct level levels[DEEPEST];
+	uint32_t depth;
+	size_t root;
+};
+
+/* ---- ids ---- */
+
+/* One step of splitmix64. */
+static uint64_t mix(uint64_t value)
+{
+	value += UINT64_C(0x9e3779b97f4a7c15);
+	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+	return value ^ value >> 31;
+}
+
+/* The same for each export of an operation, and unlike all others'. */
+static uint64_t seed_of(const struct clew_trace *trace, const struct clew_operation *operation)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, operation->task);
+	const struct clew_capture_info *info = clew_trace_info(trace);
+	size_t size;
+	uint64_t seed = export_hash(clew_trace_meta(trace, "host") ?: "", &size);
+
+	seed = mix(seed ^ (info && info->clock_count ? info->clocks[0].wall : 0));
+	seed = mix(seed ^ clew_trace_start(trace));
+	seed = mix(seed ^ operation->from);
+	seed = mix(seed ^ operation->to);
+	return mix(seed ^ (task ? task->tid : 0));
+}
+
+static uint64_t span_id(const struct building *building, size_t number)
+{
+	return mix(building->seed ^ mix(number)) ?: 1;
+}
+
+/* Times of one operation are by one reading of the clocks: spans stay within their parents. */
+static uint64_t wall_of(const struct clew_trace *trace, uint64_t at)
+{
+	const struct clew_capture_info *info = clew_trace_info(trace);
+	size_t i = info ? info->clock_count : 0;
+
+	while (i > 1 && info->clocks[i - 1].monotonic > at)
+		i--;
+	return i ? info->clocks[i - 1].wall - info->clocks[i - 1].monotonic : 0;
+}
+
+/* ---- spans ---- */
+
+static struct otlp_span *span_at(const struct building *building, size_t index)
+{
+	return (struct otlp_span *)building->otlp->spans.data + index;
+}
+
+static int add_span(struct building *building, size_t parent, uint32_t task, const char *name,
+		    uint64_t start, uint64_t end, size_t *ret_index)
+{
+	struct otlp *otlp = building->otlp;
+	const struct clew_trace *trace = otlp->export->trace;
+	const struct clew_trace_task *of = clew_trace_task(trace, task);
+	const char *copy = arena_copy(&otlp->arena, name, strlen(name));
+	struct otlp_span *span;
+	char comm[CLEW_COMM_SIZE + 1];
+	int r;
+
+	if (!copy || vector_reserve(&otlp->spans, otlp->spans.count + 1) < 0)
+		return -ENOMEM;
+	*ret_index = otlp->spans.count++;
+	span = span_at(building, *ret_index);
+	*span = (struct otlp_span){
+		.id = span_id(building, *ret_index),
+		.parent = *ret_index ? span_at(building, parent)->id : 0,
+		.start = start + otlp->wall,
+		.end = end + otlp->wall,
+		.process = clew_trace_process(trace, task),
+		.name = copy,
+	};
+	r = otlp_add_number(otlp, &span->attributes, "thread.id", of ? of->tid : 0);
+	snprintf(comm, sizeof(comm), "%.*s", CLEW_COMM_SIZE,
+		 clew_trace_comm_at(trace, task, end > start ? end - 1 : start));
+	return r < 0 ? r : otlp_add_text(otlp, &span->attributes, "thread.name", comm);
+}
+
+static int add_sleep(struct building *building, struct otlp_list *list,
+		     const struct clew_sleep *sleep)
+{
+	struct otlp *otlp = building->otlp;
+	struct object_description object;
+	char name[EXPORT_TASK_SIZE];
+	int r = 0;
+
+	if (object_describe_then(otlp->export->trace, &sleep->object, sleep, sleep->start, &object))
+		r = otlp_add_text(otlp, list, "clew.object", object.name);
+	if (r >= 0)
+		r = otlp_add_text(otlp, list, "clew.call", clew_call_name(sleep->call));
+	for (uint32_t i = 0; r >= 0 && i < sleep->holder_count; i++)
+		if (!sleep->holders[i].coming) {
+			export_task_name(otlp->export->trace, sleep->holders[i].task,
+					 sleep->holders[i].from, name);
+			r = otlp_add_text(otlp, list, "clew.holder", name);
+			break;
+		}
+	if (r >= 0 && sleep->blind)
+		r = otlp_add_text(otlp, list, "clew.blind", sleep->hidden ? "hidden" : "lost");
+	return r;
+}
+
+static int add_via(struct building *building, struct otlp_list *list, struct clew_hop_via via)
+{
+	struct otlp *otlp = building->otlp;
+	int r;
+
+	if (via.type < 0)
+		return 0;
+	r = otlp_add_text(otlp, list, "clew.type",
+			  clew_trace_type_name(otlp->export->trace, (unsigned)via.type));
+	return r < 0 ? r
+		     : otlp_add_text(otlp, list, "clew.evidence", clew_evidence_name(via.evidence));
+}
+
+/* Ends the waits from a depth on, at a moment. */
+static void close_levels(struct building *building, uint32_t depth, uint64_t at)
+{
+	const struct otlp *otlp = building->otlp;
+
+	for (; building->depth > depth; building->depth--) {
+		const struct level *level = &building->levels[building->depth - 1];
+		struct otlp_span *span = span_at(building, level->span);
+
+		span->end = at + otlp->wall;
+		if (level->via.type < 0)
+			continue;
+		span->cause = span_at(building, level->cause)->id;
+		span->cause_type =
+			clew_trace_type_name(otlp->export->trace, (unsigned)level->via.type);
+		span->cause_evidence = clew_evidence_name(level->via.evidence);
+	}
+}
+
+/* How many tasks wait: a task whose own request is in a device waits for it. */
+static uint32_t depth_of(const struct clew_segment *segment)
+{
+	uint32_t depth = segment->link ? segment->chain_length : clew_hop_count(segment);
+
+	return depth < DEEPEST ? depth : DEEPEST;
+}
+
+static size_t parent_at(const struct building *building, uint32_t depth)
+{
+	return depth ? building->levels[depth - 1].span : building->root;
+}
+
+static int open_level(struct building *building, const struct clew_segment *segment, uint32_t place,
+		      const struct clew_sleep *sleep)
+{
+	struct level *level = &building->levels[place];
+	const char *kind = clew_wait_kind_name(sleep ? sleep->kind : CLEW_WAIT_UNKNOWN);
+	struct otlp_list *list;
+	int r;
+
+	*level = (struct level){.task = segment->chain[place], .sleep = sleep};
+	r = add_span(building, parent_at(building, place), level->task, kind, segment->start,
+		     segment->end, &level->span);
+	if (r < 0)
+		return r;
+	list = &span_at(building, level->span)->attributes;
+	r = otlp_add_text(building->otlp, list, "clew.kind", kind);
+	if (r >= 0 && sleep)
+		r = add_sleep(building, list, sleep);
+	if (r >= 0 && place)
+		r = add_via(building, list, segment->vias[place]);
+	building->depth = place + 1;
+	return r;
+}
+
+/* Closes the waits that are over, and opens those that begin with a segment. */
+static int go_to(struct building *building, const struct clew_segment *segment)
+{
+	const struct clew_trace *trace = building->otlp->export->trace;
+	uint32_t depth = depth_of(segment), same = 0;
+	int r = 0;
+
+	while (same < depth && same < building->depth &&
+	       building->levels[same].task == segment->chain[same] &&
+	       building->levels[same].sleep == clew_hop_sleep(trace, segment, same))
+		same++;
+	close_levels(building, same, segment->start);
+	for (uint32_t i = same; i < depth && r >= 0; i++)
+		r = open_level(building, segment, i, clew_hop_sleep(trace, segment, i));
+	return r;
+}
+
+static int add_text(struct building *building, struct otlp_list *list,
+		    const struct clew_segment *segment)
+{
+	const struct clew_export *export = building->otlp->export;
+	struct clew_beside beside;
+	char *text;
+	int r = clew_beside_find(export->trace, &segment, 1, &beside);
+
+	if (r < 0)
+		return r;
+	text = clew_segment_text(export->trace, export->relations, segment, &beside);
+	r = text ? otlp_add_text(building->otlp, list, "clew.text", text) : -ENOMEM;
+	free(text);
+	return r;
+}
+
+static int add_segment(struct building *building, const struct clew_segment *segment)
+{
+	struct clew_hop_via via = {segment->via_type, segment->via_evidence};
+	const char *kind = clew_wait_kind_name(segment->kind);
+	struct otlp *otlp = building->otlp;
+	char name[EXPORT_SEGMENT_SIZE];
+	struct otlp_list *list;
+	size_t leaf;
+	int r = go_to(building, segment);
+
+	if (r >= 0)
+		r = add_span(building, parent_at(building, building->depth), segment->task, kind,
+			     segment->start, segment->end, &leaf);
+	if (r < 0)
+		return r;
+	list = &span_at(building, leaf)->attributes;
+	export_segment_name(otlp->export->trace, segment, name);
+	r = otlp_add_text(otlp, list, "clew.kind", kind);
+	if (r >= 0)
+		r = otlp_add_text(otlp, list, "clew.what", name);
+	if (r >= 0)
+		r = add_text(building, list, segment);
+	if (r >= 0 && segment->sleep && segment->task == segment->sleep->task && !segment->link)
+		r = add_sleep(building, list, segment->sleep);
+	if (r >= 0)
+		r = add_via(building, list, via);
+	/* Each wait is ended by what is there last. */
+	for (uint32_t i = 0; i < building->depth; i++) {
+		struct level *level = &building->levels[i];
+
+		level->cause = i + 1 < building->depth ? building->levels[i + 1].span : leaf;
+		level->via = clew_hop_via_behind(segment, i);
+	}
+	return r;
+}
+
+/* ---- the operation ---- */
+
+static void name_operation(const struct clew_export *export, const struct clew_operation *operation,
+			   char *buffer, size_t size)
+{
+	if (operation->activity)
+		snprintf(buffer, size, "%s.%s", operation->activity->interface,
+			 operation->activity->operation);
+	else if (operation->frame)
+		snprintf(buffer, size, "%s",
+			 clew_function_name(export->trace, operation->frame->function));
+	else if (operation->wait)
+		snprintf(buffer, size, "%s",
+			 clew_call_name(operation->wait->call)
+				 ?: clew_wait_kind_name(operation->wait->kind));
+	else
+		snprintf(buffer, size, "%.*s", CLEW_COMM_SIZE,
+			 clew_trace_comm_at(export->trace, operation->task, operation->from));
+}
+
+/* The capture's own times, with which `clew why` finds the operation, and what is not known. */
+static int describe_operation(struct building *building, const struct clew_operation *operation,
+			      const struct clew_why *why)
+{
+	struct otlp *otlp = building->otlp;
+	struct otlp_list *list = &span_at(building, building->root)->attributes;
+	const struct clew_activity *activity = operation->activity;
+	int r = otlp_add_number(otlp, list, "clew.from", (int64_t)operation->from);
+
+	if (r >= 0)
+		r = otlp_add_number(otlp, list, "clew.to", (int64_t)operation->to);
+	if (r >= 0 && why->unknown_ns)
+		r = otlp_add_number(otlp, list, "clew.unknown_ns", (int64_t)why->unknown_ns);
+	if (r >= 0 && why->gap_count)
+		r = otlp_add_number(otlp, list, "clew.losses", (int64_t)why->gap_count);
+	for (unsigned i = 0;
+	     activity && r >= 0 && i < activity->descriptor_count + activity->attribute_count; i++)
+		r = otlp_add_text(otlp, list, activity->descriptors[i].type,
+				  activity->descriptors[i].value);
+	return r;
+}
+
+static void set_trace(struct building *building, const char *announced)
+{
+	struct otlp *otlp = building->otlp;
+	uint64_t parent = 0;
+
+	if (announced && otlp_read_parent(announced, otlp->trace, &parent)) {
+		span_at(building, building->root)->parent = parent;
+		return;
+	}
+	for (unsigned i = 0; i < OTLP_TRACE_SIZE; i++)
+		otlp->trace[i] = (uint8_t)(mix(building->seed + 1 + i / 8) >> 8 * (i % 8));
+	otlp->trace[0] |= 1;
+}
+
+int otlp_build(const struct clew_export *export, const struct clew_operation *operation,
+	       struct otlp *otlp)
+{
+	struct building building = {.otlp = otlp, .seed = seed_of(export->trace, operation)};
+	struct clew_why why = {};
+	char name[256];
+	int r;
+
+	*otlp = (struct otlp){.export = export,
+			      .wall = wall_of(export->trace, operation->from),
+			      .spans.item = sizeof(struct otlp_span),
+			      .attributes.item = sizeof(struct otlp_attribute)};
+	r = clew_why_explain(export->trace, export->relations, operation->task, operation->from,
+			     operation->to, &why);
+	name_operation(export, operation, name, sizeof(name));
+	if (r >= 0)
+		r = add_span(&building, 0, operation->task, name, operation->from, operation->to,
+			     &building.root);
+	if (r >= 0)
+		r = describe_operation(&building, operation, &why);
+	if (r >= 0)
+		set_trace(&building, otlp_parent_of(export, operation));
+	for (size_t i = 0; i < why.segment_count && r >= 0; i++)
+		r = add_segment(&building, &why.segments[i]);
+	close_levels(&building, 0, operation->to);
+	clew_why_done(&why);
+	return r;
+}
+
+void otlp_done(struct otlp *otlp)
+{
+	vector_done(&otlp->spans);
+	vector_done(&otlp->attributes);
+	arena_done(&otlp->arena);
+}
