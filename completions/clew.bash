@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record report info waits locks edges requests spans io why dump convert export check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record report info waits locks latency edges requests spans io why dump convert export check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -25,6 +25,8 @@ _clew()
 		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
 	locks)
 		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
+	latency)
+		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --json --color --no-pager -h --help' files='' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
 	edges)
 		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)

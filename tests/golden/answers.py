@@ -176,6 +176,14 @@ CASES = [
     ("functions", "spans", ["spans", "--list"]),
     ("frames", "spans", ["spans", "--list"]),
     ("functions", "spans-name", ["spans", "--name", "store", "--tid", "101"]),
+    ("functions", "latency", ["latency"]),
+    ("functions", "latency-function", ["latency", "--by", "function", "--group", "thread"]),
+    ("frames", "latency", ["latency"]),
+    ("locks", "latency-lock", ["latency", "--by", "lock"]),
+    ("disk", "latency-device", ["latency", "--by", "device", "--group", "comm", "--digits", "1"]),
+    ("mutex", "latency", ["latency", "--idle", "--group", "process"]),
+    ("peer", "latency-call", ["latency", "--by", "call"]),
+    ("peer", "latency-operation", ["latency", "--by", "operation"]),
     ("functions", "path", ["path", "--from", "worker-101 @ 0.1ms", "--to", "worker-101 @ 1.9ms"]),
 ]
 # yapf: enable

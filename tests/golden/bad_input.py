@@ -76,7 +76,7 @@ def test_usage():
         report("clew %s exits 0" % " ".join(arguments),
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
-            "record", "doctor", "functions", "spans", "convert", "select", "pair", "forest",
+            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
             "stitch", "annotate", "export"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
@@ -89,7 +89,7 @@ def test_usage():
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
-            "record", "doctor", "functions", "spans", "convert", "select", "pair", "forest",
+            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
             "stitch", "annotate", "export"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
@@ -139,6 +139,12 @@ def test_arguments(capture):
                             (["export", "--to", "perfetto", "--to",
                               "25h"], "25h"), (["export", "--to", "perfetto", "--slowest",
                                                 "0"], "'0'"),
+                            (["latency", "--digits", "0"], "'0'"),
+                            (["latency", "--digits", "6"], "1 to 5"),
+                            (["latency", "--by", "moon"], "'moon'"),
+                            (["latency", "--group", "color"], "'color'"),
+                            (["latency", "--by", "function"], "no functions were recorded"),
+                            (["latency", "/no/such"], "/no/such"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")

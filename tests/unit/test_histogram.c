@@ -85,6 +85,15 @@ static void percentiles(void **unused)
 	}
 }
 
+static uint64_t count_at(const struct histogram *histogram, size_t place)
+{
+	size_t chunk = place / HISTOGRAM_CHUNK;
+
+	return chunk < histogram->chunk_count && histogram->chunks[chunk]
+		       ? histogram->chunks[chunk][place % HISTOGRAM_CHUNK]
+		       : 0;
+}
+
 static void assert_same(const struct histogram *a, const struct histogram *b)
 {
 	assert_int_equal(a->count, b->count);
@@ -93,9 +102,9 @@ static void assert_same(const struct histogram *a, const struct histogram *b)
 	assert_int_equal(a->greatest, b->greatest);
 	assert_true(fabs(a->mean - b->mean) <= b->mean * 1e-9);
 	assert_true(fabs(histogram_deviation(a) - histogram_deviation(b)) <= b->mean * 1e-6);
-	for (size_t i = 0; i < a->capacity || i < b->capacity; i++)
-		assert_int_equal(i < a->capacity ? a->counts[i] : 0,
-				 i < b->capacity ? b->counts[i] : 0);
+	for (size_t i = 0;
+	     i < a->chunk_count * HISTOGRAM_CHUNK || i < b->chunk_count * HISTOGRAM_CHUNK; i++)
+		assert_int_equal(count_at(a, i), count_at(b, i));
 }
 
 /* (a + b) + c is a + (b + c) is all values in one. */

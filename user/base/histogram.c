@@ -44,37 +44,47 @@ struct histogram histogram_new(unsigned digits)
 
 void histogram_done(struct histogram *histogram)
 {
-	free(histogram->counts);
+	for (size_t i = 0; i < histogram->chunk_count; i++)
+		free(histogram->chunks[i]);
+	free(histogram->chunks);
 	*histogram = (struct histogram){.digits = histogram->digits};
 }
 
-static int reserve(struct histogram *histogram, size_t places)
+static int reserve(struct histogram *histogram, size_t count)
 {
-	size_t capacity = histogram->capacity ? histogram->capacity : 64;
-	uint64_t *larger;
+	uint64_t **larger;
 
-	if (places <= histogram->capacity)
+	if (count <= histogram->chunk_count)
 		return 0;
-	while (capacity < places)
-		capacity *= 2;
-	larger = realloc(histogram->counts, capacity * sizeof(*larger));
+	larger = realloc(histogram->chunks, count * sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
-	memset(larger + histogram->capacity, 0, (capacity - histogram->capacity) * sizeof(*larger));
-	histogram->counts = larger;
-	histogram->capacity = capacity;
+	memset(larger + histogram->chunk_count, 0,
+	       (count - histogram->chunk_count) * sizeof(*larger));
+	histogram->chunks = larger;
+	histogram->chunk_count = count;
 	return 0;
+}
+
+/* The chunk with this number, with memory; NULL: there is none left. */
+static uint64_t *chunk_at(struct histogram *histogram, size_t number)
+{
+	if (reserve(histogram, number + 1) < 0)
+		return NULL;
+	if (!histogram->chunks[number])
+		histogram->chunks[number] = calloc(HISTOGRAM_CHUNK, sizeof(uint64_t));
+	return histogram->chunks[number];
 }
 
 int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	size_t place = place_of(bits_of(histogram->digits), value);
-	int r = reserve(histogram, place + 1);
+	uint64_t *chunk = chunk_at(histogram, place / HISTOGRAM_CHUNK);
 	double distance;
 
-	if (r < 0)
-		return r;
-	histogram->counts[place]++;
+	if (!chunk)
+		return -ENOMEM;
+	chunk[place % HISTOGRAM_CHUNK]++;
 	if (!histogram->count || value < histogram->least)
 		histogram->least = value;
 	if (value > histogram->greatest)
@@ -90,12 +100,16 @@ int histogram_merge(struct histogram *histogram, const struct histogram *other)
 {
 	double distance = other->mean - histogram->mean, count = (double)histogram->count,
 	       added = (double)other->count;
-	int r = reserve(histogram, other->capacity);
 
-	if (r < 0 || !other->count)
-		return r;
-	for (size_t i = 0; i < other->capacity; i++)
-		histogram->counts[i] += other->counts[i];
+	if (!other->count)
+		return 0;
+	/* All memory is there before anything is added. */
+	for (size_t i = 0; i < other->chunk_count; i++)
+		if (other->chunks[i] && !chunk_at(histogram, i))
+			return -ENOMEM;
+	for (size_t i = 0; i < other->chunk_count; i++)
+		for (size_t k = 0; other->chunks[i] && k < HISTOGRAM_CHUNK; k++)
+			histogram->chunks[i][k] += other->chunks[i][k];
 	if (!histogram->count || other->least < histogram->least)
 		histogram->least = other->least;
 	if (other->greatest > histogram->greatest)
@@ -114,8 +128,12 @@ uint64_t histogram_percentile(const struct histogram *histogram, double share)
 	uint64_t wanted = (uint64_t)ceil(share * (double)histogram->count), seen = 0, value;
 
 	wanted = wanted ? wanted : 1;
-	for (size_t i = 0; i < histogram->capacity; i++) {
-		seen += histogram->counts[i];
+	for (size_t i = 0; i < histogram->chunk_count * HISTOGRAM_CHUNK; i++) {
+		if (!histogram->chunks[i / HISTOGRAM_CHUNK]) {
+			i += HISTOGRAM_CHUNK - 1;
+			continue;
+		}
+		seen += histogram->chunks[i / HISTOGRAM_CHUNK][i % HISTOGRAM_CHUNK];
 		if (seen < wanted)
 			continue;
 		value = value_of(bits, i);

@@ -2,7 +2,8 @@
 /*
  * A histogram of values over a wide range with a bounded relative error: each power of two
  * is divided evenly (log-linear, as HdrHistogram does). It takes any 64-bit value and grows as
- * larger ones come. Count, sum, least and greatest are exact.
+ * larger ones come. Count, sum, least and greatest are exact. Memory is taken for the values that
+ * occur and those near them, so that one with few values is small.
  */
 #ifndef CLEW_BASE_HISTOGRAM_H
 #define CLEW_BASE_HISTOGRAM_H
@@ -13,9 +14,11 @@
 #define HISTOGRAM_LEAST_DIGITS 1
 #define HISTOGRAM_MOST_DIGITS  5
 
+#define HISTOGRAM_CHUNK 64
+
 struct histogram {
-	uint64_t *counts;
-	size_t capacity; /* of `counts` */
+	uint64_t **chunks; /* of HISTOGRAM_CHUNK counts each, NULL: all are 0 */
+	size_t chunk_count;
 	unsigned digits; /* values that differ in the first so many decimal digits are told apart */
 	uint64_t count;
 	uint64_t sum;

@@ -53,6 +53,16 @@ const struct clew_command clew_commands[] = {
 	 "      the locks that threads waited for, and what their holders did meanwhile\n"
 	 "  clew locks slow.clew --comm 'mysqld*' --from 2s --to 3s\n"
 	 "      the locks that MySQL waited for in one second\n"},
+	{"latency", "[TRACE..]",
+	 "percentiles of calls, waits and operations, and where their time went",
+	 clew_command_latency, clew_latency_options, false, CLEW_OUTPUT_LINES,
+	 "  clew latency nginx.clew\n"
+	 "      calls of the functions that `clew record -f` recorded, by path; else waits by "
+	 "kind\n"
+	 "  clew latency slow.clew --by device --group comm\n"
+	 "      waits for disks, by thread name\n"
+	 "  clew latency monday.clew tuesday.clew --by call --json\n"
+	 "      waits in system calls, of two captures together\n"},
 	{"edges", "[TRACE]", "who made whom go on: every dependency with its evidence",
 	 clew_command_edges, clew_edges_options, false, CLEW_OUTPUT_LINES,
 	 "  clew edges slow.clew --type unlock\n"

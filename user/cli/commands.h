@@ -16,6 +16,7 @@ extern const struct clew_command clew_commands[];
 int clew_command_record(const struct clew_command *command, int argc, char **argv);
 int clew_command_report(const struct clew_command *command, int argc, char **argv);
 int clew_command_info(const struct clew_command *command, int argc, char **argv);
+int clew_command_latency(const struct clew_command *command, int argc, char **argv);
 int clew_command_locks(const struct clew_command *command, int argc, char **argv);
 int clew_command_waits(const struct clew_command *command, int argc, char **argv);
 int clew_command_edges(const struct clew_command *command, int argc, char **argv);
@@ -42,6 +43,7 @@ int clew_command_doctor(const struct clew_command *command, int argc, char **arg
 extern const struct clew_option clew_record_options[];
 extern const struct clew_option clew_report_options[];
 extern const struct clew_option clew_info_options[];
+extern const struct clew_option clew_latency_options[];
 extern const struct clew_option clew_locks_options[];
 extern const struct clew_option clew_waits_options[];
 extern const struct clew_option clew_edges_options[];

@@ -176,7 +176,7 @@ static int check_operands(const struct clew_command *command, int argc, char **a
 
 static bool takes_default_trace(const struct clew_command *command)
 {
-	return !strcmp(command->operands, "[TRACE]");
+	return !strncmp(command->operands, "[TRACE", strlen("[TRACE"));
 }
 
 /* One option, in lines of 80 columns. */

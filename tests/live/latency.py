@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+`clew latency` on a program that measures each of its calls itself: counts and percentiles, how the
+time divides, paths, threads, waits by kind and by lock, and two captures added.
+"""
+
+import collections
+import json
+import math
+import os
+
+from _live import WORKLOADS, answer, clew, feature, finish, note, ok, scratch, skip_all
+
+CALLS = 500
+FEW = 10  # one call of so many waits for the disk
+PROGRAM = os.path.join(WORKLOADS, "latency")
+FUNCTIONS = ("spin", "rest", "both", "ask", "take_lock", "put")
+PERCENTILES = {"p50_ns": .5, "p90_ns": .9, "p99_ns": .99, "p999_ns": .999}
+# What a call mostly is, apart from running and being ready to run.
+MOSTLY = {"rest": "other", "take_lock": "lock", "put": "disk", "ask": "network"}
+PROBED = 60_000  # ns that a call may seem longer or shorter to the program than to clew
+SHARE, LEAST = 0.02, 1_000_000  # of a sum, and ns, that a part may be off
+
+UNIT = 10
+
+
+def record(name, *arguments):
+    path = scratch(name)
+    wanted = [word for function in FUNCTIONS for word in ("-f", f"{PROGRAM}:{function}")]
+    done = clew("record", "-o", path, *wanted, "--", PROGRAM, *arguments)
+    if done.returncode != 0:
+        ok(False, "the program is recorded", done.stderr[-500:])
+        finish()
+    return json.loads(done.stdout), path
+
+
+def by_path(told):
+    return {"/".join(group["path"]): group for group in told["groups"]}
+
+
+def at_share(values, share):
+    """The least value that this share of all do not exceed."""
+    return sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
+
+
+def check_counts(truth, groups):
+    wrong = [
+        f"{name}: {groups[name]['count'] if name in groups else 'none'}"
+        for name, told in truth.items()
+        if name not in groups or groups[name]["count"] != len(told["lengths"])
+    ]
+    ok(not wrong, f"{CALLS} calls of each function are counted to the unit", wrong)
+    inner = [groups[f"both/{name}"]["count"] for name in ("spin", "rest") if f"both/{name}" in groups]
+    ok(inner == [CALLS, CALLS], "calls by another caller are groups of their own", inner)
+
+
+def check_percentiles(truth, groups):
+    wrong = []
+    for name, told in truth.items():
+        for field, share in PERCENTILES.items():
+            found, wanted = groups[name][field], at_share(told["lengths"], share)
+            if abs(found - wanted) > PROBED + wanted / 1000:
+                wrong.append(f"{name} {field}: {found}, {wanted} by its own clock")
+    ok(len(wrong) <= 1, "percentiles are those by the program's own clock", wrong)
+    if wrong:
+        note(wrong[0])
+
+
+def check_precision(path):
+    """Against the activations themselves, whose lengths are exact."""
+    listed = [a for a in answer("spans", path, "--list")["list"] if a["closed"] == "returned"]
+    for digits in (1, 3, 5):
+        groups = answer("latency", path, "--by", "function", "--digits", digits)["groups"]
+        wrong = []
+        for group in groups:
+            lengths = [a["end"] - a["start"] for a in listed if a["name"] == group["path"][0]]
+            exact = (group["count"], group["total_ns"], group["min_ns"], group["max_ns"])
+            if exact != (len(lengths), sum(lengths), min(lengths), max(lengths)):
+                wrong.append(f"{group['path']}: {exact}")
+            for field, share in PERCENTILES.items():
+                wanted = at_share(lengths, share)
+                if not wanted <= group[field] <= wanted * (1 + UNIT**-digits):
+                    wrong.append(f"{group['path']} {field}: {group[field]}, not {wanted}")
+        ok(groups and not wrong, f"{digits} digits: percentiles are as exact as they are told", wrong)
+
+
+def check_split(truth, groups):
+    wrong = []
+    for name, told in truth.items():
+        group = groups[name]
+        may = SHARE * group["total_ns"] + LEAST
+        split = group["split"]
+        off = split["running"] - told["running"]
+        rest = sum(ns for part, ns in split.items()
+                   if part not in ("running", "runqueue", MOSTLY.get(name)))
+        # A call's probes run outside of it, too, and are in the program's CPU time.
+        if abs(off) > may + CALLS * PROBED / 2:
+            wrong.append(f"{name} ran {split['running']} ns, {told['running']} by its own clock")
+        if name not in ("both", "spin") and rest > may:
+            wrong.append(f"{name}: {split}")
+    ok(not wrong, "time divides as the program knows", wrong)
+
+
+def check_sums(path):
+    wrong, seen = [], 0
+    for by in ("path", "function", "kind", "call", "device", "lock", "operation"):
+        for level in ((), ("--group", "thread"), ("--group", "process"), ("--group", "comm"),
+                      ("--group", "cgroup")):
+            told = answer("latency", path, "--by", by, "--idle", *level)
+            seen += len(told["groups"])
+            wrong += [(by, *level, group["path"]) for group in told["groups"]
+                      if sum(group["split"].values()) != group["total_ns"]]
+    ok(seen and not wrong, f"each split adds up to its total, in {seen} groups", wrong[:3])
+
+
+def check_waits(path):
+    pid = answer("spans", path, "--list")["list"][0]["pid"]
+    kinds = by_path(answer("latency", path, "--by", "kind", "--idle", "--pid", pid))
+    counts = collections.Counter(w["kind"] for w in answer("waits", path, "--pid", pid)["waits"])
+    told = {kind: group["count"] + group["open"] for kind, group in kinds.items()}
+    ok(told == counts, "by kind, every wait is counted once", f"{told}, not {counts}")
+    locks = answer("latency", path, "--by", "lock", "--comm", "latency")["groups"]
+    mutex = max(locks, key=lambda group: group["total_ns"])
+    ok(mutex["count"] >= CALLS * .9 and mutex["split"]["lock"] >= mutex["total_ns"] * .8,
+       "the mutex has its waits",
+       f"{mutex['path']}: {mutex['count']} waits, {mutex['split']}")
+    threads = answer("latency", path, "--group", "thread")["groups"]
+    tids = {group["properties"].get("tid") for group in threads}
+    ok(len(tids) == 1 and all(t and t.isdigit() for t in tids), "all calls are of one thread", tids)
+
+
+def check_sum(first, second):
+    """Two captures added have the counts of both."""
+    one, other = (by_path(answer("latency", path)) for path in (first, second))
+    both = by_path(answer("latency", first, second))
+    wrong = []
+    for name in set(one) | set(other) | set(both):
+        parts = [groups[name] for groups in (one, other) if name in groups]
+        for field in ("count", "total_ns", "probe_ns"):
+            if both[name][field] != sum(part[field] for part in parts):
+                wrong.append(f"{name}: {field}")
+        if {part["id"] for part in parts} != {both[name]["id"]}:
+            wrong.append(f"{name}: another id")
+        if both[name]["max_ns"] != max(part["max_ns"] for part in parts):
+            wrong.append(f"{name}: another maximum")
+    ok(both and not wrong, "two captures added have the counts and sums of both", wrong)
+    again = by_path(answer("latency", second, first))
+    ok({n: g["count"] for n, g in again.items()} == {n: g["count"] for n, g in both.items()}
+       and all(again[n]["p99_ns"] == both[n]["p99_ns"] for n in both), "in any order")
+
+
+def main():
+    available, reason = feature("functions")
+    if not available:
+        skip_all(reason)
+    truth, path = record("first.clew", CALLS, scratch(""))
+    told = answer("latency", path)
+    groups = by_path(told)
+    ok(told["by"] == "path" and told["partial"] is False and told["unplaced"] == 0,
+       "calls by path, if functions were recorded", told["by"])
+    check_counts(truth, groups)
+    check_percentiles(truth, groups)
+    check_precision(path)
+    check_split(truth, groups)
+    check_sums(path)
+    check_waits(path)
+    check_sum(path, record("second.clew", CALLS // FEW, scratch(""))[1])
+    finish()
+
+
+main()

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The things whose time `clew latency` shows. See latency_find.h. */
+#include "explain/latency_find.h"
+
+#include <clew/kernel/records.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "explain/operations.h"
+#include "explain/why.h"
+#include "trace/internal.h"
+
+struct finder {
+	const struct clew_trace *trace;
+	struct clew_latency_asked *asked;
+	int (*take)(void *context, const struct clew_latency_item *item);
+	void *context;
+};
+
+/* Hands an item on, with its split. `split`: that of its task. */
+static int hand_on(const struct finder *finder, const struct clew_time_split *split,
+		   struct clew_latency_item *item)
+{
+	if (item->open)
+		item->to = item->from;
+	clew_time_split_add(split, item->from, item->to, item->split);
+	return finder->take(finder->context, item);
+}
+
+static bool lies_in(const struct finder *finder, uint64_t from, uint64_t to)
+{
+	return from <= finder->asked->to && to >= finder->asked->from;
+}
+
+/* ---- functions ---- */
+
+static bool has_no_time(const struct clew_trace_frame *frame)
+{
+	return frame->end == CLEW_TIME_OPEN || frame->closed == CLEW_FRAME_OPEN ||
+	       frame->closed == CLEW_FRAME_LOST || frame->closed == CLEW_FRAME_UNWOUND;
+}
+
+static int find_frames(const struct finder *finder, const struct clew_trace_task *task,
+		       const struct clew_time_split *split)
+{
+	size_t count;
+	const struct clew_trace_frame *frames =
+		clew_trace_frames(finder->trace, task->serial, &count);
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		struct clew_latency_item item = {.task = task,
+						 .from = frames[i].start,
+						 .to = frames[i].end,
+						 .frame = &frames[i],
+						 .open = has_no_time(&frames[i])};
+
+		if (lies_in(finder, frames[i].start, frames[i].end))
+			r = hand_on(finder, split, &item);
+	}
+	return r;
+}
+
+/* ---- waits ---- */
+
+static int take_sleep(const struct finder *finder, const struct clew_trace_task *task,
+		      const struct clew_time_split *split, const struct clew_sleep *sleep)
+{
+	struct clew_latency_item item = {.task = task,
+					 .from = sleep->start,
+					 .to = clew_sleep_over(finder->trace, sleep),
+					 .sleep = sleep,
+					 .open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
+						 sleep->switch_in == CLEW_TIME_OPEN};
+
+	if (!lies_in(finder, item.from, item.to))
+		return 0;
+	if (!finder->asked->idle && sleep_is_idle(finder->trace, sleep)) {
+		finder->asked->idle_left_out++;
+		return 0;
+	}
+	return hand_on(finder, split, &item);
+}
+
+static int find_waits(const struct finder *finder, const struct clew_trace_task *task,
+		      const struct clew_time_split *split)
+{
+	const struct trace_task *of = trace_task_find(finder->trace, task->serial);
+	int r = 0;
+
+	for (uint32_t i = 0; of && i < of->pieces.count && r == 0; i++) {
+		uint32_t piece = of->pieces.data[i];
+
+		if (piece >> PIECE_SHIFT == PIECE_SLEEP)
+			r = take_sleep(finder, task, split,
+				       trace_sleep_at(finder->trace, piece & PIECE_INDEX));
+	}
+	return r;
+}
+
+/* Calls `find` for each chosen task. */
+static int find_by_task(const struct finder *finder,
+			int (*find)(const struct finder *finder, const struct clew_trace_task *task,
+				    const struct clew_time_split *split))
+{
+	size_t count = clew_trace_task_count(finder->trace);
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(finder->trace, i);
+		struct clew_time_split split;
+
+		if (!clew_is_chosen(&finder->asked->chosen, finder->trace, task->serial))
+			continue;
+		r = clew_time_split_make(finder->trace, task->serial, &split);
+		if (r == 0)
+			r = find(finder, task, &split);
+		clew_time_split_done(&split);
+	}
+	return r;
+}
+
+/* ---- locks and operations ---- */
+
+/* What belongs to a task, before the tasks' splits are made. */
+struct pending {
+	struct clew_latency_item item;
+	uint32_t task;
+};
+
+static int by_task(const void *left, const void *right)
+{
+	const struct pending *a = left, *b = right;
+
+	if (a->task != b->task)
+		return a->task < b->task ? -1 : 1;
+	if (a->item.from != b->item.from)
+		return a->item.from < b->item.from ? -1 : 1;
+	return (a->item.lock > b->item.lock) - (a->item.lock < b->item.lock);
+}
+
+static int hand_on_all(const struct finder *finder, struct pending *all, size_t count)
+{
+	struct clew_time_split split = {};
+	int r = 0;
+
+	if (count)
+		qsort(all, count, sizeof(*all), by_task);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		all[i].item.task = clew_trace_task(finder->trace, all[i].task);
+		if (!all[i].item.task)
+			continue;
+		if (i == 0 || all[i].task != all[i - 1].task) {
+			clew_time_split_done(&split);
+			r = clew_time_split_make(finder->trace, all[i].task, &split);
+		}
+		if (r == 0)
+			r = hand_on(finder, &split, &all[i].item);
+	}
+	clew_time_split_done(&split);
+	return r;
+}
+
+static struct pending pending_of(const struct finder *finder, const struct clew_contended *lock,
+				 const struct clew_lock_wait *wait)
+{
+	const struct clew_sleep *sleep = wait->sleep;
+	struct pending pending = {.task = wait->task, .item = {.lock = lock}};
+
+	if (sleep) {
+		pending.item.from = sleep->start;
+		pending.item.to = clew_sleep_over(finder->trace, sleep);
+		pending.item.open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
+				    sleep->switch_in == CLEW_TIME_OPEN;
+	} else {
+		pending.item.from = wait->spin->start;
+		pending.item.to = wait->spin->end;
+	}
+	return pending;
+}
+
+static int find_locks(const struct finder *finder)
+{
+	struct clew_locks locks;
+	struct pending *all;
+	size_t count = 0, made = 0;
+	int r = clew_locks_make(finder->trace, &finder->asked->chosen, finder->asked->from,
+				finder->asked->to, &locks);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < locks.count; i++)
+		count += locks.locks[i].wait_count;
+	all = calloc(count + 1, sizeof(*all));
+	for (size_t i = 0; all && i < locks.count; i++)
+		for (size_t k = 0; k < locks.locks[i].wait_count; k++)
+			all[made++] = pending_of(finder, &locks.locks[i], &locks.locks[i].waits[k]);
+	r = all ? hand_on_all(finder, all, count) : -ENOMEM;
+	free(all);
+	clew_locks_done(&locks);
+	return r;
+}
+
+static int find_operations(const struct finder *finder)
+{
+	const struct clew_latency_asked *asked = finder->asked;
+	struct clew_operation *operations = NULL;
+	struct pending *all;
+	size_t count;
+	int r = clew_operations(finder->trace, asked->chosen.wants, asked->chosen.context, 0,
+				asked->from, asked->to, 0, &operations, &count, NULL);
+
+	if (r < 0)
+		return r;
+	all = calloc(count + 1, sizeof(*all));
+	for (size_t i = 0; all && i < count; i++)
+		all[i] = (struct pending){
+			.task = operations[i].task,
+			.item = {.from = operations[i].from, .to = operations[i].to}};
+	free(operations);
+	r = all ? hand_on_all(finder, all, count) : -ENOMEM;
+	free(all);
+	return r;
+}
+
+int clew_latency_find(const struct clew_trace *trace, struct clew_latency_asked *asked,
+		      int (*take)(void *context, const struct clew_latency_item *item),
+		      void *context)
+{
+	const struct finder finder = {
+		.trace = trace, .asked = asked, .take = take, .context = context};
+
+	asked->idle_left_out = 0;
+	switch (asked->of) {
+	case CLEW_LATENCY_OF_FRAMES:
+		return find_by_task(&finder, find_frames);
+	case CLEW_LATENCY_OF_WAITS:
+		return find_by_task(&finder, find_waits);
+	case CLEW_LATENCY_OF_LOCKS:
+		return find_locks(&finder);
+	default:
+		return find_operations(&finder);
+	}
+}

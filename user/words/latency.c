@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names the things whose time is shown, and puts them into groups. See latency.h. */
+#include "words/latency.h"
+
+#include <clew/tokens.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain/latency_find.h"
+#include "trace/name.h"
+#include "words/functions.h"
+#include "words/object.h"
+#include "words/task.h"
+#include "words/text.h"
+
+const char *clew_latency_by_name(enum clew_latency_by by)
+{
+	static const char *const names[CLEW_LATENCY_BY_COUNT] = {
+		[CLEW_LATENCY_PATH] = "path",		[CLEW_LATENCY_FUNCTION] = "function",
+		[CLEW_LATENCY_KIND] = "kind",		[CLEW_LATENCY_CALL] = "call",
+		[CLEW_LATENCY_DEVICE] = "device",	[CLEW_LATENCY_LOCK] = "lock",
+		[CLEW_LATENCY_OPERATION] = "operation",
+	};
+
+	return names[by];
+}
+
+const char *clew_latency_level_name(enum clew_latency_level level)
+{
+	static const char *const names[CLEW_LATENCY_LEVEL_COUNT] = {
+		[CLEW_LATENCY_THREAD] = "thread",
+		[CLEW_LATENCY_PROCESS] = "process",
+		[CLEW_LATENCY_CGROUP] = "cgroup",
+		[CLEW_LATENCY_COMM] = "comm",
+	};
+
+	return names[level];
+}
+
+/* A name with room for its texts. */
+struct name {
+	struct clew_latency_name name;
+	char place[4096 + 32];
+	char number[16];
+	char disk[CLEW_TEXT_SIZE];
+};
+
+struct gatherer {
+	const struct clew_trace *trace;
+	const struct clew_latency_options *options;
+	struct clew_latency *latency;
+	struct clew_latency_left_out *left_out;
+	/* The task that is being read, its frames, and 1 + the group of each. */
+	const struct clew_trace_task *task;
+	const struct clew_trace_frame *frames;
+	uint32_t *group_of;
+	/* Names of locks: the lock's address -> index, and a name's hash -> how many have it. */
+	struct map lock_names, same_names;
+	struct vector lock_texts; /* char * */
+};
+
+/* ---- properties ---- */
+
+static void add_property(struct clew_latency_name *name, const char *key, const char *value)
+{
+	name->properties[name->property_count++] = (struct clew_property){key, value};
+}
+
+/* Adds what a task is at a moment, as far as it is known. */
+static void take_properties(const struct gatherer *gatherer, const struct clew_trace_task *task,
+			    uint64_t at, struct name *name)
+{
+	const struct clew_trace *trace = gatherer->trace;
+	enum clew_latency_level level = gatherer->options->level;
+	const char *text;
+
+	name->name.property_count = 0;
+	switch (level) {
+	case CLEW_LATENCY_THREAD:
+	case CLEW_LATENCY_PROCESS:
+		text = level == CLEW_LATENCY_THREAD ? clew_trace_comm_at(trace, task->serial, at)
+						    : clew_process_name(trace, task, at);
+		snprintf(name->number, sizeof(name->number), "%" PRIu32,
+			 level == CLEW_LATENCY_THREAD ? task->tid : task->pid);
+		if (text[0])
+			add_property(&name->name, "comm", text);
+		add_property(&name->name, level == CLEW_LATENCY_THREAD ? "tid" : "pid",
+			     name->number);
+		break;
+	case CLEW_LATENCY_CGROUP:
+		text = task->cgroup ? clew_trace_cgroup(trace, task->cgroup) : NULL;
+		if (text)
+			add_property(&name->name, "cgroup", text);
+		break;
+	case CLEW_LATENCY_COMM:
+		add_property(&name->name, "comm", clew_trace_comm_at(trace, task->serial, at));
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- functions ---- */
+
+static void name_frame(const struct gatherer *gatherer, const struct clew_trace_task *task,
+		       const struct clew_trace_frame *frame, struct name *name)
+{
+	const struct clew_trace_function *function =
+		clew_trace_function(gatherer->trace, frame->function);
+
+	name->place[0] = '\0';
+	if (function)
+		snprintf(name->place, sizeof(name->place), "%s+0x%" PRIx64, function->object,
+			 function->offset);
+	name->name.name = clew_function_name(gatherer->trace, frame->function);
+	name->name.place = name->place;
+	take_properties(gatherer, task, frame->start, name);
+}
+
+/* The group of a frame, which its callers' groups are above. */
+static int place_frame(struct gatherer *gatherer, const struct clew_trace_task *task,
+		       const struct clew_trace_frame *frame, uint32_t *ret_group)
+{
+	uint32_t *known = &gatherer->group_of[frame - gatherer->frames],
+		 parent_group = CLEW_NO_NUMBER;
+	const struct clew_trace_frame *parent = clew_trace_frame_parent(gatherer->trace, frame);
+	struct name name;
+	int r = 0;
+
+	*ret_group = *known - 1;
+	if (*known)
+		return 0;
+	*ret_group = CLEW_NO_NUMBER;
+	if (parent)
+		r = place_frame(gatherer, task, parent, &parent_group);
+	if (r < 0 || (parent && parent_group == CLEW_NO_NUMBER))
+		return r;
+	name_frame(gatherer, task, frame, &name);
+	r = clew_latency_place(gatherer->latency, parent_group, &name.name, ret_group);
+	*known = *ret_group + 1;
+	return r;
+}
+
+static int begin_task(struct gatherer *gatherer, const struct clew_trace_task *task)
+{
+	size_t count;
+
+	gatherer->task = task;
+	gatherer->frames = clew_trace_frames(gatherer->trace, task->serial, &count);
+	free(gatherer->group_of);
+	gatherer->group_of = calloc(count + 1, sizeof(*gatherer->group_of));
+	return gatherer->group_of ? 0 : -ENOMEM;
+}
+
+static int group_of_frame(struct gatherer *gatherer, const struct clew_latency_item *item,
+			  uint32_t *ret_group)
+{
+	int r = gatherer->task == item->task ? 0 : begin_task(gatherer, item->task);
+
+	return r < 0 ? r : place_frame(gatherer, item->task, item->frame, ret_group);
+}
+
+/* ---- locks ---- */
+
+static void print_lock(FILE *out, const struct clew_trace *trace, const struct clew_contended *lock)
+{
+	const struct clew_lock_wait *wait = &lock->waits[lock->longest];
+	const struct clew_trace_task *task = clew_trace_task(trace, wait->task);
+	const char *call = wait->sleep ? clew_call_name(wait->sleep->call) : NULL;
+
+	if (wait->spin) {
+		clew_print_spin_object(out, trace, wait->spin);
+		return;
+	}
+	if (wait->sleep->object.kind == CLEW_OBJECT_FILE && call)
+		fprintf(out, "%s of ", call);
+	if (!clew_print_object(out, trace, &wait->sleep->object, wait->sleep))
+		fputs("a lock", out);
+	if (wait->sleep->object.kind != CLEW_OBJECT_FUTEX || !task)
+		return;
+	fputs(" of ", out);
+	clew_print_safe(out, clew_process_name(trace, task, wait->from));
+}
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash;
+}
+
+/* The name of a lock; the second one of a name has " #2" behind it. */
+static char *make_lock_name(struct gatherer *gatherer, const struct clew_contended *lock)
+{
+	char *text = NULL, *numbered = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+	uint64_t hash, *known, number = 1;
+
+	if (!stream)
+		return NULL;
+	print_lock(stream, gatherer->trace, lock);
+	if (fclose(stream) != 0) {
+		free(text);
+		return NULL;
+	}
+	hash = hash_of(text);
+	known = map_get(&gatherer->same_names, hash, 0);
+	if (known)
+		number = *known + 1;
+	if (map_set(&gatherer->same_names, hash, 0, number) < 0 ||
+	    (number > 1 && asprintf(&numbered, "%s #%" PRIu64, text, number) < 0)) {
+		free(text);
+		return NULL;
+	}
+	if (!numbered)
+		return text;
+	free(text);
+	return numbered;
+}
+
+static const char *lock_name(struct gatherer *gatherer, const struct clew_contended *lock)
+{
+	struct vector *texts = &gatherer->lock_texts;
+	uint64_t *known = map_get(&gatherer->lock_names, (uintptr_t)lock, 0);
+	char *text;
+
+	if (known)
+		return ((char **)texts->data)[*known];
+	text = make_lock_name(gatherer, lock);
+	if (!text || vector_reserve(texts, texts->count + 1) < 0 ||
+	    map_set(&gatherer->lock_names, (uintptr_t)lock, 0, texts->count) < 0) {
+		free(text);
+		return NULL;
+	}
+	((char **)texts->data)[texts->count++] = text;
+	return text;
+}
+
+/* ---- all else ---- */
+
+/* The request that ended a wait; NULL: none did. */
+static const struct clew_link *request_of(const struct clew_sleep *sleep)
+{
+	for (unsigned i = 0; i < (unsigned)sleep->link_count + sleep->and_count; i++)
+		if (sleep->links[i].kind == CLEW_LINK_REQUEST)
+			return &sleep->links[i];
+	return NULL;
+}
+
+static const char *call_of(const struct clew_sleep *sleep)
+{
+	if (sleep->kind == CLEW_WAIT_FAULT)
+		return "page fault";
+	return clew_call_name(sleep->call) ?: "in no system call";
+}
+
+/* What an item is called; NULL with *ret 0: it is in no group. */
+static int name_item(struct gatherer *gatherer, const struct clew_latency_item *item,
+		     struct name *name)
+{
+	const struct clew_link *link;
+
+	switch (gatherer->options->by) {
+	case CLEW_LATENCY_KIND:
+		name->name.name = clew_wait_kind_name(item->sleep->kind);
+		return 0;
+	case CLEW_LATENCY_CALL:
+		name->name.name = call_of(item->sleep);
+		return 0;
+	case CLEW_LATENCY_DEVICE:
+		link = request_of(item->sleep);
+		if (link)
+			name->name.name = clew_disk_name(gatherer->trace, link->device, name->disk,
+							 sizeof(name->disk));
+		return 0;
+	case CLEW_LATENCY_LOCK:
+		name->name.name = lock_name(gatherer, item->lock);
+		return name->name.name ? 0 : -ENOMEM;
+	default:
+		name->name.name = clew_process_name(gatherer->trace, item->task, item->from);
+		if (!name->name.name[0])
+			name->name.name = "unknown";
+		return 0;
+	}
+}
+
+static int group_of_item(struct gatherer *gatherer, const struct clew_latency_item *item,
+			 uint32_t *ret_group)
+{
+	struct name name = {.name.place = ""};
+	int r = name_item(gatherer, item, &name);
+
+	if (r < 0 || !name.name.name)
+		return r < 0 ? r : 1;
+	take_properties(gatherer, item->task, item->from, &name);
+	return clew_latency_place(gatherer->latency, CLEW_NO_NUMBER, &name.name, ret_group);
+}
+
+static int take_item(void *context, const struct clew_latency_item *item)
+{
+	struct gatherer *gatherer = context;
+	struct clew_latency_group *group;
+	uint32_t index;
+	int r = item->frame ? group_of_frame(gatherer, item, &index)
+			    : group_of_item(gatherer, item, &index);
+
+	if (r > 0)
+		gatherer->left_out->elsewhere++;
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (index == CLEW_NO_NUMBER) {
+		gatherer->latency->unplaced++;
+		return 0;
+	}
+	group = clew_latency_at(gatherer->latency, index);
+	if (item->frame && item->frame->flags & CLEW_FRAME_INHERITED) {
+		group->inherited++;
+		return 0;
+	}
+	if (item->open) {
+		group->open++;
+		return 0;
+	}
+	if (item->frame)
+		group->probe += item->frame->probe;
+	return clew_latency_add(gatherer->latency, index, item->to - item->from, item->split);
+}
+
+static enum clew_latency_of of_what(enum clew_latency_by by)
+{
+	switch (by) {
+	case CLEW_LATENCY_PATH:
+	case CLEW_LATENCY_FUNCTION:
+		return CLEW_LATENCY_OF_FRAMES;
+	case CLEW_LATENCY_LOCK:
+		return CLEW_LATENCY_OF_LOCKS;
+	case CLEW_LATENCY_OPERATION:
+		return CLEW_LATENCY_OF_OPERATIONS;
+	default:
+		return CLEW_LATENCY_OF_WAITS;
+	}
+}
+
+int clew_latency_gather(const struct clew_trace *trace, const struct clew_latency_options *options,
+			struct clew_latency *latency, struct clew_latency_left_out *left_out)
+{
+	struct gatherer gatherer = {.trace = trace,
+				    .options = options,
+				    .latency = latency,
+				    .left_out = left_out,
+				    .lock_texts.item = sizeof(char *)};
+	struct clew_latency_asked asked = {.of = of_what(options->by),
+					   .chosen = options->chosen,
+					   .from = options->from,
+					   .to = options->to,
+					   .idle = options->idle};
+	int r = clew_latency_find(trace, &asked, take_item, &gatherer);
+
+	left_out->idle += asked.idle_left_out;
+	for (size_t i = 0; i < gatherer.lock_texts.count; i++)
+		free(((char **)gatherer.lock_texts.data)[i]);
+	vector_done(&gatherer.lock_texts);
+	map_done(&gatherer.lock_names);
+	map_done(&gatherer.same_names);
+	free(gatherer.group_of);
+	return r;
+}

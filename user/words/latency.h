@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How long things took, by group, of one trace or several: found, in words, and in JSON.
+ * docs/answers.md lists the fields.
+ */
+#ifndef CLEW_WORDS_LATENCY_H
+#define CLEW_WORDS_LATENCY_H
+
+#include <stdio.h>
+
+#include "explain/chosen.h"
+#include "explain/latency.h"
+#include "words/json.h"
+
+/* What the histograms are of. */
+enum clew_latency_by {
+	CLEW_LATENCY_PATH,	/* calls of traced functions, by the functions they were made in */
+	CLEW_LATENCY_FUNCTION,	/* the same, whoever called */
+	CLEW_LATENCY_KIND,	/* waits, by kind */
+	CLEW_LATENCY_CALL,	/* waits, by the system call that waited */
+	CLEW_LATENCY_DEVICE,	/* waits for a device's request, by device */
+	CLEW_LATENCY_LOCK,	/* waits for a lock, by lock */
+	CLEW_LATENCY_OPERATION, /* operations, by program */
+	CLEW_LATENCY_BY_COUNT,
+};
+
+/* The properties that groups have besides. */
+enum clew_latency_level {
+	CLEW_LATENCY_ALL, /* none */
+	CLEW_LATENCY_THREAD,
+	CLEW_LATENCY_PROCESS,
+	CLEW_LATENCY_CGROUP,
+	CLEW_LATENCY_COMM,
+	CLEW_LATENCY_LEVEL_COUNT,
+};
+
+const char *clew_latency_by_name(enum clew_latency_by by);
+/* NULL for CLEW_LATENCY_ALL. */
+const char *clew_latency_level_name(enum clew_latency_level level);
+
+struct clew_latency_options {
+	enum clew_latency_by by;
+	enum clew_latency_level level;
+	struct clew_chosen chosen;
+	uint64_t from; /* ns */
+	uint64_t to;
+	bool idle; /* idle waits, too */
+};
+
+/* What was found in traces and is in no group. */
+struct clew_latency_left_out {
+	size_t idle;
+	size_t elsewhere; /* by device: waits for none */
+};
+
+/* Adds what a trace has to `latency`, and to *left_out. 0 or -ENOMEM. */
+int clew_latency_gather(const struct clew_trace *trace, const struct clew_latency_options *options,
+			struct clew_latency *latency, struct clew_latency_left_out *left_out);
+
+/* The fields of the open object. 0 or -ENOMEM. */
+int clew_json_latency(struct clew_json *json, const struct clew_latency *latency,
+		      const struct clew_latency_options *options, size_t top,
+		      const struct clew_latency_left_out *left_out, bool partial);
+
+/* Prints a table of the first `top` groups, and their sums. 0 or -ENOMEM. */
+int clew_print_latency(FILE *out, const struct clew_latency *latency,
+		       const struct clew_latency_options *options, size_t top,
+		       const struct clew_latency_left_out *left_out);
+
+#endif
