@@ -259,7 +259,7 @@ static const char *call_of(const struct clew_sleep *sleep)
 	return clew_call_name(sleep->call) ?: "in no system call";
 }
 
-/* What an item is called; NULL with *ret 0: it is in no group. */
+/* Sets what an item is called; the name stays NULL if it is in no group. 0 or -ENOMEM. */
 static int name_item(struct gatherer *gatherer, const struct clew_latency_item *item,
 		     struct name *name)
 {
@@ -289,6 +289,7 @@ static int name_item(struct gatherer *gatherer, const struct clew_latency_item *
 	}
 }
 
+/* 1: it is in no group. */
 static int group_of_item(struct gatherer *gatherer, const struct clew_latency_item *item,
 			 uint32_t *ret_group)
 {

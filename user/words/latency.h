@@ -12,7 +12,7 @@
 #include "explain/latency.h"
 #include "words/json.h"
 
-/* What the histograms are of. */
+/* The things that the histograms are of. */
 enum clew_latency_by {
 	CLEW_LATENCY_PATH,	/* calls of traced functions, by the functions they were made in */
 	CLEW_LATENCY_FUNCTION,	/* the same, whoever called */
