@@ -18,7 +18,7 @@ BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
-LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lm
+LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lsqlite3 -lm
 PREFIX ?= /usr/local
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 

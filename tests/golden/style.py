@@ -16,7 +16,7 @@ count = 0
 # (query/) use it.
 FOLDERS = [
     "base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record",
-    "live", "query", "explain", "convert", "notation", "analyse", "words", "page", "export", "cli"
+    "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export", "cli"
 ]
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.
 PUBLIC = {
@@ -67,7 +67,7 @@ without = [
 ]
 ok(not without, f"{len(texts)} files name their licence", ", ".join(without))
 # Sentences in comments have a subject. The folders below are those that are looked at.
-WITH_SUBJECTS = ["base", "store", "model", "relate", "query", "convert", "notation", "words", "page", "export", "cli"]
+WITH_SUBJECTS = ["base", "store", "model", "relate", "query", "convert", "notation", "words", "tables", "page", "export", "cli"]
 without_subject = []
 for name in files(*(f"user/{folder}/*.[ch]" for folder in WITH_SUBJECTS)):
     text = open(name, encoding="utf-8").read()

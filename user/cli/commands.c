@@ -124,6 +124,13 @@ const struct clew_command clew_commands[] = {
 	 "      a second of it, packed\n"
 	 "  clew export slow.clew --to folded --stacks wake -o slow.folded\n"
 	 "      for a flame graph of what threads waited for\n"},
+	{"sql", "TRACE [QUESTION]",
+	 "any question in SQL: waits, dependencies, requests, .. as tables", clew_command_sql,
+	 clew_sql_options, false, CLEW_OUTPUT_LINES,
+	 "  clew sql slow.clew\n"
+	 "      the tables and their columns\n"
+	 "  clew sql slow.clew 'SELECT holder, sum(ns) FROM waits GROUP BY 1'\n"
+	 "      who held locks that others waited for, and for how long they waited\n"},
 	{"check", "[TRACE]", "whether a causal trace is consistent", clew_command_check,
 	 clew_check_options, false, CLEW_OUTPUT_LINES,
 	 "  clew check slow.clew\n"

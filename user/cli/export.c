@@ -91,7 +91,8 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 
 const struct clew_option clew_export_options[] = {
 	{0, "to", "FORMAT",
-	 "the format: perfetto, folded, pprof, chrome, html, dot or otlp. And with a TIME, end "
+	 "the format: perfetto, folded, pprof, chrome, sqlite, html, dot or otlp. And with a TIME, "
+	 "end "
 	 "there",
 	 take_to, 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
@@ -142,6 +143,11 @@ static int write_format(void *context, FILE *out)
 	writing->export.out = out;
 	r = writing->format->write(&writing->export);
 	clew_progress_end(writing->export.progress_context);
+	if (r == -ESPIPE)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: cannot be written to a pipe or device: "
+				 "name a file with -o",
+				 writing->format->name);
 	if (r == -E2BIG)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: there are more than %u events, which no viewer of it holds: "

@@ -256,7 +256,8 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 		*ret_status = option->take(option, argument, (char *)values + option->offset);
 		if (*ret_status)
 			return false;
-		if (!strcmp(option->name, "json") || !strcmp(option->name, "html"))
+		if (!strcmp(option->name, "json") || !strcmp(option->name, "html") ||
+		    !strcmp(option->name, "csv"))
 			output = CLEW_OUTPUT_RAW;
 	}
 	*ret_status =

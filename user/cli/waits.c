@@ -26,6 +26,7 @@
 #include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wait.h"
 
 #define STACK_MOST 5 /* functions of a stack in text */
 
@@ -60,19 +61,6 @@ const struct clew_option clew_waits_options[] = {
 	CLEW_OPTION_END,
 };
 
-static uint64_t end_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	return sleep->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->end;
-}
-
-static uint64_t runqueue_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	uint64_t until =
-		sleep->switch_in == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->switch_in;
-
-	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
-}
-
 /* A thread that was asked for by number is shown all through, with what it waits for at the end. */
 static bool is_idle(const struct clew_trace *trace, const struct waits_values *values,
 		    const struct clew_sleep *sleep)
@@ -93,8 +81,8 @@ static bool wanted(const struct clew_trace *trace, struct waits_values *values,
 		return false;
 	if (values->kinds && !(values->kinds >> sleep->kind & 1))
 		return false;
-	if (!clew_window_has(&values->view.window, sleep->start, end_of(trace, sleep)) ||
-	    end_of(trace, sleep) - sleep->start < values->least)
+	if (!clew_window_has(&values->view.window, sleep->start, clew_wait_end(trace, sleep)) ||
+	    clew_wait_end(trace, sleep) - sleep->start < values->least)
 		return false;
 	if (!clew_selection_wants_at(&values->selection, trace, task, sleep->start)) {
 		values->view.self_left_out++;
@@ -106,20 +94,6 @@ static bool wanted(const struct clew_trace *trace, struct waits_values *values,
 		return false;
 	}
 	return true;
-}
-
-static const char *open_name(unsigned open)
-{
-	switch (open) {
-	case CLEW_OPEN_START:
-		return "start";
-	case CLEW_OPEN_END:
-		return "end";
-	case CLEW_OPEN_BOTH:
-		return "both";
-	default:
-		return NULL;
-	}
 }
 
 /* `coming`: those that had been woken for the lock and had no CPU yet. */
@@ -188,8 +162,8 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace, bo
 		json_holders(json, trace, sleep, true);
 	json_ended_by(json, trace, sleep);
 	clew_json_other_end(json, trace, sleep);
-	clew_json_unsigned(json, "runqueue_ns", runqueue_of(trace, sleep));
-	clew_json_string(json, "open", open_name(sleep->open));
+	clew_json_unsigned(json, "runqueue_ns", clew_wait_runqueue(trace, sleep));
+	clew_json_string(json, "open", clew_wait_open_name(sleep->open));
 	clew_json_bool(json, "blind", sleep->blind);
 	if (sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET &&
 	    CLEW_LINK_HELD(sleep->links))
@@ -226,7 +200,7 @@ static void print_holders(const struct clew_trace *trace, const struct clew_slee
 
 static void print_end(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	uint64_t runqueue = runqueue_of(trace, sleep);
+	uint64_t runqueue = clew_wait_runqueue(trace, sleep);
 
 	if (sleep->end == CLEW_TIME_OPEN) {
 		fputs("; not over at the capture's end", stdout);
@@ -262,7 +236,7 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	printf("+%-13s %9s  ",
 	       CLEW_OFFSET(sleep->start - clew_trace_start(trace),
 			   clew_trace_end(trace) - clew_trace_start(trace)),
-	       CLEW_DURATION(end_of(trace, sleep) - sleep->start));
+	       CLEW_DURATION(clew_wait_end(trace, sleep) - sleep->start));
 	clew_print_styled(stdout, clew_style_of_kind(sleep->kind), 8,
 			  clew_wait_kind_name(sleep->kind));
 	putchar(' ');
@@ -319,7 +293,7 @@ static void print_covered(const struct clew_trace *trace, const struct list *lis
 		if (!clew_trace_sleep_stacks(trace, sleep, &stacks))
 			continue;
 		of++;
-		ns += end_of(trace, sleep) - sleep->start;
+		ns += clew_wait_end(trace, sleep) - sleep->start;
 	}
 	printf("Stacks of %zu waits, %.1f %% of that time\n", of,
 	       list->ns ? 100.0 * (double)ns / (double)list->ns : 0.0);
@@ -338,7 +312,7 @@ static int make_list(const struct clew_trace *trace, struct waits_values *values
 		return clew_fail_memory();
 	}
 	for (size_t i = 0; i < ret_list->of; i++) {
-		uint64_t length = end_of(trace, &sleeps[i]) - sleeps[i].start;
+		uint64_t length = clew_wait_end(trace, &sleeps[i]) - sleeps[i].start;
 
 		if (!wanted(trace, values, &sleeps[i]))
 			continue;

@@ -72,6 +72,8 @@ extern const struct clew_export_format clew_export_formats[];
 const struct clew_export_format *clew_export_find(const char *name);
 
 int clew_export_perfetto(const struct clew_export *export);
+/* -ESPIPE: the stream is no regular file. */
+int clew_export_sqlite(const struct clew_export *export);
 int clew_export_html(const struct clew_export *export);
 int clew_export_folded(const struct clew_export *export);
 int clew_export_pprof(const struct clew_export *export);

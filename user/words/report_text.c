@@ -11,6 +11,7 @@
 #include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wait.h"
 #include "words/wrap.h"
 
 #define MOST_PROGRAMS 8
@@ -45,17 +46,6 @@ static unsigned percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
 }
 
-/* The holder of a wait's lock for most of its time; NULL: none is known. */
-static const struct clew_holder *main_holder(const struct clew_sleep *sleep)
-{
-	const struct clew_holder *most = NULL;
-
-	for (uint32_t i = 0; i < sleep->holder_count; i++)
-		if (!most || sleep->holders[i].to - sleep->holders[i].from > most->to - most->from)
-			most = &sleep->holders[i];
-	return most;
-}
-
 /* The words about a wait of which no object is known. */
 static void print_without_object(FILE *out, const struct clew_sleep *sleep)
 {
@@ -73,7 +63,7 @@ void report_print_awaited(FILE *out, const struct report *report, uint32_t wait)
 {
 	size_t count;
 	const struct clew_sleep *sleep = &clew_trace_sleeps(report->trace, &count)[wait];
-	const struct clew_holder *holder = main_holder(sleep);
+	const struct clew_holder *holder = clew_wait_main_holder(sleep);
 	const char *call = clew_call_name(sleep->call);
 
 	if (!clew_waits_for_object(sleep) ||

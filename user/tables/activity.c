@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tables of operations, of activations of functions, and of samples of running threads. */
+#include <clew/tokens.h>
+
+#include "explain/why.h"
+#include "tables/internal.h"
+#include "trace/frames.h"
+#include "trace/stacks.h"
+#include "words/frame.h"
+
+enum {
+	OPERATION_ID,
+	OPERATION_TID,
+	OPERATION_PID,
+	OPERATION_COMM,
+	OPERATION_START,
+	OPERATION_END,
+	OPERATION_NS
+};
+
+static const struct table_column operation_columns[] = {
+	[OPERATION_ID] = {"id", TABLE_INTEGER, "number of the operation, 0 the slowest"},
+	[OPERATION_TID] = {"tid", TABLE_INTEGER, "the thread"},
+	[OPERATION_PID] = {"pid", TABLE_INTEGER, "its process"},
+	[OPERATION_COMM] = {"comm", TABLE_TEXT, "its name then"},
+	[OPERATION_START] = {"start", TABLE_INTEGER, "when a wait for work ended"},
+	[OPERATION_END] = {"end", TABLE_INTEGER, "when the next one began"},
+	[OPERATION_NS] = {"ns", TABLE_INTEGER, "how long it took"},
+	{},
+};
+
+static size_t operation_count(struct table_source *source)
+{
+	bool between_sleeps;
+	size_t total;
+
+	if (source->has_operations)
+		return source->operation_count;
+	source->error =
+		clew_operations_slowest(source->trace, source->chosen.wants, source->chosen.context,
+					0, source->from, source->to, 0, &source->operations,
+					&source->operation_count, &total, &between_sleeps);
+	source->has_operations = source->error >= 0;
+	return source->operation_count;
+}
+
+static size_t one_part(const struct table_source *source, size_t item)
+{
+	(void)source;
+	(void)item;
+	return 1;
+}
+
+static int operation_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+{
+	const struct table_source *source = cursor->source;
+	const struct clew_operation *operation = &source->operations[cursor->item];
+
+	switch (column) {
+	case OPERATION_ID:
+		set_number(value, cursor->item);
+		break;
+	case OPERATION_TID:
+		set_tid(source, operation->task, value);
+		break;
+	case OPERATION_PID:
+		set_pid(source, operation->task, value);
+		break;
+	case OPERATION_COMM:
+		set_comm(source, operation->task, operation->to, value);
+		break;
+	case OPERATION_START:
+		set_number(value, operation->from);
+		break;
+	case OPERATION_END:
+		set_number(value, operation->to);
+		break;
+	case OPERATION_NS:
+		set_number(value, operation->to - operation->from);
+		break;
+	}
+	return 0;
+}
+
+const struct table table_operations = {
+	.name = "operations",
+	.meaning = "what a thread did from one wait for work to the next, the slowest first",
+	.columns = operation_columns,
+	.count = operation_count,
+	.parts = one_part,
+	.value = operation_value};
+
+/* ---- activations of functions ---- */
+
+enum {
+	SPAN_TASK,
+	SPAN_TID,
+	SPAN_PID,
+	SPAN_COMM,
+	SPAN_NAME,
+	SPAN_OBJECT,
+	SPAN_START,
+	SPAN_END,
+	SPAN_NS,
+	SPAN_SELF,
+	SPAN_PROBE,
+	SPAN_DEPTH,
+	SPAN_PARENT,
+	SPAN_CLOSED
+};
+
+static const struct table_column span_columns[] = {
+	[SPAN_TASK] = {"task", TABLE_INTEGER, "the thread, tasks.id"},
+	[SPAN_TID] = {"tid", TABLE_INTEGER, "its thread id"},
+	[SPAN_PID] = {"pid", TABLE_INTEGER, "its process"},
+	[SPAN_COMM] = {"comm", TABLE_TEXT, "its name when it entered the function"},
+	[SPAN_NAME] = {"name", TABLE_TEXT, "the function, as its file has it"},
+	[SPAN_OBJECT] = {"object", TABLE_TEXT, "path of that file"},
+	[SPAN_START] = {"start", TABLE_INTEGER, "when the thread entered it"},
+	[SPAN_END] = {"end", TABLE_INTEGER, "when it left; NULL not in the capture"},
+	[SPAN_NS] = {"ns", TABLE_INTEGER, "how long it took; NULL unknown"},
+	[SPAN_SELF] = {"self_ns", TABLE_INTEGER, "of that in no traced function that it called"},
+	[SPAN_PROBE] = {"probe_ns", TABLE_INTEGER, "of that in clew's own probes"},
+	[SPAN_DEPTH] = {"depth", TABLE_INTEGER, "how many traced functions it was called in"},
+	[SPAN_PARENT] = {"parent", TABLE_TEXT, "the innermost one of these; NULL none"},
+	[SPAN_CLOSED] = {"closed", TABLE_TEXT, "how it ended, as in clew spans"},
+	{},
+};
+
+static size_t task_count(struct table_source *source)
+{
+	return clew_trace_task_count(source->trace);
+}
+
+static size_t span_parts(const struct table_source *source, size_t item)
+{
+	uint32_t serial = clew_trace_task_at(source->trace, item)->serial;
+	size_t count;
+
+	if (!clew_is_chosen(&source->chosen, source->trace, serial))
+		return 0;
+	clew_trace_frames(source->trace, serial, &count);
+	return count;
+}
+
+static const struct clew_trace_frame *span_at(const struct table_cursor *cursor,
+					      uint32_t *ret_serial)
+{
+	const struct clew_trace *trace = cursor->source->trace;
+	size_t count;
+
+	*ret_serial = clew_trace_task_at(trace, cursor->item)->serial;
+	return clew_trace_frames(trace, *ret_serial, &count) + cursor->part;
+}
+
+static bool span_wanted(const struct table_cursor *cursor)
+{
+	uint32_t serial;
+	const struct clew_trace_frame *frame = span_at(cursor, &serial);
+
+	return row_wanted(cursor->source, serial, frame->start, frame->end);
+}
+
+static void function_value(const struct table_source *source, const struct clew_trace_frame *frame,
+			   bool object, struct table_value *value)
+{
+	const struct clew_trace_function *function =
+		frame ? clew_trace_function(source->trace, frame->function) : NULL;
+
+	if (function)
+		set_string(value, object ? function->object : function->name);
+}
+
+static void span_plain_value(const struct clew_trace_frame *frame, unsigned column,
+			     struct table_value *value)
+{
+	switch (column) {
+	case SPAN_START:
+		set_number(value, frame->start);
+		break;
+	case SPAN_END:
+		set_known(value, frame->end, CLEW_TIME_OPEN);
+		break;
+	case SPAN_NS:
+		if (frame_has_time(frame))
+			set_number(value, frame->end - frame->start);
+		break;
+	case SPAN_SELF:
+		set_number(value, frame->self);
+		break;
+	case SPAN_PROBE:
+		set_number(value, frame->probe);
+		break;
+	case SPAN_DEPTH:
+		set_number(value, frame->depth);
+		break;
+	case SPAN_CLOSED:
+		set_string(value, clew_frame_closed_name(frame->closed));
+		break;
+	}
+}
+
+static int span_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+{
+	const struct table_source *source = cursor->source;
+	uint32_t serial;
+	const struct clew_trace_frame *frame = span_at(cursor, &serial);
+
+	switch (column) {
+	case SPAN_TASK:
+		set_number(value, cursor->item);
+		break;
+	case SPAN_TID:
+		set_tid(source, serial, value);
+		break;
+	case SPAN_PID:
+		set_pid(source, serial, value);
+		break;
+	case SPAN_COMM:
+		set_comm(source, serial, frame->start, value);
+		break;
+	case SPAN_NAME:
+	case SPAN_OBJECT:
+		function_value(source, frame, column == SPAN_OBJECT, value);
+		break;
+	case SPAN_PARENT:
+		function_value(source, clew_trace_frame_parent(source->trace, frame), false, value);
+		break;
+	default:
+		span_plain_value(frame, column, value);
+		break;
+	}
+	return 0;
+}
+
+const struct table table_spans = {.name = "spans",
+				  .meaning = "activations of traced functions",
+				  .columns = span_columns,
+				  .count = task_count,
+				  .parts = span_parts,
+				  .wanted = span_wanted,
+				  .value = span_value};
+
+/* ---- samples ---- */
+
+enum {
+	SAMPLE_ID,
+	SAMPLE_TID,
+	SAMPLE_PID,
+	SAMPLE_COMM,
+	SAMPLE_AT,
+	SAMPLE_FUNCTION,
+	SAMPLE_OBJECT,
+	SAMPLE_KERNEL
+};
+
+static const struct table_column sample_columns[] = {
+	[SAMPLE_ID] = {"id", TABLE_INTEGER, "number of the sample"},
+	[SAMPLE_TID] = {"tid", TABLE_INTEGER, "the thread that ran"},
+	[SAMPLE_PID] = {"pid", TABLE_INTEGER, "its process"},
+	[SAMPLE_COMM] = {"comm", TABLE_TEXT, "its name then"},
+	[SAMPLE_AT] = {"at", TABLE_INTEGER, "when the sample was taken"},
+	[SAMPLE_FUNCTION] = {"function", TABLE_TEXT, "function of the program that it was in"},
+	[SAMPLE_OBJECT] = {"object", TABLE_TEXT, "path of that function's file"},
+	[SAMPLE_KERNEL] = {"kernel", TABLE_TEXT, "function of the kernel; NULL: not in the kernel"},
+	{},
+};
+
+static const struct clew_task_stacks *sample_at(const struct table_source *source, size_t item)
+{
+	size_t count;
+
+	return clew_trace_all_samples(source->trace, &count) + item;
+}
+
+static size_t sample_count(struct table_source *source)
+{
+	size_t count;
+
+	return clew_trace_all_samples(source->trace, &count) ? count : 0;
+}
+
+static size_t sample_parts(const struct table_source *source, size_t item)
+{
+	const struct clew_task_stacks *sample = sample_at(source, item);
+
+	return row_wanted(source, sample->task, sample->header.time, sample->header.time);
+}
+
+/* The innermost function of a stack. */
+static void place_value(const struct table_source *source, const struct clew_trace_stack *stack,
+			bool kernel, bool object, struct table_value *value)
+{
+	struct clew_stack_place place;
+
+	if (!stack || !stack->count)
+		return;
+	clew_trace_stack_place(source->trace, stack->frames[0], kernel, &place);
+	set_string(value, object ? place.object : place.name);
+}
+
+static int sample_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+{
+	const struct table_source *source = cursor->source;
+	const struct clew_task_stacks *sample = sample_at(source, cursor->item);
+	struct clew_sleep_stacks stacks;
+
+	switch (column) {
+	case SAMPLE_ID:
+		set_number(value, cursor->item);
+		break;
+	case SAMPLE_TID:
+		set_tid(source, sample->task, value);
+		break;
+	case SAMPLE_PID:
+		set_pid(source, sample->task, value);
+		break;
+	case SAMPLE_COMM:
+		set_comm(source, sample->task, sample->header.time, value);
+		break;
+	case SAMPLE_AT:
+		set_number(value, sample->header.time);
+		break;
+	default:
+		clew_trace_sample_stacks(source->trace, sample, &stacks);
+		place_value(source, column == SAMPLE_KERNEL ? stacks.kernel : stacks.user,
+			    column == SAMPLE_KERNEL, column == SAMPLE_OBJECT, value);
+		break;
+	}
+	return 0;
+}
+
+const struct table table_samples = {.name = "samples",
+				    .meaning = "moments at which running threads were looked at",
+				    .columns = sample_columns,
+				    .count = sample_count,
+				    .parts = sample_parts,
+				    .value = sample_value};

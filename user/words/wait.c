@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The ends of a wait. See wait.h. */
+#include "words/wait.h"
+
+uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return sleep->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->end;
+}
+
+uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	uint64_t until =
+		sleep->switch_in == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->switch_in;
+
+	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
+}
+
+const char *clew_wait_open_name(unsigned open)
+{
+	switch (open) {
+	case CLEW_OPEN_START:
+		return "start";
+	case CLEW_OPEN_END:
+		return "end";
+	case CLEW_OPEN_BOTH:
+		return "both";
+	default:
+		return NULL;
+	}
+}
+
+const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep)
+{
+	const struct clew_holder *most = NULL;
+
+	for (uint32_t i = 0; i < sleep->holder_count; i++)
+		if (!most || sleep->holders[i].to - sleep->holders[i].from > most->to - most->from)
+			most = &sleep->holders[i];
+	return most;
+}

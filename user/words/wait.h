@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The ends of a wait, the same in lists, JSON and SQL. */
+#ifndef CLEW_WORDS_WAIT_H
+#define CLEW_WORDS_WAIT_H
+
+#include "trace/trace.h"
+
+/* When a wait ended, at the latest with the capture, ns. */
+uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* How long its thread was ready after it, at most until the capture's end, ns. */
+uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* "start", "end" or "both", of what is not in the capture; NULL: nothing. */
+const char *clew_wait_open_name(unsigned open);
+/* The holder of a wait's lock for most of its time; NULL: none is known. */
+const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep);
+
+#endif
