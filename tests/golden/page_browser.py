@@ -21,6 +21,7 @@ from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-positio
 
 tap = Tap()
 SHOTS = os.path.join(HERE, "..", "..", "build", "page")
+PIECES = int(os.environ.get("CLEW_PAGE_PIECES", 1000000))
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -217,6 +218,20 @@ def test_keys(browser):
     everything = browser.js("return clew.timeline.rows.length")
     ok(everything == browser.js("return clew.meta.lanes.length") >= rows, "r shows all rows")
     browser.press("r")
+    for _ in range(4):
+        browser.press("n", "c")
+        if " ended this: " in browser.js("return clew.live.textContent"):
+            break
+    own = browser.js("const lane = clew.meta.lanes[clew.operation.lane - 1], i = spanAfter(lane, "
+                     "clew.operation.segments[clew.step][0]); const other = clew.meta.lanes["
+                     "lane.others[i] - 1]; return [other && other.name, lane.ends[i], "
+                     "other && clew.timeline.rows.includes(other)]")
+    said = browser.js("return clew.live.textContent")
+    if own[0]:
+        ok(said.startswith(own[0]) and own[2] and browser.range()[0] <= own[1] <= browser.range()[1],
+           "c goes to who ended the wait", (own, said))
+    else:
+        ok("not known" in said, "c says that nobody is known", said)
 
 
 def test_mouse(browser):
@@ -255,6 +270,8 @@ def test_mouse(browser):
     ActionChains(browser.driver).key_up(Keys.SHIFT).perform()
     band = browser.js("return clew.timeline.band")
     ok(band and band[1] > band[0], "shift and drag measure", band)
+    said = browser.js("return clew.live.textContent")
+    ok("in which the threads above were: " in said and "running" in said, "a measure has sums", said)
 
 
 def test_address(browser, path):
@@ -278,7 +295,11 @@ def test_search(browser):
     hit = browser.js("const h = clew.hits[0]; return [h.lane.starts[h.span], h.lane.ends[h.span]]")
     ok(browser.range()[0] <= hit[0] and hit[1] <= browser.range()[1],
        "a click zooms to its longest wait")
-    browser.js("clew.find('')")
+    browser.js("clew.goToHit(clew.hits.find((it) => it.text !== undefined))")
+    rows = browser.js("return clew.timeline.rows.filter((it) => it.kind !== 'cpu').map((it) => "
+                      "[...it.texts].some((t) => clew.meta.texts[t] === arguments[0]))", text)
+    ok(rows and all(rows), "and shows those that waited for it", rows)
+    browser.js("clew.find(''); clew.pick(0)")
 
 
 def test_accessible(browser):
@@ -341,7 +362,7 @@ def lots(path, spans, lanes=40):
 
 
 def test_speed(browser, path):
-    opened = browser.open(lots(path, 1000000))
+    opened = browser.open(lots(path, PIECES))
     ready = browser.js("return clew.ready")
     frames = browser.js("""
         const times = [];
@@ -352,9 +373,9 @@ def test_speed(browser, path):
             times.push(performance.now() - begun);
         }
         return times.sort((a, b) => a - b);""")
-    print(f"# a million pieces: shown after {ready:.0f} ms, a frame takes {frames[30]:.1f} ms "
+    print(f"# {PIECES} pieces: shown after {ready:.0f} ms, a frame takes {frames[30]:.1f} ms "
           f"(median), {frames[57]:.1f} ms (95 %)")
-    ok(opened and browser.js("return clew.timeline.rows.length") > 1, "a million pieces are drawn")
+    ok(opened and browser.js("return clew.timeline.rows.length") > 1, f"{PIECES} pieces are drawn")
 
 
 def shoot(browser, path):

@@ -47,7 +47,7 @@ struct clew_latency_options {
 	bool idle; /* idle waits, too */
 };
 
-/* What was found in traces and is in no group. */
+/* Counts of what traces have and no group has. */
 struct clew_latency_left_out {
 	size_t idle;
 	size_t elsewhere; /* by device: waits for none */

@@ -133,7 +133,7 @@ static void print_group(FILE *out, const struct clew_latency_group *group)
 	fputc('\n', out);
 }
 
-/* What all times are of, and what is in none of them. */
+/* Says where all times are from, and how much is in none of them. */
 static void print_sums(FILE *out, const struct clew_latency *latency,
 		       const struct clew_latency_options *options, size_t left,
 		       const struct clew_latency_left_out *left_out)

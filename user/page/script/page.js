@@ -2,7 +2,7 @@
 /* What keys, mouse and links do. The address keeps the view, so that a link shows the same. */
 const MOST_ROWS = 16, MOST_FOUND = 30, LEAST_RANGE = 1000;
 
-const HELP = "arrows: pan; + -: zoom; o O: next, previous operation; n p: next, previous step; " +
+const HELP = "arrows: pan; + -: zoom; o O: next, previous operation; n p: next, previous step; c: who ended the wait; " +
 	"0: the operation; Home: everything; f: find; shift and drag: measure; y: copy the explanation; r: all rows";
 
 class Page {
@@ -62,8 +62,8 @@ class Page {
 		const rows = this.meta.lanes.filter((lane) => lane.kind === "cpu");
 		const times = new Map(), operation = this.operation;
 
-		if (this.allRows) {
-			this.timeline.rows = this.meta.lanes;
+		if (this.allRows || this.only) {
+			this.timeline.rows = this.allRows ? this.meta.lanes : rows.concat(this.only);
 			this.timeline.resize();
 			return;
 		}
@@ -99,6 +99,7 @@ class Page {
 		}
 		this.number = Math.max(0, Math.min(this.meta.operations.length - 1, number));
 		this.step = -1;
+		this.only = null;
 		this.timeline.operation = this.operation;
 		this.timeline.onPath = new Set(this.operation.segments.map((it) => it[3]));
 		this.why.show(this.number);
@@ -241,12 +242,44 @@ class Page {
 		const span = hit.span !== undefined ? hit.span : longestSpan(lane);
 
 		this.extra = lane;
+		this.only = hit.text === undefined ? null : this.lanesThatWaited(hit.text);
 		this.chooseRows();
 		if (span >= 0) {
 			const margin = (lane.ends[span] - lane.starts[span]) * 0.6 + 2000;
 
 			this.view(lane.starts[span] - margin, lane.ends[span] + margin);
 		}
+	}
+
+	/* Those that waited for an object, the longest wait first. */
+	lanesThatWaited(text)
+	{
+		const longest = (lane) => lane.texts.reduce((most, it, i) =>
+			it === text ? Math.max(most, lane.ends[i] - lane.starts[i]) : most, -1);
+
+		return this.meta.lanes.map((lane) => [longest(lane), lane]).filter(([ns]) => ns >= 0)
+			.sort((a, b) => b[0] - a[0]).slice(0, MOST_ROWS).map(([, lane]) => lane);
+	}
+
+	/* Goes to what ended the wait of the chosen operation's thread at the left of the view. */
+	followCause()
+	{
+		const own = this.operation && this.meta.lanes[this.operation.lane - 1];
+		const segment = this.operation && this.operation.segments[Math.max(0, this.step)];
+
+		if (!segment)
+			return;
+		const i = spanAfter(own, segment[0]), other = this.meta.lanes[own.others[i] - 1];
+
+		if (!other) {
+			this.live.textContent = "It is not known who ended this.";
+			return;
+		}
+		this.extra = other;
+		this.chooseRows();
+		this.view(own.ends[i] - (this.timeline.to - this.timeline.from) / 2,
+			  own.ends[i] + (this.timeline.to - this.timeline.from) / 2);
+		this.live.textContent = other.name + " ended this: " + this.wordsOfSpan(own, segment[0]);
 	}
 
 	/* ---- the tip ---- */
@@ -354,7 +387,9 @@ class Page {
 			canvas.setPointerCapture(event.pointerId);
 		});
 		canvas.addEventListener("pointerup", (event) => {
-			if (drag && !drag.moved)
+			if (drag && drag.measures)
+				this.live.textContent = this.measured();
+			else if (drag && !drag.moved)
 				this.clickAt(event.offsetX, event.offsetY);
 			drag = null;
 		});
@@ -394,6 +429,21 @@ class Page {
 		}
 	}
 
+	/* The time in the band, and what the threads in view did in it, added up by class. */
+	measured()
+	{
+		const from = Math.min(...this.timeline.band), to = Math.max(...this.timeline.band);
+		const sums = new Array(CLASSES).fill(0);
+
+		for (const lane of this.timeline.rows)
+			for (let i = spanAfter(lane, from); lane.kind !== "cpu" && i < lane.spans &&
+			     lane.starts[i] < to; i++)
+				sums[lane.classes[i]] += Math.min(to, lane.ends[i]) - Math.max(from, lane.starts[i]);
+		return duration(to - from) + ", in which the threads above were: " + this.meta.classes
+			.map((name, k) => [sums[k], name]).filter(([ns]) => ns > 0).sort((a, b) => b[0] - a[0])
+			.map(([ns, name]) => name + " " + duration(ns)).join(", ");
+	}
+
 	async copy()
 	{
 		const text = this.why.text();
@@ -417,7 +467,7 @@ class Page {
 			n: () => this.goToStep(this.step + 1), p: () => this.goToStep(this.step - 1),
 			f: () => this.search.focus(), 0: () => this.showOperation(),
 			Home: () => this.view(0, this.meta.length), y: () => this.copy(),
-			r: () => this.toggleRows(), "?": () => { this.live.textContent = HELP; },
+			r: () => this.toggleRows(), c: () => this.followCause(), "?": () => { this.live.textContent = HELP; },
 		};
 		const act = keys[event.key];
 
