@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make install
+# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make install · make deb
 #
 # Everything made goes to build/, but for the program itself (B and PROGRAM say
 # otherwise, for builds with other flags beside the usual one: tests/run makes
@@ -20,6 +20,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lsqlite3 -lm
 PREFIX ?= /usr/local
+VERSION = $(shell sed -n 's/^\#define CLEW_VERSION "\(.*\)"/\1/p' user/cli/commands.h)
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 
 LIB_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/cli/*'))
@@ -36,7 +37,7 @@ WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
 WORKLOADS += $(patsubst %,$(B)/workloads/stack-%,stripped static)
 
 .DELETE_ON_ERROR:
-.PHONY: all program deps demo check check-all bench vm fuzz soak install clean unit workloads tools print-libraries
+.PHONY: all program deps demo check check-all bench vm fuzz soak install deb clean unit workloads tools print-libraries
 
 all: program workloads
 
@@ -195,10 +196,17 @@ install: all
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/clew include/clew/*.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(B)/libclew.a
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBS@,$(LIBS),' -e 's,@VERSION@,$(VERSION),' tools/clew.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/clew.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 	install -D -m 644 completions/clew.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/clew
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_clew
+
+# Debian packages, in build/.
+deb: deps
+	@$(MAKE_ALL)
+	@tools/make-deb $(B)
 
 clean:
 	rm -rf $(B) $(PROGRAM)

@@ -4,6 +4,7 @@
 What `make install` puts into a folder is enough to build with: each header by
 itself, and a program with the library; prints TAP.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -112,6 +113,41 @@ with tempfile.TemporaryDirectory() as folder:
     answer = run(f"{folder}/program", f"{folder}/trace") if done.returncode == 0 else None
     ok(answer is not None and answer.stdout == "2\n", "it loads a trace", answer
        and (answer.stdout, answer.returncode))
+    path = {"PKG_CONFIG_SYSROOT_DIR": folder, "PKG_CONFIG_PATH": f"{folder}/usr/lib/pkgconfig"}
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "clew"],
+                           capture_output=True,
+                           text=True,
+                           check=False,
+                           env=dict(PLAIN, **path)).stdout.split()
+    done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", f"{folder}/slowest",
+               "docs/examples/slowest.c", *flags)
+    ok(done.returncode == 0, "the example builds with what pkg-config says",
+       done.stderr.strip()[-300:])
+    with open("tests/golden/stacks.records", "rb") as records:
+        subprocess.run(["build/make_capture", f"{folder}/capture"], stdin=records, check=True)
+    answer = run(f"{folder}/slowest", f"{folder}/capture").stdout.splitlines()
+    told = json.loads(
+        run(f"{folder}/usr/bin/clew", "why", f"{folder}/capture", "--slowest", "1",
+            "--json").stdout or "{}")
+    expected = told.get("operations") and told["operations"][0]
+    ok(
+        expected and answer and answer[0].endswith(f": {expected['total_ns']} ns") and sum(
+            int(line.split()[0]) for line in answer[1:]) == expected["total_ns"],
+        "it finds the operation that clew why finds, and where all of its time went",
+        f"{answer} {expected and expected['total_ns']}")
     program = run(f"{folder}/usr/bin/clew", "version")
     ok(program.stdout.startswith("clew "), "the installed program starts", program.stderr)
+
+with tempfile.TemporaryDirectory() as folder:
+    made = run("tools/make-deb", folder)
+    packages = sorted(os.listdir(folder))
+    ok(made.returncode == 0 and [name.split("_")[0] for name in packages] == ["clew", "libclew-dev"],
+       "make deb makes two packages", made.stderr.strip()[-300:] or packages)
+    run("dpkg-deb", "-x", f"{folder}/{packages[0]}", f"{folder}/tree")
+    program = run(f"{folder}/tree/usr/bin/clew", "version")
+    ok(program.stdout.startswith("clew "), "the packaged program starts", program.stderr)
+    depends = run("dpkg-deb", "-f", f"{folder}/{packages[0]}", "Depends").stdout
+    linked = run("readelf", "-d", f"{folder}/tree/usr/bin/clew").stdout.count("(NEEDED)")
+    ok(depends.count(",") + 1 >= linked - 1, "each library is in a package that it depends on",
+       f"{linked} libraries, {depends}")
 print(f"1..{count}")
