@@ -113,7 +113,7 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 
 	if (!cpu_state || !action)
 		return 0;
-	slot = sent_slot(CLEW_TEXT_IRQ | number, action_address);
+	slot = sent_slot(CLEW_TEXT_IRQ | number, action_address, time);
 	if (!slot)
 		return 0;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_TEXT, time, sizeof(*record));
@@ -125,7 +125,7 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 	record->text.reserved = 0;
 	record->text.reserved2 = 0;
 	record_submit(record);
-	sent_mark(slot, CLEW_TEXT_IRQ | number, action_address);
+	sent_mark(slot, CLEW_TEXT_IRQ | number, action_address, time);
 	return 0;
 }
 

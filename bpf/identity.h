@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names of things: paths of inodes and cgroups, addresses of sockets, texts.
- * Each is sent when first met, and again when its record was lost or its name
- * has changed.
+ * Each is sent when first met, and again when its record was lost, its name has
+ * changed, or the recording goes on in another file.
  *
  * Paths are walked from the last component to the first, without locks: a
  * concurrent rename can give a path that never existed, but no fault.
@@ -37,22 +37,22 @@ struct {
 	__type(value, struct sent);
 } clew_sent SEC(".maps");
 
-/* The slot for `key` if that version of it has to be sent, else NULL. The
- * caller sends it and marks the slot. */
-static __always_inline struct sent *sent_slot(__u64 key, __u64 version)
+/* The slot for `key` if that version of it has to be sent with a record of that
+ * time, else NULL. The caller sends it and marks the slot. */
+static __always_inline struct sent *sent_slot(__u64 key, __u64 version, __u64 time)
 {
 	__u32 index = (__u32)((key * 0x9e3779b97f4a7c15ULL) >> 40) & (SENT_SLOTS - 1);
 	struct sent *slot = bpf_map_lookup_elem(&clew_sent, &index);
 
-	if (!slot || (slot->key == key && slot->version == version))
+	if (!slot || (slot->key == key && slot->version == (version ^ file_at(time))))
 		return NULL;
 	return slot;
 }
 
-static __always_inline void sent_mark(struct sent *slot, __u64 key, __u64 version)
+static __always_inline void sent_mark(struct sent *slot, __u64 key, __u64 version, __u64 time)
 {
 	slot->key = key;
-	slot->version = version;
+	slot->version = version ^ file_at(time);
 }
 
 #define PATH_COMPONENTS	    128
@@ -235,7 +235,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 		  (__u64)READ(inode, i_generation) << 32 ^ names_hash(dentry);
 	/* The path by the first mount and the path by the mount of the task
 	 * that opened the file are two entries of the cache. */
-	slot = sent_slot((__u64)inode + first, version);
+	slot = sent_slot((__u64)inode + first, version, time);
 	if (!slot)
 		return;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_FILE, time, sizeof(*record));
@@ -266,7 +266,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 		record->file.header.flags |= CLEW_FILE_TRUNCATED;
 	record->file.path_size = walk.size;
 	record_submit(record);
-	sent_mark(slot, (__u64)inode + first, version);
+	sent_mark(slot, (__u64)inode + first, version, time);
 }
 
 __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)
@@ -384,7 +384,7 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	if (!node)
 		return 0;
 	id = cgroup_id(cgroup);
-	slot = sent_slot((__u64)node, id);
+	slot = sent_slot((__u64)node, id, time);
 	if (!slot)
 		return id;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_CGROUP, time, sizeof(*record));
@@ -399,7 +399,7 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	record->cgroup.header.flags = walk.ended ? 0 : CLEW_CGROUP_TRUNCATED;
 	record->cgroup.path_size = walk.size;
 	record_submit(record);
-	sent_mark(slot, (__u64)node, id);
+	sent_mark(slot, (__u64)node, id, time);
 	return id;
 }
 
@@ -431,7 +431,7 @@ __noinline __u64 put_text(const struct text_bytes *text, __u32 size, __u32 cpu, 
 		return 0;
 	for (i = 0; i < CLEW_TEXT_SIZE / 8; i++)
 		hash = (hash ^ text->words[i]) * 1099511628211ULL;
-	slot = sent_slot(hash, 1);
+	slot = sent_slot(hash, 1, time);
 	if (!slot)
 		return hash;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_TEXT, time, sizeof(*record));
@@ -443,7 +443,7 @@ __noinline __u64 put_text(const struct text_bytes *text, __u32 size, __u32 cpu, 
 	record->text.reserved = 0;
 	record->text.reserved2 = 0;
 	record_submit(record);
-	sent_mark(slot, hash, 1);
+	sent_mark(slot, hash, 1, time);
 	return hash;
 }
 
@@ -522,7 +522,7 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	if (family == AF_INET || family == AF_INET6)
 		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^
 			   READ(sock, __sk_common.skc_daddr);
-	slot = sent_slot((__u64)sock, version);
+	slot = sent_slot((__u64)sock, version, time);
 	if (!slot)
 		return 0;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_SOCKET, time, sizeof(*record));
@@ -552,7 +552,7 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 			read_unix_path(record->peer_path, peer);
 	}
 	record_submit(record);
-	sent_mark(slot, (__u64)sock, version);
+	sent_mark(slot, (__u64)sock, version, time);
 	return 0;
 }
 

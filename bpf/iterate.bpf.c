@@ -3,6 +3,8 @@
  * Tasks from before the recording. A first pass over all tasks makes their
  * states and sends their identities. A pass at the start finds the waits that
  * have begun, and one at the stop finds the wakes that no switch has recorded.
+ * When the recording goes on in another file, the first two are made again. They
+ * change no state then, as the programs keep it.
  *
  * The iterator writes what it finds to its own file, not through a ring: it may
  * sleep while it reads a task's memory, and it must not flood a ring.
@@ -50,6 +52,9 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	if (task->rseq && task->__state == TASK_INTERRUPTIBLE)
 		__sync_fetch_and_and(&sleeping_flags, task->thread_info.flags);
 	update_filter(task, state, false);
+	/* The file that was begun has no record of its priority. */
+	if (enabled)
+		state->policy = state->priority = 0;
 	record.header.time = where->time;
 	record.header.cpu = CLEW_NO_CALL;
 	record.header.kind = CLEW_KIND_TASK;
@@ -168,13 +173,14 @@ static __always_inline void iterate_object(struct where *where, struct task_stru
 	wait->object = found.object;
 	wait->device = found.device;
 	if (locks_files(call->number) && (bits & TASK_INTERRUPTIBLE)) {
-		file_lock_from_before(task, file, call, state);
+		if (pass == CLEW_PASS_START)
+			file_lock_from_before(task, file, call, state);
 		describe_file_lock(state, bits, wait);
 	}
 }
 
-/* The wait that a task of a program began before the recording. `bits`: its
- * __state. */
+/* The wait that a task of a program began before the recording, or before the
+ * file. `bits`: its __state. */
 static __always_inline void iterate_wait(struct where *where, struct task_struct *task, __u32 bits,
 					 struct clew_task_state *state, struct clew_wait *wait)
 {
@@ -190,6 +196,11 @@ static __always_inline void iterate_wait(struct where *where, struct task_struct
 		iterate_object(where, task, bits, &call, state, wait);
 	if (detail)
 		iterate_path(where, task, &call, class, wait);
+	if (pass == CLEW_PASS_AGAIN) {
+		if (state->lock)
+			describe_known_reason(state, bits, wait);
+		return;
+	}
 	if (!state->call_after && class != CLEW_CALL_RESTART) {
 		remember_wait(state, wait, class);
 		state->first_argument = call.argument[0];
@@ -204,6 +215,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 	struct clew_switch_slot *record = &iterated_state;
 	struct clew_switch *change = &record->change;
 	struct clew_wait *wait = &record->wait;
+	bool first = pass == CLEW_PASS_START;
 	__u32 bits = task->__state;
 
 	__builtin_memset(record, 0, sizeof(*record));
@@ -215,11 +227,12 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 	if (!bits) {
 		/* It did not sleep when the recording began: its wake would
 		 * have left a stamp. */
-		if (!state->wake.time)
+		if (first && !state->wake.time)
 			state->slept = 0;
 		change->header.flags = CLEW_STATE_RUNNABLE;
 	} else if (bits & TASK_DEAD) {
-		state->slept = 0;
+		if (first)
+			state->slept = 0;
 		change->header.flags = CLEW_STATE_DEAD;
 	} else if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
@@ -233,7 +246,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		iterate_wait(where, task, bits, state, wait);
 	}
 	/* From here on its stack is wanted, if it sleeps for long. */
-	if (change->header.flags & CLEW_SWITCH_SLEEP && !state->asleep_since)
+	if (first && change->header.flags & CLEW_SWITCH_SLEEP && !state->asleep_since)
 		state->asleep_since = asleep_now(where->time);
 	bpf_seq_write(meta->seq, record, sizeof(*record));
 }
@@ -276,7 +289,7 @@ int clew_iterate(struct bpf_iter__task *ctx)
 		return 0;
 	if (pass == CLEW_PASS_IDENTIFY)
 		iterate_identify(ctx->meta, &where, task, state);
-	else if (pass == CLEW_PASS_START)
+	else if (pass == CLEW_PASS_START || pass == CLEW_PASS_AGAIN)
 		iterate_start(ctx->meta, &where, task, state);
 	else if (pass == CLEW_PASS_STOP)
 		iterate_stop(ctx->meta, &where, state);

@@ -183,7 +183,7 @@ __noinline int lock_name_send(__u64 lock, __u32 type, __u32 cpu, __u64 time)
 		send_file(parent.file, cpu, time, mount_namespace_of(bpf_get_current_task_btf()));
 	else if (inode && parent.member != CLEW_LOCK_MEMBER_PIPE)
 		send_inode(parent.inode, cpu, time);
-	slot = sent_slot(lock, version);
+	slot = sent_slot(lock, version, time);
 	if (!slot)
 		return 0;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_LOCK_NAME, time, sizeof(*record));
@@ -197,7 +197,7 @@ __noinline int lock_name_send(__u64 lock, __u32 type, __u32 cpu, __u64 time)
 	record->process = 0;
 	record->reserved = 0;
 	record_submit(record);
-	sent_mark(slot, lock, version);
+	sent_mark(slot, lock, version, time);
 	return 0;
 }
 

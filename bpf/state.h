@@ -52,6 +52,12 @@ volatile __u32 identifying;
 volatile __u32 always_zero;
 /* The iterator's current pass: enum clew_pass. */
 volatile __u32 pass;
+/*
+ * ns: records from this time on are in the current file of the recording, and
+ * what they name has to be named there. 0 in the first file.
+ */
+volatile __u64 named_from;
+volatile __u64 named_before; /* the same for the file before it */
 __u32 last_serial;
 /*
  * The bit of thread_info.flags that is set from a switch-out to the return to
@@ -61,6 +67,12 @@ __u32 last_serial;
  */
 volatile __u64 notify_resume_mask;
 __u64 sleeping_flags = ~0ULL;
+
+/* Differs between the files that records of two times are in. */
+static __always_inline __u64 file_at(__u64 time)
+{
+	return time >= named_from ? named_from : named_before;
+}
 
 /*
  * Where most tasks have their state: in the slot to which the task's address is

@@ -13,6 +13,7 @@
 #include "mapping.h"
 #include "mix.h"
 #include "record.h"
+#include "state.h"
 #include "unwind.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -71,8 +72,9 @@ static __always_inline void stack_send(struct clew_stack_news_header *head, __u6
 {
 	__u32 slot = hash >> (64 - SENT_BITS);
 	__u64 *sent = bpf_map_lookup_elem(&clew_stacks_sent, &slot), size;
+	__u64 mark = hash ^ file_at(clock_ns());
 
-	if (!sent || *sent == hash)
+	if (!sent || *sent == mark)
 		return;
 	head->kind = CLEW_NEWS_STACK;
 	head->flags = flags;
@@ -81,7 +83,7 @@ static __always_inline void stack_send(struct clew_stack_news_header *head, __u6
 	head->hash = hash;
 	size = sizeof(*head) + (count & CLEW_STACK_MOST) * sizeof(__u64);
 	if (!bpf_ringbuf_output(&clew_stack_news, head, size, BPF_RB_NO_WAKEUP))
-		*sent = hash;
+		*sent = mark;
 }
 
 struct kernel_hash {

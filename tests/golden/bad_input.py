@@ -149,8 +149,13 @@ def test_arguments(capture):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
+    fails("record: --keep alone", ["record", "--keep", "1s"], 2, "--rotate")
+    file = os.path.abspath(__file__)
+    fails("record: segments in a file", ["record", "-o", file, "--rotate", "1s"], 2, "no directory")
     for arguments in (["-d", "soon"], ["-d", "-1s"], ["-d", "0"], ["-d", "0ms"], ["-o", "-"],
-                      ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
+                      ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"],
+                      ["--rotate", "often"], ["--rotate", "1s,"], ["--rotate", "1s,2s"],
+                      ["--rotate", "10ms"], ["--rotate", "8K"], ["--keep", "0s"]):
         fails("record " + " ".join(arguments),
               ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
 

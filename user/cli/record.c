@@ -19,6 +19,7 @@
 #include "cli/layers.h"
 #include "cli/options.h"
 #include "cli/ready.h"
+#include "cli/record_segments.h"
 #include "cli/record_summary.h"
 #include "record/choice.h"
 #include "record/command.h"
@@ -44,7 +45,8 @@ struct function_list {
 };
 
 struct record_values {
-	const char *output;
+	const char *output; /* a directory with --rotate */
+	struct clew_rotation rotation;
 	uint64_t duration;
 	struct pid_list pids;
 	struct pid_list tids;
@@ -160,6 +162,11 @@ static int take_output(const struct clew_option *option, const char *argument, v
 const struct clew_option clew_record_options[] = {
 	{'o', "output", "FILE", "write the capture there (" CLEW_DEFAULT_TRACE ")", take_output,
 	 offsetof(struct record_values, output)},
+	{0, "rotate", "TIME[,SIZE]",
+	 "go on in a new file after that long or that many bytes; -o is a directory",
+	 clew_take_rotate, offsetof(struct record_values, rotation.rotate)},
+	{0, "keep", "TIME[,SIZE]", "with --rotate: remove files that are older or in excess",
+	 clew_take_span, offsetof(struct record_values, rotation.keep)},
 	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", take_length,
 	 offsetof(struct record_values, duration)},
 	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children",
@@ -293,12 +300,13 @@ static bool wait_a_tick(struct session *session)
 }
 
 /*
- * Runs until a signal, the end of the command or of the duration, or an error
- * of the file, which clew_recorder_stop() reports.
+ * Runs until a signal, the end of the command or of the duration, or an error.
+ * clew_recorder_stop() reports one of the file; other ones are returned.
  */
-static void record_until_end(struct clew_recorder *recorder, struct session *session,
-			     const struct record_values *values)
+static int record_until_end(struct clew_recorder *recorder, struct session *session,
+			    struct record_values *values, struct clew_message *message)
 {
+	int r = 0;
 	uint64_t start = clock_read(CLOCK_MONOTONIC), shown = 0;
 	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
 
@@ -309,6 +317,9 @@ static void record_until_end(struct clew_recorder *recorder, struct session *ses
 			break;
 		if (clew_recorder_tick(recorder))
 			break;
+		r = clew_rotation_tick(&values->rotation, recorder, message);
+		if (r < 0)
+			break;
 		if (terminal && elapsed - shown > 500000000) {
 			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ",
 				values->output, elapsed / 1e9);
@@ -317,6 +328,7 @@ static void record_until_end(struct clew_recorder *recorder, struct session *ses
 	}
 	if (terminal && shown)
 		fputs("\r\033[K", stderr);
+	return r;
 }
 
 static int fail_to_run(const char *program, int error)
@@ -386,12 +398,14 @@ static void say(const char *line)
 
 /* `line`: the command in words; `program`: its first word. Both NULL: there is no command. `taker`:
  * NULL none. */
-static struct clew_recorder_options options_of(const struct record_values *values, const char *line,
+static struct clew_recorder_options options_of(const struct record_values *values,
+					       const char *output, const char *line,
 					       const char *program,
 					       const struct clew_record_taker *takers, size_t count)
 {
 	return (struct clew_recorder_options){
-		.output = values->output,
+		.output = output,
+		.goes_on = values->rotation.segments != NULL,
 		.pids = values->pids.pids,
 		.pid_count = values->pids.count,
 		.tids = values->tids.pids,
@@ -483,15 +497,15 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 }
 
 /* Records; the child, if any, runs when this returns 0 or its end was seen. */
-static int record(struct session *session, const struct record_values *values, const char *line,
-		  const char *program)
+static int record(struct session *session, struct record_values *values, const char *output,
+		  const char *line, const char *program)
 {
 	const struct clew_record_taker takers[] = {
 		clew_hidden_switches_taker(session->hidden_switches),
 		clew_left_behind_taker(session->left_behind),
 	};
 	struct clew_recorder_options options =
-		options_of(values, line, program, takers, session->left_behind ? 2 : 1);
+		options_of(values, output, line, program, takers, session->left_behind ? 2 : 1);
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;
 	struct clew_recorder *recorder;
@@ -501,10 +515,11 @@ static int record(struct session *session, const struct record_values *values, c
 		return status;
 	r = start_recording(recorder, session, &message, &exec_error);
 	if (!r && !exec_error)
-		record_until_end(recorder, session, values);
+		r = record_until_end(recorder, session, values, &message);
 	stopped = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (!exec_error && !r && !stopped)
-		clew_print_summary(values->output, &summary, values->verify,
+		clew_print_summary(values->output, values->rotation.segments, &summary,
+				   values->verify,
 				   clew_hidden_switches_found(session->hidden_switches));
 	if (!exec_error && !r && !stopped)
 		print_left_behind(session);
@@ -523,6 +538,7 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 	struct record_values values = {.output = CLEW_DEFAULT_TRACE};
 	struct session session = {.has_child = false};
 	char **operands, *line = NULL;
+	const char *output;
 	sigset_t blocked, before;
 	int status;
 
@@ -561,9 +577,12 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 		line = join(operands);
 	}
 	session.hidden_switches = clew_hidden_switches_new();
-	status = session.hidden_switches
-			 ? record(&session, &values, line, operands[0])
-			 : clew_fail(CLEW_EXIT_SYSTEM, "record: out of memory: free some");
+	status = clew_rotation_open(&values.rotation, values.output, &output);
+	if (!status)
+		status = session.hidden_switches
+				 ? record(&session, &values, output, line, operands[0])
+				 : clew_fail(CLEW_EXIT_SYSTEM, "record: out of memory: free some");
+	clew_rotation_close(&values.rotation);
 	free(line);
 	clew_hidden_switches_free(session.hidden_switches);
 	clew_left_behind_free(session.left_behind);

@@ -39,8 +39,8 @@ static void print_hidden(const char *output, const struct clew_recorder_summary 
 	clew_reader_close(reader);
 }
 
-void clew_print_summary(const char *output, const struct clew_recorder_summary *summary,
-			bool verify, bool hidden)
+void clew_print_summary(const char *output, bool segments,
+			const struct clew_recorder_summary *summary, bool verify, bool hidden)
 {
 	double seconds = summary->duration / 1e9;
 
@@ -65,6 +65,6 @@ void clew_print_summary(const char *output, const struct clew_recorder_summary *
 			(unsigned long long)summary->seen_switches,
 			(unsigned long long)summary->verified_switches);
 	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
-	if (hidden || summary->missed_by[CLEW_KIND_SWITCH])
+	if (!segments && (hidden || summary->missed_by[CLEW_KIND_SWITCH]))
 		print_hidden(output, summary);
 }

@@ -151,7 +151,7 @@ void clew_drain_round(struct drain *drain, bool last)
 		struct stream *stream = &drain->streams[i];
 
 		merge(stream, heads[i], last);
-		round.horizon = horizon_of(stream, begun);
+		round.horizon = stream->horizon = horizon_of(stream, begun);
 		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
 	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user_current))
@@ -256,6 +256,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
+		stream->outlets.now = (struct outlet){.writer = recorder->writer, .file = 1};
 		/*
 		 * Memory is allocated here, not while records come: see
 		 * store/buffers.h. If there is none, take() tries again.

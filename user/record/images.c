@@ -146,7 +146,7 @@ static void put_image(struct clew_images *images, const struct source *source, u
 			(uint8_t)clew_build_id(source->descriptor, record.image.build_id);
 	record.image.size = (uint16_t)length;
 	memcpy(record.path, source->path, length);
-	clew_put_user_now(images->recorder, &record.image.header, sizeof(record.image) + length);
+	clew_put_user_kept(images->recorder, &record.image.header, sizeof(record.image) + length);
 }
 
 /* Publishes a file's table, or that it has none. */

@@ -8,6 +8,7 @@
 
 #include <clew/kernel/maps.h>
 
+#include "base/vector.h"
 #include "record/recorder.h"
 
 #define TAKERS_MOST 4 /* the writer included */
@@ -17,6 +18,21 @@ struct bpf_program;
 struct clew_announcer;
 struct clew_bpf;
 struct ring_buffer;
+
+/* The file that a stream's records go to, and how many of them went there. */
+struct outlet {
+	struct clew_writer *writer;
+	uint64_t file; /* its number in the recording */
+	uint64_t read[CLEW_KIND_COUNT];
+	uint64_t made[CLEW_KIND_COUNT]; /* records made by clew itself, not by a program */
+};
+
+/* `next.writer` is NULL but while the recording goes over to another file: records from `boundary`
+ * on are that file's. */
+struct outlets {
+	struct outlet now, next;
+	uint64_t boundary;
+};
 
 /*
  * Records taken from a ring buffer that are kept until all older slots are
@@ -35,15 +51,16 @@ struct pending {
 struct stream {
 	struct clew_recorder *recorder;
 	struct pending pending;
-	uint64_t named[1024]; /* kernel addresses whose names were passed on, by hash */
+	uint64_t named[1024]; /* kernel addresses whose names were passed on, by hash .. */
+	uint64_t named_in;    /* .. to the file of this number */
 	unsigned cpu;
 	int ring;	    /* map */
 	uint32_t lost;	    /* of the last record */
 	uint64_t last_time; /* of the last record */
 	size_t fill;	    /* bytes that this round found in the ring buffer */
 	size_t slot_fill;   /* slots that this round found */
-	uint64_t read[CLEW_KIND_COUNT];
-	uint64_t made[CLEW_KIND_COUNT]; /* records made by clew itself, not by a program */
+	uint64_t horizon;   /* of the last round, see struct clew_round */
+	struct outlets outlets;
 };
 
 struct drain {
@@ -75,7 +92,8 @@ struct cost_sampler {
 
 struct clew_recorder {
 	struct clew_bpf *bpf;
-	struct clew_writer *writer;
+	struct clew_writer *writer;	      /* of the current file */
+	struct clew_recorder_options options; /* strings and layers only */
 	struct clew_record_taker takers[TAKERS_MOST];
 	unsigned taker_count;
 	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
@@ -101,7 +119,15 @@ struct clew_recorder {
 	 */
 	atomic_bool user_current;
 	pthread_mutex_t user_lock; /* for records and rounds of the user stream */
+	struct outlets user;	   /* of the user stream */
 	uint64_t start;
+	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
+	struct clew_recorder_summary summary; /* of the files that were ended */
+	char probe_costs[64];		      /* the file's, "" none */
+	char recording[40]; /* the same in all files of a recording, "": there is one file */
+	uint64_t files;	    /* that were ended */
+	struct vector
+		again; /* records that each further file has to begin with, see user_stream.c */
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
 	struct cost_sampler cost;
@@ -119,8 +145,7 @@ struct clew_recorder {
 	unsigned ticks_varied;	    /* how often */
 	struct clew_stacks *stacks; /* NULL: no stacks are taken */
 	bool verify;
-	uint64_t user_reads[CLEW_KIND_COUNT]; /* records put into the user stream */
-	uint64_t user_lost[CLEW_KIND_COUNT];  /* records of that stream left out for their number */
+	uint64_t user_lost[CLEW_KIND_COUNT]; /* records of that stream left out for their number */
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 
@@ -147,9 +172,9 @@ int clew_say_refused(struct clew_message *message, const char *what, int error);
 
 /* meta.c: what the capture says of the machine and of the options; a number; a reading of the
  * clocks. 0 or the file's error. */
-int clew_meta_write(struct clew_recorder *recorder, const struct clew_recorder_options *options);
-int clew_meta_number(struct clew_recorder *recorder, const char *key, uint64_t value);
-int clew_meta_clock(struct clew_recorder *recorder);
+int clew_meta_write(const struct clew_recorder *recorder, struct clew_writer *writer);
+int clew_meta_number(struct clew_writer *writer, const char *key, uint64_t value);
+int clew_meta_clock(struct clew_recorder *recorder, struct clew_writer *writer);
 
 /* stream.c: passes on a record of the ring buffer, with a GAP before it if records were lost. */
 void clew_stream_pass(struct stream *stream, const void *data, size_t size);
@@ -216,10 +241,24 @@ int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_messag
  */
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
 
+/* takers.c: the outlets of a stream, and the one of them for a record of that time. */
+struct outlets *clew_outlets_of(struct clew_recorder *recorder, unsigned stream);
+static inline struct outlet *clew_outlet(struct outlets *outlets, uint64_t time)
+{
+	return outlets->next.writer && time >= outlets->boundary ? &outlets->next : &outlets->now;
+}
+
+/* recorder.c: says that a file cannot be written. `what`: its name, or words for it. */
+int clew_say_unwritable(struct clew_message *message, const char *what, int error);
+
 /* user_stream.c: a record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
 /* user_stream.c: the same, while programs record; sets the record's time and CPU. */
 int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record, size_t size);
+/* user_stream.c: the same, and each further file of the recording begins with the record, too. */
+int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *record, size_t size);
+/* user_stream.c: puts those records once more. */
+int clew_put_user_again(struct clew_recorder *recorder);
 /*
  * user_stream.c: ends a round of the user stream. No later record of it may be
  * older than `now`.
@@ -273,8 +312,16 @@ void clew_modules_close(struct clew_recorder *recorder);
  */
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);
 
-/* ledger.c: writes the ledger and sums it up. 0 or the file's error. */
-int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost,
-		      struct clew_recorder_summary *ret_summary);
+/*
+ * ledger.c: writes the ledger of a file and adds it to recorder->summary. `outlets`: those of the
+ * file, by CPU, then the user stream's. `last`: the programs have ended. 0 or the file's error.
+ */
+int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outlets, bool last,
+		      const struct clew_cost *cost);
+
+/* file.c: says of a recording of several files which it is. 0 or -errno. */
+int clew_file_name_recording(struct clew_recorder *recorder);
+/* file.c: writes the ends of the last file at the time `end`. 0 or the file's error. */
+int clew_file_end_last(struct clew_recorder *recorder, uint64_t end);
 
 #endif

@@ -7,6 +7,8 @@
  * A wake has no record, only a stamp in the task that it wakes: it counts as
  * read and stored once it is reserved. Runs of programs that the kernel skipped
  * are in the user stream's rows, as seen and missed.
+ *
+ * The ledgers of a recording's files add up to that of the whole recording.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,66 +23,125 @@ static bool is_zero(const struct clew_ledger_row *row)
 	       !row->lost && !row->missed;
 }
 
-int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost,
-		      struct clew_recorder_summary *ret_summary)
+/* The row of a CPU's records of a kind, since the recording began. */
+static void count_cpu(const struct clew_recorder *recorder, unsigned cpu, unsigned kind,
+		      struct clew_ledger_row *row)
 {
-	struct clew_ledger_row *rows =
-		calloc((size_t)(recorder->cpu_count + 1) * CLEW_KIND_COUNT, sizeof(*rows));
+	const struct clew_cpu_state *state = &recorder->cpus[cpu];
+
+	*row = (struct clew_ledger_row){
+		.cpu = cpu,
+		.kind = kind,
+		.seen = state->counts[kind].seen,
+		.filtered = state->counts[kind].filtered,
+		.reserved = state->counts[kind].reserved,
+		.lost = state->counts[kind].lost,
+		.missed = state->counts[kind].missed,
+	};
+}
+
+static void count_user(const struct clew_recorder *recorder, const uint64_t *missed, unsigned kind,
+		       struct clew_ledger_row *row)
+{
+	*row = (struct clew_ledger_row){
+		.cpu = CLEW_STREAM_USER,
+		.kind = kind,
+		.missed = missed[kind] - recorder->missed_before[kind],
+		.lost = recorder->user_lost[kind],
+	};
+}
+
+static void subtract(struct clew_ledger_row *row, const struct clew_ledger_row *before)
+{
+	row->seen -= before->seen;
+	row->filtered -= before->filtered;
+	row->reserved -= before->reserved;
+	row->lost -= before->lost;
+	row->missed -= before->missed;
+}
+
+static void add(struct clew_ledger_row *sum, const struct clew_ledger_row *row)
+{
+	sum->seen += row->seen;
+	sum->filtered += row->filtered;
+	sum->reserved += row->reserved;
+	sum->lost += row->lost;
+	sum->missed += row->missed;
+}
+
+/*
+ * Makes the row one of the file. The programs go on while a file that is not the `last` is ended,
+ * so it counts as reserved what it has. What else the kernel has counted is the next file's.
+ */
+static void finish_row(const struct outlet *outlet, bool last, struct clew_ledger_row *row)
+{
+	bool has_records = store_shape(row->kind)->size, user = row->cpu == CLEW_STREAM_USER;
+
+	if (has_records && (user || !last))
+		row->reserved = outlet->read[row->kind];
+	if (user || !last)
+		row->seen = row->filtered + row->reserved + row->lost + row->missed;
+	row->read = has_records ? outlet->read[row->kind] : row->reserved;
+	row->stored = has_records ? clew_writer_stored(outlet->writer, row->cpu, row->kind)
+				  : row->reserved;
+	row->stored -= outlet->made[row->kind];
+}
+
+static void sum_up(struct clew_recorder_summary *summary, const struct clew_ledger_row *row)
+{
+	if (row->seen != row->filtered + row->reserved + row->lost + row->missed ||
+	    row->reserved != row->read || row->read != row->stored)
+		summary->balanced = false;
+	summary->records += store_shape(row->kind)->size ? row->stored : 0;
+	summary->lost += row->lost;
+	summary->missed += row->missed;
+	summary->missed_by[row->kind] += row->missed;
+	if (row->kind == CLEW_KIND_SWITCH)
+		summary->seen_switches += row->seen;
+}
+
+/* Rows that earlier files have counted. NULL: no memory. */
+static struct clew_ledger_row *counted(struct clew_recorder *recorder, size_t count)
+{
+	if (!recorder->counted)
+		recorder->counted = calloc(count, sizeof(*recorder->counted));
+	return recorder->counted;
+}
+
+int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outlets, bool last,
+		      const struct clew_cost *cost)
+{
+	size_t count = 0, most = (size_t)(recorder->cpu_count + 1) * CLEW_KIND_COUNT;
+	struct clew_ledger_row *rows = calloc(most, sizeof(*rows)),
+			       *before = counted(recorder, most);
 	uint64_t missed[CLEW_KIND_COUNT];
-	size_t count = 0;
 	int error;
 
-	if (!rows)
+	if (!rows || !before) {
+		free(rows);
 		return -ENOMEM;
-	ret_summary->balanced = true;
+	}
 	clew_missed_runs(recorder, missed);
 	for (unsigned cpu = 0; cpu <= recorder->cpu_count; cpu++)
 		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
+			size_t place = (size_t)cpu * CLEW_KIND_COUNT + kind;
 			struct clew_ledger_row *row = &rows[count];
-			bool has_records = store_shape(kind)->size;
 
-			memset(row, 0, sizeof(*row));
-			row->kind = kind;
 			if (!store_shape(kind)->in_ledger)
 				continue;
-			if (cpu == recorder->cpu_count) {
-				row->cpu = CLEW_STREAM_USER;
-				row->seen = row->reserved = row->read = recorder->user_reads[kind];
-				row->missed = missed[kind] - recorder->missed_before[kind];
-				row->lost = recorder->user_lost[kind];
-				row->seen += row->missed + row->lost;
-				row->stored = clew_writer_stored(recorder->writer, CLEW_STREAM_USER,
-								 kind);
-			} else {
-				const struct clew_cpu_state *state = &recorder->cpus[cpu];
-
-				row->cpu = cpu;
-				row->seen = state->counts[kind].seen;
-				row->filtered = state->counts[kind].filtered;
-				row->reserved = state->counts[kind].reserved;
-				row->lost = state->counts[kind].lost;
-				row->missed = state->counts[kind].missed;
-				row->read = has_records ? recorder->streams[cpu].read[kind]
-							: row->reserved;
-				row->stored = has_records ? clew_writer_stored(recorder->writer,
-									       cpu, kind)
-							  : row->reserved;
-				row->stored -= recorder->streams[cpu].made[kind];
-			}
+			if (cpu == recorder->cpu_count)
+				count_user(recorder, missed, kind, row);
+			else
+				count_cpu(recorder, cpu, kind, row);
+			subtract(row, &before[place]);
+			finish_row(&outlets[cpu], last, row);
+			add(&before[place], row);
 			if (is_zero(row))
 				continue;
-			if (row->seen != row->filtered + row->reserved + row->lost + row->missed ||
-			    row->reserved != row->read || row->read != row->stored)
-				ret_summary->balanced = false;
-			ret_summary->records += has_records ? row->stored : 0;
-			ret_summary->lost += row->lost;
-			ret_summary->missed += row->missed;
-			ret_summary->missed_by[row->kind] += row->missed;
-			if (kind == CLEW_KIND_SWITCH)
-				ret_summary->seen_switches += row->seen;
+			sum_up(&recorder->summary, row);
 			count++;
 		}
-	error = clew_writer_ledger(recorder->writer, rows, count, cost);
+	error = clew_writer_ledger(outlets->writer, rows, count, cost);
 	free(rows);
 	return error;
 }

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/capture.h"
+
 #define TASKS_MOST 65536u
 
 struct started {
@@ -23,6 +25,7 @@ struct started {
 };
 
 struct clew_left_behind {
+	atomic_bool begun;
 	atomic_uint count; /* of all tasks; those after TASKS_MOST are not kept */
 	struct started tasks[TASKS_MOST];
 };
@@ -46,7 +49,9 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 	struct clew_left_behind *left = context;
 	unsigned at;
 
-	(void)stream;
+	/* What the user stream says once the recording has begun was said before. */
+	if (stream == CLEW_STREAM_USER && atomic_load_explicit(&left->begun, memory_order_relaxed))
+		return 0;
 	if (record->kind != CLEW_KIND_TASK || size < sizeof(*task) ||
 	    task->task_flags & CLEW_TASK_KTHREAD)
 		return 0;
@@ -61,9 +66,17 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 	return 0;
 }
 
+static void begin(void *context, uint64_t start)
+{
+	struct clew_left_behind *left = context;
+
+	(void)start;
+	atomic_store(&left->begun, true);
+}
+
 struct clew_record_taker clew_left_behind_taker(struct clew_left_behind *left)
 {
-	return (struct clew_record_taker){.context = left, .take = take};
+	return (struct clew_record_taker){.context = left, .begin = begin, .take = take};
 }
 
 /* False: it has ended, even if its parent has not asked for its status. */

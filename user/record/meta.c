@@ -11,25 +11,25 @@
 #define CLOCK_PERIOD 10000000000ULL
 
 /* NULL is left out. */
-static int write_text(struct clew_recorder *recorder, const char *key, const char *value)
+static int write_text(struct clew_writer *writer, const char *key, const char *value)
 {
-	return value ? clew_writer_meta(recorder->writer, key, value) : 0;
+	return value ? clew_writer_meta(writer, key, value) : 0;
 }
 
-static int write_topology(struct clew_recorder *recorder)
+static int write_topology(const struct clew_recorder *recorder, struct clew_writer *writer)
 {
 	char *topology;
 	int r = clew_topology_read(recorder->cpu_count, &topology);
 
 	if (r == 0) {
-		r = write_text(recorder, "topology", topology);
+		r = write_text(writer, "topology", topology);
 		free(topology);
 	}
 	return r;
 }
 
 /* Seconds that local time is ahead of UTC, so that moments can be asked for as logs have them. */
-static int write_utc_offset(struct clew_recorder *recorder)
+static int write_utc_offset(struct clew_writer *writer)
 {
 	time_t now = time(NULL);
 	struct tm local;
@@ -38,36 +38,51 @@ static int write_utc_offset(struct clew_recorder *recorder)
 	if (!localtime_r(&now, &local))
 		return 0;
 	snprintf(seconds, sizeof(seconds), "%ld", local.tm_gmtoff);
-	return write_text(recorder, "utc_offset", seconds);
+	return write_text(writer, "utc_offset", seconds);
 }
 
-int clew_meta_write(struct clew_recorder *recorder, const struct clew_recorder_options *options)
+/* A recording of several files. */
+static int write_place(const struct clew_recorder *recorder, struct clew_writer *writer)
 {
+	int r;
+
+	if (!recorder->recording[0])
+		return 0;
+	r = write_text(writer, "recording", recorder->recording);
+	return r ? r : clew_meta_number(writer, "segment", recorder->files);
+}
+
+int clew_meta_write(const struct clew_recorder *recorder, struct clew_writer *writer)
+{
+	const struct clew_recorder_options *options = &recorder->options;
 	struct utsname name;
 	int r;
 
 	uname(&name);
-	r = write_text(recorder, "kernel", name.release);
-	r = r ? r : write_text(recorder, "machine", name.machine);
-	r = r ? r : write_text(recorder, "host", name.nodename);
-	r = r ? r : clew_meta_number(recorder, "cpus", recorder->cpu_count);
-	r = r ? r : write_topology(recorder);
-	r = r ? r : write_utc_offset(recorder);
-	r = r ? r : write_text(recorder, "page_cache", recorder->page_cache);
-	r = r ? r : write_text(recorder, "command", options->command);
-	r = r ? r : write_text(recorder, "environment", options->environment);
-	return r ? r : write_text(recorder, "layers", options->layers_text);
+	r = write_text(writer, "kernel", name.release);
+	r = r ? r : write_text(writer, "machine", name.machine);
+	r = r ? r : write_text(writer, "host", name.nodename);
+	r = r ? r : clew_meta_number(writer, "cpus", recorder->cpu_count);
+	r = r ? r : write_topology(recorder, writer);
+	r = r ? r : write_utc_offset(writer);
+	r = r ? r : write_text(writer, "page_cache", recorder->page_cache);
+	r = r ? r : write_text(writer, "command", options->command);
+	r = r ? r : write_text(writer, "environment", options->environment);
+	r = r ? r : write_text(writer, "layers", options->layers_text);
+	if (recorder->probe_costs[0])
+		r = r ? r : write_text(writer, "probe_costs", recorder->probe_costs);
+	return r ? r : write_place(recorder, writer);
 }
 
-int clew_meta_number(struct clew_recorder *recorder, const char *key, uint64_t value)
+int clew_meta_number(struct clew_writer *writer, const char *key, uint64_t value)
 {
 	char number[32];
 
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
-	return clew_writer_meta(recorder->writer, key, number);
+	return clew_writer_meta(writer, key, number);
 }
 
-int clew_meta_clock(struct clew_recorder *recorder)
+int clew_meta_clock(struct clew_recorder *recorder, struct clew_writer *writer)
 {
 	struct timespec monotonic, boot, wall;
 	struct clew_clock clock;
@@ -79,5 +94,5 @@ int clew_meta_clock(struct clew_recorder *recorder)
 	clock.boot = boot.tv_sec * 1000000000ULL + boot.tv_nsec;
 	clock.wall = wall.tv_sec * 1000000000ULL + wall.tv_nsec;
 	recorder->next_clock = clock.monotonic + CLOCK_PERIOD;
-	return clew_writer_clock(recorder->writer, &clock);
+	return clew_writer_clock(writer, &clock);
 }

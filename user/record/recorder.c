@@ -55,7 +55,7 @@ size_t clew_ring_size(size_t wanted, unsigned cpus)
 }
 
 /* `what`: the name of the file, or words for it. */
-static int say_unwritable(struct clew_message *message, const char *what, int error)
+int clew_say_unwritable(struct clew_message *message, const char *what, int error)
 {
 	switch (error) {
 	case -ENOMEM:
@@ -94,15 +94,18 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	int error = clew_writer_open(options->output, &writer_options, &recorder->writer);
 
 	if (error)
-		return say_unwritable(message, options->output, error);
+		return clew_say_unwritable(message, options->output, error);
+	recorder->user.now = (struct outlet){.writer = recorder->writer, .file = 1};
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
 		return clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
 				TAKERS_MOST - 1);
-	error = clew_meta_write(recorder, options);
+	error = options->goes_on ? clew_file_name_recording(recorder) : 0;
 	if (!error)
-		error = clew_meta_clock(recorder);
-	return error ? say_unwritable(message, options->output, error) : 0;
+		error = clew_meta_write(recorder, recorder->writer);
+	if (!error)
+		error = clew_meta_clock(recorder, recorder->writer);
+	return error ? clew_say_unwritable(message, options->output, error) : 0;
 }
 
 static int attach(struct clew_recorder *recorder, const struct clew_recorder_options *options,
@@ -151,6 +154,8 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
 	recorder->layers = options->layers;
+	recorder->options = *options;
+	recorder->summary.balanced = true;
 
 	error = clew_load(recorder, options, message);
 	if (!error)
@@ -193,8 +198,9 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
 	if (!error)
 		error = clew_ends_find(recorder, false, message);
-	if (!error && clew_meta_number(recorder, "start", recorder->start))
-		error = say_unwritable(message, "the capture", clew_writer_error(recorder->writer));
+	if (!error && clew_meta_number(recorder->writer, "start", recorder->start))
+		error = clew_say_unwritable(message, "the capture",
+					    clew_writer_error(recorder->writer));
 	clew_takers_begin(recorder, recorder->start);
 	clew_user_round(recorder, clew_now(), true);
 	atomic_store(&recorder->user_current, true);
@@ -205,7 +211,7 @@ int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *mess
 {
 	int error = clew_writer_begin(recorder->writer);
 
-	return error ? say_unwritable(message, "the capture", error) : 0;
+	return error ? clew_say_unwritable(message, "the capture", error) : 0;
 }
 
 int clew_recorder_tick(struct clew_recorder *recorder)
@@ -213,7 +219,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	uint64_t now = clew_now();
 
 	if (now >= recorder->next_clock)
-		clew_meta_clock(recorder);
+		clew_meta_clock(recorder, recorder->writer);
 	clew_cost_tick(recorder, now);
 	clew_modules_tick(recorder);
 	clew_stores_tick(recorder);
@@ -244,18 +250,16 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	clew_disks_read(recorder, end);
 	clew_user_round(recorder, clew_now(), true);
 	clew_takers_end(recorder, end);
-	ret_summary->duration = end - recorder->start;
-	clew_meta_number(recorder, "end", end);
+	recorder->summary.left_alone = ret_summary->left_alone;
+	recorder->summary.duration = end - recorder->start;
 	if (ret_summary->left_alone)
 		clew_writer_meta(recorder->writer, "left_alone", ret_summary->left_alone);
-	clew_meta_clock(recorder);
-	clew_cost_close(recorder, ret_summary->duration, &ret_summary->cost);
-	result = clew_ledger_write(recorder, &ret_summary->cost, ret_summary);
-	ret_summary->bytes = clew_writer_bytes(recorder->writer);
+	result = clew_file_end_last(recorder, end);
+	*ret_summary = recorder->summary;
 	if (recorder->verify)
 		ret_summary->verified_switches = recorder->bpf->bss->verify_switches;
 	if (!error && result)
-		error = say_unwritable(message, "the capture", result);
+		error = clew_say_unwritable(message, "the capture", result);
 	return error;
 }
 
@@ -283,7 +287,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	if (recorder->writer) {
 		result = clew_writer_close(recorder->writer);
 		if (!error && result)
-			error = say_unwritable(message, "the capture", result);
+			error = clew_say_unwritable(message, "the capture", result);
 	}
 	clew_modules_close(recorder);
 	clew_stores_close(recorder);
@@ -299,6 +303,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_bpf__destroy(recorder->bpf);
 	clew_kernel_symbols_free(recorder->symbols);
 	pthread_mutex_destroy(&recorder->user_lock);
+	vector_done(&recorder->again);
+	free(recorder->counted);
 	free(recorder);
 	return error;
 }

@@ -55,6 +55,7 @@ struct clew_recorder_options {
 	uint64_t stack_threshold; /* ns: stacks of waits that are as long or longer; 0: no stacks */
 	bool no_page_cache;	  /* do not record the page cache and the journals */
 	bool sync;
+	bool goes_on;	     /* clew_recorder_go_on() may be called; strings stay until the stop */
 	bool few_task_slots; /* for tests: most tasks find no slot for their state */
 	bool verify;	     /* for tests: count switches a second time, to check the ledger */
 };
@@ -88,7 +89,17 @@ int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *mess
  */
 int clew_recorder_tick(struct clew_recorder *recorder);
 
-struct clew_recorder_summary {
+/*
+ * Goes over to another file, without a gap, and closes the one before. Each file can be read
+ * alone. After an error the recording is to be stopped.
+ */
+int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
+			struct clew_message *message);
+
+/* Bytes of the current file so far. */
+uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder);
+
+struct clew_recorder_summary { /* of all files */
 	uint64_t duration;
 	uint64_t records;
 	uint64_t lost;

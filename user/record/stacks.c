@@ -35,6 +35,7 @@ struct clew_stacks {
 	struct ring_buffer *news;
 	struct map named;   /* frames whose functions were looked for */
 	struct map symbols; /* functions that were put: (start, image) */
+	uint64_t file;	    /* both are about the file that begins with records of this time */
 	atomic_bool stopping;
 	bool started;
 	pthread_t thread;
@@ -104,6 +105,18 @@ static void name_frame(struct clew_stacks *stacks, uint64_t frame, bool kernel)
 		put_symbol(stacks, kernel ? CLEW_IMAGE_KERNEL : CLEW_FRAME_IMAGE(frame), &named);
 }
 
+/* The next file of the recording has no names yet. */
+static void forget_names(struct clew_stacks *stacks)
+{
+	uint64_t file = __atomic_load_n(&stacks->recorder->bpf->bss->named_from, __ATOMIC_ACQUIRE);
+
+	if (file == stacks->file || clew_now() < file)
+		return;
+	stacks->file = file;
+	map_done(&stacks->named);
+	map_done(&stacks->symbols);
+}
+
 static void take_stack(struct clew_stacks *stacks, const struct clew_stack_news_header *news,
 		       size_t size)
 {
@@ -119,6 +132,7 @@ static void take_stack(struct clew_stacks *stacks, const struct clew_stack_news_
 	if (news->count > CLEW_STACK_MOST || size < sizeof(*news) + bytes)
 		return;
 	memcpy(record.frames, news + 1, bytes);
+	forget_names(stacks);
 	for (unsigned i = 0; i < news->count; i++)
 		name_frame(stacks, record.frames[i], news->flags & CLEW_STACK_KERNEL);
 	record.stack.size = (uint16_t)bytes;

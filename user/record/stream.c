@@ -116,6 +116,17 @@ static void put_announce(struct stream *stream, const void *data)
 	put(stream, &record, sizeof(record.announce) + size);
 }
 
+/* `named` is about the newest file that the stream has come to. */
+static void name_in_file(struct stream *stream, const struct outlet *outlet)
+{
+	bool newest = outlet == &stream->outlets.next || !stream->outlets.next.writer;
+
+	if (stream->named_in == outlet->file || !newest)
+		return;
+	memset(stream->named, 0, sizeof(stream->named));
+	stream->named_in = outlet->file;
+}
+
 /*
  * Puts the name of a kernel address, unless the stream has had it. It may come
  * again after an address of the same hash.
@@ -130,22 +141,25 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 					.kind = CLEW_KIND_TEXT,
 					.lost = stream->lost},
 			     .hash = address}};
+	struct outlet *outlet = clew_outlet(&stream->outlets, time);
 	uint64_t *named =
 		&stream->named[(address >> 4) % (sizeof(stream->named) / sizeof(stream->named[0]))];
 	const char *name = stream->recorder->symbols
 				   ? clew_kernel_symbol_at(stream->recorder->symbols, address)
 				   : NULL;
 
-	if (!name || *named == address)
+	name_in_file(stream, outlet);
+	if (!name || (*named == address && stream->named_in == outlet->file))
 		return;
-	*named = address;
+	if (stream->named_in == outlet->file)
+		*named = address;
 	record.text.text_size = strnlen(name, CLEW_TEXT_SIZE);
 	memcpy(record.bytes, name, record.text.text_size);
 	put(stream, &record, sizeof(record.text) + record.text.text_size);
 	/*
 	 * No program counted this record, so that the ledger has to know of it.
 	 */
-	stream->made[CLEW_KIND_TEXT]++;
+	outlet->made[CLEW_KIND_TEXT]++;
 }
 
 static void name_cause(struct stream *stream, const struct clew_cause *cause, uint64_t time)
@@ -168,7 +182,7 @@ void clew_stream_pass(struct stream *stream, const void *data, size_t size)
 	}
 	stream->last_time = header->time;
 	if (header->kind < CLEW_KIND_COUNT)
-		stream->read[header->kind]++;
+		clew_outlet(&stream->outlets, header->time)->read[header->kind]++;
 	switch (header->kind) {
 	case CLEW_KIND_FILE:
 		put_path(stream, data, sizeof(struct clew_file_record),

@@ -10,21 +10,33 @@
 	300000000ULL /* ns: records of that age are encoded, so that a kill loses less             \
 			than a second */
 
+struct outlets *clew_outlets_of(struct clew_recorder *recorder, unsigned stream)
+{
+	return stream == CLEW_STREAM_USER ? &recorder->user : &recorder->streams[stream].outlets;
+}
+
 static int write_record(void *context, unsigned stream, const struct clew_header *record,
 			size_t size)
 {
-	return clew_writer_put(context, stream, record, size);
+	struct outlet *outlet = clew_outlet(clew_outlets_of(context, stream), record->time);
+
+	return clew_writer_put(outlet->writer, stream, record, size);
 }
 
 static void write_round(void *context, unsigned stream, const struct clew_round *round)
 {
-	clew_writer_flush(context, stream, round->now, round->flush ? 0 : CHUNK_AGE);
+	const struct outlets *outlets = clew_outlets_of(context, stream);
+	uint64_t age = round->flush ? 0 : CHUNK_AGE;
+
+	clew_writer_flush(outlets->now.writer, stream, round->now, age);
+	if (outlets->next.writer)
+		clew_writer_flush(outlets->next.writer, stream, round->now, age);
 }
 
 void clew_takers_add_writer(struct clew_recorder *recorder)
 {
 	recorder->takers[recorder->taker_count++] = (struct clew_record_taker){
-		.context = recorder->writer,
+		.context = recorder,
 		.take = write_record,
 		.round = write_round,
 	};

@@ -85,8 +85,8 @@ static int put_site(const struct traced *traced, const struct owner *owner, uint
 	record.site.size = (uint16_t)((size_t)(path + name) + strlen(arguments) + 1);
 	if (owner->build_id_size)
 		memcpy(record.site.build_id, owner->build_id, owner->build_id_size);
-	return clew_put_user_now(traced->recorder, &record.site.header,
-				 sizeof(record.site) + record.site.size);
+	return clew_put_user_kept(traced->recorder, &record.site.header,
+				  sizeof(record.site) + record.site.size);
 }
 
 static int new_site(struct traced *traced, const struct clew_function_site *site,

@@ -11,7 +11,7 @@
 
 static int put(struct clew_recorder *recorder, const struct clew_header *record, size_t size)
 {
-	recorder->user_reads[record->kind]++;
+	clew_outlet(&recorder->user, record->time)->read[record->kind]++;
 	return clew_takers_put(recorder, CLEW_STREAM_USER, record, size);
 }
 
@@ -33,6 +33,56 @@ int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record
 	record->time = clew_now();
 	record->cpu = CLEW_STREAM_USER;
 	r = put(recorder, record, size);
+	pthread_mutex_unlock(&recorder->user_lock);
+	return r;
+}
+
+/* Each record is kept behind its size, padded to 8 bytes. */
+static int keep(struct clew_recorder *recorder, const void *record, size_t size)
+{
+	uint64_t kept = (size + 7) & ~(size_t)7;
+	int r;
+
+	recorder->again.item = 1;
+	r = vector_reserve(&recorder->again, recorder->again.count + sizeof(kept) + kept);
+	if (r >= 0) {
+		char *at = (char *)recorder->again.data + recorder->again.count;
+
+		memcpy(at, &kept, sizeof(kept));
+		memcpy(at + sizeof(kept), record, size);
+		memset(at + sizeof(kept) + size, 0, kept - size);
+		recorder->again.count += sizeof(kept) + kept;
+	}
+	return r;
+}
+
+int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *record, size_t size)
+{
+	int r = 0;
+
+	if (recorder->recording[0]) {
+		pthread_mutex_lock(&recorder->user_lock);
+		r = keep(recorder, record, size);
+		pthread_mutex_unlock(&recorder->user_lock);
+	}
+	return r < 0 ? r : clew_put_user_now(recorder, record, size);
+}
+
+int clew_put_user_again(struct clew_recorder *recorder)
+{
+	uint64_t size;
+	int r = 0;
+
+	pthread_mutex_lock(&recorder->user_lock);
+	for (size_t at = 0; r >= 0 && at < recorder->again.count; at += sizeof(size) + size) {
+		char *record = (char *)recorder->again.data + at + sizeof(size);
+		struct clew_header *header = (struct clew_header *)record;
+
+		memcpy(&size, record - sizeof(size), sizeof(size));
+		header->time = clew_now();
+		header->cpu = CLEW_STREAM_USER;
+		r = put(recorder, header, size);
+	}
 	pthread_mutex_unlock(&recorder->user_lock);
 	return r;
 }

@@ -8,7 +8,12 @@
 #include <clew/kernel/records.h>
 
 /* The purpose of a run of the iterator. */
-enum clew_pass { CLEW_PASS_IDENTIFY = 1, CLEW_PASS_START = 2, CLEW_PASS_STOP = 3 };
+enum clew_pass {
+	CLEW_PASS_IDENTIFY = 1,
+	CLEW_PASS_START = 2,
+	CLEW_PASS_STOP = 3,
+	CLEW_PASS_AGAIN = 4, /* as at the start, for a file that is begun later */
+};
 
 /* The last wake of a task. Written by the waker, under the task's pi_lock. */
 struct clew_wake_stamp {

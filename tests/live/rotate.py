@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+`clew record --rotate`: a workload that knows its waits runs across many segments. Each wait is in
+exactly one of them, or at the end of one and the beginning of the next; each segment alone has the
+names. --keep holds. Killed, it leaves segments that can be read.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from _live import clew, finish, note, ok, scratch, start_recording, stop_recording
+
+READER = """
+import os, sys, time
+data, come, go, begun = sys.argv[1], *map(int, sys.argv[2:4]), time.monotonic_ns
+seen = []
+file = os.open(data, os.O_CREAT | os.O_RDWR)
+while True:
+    before = begun()
+    byte = os.read(come, 1)
+    after = begun()
+    if not byte:
+        break
+    seen.append(("pipe", before, after))
+    os.pwrite(file, b"x" * 4096, 0)
+    before = begun()
+    os.fsync(file)
+    seen.append(("fsync", before, begun()))
+    os.write(go, b"x")
+print(os.getpid(), *("%s:%d:%d" % each for each in seen))
+"""
+PERIOD = 0.023  # s between two bytes
+LEAST = 2_000_000  # ns: of a wait that has to be found
+STATED = 50_000_000  # ns from a file's start: what tasks wait for is said by then
+
+
+def workload(seconds, place):
+    """Runs it; returns its pid and its waits: kind, before and after, by its own clock."""
+    come, give = os.pipe()
+    took, go = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-c", READER,
+         os.path.join(place, "known.data"),
+         str(come), str(go)],
+        pass_fds=(come, go),
+        stdout=subprocess.PIPE,
+        text=True)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(PERIOD)
+        os.write(give, b"x")
+        os.read(took, 1)
+    os.close(give)
+    pid, *seen = process.communicate()[0].split()
+    for descriptor in (come, took, go):
+        os.close(descriptor)
+    waits = [each.split(":") for each in seen]
+    return int(pid), [(kind, int(before), int(after)) for kind, before, after in waits]
+
+
+def segments(place):
+    return sorted(os.path.join(place, name) for name in os.listdir(place) if name.endswith(".clew"))
+
+
+def told(path, pid):
+    """Begin and end of a segment, and its waits of the process."""
+    done = clew("waits", path, "--pid", pid, "--idle", "--json")
+    info = json.loads(clew("info", path, "--json").stdout)
+    if done.returncode:
+        return info, []
+    return info, json.loads(done.stdout)["waits"]
+
+
+def pieces(kind, before, after, parts):
+    """What the segments have of a wait: of each piece how it is open."""
+    found = []
+    for info, waits in parts:
+        for wait in waits:
+            start, end = wait["start"], wait["end"] or info["end"]
+            if wait["kind"] == kind and before <= start < after and end <= after:
+                found.append(wait["open"])
+    return found
+
+
+def check_waits(known, parts):
+    """Each wait once; over a boundary in two pieces. An fsync may have several waits."""
+    missing, wrong, split, unstated = [], [], 0, 0
+    for each in known:
+        if each[2] - each[1] < LEAST:
+            continue
+        found = pieces(*each, parts)
+        split += found == ["end", "start"]
+        if not found:
+            missing.append(each)
+        elif found == ["end"] and any(0 < each[2] - info["start"] < STATED for info, _ in parts):
+            unstated += 1
+        elif each[0] == "pipe" and found not in ([None], ["end", "start"]):
+            wrong.append((each, found))
+    note("%d ended before the next file said what tasks wait for" % unstated)
+    return missing, wrong, split
+
+
+def check_rotation(place):
+    path = os.path.join(place, "ring")
+    process = start_recording(path, "--rotate", "300ms")
+    pid, known = workload(4, place)
+    status, said = stop_recording(process)
+    paths = segments(path)
+    ok(status == 0 and len(paths) > 8, "a recording of several files", said)
+    parts = [told(each, pid) for each in paths]
+    spans = [(info["start"], info["end"]) for info, _ in parts]
+    ok(all(a[1] == b[0] for a, b in zip(spans, spans[1:])), "no time between two files", spans)
+    ok(all(info["complete"] and info["ledger"]["balanced"] for info, _ in parts),
+       "each file is complete, and its ledger balances")
+    missing, wrong, split = check_waits(known, parts)
+    note("%d files, %d waits of 2 ms or more, %d in two files" %
+         (len(paths), sum(after - before >= LEAST for _, before, after in known), split))
+    ok(not missing, "each wait is in a file", missing[:3])
+    ok(not wrong and split, "none is there twice, and some are in two pieces", wrong[:3])
+    names = [{
+        wait["object"].get("path")
+        for wait in waits
+        if wait["kind"] == "fsync" and wait["object"]
+    } for _, waits in parts]
+    wanted = os.path.join(place, "known.data")
+    ok(all(each <= {wanted} for each in names) and any(names), "files are named in each file alone",
+       names)
+    # Until its exec it is called as this program is.
+    mine = open("/proc/self/comm", encoding="ascii").read().strip()
+    ok(all(wait["comm"] in ("python3", mine) for _, waits in parts for wait in waits),
+       "threads are named in each file alone")
+
+
+def check_keep(place):
+    path = os.path.join(place, "kept")
+    process = start_recording(path, "--rotate", "200ms", "--keep", "1s")
+    time.sleep(4)
+    kept = segments(path)
+    stop_recording(process)
+    ok(5 <= len(kept) <= 8 and not kept[0].endswith("00000001"), "--keep 1s keeps a second",
+       [os.path.basename(each) for each in kept])
+    process = start_recording(path, "--rotate", "200ms", "--keep", "1M")
+    last = segments(path)[-1]
+    refused = clew("record", "--rotate", "1s", "-o", path, "-d", "1")
+    stop_recording(process)
+    ok(last > kept[-1], "numbers go on", last)
+    ok(refused.returncode == 3 and "another recording" in refused.stderr,
+       "one recording has the directory", refused.stderr)
+
+
+def check_killed(place):
+    unreadable = []
+    for turn in range(5):
+        path = os.path.join(place, "killed%d" % turn)
+        process = start_recording(path, "--rotate", "1s")
+        time.sleep(2.9 + 0.05 * turn)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        unreadable += [
+            each for each in segments(path)[:-1] if clew("waits", each, "--json").returncode
+        ]
+        last = clew("info", segments(path)[-1])
+        # It may just have been made.
+        if last.returncode and "not one whole chunk" not in last.stderr and \
+                "is empty" not in last.stderr:
+            unreadable.append((segments(path)[-1], last.stderr))
+    ok(not unreadable, "killed, it leaves files that can be read", unreadable)
+
+
+check_rotation(scratch())
+check_keep(scratch())
+check_killed(scratch())
+finish()

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* When a recording goes over to its next segment. See record_segments.h. */
+#include "cli/record_segments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "cli/commands.h"
+#include "cli/fail.h"
+
+#define SHORTEST 200000000ull /* ns: to begin a segment takes a part of that */
+#define SMALLEST (1u << 20)   /* bytes */
+
+/* Reads one of the two. False: it is neither. */
+static bool take_one(const char *text, struct clew_span *span)
+{
+	char *end;
+	unsigned long long number = strtoull(text, &end, 10);
+	unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+	unsigned __int128 ns = 0;
+	size_t at = 0;
+
+	if (end != text && shift && !end[1] && number && number < 1ull << 30 && !span->bytes) {
+		span->bytes = number << shift;
+		return true;
+	}
+	if (span->ns || duration_part(text, strlen(text), 0, &at, &ns) || text[at] || !ns)
+		return false;
+	span->ns = (uint64_t)ns;
+	return true;
+}
+
+int clew_take_span(const struct clew_option *option, const char *argument, void *value)
+{
+	struct clew_span *span = value;
+	char text[64], *save = NULL, *word;
+	bool good = strlen(argument) < sizeof(text) && !strstr(argument, ",,") &&
+		    argument[0] != ',' && argument[0];
+
+	*span = (struct clew_span){0};
+	if (good) {
+		strcpy(text, argument);
+		good = text[strlen(text) - 1] != ',';
+		for (word = strtok_r(text, ",", &save); word && good;
+		     word = strtok_r(NULL, ",", &save))
+			good = take_one(word, span);
+	}
+	if (!good)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is no time and no size: write 10s, 256M, or 10s,256M",
+				 option->name, argument);
+	return 0;
+}
+
+int clew_take_rotate(const struct clew_option *option, const char *argument, void *value)
+{
+	const struct clew_span *span = value;
+	int status = clew_take_span(option, argument, value);
+
+	if (!status &&
+	    ((span->ns && span->ns < SHORTEST) || (span->bytes && span->bytes < SMALLEST)))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is too little for a segment: at least 200ms and 1M",
+				 option->name, argument);
+	return status;
+}
+
+int clew_rotation_open(struct clew_rotation *rotation, const char *output, const char **ret_output)
+{
+	struct clew_message message;
+	int r;
+
+	*ret_output = output;
+	if (!rotation->rotate.ns && !rotation->rotate.bytes) {
+		if (rotation->keep.ns || rotation->keep.bytes)
+			return clew_fail(CLEW_EXIT_INPUT,
+					 "--keep goes with --rotate, which makes several files: "
+					 "give both");
+		return 0;
+	}
+	r = clew_segments_open(output, rotation->keep.ns, rotation->keep.bytes, &rotation->segments,
+			       &message);
+	if (r < 0)
+		return clew_fail(r == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM, "%s",
+				 message.text);
+	clew_segments_trim(rotation->segments, 0);
+	*ret_output = clew_segments_next(rotation->segments);
+	if (!*ret_output)
+		return clew_fail(CLEW_EXIT_SYSTEM, "record: out of memory: free some");
+	return 0;
+}
+
+int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *recorder,
+		       struct clew_message *message)
+{
+	uint64_t now = clock_read(CLOCK_MONOTONIC), bytes;
+	const char *path;
+	int r;
+
+	if (!rotation->segments)
+		return 0;
+	if (!rotation->next)
+		rotation->next = now + rotation->rotate.ns;
+	bytes = clew_recorder_file_bytes(recorder);
+	if (!(rotation->rotate.ns && now >= rotation->next) &&
+	    !(rotation->rotate.bytes && bytes >= rotation->rotate.bytes)) {
+		clew_segments_trim(rotation->segments, bytes);
+		return 0;
+	}
+	path = clew_segments_next(rotation->segments);
+	r = path ? clew_recorder_go_on(recorder, path, message)
+		 : clew_say(message, -ENOMEM, "record: out of memory: free some");
+	rotation->next += rotation->rotate.ns;
+	if (rotation->next < now)
+		rotation->next = now + rotation->rotate.ns;
+	clew_segments_trim(rotation->segments, 0);
+	return r;
+}
+
+void clew_rotation_close(struct clew_rotation *rotation)
+{
+	clew_segments_close(rotation->segments);
+	rotation->segments = NULL;
+}

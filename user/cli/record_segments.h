@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* clew record --rotate: when the recording goes over to its next segment. */
+#ifndef CLEW_CLI_RECORD_SEGMENTS_H
+#define CLEW_CLI_RECORD_SEGMENTS_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+#include "record/recorder.h"
+#include "record/segments.h"
+
+/* A time, a size, or both: 0 is none. */
+struct clew_span {
+	uint64_t ns, bytes;
+};
+
+struct clew_rotation {
+	struct clew_span rotate, keep;
+	struct clew_segments *segments; /* NULL: there is one file */
+	uint64_t next; /* ns, CLOCK_MONOTONIC: when a segment is to end, 0: at first */
+};
+
+/* Option parsers: 10s, 256M, or 10s,256M. */
+int clew_take_rotate(const struct clew_option *option, const char *argument, void *value);
+int clew_take_span(const struct clew_option *option, const char *argument, void *value);
+
+/*
+ * Opens the directory if --rotate was given. *ret_output: the first file, which is `output` itself
+ * without it. 0 or an exit status.
+ */
+int clew_rotation_open(struct clew_rotation *rotation, const char *output, const char **ret_output);
+
+/* Goes over to the next segment if it is time for that. 0 or -errno with a message. */
+int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *recorder,
+		       struct clew_message *message);
+
+void clew_rotation_close(struct clew_rotation *rotation);
+
+#endif

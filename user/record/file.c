@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The files of a recording that goes on from one to the next, without a gap.
+ *
+ * Records from a moment, the boundary, on go to the next file. The boundary lies a little ahead,
+ * so no record of that time has been taken from a ring when the streams learn of it. From the
+ * boundary on the programs name again what they refer to, and passes over all tasks say once more
+ * who they are and what they wait for: each file can be read alone.
+ *
+ * Invariant: a record is in exactly one file. An old file is ended when each stream's horizon has
+ * come to the boundary; the rare record that comes later is in the next file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "record/internal.h"
+
+#define AHEAD	   100000   /* ns from now to the boundary */
+#define LOOK_AGAIN 2000000L /* ns between two looks at the horizons */
+
+int clew_file_name_recording(struct clew_recorder *recorder)
+{
+	int file = open("/proc/sys/kernel/random/uuid", O_RDONLY | O_CLOEXEC);
+	ssize_t size = file < 0 ? -1 : read(file, recorder->recording, 36);
+
+	if (file >= 0)
+		close(file);
+	return size == 36 ? 0 : -EIO;
+}
+
+static void lock_streams(struct clew_recorder *recorder)
+{
+	for (unsigned i = 0; i < recorder->drain_count; i++)
+		pthread_mutex_lock(&recorder->drains[i].lock);
+	pthread_mutex_lock(&recorder->user_lock);
+}
+
+static void unlock_streams(struct clew_recorder *recorder)
+{
+	pthread_mutex_unlock(&recorder->user_lock);
+	for (unsigned i = recorder->drain_count; i > 0; i--)
+		pthread_mutex_unlock(&recorder->drains[i - 1].lock);
+}
+
+static struct outlets *outlets_at(struct clew_recorder *recorder, unsigned number)
+{
+	return number == recorder->cpu_count ? &recorder->user : &recorder->streams[number].outlets;
+}
+
+/* Lets the streams go over to the next file. Returns the boundary. */
+static uint64_t divert(struct clew_recorder *recorder, struct clew_writer *next)
+{
+	const uint64_t before = recorder->bpf->bss->named_from;
+	uint64_t boundary;
+
+	lock_streams(recorder);
+	do {
+		boundary = clew_now() + AHEAD;
+		__atomic_store_n(&recorder->bpf->bss->named_before, before, __ATOMIC_RELEASE);
+		__atomic_store_n(&recorder->bpf->bss->named_from, boundary, __ATOMIC_RELEASE);
+	} while (clew_now() >= boundary);
+	for (unsigned i = 0; i <= recorder->cpu_count; i++) {
+		struct outlets *outlets = outlets_at(recorder, i);
+
+		outlets->next = (struct outlet){.writer = next, .file = recorder->files + 2};
+		outlets->boundary = boundary;
+	}
+	unlock_streams(recorder);
+	return boundary;
+}
+
+static void sleep_for(long ns)
+{
+	const struct timespec time = {.tv_nsec = ns};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static bool have_passed(struct clew_recorder *recorder, uint64_t boundary)
+{
+	bool passed = true;
+
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		const struct drain *drain = &recorder->drains[i];
+
+		pthread_mutex_lock(&recorder->drains[i].lock);
+		for (unsigned k = 0; k < drain->stream_count; k++)
+			passed &= drain->streams[k].horizon >= boundary;
+		pthread_mutex_unlock(&recorder->drains[i].lock);
+	}
+	return passed;
+}
+
+/* All streams go to the next file only. Copies the outlets of the one before. */
+static void go_over(struct clew_recorder *recorder, struct outlet *ret_old)
+{
+	lock_streams(recorder);
+	for (unsigned i = 0; i <= recorder->cpu_count; i++) {
+		struct outlets *outlets = outlets_at(recorder, i);
+
+		ret_old[i] = outlets->now;
+		outlets->now = outlets->next;
+		outlets->next.writer = NULL;
+	}
+	unlock_streams(recorder);
+}
+
+/* States what the records of the next file refer to. */
+static int state_again(struct clew_recorder *recorder, struct clew_message *message)
+{
+	int r;
+
+	/* Records of the passes are older than the moment at which they are put. */
+	atomic_store(&recorder->user_current, false);
+	r = clew_put_user_again(recorder);
+	if (r < 0)
+		clew_say_unwritable(message, "the capture", r);
+	if (r >= 0)
+		r = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
+	if (r >= 0)
+		r = clew_iterate_tasks(recorder, CLEW_PASS_AGAIN, message);
+	if (r >= 0)
+		r = clew_ends_find(recorder, false, message);
+	clew_user_round(recorder, clew_now(), true);
+	atomic_store(&recorder->user_current, true);
+	return r;
+}
+
+static struct clew_cost cost_of_file(struct clew_recorder *recorder, uint64_t end)
+{
+	struct clew_cost *before = &recorder->summary.cost, cost;
+
+	clew_cost_close(recorder, end - recorder->start, &cost);
+	if (cost.bpf_ns < before->bpf_ns)
+		cost.bpf_ns = before->bpf_ns;
+	return (struct clew_cost){
+		.user_ns = cost.user_ns - before->user_ns,
+		.bpf_ns = cost.bpf_ns - before->bpf_ns,
+		.bpf_sampled = cost.bpf_sampled,
+	};
+}
+
+/* Writes what a file ends with. `outlets`: by CPU, then the user stream's. */
+static int end_file(struct clew_recorder *recorder, const struct outlet *outlets, uint64_t end,
+		    bool last)
+{
+	struct clew_cost cost = cost_of_file(recorder, end);
+	int error;
+
+	clew_meta_number(outlets->writer, "end", end);
+	clew_meta_clock(recorder, outlets->writer);
+	error = clew_ledger_write(recorder, outlets, last, &cost);
+	recorder->summary.cost.user_ns += cost.user_ns;
+	recorder->summary.cost.bpf_ns += cost.bpf_ns;
+	recorder->summary.cost.bpf_sampled = cost.bpf_sampled;
+	recorder->summary.bytes += clew_writer_bytes(outlets->writer);
+	recorder->files++;
+	return error;
+}
+
+int clew_file_end_last(struct clew_recorder *recorder, uint64_t end)
+{
+	struct outlet *outlets = calloc(recorder->cpu_count + 1, sizeof(*outlets));
+	int r;
+
+	if (!outlets)
+		return -ENOMEM;
+	for (unsigned i = 0; i <= recorder->cpu_count; i++)
+		outlets[i] = outlets_at(recorder, i)->now;
+	r = end_file(recorder, outlets, end, true);
+	free(outlets);
+	return r;
+}
+
+static int open_next(struct clew_recorder *recorder, const char *path,
+		     struct clew_writer **ret_writer)
+{
+	struct clew_writer_options options = {.size = sizeof(options),
+					      .sync = recorder->options.sync,
+					      .cpus = recorder->cpu_count};
+	struct clew_writer *writer;
+	int r = clew_writer_open(path, &options, &writer);
+
+	if (r < 0)
+		return r;
+	recorder->files++;
+	r = clew_meta_write(recorder, writer);
+	recorder->files--;
+	if (r >= 0)
+		r = clew_meta_clock(recorder, writer);
+	if (r < 0)
+		clew_writer_close(writer);
+	else
+		*ret_writer = writer;
+	return r;
+}
+
+int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
+			struct clew_message *message)
+{
+	struct outlet *old = calloc(recorder->cpu_count + 1, sizeof(*old));
+	struct clew_writer *next;
+	uint64_t boundary;
+	int r = old ? open_next(recorder, path, &next) : -ENOMEM, ended, closed;
+
+	if (r < 0) {
+		free(old);
+		return clew_say_unwritable(message, path, r);
+	}
+	boundary = divert(recorder, next);
+	clew_meta_number(next, "start", boundary);
+	while (clew_now() < boundary)
+		sleep_for(AHEAD);
+	r = state_again(recorder, message);
+	while (!have_passed(recorder, boundary))
+		sleep_for(LOOK_AGAIN);
+	go_over(recorder, old);
+	recorder->writer = next;
+	ended = end_file(recorder, old, boundary, false);
+	closed = clew_writer_close(old->writer);
+	free(old);
+	if (r < 0)
+		return r;
+	r = ended < 0 ? ended : closed;
+	return r < 0 ? clew_say_unwritable(message, "the capture", r) : 0;
+}
+
+uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder)
+{
+	return clew_writer_bytes(recorder->writer);
+}

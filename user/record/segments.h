@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The directory of a recording that goes on from one file, a segment, to the next: their names,
+ * and which of them are kept.
+ *
+ * A name begins with a number of eight digits, so names sort by time. Numbers go on from what the
+ * directory has. Files with other names are left alone. One recording at a time has a directory.
+ */
+#ifndef CLEW_RECORD_SEGMENTS_H
+#define CLEW_RECORD_SEGMENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/message.h"
+
+struct clew_segments;
+
+/*
+ * Makes the directory, or takes one that is there. `keep_ns`, `keep_bytes`: what is kept at least,
+ * and at most; 0: all. 0 or -errno with a message.
+ */
+int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_bytes,
+		       struct clew_segments **ret_segments, struct clew_message *message);
+
+/* The path of the next segment, which becomes the current one. NULL: no memory. */
+const char *clew_segments_next(struct clew_segments *segments);
+
+/*
+ * Removes old segments, never the current one; it has `bytes` now. A file that a reader has open
+ * stays readable for it.
+ */
+void clew_segments_trim(struct clew_segments *segments, uint64_t bytes);
+
+void clew_segments_close(struct clew_segments *segments);
+
+#endif
