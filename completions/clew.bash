@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record report info waits locks latency edges requests spans io why dump convert export sql check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -45,6 +45,8 @@ _clew()
 		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --idle --max --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--encoding|--endpoint|--patience' ;;
 	sql)
 		options='--csv --json --color --no-pager -h --help' files='' others='' ;;
+	import)
+		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
 	check)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	select)

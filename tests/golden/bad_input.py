@@ -77,7 +77,7 @@ def test_usage():
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-            "stitch", "annotate", "export", "sql"
+            "stitch", "annotate", "export", "sql", "import"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -90,14 +90,14 @@ def test_usage():
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-            "stitch", "annotate", "export", "sql"
+            "stitch", "annotate", "export", "sql", "import"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
         fails("%s: a flag with an argument" % command, [
             command,
-            {"record": "--sync", "convert": "--help", "export": "--help"}.get(command, "--json") +
+            {"record": "--sync", "convert": "--help", "export": "--help", "import": "--help"}.get(command, "--json") +
             "=3"
         ], 2, "no argument")
     for command in READERS:
@@ -138,13 +138,15 @@ def test_arguments(capture):
                                                                       "svg"], "'svg'"),
                             (["export", "--to", "perfetto", "--to",
                               "25h"], "25h"), (["export", "--to", "perfetto", "--slowest",
-                                                "0"], "'0'"),
+                                                "0"], "'0'"), (["export", "--to", "dot", "--max",
+                                                                "0"], "'0'"),
                             (["latency", "--digits", "0"], "'0'"),
                             (["latency", "--digits", "6"], "1 to 5"),
                             (["latency", "--by", "moon"], "'moon'"),
                             (["latency", "--group", "color"], "'color'"),
                             (["latency", "--by", "function"], "no functions were recorded"),
                             (["latency", "/no/such"], "/no/such"),
+                            (["import"], "sched_switch"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")

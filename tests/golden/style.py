@@ -15,7 +15,7 @@ count = 0
 # before it. analyse/forest stands apart because patterns
 # (query/) use it.
 FOLDERS = [
-    "base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record",
+    "base", "symbol", "store", "import", "builder", "trace", "model", "analyse/forest", "relate", "record",
     "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export", "cli"
 ]
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.

@@ -26,6 +26,7 @@ struct clew_builder_options {
 				unexplained) */
 	uint32_t probe_ns[CLEW_SITE_CLASSES]; /* what a function's probe of each class takes */
 	uint32_t return_ns;		      /* and a return by the trampoline */
+	bool imported; /* another tracer made the records: no evidence is better than observed */
 };
 
 /*

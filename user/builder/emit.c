@@ -76,12 +76,20 @@ int build_emit(struct clew_builder *builder, struct clew_finding finding)
 	return 0;
 }
 
+/* The evidence of a finding, as good as the records are. */
+static uint8_t evidence_of(const struct clew_builder *builder, uint8_t evidence)
+{
+	return builder->options.imported && evidence == CLEW_EVIDENCE_EXACT ? CLEW_EVIDENCE_OBSERVED
+									    : evidence;
+}
+
 int build_send_edge(struct clew_builder *builder, struct clew_edge *edge)
 {
 	const struct task *task;
 
 	if (!build_wants(builder, CLEW_FINDING_EDGE))
 		return 0;
+	edge->evidence = evidence_of(builder, edge->evidence);
 	task = edge->from_comm[0] ? NULL : build_task_find(builder, edge->from);
 	if (task)
 		memcpy(edge->from_comm, task->comm, sizeof(edge->from_comm));
@@ -121,6 +129,7 @@ int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep)
 {
 	int r = build_send_edge_of(builder, sleep);
 
+	sleep->edge_evidence = evidence_of(builder, sleep->edge_evidence);
 	if (r < 0)
 		return r;
 	return build_emit(builder,

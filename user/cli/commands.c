@@ -131,6 +131,12 @@ const struct clew_command clew_commands[] = {
 	 "      the tables and their columns\n"
 	 "  clew sql slow.clew 'SELECT holder, sum(ns) FROM waits GROUP BY 1'\n"
 	 "      who held locks that others waited for, and for how long they waited\n"},
+	{"import", "FILE", "a capture of what perf, trace-cmd, ftrace or Perfetto recorded",
+	 clew_command_import, clew_import_options, false, CLEW_OUTPUT_RAW,
+	 "  clew import perf.txt -o slow.clew\n"
+	 "      what `perf script --ns` printed of switches and wakes (docs/exports.md)\n"
+	 "  clew import trace.txt -o slow.clew\n"
+	 "      what trace-cmd report printed, or a copy of /sys/kernel/tracing/trace\n"},
 	{"check", "[TRACE]", "whether a causal trace is consistent", clew_command_check,
 	 clew_check_options, false, CLEW_OUTPUT_LINES,
 	 "  clew check slow.clew\n"

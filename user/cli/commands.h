@@ -27,6 +27,7 @@ int clew_command_dump(const struct clew_command *command, int argc, char **argv)
 int clew_command_convert(const struct clew_command *command, int argc, char **argv);
 int clew_command_sql(const struct clew_command *command, int argc, char **argv);
 int clew_command_export(const struct clew_command *command, int argc, char **argv);
+int clew_command_import(const struct clew_command *command, int argc, char **argv);
 int clew_command_check(const struct clew_command *command, int argc, char **argv);
 int clew_command_select(const struct clew_command *command, int argc, char **argv);
 int clew_command_path(const struct clew_command *command, int argc, char **argv);
@@ -55,6 +56,7 @@ extern const struct clew_option clew_dump_options[];
 extern const struct clew_option clew_convert_options[];
 extern const struct clew_option clew_sql_options[];
 extern const struct clew_option clew_export_options[];
+extern const struct clew_option clew_import_options[];
 extern const struct clew_option clew_check_options[];
 extern const struct clew_option clew_select_options[];
 extern const struct clew_option clew_path_options[];

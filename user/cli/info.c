@@ -85,6 +85,10 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 {
 	struct clew_ledger_sum sum;
 
+	if (info->imported) {
+		clew_json_null(json, "ledger");
+		return;
+	}
 	clew_ledger_add_up(info, &sum);
 	clew_json_object(json, "ledger");
 	json_counts(json, &sum.total);
@@ -245,7 +249,8 @@ static void print_ledger(const struct clew_capture_info *info)
 
 	clew_ledger_add_up(info, &sum);
 	if (!info->ledger_count) {
-		printf("ledger: none was written%s\n",
+		printf("ledger: %s%s\n",
+		       info->imported ? "none, another tracer recorded this" : "none was written",
 		       info->complete ? "" : ": the recording was cut off early");
 		return;
 	}
@@ -289,7 +294,8 @@ static void print_losses(const struct source *source, const struct clew_capture_
 				 sum.total.missed, sum.total.missed == 1 ? "as" : "ere");
 		clew_print_missed(stdout, "Answers may lack ", counts);
 	}
-	clew_print_hidden(stdout, "This", source->hidden, counts[CLEW_KIND_SWITCH]);
+	clew_print_hidden(stdout, info->imported ? "The other tracer or its" : "This",
+			  source->hidden, counts[CLEW_KIND_SWITCH]);
 	if (sum.total.lost || sum.total.missed || info->gap_count)
 		return;
 	if (!info->ledger_count || !info->complete)

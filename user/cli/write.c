@@ -30,7 +30,7 @@ int clew_check_output(const char *input, const char *output)
 		output);
 }
 
-static int fail_to_write(const char *name, int error)
+int clew_fail_to_write(const char *name, int error)
 {
 	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a place that can be written", name,
 			 strerror(error));
@@ -40,6 +40,7 @@ static int fail_to_write(const char *name, int error)
 struct writer {
 	int (*write)(void *context, FILE *out);
 	void *context;
+	const char *output;
 };
 
 static int write_open_file(const struct writer *writer, const char *output, int fd)
@@ -49,15 +50,15 @@ static int write_open_file(const struct writer *writer, const char *output, int 
 
 	if (!out) {
 		close(fd);
-		return fail_to_write(output, errno);
+		return clew_fail_to_write(output, errno);
 	}
 	errno = 0;
 	status = writer->write(writer->context, out);
 	failed = ferror(out) | fflush(out);
 	if (!status && failed)
-		status = fail_to_write(output, errno ?: EIO);
+		status = clew_fail_to_write(output, errno ?: EIO);
 	if (fclose(out) != 0 && !status)
-		status = fail_to_write(output, errno);
+		status = clew_fail_to_write(output, errno);
 	return status;
 }
 
@@ -85,10 +86,10 @@ static void guard(const char *path)
 			signal(numbers[i], SIG_IGN);
 }
 
-static int write_file(const struct writer *writer, const char *output)
+int clew_write_beside(const char *output, int (*write)(void *context, const char *path, int fd),
+		      void *context)
 {
 	char *beside = NULL;
-	struct stat there;
 	mode_t mask;
 	int fd, status;
 
@@ -96,6 +97,44 @@ static int write_file(const struct writer *writer, const char *output)
 	 * Exceeding the limit of file sizes is an error like a full disk: the
 	 * temporary file is removed.
 	 */
+	signal(SIGXFSZ, SIG_IGN);
+	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
+				 output);
+	fd = mkstemp(beside);
+	if (fd < 0) {
+		status = clew_fail_to_write(output, errno);
+		free(beside);
+		return status;
+	}
+	guard(beside);
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	status = write(context, beside, fd);
+	if (!status && rename(beside, output) < 0)
+		status = clew_fail_to_write(output, errno);
+	if (status)
+		unlink(beside);
+	guard(NULL);
+	free(beside);
+	return status;
+}
+
+/* For clew_write_beside(). `context`: const struct writer *. */
+static int write_stream(void *context, const char *path, int fd)
+{
+	const struct writer *writer = context;
+
+	(void)path;
+	return write_open_file(writer, writer->output, fd);
+}
+
+static int write_file(const struct writer *writer, const char *output)
+{
+	struct stat there;
+	int fd;
+
 	signal(SIGXFSZ, SIG_IGN);
 	/*
 	 * Something other than a regular file, such as a pipe, is written in
@@ -105,37 +144,18 @@ static int write_file(const struct writer *writer, const char *output)
 		FILE *out = S_ISDIR(there.st_mode) ? NULL : fopen(output, "we");
 
 		if (!out)
-			return fail_to_write(output, S_ISDIR(there.st_mode) ? EISDIR : errno);
+			return clew_fail_to_write(output, S_ISDIR(there.st_mode) ? EISDIR : errno);
 		fd = dup(fileno(out));
 		fclose(out);
-		return fd < 0 ? fail_to_write(output, errno) : write_open_file(writer, output, fd);
+		return fd < 0 ? clew_fail_to_write(output, errno)
+			      : write_open_file(writer, output, fd);
 	}
-	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
-				 output);
-	fd = mkstemp(beside);
-	if (fd < 0) {
-		status = fail_to_write(output, errno);
-		free(beside);
-		return status;
-	}
-	guard(beside);
-	mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	status = write_open_file(writer, output, fd);
-	if (!status && rename(beside, output) < 0)
-		status = fail_to_write(output, errno);
-	if (status)
-		unlink(beside);
-	guard(NULL);
-	free(beside);
-	return status;
+	return clew_write_beside(output, write_stream, (void *)writer);
 }
 
 int clew_write_file(const char *output, int (*write)(void *context, FILE *out), void *context)
 {
-	const struct writer writer = {.write = write, .context = context};
+	const struct writer writer = {.write = write, .context = context, .output = output};
 
 	return strcmp(output, "-") ? write_file(&writer, output) : write(context, stdout);
 }

@@ -29,4 +29,14 @@ int clew_write_model(const char *name, const struct clew_model *model, const cha
  */
 int clew_write_file(const char *output, int (*write)(void *context, FILE *out), void *context);
 
+/*
+ * The same for what writes a file by its name: `write` gets the name of a temporary file, and an
+ * open descriptor of it that it closes.
+ */
+int clew_write_beside(const char *output, int (*write)(void *context, const char *path, int fd),
+		      void *context);
+
+/* Says that a file cannot be written, and why: an errno. Returns an exit status. */
+int clew_fail_to_write(const char *name, int error);
+
 #endif

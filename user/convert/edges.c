@@ -263,7 +263,9 @@ int capture_finish_edges(struct conversion *conversion)
 					  &dependencies[calls + i].attributes);
 	if (r < 0 || conversion->submission_count == 0)
 		return r;
-	pairs_add(&conversion->pairs, ATTRIBUTE_EVIDENCE, clew_evidence_name(CLEW_EVIDENCE_EXACT));
+	pairs_add(&conversion->pairs, ATTRIBUTE_EVIDENCE,
+		  clew_evidence_name(clew_is_imported(conversion->trace) ? CLEW_EVIDENCE_OBSERVED
+									 : CLEW_EVIDENCE_EXACT));
 	r = pairs_make(&conversion->pairs, conversion->maker, &of_submission);
 	for (size_t i = group_count; i < calls; i++)
 		dependencies[i].attributes = of_submission;

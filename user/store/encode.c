@@ -504,7 +504,9 @@ static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t cap
 		return -ENOMEM;
 	for (size_t i = 0; i <= encoder->cut_count; i++) {
 		size_t end = i ? encoder->cuts[i - 1] : 0;
-		ZSTD_inBuffer in = {i ? encoder->body + from : encoder->directory,
+		/* All columns of a chunk may be constant: then there is no body. */
+		ZSTD_inBuffer in = {i ? (encoder->body ? encoder->body + from : NULL)
+				      : encoder->directory,
 				    i ? end - from : encoder->directory_size, 0};
 		bool whole = encoder->dense && i < encoder->cut_count;
 		size_t left;

@@ -514,6 +514,7 @@ static void fill_info(struct clew_reader *reader)
 	}
 	info->bytes = file->size;
 	info->complete = file->complete;
+	info->imported = clew_reader_meta(reader, "imported") != NULL;
 	info->damaged_chunks = file->damaged;
 	info->start = store_metadata_number(metadata, "start", start);
 	info->end = store_metadata_number(metadata, "end", end);

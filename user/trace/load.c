@@ -112,6 +112,7 @@ static int read_trace(struct clew_reader *reader, const struct clew_trace_option
 		.size = sizeof(builder_options),
 		.start = clew_reader_info(reader)->start,
 		.drop_types = options ? options->drop_types : 0,
+		.imported = clew_reader_info(reader)->imported,
 	};
 	struct clew_finding_taker taker;
 	struct clew_builder *builder;

@@ -314,6 +314,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	int r;
 
 	trace->end = end > trace->start ? end : trace->start;
+	if (trace->info)
+		trace->info->imported = clew_trace_meta(trace, "imported") != NULL;
 	if (trace->runs.count > 0) {
 		/* The last records may be a little later than the moment of stopping. */
 		const struct clew_run *last =

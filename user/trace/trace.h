@@ -72,6 +72,13 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end);
 /* The metadata of the capture's file; NULL: the trace came from no capture. A trace that was
  * converted to notation and back keeps it. */
 const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace);
+/* True if another tracer recorded it: no dependency is more than observed. */
+static inline bool clew_is_imported(const struct clew_trace *trace)
+{
+	const struct clew_capture_info *info = clew_trace_info(trace);
+
+	return info && info->imported;
+}
 const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 uint64_t clew_trace_start(const struct clew_trace *trace);
 uint64_t clew_trace_end(const struct clew_trace *trace);

@@ -152,7 +152,7 @@ static void print_deed(FILE *out, const struct hop *hop)
 		print_work(out, hop);
 		break;
 	case CLEW_EDGE_REQUEST:
-		fputs(hop->via.evidence == CLEW_EVIDENCE_EXACT
+		fputs(hop->via.evidence == CLEW_EVIDENCE_EXACT || clew_is_imported(hop->trace)
 			      ? " to have its request done"
 			      : " to leave a place at the full device",
 		      out);

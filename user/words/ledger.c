@@ -61,7 +61,8 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
  */
 static bool cost_known(const struct clew_capture_info *info)
 {
-	return info->ledger_count > 0 || (info->complete && !info->damaged_chunks);
+	return info->ledger_count > 0 ||
+	       (info->complete && !info->damaged_chunks && !info->imported);
 }
 
 void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info)
@@ -92,6 +93,12 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 		clew_json_null(json, "cost");
 		return;
 	}
+	if (info->imported) {
+		clew_json_null(json, "ledger");
+		clew_json_unsigned(json, "hidden", clew_trace_hidden(trace));
+		clew_json_cost(json, info);
+		return;
+	}
 	clew_ledger_add_up(info, &sum);
 	clew_missed_add_up(info, missed);
 	clew_json_object(json, "ledger");
@@ -116,8 +123,9 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 		return;
 	if (!cost_known(info)) {
 		fprintf(out, "clew's own cost: not known, %s\n",
-			info->complete ? "it is damaged in the file"
-				       : "the recording was cut off before it was written");
+			info->imported	 ? "another tracer recorded this"
+			: info->complete ? "it is damaged in the file"
+					 : "the recording was cut off before it was written");
 		return;
 	}
 	length = info->end - info->start;
@@ -220,6 +228,7 @@ static void print_sum(FILE *out, const struct clew_capture_info *info,
 	fprintf(line, "ledger: %s",
 		sum->balanced	     ? "balanced"
 		: info->ledger_count ? "NOT balanced"
+		: info->imported     ? "none, another tracer recorded this"
 				     : "none was written");
 	if (!info->complete)
 		fputs(", the recording was cut off", line);
@@ -253,7 +262,8 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 		print_blind(out, trace, gaps, first);
 	if (sum.total.missed)
 		clew_print_missed(out, "  answers may lack ", missed);
-	clew_print_hidden(out, "  This", clew_trace_hidden(trace), missed[CLEW_KIND_SWITCH]);
+	clew_print_hidden(out, info->imported ? "  The other tracer or its" : "  This",
+			  clew_trace_hidden(trace), missed[CLEW_KIND_SWITCH]);
 	/*
 	 * The kernel side repeats one-time records after a loss of its own. It
 	 * does not know of losses in the file.

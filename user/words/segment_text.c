@@ -410,7 +410,7 @@ static void print_deed(FILE *out, const struct clew_trace *trace,
 		      out);
 		break;
 	case CLEW_EDGE_REQUEST:
-		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT
+		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT || clew_is_imported(trace)
 			      ? "had its request done, as "
 			      : "left a place at the full device, as ",
 		      out);
