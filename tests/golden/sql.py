@@ -173,6 +173,29 @@ def test_database(title, capture):
        wrong[:2])
 
 
+def test_csv(title, capture):
+    """A folder of CSV has the rows of each table, as text."""
+    folder = place("folder")
+    subprocess.run(["rm", "-rf", folder], check=True)
+    done = clew("export", capture, "--to", "csv", "-o", folder, stdout=subprocess.PIPE)
+    wrong = [done] if done.returncode or done.stderr else []
+    names = [row["name"] for row in sql(capture, "SELECT name FROM clew_tables")]
+    if sorted(os.listdir(folder)) != sorted(name + ".csv" for name in names):
+        wrong.append(os.listdir(folder))
+    for name in names:
+        with open(os.path.join(folder, name + ".csv"), encoding="utf-8", errors="replace",
+                  newline="") as file:
+            table = list(csv.reader(file))
+        rows = sql(capture, f"SELECT * FROM {name}")
+        expected = [["" if v is None else str(v) for v in row.values()] for row in rows]
+        if table[1:] != expected or (rows and table[0] != list(rows[0])):
+            wrong.append(f"{name}: {table[1:2]} {expected[:1]}")
+    ok(not wrong, f"{title}: a folder of CSV has the same {len(names)} tables", wrong[:2])
+    fails(f"{title}: a folder that has files", ["export", capture, "--to", "csv", "-o", folder], 3,
+          folder)
+    ok(not glob.glob(folder + ".*"), f"{title}: nothing is left beside it")
+
+
 def test_one_item(capture):
     """A number of the first column finds its rows alone."""
     wrong = []
@@ -245,6 +268,9 @@ def test_refused(capture):
     fails("a question in no file", ["sql", capture, "@/no/such/file"], 2, "/no/such/file")
     fails("no such capture", ["sql", "/no/such/capture", "SELECT 1"], 2, "/no/such/capture")
     fails("a database in a pipe", ["export", capture, "--to", "sqlite", "-o", "-"], 2, "-o")
+    fails("CSV without a folder", ["export", capture, "--to", "csv"], 2, "-o")
+    fails("CSV in no folder", ["export", capture, "--to", "csv", "-o", "/no/such/x"], 3,
+          "/no/such/x")
     fails("a database in no folder", ["export", capture, "--to", "sqlite", "-o", "/no/such/x"], 3,
           "/no/such/x")
 
@@ -298,6 +324,8 @@ if __name__ == "__main__":
     ok(rows > 200, f"{rows} rows were compared in all")
     for it in ("disk", "locks", "functions", "stacks", "doubt"):
         test_database(it, made(it))
+    for it in ("disk", "locks"):
+        test_csv(it, made(it))
     test_one_item(made("locks"))
     test_filters(made("locks"))
     test_hostile()

@@ -91,7 +91,8 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 
 const struct clew_option clew_export_options[] = {
 	{0, "to", "FORMAT",
-	 "the format: perfetto, folded, pprof, chrome, sqlite, html, dot or otlp. And with a TIME, "
+	 "the format: perfetto, folded, pprof, chrome, sqlite, csv, html, dot or otlp. And with a "
+	 "TIME, "
 	 "end "
 	 "there",
 	 take_to, 0},
@@ -135,13 +136,10 @@ struct writing {
 	const struct clew_export_format *format;
 };
 
-static int write_format(void *context, FILE *out)
+static int write_format(struct writing *writing)
 {
-	struct writing *writing = context;
-	int r;
+	int r = writing->format->write(&writing->export);
 
-	writing->export.out = out;
-	r = writing->format->write(&writing->export);
 	clew_progress_end(writing->export.progress_context);
 	if (r == -ESPIPE)
 		return clew_fail(CLEW_EXIT_INPUT,
@@ -153,9 +151,32 @@ static int write_format(void *context, FILE *out)
 				 "%s: there are more than %u events, which no viewer of it holds: "
 				 "choose a part by --from and --to, or use perfetto",
 				 writing->format->name, CLEW_CHROME_MOST);
-	return r < 0 ? clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
-				 strerror(-r))
-		     : 0;
+	if (r < 0 && r != -ENOMEM)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: name a place that can be written",
+				 strerror(-r));
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+static int write_file(void *context, FILE *out)
+{
+	struct writing *writing = context;
+
+	writing->export.out = out;
+	return write_format(writing);
+}
+
+static int write_folder(void *context, const char *folder)
+{
+	struct writing *writing = context;
+
+	writing->export.folder = folder;
+	return write_format(writing);
+}
+
+static int write_output(struct writing *writing, const char *output)
+{
+	return writing->format->folder ? clew_write_folder(output, write_folder, writing)
+				       : clew_write_file(output, write_file, writing);
 }
 
 /* The operations that are to be explained, as `clew why` chooses them. */
@@ -241,9 +262,8 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 			.progress = clew_progress_update,
 			.progress_context = &progress,
 		};
-		status = values->send.endpoint
-				 ? clew_send_export(&values->send, &writing.export)
-				 : clew_write_file(values->output, write_format, &writing);
+		status = values->send.endpoint ? clew_send_export(&values->send, &writing.export)
+					       : write_output(&writing, values->output);
 	}
 	free(operations);
 	clew_relations_free(relations);
@@ -264,6 +284,9 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 	if (values.format->binary && !strcmp(values.output, "-") && isatty(STDOUT_FILENO))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s is nothing for a terminal: name a file with -o",
+				 values.format->name);
+	if (values.format->folder && !strcmp(values.output, "-"))
+		return clew_fail(CLEW_EXIT_INPUT, "%s is several files: name a folder with -o",
 				 values.format->name);
 	if (values.stacks_given && !values.format->stacks)
 		return clew_fail(CLEW_EXIT_INPUT,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "words/csv.h"
 #include "words/json.h"
 #include "words/style.h"
 #include "words/text.h"
@@ -145,22 +146,7 @@ static int print_text(sqlite3_stmt *statement, int columns)
 	return r;
 }
 
-/* ---- CSV (RFC 4180) ---- */
-
-static void print_field(const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, stdout);
-		return;
-	}
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"')
-			putchar('"');
-		putchar(*text);
-	}
-	putchar('"');
-}
+/* ---- CSV ---- */
 
 static int print_csv(sqlite3_stmt *statement, int columns)
 {
@@ -168,13 +154,14 @@ static int print_csv(sqlite3_stmt *statement, int columns)
 
 	for (int i = 0; i < columns; i++) {
 		fputs(i ? "," : "", stdout);
-		print_field(sqlite3_column_name(statement, i));
+		clew_csv_field(stdout, sqlite3_column_name(statement, i));
 	}
 	fputs("\r\n", stdout);
 	while ((r = sqlite3_step(statement)) == SQLITE_ROW) {
 		for (int i = 0; i < columns; i++) {
 			fputs(i ? "," : "", stdout);
-			print_field((const char *)sqlite3_column_text(statement, i) ?: "");
+			clew_csv_field(stdout,
+				       (const char *)sqlite3_column_text(statement, i) ?: "");
 		}
 		fputs("\r\n", stdout);
 	}

@@ -9,6 +9,7 @@
 #include "cli/fail.h"
 #include "store/capture.h"
 #include <clew/notation.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -158,6 +159,43 @@ int clew_write_file(const char *output, int (*write)(void *context, FILE *out), 
 	const struct writer writer = {.write = write, .context = context, .output = output};
 
 	return strcmp(output, "-") ? write_file(&writer, output) : write(context, stdout);
+}
+
+/* Removes a folder and the files in it. */
+static void remove_folder(const char *folder)
+{
+	DIR *files = opendir(folder);
+	struct dirent *file;
+
+	while (files && (file = readdir(files)))
+		unlinkat(dirfd(files), file->d_name, 0);
+	if (files)
+		closedir(files);
+	rmdir(folder);
+}
+
+int clew_write_folder(const char *output, int (*write)(void *context, const char *folder),
+		      void *context)
+{
+	char *beside;
+	mode_t mask = umask(0);
+	int status;
+
+	umask(mask);
+	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
+		return clew_fail_memory();
+	if (!mkdtemp(beside)) {
+		status = clew_fail_to_write(output, errno);
+		free(beside);
+		return status;
+	}
+	status = write(context, beside);
+	if (!status && (chmod(beside, 0777 & ~mask) < 0 || rename(beside, output) < 0))
+		status = clew_fail_to_write(output, errno);
+	if (status)
+		remove_folder(beside);
+	free(beside);
+	return status;
 }
 
 struct notation {

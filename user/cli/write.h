@@ -39,4 +39,12 @@ int clew_write_beside(const char *output, int (*write)(void *context, const char
 /* Says that a file cannot be written, and why: an errno. Returns an exit status. */
 int clew_fail_to_write(const char *name, int error);
 
+/*
+ * Writes files into a new folder by `write`, which returns an exit status. The folder has its name
+ * only once all are whole; one that is there must be empty. Returns 0 or, after clew_fail(), an
+ * exit status.
+ */
+int clew_write_folder(const char *output, int (*write)(void *context, const char *folder),
+		      void *context);
+
 #endif

@@ -47,6 +47,7 @@ struct clew_export {
 	enum clew_export_encoding encoding;
 	struct clew_post *post; /* otlp: it is handed to this instead of written; or NULL */
 	FILE *out;		/* errors stay on it */
+	const char *folder;	/* of formats that write several files, instead of `out` */
 	/* Called from time to time with the share that is written, 0..1. */
 	void (*progress)(void *context, double done);
 	void *progress_context;
@@ -57,6 +58,7 @@ struct clew_export_format {
 	const char *summary; /* which tools read it */
 	bool binary;	     /* it is nothing for a terminal */
 	bool stacks;	     /* it adds up stacks */
+	bool folder;	     /* it writes files into a folder */
 	bool without_self;   /* time of clew itself is left out */
 	/* Writes all of it. 0, -ENOMEM, or -E2BIG: it would be more than its readers take. Errors
 	 * of the stream are the caller's to find. */
@@ -74,6 +76,8 @@ const struct clew_export_format *clew_export_find(const char *name);
 int clew_export_perfetto(const struct clew_export *export);
 /* -ESPIPE: the stream is no regular file. */
 int clew_export_sqlite(const struct clew_export *export);
+/* -errno also of files that cannot be written. */
+int clew_export_csv(const struct clew_export *export);
 int clew_export_html(const struct clew_export *export);
 int clew_export_folded(const struct clew_export *export);
 int clew_export_pprof(const struct clew_export *export);
