@@ -147,6 +147,9 @@ def test_arguments(capture):
                             (["latency", "--by", "function"], "no functions were recorded"),
                             (["latency", "/no/such"], "/no/such"),
                             (["import"], "sched_switch"),
+                            (["latency", "-d", "3s"], "-d"),
+                            (["latency", "--", "true"], "and a command"),
+                            (["latency", "--"], "no command"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")

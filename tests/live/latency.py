@@ -150,6 +150,34 @@ def check_sum(first, second):
        and all(again[n]["p99_ns"] == both[n]["p99_ns"] for n in both), "in any order")
 
 
+def check_command():
+    """Recorded and answered about at once: the command's output and status stay its own."""
+    words = [word for function in FUNCTIONS for word in ("-f", f"{PROGRAM}:{function}")]
+    script = f"{PROGRAM} {CALLS // FEW} {scratch('')} && exit 7"
+    done = clew("latency", "--json", *words, "--", "sh", "-c", script)
+    first, _, rest = done.stdout.partition("\n")
+    if not ok(done.returncode == 7 and rest.startswith('{"by"'), "the answer follows the command's output",
+              f"status {done.returncode}: {done.stdout[-200:]} {done.stderr[-300:]}"):
+        return
+    truth, told = json.loads(first), json.loads(rest)
+    groups = by_path(told)
+    wrong = [name for name in truth if groups[name]["count"] != len(truth[name]["lengths"])]
+    ok(not wrong and told["ledger"]["complete"], "and has all of its calls", wrong)
+    file = scratch("answer.json")
+    done = clew("latency", "--json", "-o", file, "--by", "kind", "--idle", "--", "sleep", "0.05")
+    with open(file, encoding="utf-8") as answered:
+        told = by_path(json.load(answered))
+    ok(done.returncode == 0 and not done.stdout and told["sleep"]["max_ns"] >= 50_000_000,
+       "-o has the answer, and standard output nothing", done.stdout)
+    done = clew("latency", "-d", "200ms", "--json")
+    told = json.loads(done.stdout or "{}")
+    ok(done.returncode == 0 and told.get("ledger", {}).get("complete"), "-d alone records so long",
+       done.stderr[-300:])
+    kept = os.listdir(os.environ.get("TMPDIR", "/var/tmp"))
+    left = [name for name in kept if name.startswith("clew-recording-")]
+    ok(not left, "no recording is left behind", left)
+
+
 def main():
     available, reason = feature("functions")
     if not available:
@@ -165,6 +193,7 @@ def main():
     check_split(truth, groups)
     check_sums(path)
     check_waits(path)
+    check_command()
     check_sum(path, record("second.clew", CALLS // FEW, scratch(""))[1])
     finish()
 

@@ -53,12 +53,14 @@ const struct clew_command clew_commands[] = {
 	 "      the locks that threads waited for, and what their holders did meanwhile\n"
 	 "  clew locks slow.clew --comm 'mysqld*' --from 2s --to 3s\n"
 	 "      the locks that MySQL waited for in one second\n"},
-	{"latency", "[TRACE..]",
+	{"latency", "[TRACE.. | -- COMMAND ARG..]",
 	 "percentiles of calls, waits and operations, and where their time went",
 	 clew_command_latency, clew_latency_options, false, CLEW_OUTPUT_LINES,
 	 "  clew latency nginx.clew\n"
 	 "      calls of the functions that `clew record -f` recorded, by path; else waits by "
 	 "kind\n"
+	 "  clew latency -f '/usr/sbin/nginx:ngx_http_*' -- nginx -g 'daemon off;'\n"
+	 "      the same while a command runs, without a capture\n"
 	 "  clew latency slow.clew --by device --group comm\n"
 	 "      waits for disks, by thread name\n"
 	 "  clew latency monday.clew tuesday.clew --by call --json\n"

@@ -3,18 +3,24 @@
  * clew latency: histograms of how long calls of functions, waits and operations took, and how that
  * time divides. The results of several traces are added.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/recording.h"
 #include "cli/selection.h"
 #include "cli/window.h"
+#include "cli/write.h"
 #include "trace/frames.h"
 #include "words/latency.h"
 #include "words/ledger.h"
+#include "words/style.h"
 #include "words/text.h"
 
 #define TOP    20 /* groups in text */
@@ -29,6 +35,8 @@ struct latency_values {
 	struct clew_number top;
 	bool idle;
 	bool json;
+	const char *output;
+	struct clew_recording recording; /* the one to make, if any */
 };
 
 const struct clew_option clew_latency_options[] = {
@@ -54,6 +62,11 @@ const struct clew_option clew_latency_options[] = {
 	 offsetof(struct latency_values, top)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct latency_values, json)},
+	{'o', "output", "FILE", "write the answer there", clew_take_string,
+	 offsetof(struct latency_values, output)},
+	{'d', "duration", "DURATION", "record that long, and answer about that", clew_take_length,
+	 offsetof(struct latency_values, recording.duration)},
+	CLEW_FUNCTION_OPTIONS(struct latency_values, recording),
 	CLEW_OPTION_END,
 };
 
@@ -158,6 +171,14 @@ static int add_part(struct part *part, const struct latency_values *values, stru
 	return status;
 }
 
+/* An answer on its way to a file. */
+struct answer {
+	const struct latency_values *values;
+	const struct sum *sum;
+	const struct part *parts;
+	size_t count;
+};
+
 /* The ledgers, where there are several: each with its trace's name. */
 static void json_ledgers(struct clew_json *json, const struct part *parts, size_t count)
 {
@@ -175,34 +196,36 @@ static void json_ledgers(struct clew_json *json, const struct part *parts, size_
 	clew_json_array_end(json);
 }
 
-static void print_ledgers(const struct part *parts, size_t count)
+static void print_ledgers(FILE *out, const struct part *parts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (count > 1) {
-			fputs(i ? "\n" : "", stdout);
-			clew_print_safe(stdout, parts[i].operand);
-			fputs(":\n", stdout);
+			fputs(i ? "\n" : "", out);
+			clew_print_safe(out, parts[i].operand);
+			fputs(":\n", out);
 		}
-		clew_print_ledger(stdout, parts[i].trace, parts[i].window.from, parts[i].window.to);
-		clew_print_cost(stdout, clew_trace_info(parts[i].trace));
+		clew_print_ledger(out, parts[i].trace, parts[i].window.from, parts[i].window.to);
+		clew_print_cost(out, clew_trace_info(parts[i].trace));
 	}
 }
 
-static int print(const struct latency_values *values, const struct sum *sum,
-		 const struct part *parts, size_t count)
+static int print(void *context, FILE *out)
 {
+	const struct answer *answer = context;
+	const struct latency_values *values = answer->values;
+	const struct sum *sum = answer->sum;
 	size_t top = values->top.given ? values->top.value : values->json ? SIZE_MAX : TOP;
-	struct clew_json json = {.out = stdout};
+	struct clew_json json = {.out = out};
 	int r;
 
 	if (!values->json) {
-		r = clew_print_latency(stdout, &sum->latency, &sum->options, top, &sum->left_out);
-		print_ledgers(parts, count);
+		r = clew_print_latency(out, &sum->latency, &sum->options, top, &sum->left_out);
+		print_ledgers(out, answer->parts, answer->count);
 	} else {
 		clew_json_object(&json, NULL);
 		r = clew_json_latency(&json, &sum->latency, &sum->options, top, &sum->left_out,
 				      false);
-		json_ledgers(&json, parts, count);
+		json_ledgers(&json, answer->parts, answer->count);
 		clew_json_object_end(&json);
 		clew_json_end(&json);
 	}
@@ -226,38 +249,138 @@ static int aggregate(struct sum *sum)
 static int answer(const struct latency_values *values, struct part *parts, size_t count,
 		  struct sum *sum)
 {
+	struct answer answer = {.values = values, .sum = sum, .parts = parts, .count = count};
 	int status = 0;
 
 	for (size_t i = 0; i < count && !status; i++)
 		status = add_part(&parts[i], values, sum);
 	if (!status)
 		status = aggregate(sum);
-	return status ?: print(values, sum, parts, count);
+	if (status)
+		return status;
+	/* A name in a file is not for a terminal. */
+	if (values->output)
+		clew_style_turn(false);
+	return clew_write_file(values->output ?: "-", print, &answer);
 }
 
-int clew_command_latency(const struct clew_command *command, int argc, char **argv)
+static int answer_traces(const struct latency_values *values, char **operands, struct sum *sum)
 {
-	struct latency_values values = {};
-	struct sum sum = {};
 	struct part *parts;
-	char **operands;
 	size_t count = 0;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = read_options(&values, &sum);
-	if (status)
-		return status;
 	while (operands[count])
 		count++;
 	parts = calloc(count, sizeof(*parts));
 	for (size_t i = 0; parts && i < count; i++)
 		parts[i].operand = operands[i];
-	status = parts ? answer(&values, parts, count, &sum) : clew_fail_memory();
+	status = parts ? answer(values, parts, count, sum) : clew_fail_memory();
 	for (size_t i = 0; parts && i < count; i++)
 		clew_trace_free(parts[i].trace);
 	free(parts);
+	return status;
+}
+
+/* ---- a recording ---- */
+
+/* Opens a file without a name, which is gone when the program is. Its descriptor or -errno. */
+static int open_unnamed(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *name;
+	int descriptor;
+
+	if (asprintf(&name, "%s/clew-recording-XXXXXX",
+		     directory && *directory ? directory : "/var/tmp") < 0)
+		return -ENOMEM;
+	descriptor = mkostemp(name, O_CLOEXEC);
+	if (descriptor < 0)
+		descriptor = -errno;
+	else
+		unlink(name);
+	free(name);
+	return descriptor;
+}
+
+/* Records, and answers about that. Returns the exit status of the command, if there is one, unless
+ * something went wrong. */
+static int answer_recording(struct latency_values *values, char **command, struct sum *sum)
+{
+	int capture = open_unnamed(), status, answered;
+	char path[64], *operands[] = {path, NULL};
+	bool recorded;
+
+	if (capture < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "no file for the recording: %s: let $TMPDIR be a directory with "
+				 "room",
+				 strerror(-capture));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture);
+	values->recording.output = path;
+	values->recording.title = "recording";
+	status = clew_recording_run(&values->recording, command, &recorded);
+	answered = recorded ? answer_traces(values, operands, sum) : 0;
+	close(capture);
+	return answered ?: status;
+}
+
+/* How many words are behind "--", those of a command; -1: there is no "--". */
+static int words_of_command(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return argc - i - 1;
+	return -1;
+}
+
+/* An option about a recording that was given; NULL: none was. */
+static const char *option_of_recording(const struct latency_values *values)
+{
+	const struct clew_recording *recording = &values->recording;
+
+	return recording->duration		? "-d"
+	       : recording->functions.count	? "-f"
+	       : recording->returns		? "--returns"
+	       : recording->strict_entry	? "--strict-entry"
+	       : recording->max_functions.given ? "--max-functions"
+						: NULL;
+}
+
+/* `words`: those of a command, as words_of_command(); `count`: of all operands. */
+static int check_operands(const char *option, int words, char **operands, int count)
+{
+	if (words == 0)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: no command after --: name one, or leave out --");
+	if (words > 0 && count != words)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: '%s' and a command: give a trace or a command",
+				 operands[0]);
+	if (words < 0 && option && count)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: %s is about a recording to make: leave it out, or '%s'",
+				 option, operands[0]);
+	return 0;
+}
+
+int clew_command_latency(const struct clew_command *command, int argc, char **argv)
+{
+	int words = words_of_command(argc, argv), status;
+	struct latency_values values = {};
+	struct sum sum = {};
+	const char *option;
+	char **operands;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	option = option_of_recording(&values);
+	status = check_operands(option, words, operands, argc - optind);
+	if (!status)
+		status = read_options(&values, &sum);
+	if (!status)
+		status = words > 0 || option ? answer_recording(&values, argv + optind, &sum)
+					     : answer_traces(&values, operands, &sum);
 	clew_latency_done(&sum.latency);
 	return status;
 }

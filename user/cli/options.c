@@ -124,13 +124,16 @@ static int complain(const struct clew_command *command, int problem, const char 
 static int words(const char *text, bool all)
 {
 	int count = 0;
+	bool optional = false;
 
 	if (all && strstr(text, ".."))
 		return INT_MAX;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		count += all || *text != '[';
+		optional |= *text == '[';
+		count += all || !optional;
 		text += strcspn(text, " ");
+		optional &= text[-1] != ']';
 	}
 	return count;
 }

@@ -16,7 +16,7 @@
 #define SMALLEST (1u << 20)   /* bytes */
 
 /* Reads one of the two. False: it is neither. */
-static bool take_one(const char *text, struct clew_span *span)
+static bool take_one(const char *text, struct clew_amount *span)
 {
 	char *end;
 	unsigned long long number = strtoull(text, &end, 10);
@@ -36,12 +36,12 @@ static bool take_one(const char *text, struct clew_span *span)
 
 int clew_take_span(const struct clew_option *option, const char *argument, void *value)
 {
-	struct clew_span *span = value;
+	struct clew_amount *span = value;
 	char text[64], *save = NULL, *word;
 	bool good = strlen(argument) < sizeof(text) && !strstr(argument, ",,") &&
 		    argument[0] != ',' && argument[0];
 
-	*span = (struct clew_span){0};
+	*span = (struct clew_amount){0};
 	if (good) {
 		strcpy(text, argument);
 		good = text[strlen(text) - 1] != ',';
@@ -58,7 +58,7 @@ int clew_take_span(const struct clew_option *option, const char *argument, void 
 
 int clew_take_rotate(const struct clew_option *option, const char *argument, void *value)
 {
-	const struct clew_span *span = value;
+	const struct clew_amount *span = value;
 	int status = clew_take_span(option, argument, value);
 
 	if (!status &&

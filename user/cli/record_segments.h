@@ -10,12 +10,12 @@
 #include "record/segments.h"
 
 /* A time, a size, or both: 0 is none. */
-struct clew_span {
+struct clew_amount {
 	uint64_t ns, bytes;
 };
 
 struct clew_rotation {
-	struct clew_span rotate, keep;
+	struct clew_amount rotate, keep;
 	struct clew_segments *segments; /* NULL: there is one file */
 	uint64_t next; /* ns, CLOCK_MONOTONIC: when a segment is to end, 0: at first */
 };

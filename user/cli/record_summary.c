@@ -39,13 +39,13 @@ static void print_hidden(const char *output, const struct clew_recorder_summary 
 	clew_reader_close(reader);
 }
 
-void clew_print_summary(const char *output, bool segments,
+void clew_print_summary(const char *title, const char *output, bool segments,
 			const struct clew_recorder_summary *summary, bool verify, bool hidden)
 {
 	double seconds = summary->duration / 1e9;
 
 	fprintf(stderr, "clew: %s: %.2f s, %llu records, %.1f MB, lost %llu, missed %llu%s\n",
-		output, seconds, (unsigned long long)summary->records, summary->bytes / 1e6,
+		title, seconds, (unsigned long long)summary->records, summary->bytes / 1e6,
 		(unsigned long long)summary->lost, (unsigned long long)summary->missed,
 		summary->balanced ? "" : ", the ledger does not balance");
 	if (summary->cost.bpf_sampled)

@@ -8,11 +8,12 @@
 #include "record/recorder.h"
 
 /*
- * Prints them to standard error. `verify`: the switches were counted a second time. `hidden`: this
- * kernel hid switches; the file is then read once, if it is not too long, to count the waits.
- * `segments`: the output is a directory, and each file of it may tell.
+ * Prints them to standard error; `title`: what they call `output`. `verify`: the switches were
+ * counted a second time. `hidden`: this kernel hid switches; the file is then read once, if it is
+ * not too long, to count the waits. `segments`: the output is a directory, and each file of it may
+ * tell.
  */
-void clew_print_summary(const char *output, bool segments,
+void clew_print_summary(const char *title, const char *output, bool segments,
 			const struct clew_recorder_summary *summary, bool verify, bool hidden);
 
 #endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A recording from its options to its last line, with the command that it is of. */
+#ifndef CLEW_CLI_RECORDING_H
+#define CLEW_CLI_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/layers.h"
+#include "cli/options.h"
+#include "cli/record_segments.h"
+#include "record/choice.h"
+#include "symbol/function.h"
+
+#define CLEW_PIDS_MOST 1024
+
+struct clew_pid_list {
+	pid_t pids[CLEW_PIDS_MOST];
+	size_t count;
+};
+
+struct clew_function_list {
+	const char *texts[CLEW_CHOICES_MOST];
+	size_t count;
+};
+
+struct clew_recording {
+	const char *output; /* a path, of a directory with --rotate */
+	const char *title;  /* what messages call the output; NULL: that path */
+	struct clew_rotation rotation;
+	uint64_t duration; /* ns, 0: no limit */
+	struct clew_pid_list pids;
+	struct clew_pid_list tids;
+	const char *comm;
+	const char *cgroup;
+	const char *container;
+	bool sync;
+	uint64_t ring_size;
+	uint64_t pause_drain;
+	bool few_task_slots;
+	bool verify;
+	bool stacks;
+	uint64_t stack_min;
+	bool no_page_cache;
+	const char *environment;
+	struct clew_function_list functions;
+	enum clew_returns_wanted returns;
+	bool strict_entry;
+	struct clew_number max_functions;
+	const char *layer_files; /* clew_recording_run() loads them */
+	struct clew_layers *layers;
+	char *layers_text;
+};
+
+/* The rows of an option table that choose functions: `member` is a struct clew_recording of the
+ * structure of values. */
+#define CLEW_FUNCTION_OPTIONS(structure, member)                                                   \
+	{'f',                                                                                      \
+	 "functions",                                                                              \
+	 "OBJECT:GLOB",                                                                            \
+	 "record when threads are in these functions of a file, library or process",               \
+	 clew_take_functions,                                                                      \
+	 offsetof(structure, member.functions)},                                                   \
+		{0,                                                                                \
+		 "returns",                                                                        \
+		 "WAY",                                                                            \
+		 "see returns by trampoline, exits or none instead of what is known to be "        \
+		 "harmless (auto)",                                                                \
+		 clew_take_returns,                                                                \
+		 offsetof(structure, member.returns)},                                             \
+		{0,                                                                                \
+		 "strict-entry",                                                                   \
+		 NULL,                                                                             \
+		 "probe no entry behind an instruction that reads memory",                         \
+		 clew_take_flag,                                                                   \
+		 offsetof(structure, member.strict_entry)},                                        \
+	{                                                                                          \
+		0, "max-functions", "N", "record as many functions at most (20000)",               \
+			clew_take_number, offsetof(structure, member.max_functions)                \
+	}
+
+/* Adds to a struct clew_function_list. */
+int clew_take_functions(const struct clew_option *option, const char *argument, void *value);
+/* Sets a uint64_t, ns, to a length of time that is not 0; a bare number is seconds. */
+int clew_take_length(const struct clew_option *option, const char *argument, void *value);
+
+/*
+ * Records until the duration, a signal, or the end of the command, whose words `command` is
+ * (without any: there is none). Standard output is the command's alone, and it has ended when this
+ * returns. *ret_recorded: there is a capture. Returns an exit status, that of the command if
+ * nothing went wrong.
+ */
+int clew_recording_run(struct clew_recording *recording, char **command, bool *ret_recorded);
+
+#endif
