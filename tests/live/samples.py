@@ -57,6 +57,24 @@ def far_off(truth, stacks):
     return off if count >= LEAST else [f"only {count} samples"]
 
 
+def check_report(path, stacks):
+    """A report has the samples of the program, which has one thread."""
+    programs = answer("report", path)["programs"]
+    told = [s for p in programs if p["name"] == "shares" for s in p.get("stacks", [])]
+    sums = lambda all: sorted((names(s), s["samples"]) for s in all)  # noqa: E731
+    ok(told and sums(told) == sums(stacks), "the report has the samples of the program's thread",
+       f"{sum(s['samples'] for s in told)}, not {sum(s['samples'] for s in stacks)}")
+    ok(all(s["low"] <= s["share"] <= s["high"] for s in told), "with shares in their bounds")
+    text = " ".join(clew("report", path).stdout.partition("In which functions")[2].split())
+    ok("programs ran shares" in text and "burn <- most <- main" in text,
+       "and in words where most of its time was spent", text[:300])
+    without = scratch("without.clew")
+    clew("record", "-o", without, "--", "true")
+    ok("In which functions" not in clew("report", without).stdout
+       and not any("stacks" in p for p in answer("report", without)["programs"]),
+       "a capture without samples says nothing of them")
+
+
 def check_shares(turn):
     truth, path = record(turn, SECONDS)
     if not truth:
@@ -71,6 +89,7 @@ def check_shares(turn):
                                                                     1] not in truth
     ]
     ok(whole and not wrong, "stacks of samples are whole, and have burn's true caller", wrong[:2])
+    check_report(path, stacks)
     told = clew("why", path, "--comm", "shares").stdout
     ok("burn <- most <- main" in " ".join(told.split()) and " samples)" in told,
        "why names where most of the time was spent", told)

@@ -73,6 +73,10 @@ void report_done(struct report *report);
 /* `width`: columns of a line. `bars`: draw a bar for each program. */
 void report_print(FILE *out, const struct report *report, size_t width, bool bars);
 void report_json(struct clew_json *json, const struct report *report);
+/* Prints in which functions programs ran, if there are samples of that (samples.h). */
+void report_print_samples(FILE *out, const struct report *report, size_t width);
+/* The field "stacks" of the open object: the samples of a program; none without samples. */
+void report_json_samples(struct clew_json *json, const struct report *report, uint32_t program);
 /* The headline, safe to print. */
 void report_print_headline(FILE *out, const struct report *report);
 /* Prints the object of a wait, with its call, and who held it. `wait`: its index. */

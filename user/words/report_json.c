@@ -42,6 +42,7 @@ static void json_programs(struct clew_json *json, const struct report *report)
 		clew_json_object_end(json);
 		clew_json_unsigned(json, "had_cpu_ns", program->had_cpu);
 		clew_json_unsigned(json, "had_lock_ns", program->had_lock);
+		report_json_samples(json, report, (uint32_t)i);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);

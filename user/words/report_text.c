@@ -381,6 +381,7 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 	print_disks(out, report);
 	print_operations(out, report, width);
 	print_functions(out, report);
+	report_print_samples(out, report, width);
 	print_objects(out, report, "Files waited for", report->files, report->file_count, width);
 	print_objects(out, report, "Locks waited for", report->locks, report->lock_count, width);
 }
