@@ -10,6 +10,8 @@ import ctypes.util
 import glob
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _export import SHOWN, altered, ask, clew, export, hostile, made, place  # noqa: E402  pylint: disable=wrong-import-position
 from _otlp import Receiver, from_json, from_proto  # noqa: E402  pylint: disable=wrong-import-position
-from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import CLEW, HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
 ALL = ("--call", "*", "--slowest", "20")
@@ -213,6 +215,20 @@ def test_endpoint(capture):
     tap.same("nobody listens", (outcome(done), time.monotonic() - start < 5), ((3, 1), True))
 
 
+def test_interrupted(capture):
+    """It does not wait for a receiver that has no answer."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = "http://127.0.0.1:%d" % server.getsockname()[1]
+        with subprocess.Popen([CLEW, "export", capture, "--to", "otlp", "--endpoint", url, *ALL],
+                              stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as sender:
+            with server.accept()[0] as connection:
+                connection.recv(1)
+                sender.send_signal(signal.SIGINT)
+                _, said = sender.communicate(timeout=5)
+        tap.same("interrupted", (sender.returncode, said), (-signal.SIGINT, b""))
+
+
 def test_arguments(capture):
     for arguments, words in ((("--endpoint", "ftp://x"), b"ftp://x"),
                              (("--endpoint", "http://"), b"names no machine"),
@@ -244,6 +260,7 @@ test_parent()
 test_hostile(hostile())
 if ctypes.util.find_library("curl"):
     test_endpoint(made("work"))
+    test_interrupted(made("work"))
 else:
     tap.skip("sending", "libcurl4 is not installed")
 test_arguments(made("work"))

@@ -234,7 +234,8 @@ def test_story(name, text, threads=True):
     tap.same("%s: it is consistent" % name, clew("check", place("made")).returncode, 0)
     told = ask(place("made"), "waits", "--idle")
     clew("convert", place("made"), "-o", place("made.ctrace"))
-    tap.same("%s: the same by way of notation" % name, ask(place("made.ctrace"), "waits", "--idle"), told)
+    tap.same("%s: the same by way of notation" % name,
+             ask(place("made.ctrace"), "waits", "--idle"), told)
     for command in ("path", "blame", "report", "info"):
         more = ["--all", "(^worker)"] if command == "path" else []
         tap.same("%s: %s" % (name, command), clew(command, place("made"), *more).returncode, 0)
@@ -292,7 +293,14 @@ def test_less():
     lost = ftrace().splitlines()
     lost.insert(14, "CPU:0 [LOST 17 EVENTS]")
     done = imported("\n".join(lost))
-    tap.same("lost events", (b"lost 17" in done.stderr, b"17 records" in clew("info", place("made")).stdout),
+    tap.same("lost events",
+             (b"lost 17" in done.stderr, b"17 records" in clew("info", place("made")).stdout),
+             (True, True))
+    lost = perf().splitlines()
+    lost.insert(14, "  perf  20/20  [000]   100.000940: PERF_RECORD_LOST lost 23")
+    done = imported("\n".join(lost))
+    tap.same("lost events of perf",
+             (b"lost 23" in done.stderr, b"23 records" in clew("info", place("made")).stdout),
              (True, True))
     damaged = ftrace().replace("\n", "\r\n").splitlines(True)
     damaged.insert(5, "garbage\r\n")

@@ -102,12 +102,24 @@ static int note_line(struct import *import, const struct line *line, struct firs
 	return map_set(&import->processes, line->tid, 0, line->pid);
 }
 
-/* "CPU:1 [LOST 17 EVENTS]" of ftrace; perf's own count is in its header alone. */
-static uint64_t lost_in(const char *text)
+/*
+ * "CPU:1 [LOST 17 EVENTS]" of ftrace; "perf 1 [001] 6501.1: PERF_RECORD_LOST lost 17", which
+ * `perf script --show-lost-events` prints. *ret_cpu: UINT64_MAX unknown.
+ */
+static uint64_t lost_in(const char *text, uint64_t *ret_cpu)
 {
-	const char *at = strstr(text, "[LOST ");
+	const char *count = strstr(text, "[LOST "), *cpu = strstr(text, "CPU:");
 
-	return at ? strtoull(at + 6, NULL, 10) : 0;
+	*ret_cpu = UINT64_MAX;
+	if (count) {
+		*ret_cpu = cpu ? strtoull(cpu + 4, NULL, 10) : UINT64_MAX;
+		return strtoull(count + 6, NULL, 10);
+	}
+	count = strstr(text, "PERF_RECORD_LOST lost ");
+	cpu = strchr(text, '[');
+	if (count && cpu && cpu < count)
+		*ret_cpu = strtoull(cpu + 1, NULL, 10);
+	return count ? strtoull(count + 22, NULL, 10) : 0;
 }
 
 static int look_through(struct import *import, FILE *in, struct first_pass *pass,
@@ -116,6 +128,7 @@ static int look_through(struct import *import, FILE *in, struct first_pass *pass
 	struct source *source = malloc(sizeof(*source));
 	struct line line;
 	const char *text;
+	uint64_t cpu;
 	int r = source ? 0 : -ENOMEM;
 
 	if (source && !source_begin(source, in))
@@ -127,7 +140,7 @@ static int look_through(struct import *import, FILE *in, struct first_pass *pass
 			r = note_line(import, &line, pass);
 		else
 			import->sums->lines += text[0] && text[0] != '#';
-		import->sums->lost += lost_in(text);
+		import->sums->lost += lost_in(text, &cpu);
 	}
 	free(source);
 	if (r >= 0 && !(import->sums->has & CLEW_IMPORT_SWITCHES))
@@ -142,11 +155,10 @@ static int look_through(struct import *import, FILE *in, struct first_pass *pass
 /* A loss of unknown place on a CPU: since its last record. */
 static int put_gap(struct import *import, const char *text)
 {
-	const char *at = strstr(text, "CPU:");
-	uint64_t cpu = at ? strtoull(at + 4, NULL, 10) : UINT64_MAX;
-	struct clew_gap gap = {.count = lost_in(text)};
+	uint64_t cpu;
+	struct clew_gap gap = {.count = lost_in(text, &cpu)};
 
-	if (cpu >= import->sums->cpus || !import->cpus[cpu].last)
+	if (!gap.count || cpu >= import->sums->cpus || !import->cpus[cpu].last)
 		return 0;
 	gap.from = import->cpus[cpu].last;
 	import->cpus[cpu].known = false;
@@ -163,8 +175,7 @@ static int write_records(struct import *import, FILE *in)
 
 	while (r >= 0 && (text = source_next(source))) {
 		if (!line_read(text, &line)) {
-			if (lost_in(text))
-				r = put_gap(import, text);
+			r = put_gap(import, text);
 			continue;
 		}
 		event_read(&line, &event);
