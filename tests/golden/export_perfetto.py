@@ -38,10 +38,14 @@ def ready_shown(perfetto, ahead, end):
 
 
 def flows_shown(perfetto, ahead):
-    origins = {flow: s for s in perfetto.slices for flow in s.flows_out if s.name != "submit"}
+    origins = {
+        flow: s
+        for s in perfetto.slices for flow in s.flows_out
+        if s.name != "submit" and s.category != "call"
+    }
     found = collections.Counter()
     for s in perfetto.slices:
-        for flow in s.flows_in if s.category != "request" else ():
+        for flow in s.flows_in if s.category not in ("request", "call") else ():
             origin = origins.pop(flow)
             notes = [origin.notes.get(key, [None])[0] for key in NOTES]
             found[(perfetto.tid(origin.track), origin.start - ahead, perfetto.tid(s.track),
@@ -67,6 +71,26 @@ def runs_shown(perfetto, ahead, end):
             if 0 < this.tid < UNKNOWN_TID and until > this.at - ahead:
                 found[cpu, this.at - ahead, until, this.tid] += 1
     return found
+
+
+def calls_told_by_edges(capture):
+    """Which call in another thread is for which, from begin to begin."""
+    return collections.Counter((origin["tid"], origin["at"], to["tid"], to["at"], edge["evidence"])
+                               for edge in ask(capture, "edges", "--idle", "--self")["edges"]
+                               if edge["type"] == "call" for origin in edge["from"]
+                               for to in edge["to"] if origin["tid"] != to["tid"])
+
+
+def calls_shown(perfetto, ahead):
+    origins = {
+        flow: s
+        for s in perfetto.slices for flow in s.flows_out if s.category == "call"
+    }
+    return collections.Counter(
+        (perfetto.tid(perfetto.parent(origins[flow].track) or origins[flow].track),
+         origins[flow].start - ahead, perfetto.tid(perfetto.parent(s.track) or s.track),
+         s.start - ahead, s.notes["evidence"][0]) for s in perfetto.slices
+        if s.category == "call" for flow in s.flows_in)
 
 
 def slices_shown(perfetto, ahead, category):
@@ -103,6 +127,8 @@ def test_perfetto(name, capture):
     tap.same("%s: the slowest operations" % name, why_shown(perfetto, ahead), why_told(capture))
     tap.report("%s: announced calls" % name,
                difference(slices_shown(perfetto, ahead, "call"), calls_told(name)))
+    tap.report("%s: calls for calls" % name,
+               difference(calls_shown(perfetto, ahead), calls_told_by_edges(capture)))
     tap.report("%s: functions" % name,
                difference(slices_shown(perfetto, ahead, "function"), functions_told(capture)))
     woken = collections.Counter(wait["tid"]
@@ -156,10 +182,14 @@ def test_trace_processor(name, capture):
     tap.same("%s: a state for each wait" % name, len(states), len(whole))
     for tid, at, _, function, _ in states:
         tap.same("%s: what thread %d is blocked by" % (name, tid), function, text_of(told[tid, at]))
+    # An arrow between calls has the name of the call that it comes from.
+    told_flows = collections.Counter(
+        (f[0], f[1] + ahead, f[2], f[3] + ahead, f[4]) for f in flows_told(capture).elements())
+    told_flows.update((f[0], f[1] + ahead, f[2], f[3] + ahead)
+                      for f in calls_told_by_edges(capture).elements())
     tap.same(
-        "%s: Perfetto's flows" % name, collections.Counter(map(tuple, flows)),
-        collections.Counter(
-            (f[0], f[1] + ahead, f[2], f[3] + ahead, f[4]) for f in flows_told(capture).elements()))
+        "%s: Perfetto's flows" % name,
+        collections.Counter(tuple(f[:4] if "." in f[4] else f) for f in flows), told_flows)
     woken = {(w["ended_by"]["tid"], w["tid"], w["ended_by"]["raw_at"] + ahead)
              for w in whole if w["end"] and w["ended_by"]["tid"]
              and w["ended_by"]["context"] == "task" and w["ended_by"]["raw_at"] > w["start"]}
@@ -241,7 +271,7 @@ for form in (("dot", ), ("otlp", ), ("otlp", "--encoding", "protobuf")):
     test_output(made("life"), *form, "--call", "*", "--slowest", "20")
 test_choice(made("locks"))
 missing = _trace_processor.fetch()
-for title in ("locks", "names", "pages"):
+for title in ("locks", "names", "pages", "calls"):
     if missing:
         tap.skip("%s: Perfetto reads it" % title, missing)
     else:

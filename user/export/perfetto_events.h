@@ -59,6 +59,7 @@ struct events {
 	const struct clew_trace_request *requests;
 	uint64_t *request_tracks; /* by index */
 	struct vector slices;	  /* struct export_slice */
+	struct vector arrows;	  /* struct export_arrow */
 	struct map beside;	  /* index of a slice -> the track of its own */
 	struct clew_why *whys;
 	struct vector segments; /* struct event_segment */

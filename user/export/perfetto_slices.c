@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Announced calls and activations of functions for Perfetto. They are slices of their thread's
- * track, with its waits inside; those that do not nest stand on tracks of their own below it.
+ * track, with its waits inside; those that do not nest stand on tracks of their own below it. An
+ * arrow leads from a call to one in another thread that is for it.
  */
 #include "export/perfetto_events.h"
 
@@ -9,12 +10,16 @@
 
 #include "export/slices.h"
 
+#define FLOW_OF_CALL (UINT64_C(1) << 61)
+
 int slices_add(struct events *events)
 {
 	const struct export_slice *slices;
 	size_t count;
 	int r = export_slices(events->it->export, &events->slices);
 
+	if (r >= 0)
+		r = export_arrows(events->it->export, &events->arrows);
 	slices = events->slices.data;
 	count = events->slices.count;
 	for (size_t i = 0; i < count && r >= 0; i++) {
@@ -56,6 +61,28 @@ static void note(void *context, const char *key, const char *value)
 	perfetto_note(context, key, value);
 }
 
+/* The call that this one is for, if that is known, and by which evidence. */
+static void put_arrows(struct events *events, const struct clew_activity *activity)
+{
+	struct perfetto *it = events->it;
+	const struct clew_relation *relation;
+	const struct export_arrow *arrows;
+	size_t count;
+
+	arrows = export_arrows_of(&events->arrows, activity, &count);
+	for (size_t i = 0; i < count; i++)
+		if (arrows[i].ends)
+			perfetto_flow_end(it, FLOW_OF_CALL | arrows[i].number);
+		else
+			perfetto_flow(it, FLOW_OF_CALL | arrows[i].number);
+	if (activity->relation == CLEW_NO_NUMBER)
+		return;
+	relation = &clew_relations_list(it->export->relations, &count)[activity->relation];
+	perfetto_note(it, "evidence", clew_evidence_name(relation->evidence));
+	if (relation->bridged)
+		perfetto_note(it, "bridged", "yes");
+}
+
 static void put_begin(struct events *events, const struct export_slice *slice, size_t index)
 {
 	struct perfetto *it = events->it;
@@ -68,6 +95,8 @@ static void put_begin(struct events *events, const struct export_slice *slice, s
 				     slice->activity ? "call" : "function", name);
 	if (export_slice_notes(it->trace, slice, note, it) < 0)
 		it->error = -ENOMEM;
+	if (slice->activity)
+		put_arrows(events, slice->activity);
 	perfetto_event_close(it, opened);
 	if (slice->end == slice->start)
 		perfetto_event_end(it, track, slice->end);
@@ -86,5 +115,6 @@ void slices_put(struct events *events, enum event_kind kind, size_t index, uint6
 void slices_done(struct events *events)
 {
 	vector_done(&events->slices);
+	vector_done(&events->arrows);
 	map_done(&events->beside);
 }

@@ -37,4 +37,20 @@ int export_slice_notes(const struct clew_trace *trace, const struct export_slice
 		       void (*take)(void *context, const char *key, const char *value),
 		       void *context);
 
+/*
+ * Arrows from a call to a call in another thread that is for it, where both are in the export.
+ * `arrows`: struct export_arrow, empty; they come in order of `activity`, and each number is there
+ * twice: where the arrow begins and where it ends. 0 or -ENOMEM.
+ */
+struct export_arrow {
+	const struct clew_activity *activity;
+	uint64_t number; /* from 1 on */
+	bool ends;
+};
+int export_arrows(const struct clew_export *export, struct vector *arrows);
+/* The arrows of an activity, and their number. */
+const struct export_arrow *export_arrows_of(const struct vector *arrows,
+					    const struct clew_activity *activity,
+					    size_t *ret_count);
+
 #endif
