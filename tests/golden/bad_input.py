@@ -77,7 +77,8 @@ def test_usage():
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-            "stitch", "annotate", "export", "sql", "import"
+            "stitch", "annotate", "export", "sql", "import",
+            "join"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -90,14 +91,21 @@ def test_usage():
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-            "stitch", "annotate", "export", "sql", "import"
+            "stitch", "annotate", "export", "sql", "import",
+            "join"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
         fails("%s: a flag with an argument" % command, [
             command,
-            {"record": "--sync", "convert": "--help", "export": "--help", "import": "--help"}.get(command, "--json") +
+            {
+                "record": "--sync",
+                "convert": "--help",
+                "export": "--help",
+                "import": "--help",
+                "join": "--help"
+            }.get(command, "--json") +
             "=3"
         ], 2, "no argument")
     for command in READERS:
@@ -163,6 +171,15 @@ def test_arguments(capture):
                       ["--rotate", "10ms"], ["--rotate", "8K"], ["--keep", "0s"]):
         fails("record " + " ".join(arguments),
               ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
+
+
+def test_join(directory, capture):
+    empty = os.path.join(directory, "segments")
+    os.mkdir(empty)
+    fails("join: no segment is named", ["join"], 2, "SEGMENT")
+    fails("join: an empty directory", ["join", empty], 2, "--rotate")
+    fails("join: a capture that is no segment", ["join", capture], 2, capture, "no segment")
+    fails("join: a segment that is not there", ["join", "/no/such.clew"], 2, "/no/such.clew")
 
 
 def test_layers(directory):
@@ -546,6 +563,7 @@ def main():
         test_arguments(capture)
         test_groups(directory, capture)
         test_layers(directory)
+        test_join(directory, capture)
         test_functions(directory)
         test_described(directory)
         test_files(directory, capture)

@@ -36,6 +36,8 @@ print(os.getpid(), *("%s:%d:%d" % each for each in seen))
 """
 PERIOD = 0.023  # s between two bytes
 LEAST = 2_000_000  # ns: of a wait that has to be found
+CLOCKS = 1_000_000  # ns: two recordings' times of an event differ by that at most
+EDGE = 50_000_000  # ns at both ends of a recording that are not compared
 STATED = 50_000_000  # ns from a file's start: what tasks wait for is said by then
 
 
@@ -136,6 +138,78 @@ def check_rotation(place):
        "threads are named in each file alone")
 
 
+def others(path):
+    """Waits of threads that are not clew's, by thread."""
+    found = {}
+    for wait in json.loads(clew("waits", path, "--idle", "--json").stdout)["waits"]:
+        if not wait["comm"].startswith("clew"):
+            found.setdefault(wait["tid"], []).append(wait)
+    return found
+
+
+def essence(wait):
+    """What two recordings must agree in. Timers are named by the time since the start."""
+    thing, ended = wait["object"] or {}, wait["ended_by"]
+    return (wait["kind"], wait["call"], thing.get("kind"),
+            thing.get("name") if thing.get("kind") != "timer" else None,
+            ended and (ended["tid"], ended["context"], [step["kind"] for step in ended["through"]]))
+
+
+def compare(some, all_, begin, end):
+    """How many waits there are, which are missing from the others, and which differ."""
+    count, missing, differ = 0, [], []
+    for tid, waits in some.items():
+        for wait in waits:
+            if wait["open"] or wait["start"] < begin or wait["end"] > end:
+                continue
+            count += 1
+            same = [
+                other for other in all_.get(tid, [])
+                if other["end"] and abs(other["start"] - wait["start"]) < CLOCKS and
+                abs(other["end"] - wait["end"]) < CLOCKS
+            ]
+            if not same:
+                missing.append((wait["comm"], essence(wait), wait["start"], wait["end"]))
+            elif essence(wait) not in map(essence, same):
+                differ.append((wait["comm"], essence(wait), essence(same[0])))
+    return count, missing, differ
+
+
+def check_join(place):
+    """The joined capture against one that was recorded in one file beside it."""
+    ring, whole, joined = (os.path.join(place, name) for name in ("joins", "w.clew", "j.clew"))
+    process, beside = start_recording(ring, "--rotate", "400ms"), start_recording(whole)
+    pid, known = workload(3, place)
+    stop_recording(beside)
+    stop_recording(process)
+    done = clew("join", ring, "-o", joined)
+    info = json.loads(clew("info", joined, "--json").stdout)
+    ok(done.returncode == 0 and info["complete"] and info["ledger"]["balanced"],
+       "segments are joined", done.stderr)
+    missing, wrong, split = check_waits(known, [told(joined, pid)])
+    ok(not missing and not wrong and not split, "each wait is there once, in one piece",
+       (missing[:3], wrong[:3]))
+    one, both = others(whole), others(joined)
+    span = json.loads(clew("info", whole, "--json").stdout)
+    begin, end = span["start"] + EDGE, span["end"] - EDGE
+    for some, all_, name in ((one, both, "all of one file is in the joined"),
+                             (both, one, "all of the joined is in the one file")):
+        count, missing, differ = compare(some, all_, begin, end)
+        note("%d waits, %d missing, %d differ" % (count, len(missing), len(differ)))
+        ok(count > 500 and len(missing) * 200 <= count and len(differ) * 200 <= count, name,
+           (missing[:3], differ[:3]))
+    paths = segments(ring)
+    part = os.path.join(place, "part.clew")
+    done = clew("join", *paths[:2], *paths[4:6], "-o", part)
+    info = json.loads(clew("info", part, "--json").stdout)
+    ok(done.returncode == 0 and "2 segments between them are missing" in done.stderr and
+       len(info["ledger"]["gaps"]) == info["cpus"], "missing segments are a gap", done.stderr)
+    done = clew("join", ring, "--from", "1s", "--to", "1.5s", "-o", part)
+    info = json.loads(clew("info", part, "--json").stdout)
+    ok(done.returncode == 0 and 0.5e9 < info["duration_ns"] < 1.5e9, "a window's segments are joined",
+       done.stderr)
+
+
 def check_keep(place):
     path = os.path.join(place, "kept")
     process = start_recording(path, "--rotate", "200ms", "--keep", "1s")
@@ -173,6 +247,7 @@ def check_killed(place):
 
 
 check_rotation(scratch())
+check_join(scratch())
 check_keep(scratch())
 check_killed(scratch())
 finish()

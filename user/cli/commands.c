@@ -20,6 +20,12 @@ const struct clew_command clew_commands[] = {
 	 "      and when threads are in these functions\n"
 	 "  clew record --stacks -d 10s\n"
 	 "      from where in the code they waited, too\n"},
+	{"join", "SEGMENT..", "files of a recording with --rotate as one capture",
+	 clew_command_join, clew_join_options, false, CLEW_OUTPUT_RAW,
+	 "  clew join ring -o slow.clew\n"
+	 "      all segments of the last recording in the directory ring\n"
+	 "  clew join ring --from 10:32:07 --to 10:32:09 -o slow.clew\n"
+	 "      those of two seconds, as a log has them\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
 	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_PROSE,
