@@ -17,6 +17,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _otlp_decoder  # noqa: E402  pylint: disable=wrong-import-position
 from _export import SHOWN, altered, ask, clew, export, hostile, made, place  # noqa: E402  pylint: disable=wrong-import-position
 from _otlp import Receiver, from_json, from_proto  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import CLEW, HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -229,6 +230,17 @@ def test_interrupted(capture):
         tap.same("interrupted", (sender.returncode, said), (-signal.SIGINT, b""))
 
 
+def test_decoder(name, capture):
+    """OpenTelemetry's own decoder finds in protocol buffers what is in JSON."""
+    with open(place("x.binpb"), "wb") as file:
+        file.write(export(capture, "otlp", "--encoding", "protobuf", *ALL))
+    read = _otlp_decoder.decode(place("x.binpb"))
+    tap.report("%s: OpenTelemetry reads it" % name, read if read.startswith("!") else "")
+    if not read.startswith("!"):
+        tap.same("%s: what OpenTelemetry reads" % name, from_json(read),
+                 from_json(export(capture, "otlp", *ALL)))
+
+
 def test_arguments(capture):
     for arguments, words in ((("--endpoint", "ftp://x"), b"ftp://x"),
                              (("--endpoint", "http://"), b"names no machine"),
@@ -264,4 +276,10 @@ if ctypes.util.find_library("curl"):
 else:
     tap.skip("sending", "libcurl4 is not installed")
 test_arguments(made("work"))
+missing = _otlp_decoder.fetch()
+for title, source in (("work", made("work")), ("life", made("life")), ("hostile", hostile())):
+    if missing:
+        tap.skip("%s: OpenTelemetry reads it" % title, missing)
+    else:
+        test_decoder(title, source)
 sys.exit(tap.end())
