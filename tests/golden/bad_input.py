@@ -78,7 +78,7 @@ def test_usage():
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
             "stitch", "annotate", "export", "sql", "import",
-            "join"
+            "join", "snapshot"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -92,7 +92,7 @@ def test_usage():
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
             "stitch", "annotate", "export", "sql", "import",
-            "join"
+            "join", "snapshot"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
@@ -104,7 +104,8 @@ def test_usage():
                 "convert": "--help",
                 "export": "--help",
                 "import": "--help",
-                "join": "--help"
+                "join": "--help",
+                "snapshot": "--help"
             }.get(command, "--json") +
             "=3"
         ], 2, "no argument")
@@ -179,6 +180,9 @@ def test_join(directory, capture):
     fails("join: no segment is named", ["join"], 2, "SEGMENT")
     fails("join: an empty directory", ["join", empty], 2, "--rotate")
     fails("join: a capture that is no segment", ["join", capture], 2, capture, "no segment")
+    fails("snapshot: no directory is named", ["snapshot"], 2, "DIRECTORY")
+    fails("snapshot: nobody records", ["snapshot", empty], 2, "nobody records")
+    fails("snapshot: no such directory", ["snapshot", "/no/such"], 2, "/no/such")
     fails("join: a segment that is not there", ["join", "/no/such.clew"], 2, "/no/such.clew")
 
 

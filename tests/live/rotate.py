@@ -227,6 +227,29 @@ def check_keep(place):
        "one recording has the directory", refused.stderr)
 
 
+def check_snapshot(place):
+    path, taken = os.path.join(place, "snap"), os.path.join(place, "s.clew")
+    process = start_recording(path, "--rotate", "500ms", "--keep", "60s")
+    pid, known = workload(3, place)
+    asked = time.monotonic_ns()
+    done = clew("snapshot", path, "--last", "2s", "-o", taken)
+    took = time.monotonic_ns() - asked
+    goes_on = process.poll() is None
+    stop_recording(process)
+    ok(done.returncode == 0 and goes_on, "a snapshot is taken while the recording goes on",
+       done.stderr)
+    info, waits = told(taken, pid)
+    note("%.0f ms for a snapshot of %.1f s" % (took / 1e6, info["duration_ns"] / 1e9))
+    ok(info["complete"] and info["end"] >= asked and info["end"] - info["start"] >= 2_000_000_000,
+       "it holds the last 2 s, up to when it was asked for")
+    inside = [each for each in known if each[1] > info["start"]]
+    missing, wrong, _ = check_waits(inside, [(info, waits)])
+    ok(inside and not missing and not wrong, "with all waits", (missing[:3], wrong[:3]))
+    done = clew("snapshot", path, "-o", taken)
+    ok(done.returncode == 2 and "nobody records" in done.stderr, "nobody records any more",
+       done.stderr)
+
+
 def check_killed(place):
     unreadable = []
     for turn in range(5):
@@ -249,5 +272,6 @@ def check_killed(place):
 check_rotation(scratch())
 check_join(scratch())
 check_keep(scratch())
+check_snapshot(scratch())
 check_killed(scratch())
 finish()

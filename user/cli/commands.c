@@ -20,6 +20,12 @@ const struct clew_command clew_commands[] = {
 	 "      and when threads are in these functions\n"
 	 "  clew record --stacks -d 10s\n"
 	 "      from where in the code they waited, too\n"},
+	{"snapshot", "DIRECTORY", "the last time of a recording with --rotate that goes on",
+	 clew_command_snapshot, clew_snapshot_options, false, CLEW_OUTPUT_RAW,
+	 "  clew snapshot ring --last 30s -o slow.clew\n"
+	 "      the last 30 seconds as one capture\n"
+	 "  clew snapshot ring\n"
+	 "      all that is kept, into snapshot.clew\n"},
 	{"join", "SEGMENT..", "files of a recording with --rotate as one capture",
 	 clew_command_join, clew_join_options, false, CLEW_OUTPUT_RAW,
 	 "  clew join ring -o slow.clew\n"

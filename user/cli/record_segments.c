@@ -106,15 +106,17 @@ int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *rec
 	if (!rotation->next)
 		rotation->next = now + rotation->rotate.ns;
 	bytes = clew_recorder_file_bytes(recorder);
-	if (!(rotation->rotate.ns && now >= rotation->next) &&
+	if (!rotation->now && !(rotation->rotate.ns && now >= rotation->next) &&
 	    !(rotation->rotate.bytes && bytes >= rotation->rotate.bytes)) {
 		clew_segments_trim(rotation->segments, bytes);
 		return 0;
 	}
+	rotation->now = false;
 	path = clew_segments_next(rotation->segments);
 	r = path ? clew_recorder_go_on(recorder, path, message)
 		 : clew_say(message, -ENOMEM, "record: out of memory: free some");
-	rotation->next += rotation->rotate.ns;
+	if (now >= rotation->next)
+		rotation->next += rotation->rotate.ns;
 	if (rotation->next < now)
 		rotation->next = now + rotation->rotate.ns;
 	clew_segments_trim(rotation->segments, 0);

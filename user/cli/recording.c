@@ -125,13 +125,13 @@ static void wait_for_child(struct session *session)
 	while (waitpid(session->child.pid, &session->child_status, WNOHANG) == 0) {
 		int number = sigwaitinfo(&session->waited, NULL);
 
-		if (number > 0 && number != SIGCHLD)
+		if (number > 0 && number != SIGCHLD && number != SIGUSR1)
 			pass_on(session, number);
 	}
 }
 
 /* Waits for a signal, at most a tick. False: the recording is over. */
-static bool wait_a_tick(struct session *session)
+static bool wait_a_tick(struct session *session, struct clew_rotation *rotation)
 {
 	struct timespec tick = {.tv_nsec = TICK};
 	siginfo_t info;
@@ -143,6 +143,11 @@ static bool wait_a_tick(struct session *session)
 			session->child_ended = true;
 			return false;
 		}
+		return true;
+	}
+	/* `clew snapshot` asks for it. */
+	if (number == SIGUSR1) {
+		rotation->now = true;
 		return true;
 	}
 	if (number > 0)
@@ -161,7 +166,7 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 	uint64_t start = clock_read(CLOCK_MONOTONIC), shown = 0;
 	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
 
-	while (wait_a_tick(session)) {
+	while (wait_a_tick(session, &recording->rotation)) {
 		uint64_t elapsed = clock_read(CLOCK_MONOTONIC) - start;
 
 		if (recording->duration && elapsed >= recording->duration)
@@ -385,7 +390,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 }
 
 /* Blocks the signals that end a recording in all threads: sigtimedwait takes them. */
-static void block_signals(struct session *session, sigset_t *ret_before)
+static void block_signals(struct session *session, bool rotates, sigset_t *ret_before)
 {
 	sigset_t blocked;
 
@@ -395,6 +400,8 @@ static void block_signals(struct session *session, sigset_t *ret_before)
 	if (!is_ignored(SIGHUP))
 		sigaddset(&session->waited, SIGHUP);
 	sigaddset(&session->waited, SIGCHLD);
+	if (rotates)
+		sigaddset(&session->waited, SIGUSR1);
 	/* The recording goes on if the reader of the messages leaves. */
 	blocked = session->waited;
 	sigaddset(&blocked, SIGPIPE);
@@ -444,7 +451,8 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 	*ret_recorded = false;
 	if (status)
 		return status;
-	block_signals(&session, &before);
+	block_signals(&session, recording->rotation.rotate.ns || recording->rotation.rotate.bytes,
+		      &before);
 	if (command[0]) {
 		status = make_child(&session, command, &before);
 		if (status)

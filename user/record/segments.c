@@ -34,6 +34,7 @@ struct clew_segments {
 	unsigned number;    /* of the last one */
 	struct vector list; /* struct segment, by number; the current one is the last */
 	bool current;
+	bool owned; /* the directory is this recording's */
 	char *path;
 };
 
@@ -136,6 +137,36 @@ static int open_directory(struct clew_segments *segments)
 	return list_old(segments);
 }
 
+/* So that `clew snapshot` finds this process. */
+static int write_pid(const struct clew_segments *segments)
+{
+	int file = openat(segments->descriptor, CLEW_SEGMENTS_PID,
+			  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int r = file < 0 || dprintf(file, "%d\n", (int)getpid()) < 0 ? -errno : 0;
+
+	if (file >= 0)
+		close(file);
+	return r;
+}
+
+int clew_segments_recorder(const char *directory)
+{
+	int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pid = -ESRCH;
+	char text[16] = "";
+	int file;
+
+	if (descriptor < 0)
+		return -errno;
+	file = openat(descriptor, CLEW_SEGMENTS_PID, O_RDONLY | O_CLOEXEC);
+	if (file >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) < 0 &&
+	    read(file, text, sizeof(text) - 1) > 0 && atoi(text) > 0)
+		pid = atoi(text);
+	if (file >= 0)
+		close(file);
+	close(descriptor);
+	return pid;
+}
+
 int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_bytes,
 		       struct clew_segments **ret_segments, struct clew_message *message)
 {
@@ -150,6 +181,9 @@ int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_by
 	segments->list.item = sizeof(struct segment);
 	segments->directory = strdup(directory);
 	r = segments->directory ? open_directory(segments) : -ENOMEM;
+	if (r >= 0)
+		r = write_pid(segments);
+	segments->owned = r >= 0;
 	if (r < 0) {
 		clew_segments_close(segments);
 		return say(message, directory, r);
@@ -216,6 +250,8 @@ void clew_segments_close(struct clew_segments *segments)
 {
 	if (!segments)
 		return;
+	if (segments->owned)
+		unlinkat(segments->descriptor, CLEW_SEGMENTS_PID, 0);
 	if (segments->descriptor >= 0)
 		close(segments->descriptor);
 	vector_done(&segments->list);

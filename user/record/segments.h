@@ -32,6 +32,12 @@ const char *clew_segments_next(struct clew_segments *segments);
  */
 void clew_segments_trim(struct clew_segments *segments, uint64_t bytes);
 
+#define CLEW_SEGMENTS_PID                                                                          \
+	"recorder.pid" /* the file in the directory that has the pid of who records */
+
+/* The process that records into the directory; -ESRCH: nobody does; or another -errno. */
+int clew_segments_recorder(const char *directory);
+
 void clew_segments_close(struct clew_segments *segments);
 
 #endif
