@@ -122,6 +122,15 @@ def test_times(capture):
              int(clock[3]) - int(clock[1]))
 
 
+def test_also(capture):
+    """A wait that several requests had to end for names the others."""
+    several = [len(edge["from"]) - 1 for edge in ask(capture, "edges", "--idle")["edges"]
+               if edge["type"] == "request" and len(edge["from"]) > 1]
+    spans = from_json(export(capture, "otlp", "--call", "*", "--slowest", "1000"))
+    also = {s.start: s.attributes["clew.also"] for s in spans if "clew.also" in s.attributes}
+    tap.same("further requests", [text.count("; ") + 1 for text in also.values()], several)
+
+
 def test_parent():
     """A trace is part of the application's own where a call has a traceparent."""
     words = 'words="app load kv/key=17 calls=kv "'
@@ -268,6 +277,7 @@ for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
 tap.same("some waits have a link to what ended them",
          any(span.links for span in from_json(export(made("work"), "otlp", *ALL))), True)
 test_times(made("locks"))
+test_also(made("devices"))
 test_parent()
 test_hostile(hostile())
 if ctypes.util.find_library("curl"):

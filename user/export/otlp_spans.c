@@ -15,9 +15,11 @@
 #include "words/beside.h"
 #include "words/functions.h"
 #include "words/hops.h"
+#include "words/link.h"
 #include "words/segment_text.h"
 
-#define DEEPEST 256 /* waits for waits; what is behind them is told of the last */
+#define ALSO_MOST 8
+#define DEEPEST	  256 /* waits for waits; what is behind them is told of the last */
 
 /* A wait that the next segments may belong to, too. */
 struct level {
@@ -114,6 +116,33 @@ static int add_span(struct building *building, size_t parent, uint32_t task, con
 	return r < 0 ? r : otlp_add_text(otlp, &span->attributes, "thread.name", comm);
 }
 
+/* Further requests that had to complete before the wait could end; they are no spans. */
+static int add_also(struct building *building, struct otlp_list *list,
+		    const struct clew_sleep *sleep)
+{
+	unsigned count = sleep->edge_type == CLEW_EDGE_REQUEST ? sleep->and_count : 0;
+	struct object_description description;
+	struct clew_object object;
+	char *text = NULL;
+	size_t size;
+	FILE *out = count ? open_memstream(&text, &size) : NULL;
+	int r = 0;
+
+	for (unsigned i = 0; out && i < count && i < ALSO_MOST; i++) {
+		object = clew_link_object(&sleep->links[sleep->link_count + i]);
+		object_describe(building->otlp->export->trace, &object, NULL, &description);
+		fprintf(out, "%s%s", i ? "; " : "", description.name);
+	}
+	if (out && count > ALSO_MOST)
+		fprintf(out, "; %u more", count - ALSO_MOST);
+	if (count && (!out || fclose(out) != 0))
+		r = -ENOMEM;
+	if (r >= 0)
+		r = otlp_add_text(building->otlp, list, "clew.also", text);
+	free(text);
+	return r;
+}
+
 static int add_sleep(struct building *building, struct otlp_list *list,
 		     const struct clew_sleep *sleep)
 {
@@ -133,6 +162,8 @@ static int add_sleep(struct building *building, struct otlp_list *list,
 			r = otlp_add_text(otlp, list, "clew.holder", name);
 			break;
 		}
+	if (r >= 0)
+		r = add_also(building, list, sleep);
 	if (r >= 0 && sleep->blind)
 		r = otlp_add_text(otlp, list, "clew.blind", sleep->hidden ? "hidden" : "lost");
 	return r;
