@@ -30,7 +30,7 @@ _clew()
 	locks)
 		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
 	latency)
-		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions' ;;
+		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions' ;;
 	edges)
 		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)

@@ -76,9 +76,8 @@ def test_usage():
         report("clew %s exits 0" % " ".join(arguments),
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
-            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-            "stitch", "annotate", "export", "sql", "import",
-            "join", "snapshot"
+            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
+            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -90,9 +89,8 @@ def test_usage():
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
-            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-            "stitch", "annotate", "export", "sql", "import",
-            "join", "snapshot"
+            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
+            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
@@ -159,8 +157,14 @@ def test_arguments(capture):
                             (["latency", "-d", "3s"], "-d"),
                             (["latency", "--", "true"], "and a command"),
                             (["latency", "--"], "no command"),
+                            (["latency", "--live"], "--live"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
+    for arguments, word in ((["--by", "path"], "kind, call or device"), (["--from",
+                                                                          "1s"], "--from"),
+                            (["--cgroup", "x"], "--cgroup"), (["-f", "x:y"], "-f"),
+                            (["--", "true"], "another terminal")):
+        fails("latency --live " + " ".join(arguments), ["latency", "--live", *arguments], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
     fails("record: --keep alone", ["record", "--keep", "1s"], 2, "--rotate")

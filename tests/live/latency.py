@@ -9,8 +9,10 @@ import collections
 import json
 import math
 import os
+import signal
+import subprocess
 
-from _live import WORKLOADS, answer, clew, feature, finish, note, ok, scratch, skip_all
+from _live import CLEW, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all
 
 CALLS = 500
 FEW = 10  # one call of so many waits for the disk
@@ -51,7 +53,9 @@ def check_counts(truth, groups):
         if name not in groups or groups[name]["count"] != len(told["lengths"])
     ]
     ok(not wrong, f"{CALLS} calls of each function are counted to the unit", wrong)
-    inner = [groups[f"both/{name}"]["count"] for name in ("spin", "rest") if f"both/{name}" in groups]
+    inner = [
+        groups[f"both/{name}"]["count"] for name in ("spin", "rest") if f"both/{name}" in groups
+    ]
     ok(inner == [CALLS, CALLS], "calls by another caller are groups of their own", inner)
 
 
@@ -82,7 +86,7 @@ def check_precision(path):
                 wanted = at_share(lengths, share)
                 if not wanted <= group[field] <= wanted * (1 + UNIT**-digits):
                     wrong.append(f"{group['path']} {field}: {group[field]}, not {wanted}")
-        ok(groups and not wrong, f"{digits} digits: percentiles are as exact as they are told", wrong)
+        ok(groups and not wrong, f"{digits} digits: percentiles are as exact as is told", wrong)
 
 
 def check_split(truth, groups):
@@ -156,7 +160,8 @@ def check_command():
     script = f"{PROGRAM} {CALLS // FEW} {scratch('')} && exit 7"
     done = clew("latency", "--json", *words, "--", "sh", "-c", script)
     first, _, rest = done.stdout.partition("\n")
-    if not ok(done.returncode == 7 and rest.startswith('{"by"'), "the answer follows the command's output",
+    answered = done.returncode == 7 and rest.startswith('{"by"')
+    if not ok(answered, "the answer follows the command's output",
               f"status {done.returncode}: {done.stdout[-200:]} {done.stderr[-300:]}"):
         return
     truth, told = json.loads(first), json.loads(rest)
@@ -178,6 +183,43 @@ def check_command():
     ok(not left, "no recording is left behind", left)
 
 
+def check_live():
+    """While it is recorded: partial answers, each within the next, and a final one."""
+    live = subprocess.Popen([CLEW, "latency", "--live", "--json", "--idle", "--comm", "latency"],
+                            stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE,
+                            text=True)
+    lines = [live.stdout.readline()]
+    done = run(PROGRAM, CALLS, scratch(""))
+    lines.append(live.stdout.readline())
+    live.send_signal(signal.SIGINT)
+    rest, said = live.communicate(timeout=PATIENCE)
+    answers = [json.loads(line) for line in lines + rest.splitlines()]
+    if not ok(
+            done.returncode == 0 and live.returncode == 0 and len(answers) > 2,
+            "each line of a live answer is a document", said[-300:]):
+        return
+    final = answers[-1]
+    ok([a["partial"] for a in answers] == [True] * (len(answers) - 1) + [False],
+       "all but the last one are partial")
+    wrong = []
+    for before, after in zip(answers, answers[1:]):
+        later = {group["id"]: group for group in after["groups"]}
+        wrong += [
+            group["path"] for group in before["groups"]
+            if group["count"] > later.get(group["id"], {"count": 0})["count"]
+            or group["total_ns"] > later[group["id"]]["total_ns"]
+        ]
+    ok(not wrong, "no partial answer has more than the next one", wrong)
+    groups = by_path(final)
+    # In rest() and both(), and the threads that hold the lock and that answer.
+    found = groups["sleep"]["count"] if "sleep" in groups else 0
+    ok(final["missed"] or found == 4 * CALLS, f"all {4 * CALLS} sleeps are counted",
+       f"{found}, {final['missed']} records missed")
+    wrong = [g["path"] for g in final["groups"] if sum(g["split"].values()) != g["total_ns"]]
+    ok(groups and not wrong, "each live split adds up to its total", wrong)
+
+
 def main():
     available, reason = feature("functions")
     if not available:
@@ -194,6 +236,7 @@ def main():
     check_sums(path)
     check_waits(path)
     check_command()
+    check_live()
     check_sum(path, record("second.clew", CALLS // FEW, scratch(""))[1])
     finish()
 

@@ -73,8 +73,8 @@ const struct clew_command clew_commands[] = {
 	 "kind\n"
 	 "  clew latency -f '/usr/sbin/nginx:ngx_http_*' -- nginx -g 'daemon off;'\n"
 	 "      the same while a command runs, without a capture\n"
-	 "  clew latency slow.clew --by device --group comm\n"
-	 "      waits for disks, by thread name\n"
+	 "  clew latency --live --by call --comm 'postgres*'\n"
+	 "      PostgreSQL's waits in system calls, each second, until Ctrl-C\n"
 	 "  clew latency monday.clew tuesday.clew --by call --json\n"
 	 "      waits in system calls, of two captures together\n"},
 	{"edges", "[TRACE]", "who made whom go on: every dependency with its evidence",

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/latency_live.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/recording.h"
@@ -34,6 +35,7 @@ struct latency_values {
 	struct clew_number digits;
 	struct clew_number top;
 	bool idle;
+	bool live;
 	bool json;
 	const char *output;
 	struct clew_recording recording; /* the one to make, if any */
@@ -60,6 +62,9 @@ const struct clew_option clew_latency_options[] = {
 	 offsetof(struct latency_values, selection.self)},
 	{0, "top", "K", "the K groups that cost most (in text 20)", clew_take_number,
 	 offsetof(struct latency_values, top)},
+	{0, "live", NULL,
+	 "record, and answer each second: waits by kind, call or device, as far as they are over",
+	 clew_take_flag, offsetof(struct latency_values, live)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct latency_values, json)},
 	{'o', "output", "FILE", "write the answer there", clew_take_string,
@@ -325,6 +330,45 @@ static int answer_recording(struct latency_values *values, char **command, struc
 	return answered ?: status;
 }
 
+/* The first option that was given and has no meaning while it records; NULL: there is none. */
+static const char *option_not_live(const struct latency_values *values)
+{
+	return values->recording.functions.count   ? "-f"
+	       : values->output			   ? "-o"
+	       : values->window.from_text	   ? "--from"
+	       : values->window.to_text		   ? "--to"
+	       : values->selection.group.cgroup	   ? "--cgroup"
+	       : values->selection.group.container ? "--container"
+						   : NULL;
+}
+
+static int answer_live(struct latency_values *values, struct sum *sum)
+{
+	enum clew_latency_by by = sum->by_given ? sum->options.by : CLEW_LATENCY_KIND;
+	const struct clew_latency_live live = {
+		.recording = &values->recording,
+		.selection = &values->selection,
+		.options = &sum->options,
+		.digits = sum->latency.digits,
+		.top = values->top.given ? values->top.value
+		       : values->json	 ? SIZE_MAX
+					 : TOP,
+		.json = values->json,
+	};
+	const char *option = option_not_live(values);
+
+	if (option)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--live and %s: record first, and ask then, as with -d DURATION",
+				 option);
+	if (by != CLEW_LATENCY_KIND && by != CLEW_LATENCY_CALL && by != CLEW_LATENCY_DEVICE)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--live --by %s: write kind, call or device, or leave out --live",
+				 clew_latency_by_name(by));
+	sum->options.by = by;
+	return clew_latency_live_run(&live);
+}
+
 /* How many words are behind "--", those of a command; -1: there is no "--". */
 static int words_of_command(int argc, char **argv)
 {
@@ -339,7 +383,8 @@ static const char *option_of_recording(const struct latency_values *values)
 {
 	const struct clew_recording *recording = &values->recording;
 
-	return recording->duration		? "-d"
+	return values->live			? "--live"
+	       : recording->duration		? "-d"
 	       : recording->functions.count	? "-f"
 	       : recording->returns		? "--returns"
 	       : recording->strict_entry	? "--strict-entry"
@@ -357,6 +402,9 @@ static int check_operands(const char *option, int words, char **operands, int co
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "latency: '%s' and a command: give a trace or a command",
 				 operands[0]);
+	if (words > 0 && !strcmp(option ?: "", "--live"))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: --live and a command: start it in another terminal");
 	if (words < 0 && option && count)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "latency: %s is about a recording to make: leave it out, or '%s'",
@@ -378,7 +426,9 @@ int clew_command_latency(const struct clew_command *command, int argc, char **ar
 	status = check_operands(option, words, operands, argc - optind);
 	if (!status)
 		status = read_options(&values, &sum);
-	if (!status)
+	if (!status && values.live)
+		status = answer_live(&values, &sum);
+	else if (!status)
 		status = words > 0 || option ? answer_recording(&values, argv + optind, &sum)
 					     : answer_traces(&values, operands, &sum);
 	clew_latency_done(&sum.latency);

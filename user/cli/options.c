@@ -260,7 +260,7 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 		if (*ret_status)
 			return false;
 		if (!strcmp(option->name, "json") || !strcmp(option->name, "html") ||
-		    !strcmp(option->name, "csv"))
+		    !strcmp(option->name, "csv") || !strcmp(option->name, "live"))
 			output = CLEW_OUTPUT_RAW;
 	}
 	*ret_status =

@@ -164,7 +164,7 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 {
 	int r = 0;
 	uint64_t start = clock_read(CLOCK_MONOTONIC), shown = 0;
-	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
+	bool terminal = isatty(STDERR_FILENO) && !session->has_child && !recording->tick;
 
 	while (wait_a_tick(session, &recording->rotation)) {
 		uint64_t elapsed = clock_read(CLOCK_MONOTONIC) - start;
@@ -175,6 +175,8 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 			break;
 		r = clew_rotation_tick(&recording->rotation, recorder, message);
 		if (r < 0)
+			break;
+		if (recording->tick && !recording->tick(recording->tick_context))
 			break;
 		if (terminal && elapsed - shown > 500000000) {
 			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ",
@@ -356,17 +358,20 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 static int record(struct session *session, struct clew_recording *recording, const char *output,
 		  const char *line, const char *program)
 {
-	const struct clew_record_taker takers[] = {
-		clew_hidden_switches_taker(session->hidden_switches),
-		clew_left_behind_taker(session->left_behind),
-	};
-	struct clew_recorder_options options =
-		options_of(recording, output, line, program, takers, session->left_behind ? 2 : 1);
+	struct clew_record_taker takers[3] = {clew_hidden_switches_taker(session->hidden_switches)};
+	size_t taker_count = 1;
+	struct clew_recorder_options options;
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;
 	struct clew_recorder *recorder;
-	int status = open_recorder(session, &options, &recorder), exec_error, r, stopped;
+	int status, exec_error, r, stopped;
 
+	if (session->left_behind)
+		takers[taker_count++] = clew_left_behind_taker(session->left_behind);
+	if (recording->taker)
+		takers[taker_count++] = *recording->taker;
+	options = options_of(recording, output, line, program, takers, taker_count);
+	status = open_recorder(session, &options, &recorder);
 	if (status)
 		return status;
 	r = start_recording(recorder, session, &message, &exec_error);

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/record_segments.h"
 #include "record/choice.h"
+#include "record/taker.h"
 #include "symbol/function.h"
 
 #define CLEW_PIDS_MOST 1024
@@ -51,6 +52,10 @@ struct clew_recording {
 	const char *layer_files; /* clew_recording_run() loads them */
 	struct clew_layers *layers;
 	char *layers_text;
+	const struct clew_record_taker *taker; /* a further one, or NULL */
+	/* Called some ten times a second while it records; false ends it. May be NULL. */
+	bool (*tick)(void *context);
+	void *tick_context;
 };
 
 /* The rows of an option table that choose functions: `member` is a struct clew_recording of the

@@ -129,5 +129,7 @@ int trace_find_exchanges(struct clew_trace *trace)
 
 bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return map_get(&trace->in_exchange, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0);
+	/* A sleep that is not the trace's own is in none: then the trace has no exchanges yet. */
+	return trace->in_exchange.count &&
+	       map_get(&trace->in_exchange, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explain/latency_find.h"
 #include "trace/name.h"
 #include "words/functions.h"
 #include "words/object.h"
@@ -47,7 +46,7 @@ struct name {
 	char disk[CLEW_TEXT_SIZE];
 };
 
-struct gatherer {
+struct clew_latency_names {
 	const struct clew_trace *trace;
 	const struct clew_latency_options *options;
 	struct clew_latency *latency;
@@ -69,11 +68,11 @@ static void add_property(struct clew_latency_name *name, const char *key, const 
 }
 
 /* Adds what a task is at a moment, as far as it is known. */
-static void take_properties(const struct gatherer *gatherer, const struct clew_trace_task *task,
-			    uint64_t at, struct name *name)
+static void take_properties(const struct clew_latency_names *names,
+			    const struct clew_trace_task *task, uint64_t at, struct name *name)
 {
-	const struct clew_trace *trace = gatherer->trace;
-	enum clew_latency_level level = gatherer->options->level;
+	const struct clew_trace *trace = names->trace;
+	enum clew_latency_level level = names->options->level;
 	const char *text;
 
 	name->name.property_count = 0;
@@ -104,28 +103,27 @@ static void take_properties(const struct gatherer *gatherer, const struct clew_t
 
 /* ---- functions ---- */
 
-static void name_frame(const struct gatherer *gatherer, const struct clew_trace_task *task,
+static void name_frame(const struct clew_latency_names *names, const struct clew_trace_task *task,
 		       const struct clew_trace_frame *frame, struct name *name)
 {
 	const struct clew_trace_function *function =
-		clew_trace_function(gatherer->trace, frame->function);
+		clew_trace_function(names->trace, frame->function);
 
 	name->place[0] = '\0';
 	if (function)
 		snprintf(name->place, sizeof(name->place), "%s+0x%" PRIx64, function->object,
 			 function->offset);
-	name->name.name = clew_function_name(gatherer->trace, frame->function);
+	name->name.name = clew_function_name(names->trace, frame->function);
 	name->name.place = name->place;
-	take_properties(gatherer, task, frame->start, name);
+	take_properties(names, task, frame->start, name);
 }
 
 /* The group of a frame, which its callers' groups are above. */
-static int place_frame(struct gatherer *gatherer, const struct clew_trace_task *task,
+static int place_frame(struct clew_latency_names *names, const struct clew_trace_task *task,
 		       const struct clew_trace_frame *frame, uint32_t *ret_group)
 {
-	uint32_t *known = &gatherer->group_of[frame - gatherer->frames],
-		 parent_group = CLEW_NO_NUMBER;
-	const struct clew_trace_frame *parent = clew_trace_frame_parent(gatherer->trace, frame);
+	uint32_t *known = &names->group_of[frame - names->frames], parent_group = CLEW_NO_NUMBER;
+	const struct clew_trace_frame *parent = clew_trace_frame_parent(names->trace, frame);
 	struct name name;
 	int r = 0;
 
@@ -134,32 +132,32 @@ static int place_frame(struct gatherer *gatherer, const struct clew_trace_task *
 		return 0;
 	*ret_group = CLEW_NO_NUMBER;
 	if (parent)
-		r = place_frame(gatherer, task, parent, &parent_group);
+		r = place_frame(names, task, parent, &parent_group);
 	if (r < 0 || (parent && parent_group == CLEW_NO_NUMBER))
 		return r;
-	name_frame(gatherer, task, frame, &name);
-	r = clew_latency_place(gatherer->latency, parent_group, &name.name, ret_group);
+	name_frame(names, task, frame, &name);
+	r = clew_latency_place(names->latency, parent_group, &name.name, ret_group);
 	*known = *ret_group + 1;
 	return r;
 }
 
-static int begin_task(struct gatherer *gatherer, const struct clew_trace_task *task)
+static int begin_task(struct clew_latency_names *names, const struct clew_trace_task *task)
 {
 	size_t count;
 
-	gatherer->task = task;
-	gatherer->frames = clew_trace_frames(gatherer->trace, task->serial, &count);
-	free(gatherer->group_of);
-	gatherer->group_of = calloc(count + 1, sizeof(*gatherer->group_of));
-	return gatherer->group_of ? 0 : -ENOMEM;
+	names->task = task;
+	names->frames = clew_trace_frames(names->trace, task->serial, &count);
+	free(names->group_of);
+	names->group_of = calloc(count + 1, sizeof(*names->group_of));
+	return names->group_of ? 0 : -ENOMEM;
 }
 
-static int group_of_frame(struct gatherer *gatherer, const struct clew_latency_item *item,
+static int group_of_frame(struct clew_latency_names *names, const struct clew_latency_item *item,
 			  uint32_t *ret_group)
 {
-	int r = gatherer->task == item->task ? 0 : begin_task(gatherer, item->task);
+	int r = names->task == item->task ? 0 : begin_task(names, item->task);
 
-	return r < 0 ? r : place_frame(gatherer, item->task, item->frame, ret_group);
+	return r < 0 ? r : place_frame(names, item->task, item->frame, ret_group);
 }
 
 /* ---- locks ---- */
@@ -194,7 +192,7 @@ static uint64_t hash_of(const char *text)
 }
 
 /* The name of a lock; the second one of a name has " #2" behind it. */
-static char *make_lock_name(struct gatherer *gatherer, const struct clew_contended *lock)
+static char *make_lock_name(struct clew_latency_names *names, const struct clew_contended *lock)
 {
 	char *text = NULL, *numbered = NULL;
 	size_t size;
@@ -203,16 +201,16 @@ static char *make_lock_name(struct gatherer *gatherer, const struct clew_contend
 
 	if (!stream)
 		return NULL;
-	print_lock(stream, gatherer->trace, lock);
+	print_lock(stream, names->trace, lock);
 	if (fclose(stream) != 0) {
 		free(text);
 		return NULL;
 	}
 	hash = hash_of(text);
-	known = map_get(&gatherer->same_names, hash, 0);
+	known = map_get(&names->same_names, hash, 0);
 	if (known)
 		number = *known + 1;
-	if (map_set(&gatherer->same_names, hash, 0, number) < 0 ||
+	if (map_set(&names->same_names, hash, 0, number) < 0 ||
 	    (number > 1 && asprintf(&numbered, "%s #%" PRIu64, text, number) < 0)) {
 		free(text);
 		return NULL;
@@ -223,17 +221,17 @@ static char *make_lock_name(struct gatherer *gatherer, const struct clew_contend
 	return numbered;
 }
 
-static const char *lock_name(struct gatherer *gatherer, const struct clew_contended *lock)
+static const char *lock_name(struct clew_latency_names *names, const struct clew_contended *lock)
 {
-	struct vector *texts = &gatherer->lock_texts;
-	uint64_t *known = map_get(&gatherer->lock_names, (uintptr_t)lock, 0);
+	struct vector *texts = &names->lock_texts;
+	uint64_t *known = map_get(&names->lock_names, (uintptr_t)lock, 0);
 	char *text;
 
 	if (known)
 		return ((char **)texts->data)[*known];
-	text = make_lock_name(gatherer, lock);
+	text = make_lock_name(names, lock);
 	if (!text || vector_reserve(texts, texts->count + 1) < 0 ||
-	    map_set(&gatherer->lock_names, (uintptr_t)lock, 0, texts->count) < 0) {
+	    map_set(&names->lock_names, (uintptr_t)lock, 0, texts->count) < 0) {
 		free(text);
 		return NULL;
 	}
@@ -260,12 +258,12 @@ static const char *call_of(const struct clew_sleep *sleep)
 }
 
 /* Sets what an item is called; the name stays NULL if it is in no group. 0 or -ENOMEM. */
-static int name_item(struct gatherer *gatherer, const struct clew_latency_item *item,
+static int name_item(struct clew_latency_names *names, const struct clew_latency_item *item,
 		     struct name *name)
 {
 	const struct clew_link *link;
 
-	switch (gatherer->options->by) {
+	switch (names->options->by) {
 	case CLEW_LATENCY_KIND:
 		name->name.name = clew_wait_kind_name(item->sleep->kind);
 		return 0;
@@ -275,14 +273,14 @@ static int name_item(struct gatherer *gatherer, const struct clew_latency_item *
 	case CLEW_LATENCY_DEVICE:
 		link = request_of(item->sleep);
 		if (link)
-			name->name.name = clew_disk_name(gatherer->trace, link->device, name->disk,
+			name->name.name = clew_disk_name(names->trace, link->device, name->disk,
 							 sizeof(name->disk));
 		return 0;
 	case CLEW_LATENCY_LOCK:
-		name->name.name = lock_name(gatherer, item->lock);
+		name->name.name = lock_name(names, item->lock);
 		return name->name.name ? 0 : -ENOMEM;
 	default:
-		name->name.name = clew_process_name(gatherer->trace, item->task, item->from);
+		name->name.name = clew_process_name(names->trace, item->task, item->from);
 		if (!name->name.name[0])
 			name->name.name = "unknown";
 		return 0;
@@ -290,35 +288,35 @@ static int name_item(struct gatherer *gatherer, const struct clew_latency_item *
 }
 
 /* 1: it is in no group. */
-static int group_of_item(struct gatherer *gatherer, const struct clew_latency_item *item,
+static int group_of_item(struct clew_latency_names *names, const struct clew_latency_item *item,
 			 uint32_t *ret_group)
 {
 	struct name name = {.name.place = ""};
-	int r = name_item(gatherer, item, &name);
+	int r = name_item(names, item, &name);
 
 	if (r < 0 || !name.name.name)
 		return r < 0 ? r : 1;
-	take_properties(gatherer, item->task, item->from, &name);
-	return clew_latency_place(gatherer->latency, CLEW_NO_NUMBER, &name.name, ret_group);
+	take_properties(names, item->task, item->from, &name);
+	return clew_latency_place(names->latency, CLEW_NO_NUMBER, &name.name, ret_group);
 }
 
-static int take_item(void *context, const struct clew_latency_item *item)
+int clew_latency_take(void *context, const struct clew_latency_item *item)
 {
-	struct gatherer *gatherer = context;
+	struct clew_latency_names *names = context;
 	struct clew_latency_group *group;
 	uint32_t index;
-	int r = item->frame ? group_of_frame(gatherer, item, &index)
-			    : group_of_item(gatherer, item, &index);
+	int r = item->frame ? group_of_frame(names, item, &index)
+			    : group_of_item(names, item, &index);
 
 	if (r > 0)
-		gatherer->left_out->elsewhere++;
+		names->left_out->elsewhere++;
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (index == CLEW_NO_NUMBER) {
-		gatherer->latency->unplaced++;
+		names->latency->unplaced++;
 		return 0;
 	}
-	group = clew_latency_at(gatherer->latency, index);
+	group = clew_latency_at(names->latency, index);
 	if (item->frame && item->frame->flags & CLEW_FRAME_INHERITED) {
 		group->inherited++;
 		return 0;
@@ -329,7 +327,7 @@ static int take_item(void *context, const struct clew_latency_item *item)
 	}
 	if (item->frame)
 		group->probe += item->frame->probe;
-	return clew_latency_add(gatherer->latency, index, item->to - item->from, item->split);
+	return clew_latency_add(names->latency, index, item->to - item->from, item->split);
 }
 
 static enum clew_latency_of of_what(enum clew_latency_by by)
@@ -347,27 +345,50 @@ static enum clew_latency_of of_what(enum clew_latency_by by)
 	}
 }
 
+int clew_latency_names_new(const struct clew_trace *trace,
+			   const struct clew_latency_options *options, struct clew_latency *latency,
+			   struct clew_latency_left_out *left_out,
+			   struct clew_latency_names **ret_names)
+{
+	*ret_names = malloc(sizeof(**ret_names));
+	if (!*ret_names)
+		return -ENOMEM;
+	**ret_names = (struct clew_latency_names){.trace = trace,
+						  .options = options,
+						  .latency = latency,
+						  .left_out = left_out,
+						  .lock_texts.item = sizeof(char *)};
+	return 0;
+}
+
+void clew_latency_names_free(struct clew_latency_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->lock_texts.count; i++)
+		free(((char **)names->lock_texts.data)[i]);
+	vector_done(&names->lock_texts);
+	map_done(&names->lock_names);
+	map_done(&names->same_names);
+	free(names->group_of);
+	free(names);
+}
+
 int clew_latency_gather(const struct clew_trace *trace, const struct clew_latency_options *options,
 			struct clew_latency *latency, struct clew_latency_left_out *left_out)
 {
-	struct gatherer gatherer = {.trace = trace,
-				    .options = options,
-				    .latency = latency,
-				    .left_out = left_out,
-				    .lock_texts.item = sizeof(char *)};
 	struct clew_latency_asked asked = {.of = of_what(options->by),
 					   .chosen = options->chosen,
 					   .from = options->from,
 					   .to = options->to,
 					   .idle = options->idle};
-	int r = clew_latency_find(trace, &asked, take_item, &gatherer);
+	struct clew_latency_names *names;
+	int r = clew_latency_names_new(trace, options, latency, left_out, &names);
 
+	if (r < 0)
+		return r;
+	r = clew_latency_find(trace, &asked, clew_latency_take, names);
 	left_out->idle += asked.idle_left_out;
-	for (size_t i = 0; i < gatherer.lock_texts.count; i++)
-		free(((char **)gatherer.lock_texts.data)[i]);
-	vector_done(&gatherer.lock_texts);
-	map_done(&gatherer.lock_names);
-	map_done(&gatherer.same_names);
-	free(gatherer.group_of);
+	clew_latency_names_free(names);
 	return r;
 }

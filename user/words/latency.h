@@ -10,6 +10,7 @@
 
 #include "explain/chosen.h"
 #include "explain/latency.h"
+#include "explain/latency_find.h"
 #include "words/json.h"
 
 /* The things that the histograms are of. */
@@ -56,6 +57,19 @@ struct clew_latency_left_out {
 /* Adds what a trace has to `latency`, and to *left_out. 0 or -ENOMEM. */
 int clew_latency_gather(const struct clew_trace *trace, const struct clew_latency_options *options,
 			struct clew_latency *latency, struct clew_latency_left_out *left_out);
+
+/*
+ * The same thing by thing. `trace` names them, and may still grow; all pointers are the caller's.
+ * Free it with clew_latency_names_free(). 0 or -ENOMEM.
+ */
+struct clew_latency_names;
+int clew_latency_names_new(const struct clew_trace *trace,
+			   const struct clew_latency_options *options, struct clew_latency *latency,
+			   struct clew_latency_left_out *left_out,
+			   struct clew_latency_names **ret_names);
+void clew_latency_names_free(struct clew_latency_names *names);
+/* Puts an item where it belongs. `context`: struct clew_latency_names *. 0 or -ENOMEM. */
+int clew_latency_take(void *context, const struct clew_latency_item *item);
 
 /* The fields of the open object. 0 or -ENOMEM. */
 int clew_json_latency(struct clew_json *json, const struct clew_latency *latency,
