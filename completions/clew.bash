@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record snapshot join report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record trigger snapshot join report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -17,6 +17,8 @@ _clew()
 	case ${COMP_WORDS[1]} in
 	record)
 		options='-o --output --rotate --keep -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --stacks --stack-min --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--stack-min|--ring-size|--pause-drain' ;;
+	trigger)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
 	snapshot)
 		options='-o --output --last --color --no-pager -h --help' files='-o|--output' others='--last' ;;
 	join)

@@ -77,7 +77,7 @@ def test_usage():
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
-            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot"
+            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -90,7 +90,7 @@ def test_usage():
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
-            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot"
+            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
@@ -184,6 +184,11 @@ def test_join(directory, capture):
     fails("join: no segment is named", ["join"], 2, "SEGMENT")
     fails("join: an empty directory", ["join", empty], 2, "--rotate")
     fails("join: a capture that is no segment", ["join", capture], 2, capture, "no segment")
+    fails("trigger: not test", ["trigger", "try", capture, "wait fsync > 1ms"], 2, "'try'")
+    fails("trigger: no rule", ["trigger", "test", capture], 2, "RULE")
+    fails("trigger: a kind that is not there", ["trigger", "test", capture, "wait fsnyc > 1ms"], 2,
+          "fsync")
+    fails("trigger: no duration", ["trigger", "test", capture, "lock wait > 5"], 2, "'5'")
     fails("snapshot: no directory is named", ["snapshot"], 2, "DIRECTORY")
     fails("snapshot: nobody records", ["snapshot", empty], 2, "nobody records")
     fails("snapshot: no such directory", ["snapshot", "/no/such"], 2, "/no/such")

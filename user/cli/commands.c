@@ -20,6 +20,12 @@ const struct clew_command clew_commands[] = {
 	 "      and when threads are in these functions\n"
 	 "  clew record --stacks -d 10s\n"
 	 "      from where in the code they waited, too\n"},
+	{"trigger", "test TRACE RULE", "when a rule about long waits would have fired",
+	 clew_command_trigger, clew_trigger_options, false, CLEW_OUTPUT_LINES,
+	 "  clew trigger test slow.clew 'wait fsync > 50ms'\n"
+	 "      which waits for fsync were longer\n"
+	 "  clew trigger test slow.clew 'lock wait > 20ms' --json\n"
+	 "      waits for locks, for a script\n"},
 	{"snapshot", "DIRECTORY", "the last time of a recording with --rotate that goes on",
 	 clew_command_snapshot, clew_snapshot_options, false, CLEW_OUTPUT_RAW,
 	 "  clew snapshot ring --last 30s -o slow.clew\n"

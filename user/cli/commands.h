@@ -30,6 +30,7 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 int clew_command_import(const struct clew_command *command, int argc, char **argv);
 int clew_command_check(const struct clew_command *command, int argc, char **argv);
 int clew_command_snapshot(const struct clew_command *command, int argc, char **argv);
+int clew_command_trigger(const struct clew_command *command, int argc, char **argv);
 int clew_command_join(const struct clew_command *command, int argc, char **argv);
 int clew_command_select(const struct clew_command *command, int argc, char **argv);
 int clew_command_path(const struct clew_command *command, int argc, char **argv);
@@ -61,6 +62,7 @@ extern const struct clew_option clew_export_options[];
 extern const struct clew_option clew_import_options[];
 extern const struct clew_option clew_check_options[];
 extern const struct clew_option clew_snapshot_options[];
+extern const struct clew_option clew_trigger_options[];
 extern const struct clew_option clew_join_options[];
 extern const struct clew_option clew_select_options[];
 extern const struct clew_option clew_path_options[];
