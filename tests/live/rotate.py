@@ -6,6 +6,7 @@ exactly one of them, or at the end of one and the beginning of the next; each se
 names. --keep holds. Killed, it leaves segments that can be read.
 """
 
+import bisect
 import json
 import os
 import signal
@@ -144,7 +145,20 @@ def others(path):
     for wait in json.loads(clew("waits", path, "--idle", "--json").stdout)["waits"]:
         if not wait["comm"].startswith("clew"):
             found.setdefault(wait["tid"], []).append(wait)
+    for waits in found.values():
+        waits.sort(key=start_of)
     return found
+
+
+def start_of(wait):
+    return wait["start"]
+
+
+def near(waits, start):
+    """Those of a thread's waits, in order, that start at about that time."""
+    first = bisect.bisect_left(waits, start - CLOCKS, key=start_of)
+    last = bisect.bisect_right(waits, start + CLOCKS, key=start_of)
+    return waits[first:last]
 
 
 def essence(wait):
@@ -164,9 +178,8 @@ def compare(some, all_, begin, end):
                 continue
             count += 1
             same = [
-                other for other in all_.get(tid, [])
-                if other["end"] and abs(other["start"] - wait["start"]) < CLOCKS and
-                abs(other["end"] - wait["end"]) < CLOCKS
+                other for other in near(all_.get(tid, []), wait["start"])
+                if other["end"] and abs(other["end"] - wait["end"]) < CLOCKS
             ]
             if not same:
                 missing.append((wait["comm"], essence(wait), wait["start"], wait["end"]))
