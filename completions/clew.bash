@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record trigger snapshot join report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record trigger snapshot join top report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -23,6 +23,8 @@ _clew()
 		options='-o --output --last --color --no-pager -h --help' files='-o|--output' others='--last' ;;
 	join)
 		options='-o --output --from --to --color --no-pager -h --help' files='-o|--output' others='--from|--to' ;;
+	top)
+		options='--period -n --count --pid --comm --cgroup --container --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
 	report)
 		options='--pid --comm --cgroup --container --from --to --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
 	info)

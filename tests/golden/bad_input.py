@@ -77,7 +77,7 @@ def test_usage():
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
-            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger"
+            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top"
     ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
@@ -90,7 +90,7 @@ def test_usage():
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
     for command in READERS + [
             "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
-            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger"
+            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top"
     ]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)

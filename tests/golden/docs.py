@@ -86,7 +86,7 @@ def unusable(command):
     that, or none.
     """
     words = shlex.split(command.partition("|")[0])
-    if words[1] in ("record", "doctor", "functions") or {"--", "--live"} & set(words):
+    if words[1] in ("record", "doctor", "functions", "top") or {"--", "--live"} & set(words):
         return ""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run([os.path.abspath(CLEW), *words[1:]],

@@ -225,17 +225,23 @@ def test_endpoint(capture):
     tap.same("nobody listens", (outcome(done), time.monotonic() - start < 5), ((3, 1), True))
 
 
+def heed_interrupts():
+    """Tests that run in the background ignore SIGINT, and what they start would as well."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupted(capture):
     """It does not wait for a receiver that has no answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = "http://127.0.0.1:%d" % server.getsockname()[1]
         with subprocess.Popen([CLEW, "export", capture, "--to", "otlp", "--endpoint", url, *ALL],
                               stdin=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE) as sender:
+                              stderr=subprocess.PIPE,
+                              preexec_fn=heed_interrupts) as sender:
             with server.accept()[0] as connection:
                 connection.recv(1)
                 sender.send_signal(signal.SIGINT)
-                _, said = sender.communicate(timeout=5)
+                _, said = sender.communicate(timeout=30)
         tap.same("interrupted", (sender.returncode, said), (-signal.SIGINT, b""))
 
 

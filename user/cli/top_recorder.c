@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A recorder beside clew top. See top_recorder.h. */
+#include "cli/top_recorder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/fail.h"
+
+/* Segments are kept that long if this program cannot keep up, in periods. */
+#define MOST_PERIODS 5
+
+/* Runs `clew record` in the child; only returns if it cannot. */
+static void record(const struct top_recorder *recorder, uint64_t period, int errors)
+{
+	char rotate[40], keep[40];
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	snprintf(rotate, sizeof(rotate), "%lluns", (unsigned long long)period);
+	snprintf(keep, sizeof(keep), "%lluns", (unsigned long long)(MOST_PERIODS * period));
+	/* It ends with this program, whatever way that ends. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* Keys are not for it. */
+	setpgid(0, 0);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(errors, STDERR_FILENO);
+	execl("/proc/self/exe", "clew", "record", "--rotate", rotate, "--keep", keep, "-o",
+	      recorder->folder, NULL);
+}
+
+int top_recorder_begin(struct top_recorder *recorder, uint64_t period)
+{
+	int errors[2];
+
+	*recorder = (struct top_recorder){.pid = -1, .errors = -1};
+	/* In memory if that is possible: the recording is no load for a disk then. */
+	snprintf(recorder->folder, sizeof(recorder->folder), "%s/clew-top.XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	if (!mkdtemp(recorder->folder))
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make room there", recorder->folder,
+				 strerror(errno));
+	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK) < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: try again", strerror(errno));
+	recorder->pid = fork();
+	if (!recorder->pid) {
+		record(recorder, period, errors[1]);
+		_exit(CLEW_EXIT_SYSTEM);
+	}
+	close(errors[1]);
+	recorder->errors = errors[0];
+	if (recorder->pid < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: try again", strerror(errno));
+	return 0;
+}
+
+/* The first two segments behind the last one that was given, by name; NULL: none. */
+static void find_segments(const struct top_recorder *recorder, char **ret_first, char **ret_second)
+{
+	DIR *folder = opendir(recorder->folder);
+	struct dirent *entry;
+
+	*ret_first = *ret_second = NULL;
+	while (folder && (entry = readdir(folder))) {
+		const char *name = entry->d_name, *dot = strrchr(name, '.');
+
+		if (!dot || strcmp(dot, ".clew") ||
+		    (recorder->last && strcmp(name, recorder->last) <= 0))
+			continue;
+		if (!*ret_first || strcmp(name, *ret_first) < 0) {
+			free(*ret_second);
+			*ret_second = *ret_first;
+			*ret_first = strdup(name);
+		} else if (!*ret_second || strcmp(name, *ret_second) < 0) {
+			free(*ret_second);
+			*ret_second = strdup(name);
+		}
+	}
+	if (folder)
+		closedir(folder);
+}
+
+/* Passes on what the recorder said; true if it said something. */
+static bool pass_errors(struct top_recorder *recorder)
+{
+	char buffer[1024];
+	ssize_t got = read(recorder->errors, buffer, sizeof(buffer));
+
+	if (got <= 0)
+		return false;
+	fwrite(buffer, 1, (size_t)got, stderr);
+	return true;
+}
+
+static int ended(struct top_recorder *recorder)
+{
+	int status;
+
+	if (waitpid(recorder->pid, &status, WNOHANG) != recorder->pid)
+		return 0;
+	recorder->pid = -1;
+	if (!pass_errors(recorder))
+		clew_fail(CLEW_EXIT_SYSTEM, "the recorder ended: start again");
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLEW_EXIT_SYSTEM;
+}
+
+/* True once a segment's writer has let go of it. */
+static bool is_whole(const struct top_recorder *recorder, const char *name)
+{
+	int folder = open(recorder->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int file = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	bool whole = file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0;
+
+	if (file >= 0)
+		close(file);
+	close(folder);
+	return whole;
+}
+
+int top_recorder_next(struct top_recorder *recorder, char **ret_path)
+{
+	char *first, *second;
+	int status = ended(recorder);
+
+	*ret_path = NULL;
+	if (status)
+		return status;
+	find_segments(recorder, &first, &second);
+	if (first && second && is_whole(recorder, first)) {
+		free(recorder->last);
+		recorder->last = first;
+		first = NULL;
+		if (asprintf(ret_path, "%s/%s", recorder->folder, recorder->last) < 0)
+			*ret_path = NULL;
+	}
+	free(first);
+	free(second);
+	return 0;
+}
+
+void top_recorder_end(struct top_recorder *recorder)
+{
+	DIR *folder;
+	struct dirent *entry;
+
+	if (recorder->pid > 0) {
+		kill(recorder->pid, SIGINT);
+		waitpid(recorder->pid, NULL, 0);
+	}
+	if (recorder->errors >= 0)
+		close(recorder->errors);
+	folder = opendir(recorder->folder);
+	while (folder && (entry = readdir(folder)))
+		unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
+	rmdir(recorder->folder);
+	free(recorder->last);
+}

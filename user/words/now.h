@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The waits that are under way when a capture ends, and why they are. */
+#ifndef CLEW_WORDS_NOW_H
+#define CLEW_WORDS_NOW_H
+
+#include "explain/chosen.h"
+#include "relate/relate.h"
+#include "words/json.h"
+#include "words/why_tree.h"
+
+/* A wait that is not over. */
+struct clew_now {
+	const struct clew_sleep *sleep;
+	uint64_t ns; /* how long, as far as the capture shows */
+	struct clew_told told;
+};
+
+/*
+ * Finds the longest ones of the chosen tasks, at most `most`, for locks, files, disks, memory and
+ * answers; waits for work are left out. *ret_waits and its texts are freed by
+ * clew_now_free(). 0 or -ENOMEM.
+ */
+int clew_now_find(const struct clew_trace *trace, const struct clew_relations *relations,
+		  const struct clew_chosen *chosen, size_t most, struct clew_now **ret_waits,
+		  size_t *ret_count);
+void clew_now_free(struct clew_now *waits, size_t count);
+
+/* Prints a line each: how long, who, and why. `width`: columns of a line. */
+void clew_now_print(FILE *out, const struct clew_trace *trace, const struct clew_now *waits,
+		    size_t count, size_t width);
+/* The field "now" of the open object. */
+void clew_now_json(struct clew_json *json, const struct clew_trace *trace,
+		   const struct clew_now *waits, size_t count);
+
+#endif
