@@ -168,8 +168,16 @@ def python():
         return
     told, recording = json.loads(said), Recording(path)
     laps = [(begin, end) for begin, end in told["laps"] if end - begin > 5 * MS]
-    check_followed("Python's global lock", recording,
-                   [(told["sleeper"], told["busy"], lap) for lap in laps])
+    # The lock is asked for at the timeout. It may be given up before its waiter sleeps again, or
+    # the second slice may be at the condition variable's other word: then no record shows whose
+    # the lock was, and the wait is told as one for a timer.
+    cut = [lap for lap in laps if any(w["retried"] for w in recording.of(told["sleeper"], *lap))]
+    note(f"{len(cut)} of {len(laps)} waits for Python's global lock are cut into slices")
+    if cut:
+        check_followed("Python's global lock", recording,
+                       [(told["sleeper"], told["busy"], lap) for lap in cut])
+    else:
+        skip("Python's global lock", "no wait was cut into slices: it was given up at once")
     check_single("a thread that waits for nothing", recording, *told["given_up"])
     check_single("a thread that does something at each tick", recording, *told["ticker"])
 

@@ -40,8 +40,15 @@ def waiter(path, held):
     return pid
 
 
+def folders():
+    return set(glob.glob("/dev/shm/clew-top.*") + glob.glob("/tmp/clew-top.*"))
+
+
+BEFORE = folders()
+
+
 def left_behind():
-    return glob.glob("/dev/shm/clew-top.*") + glob.glob("/tmp/clew-top.*")
+    return folders() - BEFORE
 
 
 def test_json(folder):
