@@ -5,6 +5,7 @@
  */
 #include "cli/ask.h"
 
+#include "base/hash.h"
 #include "base/nearest.h"
 #include <clew/tokens.h>
 #include <stdlib.h>
@@ -84,19 +85,11 @@ static const char *name_of_activity(const struct clew_activity *activity, char *
 	return buffer;
 }
 
-/* FNV-1a; names with the same hash would be one choice. */
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ull;
-	return hash;
-}
-
+/* Names with the same hash would be one choice. */
 static int add_name(struct choices *choices, const char *name, uint64_t ns, size_t item)
 {
-	return name[0] ? clew_sums_add(&choices->sums, (struct clew_sum_key){{hash_of(name)}}, ns,
+	return name[0] ? clew_sums_add(&choices->sums,
+				       (struct clew_sum_key){{hash_text(HASH_SEED, name)}}, ns,
 				       (uint32_t)item)
 		       : 0;
 }

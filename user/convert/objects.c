@@ -3,6 +3,7 @@
  * Objects that waits, dependencies and requests are about, as values of
  * attributes, and back.
  */
+#include "base/hash.h"
 #include "convert/to_trace.h"
 #include <stdio.h>
 #include <string.h>
@@ -132,9 +133,7 @@ static int name_file(struct back *back, struct clew_object *object, const char *
 	struct clew_file_record *record = (struct clew_file_record *)bytes;
 	size_t length = strnlen(path, CLEW_PATH_SIZE - 1);
 
-	for (size_t i = 0; i < length; i++)
-		object->number = (object->number ^ (unsigned char)path[i]) * 0x100000001b3ull;
-	object->number >>= 1;
+	object->number = hash_bytes(object->number, path, length) >> 1;
 	record->header.kind = CLEW_KIND_FILE;
 	record->inode = object->number;
 	record->path_size = (uint16_t)(length + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histograms by group. See latency.h. */
 #include "explain/latency.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,25 +26,20 @@ void clew_latency_done(struct clew_latency *latency)
 
 /* ---- groups ---- */
 
-/* FNV-1a; the NUL is hashed, too, so that "ab", "c" and "a", "bc" differ. */
-static uint64_t hash_text(uint64_t hash, const char *text)
+/* With the NUL, so that "ab", "c" and "a", "bc" differ. */
+static uint64_t hash_name(uint64_t hash, const char *text)
 {
-	do {
-		hash ^= (unsigned char)*text;
-		hash *= 1099511628211u;
-	} while (*text++);
-	return hash;
+	return hash_bytes(hash, text, strlen(text) + 1);
 }
 
 static uint64_t id_of(const struct clew_latency *latency, uint32_t parent,
 		      const struct clew_latency_name *name)
 {
-	uint64_t hash = parent == NONE ? 14695981039346656037u
-				       : clew_latency_at(latency, parent)->id * 3 + 1;
+	uint64_t hash = parent == NONE ? HASH_SEED : clew_latency_at(latency, parent)->id * 3 + 1;
 
-	hash = hash_text(hash_text(hash, name->name), name->place);
+	hash = hash_name(hash_name(hash, name->name), name->place);
 	for (unsigned i = 0; i < name->property_count; i++)
-		hash = hash_text(hash_text(hash, name->properties[i].name),
+		hash = hash_name(hash_name(hash, name->properties[i].name),
 				 name->properties[i].value);
 	return hash;
 }

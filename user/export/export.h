@@ -99,7 +99,4 @@ static inline bool clew_export_has(const struct clew_export *export, uint64_t st
 const char *export_task_name(const struct clew_trace *trace, uint32_t serial, uint64_t at,
 			     char buffer[EXPORT_TASK_SIZE]);
 
-/* A hash of a text, and its length without the NUL. */
-uint64_t export_hash(const char *text, size_t *ret_size);
-
 #endif

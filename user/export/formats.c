@@ -69,15 +69,3 @@ const char *export_task_name(const struct clew_trace *trace, uint32_t serial, ui
 		 clew_trace_comm_at(trace, serial, at), task ? task->tid : 0);
 	return buffer;
 }
-
-/* FNV-1a. */
-uint64_t export_hash(const char *text, size_t *ret_size)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	size_t size = 0;
-
-	for (; text[size]; size++)
-		hash = (hash ^ (uint8_t)text[size]) * UINT64_C(0x100000001b3);
-	*ret_size = size;
-	return hash;
-}

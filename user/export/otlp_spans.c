@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "export/segment.h"
 #include "words/beside.h"
 #include "words/functions.h"
@@ -54,8 +55,7 @@ static uint64_t seed_of(const struct clew_trace *trace, const struct clew_operat
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, operation->task);
 	const struct clew_capture_info *info = clew_trace_info(trace);
-	size_t size;
-	uint64_t seed = export_hash(clew_trace_meta(trace, "host") ?: "", &size);
+	uint64_t seed = hash_text(HASH_SEED, clew_trace_meta(trace, "host") ?: "");
 
 	seed = mix(seed ^ (info && info->clock_count ? info->clocks[0].wall : 0));
 	seed = mix(seed ^ clew_trace_start(trace));

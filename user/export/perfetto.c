@@ -6,6 +6,7 @@
  * All times are of the boot clock, which Perfetto takes for granted in the kernel's events.
  */
 #include "export/perfetto.h"
+#include "base/hash.h"
 
 #include <errno.h>
 
@@ -58,8 +59,8 @@ void perfetto_send(struct perfetto *it, enum perfetto_sequence sequence)
 uint64_t perfetto_string(struct perfetto *it, struct perfetto_strings *strings, unsigned field,
 			 const char *text)
 {
-	size_t size, opened;
-	uint64_t hash = export_hash(text, &size), *known;
+	size_t size = strlen(text), opened;
+	uint64_t hash = hash_bytes(HASH_SEED, text, size), *known;
 	uint32_t part = (uint32_t)size << 5 | field;
 
 	known = map_get(&strings->numbers, hash, part);

@@ -6,6 +6,7 @@
  * A bundle is of one CPU. A wake is of the CPU that the waker ran on; where an interrupt woke,
  * its flags say so, lest Perfetto takes the task on that CPU for the waker.
  */
+#include "base/hash.h"
 #include "base/sort.h"
 #include "export/perfetto.h"
 #include <errno.h>
@@ -138,10 +139,8 @@ static uint64_t priority_at(const struct perfetto *it, uint32_t serial, uint64_t
 /* The number of a task's name in the bundle. */
 static uint64_t name_number(struct sched *sched, const char *name)
 {
-	uint64_t hash = 0, *known;
+	uint64_t hash = hash_bytes(HASH_SEED, name, strnlen(name, CLEW_COMM_SIZE)), *known;
 
-	for (size_t i = 0; i < CLEW_COMM_SIZE && name[i]; i++)
-		hash = (hash ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
 	known = map_get(&sched->names, hash, 0);
 	if (known)
 		return *known;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tree of stacks. See stacks.h. */
 #include "export/stacks.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <string.h>
 
 static uint32_t name_number(struct stacks *stacks, const char *name)
 {
-	size_t size;
-	uint64_t hash = export_hash(name, &size), *known;
+	size_t size = strlen(name);
+	uint64_t hash = hash_bytes(HASH_SEED, name, size), *known;
 	const char *copy;
 
 	known = map_get(&stacks->numbers, hash, (uint32_t)size);

@@ -3,6 +3,7 @@
  * A maker: its beginning and end, names, categories, attributes, waits.
  * Operations on time are in make_operations.c.
  */
+#include "base/hash.h"
 #include "model/make_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -266,11 +267,8 @@ uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t co
 {
 	uint64_t hash = count;
 
-	for (size_t i = 0; i < count; i++) {
-		hash = (hash ^ ((uint64_t)attributes[i].key << 32 | attributes[i].value)) *
-		       0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
-	}
+	for (size_t i = 0; i < count; i++)
+		hash = hash_mix(hash, (uint64_t)attributes[i].key << 32 | attributes[i].value);
 	return hash;
 }
 

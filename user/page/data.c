@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "page/internal.h"
 #include "words/beside.h"
 #include "words/segment_text.h"
@@ -69,15 +70,6 @@ struct sentences {
 	struct map numbers;  /* by hash */
 };
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* Takes the text. */
 static int add_sentence(struct sentences *sentences, char *text, uint64_t *ret_number)
 {
@@ -86,7 +78,7 @@ static int add_sentence(struct sentences *sentences, char *text, uint64_t *ret_n
 
 	if (!text)
 		return -ENOMEM;
-	hash = hash_text(text);
+	hash = hash_text(HASH_SEED, text);
 	known = map_get(&sentences->numbers, hash, 0);
 	if (known && !strcmp(((char **)sentences->texts.data)[*known], text)) {
 		*ret_number = *known;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "trace/wait_key.h"
 #include "words/object.h"
 #include "words/task.h"
@@ -42,12 +43,6 @@ void texts_done(struct texts *texts)
 const char *texts_at(const struct texts *texts, size_t number)
 {
 	return ((char **)texts->texts.data)[number];
-}
-
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-	key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-	return key ^ key >> 29;
 }
 
 /* The task that held what was waited for at first; CLEW_NO_TASK: unknown. */
@@ -109,11 +104,13 @@ int texts_of_wait(struct texts *texts, const struct clew_trace *trace,
 		  const struct clew_sleep *sleep, uint16_t *ret_number)
 {
 	struct clew_wait_key object = clew_wait_key(trace, sleep);
-	uint64_t key = mix(mix(mix(1, object.parts[0]), object.parts[1]), object.parts[2]);
+	uint64_t key =
+		hash_mix(hash_mix(hash_mix(1, object.parts[0]), object.parts[1]), object.parts[2]);
 	const uint64_t *known;
 	int r;
 
-	key = mix(mix(key, (uint64_t)sleep->call << 8 | sleep->kind), first_holder(sleep));
+	key = hash_mix(hash_mix(key, (uint64_t)sleep->call << 8 | sleep->kind),
+		       first_holder(sleep));
 	known = map_get(&texts->of_wait, key, 0);
 	if (known) {
 		*ret_number = (uint16_t)*known;

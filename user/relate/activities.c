@@ -84,7 +84,7 @@ static int take_descriptor(struct clew_relations *relations, const char *interfa
 	*ret_descriptor = (struct clew_descriptor){
 		.type = type,
 		.value = value,
-		.hash = relate_hash(relate_hash(RELATE_SEED, type), value),
+		.hash = relate_hash(relate_hash(HASH_SEED, type), value),
 	};
 	return 0;
 }
@@ -301,7 +301,7 @@ static int begin_activity(struct clew_relations *relations, const struct clew_an
 		.operation = words.operation ? words.operation : "",
 	};
 	activity->name =
-		relate_hash(relate_hash(RELATE_SEED, activity->interface), activity->operation);
+		relate_hash(relate_hash(HASH_SEED, activity->interface), activity->operation);
 	relations->activities.count++;
 	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
 	r = take_words(relations, activity, &words, layer, process);

@@ -41,7 +41,7 @@ bool relate_is_handle(const struct clew_layer *layer, const char *name)
 
 static uint64_t handle_key(const char *layer, const char *name, const char *value)
 {
-	return relate_hash(relate_hash(relate_hash(RELATE_SEED, layer), name), value);
+	return relate_hash(relate_hash(relate_hash(HASH_SEED, layer), name), value);
 }
 
 const struct handle *relate_find_handle(const struct clew_relations *relations, uint32_t process,
@@ -106,7 +106,7 @@ static int describe_handle(struct clew_relations *relations, uint64_t key, uint3
 	descriptor.type = arena_copy(&relations->arena, type, length);
 	if (!descriptor.type)
 		return -ENOMEM;
-	descriptor.hash = relate_hash(relate_hash(RELATE_SEED, type), value);
+	descriptor.hash = relate_hash(relate_hash(HASH_SEED, type), value);
 	return set_handle(relations, key, process, &descriptor, 1, fresh);
 }
 

@@ -5,6 +5,7 @@
 #ifndef CLEW_RELATE_INTERNAL_H
 #define CLEW_RELATE_INTERNAL_H
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/vector.h"
 #include "relate/layer.h"
@@ -47,13 +48,10 @@ struct call {
 			      later, CLEW_NO_NUMBER none */
 };
 
-/* FNV-1a over a text and a separator; `seed`: the hash of what comes before. */
-#define RELATE_SEED 14695981039346656037ULL
+/* A text and a separator; `seed`: the hash of what comes before. */
 static inline uint64_t relate_hash_part(uint64_t seed, const char *text, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
-		seed = (seed ^ (unsigned char)text[i]) * 1099511628211ULL;
-	return (seed ^ 0xff) * 1099511628211ULL;
+	return hash_bytes(hash_bytes(seed, text, length), "\xff", 1);
 }
 
 static inline uint64_t relate_hash(uint64_t seed, const char *text)

@@ -76,13 +76,13 @@ static int compare_attributes(const struct clew_activity *upper, const struct cl
 /* The owner of a descriptor: INTERFACE of INTERFACE/TYPE, as a hash. */
 static uint64_t owner_of(const struct clew_descriptor *descriptor)
 {
-	return relate_hash_part(RELATE_SEED, descriptor->type,
+	return relate_hash_part(HASH_SEED, descriptor->type,
 				(size_t)(strrchr(descriptor->type, '/') - descriptor->type));
 }
 
 static bool owns(const struct clew_activity *activity, const struct clew_descriptor *descriptor)
 {
-	return relate_hash(RELATE_SEED, activity->interface) == owner_of(descriptor);
+	return relate_hash(HASH_SEED, activity->interface) == owner_of(descriptor);
 }
 
 static uint64_t rank_key(const char *interface, uint64_t owner)
@@ -385,7 +385,7 @@ static int join_all(struct clew_relations *relations)
 
 		if (activity->calls)
 			r = count_rank(&matching, activity->interface,
-				       relate_hash(RELATE_SEED, activity->calls), RANK_SAID);
+				       relate_hash(HASH_SEED, activity->calls), RANK_SAID);
 		r = r < 0 ? r : find_fits(&matching, (uint32_t)i);
 		r = r < 0 ? r : enter(&matching, (uint32_t)i);
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "words/called.h"
 #include "words/commit.h"
 #include "words/details.h"
@@ -216,8 +217,7 @@ uint64_t clew_cause_key(const struct clew_trace *trace, const struct clew_relati
 		/* Without functions it is what it would be if there were none. */
 		if (i >= offsetof(struct cause_key, functions) && !word)
 			continue;
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
+		hash = hash_mix(hash, word);
 	}
 	return hash;
 }

@@ -9,6 +9,7 @@
 
 #include <clew/tokens.h>
 
+#include "base/hash.h"
 #include "words/describe.h"
 #include "words/functions.h"
 #include "words/object.h"
@@ -212,12 +213,6 @@ void clew_print_chain(FILE *out, const struct clew_trace *trace, const struct cl
 	clew_print_own_reason(out, trace, segment);
 }
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-	key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-	return key ^ key >> 29;
-}
-
 /* The function from which the task at a place waits. A trace without functions has the keys that
  * it would have without this. */
 static uint64_t mix_function(uint64_t key, const struct clew_trace *trace,
@@ -225,7 +220,7 @@ static uint64_t mix_function(uint64_t key, const struct clew_trace *trace,
 {
 	uint32_t function = clew_function_at(trace, segment->chain[place], segment->start);
 
-	return function == CLEW_NO_NUMBER ? key : mix(key, (uint64_t)function + 1);
+	return function == CLEW_NO_NUMBER ? key : hash_mix(key, (uint64_t)function + 1);
 }
 
 /* A trace without stacks has the keys that it would have without this. */
@@ -234,21 +229,21 @@ static uint64_t mix_stack(uint64_t key, const struct clew_trace *trace,
 {
 	uint64_t stack = clew_stack_key(trace, sleep);
 
-	return stack ? mix(key, stack) : key;
+	return stack ? hash_mix(key, stack) : key;
 }
 
 /* Mixes in all that clew_print_hop_wait() depends on. */
 static uint64_t mix_wait(uint64_t key, const struct clew_sleep *sleep)
 {
 	if (!sleep)
-		return mix(key, CLEW_WAIT_UNKNOWN);
-	key = mix(key,
-		  (uint64_t)sleep->kind << 16 | (told_call(sleep) ? sleep->call : CLEW_NO_CALL));
+		return hash_mix(key, CLEW_WAIT_UNKNOWN);
+	key = hash_mix(key, (uint64_t)sleep->kind << 16 |
+				    (told_call(sleep) ? sleep->call : CLEW_NO_CALL));
 	if (!has_lasting_object(sleep))
 		return key;
-	key = mix(key, (uint64_t)sleep->object.kind << 32 | sleep->object.device);
-	key = mix(key, sleep->object.number);
-	return mix(key, sleep->object.kind == CLEW_OBJECT_CHILD ? sleep->ended_by : 0);
+	key = hash_mix(key, (uint64_t)sleep->object.kind << 32 | sleep->object.device);
+	key = hash_mix(key, sleep->object.number);
+	return hash_mix(key, sleep->object.kind == CLEW_OBJECT_CHILD ? sleep->ended_by : 0);
 }
 
 uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segment *segment)
@@ -261,25 +256,25 @@ uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segmen
 	for (uint32_t i = 0; i < clew_hop_count(segment); i++) {
 		struct clew_hop_via via = clew_hop_via_behind(segment, i);
 
-		key = mix(key, segment->chain[i]);
+		key = hash_mix(key, segment->chain[i]);
 		key = mix_function(key, trace, segment, i);
 		key = mix_wait(key, clew_hop_sleep(trace, segment, i));
-		key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
+		key = hash_mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
 	}
-	return own ? mix_wait(mix(key, segment->task), own) : key;
+	return own ? mix_wait(hash_mix(key, segment->task), own) : key;
 }
 
 uint64_t clew_hop_key(const struct clew_trace *trace, const struct clew_segment *segment,
 		      uint32_t place)
 {
 	struct clew_hop_via via = clew_hop_via_behind(segment, place);
-	uint64_t key = mix_wait(mix(1, clew_hop_next(segment, place)),
+	uint64_t key = mix_wait(hash_mix(1, clew_hop_next(segment, place)),
 				clew_hop_sleep(trace, segment, place));
 
-	key = mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
+	key = hash_mix(key, (uint64_t)(uint8_t)via.type << 8 | via.evidence);
 	key = mix_function(key, trace, segment, place);
 	key = mix_stack(key, trace, clew_hop_sleep(trace, segment, place));
-	return mix(key, clew_hop_holds(trace, segment, place));
+	return hash_mix(key, clew_hop_holds(trace, segment, place));
 }
 
 void clew_json_hop_via(struct clew_json *json, const struct clew_trace *trace, int type,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "trace/name.h"
 #include "words/functions.h"
 #include "words/object.h"
@@ -182,15 +183,6 @@ static void print_lock(FILE *out, const struct clew_trace *trace, const struct c
 	clew_print_safe(out, clew_process_name(trace, task, wait->from));
 }
 
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 14695981039346656037u;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-	return hash;
-}
-
 /* The name of a lock; the second one of a name has " #2" behind it. */
 static char *make_lock_name(struct clew_latency_names *names, const struct clew_contended *lock)
 {
@@ -206,7 +198,7 @@ static char *make_lock_name(struct clew_latency_names *names, const struct clew_
 		free(text);
 		return NULL;
 	}
-	hash = hash_of(text);
+	hash = hash_text(HASH_SEED, text);
 	known = map_get(&names->same_names, hash, 0);
 	if (known)
 		number = *known + 1;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "trace/stacks.h"
 #include "words/stack.h"
@@ -87,12 +88,6 @@ void clew_samples_done(struct clew_samples *samples)
 
 /* ---- chains ---- */
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-	key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-	return key ^ key >> 29;
-}
-
 /* Equal for frames of one function. */
 static uint64_t function_key(const struct clew_trace *trace, uint64_t frame, bool kernel)
 {
@@ -104,7 +99,7 @@ static uint64_t function_key(const struct clew_trace *trace, uint64_t frame, boo
 		return place.outside ? frame : CLEW_FRAME_IN(CLEW_FRAME_IMAGE(frame), place.start);
 	/* Each address in the kernel has its own record. */
 	for (const char *at = place.name; at && *at; at++)
-		key = mix(key, (unsigned char)*at);
+		key = hash_mix(key, (unsigned char)*at);
 	return place.name ? key : frame;
 }
 
@@ -349,8 +344,8 @@ static uint64_t stack_key(const struct clew_trace *trace, const struct clew_trac
 			  bool kernel, uint64_t key)
 {
 	for (uint32_t i = 0; stack && i < stack->count; i++)
-		key = mix(key, function_key(trace, stack->frames[i], kernel));
-	return mix(key, kernel);
+		key = hash_mix(key, function_key(trace, stack->frames[i], kernel));
+	return hash_mix(key, kernel);
 }
 
 /* Equal for samples with the same functions, in user mode and in the kernel. */
@@ -450,7 +445,7 @@ int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 	for (size_t i = 0; i < whole; i++)
 		alike[i] = (struct alike){
 			.sample = all[i],
-			.key = mix(mix(all[i]->user, all[i]->kernel), all[i]->end),
+			.key = hash_mix(hash_mix(all[i]->user, all[i]->kernel), all[i]->end),
 			.count = 1,
 		};
 	/* Functions are looked up once for each stack, not for each sample. */

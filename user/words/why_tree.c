@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "words/causes.h"
 #include "words/details.h"
@@ -39,17 +40,11 @@ struct build {
 	size_t named_count, named_room;
 };
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-	key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-	return key ^ key >> 29;
-}
-
 static uint64_t mix_text(uint64_t key, const char *text)
 {
 	for (; *text; text++)
-		key = mix(key, (unsigned char)*text);
-	return mix(key, 0);
+		key = hash_mix(key, (unsigned char)*text);
+	return hash_mix(key, 0);
 }
 
 /* ---- nodes ---- */
@@ -62,15 +57,15 @@ static bool by_program(const struct build *build, bool ready)
 static uint64_t words_key(const struct build *build, const struct clew_phrase *phrase, bool ready)
 {
 	/* A candidate may be wrong: its time is not added to that of others. */
-	uint64_t key = mix(mix_text(mix_text(1, phrase->before), phrase->after),
-			   phrase->evidence == CLEW_EVIDENCE_CANDIDATE);
+	uint64_t key = hash_mix(mix_text(mix_text(1, phrase->before), phrase->after),
+				phrase->evidence == CLEW_EVIDENCE_CANDIDATE);
 
 	if (phrase->task == CLEW_NO_TASK)
 		return key;
 	if (by_program(build, ready))
-		return mix_text(mix(key, 1),
+		return mix_text(hash_mix(key, 1),
 				clew_trace_comm_at(build->trace, phrase->task, phrase->at));
-	return mix(mix(key, 2), phrase->task);
+	return hash_mix(hash_mix(key, 2), phrase->task);
 }
 
 static int add_named(struct build *build, uint32_t node, uint32_t task)
@@ -114,7 +109,7 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 		    const struct clew_segment *longest, uint64_t ns, bool leaf, bool ready)
 {
 	struct clew_tree *tree = build->tree;
-	uint64_t key = mix(words_key(build, phrase, ready), leaf);
+	uint64_t key = hash_mix(words_key(build, phrase, ready), leaf);
 	uint64_t *found = map_get(&build->children, key, *parent);
 	uint32_t task = phrase->task, node = found ? (uint32_t)*found : (uint32_t)tree->count;
 	int r = 0;
@@ -394,7 +389,7 @@ static uint64_t group_key(const struct clew_trace *trace, const struct clew_rela
 	uint64_t key = clew_cause_key(trace, relations, segment);
 
 	for (uint32_t i = 0; i < clew_hop_count(segment); i++)
-		key = mix(key, clew_hop_key(trace, segment, i));
+		key = hash_mix(key, clew_hop_key(trace, segment, i));
 	return key;
 }
 
