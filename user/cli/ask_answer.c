@@ -123,7 +123,7 @@ static int add_holders_of(struct clew_sums *sums, const struct clew_trace *trace
 
 	for (uint32_t i = 0; i < sleep->holder_count && r >= 0; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
-		uint64_t to = holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace) : holder->to;
+		uint64_t to = clew_trace_until(trace, holder->to);
 
 		if (!holder->coming)
 			r = clew_sums_add(sums, (struct clew_sum_key){{holder->task}},

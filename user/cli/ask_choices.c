@@ -137,8 +137,7 @@ static int add_activities(struct choices *choices)
 		return 0;
 	all = clew_relations_activities(choices->in->relations, &count);
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		uint64_t end = all[i].end == CLEW_TIME_OPEN ? clew_trace_end(choices->in->trace)
-							    : all[i].end;
+		uint64_t end = clew_trace_until(choices->in->trace, all[i].end);
 
 		if (is_in(choices->in, all[i].task, all[i].begin, end))
 			r = add_name(choices, name_of_activity(&all[i], name), end - all[i].begin,
@@ -159,8 +158,7 @@ static int add_frames(struct choices *choices)
 		const struct clew_trace_frame *frames = clew_trace_frames(trace, serial, &count);
 
 		for (size_t k = 0; k < count && r >= 0; k++) {
-			uint64_t end = frames[k].end == CLEW_TIME_OPEN ? clew_trace_end(trace)
-								       : frames[k].end;
+			uint64_t end = clew_trace_until(trace, frames[k].end);
 
 			if (is_in(choices->in, serial, frames[k].start, end))
 				r = add_name(choices, clew_function_name(trace, frames[k].function),

@@ -396,8 +396,7 @@ static void print_event(const struct io_answer *answer, const struct clew_io_eve
 				      : ", not done at the capture's end",
 			      stdout);
 	} else {
-		uint64_t end = event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace)
-								   : event->sleep->end;
+		uint64_t end = clew_trace_until(answer->trace, event->sleep->end);
 
 		clew_print_task(stdout, answer->trace, event->sleep->task, event->at);
 		printf(" waited %s (%s)", CLEW_DURATION(end - event->sleep->start),

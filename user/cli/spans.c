@@ -93,8 +93,7 @@ static void walk_task(struct answer *answer, const struct clew_trace_task *task,
 	for (size_t i = 0; i < count; i++)
 		if (answer->wanted[frames[i].function] &&
 		    clew_window_has(window, frames[i].start,
-				    frames[i].end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace)
-								    : frames[i].end))
+				    clew_trace_until(answer->trace, frames[i].end)))
 			take(answer, task, &frames[i]);
 }
 

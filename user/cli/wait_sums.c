@@ -25,7 +25,7 @@ static int add_holders(struct clew_sums *sums, const struct clew_view *view,
 
 	for (uint32_t i = 0; i < sleep->holder_count && r == 0; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
-		uint64_t to = holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace) : holder->to;
+		uint64_t to = clew_trace_until(trace, holder->to);
 
 		r = clew_sums_add(sums, (struct clew_sum_key){{holder->task}},
 				  overlap(&view->window, holder->from, to), holder->task);
@@ -36,7 +36,7 @@ static int add_holders(struct clew_sums *sums, const struct clew_view *view,
 int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
 		       const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	uint64_t end = sleep->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->end;
+	uint64_t end = clew_trace_until(trace, sleep->end);
 	struct clew_sum_key key = {};
 
 	switch (view->by) {

@@ -109,9 +109,7 @@ static void json_holders(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, holder->task, holder->from);
 		clew_json_unsigned(json, "from", holder->from);
-		clew_json_unsigned(json, "to",
-				   holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace)
-								: holder->to);
+		clew_json_unsigned(json, "to", clew_trace_until(trace, holder->to));
 		clew_json_string(json, "evidence", clew_evidence_name(holder->evidence));
 		if (!coming)
 			clew_json_bool(json, "barged", holder->barged);
@@ -180,7 +178,7 @@ static void print_holders(const struct clew_trace *trace, const struct clew_slee
 {
 	for (uint32_t i = 0; i < sleep->holder_count; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
-		uint64_t to = holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace) : holder->to;
+		uint64_t to = clew_trace_until(trace, holder->to);
 
 		if (holder->coming) {
 			fputs(", for ", stdout);

@@ -262,7 +262,7 @@ static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sle
 
 static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t file)
 {
-	uint64_t end = sleep->end == CLEW_TIME_OPEN ? clew_trace_end(sums->trace) : sleep->end;
+	uint64_t end = clew_trace_until(sums->trace, sleep->end);
 	const struct clew_trace_request *request = request_of(sums, sleep);
 	uint64_t from = sleep->start > sums->from ? sleep->start : sums->from;
 	uint64_t ns = (end < sums->to ? end : sums->to) - from;

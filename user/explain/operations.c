@@ -321,8 +321,7 @@ static int announced_calls(const struct clew_trace *trace, const struct clew_rel
 	for (size_t i = 0; i < count && r >= 0; i++) {
 		const struct clew_activity *activity = &activities[i];
 		const struct clew_trace_task *task = clew_trace_task(trace, activity->task);
-		uint64_t end =
-			activity->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : activity->end;
+		uint64_t end = clew_trace_until(trace, activity->end);
 
 		if (task && lies_in(asked, activity->begin, end) &&
 		    asked->wanted(asked->context, task) &&

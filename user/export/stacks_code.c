@@ -25,7 +25,7 @@ bool stacks_wants(const struct clew_export *export, const struct clew_sleep *sle
 
 uint64_t stacks_end(const struct clew_export *export, const struct clew_sleep *sleep)
 {
-	return sleep->end == CLEW_TIME_OPEN ? clew_trace_end(export->trace) : sleep->end;
+	return clew_trace_until(export->trace, sleep->end);
 }
 
 uint32_t stacks_task(struct stacks *stacks, const struct clew_export *export, uint32_t serial,

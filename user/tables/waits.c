@@ -248,7 +248,7 @@ static int holder_value(struct table_cursor *cursor, unsigned column, struct tab
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_holder *holder = &wait_at(source, cursor->item)->holders[cursor->part];
-	uint64_t to = holder->to == CLEW_TIME_OPEN ? clew_trace_end(source->trace) : holder->to;
+	uint64_t to = clew_trace_until(source->trace, holder->to);
 
 	switch (column) {
 	case HOLDER_WAIT:

@@ -83,6 +83,12 @@ const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 uint64_t clew_trace_start(const struct clew_trace *trace);
 uint64_t clew_trace_end(const struct clew_trace *trace);
 
+/** A moment until which something lasted; the trace's end if that is open. */
+static inline uint64_t clew_trace_until(const struct clew_trace *trace, uint64_t end)
+{
+	return end == CLEW_TIME_OPEN ? clew_trace_end(trace) : end;
+}
+
 /* Tasks in order of serial. */
 size_t clew_trace_task_count(const struct clew_trace *trace);
 const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace, size_t index);

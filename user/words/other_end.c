@@ -13,7 +13,7 @@
 /* The moment at which the names of holders are told. */
 static uint64_t moment_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return sleep->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->end;
+	return clew_trace_until(trace, sleep->end);
 }
 
 static void json_ends(struct clew_json *json, const struct clew_trace *trace,

@@ -4,13 +4,12 @@
 
 uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return sleep->end == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->end;
+	return clew_trace_until(trace, sleep->end);
 }
 
 uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	uint64_t until =
-		sleep->switch_in == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->switch_in;
+	uint64_t until = clew_trace_until(trace, sleep->switch_in);
 
 	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
 }
