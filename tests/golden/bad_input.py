@@ -19,6 +19,10 @@ CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 # "what is wrong: what to do", on one line.
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
 READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why", "dump", "check"]
+COMMANDS = READERS + [
+    "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
+    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top"
+]
 results = []
 
 
@@ -75,10 +79,7 @@ def test_usage():
         done = run(arguments)
         report("clew %s exits 0" % " ".join(arguments),
                "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
-    for command in READERS + [
-            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
-            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top"
-    ]:
+    for command in COMMANDS:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
             good = done.returncode == 0 and b"Usage: clew " + command.encode(
@@ -88,10 +89,7 @@ def test_usage():
     fails("a mistyped command", ["wiats"], 2, "clew waits")
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
-    for command in READERS + [
-            "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair",
-            "forest", "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top"
-    ]:
+    for command in COMMANDS:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
               "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
