@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/fail.h"
+#include "cli/write.h"
 
 /* Segments are kept that long if this program cannot keep up, in periods. */
 #define MOST_PERIODS 5
@@ -150,20 +151,12 @@ int top_recorder_next(struct top_recorder *recorder, char **ret_path)
 
 void top_recorder_end(struct top_recorder *recorder)
 {
-	DIR *folder;
-	struct dirent *entry;
-
 	if (recorder->pid > 0) {
 		kill(recorder->pid, SIGINT);
 		waitpid(recorder->pid, NULL, 0);
 	}
 	if (recorder->errors >= 0)
 		close(recorder->errors);
-	folder = opendir(recorder->folder);
-	while (folder && (entry = readdir(folder)))
-		unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder)
-		closedir(folder);
-	rmdir(recorder->folder);
+	clew_remove_folder(recorder->folder);
 	free(recorder->last);
 }

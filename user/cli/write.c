@@ -162,7 +162,7 @@ int clew_write_file(const char *output, int (*write)(void *context, FILE *out), 
 }
 
 /* Removes a folder and the files in it. */
-static void remove_folder(const char *folder)
+void clew_remove_folder(const char *folder)
 {
 	DIR *files = opendir(folder);
 	struct dirent *file;
@@ -193,7 +193,7 @@ int clew_write_folder(const char *output, int (*write)(void *context, const char
 	if (!status && (chmod(beside, 0777 & ~mask) < 0 || rename(beside, output) < 0))
 		status = clew_fail_to_write(output, errno);
 	if (status)
-		remove_folder(beside);
+		clew_remove_folder(beside);
 	free(beside);
 	return status;
 }

@@ -60,7 +60,6 @@ static int write_table(const struct clew_export *export, const struct table *tab
 int clew_export_csv(const struct clew_export *export)
 {
 	struct table_source source = {.trace = export->trace,
-				      .relations = export->relations,
 				      .chosen = {export->wanted, export->context},
 				      .from = export->from,
 				      .to = export->to};

@@ -44,7 +44,6 @@ static int copy_table(sqlite3 *database, const struct table *table)
 static int copy_all(sqlite3 *database, const struct clew_export *export)
 {
 	struct table_source source = {.trace = export->trace,
-				      .relations = export->relations,
 				      .chosen = {export->wanted, export->context},
 				      .from = export->from,
 				      .to = export->to};

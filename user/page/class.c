@@ -24,11 +24,6 @@ const char *page_class_name(enum page_class class)
 	return names[class];
 }
 
-enum page_class page_class_of_spent(enum clew_spent spent)
-{
-	return class_of_spent[spent];
-}
-
 enum page_class page_class_of_kind(unsigned kind)
 {
 	switch (kind) {

@@ -24,7 +24,6 @@ const char *page_class_name(enum page_class class);
 enum page_class page_class_of_kind(unsigned kind);
 /* The class of a piece of a task's timeline. */
 enum page_class page_class_of_piece(const struct clew_trace *trace, const struct clew_piece *piece);
-enum page_class page_class_of_spent(enum clew_spent spent);
 
 /* Adds up a program's time by class; `ret_ns` has PAGE_CLASS_COUNT elements. */
 void page_class_sums(const struct clew_program *program, uint64_t *ret_ns);

@@ -29,7 +29,6 @@ static int put_spans(struct page *page)
 	r = lanes_write(&page->lanes, &page->texts, &packed, page->options->progress,
 			page->options->progress_context);
 	packed_end(&packed);
-	page->packed = packed.written;
 	document_put(document, "</script>\n");
 	return r;
 }

@@ -10,11 +10,6 @@
 
 #define LEAST_WORDS 7 /* percent of a bar that have room for words */
 
-unsigned page_percent(uint64_t part, uint64_t whole)
-{
-	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
-}
-
 void page_put_bar(struct page *page, const uint64_t *sums, bool words)
 {
 	static const uint8_t order[] = {PAGE_RUNNING, PAGE_READY,  PAGE_LOCK,	 PAGE_DISK,
@@ -31,7 +26,7 @@ void page_put_bar(struct page *page, const uint64_t *sums, bool words)
 		if (!sums[order[i]])
 			continue;
 		document_say(document, "%s%s %u %%", separator, page_class_name(order[i]),
-			     page_percent(sums[order[i]], whole));
+			     clew_percent(sums[order[i]], whole));
 		separator = ", ";
 	}
 	document_put(document, "\">");
@@ -43,9 +38,9 @@ void page_put_bar(struct page *page, const uint64_t *sums, bool words)
 		document_put(document, "<i class=\"k%u\" style=\"width:%.2f%%\" title=\"%s %s\">",
 			     order[i], 100.0 * (double)ns / (double)whole,
 			     page_class_name(order[i]), CLEW_DURATION(ns));
-		if (words && page_percent(ns, whole) >= LEAST_WORDS)
+		if (words && clew_percent(ns, whole) >= LEAST_WORDS)
 			document_say(document, "%s %u %%", page_class_name(order[i]),
-				     page_percent(ns, whole));
+				     clew_percent(ns, whole));
 		document_put(document, "</i>");
 	}
 	document_put(document, "</div>\n");

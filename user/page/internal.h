@@ -36,7 +36,6 @@ struct page {
 	struct map paths; /* keys: serials of tasks that the explanations are about */
 	struct lanes lanes;
 	struct texts texts;
-	uint64_t packed; /* characters of the timeline's data */
 };
 
 /* Finds and explains the operations. 0 or -ENOMEM. */
@@ -54,6 +53,5 @@ void page_put_foot(struct page *page);
 /* A bar of all classes; each part's width is its share. `words`: with words where there is room. */
 void page_put_bar(struct page *page, const uint64_t *sums, bool words);
 /* "54 %" */
-unsigned page_percent(uint64_t part, uint64_t whole);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * The page's data has the lanes one after the other, each in columns: for each span its start
  * since the end of the one before, its length (both 4 bytes, little-endian, in units of
- * lanes_unit()), its class, its text (2 bytes), and the number + 1 of another lane (2 bytes): the
+ * `unit` ns), its class, its text (2 bytes), and the number + 1 of another lane (2 bytes): the
  * task that ended a wait, or the task that a CPU ran; 0: none. Each byte of a column is a column
  * of its own ("byte planes").
  */
@@ -17,14 +17,11 @@
 #include "page/packed.h"
 #include "page/texts.h"
 
-#define LANE_SPAN_SIZE 13
-
 struct lane {
 	uint32_t task;	/* serial; CLEW_NO_TASK: a CPU */
 	uint16_t cpu;	/* of a CPU's lane */
 	bool on_path;	/* an explanation is about it */
 	uint32_t spans; /* at most; after lanes_write() as many as there are */
-	uint32_t rank;	/* in the order of tasks */
 };
 
 struct lanes {

@@ -18,7 +18,6 @@ static void write_three(struct packed *packed)
 		bits = bits << 8 | (i < count ? packed->left[i] : 0);
 	for (unsigned i = 0; i < 4; i++)
 		fputc(i <= count ? digits[bits >> (18 - 6 * i) & 63] : '=', packed->out);
-	packed->written += 4;
 	packed->left_count = 0;
 }
 

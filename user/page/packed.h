@@ -12,7 +12,6 @@ struct packed {
 	z_stream stream;
 	uint8_t left[3]; /* bytes that are not yet written */
 	unsigned left_count;
-	uint64_t written; /* characters */
 };
 
 /* 0 or -ENOMEM. After success it takes packed_end() to free it. */

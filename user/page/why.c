@@ -32,7 +32,7 @@ static int put_outline(struct page *page, const struct page_operation *operation
 	r = clew_tree_tell(page->trace, &tree, &told, 1, &told_count);
 	if (r >= 0 && told_count) {
 		document_put(document, "<p class=\"told\">");
-		document_say(document, "%u %%: %s.", page_percent(told.ns, why->to - why->from),
+		document_say(document, "%u %%: %s.", clew_percent(told.ns, why->to - why->from),
 			     told.text);
 		document_put(document, "</p>\n");
 	}

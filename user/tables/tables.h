@@ -34,10 +34,9 @@ struct table_value {
 /* A trace, and which of its rows there are. */
 struct table_source {
 	const struct clew_trace *trace;
-	const struct clew_relations *relations; /* may be NULL */
-	struct clew_chosen chosen;		/* rows of other tasks are left out */
-	uint64_t from, to;			/* and those outside of this interval */
-	struct clew_operation *operations;	/* made when they are first needed */
+	struct clew_chosen chosen;	   /* rows of other tasks are left out */
+	uint64_t from, to;		   /* and those outside of this interval */
+	struct clew_operation *operations; /* made when they are first needed */
 	size_t operation_count;
 	bool has_operations;
 	int error; /* -errno of what could not be made */

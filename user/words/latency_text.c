@@ -35,11 +35,11 @@ static const enum clew_style styles[CLEW_SPLIT_COUNT] = {
 
 static void print_share(FILE *out, enum clew_split split, uint64_t part, uint64_t whole)
 {
-	uint64_t percent = (part * 100 + whole / 2) / whole;
+	unsigned percent = clew_percent(part, whole);
 
 	fprintf(out, "%s%s ", clew_style_begin(styles[split]), clew_split_name(split));
 	if (percent)
-		fprintf(out, "%" PRIu64 " %%", percent);
+		fprintf(out, "%u %%", percent);
 	else
 		fputs("<1 %", out);
 	fputs(clew_style_end(styles[split]), out);

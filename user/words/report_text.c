@@ -41,11 +41,6 @@ const char *report_spent_name(enum clew_spent spent)
 	return spent_words[spent].name;
 }
 
-static unsigned percent(uint64_t part, uint64_t whole)
-{
-	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
-}
-
 /* The words about a wait of which no object is known. */
 static void print_without_object(FILE *out, const struct clew_sleep *sleep)
 {
@@ -109,7 +104,7 @@ void report_print_headline(FILE *out, const struct report *report)
 	program = &report->summary.programs[report->program];
 	clew_print_safe(out, program->name);
 	fprintf(out, " %s for %u %% of its time (%s of %s)", spent_words[report->spent].headline,
-		percent(program->spent[report->spent], program->total),
+		clew_percent(program->spent[report->spent], program->total),
 		CLEW_DURATION(program->spent[report->spent]), CLEW_DURATION(program->total));
 	if (report->cause == report->program) {
 		fprintf(out, ", mostly because its own threads ran (%s)",
@@ -171,7 +166,7 @@ static void print_bar(FILE *out, const struct clew_program *program)
 static void print_share(FILE *out, const struct clew_program *program, enum clew_spent spent)
 {
 	fprintf(out, " %s%4u%%%s", clew_style_begin(spent_words[spent].style),
-		percent(program->spent[spent], program->total),
+		clew_percent(program->spent[spent], program->total),
 		clew_style_end(spent_words[spent].style));
 }
 
@@ -298,7 +293,7 @@ static void print_operations(FILE *out, const struct report *report, size_t widt
 		fprintf(out, ", at +%s\n", CLEW_OFFSET(what->from - start, report->to - start));
 		for (size_t k = 0; k < operation->cause_count; k++) {
 			fprintf(out, "          %4u %%  ",
-				percent(operation->causes[k].ns, what->to - what->from));
+				clew_percent(operation->causes[k].ns, what->to - what->from));
 			clew_print_wrapped(out, operation->causes[k].text, 18, 18, width);
 		}
 	}
@@ -345,7 +340,7 @@ static void print_functions(FILE *out, const struct report *report)
 		if (!shown++)
 			fputs("\nTraced functions that ran\n", out);
 		fprintf(out, "  %8s  %3u %% of all running, entered %llu time%s: ",
-			CLEW_DURATION(time->ns), percent(time->ns, running),
+			CLEW_DURATION(time->ns), clew_percent(time->ns, running),
 			(unsigned long long)time->calls, time->calls == 1 ? "" : "s");
 		clew_print_function(out, report->trace, time->function);
 		fputc('\n', out);

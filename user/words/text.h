@@ -41,6 +41,12 @@ const char *clew_format_bytes(uint64_t bytes, char *buffer, size_t size);
 #define CLEW_DURATION(ns)	clew_format_duration(ns, (char[32]){0}, 32)
 #define CLEW_BYTES(bytes)	clew_format_bytes(bytes, (char[32]){0}, 32)
 
+/* A part of a whole in percent, rounded; 0 of nothing. */
+static inline unsigned clew_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
+}
+
 /* Prints the share and the length (ns) of a part, with which a line about it begins. */
 void clew_print_part(FILE *out, uint64_t ns, uint64_t whole);
 

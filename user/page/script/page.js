@@ -59,11 +59,11 @@ class Page {
 	/* CPUs, the threads on the path with most time on it, then those with most spans. */
 	chooseRows()
 	{
-		const rows = this.meta.lanes.filter((lane) => lane.kind === "cpu");
+		const cpus = this.meta.lanes.filter((lane) => lane.kind === "cpu");
 		const times = new Map(), operation = this.operation;
 
 		if (this.allRows || this.only) {
-			this.timeline.rows = this.allRows ? this.meta.lanes : rows.concat(this.only);
+			this.timeline.rows = this.allRows ? this.meta.lanes : cpus.concat(this.only);
 			this.timeline.resize();
 			return;
 		}
@@ -78,10 +78,10 @@ class Page {
 		const others = this.meta.lanes.filter((lane) => lane.kind !== "cpu" && !path.includes(lane))
 			.sort((a, b) => b.spans - a.spans);
 
-		rows.push(...path, ...others);
-		if (this.extra && !rows.slice(0, rows.length - others.length + MOST_ROWS - path.length).includes(this.extra))
-			rows.splice(rows.length - others.length, 0, this.extra);
-		this.timeline.rows = [...new Set(rows)].slice(0, this.cpuRows() + MOST_ROWS);
+		let rows = path.concat(others).slice(0, MOST_ROWS);
+		if (this.extra && !rows.includes(this.extra))
+			rows = path.concat(this.extra, others).slice(0, MOST_ROWS);
+		this.timeline.rows = cpus.concat(rows);
 		this.timeline.resize();
 	}
 
