@@ -67,7 +67,10 @@ without = [
 ]
 ok(not without, f"{len(texts)} files name their licence", ", ".join(without))
 # Sentences in comments have a subject. The folders below are those that are looked at.
-WITH_SUBJECTS = ["base", "store", "model", "relate", "query", "convert", "notation", "words", "tables", "page", "export", "cli"]
+WITH_SUBJECTS = [
+    "base", "store", "model", "relate", "query", "convert", "notation", "words", "tables", "page",
+    "export", "import", "explain", "cli"
+]
 without_subject = []
 for name in files(*(f"user/{folder}/*.[ch]" for folder in WITH_SUBJECTS)):
     text = open(name, encoding="utf-8").read()

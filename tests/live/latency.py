@@ -19,7 +19,7 @@ FEW = 10  # one call of so many waits for the disk
 PROGRAM = os.path.join(WORKLOADS, "latency")
 FUNCTIONS = ("spin", "rest", "both", "ask", "take_lock", "put")
 PERCENTILES = {"p50_ns": .5, "p90_ns": .9, "p99_ns": .99, "p999_ns": .999}
-# What a call mostly is, apart from running and being ready to run.
+# The part of a call's time that is largest apart from running and being ready to run.
 MOSTLY = {"rest": "other", "take_lock": "lock", "put": "disk", "ask": "network"}
 PROBED = 60_000  # ns that a call may seem longer or shorter to the program than to clew
 SHARE, LEAST = 0.02, 1_000_000  # of a sum, and ns, that a part may be off

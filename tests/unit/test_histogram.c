@@ -22,7 +22,7 @@ static uint64_t draw(void)
 	return state;
 }
 
-/* Of any magnitude alike. */
+/* Each magnitude is equally likely. */
 static uint64_t draw_value(unsigned bits)
 {
 	return draw() >> (64 - 1 - draw() % bits);

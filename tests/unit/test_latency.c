@@ -258,7 +258,7 @@ static void ordering(void **unused)
 	clew_latency_done(&latency);
 }
 
-/* What finds no place is counted, and never in a wrong group. */
+/* An item for which there is no room is counted, and never in a wrong group. */
 static void bounds(void **unused)
 {
 	struct clew_latency latency = clew_latency_new(1);

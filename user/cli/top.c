@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew top: what threads wait for now, and why, again each period. A recorder of its own writes
- * segments of one period into a temporary folder; each is read, told and removed.
+ * segments of one period into a temporary folder; it shows each one and removes it.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct top_values {
 };
 
 const struct clew_option clew_top_options[] = {
-	{0, "period", "DURATION", "tell again that often (2s)", clew_take_duration,
+	{0, "period", "DURATION", "update that often (2s)", clew_take_duration,
 	 offsetof(struct top_values, period)},
 	{'n', "count", "N", "stop after so many periods", clew_take_number,
 	 offsetof(struct top_values, count)},
@@ -48,7 +48,7 @@ const struct clew_option clew_top_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* A period, and what is told of it. */
+/* A period, and its answers. */
 struct period {
 	const struct clew_trace *trace;
 	struct report report;
@@ -148,7 +148,7 @@ struct top {
 	bool quit;
 };
 
-static int tell(struct top *top, const char *path)
+static int show_segment(struct top *top, const char *path)
 {
 	struct clew_relations *relations = NULL;
 	struct clew_trace *trace;
@@ -205,10 +205,10 @@ static void interrupt(int number)
 
 static int go_on(struct top *top)
 {
-	uint32_t told = 0, most = top->values->count.given ? top->values->count.value : 0;
+	uint32_t shown = 0, most = top->values->count.given ? top->values->count.value : 0;
 	int status = 0;
 
-	while (!status && !interrupted && !top->quit && !(most && told == most)) {
+	while (!status && !interrupted && !top->quit && !(most && shown == most)) {
 		char *path = NULL;
 
 		status = top_recorder_next(&top->recorder, &path);
@@ -219,8 +219,8 @@ static int go_on(struct top *top)
 			continue;
 		}
 		if (!top->frozen)
-			status = tell(top, path);
-		told++;
+			status = show_segment(top, path);
+		shown++;
 		unlink(path);
 		free(path);
 	}

@@ -115,7 +115,7 @@ static int ended(struct top_recorder *recorder)
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLEW_EXIT_SYSTEM;
 }
 
-/* True once a segment's writer has let go of it. */
+/* True once the recorder has finished a segment: it has unlocked the file. */
 static bool is_whole(const struct top_recorder *recorder, const char *name)
 {
 	int folder = open(recorder->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -26,7 +26,7 @@ struct clew_io_share {
 	uint64_t caused_ns;	/* how long others waited for what it wrote */
 };
 
-/* What requests of one disk wrote for one task to one file. */
+/* The writes of one disk for one task to one file. */
 struct clew_io_level {
 	uint32_t file; /* index of a file */
 	uint32_t task; /* CLEW_NO_TASK: the writer is unknown */

@@ -160,7 +160,7 @@ int clew_latency_aggregate(const struct clew_latency *latency, struct clew_laten
 
 /* ---- order ---- */
 
-/* What a group and its descendants cost, for the order. */
+/* The costs of a group and its descendants, for the order. */
 struct cost {
 	uint64_t most; /* its own time, or that of its children if it has less */
 	uint64_t count;

@@ -26,7 +26,7 @@ struct clew_property {
 	const char *value;
 };
 
-/* What a group is called, below its parent. */
+/* The name of a group below its parent. */
 struct clew_latency_name {
 	const char *name;
 	const char *place; /* where in the code it is, "" nowhere: part of the group's identity */

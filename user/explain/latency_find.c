@@ -122,7 +122,7 @@ static int find_by_task(const struct finder *finder,
 
 /* ---- locks and operations ---- */
 
-/* What belongs to a task, before the tasks' splits are made. */
+/* An item of a task, before the tasks' splits are made. */
 struct pending {
 	struct clew_latency_item item;
 	uint32_t task;

@@ -32,7 +32,7 @@ struct clew_lock_hold {
 	bool coming; /* it had been woken for the lock, which nobody held, and had no CPU yet */
 };
 
-/* What kept a holder from letting go: time of the task itself, or of the one that it waited for. */
+/* Why a holder kept the lock: time of the task itself, or of the one that it waited for. */
 struct clew_lock_doing {
 	uint64_t ns;
 	struct clew_segment segment; /* the longest one, without its chain */

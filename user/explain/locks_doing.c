@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the holders of a lock did with it: each hold is explained as by clew_why_explain(), and
+ * The time of the holders of a lock: each hold is explained as by clew_why_explain(), and
  * like times are added up. Times in which a holder had no CPU, while one ran that a waiter
  * outranks, are inversions.
  */

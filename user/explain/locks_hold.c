@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who held a lock, and when. Each wait tells who held the lock while it lasted. At each moment
- * the best evidence of those that waited then counts, and among equals what most of them tell.
+ * The holds of a lock. Each wait names the holders while it lasted. At each moment the best
+ * evidence of the waits of that moment counts, and among equals the holder that most of them name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "explain/locks_internal.h"
 
-/* What one wait tells of one holder. */
+/* One holder that one wait names. */
 struct claim {
 	uint64_t from;
 	uint64_t to;
@@ -102,7 +102,7 @@ static bool is_better(const struct claims *claims, const struct claim *claim,
 		return claim->evidence < than->evidence;
 	count = votes(claims, claim);
 	other = votes(claims, than);
-	/* Who began to wait later has read the owner later. */
+	/* A wait that began later has read the owner later. */
 	return count != other ? count > other : claim->from > than->from;
 }
 

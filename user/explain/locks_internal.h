@@ -8,7 +8,7 @@
 /* Grows `*array` of items of `size` bytes so that one more has room behind `count`. */
 int locks_reserve(void **array, size_t count, size_t size);
 
-/* Who held a lock and when, from what each of its waits tells. */
+/* Finds the holds of a lock from its waits. */
 int locks_find_holds(struct clew_contended *lock, uint64_t end);
 /* The hand-overs, and what their order shows. */
 int locks_find_order(struct clew_contended *lock);

@@ -141,7 +141,8 @@ static int add_woken(const struct order *order)
 	return r;
 }
 
-/* Who let go of the lock last before a moment: the holder before in the order of holds. */
+/* Counts takes past a woken thread. The holder before in the order of holds was the last one to
+ * release the lock. */
 static int add_barged(struct clew_contended *lock)
 {
 	int r = 0;

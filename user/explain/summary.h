@@ -54,7 +54,7 @@ void clew_summary_done(struct clew_summary *summary);
 uint32_t clew_summary_program(const struct clew_summary *summary, const struct clew_trace *trace,
 			      uint32_t serial);
 
-/* What a wait counts as; CLEW_SPENT_COUNT: it is idle. */
+/* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* The same of a kind of wait, enum clew_wait_kind, if nothing else is known about the wait. */
 enum clew_spent clew_spent_of_kind(unsigned kind);

@@ -22,8 +22,8 @@ enum clew_split {
 /* The word for it, as in `clew latency --json`. */
 const char *clew_split_name(enum clew_split split);
 
-/* What a wait counts as: the report's parts (summary.h), where those that it has beside these are
- * OTHER, and idle waits are NETWORK at a socket and else OTHER. */
+/* The part that a wait counts as: the report's parts (summary.h), where those that it has beside
+ * these are OTHER, and idle waits are NETWORK at a socket and else OTHER. */
 enum clew_split clew_split_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 /* The parts of one task's life. */

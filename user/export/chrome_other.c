@@ -211,7 +211,7 @@ static void put_losses(struct chrome *it)
 		if (!named)
 			chrome_name(it, CHROME_LOST, 0, "clew: lost");
 		named = true;
-		/* Losses may overlap: each is told at its begin, with its length. */
+		/* Losses may overlap: an event marks where each begins, and has its length. */
 		if (chrome_open(it, &(struct chrome_event){.name = "records lost",
 							   .category = "lost",
 							   .start = gap->from,

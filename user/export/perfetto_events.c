@@ -118,7 +118,7 @@ static int add_losses(struct events *events)
 	return r;
 }
 
-/* Losses may overlap: each is told at its begin, with its length. */
+/* Losses may overlap: an event marks where each begins, and has its length. */
 static void put_loss(struct events *events, const struct clew_gap *gap)
 {
 	struct perfetto *it = events->it;

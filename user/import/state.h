@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of tasks and CPUs while events are turned into records, and the records. A task
+ * The tasks and CPUs so far, while events are turned into records, and the records. A task
  * gets its serial when it is first met. A number that the kernel gives again after an exit is
  * another task.
  */

@@ -29,7 +29,7 @@ function finestLevel(lane, length)
 	}
 	const shares = new Uint8Array(sums.length);
 
-	/* What there is at all stays visible. */
+	/* A class with any time stays visible. */
 	for (let i = 0; i < sums.length; i++)
 		shares[i] = sums[i] > 0 ? Math.max(1, Math.min(255, sums[i] / width * 255)) : 0;
 	return {width, count, shares};

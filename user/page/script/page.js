@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What keys, mouse and links do. The address keeps the view, so that a link shows the same. */
+/* Keys, mouse and links. The address keeps the view, so that a link shows the same. */
 const MOST_ROWS = 16, MOST_FOUND = 30, LEAST_RANGE = 1000;
 
 const HELP = "arrows: pan; + -: zoom; o O: next, previous operation; n p: next, previous step; c: who ended the wait; " +
@@ -251,7 +251,7 @@ class Page {
 		}
 	}
 
-	/* Those that waited for an object, the longest wait first. */
+	/* Shows the threads that waited for an object, the longest wait first. */
 	lanesThatWaited(text)
 	{
 		const longest = (lane) => lane.texts.reduce((most, it, i) =>
