@@ -62,6 +62,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	 * its state. User space fills in the serial. */
 	record.parent = READ(task, real_parent, tgid);
 	describe_task(where, task, state, &record);
+	state->identified = where->time;
 	if (task->mm) {
 		start = READ(task, mm, arg_start);
 		size = READ(task, mm, arg_end) - start;

@@ -116,8 +116,7 @@ int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
 	if (!enabled || !where_here(&where))
 		return 0;
 	state = task_state(task);
-	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
-		identity_emit_again(where.cpu, where.time);
+	identity_emit_again(where.cpu, where.time);
 	if (state)
 		send_life(&where, CLEW_KIND_EXIT, life_flags(state), state->serial, 0,
 			  (__u32)task->exit_code);

@@ -38,7 +38,8 @@ static __always_inline void describe_kin(struct task_struct *task, struct clew_t
 
 	record->process = state->serial;
 	if (leader && leader != task) {
-		other = task_state(leader);
+		/* A task that is on its way out may outlive its leader. */
+		other = leader->pid == task->tgid ? task_state(leader) : NULL;
 		record->process = other ? other->serial : 0;
 	}
 	record->parent = 0;
@@ -188,6 +189,7 @@ static __always_inline struct clew_task_record *begin_identity(struct where *whe
 	describe_kin(task, state, record);
 	describe_task(where, task, state, record);
 	state->flags &= ~CLEW_TASK_STATE_UNSENT;
+	state->identified = where->time;
 	return record;
 }
 
@@ -200,15 +202,20 @@ static __always_inline void identity_emit(struct where *where, struct task_struc
 		record_submit(record);
 }
 
-/* Sends the identity of the current task again after it was lost. The command
- * line is no longer where it was read. */
+/*
+ * Sends the identity of the current task again if it was lost, or if its last one
+ * is in an earlier file of the recording, as it is for a task that ends before the
+ * passes over all tasks find it. The command line is no longer where it was read.
+ */
 __noinline int identity_emit_again(__u32 cpu, __u64 time)
 {
 	struct where where = {.cpu_state = this_cpu_state(cpu), .time = time, .cpu = cpu};
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct clew_task_state *state = task_state(task);
 
-	if (state && where.cpu_state)
+	if (state && where.cpu_state &&
+	    ((state->flags & CLEW_TASK_STATE_UNSENT) ||
+	     file_at(state->identified) != file_at(time)))
 		identity_emit(&where, task, state);
 	return 0;
 }

@@ -170,9 +170,10 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	change->prev_state = prev_state;
 	if (preempt)
 		change->header.flags = CLEW_SWITCH_PREEMPT;
-	else if (unlikely(prev_state & TASK_DEAD))
+	else if (unlikely(prev_state & TASK_DEAD)) {
+		identity_emit_again(cpu, now);
 		task_over(change, prev);
-	else if (sleeps)
+	} else if (sleeps)
 		change->header.flags = CLEW_SWITCH_SLEEP;
 	else if (prev->pid && yields(prev))
 		change->flags_high = CLEW_SWITCH_HIGH_YIELD;

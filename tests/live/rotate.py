@@ -139,6 +139,26 @@ def check_rotation(place):
        "threads are named in each file alone")
 
 
+def check_short_lives(place):
+    """Tasks that end as a file begins are named in it, though no list of tasks has them any more."""
+    path = os.path.join(place, "lives")
+    process = start_recording(path, "--rotate", "200ms")
+    made, until = 0, time.monotonic() + 4
+    while time.monotonic() < until:
+        subprocess.run(["sh", "-c", "/bin/true & /bin/true & wait"], check=True)
+        made += 3
+    stop_recording(process)
+    query = "SELECT tid, comm FROM tasks"
+    rows = [(os.path.basename(each), row["tid"], row["comm"])
+            for each in segments(path)
+            for row in json.loads(clew("sql", each, "--json", query).stdout)["rows"]]
+    found = sum(comm in ("true", "sh") for _, _, comm in rows)
+    nameless = [row for row in rows if not row[1] or not row[2]]
+    note("%d processes were made, %d are in %d files" % (made, found, len(segments(path))))
+    ok(made <= found <= 1.2 * made and not nameless, "short-lived tasks have names in each file",
+       nameless[:3])
+
+
 def others(path):
     """Waits of threads that are not clew's, by thread."""
     found = {}
@@ -283,6 +303,7 @@ def check_killed(place):
 
 
 check_rotation(scratch())
+check_short_lives(scratch())
 check_join(scratch())
 check_keep(scratch())
 check_snapshot(scratch())

@@ -265,9 +265,8 @@ int clew_summary_make(const struct clew_trace *trace, const struct clew_chosen *
 
 	*ret_summary = (struct clew_summary){.chosen = *chosen};
 	r = make_programs(trace, ret_summary);
-	/* A task that died as the file began has no name and no end in it. */
 	for (size_t i = 0; i < trace->tasks.count && r == 0; i++)
-		if (ret_summary->program_of[i] != UINT32_MAX && trace_task_at(trace, i)->task.tid &&
+		if (ret_summary->program_of[i] != UINT32_MAX &&
 		    clew_is_chosen(chosen, trace, trace_task_at(trace, i)->task.serial))
 			add_task(ret_summary, trace, trace_task_at(trace, i), from, to);
 	if (r == 0)

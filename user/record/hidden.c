@@ -3,7 +3,8 @@
  * Tasks that /proc shows but the kernel's task iterator leaves out: some
  * hardened kernels hide their first process from it. Their storage is made
  * through a pidfd, and their identity is read from /proc. The wait that such a
- * task is in at the start stays unknown.
+ * task is in at the start stays unknown. They are looked for at the start of the
+ * recording only; each file names those that were found then.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,24 +67,70 @@ static void read_comm(uint32_t pid, uint32_t tid, char *ret_comm)
 	fclose(file);
 }
 
-static int identify(struct clew_recorder *recorder, uint32_t pid, uint32_t tid, uint32_t *leader)
+/* A task that was found. */
+struct hidden {
+	uint32_t serial;
+	uint32_t leader; /* serial */
+	uint32_t pid, tid;
+};
+
+static int put_identity(struct clew_recorder *recorder, const struct hidden *hidden)
 {
 	struct clew_task_record record = {
 		.header = {.time = clew_now(), .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TASK},
-		.tid = tid,
-		.pid = pid,
-		.nspid = {tid},
+		.task = hidden->serial,
+		.process = hidden->leader,
+		.tid = hidden->tid,
+		.pid = hidden->pid,
+		.nspid = {hidden->tid},
 		.nspid_count = 1,
 	};
 
-	record.task = make_storage(recorder, pid, tid);
-	if (!record.task)
+	read_comm(hidden->pid, hidden->tid, record.comm);
+	return clew_put_user(recorder, &record, sizeof(record));
+}
+
+static int identify(struct clew_recorder *recorder, uint32_t pid, uint32_t tid, uint32_t *leader)
+{
+	struct hidden hidden = {.serial = make_storage(recorder, pid, tid), .pid = pid, .tid = tid};
+	struct vector *all = &recorder->hidden;
+
+	if (!hidden.serial)
 		return 0;
 	if (tid == pid)
-		*leader = record.task;
-	record.process = *leader;
-	read_comm(pid, tid, record.comm);
-	return clew_put_user(recorder, &record, sizeof(record));
+		*leader = hidden.serial;
+	hidden.leader = *leader;
+	if (vector_reserve(all, all->count + 1) < 0)
+		return -ENOMEM;
+	((struct hidden *)all->data)[all->count++] = hidden;
+	return put_identity(recorder, &hidden);
+}
+
+/* True if the task still has the storage that was made for it. */
+static bool is_alive(struct clew_recorder *recorder, const struct hidden *hidden)
+{
+	struct clew_task_state state;
+	int descriptor = syscall(SYS_pidfd_open, hidden->tid,
+				 hidden->pid == hidden->tid ? 0 : PIDFD_THREAD),
+	    error;
+
+	if (descriptor < 0)
+		return false;
+	error = bpf_map_lookup_elem(bpf_map__fd(recorder->bpf->maps.clew_tasks), &descriptor,
+				    &state);
+	close(descriptor);
+	return !error && state.serial == hidden->serial;
+}
+
+int clew_identify_hidden_again(struct clew_recorder *recorder)
+{
+	const struct hidden *all = recorder->hidden.data;
+	int error = 0;
+
+	for (size_t i = 0; i < recorder->hidden.count && !error; i++)
+		if (is_alive(recorder, &all[i]))
+			error = put_identity(recorder, &all[i]);
+	return error;
 }
 
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count)
@@ -91,6 +139,7 @@ int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, 
 	struct dirent *process, *thread;
 	int error = 0;
 
+	recorder->hidden.item = sizeof(struct hidden);
 	while (processes && !error && (process = readdir(processes))) {
 		char path[300];
 		uint32_t leader = 0, pid = strtoul(process->d_name, NULL, 10);

@@ -124,10 +124,10 @@ struct clew_recorder {
 	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
 	struct clew_recorder_summary summary; /* of the files that were ended */
 	char probe_costs[64];		      /* the file's, "" none */
-	char recording[40]; /* the same in all files of a recording, "": there is one file */
-	uint64_t files;	    /* that were ended */
-	struct vector
-		again; /* records that each further file has to begin with, see user_stream.c */
+	char recording[40];   /* the same in all files of a recording, "": there is one file */
+	uint64_t files;	      /* that were ended */
+	struct vector again;  /* records that each further file begins with, see user_stream.c */
+	struct vector hidden; /* tasks that hidden.c found */
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
 	struct cost_sampler cost;
@@ -240,6 +240,8 @@ int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_messag
  * `known`: the tids that the iterator found, in order. 0 or the file's error.
  */
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
+/* Identifies those that were found then and still live, for a further file. */
+int clew_identify_hidden_again(struct clew_recorder *recorder);
 
 /* takers.c: the outlets of a stream, and the one of them for a record of that time. */
 struct outlets *clew_outlets_of(struct clew_recorder *recorder, unsigned stream);

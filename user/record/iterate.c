@@ -108,6 +108,8 @@ static int identify_hidden(struct clew_recorder *recorder, struct identified **s
 
 	if (clew_pid_namespace())
 		return 0;
+	if (recorder->bpf->bss->enabled)
+		return clew_identify_hidden_again(recorder);
 	known = malloc((count + 1) * sizeof(*known));
 	for (size_t i = 0; known && i < count; i++)
 		known[i] = sorted[i]->task.tid;

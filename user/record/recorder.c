@@ -304,6 +304,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_kernel_symbols_free(recorder->symbols);
 	pthread_mutex_destroy(&recorder->user_lock);
 	vector_done(&recorder->again);
+	vector_done(&recorder->hidden);
 	free(recorder->counted);
 	free(recorder);
 	return error;

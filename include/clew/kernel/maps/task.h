@@ -117,7 +117,8 @@ struct clew_task_state {
 	__u64 memory_begin;  /* when it last began to make the memory of a process, 0 never */
 	__u32 reason_faults; /* how many faults were over at either, modulo 2^32 */
 	__u32 memory_faults;
-	__u8 policy; /* of its last PRIORITY record, 0 before the first */
+	__u64 identified; /* time of its last TASK record */
+	__u8 policy;	  /* of its last PRIORITY record, 0 before the first */
 	__u8 priority;
 };
 
