@@ -200,6 +200,8 @@ install: all
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBS@,$(LIBS),' -e 's,@VERSION@,$(VERSION),' tools/clew.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/clew.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed -e 's,@PREFIX@,$(PREFIX),' tools/clew.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/clew.service
 	install -D -m 644 completions/clew.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/clew
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_clew
 

@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record trigger snapshot join top report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record trigger daemon snapshot join top report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -19,6 +19,8 @@ _clew()
 		options='-o --output --rotate --keep -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --stacks --stack-min --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--stack-min|--ring-size|--pause-drain' ;;
 	trigger)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
+	daemon)
+		options='-c --config --foreground --json --color --no-pager -h --help' files='-c|--config' others='' ;;
 	snapshot)
 		options='-o --output --last --color --no-pager -h --help' files='-o|--output' others='--last' ;;
 	join)

@@ -21,7 +21,17 @@ LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
 READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why", "dump", "check"]
 COMMANDS = READERS + [
     "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top"
+    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top",
+    "daemon"
+]
+# Of the daemon: what is wrong, the line, words of the message.
+BAD_SETTINGS = [
+    ("an unknown setting", "  ringg /x", "conf:2:3: ", "\"ring\"?"),
+    ("a ring in a relative place", "ring x", "conf:2:6: ", "begin it with /"),
+    ("no value", "ring ", "conf:2:5: ", "no value"),
+    ("a short segment", "rotate 1ms # too short", "conf:2:8: ", "200ms"),
+    ("neither a time nor a size", "keep 10", "conf:2:6: ", "10s"),
+    ("neither yes nor no", "stacks maybe", "conf:2:8: ", "yes"),
 ]
 results = []
 
@@ -187,7 +197,16 @@ def test_join(directory, capture):
     fails("trigger: a kind that is not there", ["trigger", "test", capture, "wait fsnyc > 1ms"], 2,
           "fsync")
     fails("trigger: no duration", ["trigger", "test", capture, "lock wait > 5"], 2, "'5'")
-    fails("snapshot: no directory is named", ["snapshot"], 2, "DIRECTORY")
+    nowhere = dict(os.environ, CLEW_RUN_DIRECTORY=empty)
+    fails("snapshot: no directory, no daemon", ["snapshot"], 2, "no daemon", env=nowhere)
+    fails("daemon: status of none", ["daemon", "status"], 2, "no daemon", env=nowhere)
+    fails("daemon: not status", ["daemon", "stop"], 2, "'stop'")
+    fails("daemon: --json without status", ["daemon", "--json"], 2, "status")
+    fails("daemon: no such file", ["daemon", "-c", "/no/such"], 2, "/no/such")
+    for name, line, *words in BAD_SETTINGS:
+        with open(f"{directory}/conf", "w", encoding="ascii") as file:
+            file.write(f"# one\n{line}\n")
+        fails(f"daemon: {name}", ["daemon", "-c", f"{directory}/conf"], 2, *words)
     fails("snapshot: nobody records", ["snapshot", empty], 2, "nobody records")
     fails("snapshot: no such directory", ["snapshot", "/no/such"], 2, "/no/such")
     fails("join: a segment that is not there", ["join", "/no/such.clew"], 2, "/no/such.clew")

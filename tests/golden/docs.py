@@ -88,14 +88,18 @@ def unusable(command):
     words = shlex.split(command.partition("|")[0])
     if words[1] in ("record", "doctor", "functions", "top") or {"--", "--live"} & set(words):
         return ""
+    if words[1] == "daemon" and "status" not in words:
+        return ""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run([os.path.abspath(CLEW), *words[1:]],
                               cwd=directory,
+                              env=dict(os.environ, CLEW_RUN_DIRECTORY=directory),
                               capture_output=True,
                               text=True,
                               timeout=60,
                               check=False)
-    return "" if "no such file" in done.stderr.lower() else done.stderr or "no error"
+    missing = re.search("no such file|no daemon runs", done.stderr.lower())
+    return "" if missing else done.stderr or "no error"
 
 
 def worked():

@@ -16,7 +16,8 @@ count = 0
 # (query/) use it.
 FOLDERS = [
     "base", "symbol", "store", "import", "builder", "trace", "model", "analyse/forest", "relate", "record",
-    "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export", "cli"
+    "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export",
+    "daemon", "cli"
 ]
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.
 PUBLIC = {

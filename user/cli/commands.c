@@ -26,12 +26,21 @@ const struct clew_command clew_commands[] = {
 	 "      which waits for fsync were longer\n"
 	 "  clew trigger test slow.clew 'lock wait > 20ms' --json\n"
 	 "      waits for locks, for a script\n"},
-	{"snapshot", "DIRECTORY", "the last time of a recording with --rotate that goes on",
+	{"daemon", "[status]", "record all the time, and keep the last minutes",
+	 clew_command_daemon, clew_daemon_options, false, CLEW_OUTPUT_RAW,
+	 "  clew daemon\n"
+	 "      in the background, as /etc/clew/clew.conf says\n"
+	 "  clew daemon -c my.conf --foreground\n"
+	 "      as a service manager wants it\n"
+	 "  clew daemon status\n"
+	 "      what it keeps, and what it costs\n"},
+	{"snapshot", "[DIRECTORY]",
+	 "the last time of the daemon, or of a recording with --rotate, while it goes on",
 	 clew_command_snapshot, clew_snapshot_options, false, CLEW_OUTPUT_RAW,
-	 "  clew snapshot ring --last 30s -o slow.clew\n"
-	 "      the last 30 seconds as one capture\n"
+	 "  clew snapshot --last 30s -o slow.clew\n"
+	 "      the daemon's last 30 seconds as one capture\n"
 	 "  clew snapshot ring\n"
-	 "      all that is kept, into snapshot.clew\n"},
+	 "      all that the recording into ring has kept, into snapshot.clew\n"},
 	{"join", "SEGMENT..", "files of a recording with --rotate as one capture",
 	 clew_command_join, clew_join_options, false, CLEW_OUTPUT_RAW,
 	 "  clew join ring -o slow.clew\n"

@@ -3,53 +3,15 @@
 #include "cli/record_segments.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
 
-#define SHORTEST 200000000ull /* ns: to begin a segment takes a part of that */
-#define SMALLEST (1u << 20)   /* bytes */
-
-/* Reads one of the two. False: it is neither. */
-static bool take_one(const char *text, struct clew_amount *span)
-{
-	char *end;
-	unsigned long long number = strtoull(text, &end, 10);
-	unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-	unsigned __int128 ns = 0;
-	size_t at = 0;
-
-	if (end != text && shift && !end[1] && number && number < 1ull << 30 && !span->bytes) {
-		span->bytes = number << shift;
-		return true;
-	}
-	if (span->ns || duration_part(text, strlen(text), 0, &at, &ns) || text[at] || !ns)
-		return false;
-	span->ns = (uint64_t)ns;
-	return true;
-}
-
 int clew_take_span(const struct clew_option *option, const char *argument, void *value)
 {
-	struct clew_amount *span = value;
-	char text[64], *save = NULL, *word;
-	bool good = strlen(argument) < sizeof(text) && !strstr(argument, ",,") &&
-		    argument[0] != ',' && argument[0];
-
-	*span = (struct clew_amount){0};
-	if (good) {
-		strcpy(text, argument);
-		good = text[strlen(text) - 1] != ',';
-		for (word = strtok_r(text, ",", &save); word && good;
-		     word = strtok_r(NULL, ",", &save))
-			good = take_one(word, span);
-	}
-	if (!good)
+	if (amount_parse(argument, value) < 0)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--%s: '%s' is no time and no size: write 10s, 256M, or 10s,256M",
 				 option->name, argument);
@@ -61,8 +23,7 @@ int clew_take_rotate(const struct clew_option *option, const char *argument, voi
 	const struct clew_amount *span = value;
 	int status = clew_take_span(option, argument, value);
 
-	if (!status &&
-	    ((span->ns && span->ns < SHORTEST) || (span->bytes && span->bytes < SMALLEST)))
+	if (!status && clew_segments_too_short(span))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--%s: '%s' is too little for a segment: at least 200ms and 1M",
 				 option->name, argument);
@@ -121,6 +82,15 @@ int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *rec
 		rotation->next = now + rotation->rotate.ns;
 	clew_segments_trim(rotation->segments, 0);
 	return r;
+}
+
+void clew_rotation_change(struct clew_rotation *rotation, struct clew_amount rotate,
+			  struct clew_amount keep)
+{
+	rotation->rotate = rotate;
+	rotation->keep = keep;
+	rotation->next = 0;
+	clew_segments_keep(rotation->segments, keep.ns, keep.bytes);
 }
 
 void clew_rotation_close(struct clew_rotation *rotation)

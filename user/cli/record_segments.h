@@ -5,14 +5,10 @@
 
 #include <stdbool.h>
 
+#include "base/amount.h"
 #include "cli/options.h"
 #include "record/recorder.h"
 #include "record/segments.h"
-
-/* A time, a size, or both: 0 is none. */
-struct clew_amount {
-	uint64_t ns, bytes;
-};
 
 struct clew_rotation {
 	struct clew_amount rotate, keep;
@@ -34,6 +30,10 @@ int clew_rotation_open(struct clew_rotation *rotation, const char *output, const
 /* Goes over to the next segment if it is time for that. 0 or -errno with a message. */
 int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *recorder,
 		       struct clew_message *message);
+
+/* Changes how long segments are and how many are kept, while it goes on. */
+void clew_rotation_change(struct clew_rotation *rotation, struct clew_amount rotate,
+			  struct clew_amount keep);
 
 void clew_rotation_close(struct clew_rotation *rotation);
 

@@ -18,8 +18,8 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
-#include "cli/ready.h"
 #include "cli/record_summary.h"
+#include "daemon/notify.h"
 #include "record/command.h"
 #include "record/hidden_switches.h"
 #include "record/kernel.h"
@@ -131,7 +131,7 @@ static void wait_for_child(struct session *session)
 }
 
 /* Waits for a signal, at most a tick. False: the recording is over. */
-static bool wait_a_tick(struct session *session, struct clew_rotation *rotation)
+static bool wait_a_tick(struct session *session, struct clew_recording *recording)
 {
 	struct timespec tick = {.tv_nsec = TICK};
 	siginfo_t info;
@@ -147,9 +147,11 @@ static bool wait_a_tick(struct session *session, struct clew_rotation *rotation)
 	}
 	/* `clew snapshot` asks for it. */
 	if (number == SIGUSR1) {
-		rotation->now = true;
+		recording->rotation.now = true;
 		return true;
 	}
+	if (number > 0 && recording->signal)
+		return recording->signal(recording->tick_context, number);
 	if (number > 0)
 		pass_on(session, number);
 	return number <= 0;
@@ -166,7 +168,7 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 	uint64_t start = clock_read(CLOCK_MONOTONIC), shown = 0;
 	bool terminal = isatty(STDERR_FILENO) && !session->has_child && !recording->tick;
 
-	while (wait_a_tick(session, &recording->rotation)) {
+	while (wait_a_tick(session, recording)) {
 		uint64_t elapsed = clock_read(CLOCK_MONOTONIC) - start;
 
 		if (recording->duration && elapsed >= recording->duration)
@@ -339,7 +341,7 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 	if (!r && !session->has_child)
 		r = clew_recorder_keep(recorder, message);
 	if (!r)
-		clew_tell_ready();
+		clew_notify("READY=1");
 	if (!r && session->has_child) {
 		*ret_exec_error = clew_child_run(&session->child);
 		running = *ret_exec_error == 0;
@@ -374,9 +376,11 @@ static int record(struct session *session, struct clew_recording *recording, con
 	status = open_recorder(session, &options, &recorder);
 	if (status)
 		return status;
+	recording->recorder = recorder;
 	r = start_recording(recorder, session, &message, &exec_error);
 	if (!r && !exec_error)
 		r = record_until_end(recorder, session, recording, &message);
+	recording->recorder = NULL;
 	stopped = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (!exec_error && !r && !stopped)
 		clew_print_summary(title_of(recording), recording->output,

@@ -55,7 +55,10 @@ struct clew_recording {
 	const struct clew_record_taker *taker; /* a further one, or NULL */
 	/* Called some ten times a second while it records; false ends it. May be NULL. */
 	bool (*tick)(void *context);
-	void *tick_context;
+	/* Called for SIGHUP, SIGINT and SIGTERM; false ends it. NULL: each of them does. */
+	bool (*signal)(void *context, int number);
+	void *tick_context;		      /* of both */
+	const struct clew_recorder *recorder; /* while it records */
 };
 
 /* The rows of an option table that choose functions: `member` is a struct clew_recording of the

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/daemon_ask.h"
 #include "cli/fail.h"
 #include "cli/joining.h"
 #include "cli/options.h"
@@ -91,30 +92,45 @@ static void leave_out_early(struct clew_joining *joining, uint64_t last)
 	}
 }
 
+static int find_recorder(const char *directory, int *ret_pid)
+{
+	int pid = clew_segments_recorder(directory);
+
+	*ret_pid = pid;
+	if (pid == -ESRCH)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: nobody records here: `clew join` joins what there is",
+				 directory);
+	if (pid < 0)
+		return clew_fail(pid == -EACCES ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT,
+				 "%s: %s: name the directory of a recording with --rotate",
+				 directory, strerror(-pid));
+	return 0;
+}
+
 int clew_command_snapshot(const struct clew_command *command, int argc, char **argv)
 {
 	struct snapshot_values values = {.output = "snapshot.clew"};
 	struct clew_joining joining = {};
-	char **operands;
+	char **operands, *ring = NULL;
 	int status, recorder;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	recorder = clew_segments_recorder(operands[0]);
-	if (recorder == -ESRCH)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s: nobody records here: `clew join` joins what there is",
-				 operands[0]);
-	if (recorder < 0)
-		return clew_fail(recorder == -EACCES ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT,
-				 "%s: %s: name the directory of a recording with --rotate",
-				 operands[0], strerror(-recorder));
+	if (!operands[0])
+		status = clew_daemon_ask("ring", &ring);
+	else if (!(ring = strdup(operands[0])))
+		status = clew_fail_memory();
+	if (!status)
+		status = find_recorder(ring, &recorder);
 	joining.name = values.output;
-	status = await_end(operands[0], recorder, &joining);
+	if (!status)
+		status = await_end(ring, recorder, &joining);
 	if (!status) {
 		leave_out_early(&joining, values.last);
 		status = clew_joining_write(&joining);
 	}
 	clew_join_free(joining.join);
+	free(ring);
 	return status;
 }

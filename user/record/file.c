@@ -234,3 +234,8 @@ uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder)
 {
 	return clew_writer_bytes(recorder->writer);
 }
+
+const struct clew_recorder_summary *clew_recorder_so_far(const struct clew_recorder *recorder)
+{
+	return &recorder->summary;
+}

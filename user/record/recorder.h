@@ -114,6 +114,9 @@ struct clew_recorder_summary { /* of all files */
 			     none: the caller's */
 };
 
+/* Of the files that were ended, as far as it is known of each by then. */
+const struct clew_recorder_summary *clew_recorder_so_far(const struct clew_recorder *recorder);
+
 /*
  * Stops the recording and closes the file; to be called after a failed start
  * too. It frees the recorder whatever it returns.

@@ -21,9 +21,13 @@
 #define DIGITS 8
 #define NUMBER 99999999u
 
+#define SHORTEST 200000000ull /* ns: to begin a segment takes a part of that */
+#define SMALLEST (1u << 20)   /* bytes */
+
 struct segment {
 	char name[48];
-	uint64_t end; /* ns, CLOCK_MONOTONIC; meaningless for the current one */
+	uint64_t start; /* ns, CLOCK_MONOTONIC; 0: another recording's */
+	uint64_t end;	/* ns, CLOCK_MONOTONIC; meaningless for the current one */
 	uint64_t bytes;
 };
 
@@ -192,6 +196,30 @@ int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_by
 	return 0;
 }
 
+bool clew_segments_too_short(const struct clew_amount *rotate)
+{
+	return (rotate->ns && rotate->ns < SHORTEST) || (rotate->bytes && rotate->bytes < SMALLEST);
+}
+
+void clew_segments_keep(struct clew_segments *segments, uint64_t keep_ns, uint64_t keep_bytes)
+{
+	segments->keep_ns = keep_ns;
+	segments->keep_bytes = keep_bytes;
+}
+
+struct clew_segments_held clew_segments_held(const struct clew_segments *segments)
+{
+	const struct segment *list = segments->list.data;
+	struct clew_segments_held held = {};
+
+	for (size_t i = segments->list.count; i-- > 0 && list[i].start;) {
+		held.count++;
+		held.since = list[i].start;
+		held.bytes += list[i].bytes;
+	}
+	return held;
+}
+
 const char *clew_segments_next(struct clew_segments *segments)
 {
 	struct segment *list, *segment = add(segments);
@@ -205,6 +233,7 @@ const char *clew_segments_next(struct clew_segments *segments)
 	list = segments->list.data;
 	if (segments->current)
 		list[count - 2].end = clock_read(CLOCK_MONOTONIC);
+	segment->start = clock_read(CLOCK_MONOTONIC);
 	segments->current = true;
 	segments->number = segments->number % NUMBER + 1;
 	strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &utc);

@@ -9,12 +9,17 @@
 #ifndef CLEW_RECORD_SEGMENTS_H
 #define CLEW_RECORD_SEGMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/amount.h"
 #include "base/message.h"
 
 struct clew_segments;
+
+/* True if segments of that length or size would cost more than they are worth. */
+bool clew_segments_too_short(const struct clew_amount *rotate);
 
 /*
  * Makes the directory, or takes one that is there. `keep_ns`, `keep_bytes`: what is kept at least,
@@ -22,6 +27,9 @@ struct clew_segments;
  */
 int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_bytes,
 		       struct clew_segments **ret_segments, struct clew_message *message);
+
+/* Changes what is kept, from the next trim on. */
+void clew_segments_keep(struct clew_segments *segments, uint64_t keep_ns, uint64_t keep_bytes);
 
 /* The path of the next segment, which becomes the current one. NULL: no memory. */
 const char *clew_segments_next(struct clew_segments *segments);
@@ -37,6 +45,13 @@ void clew_segments_trim(struct clew_segments *segments, uint64_t bytes);
 
 /* The process that records into the directory; -ESRCH: nobody does; or another -errno. */
 int clew_segments_recorder(const char *directory);
+
+struct clew_segments_held {
+	size_t count;	/* the current one included */
+	uint64_t since; /* ns, CLOCK_MONOTONIC: of the oldest one's begin */
+	uint64_t bytes; /* without the current one */
+};
+struct clew_segments_held clew_segments_held(const struct clew_segments *segments);
 
 void clew_segments_close(struct clew_segments *segments);
 

@@ -10,11 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/ready.h"
+#include "daemon/notify.h"
 
-void clew_tell_ready(void)
+void clew_notify(const char *state)
 {
-	static const char ready[] = "READY=1";
 	const char *name = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = name ? strlen(name) : 0;
@@ -28,7 +27,16 @@ void clew_tell_ready(void)
 	descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (descriptor < 0)
 		return;
-	sendto(descriptor, ready, sizeof(ready) - 1, MSG_NOSIGNAL | MSG_DONTWAIT,
+	sendto(descriptor, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
 	       (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + length);
 	close(descriptor);
+}
+
+uint64_t clew_notify_watchdog(void)
+{
+	const char *period = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!period || (pid && atoi(pid) != getpid()))
+		return 0;
+	return strtoull(period, NULL, 10) * 1000;
 }

@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+`clew daemon`: it says when it is ready, refuses a second one, is asked and reloaded while it
+records, and stops cleanly. Killed, it leaves segments that can be read and nothing in the kernel.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from _live import CLEW, PATIENCE, ROOT, await_detached, clew, finish, note, ok, run, scratch, skip
+
+CONF = scratch("clew.conf")
+RUN = scratch("run")
+HERE = dict(os.environ, CLEW_RUN_DIRECTORY=RUN)
+
+
+def configure(*lines):
+    with open(CONF, "w", encoding="ascii") as file:
+        file.write("\n".join((f"ring {RUN}/ring", *lines)) + "\n")
+
+
+def asked(*arguments):
+    return clew(*arguments, env=HERE)
+
+
+def status():
+    done = asked("daemon", "status", "--json")
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+
+class Daemon:
+    """A daemon in the foreground, and the service manager that it speaks to."""
+
+    def __init__(self, *before, watchdog=None):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind("")
+        self.socket.settimeout(0.1)
+        self.said = []
+        more = {"WATCHDOG_USEC": str(watchdog)} if watchdog else {}
+        name = "@" + self.socket.getsockname()[1:].decode()
+        # A test that runs in the background has SIGINT ignored.
+        self.process = subprocess.Popen(
+            [*before, CLEW, "daemon", "-c", CONF, "--foreground"],
+            env=dict(HERE, NOTIFY_SOCKET=name, **more),
+            text=True,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.ready = self.hears("READY=1")
+
+    def hears(self, text, seconds=PATIENCE):
+        """Whether it says that from now on; all that it says is kept."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                self.said.append(self.socket.recv(256).decode())
+                if self.said[-1].startswith(text):
+                    return True
+            except TimeoutError:
+                if self.process.poll() is not None:
+                    return False
+        return False
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        error = self.process.communicate(timeout=PATIENCE)[1]
+        self.hears("nothing", 0.1)
+        self.socket.close()
+        return self.process.returncode, error
+
+
+def segments():
+    names = os.listdir(f"{RUN}/ring") if os.path.isdir(f"{RUN}/ring") else []
+    return sorted(f"{RUN}/ring/{name}" for name in names if name.endswith(".clew"))
+
+
+def test_life():
+    configure("rotate 500ms  # short", "", "keep 3s,64M")
+    daemon = Daemon(watchdog=900000)
+    ok(daemon.ready, "it says that it is ready", daemon.said)
+    second = asked("daemon", "-c", CONF, "--foreground")
+    ok(
+        second.returncode == 3 and f"process {daemon.process.pid}" in second.stderr and
+        second.stderr.count("\n") == 1, "a second one is refused in a line that names the first",
+        second.stderr)
+    time.sleep(4)
+    told = status()
+    ok(
+        isinstance(told, dict) and told["pid"] == daemon.process.pid and told["lost"] == 0 and
+        told["records"] > 0 and 4 <= told["segments"] <= 9 and
+        2_000_000_000 < told["window_ns"] < 5_000_000_000, "it says what it keeps", told)
+    text = asked("daemon", "status").stdout
+    ok(f"process {daemon.process.pid}" in text and f"{RUN}/ring" in text, "also in words", text)
+    before = time.monotonic_ns()
+    taken = asked("snapshot", "--last", "1s", "-o", scratch("s.clew"))
+    info = json.loads(clew("info", scratch("s.clew"), "--json").stdout or "{}")
+    ok(taken.returncode == 0 and info.get("complete") and info["end"] >= before,
+       "clew snapshot finds it", taken.stderr)
+    ok(daemon.hears("WATCHDOG=1", 2), "the watchdog is told that it lives", daemon.said)
+    reload_wrong(daemon)
+    reload_right(daemon)
+    code, error = daemon.stop()
+    ok(code == 0 and daemon.said[-1] == "STOPPING=1", "it stops cleanly", (code, error, daemon.said))
+    told = [json.loads(clew("info", each, "--json").stdout) for each in segments()]
+    ok(
+        all(each["complete"] and each["ledger"]["balanced"] for each in told) and
+        all(a["end"] == b["start"] for a, b in zip(told, told[1:])),
+        "no time is missing between segments, also where it was reloaded")
+    ok("no daemon runs" in status(), "nobody answers any more", status())
+
+
+def reload_wrong(daemon):
+    configure("rotate 500ms", "keep 3s", "keeep 3s")
+    daemon.process.send_signal(signal.SIGHUP)
+    good = daemon.hears("RELOADING=1\nMONOTONIC_USEC=", 5) and daemon.hears("READY=1", 5)
+    ok(good and isinstance(status(), dict), "with a wrong configuration it goes on", daemon.said)
+
+
+def reload_right(daemon):
+    configure("rotate 200ms", "keep 1s")
+    daemon.process.send_signal(signal.SIGHUP)
+    good = daemon.hears("RELOADING=1", 5) and daemon.hears("READY=1", 5)
+    time.sleep(2.5)
+    kept = status()
+    ok(good and 4 <= kept["segments"] <= 9 and kept["window_ns"] < 2_000_000_000,
+       "with a right one it keeps what that says", kept)
+
+
+def test_background():
+    configure("rotate 1s")
+    started = asked("daemon", "-c", CONF)
+    told = status()
+    ok(started.returncode == 0 and isinstance(told, dict), "it goes to the background",
+       (started.stderr, told))
+    if not isinstance(told, dict):
+        return
+    os.kill(told["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + PATIENCE
+    while isinstance(status(), dict) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    ok("no daemon runs" in status(), "and ends there", status())
+
+
+def test_killed():
+    configure("rotate 300ms", "keep 60s")
+    shutil.rmtree(f"{RUN}/ring", ignore_errors=True)
+    unreadable = []
+    for turn in range(4):
+        daemon = Daemon()
+        time.sleep(1.0 + 0.07 * turn)
+        daemon.stop(signal.SIGKILL)
+        for each in segments():
+            done = clew("info", each)
+            # It may just have been made.
+            if done.returncode and not re.search("not one whole chunk|is empty", done.stderr):
+                unreadable.append((each, done.stderr))
+    ok(len(segments()) > 8 and not unreadable, "killed, it leaves segments that can be read",
+       (len(segments()), unreadable))
+    left = await_detached()
+    ok(not left, "and no program in the kernel", left)
+
+
+def test_unit():
+    """The unit is right, and the daemon works with what it grants."""
+    done = run("make", "-s", "-C", ROOT, "install", f"DESTDIR={scratch('root')}", "PREFIX=/usr")
+    unit = scratch("root/usr/lib/systemd/system/clew.service")
+    ok(done.returncode == 0 and os.path.exists(unit), "make install installs the unit", done.stderr)
+    if shutil.which("systemd-analyze"):
+        with open(unit, encoding="ascii") as file:
+            text = file.read()
+        with open(unit, "w", encoding="ascii") as file:
+            file.write(text.replace("ExecStart=/usr/bin/clew", f"ExecStart={CLEW}"))
+        done = run("systemd-analyze", "verify", "--man=no", unit)
+        said = [line for line in done.stderr.splitlines() if "clew" in line]
+        ok(done.returncode == 0 and not said, "systemd-analyze has no complaint", done.stderr)
+    else:
+        skip("systemd-analyze has no complaint", "there is no systemd-analyze")
+    with open(f"{ROOT}/tools/clew.service", encoding="ascii") as file:
+        granted = re.search("^CapabilityBoundingSet=(.*)$", file.read(), re.MULTILINE)[1].split()
+    bounds = ",".join(["-all"] + ["+" + name[4:].lower() for name in granted])
+    daemon = Daemon("setpriv", f"--bounding-set={bounds}", "--no-new-privs")
+    time.sleep(1.5)
+    told = status()
+    code, error = daemon.stop()
+    ok(daemon.ready and code == 0 and isinstance(told, dict) and told["records"],
+       "it works with the unit's capabilities", (code, error, told))
+    note(f"with {' '.join(granted)}")
+
+
+test_life()
+test_background()
+test_killed()
+test_unit()
+finish()

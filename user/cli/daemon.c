@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew daemon: a recording in segments that goes on until it is told to stop, one a machine.
+ *
+ * The main thread ticks some ten times a second: it goes over to the next segment, answers who asks
+ * at the socket, and tells the service manager that it is alive. SIGHUP has the configuration read
+ * again; a wrong one changes nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/daemon_ask.h"
+#include "cli/daemon_status.h"
+#include "cli/fail.h"
+#include "cli/options.h"
+#include "cli/recording.h"
+#include "daemon/control.h"
+#include "daemon/notify.h"
+#include "daemon/place.h"
+
+struct daemon_values {
+	const char *config;
+	bool foreground;
+	bool json;
+};
+
+const struct clew_option clew_daemon_options[] = {
+	{'c', "config", "FILE", "read this configuration (" CLEW_CONFIG_FILE ", if it is there)",
+	 clew_take_string, offsetof(struct daemon_values, config)},
+	{0, "foreground", NULL, "stay in the foreground, for a service manager", clew_take_flag,
+	 offsetof(struct daemon_values, foreground)},
+	{0, "json", NULL, "of status: print one JSON object", clew_take_flag,
+	 offsetof(struct daemon_values, json)},
+	CLEW_OPTION_END,
+};
+
+struct daemon {
+	struct clew_config config;
+	struct clew_recording recording;
+	struct clew_control *control;
+	int lock;
+	int waiting;	  /* a pipe to the process that waits until this one is ready, -1: none */
+	uint64_t started; /* ns, CLOCK_MONOTONIC; 0: it does not record yet */
+	uint64_t cpu_before; /* CPU time until then, ns */
+	uint64_t watchdog, patted;
+};
+
+/* ---- the configuration ---- */
+
+static int load_config(const char *file, struct clew_config *ret_config)
+{
+	struct clew_message message;
+	int r;
+
+	if (!file && access(CLEW_CONFIG_FILE, F_OK) < 0 && errno == ENOENT)
+		return clew_config_init(ret_config) < 0 ? clew_fail_memory() : 0;
+	r = clew_config_read(file ?: CLEW_CONFIG_FILE, ret_config, &message);
+	if (r < 0)
+		return clew_fail(r == -ENOMEM ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT, "%s",
+				 message.text);
+	return 0;
+}
+
+static void set_recording(struct daemon *daemon)
+{
+	struct clew_recording *recording = &daemon->recording;
+
+	recording->output = daemon->config.ring;
+	recording->rotation.rotate = daemon->config.rotate;
+	recording->rotation.keep = daemon->config.keep;
+	recording->stacks = daemon->config.stacks;
+	recording->no_page_cache = !daemon->config.page_cache;
+}
+
+/* Reads the configuration again; without one that is right, the old one stays. */
+static void reload(struct daemon *daemon)
+{
+	struct clew_config config;
+	const char *fixed;
+	char state[64];
+
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		 (unsigned long long)(clock_read(CLOCK_MONOTONIC) / 1000));
+	clew_notify(state);
+	if (!load_config(daemon->config.file, &config)) {
+		fixed = clew_config_fixed(&daemon->config, &config);
+		if (fixed) {
+			clew_fail(0,
+				  "the configuration stays as it was: %s changes only when the "
+				  "daemon is started again",
+				  fixed);
+			clew_config_done(&config);
+		} else {
+			clew_config_done(&daemon->config);
+			daemon->config = config;
+			daemon->recording.output = config.ring;
+			clew_rotation_change(&daemon->recording.rotation, config.rotate,
+					     config.keep);
+		}
+	}
+	clew_notify("READY=1");
+}
+
+/* ---- while it records ---- */
+
+static char *answer(void *context, const char *request)
+{
+	struct daemon *daemon = context;
+	struct clew_daemon_status status = {
+		.config = &daemon->config,
+		.recorded = clew_recorder_so_far(daemon->recording.recorder),
+		.held = clew_segments_held(daemon->recording.rotation.segments),
+		.bytes = clew_recorder_file_bytes(daemon->recording.recorder),
+		.started = daemon->started,
+		.cpu_before = daemon->cpu_before,
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	if (!strcmp(request, "ring"))
+		fputs(daemon->config.ring, out);
+	else if (!strcmp(request, "status"))
+		clew_daemon_status_print(out, &status);
+	else if (!strcmp(request, "status json"))
+		clew_daemon_status_json(out, &status);
+	else
+		fputs("?\n", out);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* The process that started the daemon need not wait any more. From now on it speaks to a file. */
+static void end_waiting(struct daemon *daemon)
+{
+	int log, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char path[4096];
+
+	if (daemon->waiting < 0)
+		return;
+	clew_place_path("log", path, sizeof(path));
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(log >= 0 ? log : null, STDERR_FILENO);
+	close(log);
+	close(null);
+	if (write(daemon->waiting, "", 1) < 0)
+		clew_fail(0, "nobody waited for the daemon to begin: it goes on");
+	close(daemon->waiting);
+	daemon->waiting = -1;
+}
+
+static bool tick(void *context)
+{
+	struct daemon *daemon = context;
+	uint64_t now = clock_read(CLOCK_MONOTONIC);
+
+	if (!daemon->started) {
+		daemon->started = now;
+		daemon->cpu_before = clew_daemon_cpu_time();
+		end_waiting(daemon);
+	}
+	clew_control_serve(daemon->control, answer, daemon);
+	if (daemon->watchdog && now - daemon->patted > daemon->watchdog / 3) {
+		clew_notify("WATCHDOG=1");
+		daemon->patted = now;
+	}
+	return true;
+}
+
+static bool take_signal(void *context, int number)
+{
+	if (number == SIGHUP) {
+		reload(context);
+		return true;
+	}
+	clew_notify("STOPPING=1");
+	return false;
+}
+
+/* ---- beginning and ending ---- */
+
+/*
+ * Goes on in a child in the background. In the parent, which waits until the child is ready,
+ * *ret_parent is true; it returns what the command returns.
+ */
+static int go_to_background(struct daemon *daemon, bool *ret_parent)
+{
+	int ends[2], state;
+	char byte;
+	pid_t pid;
+
+	*ret_parent = true;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: try again", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "no process for the daemon: %s: raise the limit "
+				 "of processes",
+				 strerror(errno));
+	if (!pid) {
+		*ret_parent = false;
+		close(ends[0]);
+		daemon->waiting = ends[1];
+		setsid();
+		return chdir("/") < 0
+			       ? clew_fail(CLEW_EXIT_SYSTEM, "/: %s: mend it", strerror(errno))
+			       : 0;
+	}
+	close(ends[1]);
+	state = read(ends[0], &byte, 1) == 1 ? 0 : -1;
+	if (state == 0)
+		return 0;
+	waitpid(pid, &state, 0);
+	return WIFEXITED(state) ? WEXITSTATUS(state) : CLEW_EXIT_SYSTEM;
+}
+
+static int record(struct daemon *daemon)
+{
+	char *no_command[] = {NULL}, path[4096];
+	struct clew_message message;
+	bool recorded;
+	int status, r = clew_place_make(daemon->config.ring);
+
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name another ring", daemon->config.ring,
+				 strerror(-r));
+	clew_place_path("control", path, sizeof(path));
+	if (clew_control_new(path, &daemon->control, &message) < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
+	set_recording(daemon);
+	daemon->recording.tick = tick;
+	daemon->recording.signal = take_signal;
+	daemon->recording.tick_context = daemon;
+	/* Whoever started it may ignore it. */
+	signal(SIGHUP, SIG_DFL);
+	status = clew_recording_run(&daemon->recording, no_command, &recorded);
+	clew_control_free(daemon->control);
+	return status;
+}
+
+static int run(const struct daemon_values *values)
+{
+	struct daemon daemon = {.waiting = -1, .watchdog = clew_notify_watchdog()};
+	struct clew_message message;
+	bool parent = false;
+	int status = load_config(values->config, &daemon.config);
+
+	if (status)
+		return status;
+	if (clew_place_lock(&daemon.lock, &message) < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
+	if (!values->foreground)
+		status = go_to_background(&daemon, &parent);
+	if (!parent && !status) {
+		clew_place_tell(daemon.lock, getpid());
+		status = record(&daemon);
+	}
+	clew_config_done(&daemon.config);
+	close(daemon.lock);
+	return status;
+}
+
+int clew_command_daemon(const struct clew_command *command, int argc, char **argv)
+{
+	struct daemon_values values = {};
+	char **operands, *text;
+	int status;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	if (!operands[0] && values.json)
+		return clew_fail(CLEW_EXIT_INPUT, "daemon: --json goes with status: add it");
+	if (!operands[0])
+		return run(&values);
+	if (strcmp(operands[0], "status") != 0)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "daemon: '%s' is nothing that it does: write clew daemon status",
+				 operands[0]);
+	status = clew_daemon_ask(values.json ? "status json" : "status", &text);
+	if (status)
+		return status;
+	fputs(text, stdout);
+	free(text);
+	return 0;
+}

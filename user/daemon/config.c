@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The configuration of the daemon. See config.h. */
+#include "daemon/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "record/segments.h"
+
+#define BLANKS " \t"
+
+/* A line that is being read. */
+struct line {
+	const char *file;
+	unsigned number;
+	const char *text;
+	const char *value; /* in the text */
+	struct clew_message *message;
+};
+
+static int fail(const struct line *line, const char *at, const char *said)
+{
+	return clew_say(line->message, -EINVAL, "%.200s:%u:%zu: %.250s", line->file, line->number,
+			(size_t)(at - line->text) + 1, said);
+}
+
+/* ---- values ---- */
+
+static int set_path(const struct line *line, char **path)
+{
+	if (line->value[0] != '/')
+		return fail(line, line->value,
+			    "a path that depends on where clew was started: "
+			    "begin it with /");
+	free(*path);
+	*path = strdup(line->value);
+	return *path ? 0 : clew_say(line->message, -ENOMEM, "no memory: free some");
+}
+
+static int set_bool(const struct line *line, bool *value)
+{
+	*value = !strcmp(line->value, "yes");
+	if (!*value && strcmp(line->value, "no") != 0)
+		return fail(line, line->value, "neither yes nor no: write one of them");
+	return 0;
+}
+
+static int set_amount(const struct line *line, struct clew_amount *value)
+{
+	if (amount_parse(line->value, value) < 0)
+		return fail(line, line->value, "no time and no size: write 10s, 256M, or 10s,256M");
+	return 0;
+}
+
+static int set_ring(const struct line *line, struct clew_config *config)
+{
+	return set_path(line, &config->ring);
+}
+
+static int set_rotate(const struct line *line, struct clew_config *config)
+{
+	int r = set_amount(line, &config->rotate);
+
+	if (r == 0 && clew_segments_too_short(&config->rotate))
+		r = fail(line, line->value, "too little for a segment: at least 200ms and 1M");
+	return r;
+}
+
+static int set_keep(const struct line *line, struct clew_config *config)
+{
+	return set_amount(line, &config->keep);
+}
+
+static int set_stacks(const struct line *line, struct clew_config *config)
+{
+	return set_bool(line, &config->stacks);
+}
+
+static int set_page_cache(const struct line *line, struct clew_config *config)
+{
+	return set_bool(line, &config->page_cache);
+}
+
+/* ---- lines ---- */
+
+static const struct setting {
+	const char *name;
+	int (*set)(const struct line *line, struct clew_config *config);
+} settings[] = {
+	{"ring", set_ring},	{"rotate", set_rotate},		{"keep", set_keep},
+	{"stacks", set_stacks}, {"page-cache", set_page_cache},
+};
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+static int fail_unknown(const struct line *line, const char *name)
+{
+	const char *nearest = settings[0].name;
+	char said[160];
+
+	for (size_t i = 1; i < SETTINGS; i++)
+		if (word_distance(name, settings[i].name) < word_distance(name, nearest))
+			nearest = settings[i].name;
+	snprintf(said, sizeof(said), "there is no setting \"%.60s\": did you mean \"%s\"?", name,
+		 nearest);
+	return fail(line, line->text + strspn(line->text, BLANKS), said);
+}
+
+/* Sets what a line says; `text` is changed: its comment and the blanks at its end go. */
+static int take_line(struct line *line, char *text, struct clew_config *config)
+{
+	char name[64];
+	size_t begin = strspn(text, BLANKS), length;
+
+	line->text = text;
+	length = strcspn(text, "#\n");
+	while (length && strchr(BLANKS, text[length - 1]))
+		length--;
+	text[length] = '\0';
+	if (begin >= length)
+		return 0;
+	length = strcspn(text + begin, BLANKS);
+	snprintf(name, sizeof(name), "%.*s", (int)length, text + begin);
+	line->value = text + begin + length;
+	line->value += strspn(line->value, BLANKS);
+	for (size_t i = 0; i < SETTINGS; i++) {
+		if (strcmp(name, settings[i].name) != 0)
+			continue;
+		if (!*line->value)
+			return fail(line, line->value, "no value: write one behind the name");
+		return settings[i].set(line, config);
+	}
+	return fail_unknown(line, name);
+}
+
+int clew_config_init(struct clew_config *config)
+{
+	*config = (struct clew_config){
+		.ring = strdup("/run/clew/ring"),
+		.rotate = {.ns = 5000000000},
+		.keep = {.ns = 60000000000, .bytes = 256ull << 20},
+		.page_cache = true,
+	};
+	if (config->ring)
+		return 0;
+	clew_config_done(config);
+	return -ENOMEM;
+}
+
+int clew_config_read(const char *file, struct clew_config *ret_config, struct clew_message *message)
+{
+	struct line line = {.file = file, .message = message};
+	FILE *in = fopen(file, "re");
+	char *text = NULL;
+	size_t size = 0;
+	int r;
+
+	if (!in)
+		return clew_say(message, -errno, "%s: %s: name the file by -c", file,
+				strerror(errno));
+	r = clew_config_init(ret_config);
+	if (r == 0) {
+		ret_config->file = strdup(file);
+		r = ret_config->file ? 0 : -ENOMEM;
+	}
+	if (r < 0)
+		clew_say(message, r, "no memory: free some");
+	while (r == 0 && getline(&text, &size, in) >= 0) {
+		line.number++;
+		r = take_line(&line, text, ret_config);
+	}
+	if (r == 0 && ferror(in))
+		r = clew_say(message, -errno, "%s: %s: name another file by -c", file,
+			     strerror(errno));
+	free(text);
+	fclose(in);
+	if (r < 0)
+		clew_config_done(ret_config);
+	return r;
+}
+
+void clew_config_done(struct clew_config *config)
+{
+	free(config->file);
+	free(config->ring);
+	*config = (struct clew_config){};
+}
+
+const char *clew_config_fixed(const struct clew_config *before, const struct clew_config *after)
+{
+	if (strcmp(before->ring, after->ring) != 0)
+		return "ring";
+	if (before->stacks != after->stacks)
+		return "stacks";
+	return before->page_cache != after->page_cache ? "page-cache" : NULL;
+}

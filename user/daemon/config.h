@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The configuration of clew daemon: a file with a setting a line, its name and then its value. A #
+ * begins a comment. docs/daemon.md lists the settings.
+ */
+#ifndef CLEW_DAEMON_CONFIG_H
+#define CLEW_DAEMON_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/amount.h"
+#include "base/message.h"
+
+#define CLEW_CONFIG_FILE "/etc/clew/clew.conf"
+
+struct clew_config {
+	char *file; /* NULL: there is none, all is as by default */
+	char *ring; /* a directory */
+	struct clew_amount rotate, keep;
+	bool stacks;
+	bool page_cache;
+};
+
+/* All as by default. 0 or -ENOMEM. */
+int clew_config_init(struct clew_config *config);
+/*
+ * Reads the file. -EINVAL: something in it is wrong, -ENOMEM, or why it cannot be read; with a
+ * message that names the file, and the line and column. On an error there is nothing to be freed.
+ */
+int clew_config_read(const char *file, struct clew_config *ret_config,
+		     struct clew_message *message);
+void clew_config_done(struct clew_config *config);
+
+/* The first setting in which the two differ that a running daemon cannot change; NULL: none. */
+const char *clew_config_fixed(const struct clew_config *before, const struct clew_config *after);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The daemon's directory and its lock. See place.h. */
+#include "daemon/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *directory(void)
+{
+	const char *named = getenv("CLEW_RUN_DIRECTORY");
+
+	return named && named[0] ? named : "/run/clew";
+}
+
+void clew_place_path(const char *name, char *ret_path, size_t size)
+{
+	snprintf(ret_path, size, "%s/%s", directory(), name);
+}
+
+int clew_place_make(const char *path)
+{
+	char *copy = strdup(path);
+	int r = copy ? 0 : -ENOMEM;
+
+	for (char *at = copy; r == 0 && at && *at;) {
+		at = strchr(at + 1, '/');
+		if (at)
+			*at = '\0';
+		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+			r = -errno;
+		if (at)
+			*at = '/';
+	}
+	free(copy);
+	return r;
+}
+
+static int read_pid(int file)
+{
+	char text[16] = "";
+
+	return pread(file, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+}
+
+int clew_place_lock(int *ret_lock, struct clew_message *message)
+{
+	char path[4096];
+	int r = clew_place_make(directory()), file, pid;
+
+	clew_place_path("lock", path, sizeof(path));
+	file = r < 0 ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (file < 0)
+		return clew_say(message, r < 0 ? r : -errno, "%s: %s: become root", path,
+				strerror(r < 0 ? -r : errno));
+	if (flock(file, LOCK_EX | LOCK_NB) < 0) {
+		r = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		pid = read_pid(file);
+		close(file);
+		return r == -EBUSY
+			       ? clew_say(message, r,
+					  "the daemon runs already as process %d, and there is one "
+					  "a machine: ask it by clew daemon status",
+					  pid)
+			       : clew_say(message, r, "%s: %s: make it lockable", path,
+					  strerror(-r));
+	}
+	*ret_lock = file;
+	return 0;
+}
+
+void clew_place_tell(int lock, pid_t pid)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%d\n", (int)pid);
+
+	if (ftruncate(lock, 0) == 0 && pwrite(lock, text, (size_t)length, 0) != length)
+		ftruncate(lock, 0);
+}
+
+int clew_place_daemon(void)
+{
+	char path[4096];
+	int file, pid = -ESRCH;
+
+	clew_place_path("lock", path, sizeof(path));
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	if (flock(file, LOCK_SH | LOCK_NB) < 0)
+		pid = read_pid(file) ?: -ESRCH;
+	close(file);
+	return pid;
+}
