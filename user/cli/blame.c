@@ -70,7 +70,15 @@ struct answer {
 	struct clew_blame_rows by_function;
 	bool is_by_function;
 	bool all_running;
+	int error; /* of the printing, 0 none */
 };
+
+/* The first failure of an output that goes on. */
+static void note(struct answer *answer, int r)
+{
+	if (!answer->error)
+		answer->error = r;
+}
 
 /*
  * The word for what was waited for; time in the run queue is a wait for a CPU.
@@ -134,6 +142,7 @@ static void print_json(struct answer *answer)
 		clew_json_string(&json, "kind", resource_kind(answer, pair->kind));
 		clew_json_string(&json, "evidence", clew_evidence_name(pair->evidence));
 		clew_json_pair_places(&json, &answer->ran_in, pair);
+		note(answer, clew_json_pair_samples(&json, &answer->ran_in, pair));
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
@@ -154,6 +163,7 @@ static void print_json(struct answer *answer)
 	clew_json_array_end(&json);
 	if (answer->is_by_function)
 		json_functions(&json, answer);
+	clew_json_pairs_told(&json, &answer->ran_in);
 	clew_json_model_truth(&json, answer->victims.model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -266,10 +276,12 @@ static void print_text(struct answer *answer, uint32_t top)
 			clew_print_resource(stdout, answer->victims.model, pair->resource);
 		}
 		clew_print_pair_places(stdout, &answer->ran_in, pair);
+		note(answer, clew_print_pair_samples(stdout, &answer->ran_in, pair));
 		putchar('\n');
 	}
 	if (answer->count > top)
 		printf("%12s  and %zu more\n", "", answer->count - top);
+	clew_print_pairs_told(stdout, &answer->ran_in);
 	clew_print_model_truth(stdout, answer->victims.model, CLEW_WHOLE);
 }
 
@@ -299,9 +311,10 @@ static uint32_t *find_others(const struct clew_model *model, const bool *only, s
 	return spans;
 }
 
-/* `only`: by span, the possible victims; NULL: all. */
-static int answer_with(const struct clew_model *model, const struct blame_values *values,
-		       const bool *only)
+/* `only`: by span, the possible victims; NULL: all. `stacks`: as clew_open_model_stacks() has it.
+ */
+static int answer_with(const struct clew_model *model, const struct clew_trace *stacks,
+		       const struct blame_values *values, const bool *only)
 {
 	const struct clew_scope by = {.hierarchy = values->hierarchy},
 				of = {.hierarchy = values->hierarchy, .only = only};
@@ -309,10 +322,11 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 				.antagonists = {.model = model},
 				.is_by_function = values->by != NULL,
 				.all_running = values->all_running};
-	struct clew_blame_options options = {.all_running = values->all_running,
-					     .innermost = values->by != NULL,
-					     .charged = values->by ? NULL : clew_pair_places_charge,
-					     .context = &answer.ran_in};
+	struct clew_blame_options options = {
+		.all_running = values->all_running,
+		.innermost = values->by != NULL,
+		.charged = values->by || values->all_running ? NULL : clew_pair_places_charge,
+		.context = &answer.ran_in};
 	uint32_t *victims = NULL, *antagonists = NULL;
 	int status = 0;
 
@@ -328,7 +342,8 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 		antagonists = NULL;
 	if (!status && !values->victims)
 		victims = find_others(model, only, &options.victim_count);
-	if (!status && (!victims || clew_pair_places_init(&answer.ran_in, model) < 0))
+	if (!status && (!victims || clew_pair_places_init(&answer.ran_in, model,
+							  options.charged ? stacks : NULL) < 0))
 		status = out_of_memory();
 	if (!status) {
 		options.victims = victims;
@@ -345,6 +360,8 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 		else
 			print_text(&answer, values->top.value);
 	}
+	if (!status && answer.error < 0)
+		status = out_of_memory();
 	clew_pair_places_done(&answer.ran_in);
 	clew_blame_shares_done(&answer.by_name);
 	clew_blame_rows_done(&answer.by_function);
@@ -359,6 +376,7 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 int clew_command_blame(const struct clew_command *command, int argc, char **argv)
 {
 	struct blame_values values = {.top = {.value = 20}};
+	struct clew_trace *stacks;
 	struct clew_model *model;
 	bool *only = NULL;
 	char **operands;
@@ -368,13 +386,14 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 		return status;
 	if (values.by && strcmp(values.by, "function") != 0)
 		return clew_fail(CLEW_EXIT_INPUT, "blame: --by is function, not '%s'", values.by);
-	status = clew_open_model(operands[0], &model, NULL);
+	status = clew_open_model_stacks(operands[0], &model, &stacks);
 	if (status)
 		return status;
 	status = clew_groups_spans(model, &values.group, &only);
 	if (!status)
-		status = answer_with(model, &values, only);
+		status = answer_with(model, stacks, &values, only);
 	free(only);
 	clew_model_free(model);
+	clew_trace_free(stacks);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include "cli/fail.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
+#include "trace/stacks.h"
 #include "words/ledger.h"
 #include <clew/notation.h>
 #include <errno.h>
@@ -269,6 +270,29 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 	if (status)
 		return status;
 	return (is_capture ? open_capture : open_notation)(operand, path, drop_types, ret_trace);
+}
+
+int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
+			   struct clew_trace **ret_stacks)
+{
+	char path[4096];
+	bool is_capture;
+	int status = probe_operand(operand, path, sizeof(path), &is_capture), r;
+
+	*ret_stacks = NULL;
+	if (status || !is_capture)
+		return status ? status : load_model(operand, path, 0, ret_model, NULL);
+	status = open_capture(operand, path, 0, ret_stacks);
+	if (status)
+		return status;
+	r = clew_model_from_trace(*ret_stacks, ret_model);
+	if (r < 0 || !clew_trace_has_stacks(*ret_stacks)) {
+		clew_trace_free(*ret_stacks);
+		*ret_stacks = NULL;
+	}
+	return r < 0 ? fail_to_load(name_of(operand), r == -E2BIG ? -EINVAL : r,
+				    "has more in it than a causal trace can hold")
+		     : 0;
 }
 
 int clew_open_info(const char *operand, struct clew_reader **ret_reader,

@@ -27,6 +27,11 @@ int clew_open_model(const char *operand, struct clew_model **ret_model, bool *re
 int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_model **ret_model,
 			   bool *ret_capture);
 
+/* The same. *ret_stacks: the trace of a capture that has stacks, for clew_trace_free(); else NULL.
+ */
+int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
+			   struct clew_trace **ret_stacks);
+
 /* Finds what programs announced in a trace. `match_window`: ns, see struct clew_relations_options.
  */
 int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,

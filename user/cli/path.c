@@ -18,6 +18,7 @@
 #include "cli/query.h"
 #include "convert/stays.h"
 #include "words/es.h"
+#include "words/path_stacks.h"
 #include "words/path_via.h"
 #include "words/places.h"
 #include "words/running.h"
@@ -105,9 +106,11 @@ struct answer {
 	struct clew_span_names names;
 	struct clew_trace *places; /* what threads ran in */
 	struct clew_place_sums ran_in;
+	struct clew_path_stacks stacks;
 	struct found *found;
 	size_t count;
 	size_t without_path; /* instances */
+	int error;	     /* of the printing, 0 none */
 };
 
 /* True if the paths of all instances are asked for: of a pattern, or of all threads of a group. */
@@ -130,7 +133,7 @@ static struct clew_segment place_of(const struct answer *answer,
 			     segment->end);
 }
 
-static int sum_places(struct answer *answer, const struct found *found)
+static int sum_segments(struct answer *answer, const struct found *found)
 {
 	int r = 0;
 
@@ -138,7 +141,8 @@ static int sum_places(struct answer *answer, const struct found *found)
 		const struct clew_path_segment *segment = &found->segments[i];
 		struct clew_segment place;
 
-		if (segment->kind != CLEW_SEGMENT_RUNNING)
+		r = clew_path_stacks_add(&answer->stacks, answer->model, segment);
+		if (segment->kind != CLEW_SEGMENT_RUNNING || r < 0)
 			continue;
 		place = place_of(answer, segment);
 		r = clew_place_sums_add(&answer->ran_in, answer->places, &place,
@@ -183,7 +187,7 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 		return out_of_memory();
 	if (sum &&
 	    (clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0 ||
-	     sum_places(answer, found) < 0))
+	     sum_segments(answer, found) < 0))
 		return out_of_memory();
 	if (is_all(answer) && !answer->values->json) {
 		/* Text shows only sums of instances. */
@@ -295,6 +299,13 @@ static void json_elements(struct clew_json *json, struct answer *answer, const s
 	}
 }
 
+/* The first failure of an output that goes on. */
+static void note(struct answer *answer, int r)
+{
+	if (!answer->error)
+		answer->error = r;
+}
+
 static void json_segments(struct clew_json *json, struct answer *answer, const struct found *found)
 {
 	const struct clew_model *model = answer->model;
@@ -326,6 +337,7 @@ static void json_segments(struct clew_json *json, struct answer *answer, const s
 
 			clew_json_running(json, answer->places, &place);
 		}
+		note(answer, clew_json_path_stack(json, &answer->stacks, model, segment));
 		clew_json_object_end(json);
 	}
 }
@@ -447,6 +459,7 @@ static void print_json(struct answer *answer)
 		json_marks(&json, answer, &answer->found[i]);
 	clew_json_array_end(&json);
 	json_totals(&json, answer);
+	note(answer, clew_json_path_stacks(&json, &answer->stacks));
 	clew_json_array(&json, all ? "instances" : "paths");
 	for (size_t i = 0; i < answer->count && (all || answer->values->top.given); i++) {
 		clew_json_object(&json, NULL);
@@ -532,6 +545,7 @@ static void print_totals(struct answer *answer, clew_time whole)
 			printf("%12s          and %zu more\n", "", at - first - MOST);
 	}
 	print_calls(answer, whole);
+	note(answer, clew_print_path_stacks(stdout, &answer->stacks));
 }
 
 static void print_place(const struct answer *answer, const struct clew_path_segment *segment)
@@ -563,6 +577,7 @@ static void print_segment(struct answer *answer, const struct clew_path *path,
 	clew_print_span(stdout, &answer->names, segment->span);
 	if (segment->kind == CLEW_SEGMENT_RUNNING)
 		print_place(answer, segment);
+	note(answer, clew_print_path_stack(stdout, &answer->stacks, model, segment));
 	if (segment->dependency != CLEW_NONE) {
 		fputs(", after ", stdout);
 		clew_print_safe(
@@ -689,13 +704,14 @@ static int answer_with(struct answer *answer)
 		find_extent(answer, answer->count, &start, &end);
 		clew_print_model_truth(stdout, answer->model, start, end);
 	}
-	return CLEW_EXIT_DONE;
+	return answer->error < 0 ? out_of_memory() : CLEW_EXIT_DONE;
 }
 
 int clew_command_path(const struct clew_command *command, int argc, char **argv)
 {
 	struct path_values values = {.top = {.value = 1}};
 	struct answer answer = {.values = &values};
+	struct clew_trace *stacks;
 	struct clew_model *model;
 	bool *only = NULL, grouped;
 	char **operands;
@@ -714,10 +730,11 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	if (!values.all && (!values.from || !values.to) && (!grouped || values.top.given))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "path: an end is missing: give --from and --to, --all or a group");
-	status = clew_open_model(operands[0], &model, NULL);
+	status = clew_open_model_stacks(operands[0], &model, &stacks);
 	if (status)
 		return status;
 	answer.model = answer.names.model = model;
+	answer.stacks.trace = stacks;
 	answer.scope.hierarchy = values.hierarchy;
 	status = clew_groups_spans(model, &values.group, &only);
 	answer.scope.only = only;
@@ -733,6 +750,8 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	clew_span_names_done(&answer.names);
 	clew_place_sums_done(&answer.ran_in);
 	clew_trace_free(answer.places);
+	clew_path_stacks_done(&answer.stacks);
+	clew_trace_free(stacks);
 	clew_path_totals_free(answer.totals);
 	clew_path_finder_free(answer.finder);
 	clew_model_free(model);

@@ -289,6 +289,8 @@ static int json_samples(struct clew_json *json, const struct clew_trace *trace,
 	struct clew_samples samples = {};
 	int r = clew_samples_of_why(&samples, trace, why);
 
+	if (r >= 0 && clew_trace_has_stacks(trace))
+		clew_json_samples_told(json, trace, &samples);
 	if (r >= 0)
 		r = clew_json_samples(json, trace, &samples);
 	clew_samples_done(&samples);

@@ -24,6 +24,10 @@ int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **re
 int clew_model_with_frames(const struct clew_trace *trace, size_t most_frames,
 			   struct clew_model **ret_model);
 
+/* The serial of the task that a root span of a model from this trace stands for; CLEW_NO_TASK: it
+ * is no thread, or nothing else is known of it. */
+uint32_t clew_task_of_span(const struct clew_trace *trace, uint32_t root);
+
 /*
  * Makes a trace of a causal trace. If the model came from a capture, the trace
  * gives the same answers as the capture's. In any other model a root span that

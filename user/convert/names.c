@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names of the spans that threads have.
+ * Names and numbers of the spans that threads have.
  */
+#include "convert/convert.h"
 #include "convert/to_model.h"
 
 uint32_t capture_span_of(struct conversion *conversion, uint32_t serial)
@@ -13,6 +14,13 @@ uint32_t capture_span_of(struct conversion *conversion, uint32_t serial)
 		return task->index;
 	stranger = map_get(&conversion->strangers, serial, 0);
 	return stranger ? (uint32_t)*stranger : CLEW_NONE;
+}
+
+/* The first spans are the tasks in their order. */
+uint32_t clew_task_of_span(const struct clew_trace *trace, uint32_t root)
+{
+	return root < clew_trace_task_count(trace) ? clew_trace_task_at(trace, root)->serial
+						   : CLEW_NO_TASK;
 }
 
 const char *capture_name_of(struct conversion *conversion, uint32_t serial)

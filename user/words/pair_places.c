@@ -9,26 +9,34 @@
 
 #include <clew/tokens.h>
 
+#include "convert/convert.h"
 #include "convert/stays.h"
 #include "words/es.h"
 #include "words/text.h"
 
 #define LEAST_SHARE 10 /* less than one part in so many is not worth a word */
 
-int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_model *model)
+int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_model *model,
+			  const struct clew_trace *stacks)
 {
 	*pairs = (struct clew_pair_places){.model = model,
-					   .sums.item = sizeof(struct clew_place_sums)};
+					   .stacks = stacks,
+					   .sums.item = sizeof(struct clew_place_sums),
+					   .samples.item = sizeof(struct clew_samples)};
 	return clew_stays_of_model(model, &pairs->places);
 }
 
 void clew_pair_places_done(struct clew_pair_places *pairs)
 {
 	struct clew_place_sums *sums = pairs->sums.data;
+	struct clew_samples *samples = pairs->samples.data;
 
 	for (size_t i = 0; i < pairs->sums.count; i++)
 		clew_place_sums_done(&sums[i]);
+	for (size_t i = 0; i < pairs->samples.count; i++)
+		clew_samples_done(&samples[i]);
 	vector_done(&pairs->sums);
+	vector_done(&pairs->samples);
 	clew_trace_free(pairs->places);
 }
 
@@ -57,6 +65,24 @@ static uint64_t time_run(const struct clew_model *model, uint32_t span, clew_tim
 	return ns;
 }
 
+/* A limit has none. */
+static int add_samples(struct clew_pair_places *pairs, const struct clew_blame_pair *pair,
+		       uint32_t root, clew_time from, clew_time to)
+{
+	uint32_t task = pairs->stacks ? clew_task_of_span(pairs->stacks, root) : CLEW_NO_TASK;
+	int r;
+
+	if (task == CLEW_NO_TASK || from < 0)
+		return 0;
+	r = vector_reserve(&pairs->samples, pair->number + 1ul);
+	if (r < 0)
+		return r;
+	if (pairs->samples.count <= pair->number)
+		pairs->samples.count = pair->number + 1ul;
+	return clew_samples_add((struct clew_samples *)pairs->samples.data + pair->number,
+				pairs->stacks, task, (uint64_t)from, (uint64_t)to);
+}
+
 int clew_pair_places_charge(void *context, const struct clew_blame_pair *pair, clew_time from,
 			    clew_time to)
 {
@@ -68,6 +94,7 @@ int clew_pair_places_charge(void *context, const struct clew_blame_pair *pair, c
 		return r;
 	if (pairs->sums.count <= pair->number)
 		pairs->sums.count = pair->number + 1ul;
+	r = add_samples(pairs, pair, span, from, to);
 	while (from < to && r == 0) {
 		struct clew_segment place =
 			clew_place_at(pairs->places, pairs->model, span, from, to);
@@ -119,4 +146,66 @@ void clew_json_pair_places(struct clew_json *json, struct clew_pair_places *pair
 	clew_json_object(json, "in");
 	clew_json_place_sum(json, sum);
 	clew_json_object_end(json);
+}
+
+/* Its samples, NULL: it has none. */
+static const struct clew_samples *samples_of(const struct clew_pair_places *pairs,
+					     const struct clew_blame_pair *pair)
+{
+	return pair->number < pairs->samples.count
+		       ? (const struct clew_samples *)pairs->samples.data + pair->number
+		       : NULL;
+}
+
+int clew_print_pair_samples(FILE *out, const struct clew_pair_places *pairs,
+			    const struct clew_blame_pair *pair)
+{
+	const struct clew_samples *samples = samples_of(pairs, pair);
+
+	return samples ? clew_print_samples(out, ", ", pairs->stacks, samples) : 0;
+}
+
+int clew_json_pair_samples(struct clew_json *json, const struct clew_pair_places *pairs,
+			   const struct clew_blame_pair *pair)
+{
+	const struct clew_samples *samples = samples_of(pairs, pair);
+
+	return samples ? clew_json_samples(json, pairs->stacks, samples) : 0;
+}
+
+/* How many samples all pairs have, and how many of them have a stack. */
+static size_t count_samples(const struct clew_pair_places *pairs, size_t *ret_known)
+{
+	const struct clew_samples *samples = pairs->samples.data;
+	size_t count = 0;
+
+	*ret_known = 0;
+	for (size_t i = 0; i < pairs->samples.count; i++) {
+		count += samples[i].samples.count;
+		*ret_known += clew_samples_with_stack(pairs->stacks, &samples[i]);
+	}
+	return count;
+}
+
+void clew_print_pairs_told(FILE *out, const struct clew_pair_places *pairs)
+{
+	size_t known, count = count_samples(pairs, &known);
+
+	if (!count)
+		return;
+	fprintf(out, "\nThere %s %zu sample%s of what had the CPUs and locks meanwhile",
+		count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+	if (known < count)
+		fprintf(out, ", %zu of them with a stack", known);
+	fputs(".\n", out);
+}
+
+void clew_json_pairs_told(struct clew_json *json, const struct clew_pair_places *pairs)
+{
+	size_t known, count = count_samples(pairs, &known);
+
+	if (!pairs->stacks)
+		return;
+	clew_json_unsigned(json, "samples", count);
+	clew_json_unsigned(json, "samples_with_stack", known);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The calls that the antagonists of a blame ran in while they kept their victims waiting. */
+/* The calls and functions that the antagonists of a blame ran in while they kept their victims
+ * waiting. */
 #ifndef CLEW_WORDS_PAIR_PLACES_H
 #define CLEW_WORDS_PAIR_PLACES_H
 
@@ -7,16 +8,20 @@
 #include <stdio.h>
 
 #include "words/places.h"
+#include "words/samples.h"
 
 struct clew_pair_places {
 	const struct clew_model *model;
 	struct clew_trace *places;
-	struct vector sums; /* struct clew_place_sums, by the number of the pair */
+	struct vector sums;		 /* struct clew_place_sums, by the number of the pair */
+	const struct clew_trace *stacks; /* of the capture behind the model; NULL: it has none */
+	struct vector samples;		 /* struct clew_samples, by the number of the pair */
 };
 
 /* 0 or -ENOMEM; to be released by clew_pair_places_done() in either case, as a zeroed one may be.
  */
-int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_model *model);
+int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_model *model,
+			  const struct clew_trace *stacks);
 void clew_pair_places_done(struct clew_pair_places *pairs);
 
 /* For clew_blame_options.charged; `context` is a struct clew_pair_places. 0 or -ENOMEM. */
@@ -30,5 +35,17 @@ void clew_print_pair_places(FILE *out, struct clew_pair_places *pairs,
 /* The field "in" of the open object: the same; none where nothing is known. */
 void clew_json_pair_places(struct clew_json *json, struct clew_pair_places *pairs,
 			   const struct clew_blame_pair *pair);
+
+/* Prints ", 61 % in XLogFileInit <- XLogWrite (27 of 44 samples)" where it has samples. 0 or
+ * -ENOMEM. */
+int clew_print_pair_samples(FILE *out, const struct clew_pair_places *pairs,
+			    const struct clew_blame_pair *pair);
+/* The field "stacks" of the open object. 0 or -ENOMEM. */
+int clew_json_pair_samples(struct clew_json *json, const struct clew_pair_places *pairs,
+			   const struct clew_blame_pair *pair);
+/* Prints a line that says how many samples the pairs have, each pair its own. */
+void clew_print_pairs_told(FILE *out, const struct clew_pair_places *pairs);
+/* The same as fields of the open object. */
+void clew_json_pairs_told(struct clew_json *json, const struct clew_pair_places *pairs);
 
 #endif

@@ -9,11 +9,9 @@
 #include "words/samples.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/map.h"
 #include "trace/stacks.h"
 #include "words/stack.h"
@@ -22,7 +20,6 @@
 #define MOST_CALLERS 3	/* functions of a chain */
 #define MOST_SPLIT   3	/* functions that one splits into */
 #define LEAST_SPLIT  20 /* one of them has at least one in so many samples */
-#define NORMAL_95    1.959964
 
 int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
 		     uint64_t from, uint64_t to)
@@ -65,20 +62,18 @@ int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *t
 	return r;
 }
 
-size_t clew_samples_count(const struct clew_trace *trace, const struct clew_why *why)
+size_t clew_samples_with_stack(const struct clew_trace *trace, const struct clew_samples *samples)
 {
-	size_t sum = 0;
+	const struct clew_task_stacks *const *all = samples->samples.data;
+	struct clew_sleep_stacks stacks;
+	size_t count = 0;
 
-	for (size_t i = 0; i < why->segment_count; i++) {
-		const struct clew_segment *segment = &why->segments[i];
-		size_t count;
-
-		if (segment->kind != CLEW_SEGMENT_RUNNING)
-			continue;
-		clew_trace_samples(trace, segment->task, segment->start, segment->end, &count);
-		sum += count;
+	for (size_t i = 0; i < samples->samples.count; i++) {
+		clew_trace_sample_stacks(trace, all[i], &stacks);
+		count += (stacks.user && stacks.user->count) ||
+			 (stacks.kernel && stacks.kernel->count);
 	}
-	return sum;
+	return count;
 }
 
 void clew_samples_done(struct clew_samples *samples)
@@ -87,21 +82,6 @@ void clew_samples_done(struct clew_samples *samples)
 }
 
 /* ---- chains ---- */
-
-/* Equal for frames of one function. */
-static uint64_t function_key(const struct clew_trace *trace, uint64_t frame, bool kernel)
-{
-	struct clew_stack_place place;
-	uint64_t key = 1;
-
-	clew_trace_stack_place(trace, frame, kernel, &place);
-	if (!kernel)
-		return place.outside ? frame : CLEW_FRAME_IN(CLEW_FRAME_IMAGE(frame), place.start);
-	/* Each address in the kernel has its own record. */
-	for (const char *at = place.name; at && *at; at++)
-		key = hash_mix(key, (unsigned char)*at);
-	return place.name ? key : frame;
-}
 
 /* The functions of a stack that are printed, from the root on. */
 struct chain {
@@ -150,7 +130,8 @@ static int make_chain(struct chains *chains, const struct clew_trace *trace,
 	if (!chain->keys)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < chain->count; i++)
-		chain->keys[i] = function_key(trace, stack->frames[stack->count - 1 - i], kernel);
+		chain->keys[i] =
+			clew_stack_function_key(trace, stack->frames[stack->count - 1 - i], kernel);
 	*ret_chain = chain;
 	return map_set(&chains->known, (uintptr_t)stack, 0, (uintptr_t)chain);
 }
@@ -331,144 +312,20 @@ int clew_print_segment_samples(FILE *out, const char *lead, const struct clew_tr
 	return r;
 }
 
-/* ---- JSON ---- */
-
-/* Samples with the same functions. */
-struct alike {
-	uint64_t key;
-	const struct clew_task_stacks *sample; /* one of them */
-	size_t count;
-};
-
-static uint64_t stack_key(const struct clew_trace *trace, const struct clew_trace_stack *stack,
-			  bool kernel, uint64_t key)
+void clew_print_stacks_told(FILE *out, const struct clew_trace *trace, uint64_t waited,
+			    uint64_t with, const struct clew_samples *samples)
 {
-	for (uint32_t i = 0; stack && i < stack->count; i++)
-		key = hash_mix(key, function_key(trace, stack->frames[i], kernel));
-	return hash_mix(key, kernel);
-}
+	size_t count = samples->samples.count, known = clew_samples_with_stack(trace, samples);
 
-/* Equal for samples with the same functions, in user mode and in the kernel. */
-static uint64_t functions_key(const struct clew_trace *trace, const struct clew_task_stacks *sample)
-{
-	struct clew_sleep_stacks stacks;
-
-	clew_trace_sample_stacks(trace, sample, &stacks);
-	return stack_key(trace, stacks.kernel, true,
-			 stack_key(trace, stacks.user, false, stacks.user_end));
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct alike *left = a, *right = b;
-
-	return left->key < right->key ? -1 : left->key > right->key;
-}
-
-static int most_first(const void *a, const void *b)
-{
-	const struct alike *left = a, *right = b;
-
-	if (left->count != right->count)
-		return left->count < right->count ? 1 : -1;
-	return by_key(a, b);
-}
-
-/* Puts the different ones first, the most frequent of them at the begin. How many. */
-static size_t add_up(struct alike *alike, size_t count)
-{
-	size_t kept = 0;
-
-	qsort(alike, count, sizeof(*alike), by_key);
-	for (size_t i = 0; i < count; i++)
-		if (kept && alike[kept - 1].key == alike[i].key)
-			alike[kept - 1].count += alike[i].count;
-		else
-			alike[kept++] = alike[i];
-	qsort(alike, kept, sizeof(*alike), most_first);
-	return kept;
-}
-
-static void json_function(struct clew_json *json, const struct clew_trace *trace, uint64_t frame)
-{
-	struct clew_stack_place place;
-
-	clew_trace_stack_place(trace, frame, false, &place);
-	clew_json_object(json, NULL);
-	clew_json_stack_place(json, &place);
-	clew_json_unsigned(json, "start", place.start);
-	clew_json_object_end(json);
-}
-
-/* The bounds of the share that is true in 95 of 100 cases (Wilson's interval). */
-static void json_share(struct clew_json *json, double part, double whole)
-{
-	double share = part / whole, square = NORMAL_95 * NORMAL_95 / whole;
-	double middle = (share + square / 2) / (1 + square);
-	double reach =
-		NORMAL_95 * sqrt(share * (1 - share) / whole + square / (4 * whole)) / (1 + square);
-
-	clew_json_number(json, "share", share);
-	clew_json_number(json, "low", middle - reach);
-	clew_json_number(json, "high", middle + reach);
-}
-
-static void json_alike(struct clew_json *json, const struct clew_trace *trace,
-		       const struct alike *alike, size_t whole)
-{
-	struct clew_sleep_stacks stacks;
-
-	clew_trace_sample_stacks(trace, alike->sample, &stacks);
-	clew_json_object(json, NULL);
-	clew_json_array(json, "frames");
-	for (uint32_t i = 0; stacks.user && i < stacks.user->count; i++)
-		json_function(json, trace, stacks.user->frames[i]);
-	clew_json_array_end(json);
-	clew_json_kernel_and_end(json, trace, &stacks);
-	clew_json_unsigned(json, "samples", alike->count);
-	json_share(json, (double)alike->count, (double)whole);
-	clew_json_object_end(json);
-}
-
-int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
-		      const struct clew_samples *samples)
-{
-	const struct clew_task_stacks *const *all = samples->samples.data;
-	size_t whole = samples->samples.count, count;
-	struct alike *alike;
-
-	if (!whole)
-		return 0;
-	alike = calloc(whole, sizeof(*alike));
-	if (!alike)
-		return -ENOMEM;
-	for (size_t i = 0; i < whole; i++)
-		alike[i] = (struct alike){
-			.sample = all[i],
-			.key = hash_mix(hash_mix(all[i]->user, all[i]->kernel), all[i]->end),
-			.count = 1,
-		};
-	/* Functions are looked up once for each stack, not for each sample. */
-	count = add_up(alike, whole);
-	for (size_t i = 0; i < count; i++)
-		alike[i].key = functions_key(trace, alike[i].sample);
-	count = add_up(alike, count);
-	clew_json_array(json, "stacks");
-	for (size_t i = 0; i < count; i++)
-		json_alike(json, trace, &alike[i], whole);
-	clew_json_array_end(json);
-	free(alike);
-	return 0;
-}
-
-int clew_json_segment_samples(struct clew_json *json, const struct clew_trace *trace,
-			      const struct clew_segment *segment)
-{
-	struct clew_samples samples = {};
-	int r = clew_samples_add_segments(&samples, trace, &segment, 1);
-
-	if (r >= 0)
-		r = clew_json_samples(json, trace, &samples);
-	clew_samples_done(&samples);
-	return r;
+	if (!waited && !count)
+		return;
+	fputs("\nThere are ", out);
+	if (waited)
+		fprintf(out, "stacks for %.1f %% of the time that it waited%s",
+			100.0 * (double)with / (double)waited, count ? ", and " : "");
+	if (count)
+		fprintf(out, "%zu sample%s of what ran", count, count == 1 ? "" : "s");
+	if (known < count)
+		fprintf(out, ", %zu of them with a stack", known);
+	fputs(".\n", out);
 }

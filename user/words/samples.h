@@ -26,8 +26,8 @@ int clew_samples_add_segments(struct clew_samples *samples, const struct clew_tr
 /* Adds those of all running segments of a why. 0 or -ENOMEM. */
 int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *trace,
 			const struct clew_why *why);
-/* How many they are. */
-size_t clew_samples_count(const struct clew_trace *trace, const struct clew_why *why);
+/* How many of them have a stack. */
+size_t clew_samples_with_stack(const struct clew_trace *trace, const struct clew_samples *samples);
 void clew_samples_done(struct clew_samples *samples);
 
 /*
@@ -40,6 +40,16 @@ int clew_print_samples(FILE *out, const char *lead, const struct clew_trace *tra
 /* The same of the running ones among segments. */
 int clew_print_segment_samples(FILE *out, const char *lead, const struct clew_trace *trace,
 			       const struct clew_segment *const *segments, size_t count);
+
+/*
+ * Prints how much of the `waited` ns has stacks, `with`, and how many samples there are: "There are
+ * stacks for 98.2 % of the time that it waited, and 44 samples of what ran." after an empty line.
+ */
+void clew_print_stacks_told(FILE *out, const struct clew_trace *trace, uint64_t waited,
+			    uint64_t with, const struct clew_samples *samples);
+/* The fields "samples" and "samples_with_stack" of the open object. */
+void clew_json_samples_told(struct clew_json *json, const struct clew_trace *trace,
+			    const struct clew_samples *samples);
 
 /*
  * The field "stacks" of the open object: the chains of functions, the most frequent first, with

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "symbol/demangle.h"
 #include "words/hops.h"
 #include "words/text.h"
@@ -84,6 +85,20 @@ void clew_print_stack_place(FILE *out, const struct clew_stack_place *place)
 	free(demangled);
 }
 
+uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame, bool kernel)
+{
+	struct clew_stack_place place;
+	uint64_t key = 1;
+
+	clew_trace_stack_place(trace, frame, kernel, &place);
+	if (!kernel)
+		return place.outside ? frame : CLEW_FRAME_IN(CLEW_FRAME_IMAGE(frame), place.start);
+	/* Each address in the kernel has its own record. */
+	for (const char *at = place.name; at && *at; at++)
+		key = hash_mix(key, (unsigned char)*at);
+	return place.name ? key : frame;
+}
+
 /* The stack of a sleep that is told, and where in it to begin. */
 struct told {
 	const struct clew_trace_stack *stack;
@@ -122,6 +137,13 @@ bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct cl
 		clew_print_stack_place(out, &place);
 	}
 	return true;
+}
+
+bool clew_has_stack(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct told told;
+
+	return find_told(trace, sleep, &told);
 }
 
 void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,

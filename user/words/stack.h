@@ -19,6 +19,8 @@
  */
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most);
+/* False where it is NULL, too. */
+bool clew_has_stack(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /*
  * In a why: `lead`, then "LWLockAcquire <- ProcArrayGroupClearXid", at most three functions.
  * Nothing where `sleep` is NULL or has no stack.
@@ -36,6 +38,8 @@ void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
  * into the kernel. The stack has frames. */
 uint32_t clew_stack_first_shown(const struct clew_trace *trace,
 				const struct clew_trace_stack *stack, bool kernel);
+/* Equal for frames of one function. */
+uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame, bool kernel);
 /* The sleep that a segment is a part of, if it is its own task's; NULL: it ran, was ready, or it is
  * about a request of another task. */
 const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);

@@ -200,24 +200,20 @@ static int print_probes(FILE *out, const struct clew_trace *trace, const struct 
 	return r;
 }
 
-static void print_stack_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
+static int print_stack_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
 {
+	struct clew_samples samples = {};
 	uint64_t waited, with;
-	size_t count;
+	int r;
 
 	if (!clew_trace_has_stacks(trace))
-		return;
+		return 0;
 	clew_stack_share(trace, why, &waited, &with);
-	count = clew_samples_count(trace, why);
-	if (waited || count)
-		fputs("\nThere are ", out);
-	if (waited)
-		fprintf(out, "stacks for %.1f %% of the time that it waited%s",
-			percent(with, waited), count ? ", and " : "");
-	if (count)
-		fprintf(out, "%zu sample%s of what ran", count, count == 1 ? "" : "s");
-	if (waited || count)
-		fputs(".\n", out);
+	r = clew_samples_of_why(&samples, trace, why);
+	if (r >= 0)
+		clew_print_stacks_told(out, trace, waited, with, &samples);
+	clew_samples_done(&samples);
+	return r;
 }
 
 /* ---- all of it ---- */
@@ -280,7 +276,8 @@ int clew_print_why(FILE *out, const struct clew_trace *trace,
 		r = print_probes(memory, trace, why);
 		print_restraints(memory, trace, why, sums, &tree);
 		clew_print_other_groups(memory, trace, why);
-		print_stack_share(memory, trace, why);
+		if (r >= 0)
+			r = print_stack_share(memory, trace, why);
 	}
 	clew_tree_done(&tree);
 	if (!memory || fclose(memory) || r < 0) {
