@@ -12,7 +12,7 @@
 #include "words/json.h"
 #include "words/samples.h"
 
-/* Of all segments that were added. Zeroed at first, but for the trace. */
+/* All segments that were added. Zeroed at first, but for the trace. */
 struct clew_path_stacks {
 	const struct clew_trace *trace;	   /* of the capture; NULL: it has no stacks */
 	struct clew_samples samples;	   /* of what ran */
