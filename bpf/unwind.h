@@ -184,6 +184,9 @@ static __always_inline void keep_frame(struct stack_walk *walk, __u32 turn, __u6
 	/* Indexed by the turn: a counter in the walk would be an unknown number. */
 	walk->room->frames[turn & CLEW_STACK_MOST] = frame;
 	walk->hash = mix(walk->hash, frame);
+	/* The same address is other code in each process. */
+	if (walk->place.kind != PLACE_FILE)
+		walk->hash = mix(walk->hash, walk->place.pid);
 	walk->count = turn + 1;
 }
 

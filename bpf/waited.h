@@ -132,6 +132,7 @@ static __always_inline __u64 user_stack(struct stack_walk *walk, struct task_str
 	walk_task(walk, task, (struct pt_regs *)bpf_task_pt_regs(task));
 	if (!walk->count)
 		return 0;
+	walk->room->head.pid = task->tgid;
 	stack_send(&walk->room->head, walk->hash, walk->count,
 		   walk->by_pointers ? CLEW_STACK_BY_POINTERS : 0, walk->end);
 	return walk->hash;

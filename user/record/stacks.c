@@ -22,16 +22,20 @@
 #include "record/direct_map.h"
 #include "record/images.h"
 #include "record/internal.h"
+#include "record/jit.h"
 #include "record/mappings.h"
 #include "symbol/kernel.h"
 
 #define HEAP_BLOCKS 64 /* of 1 MiB: tables of a gigabyte of code */
 #define BUDGET	    50 /* one part in 50 of a CPU */
 #define POLL_MS	    100
+#define JIT_NS	    1000000000ull
 
 struct clew_stacks {
 	struct clew_recorder *recorder;
 	struct clew_images *images;
+	struct clew_jit *jit;
+	uint64_t jit_ticked;
 	struct ring_buffer *news;
 	struct map named;   /* frames whose functions were looked for */
 	struct map symbols; /* functions that were put: (start, image) */
@@ -60,8 +64,9 @@ int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold)
 	return bpf_map__set_max_entries(bpf->maps.clew_unwind_heap, HEAP_BLOCKS);
 }
 
-static void put_symbol(struct clew_stacks *stacks, uint32_t image, const struct clew_named *named)
+static void put_symbol(void *context, uint32_t image, const struct clew_named *named)
 {
+	struct clew_stacks *stacks = context;
 	struct {
 		struct clew_symbol_record symbol;
 		char name[CLEW_SYMBOL_NAME];
@@ -94,14 +99,18 @@ static bool find_kernel(const struct clew_stacks *stacks, uint64_t address,
 	return true;
 }
 
-static void name_frame(struct clew_stacks *stacks, uint64_t frame, bool kernel)
+/* `process`: of a frame in code that no file has; else NULL. */
+static void name_frame(struct clew_stacks *stacks, struct clew_jit_process *process, uint64_t frame,
+		       bool kernel)
 {
 	struct clew_named named;
 
 	if (map_get(&stacks->named, frame, kernel) || map_set(&stacks->named, frame, kernel, 1) < 0)
 		return;
-	if (kernel ? find_kernel(stacks, frame, &named)
-		   : clew_images_find(stacks->images, frame, &named))
+	if (process)
+		clew_jit_want(process, frame);
+	else if (kernel ? find_kernel(stacks, frame, &named)
+			: clew_images_find(stacks->images, frame, &named))
 		put_symbol(stacks, kernel ? CLEW_IMAGE_KERNEL : CLEW_FRAME_IMAGE(frame), &named);
 }
 
@@ -128,13 +137,22 @@ static void take_stack(struct clew_stacks *stacks, const struct clew_stack_news_
 			      .hash = news->hash,
 			      .end = news->end}};
 	size_t bytes = news->count * sizeof(uint64_t);
+	struct clew_jit_process *process = NULL;
 
 	if (news->count > CLEW_STACK_MOST || size < sizeof(*news) + bytes)
 		return;
 	memcpy(record.frames, news + 1, bytes);
 	forget_names(stacks);
-	for (unsigned i = 0; i < news->count; i++)
-		name_frame(stacks, record.frames[i], news->flags & CLEW_STACK_KERNEL);
+	for (unsigned i = 0; i < news->count; i++) {
+		bool kernel = news->flags & CLEW_STACK_KERNEL,
+		     jit = !kernel && (record.frames[i] & CLEW_FRAME_ADDRESS);
+
+		if (jit && !process)
+			process = clew_jit_process(stacks->jit, news->pid);
+		if (jit && process)
+			record.frames[i] = clew_jit_frame(stacks->jit, process, record.frames[i]);
+		name_frame(stacks, jit ? process : NULL, record.frames[i], kernel);
+	}
 	record.stack.size = (uint16_t)bytes;
 	clew_put_user_now(stacks->recorder, &record.stack.header, sizeof(record.stack) + bytes);
 }
@@ -151,6 +169,20 @@ static int take_news(void *context, void *data, size_t size)
 	return 0;
 }
 
+/* Each file of a recording that goes on in the next one has names of its own. */
+static void tick_jit(struct clew_stacks *stacks)
+{
+	uint64_t now = clew_now();
+
+	if (now - stacks->jit_ticked < JIT_NS)
+		return;
+	stacks->jit_ticked = now;
+	if (stacks->recorder->recording[0])
+		clew_jit_name(stacks->jit, put_symbol, stacks);
+	else
+		clew_jit_tick(stacks->jit);
+}
+
 static void *stacks_main(void *argument)
 {
 	struct clew_stacks *stacks = argument;
@@ -161,8 +193,10 @@ static void *stacks_main(void *argument)
 		/* Stacks alone wake nobody. */
 		ring_buffer__consume(stacks->news);
 		clew_images_tick(stacks->images);
+		tick_jit(stacks);
 	}
 	ring_buffer__consume(stacks->news);
+	clew_jit_name(stacks->jit, put_symbol, stacks);
 	return NULL;
 }
 
@@ -181,7 +215,11 @@ int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 				      bpf_map__fd(bpf->maps.clew_unwind_heap), HEAP_BLOCKS,
 				      &bpf->bss->last_image, &stacks->images)
 		   : -ENOMEM;
+	if (r >= 0)
+		r = clew_jit_new(recorder, &bpf->bss->last_image, &stacks->jit);
 	if (r < 0) {
+		if (stacks)
+			clew_images_close(stacks->images);
 		free(stacks);
 		return clew_say(message, r, "stacks cannot be taken: %s: free some memory",
 				strerror(-r));
@@ -258,6 +296,7 @@ void clew_stacks_close(struct clew_stacks *stacks)
 	clew_stacks_stop(stacks);
 	ring_buffer__free(stacks->news);
 	clew_images_close(stacks->images);
+	clew_jit_free(stacks->jit);
 	map_done(&stacks->named);
 	map_done(&stacks->symbols);
 	free(stacks);

@@ -124,7 +124,7 @@ struct clew_trace {
 	struct vector frame_details; /* struct clew_frame_detail */
 	struct vector functions;     /* struct clew_trace_function, by number */
 	struct map stacks;	     /* hash -> const struct clew_trace_stack * */
-	struct map images;	     /* number -> path */
+	struct map images;	     /* number -> const struct trace_image * */
 	struct vector waited;	     /* struct clew_task_stacks; by task and time once finished */
 	struct vector samples;	     /* struct clew_task_stacks; by task and time once finished */
 	struct vector symbols;	     /* struct trace_symbol; by image and start once finished */
@@ -142,6 +142,13 @@ struct clew_trace {
 	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or
 				    UINT32_MAX */
 	size_t edge_count;
+};
+
+/* A file that stacks lead through, or code that a process made. */
+struct trace_image {
+	const char *path;
+	uint64_t base; /* of code: the address that offsets count from */
+	bool jit;
 };
 
 /* A function that frames of stacks lie in. */

@@ -52,9 +52,17 @@ static int take_waited(struct clew_trace *trace, const struct clew_task_stacks *
 
 static int take_image(struct clew_trace *trace, const struct clew_image_record *record)
 {
+	struct trace_image *image = arena_take(&trace->arena, sizeof(*image));
 	const char *path = arena_copy(&trace->arena, record + 1, record->size);
 
-	return path ? map_set(&trace->images, record->image, 0, (uintptr_t)path) : -ENOMEM;
+	if (!image || !path)
+		return -ENOMEM;
+	*image = (struct trace_image){
+		.path = path,
+		.jit = record->header.flags & CLEW_IMAGE_JIT,
+		.base = record->header.flags & CLEW_IMAGE_JIT ? record->inode : 0,
+	};
+	return map_set(&trace->images, record->image, 0, (uintptr_t)image);
 }
 
 static int take_symbol(struct clew_trace *trace, const struct clew_symbol_record *record)
@@ -198,17 +206,26 @@ void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool
 	const struct trace_symbol *symbols = trace->symbols.data, *symbol;
 	uint32_t image = kernel ? CLEW_IMAGE_KERNEL : CLEW_FRAME_IMAGE(frame);
 	uint64_t at = kernel ? frame : CLEW_FRAME_OFFSET(frame);
+	uint64_t base;
 	size_t low = 0, high = trace->symbols.count;
-	const uint64_t *path;
+	const struct trace_image *found;
+	const uint64_t *known;
 
 	if (!kernel && (frame & CLEW_FRAME_ADDRESS)) {
 		at = frame & ~CLEW_FRAME_ADDRESS;
 		*ret_place = (struct clew_stack_place){.at = at, .start = at, .outside = true};
 		return;
 	}
-	*ret_place = (struct clew_stack_place){.at = at, .start = at, .outside = kernel};
-	path = kernel ? NULL : map_get(&trace->images, image, 0);
-	ret_place->object = path ? (const char *)(uintptr_t)*path : NULL;
+	known = kernel ? NULL : map_get(&trace->images, image, 0);
+	found = known ? (const struct trace_image *)(uintptr_t)*known : NULL;
+	base = found ? found->base : 0;
+	*ret_place = (struct clew_stack_place){
+		.at = base + at,
+		.start = base + at,
+		.object = found && !found->jit ? found->path : NULL,
+		.outside = kernel || (found && found->jit),
+		.jit = found && found->jit,
+	};
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -225,7 +242,9 @@ void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool
 		if (at - symbol->start >= symbol->length)
 			continue;
 		ret_place->name = symbol->name[0] ? symbol->name : NULL;
-		ret_place->start = symbol->start;
+		ret_place->start = base + symbol->start;
+		if (found)
+			ret_place->object = found->path;
 		return;
 	}
 }

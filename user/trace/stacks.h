@@ -44,6 +44,7 @@ struct clew_stack_place {
 	uint64_t at;	    /* in the file; without one the address */
 	uint64_t start;	    /* of the function there; `at`: unknown */
 	bool outside;	    /* of all files */
+	bool jit;	    /* code that the process made; `at` and `start` are addresses */
 };
 
 /* The function that a frame lies in. */

@@ -91,9 +91,10 @@ uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame,
 	uint64_t key = 1;
 
 	clew_trace_stack_place(trace, frame, kernel, &place);
-	if (!kernel)
+	if (!kernel && !(place.jit && place.name))
 		return place.outside ? frame : CLEW_FRAME_IN(CLEW_FRAME_IMAGE(frame), place.start);
-	/* Each address in the kernel has its own record. */
+	/* Each address in the kernel has its own record. A function that was compiled again lies
+	 * elsewhere. */
 	for (const char *at = place.name; at && *at; at++)
 		key = hash_mix(key, (unsigned char)*at);
 	return place.name ? key : frame;

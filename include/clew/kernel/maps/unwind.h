@@ -105,12 +105,14 @@ struct clew_stack_news_header {
 	__u8 end;
 	__u16 count;
 	__u64 hash;
+	__u32 pid; /* of a user stack: its process */
+	__u32 reserved;
 };
 
 CLEW_ASSERT_SIZE(struct clew_image_key, 16);
 CLEW_ASSERT_SIZE(struct clew_image, 24);
 
 CLEW_ASSERT_SIZE(struct clew_image_news, 48);
-CLEW_ASSERT_SIZE(struct clew_stack_news_header, 16);
+CLEW_ASSERT_SIZE(struct clew_stack_news_header, 24);
 
 #endif

@@ -13,9 +13,10 @@
 /*
  * A frame of a user stack: the number of the file and the offset in it that was looked up. That is
  * the address of the instruction in the innermost frame and behind a signal, else one less than
- * the address to return to. A frame outside files has the address and the highest bit. A frame of a
- * kernel stack is an address to return to; the innermost one of a sample is one more than the
- * address of the instruction.
+ * the address to return to. A frame in code that no file has is in an image of its process; one
+ * whose process is not known has the address and the highest bit. A frame of a kernel stack is an
+ * address to return to; the innermost one of a sample is one more than the address of the
+ * instruction.
  */
 #define CLEW_FRAME_ADDRESS	 (1ull << 63)
 #define CLEW_FRAME_IMAGE_SHIFT	 40
@@ -74,6 +75,8 @@ struct clew_task_stacks {
 #define CLEW_IMAGE_VDSO	    0x01
 #define CLEW_IMAGE_UNOPENED 0x02 /* nobody could open it any more */
 #define CLEW_IMAGE_BARE	    0x04 /* it has no unwind information */
+#define CLEW_IMAGE_JIT                                                                             \
+	0x08 /* it is code that a process made; `inode` is the address of its begin */
 #define CLEW_BUILD_ID_BYTES 20
 
 /* IMAGE: the file of a number, as frames have it. `size` bytes follow: its path. */
@@ -94,6 +97,7 @@ enum clew_symbol_from {
 	CLEW_SYMBOL_DYNAMIC = 1, /* .dynsym */
 	CLEW_SYMBOL_BOUNDS = 2,	 /* it has no name, and .eh_frame says where it is */
 	CLEW_SYMBOL_KERNEL = 3,
+	CLEW_SYMBOL_JIT = 4, /* the list that its program wrote */
 };
 
 /* SYMBOL: a function that some frame lies in. `size` bytes follow: its name as the file has it,
