@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record trigger daemon snapshot join top report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record trigger daemon incidents snapshot join top report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -21,6 +21,8 @@ _clew()
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	daemon)
 		options='-c --config --foreground --json --color --no-pager -h --help' files='-c|--config' others='' ;;
+	incidents)
+		options='--directory --json --color --no-pager -h --help' files='' others='--directory' ;;
 	snapshot)
 		options='-o --output --last --color --no-pager -h --help' files='-o|--output' others='--last' ;;
 	join)

@@ -22,7 +22,7 @@ READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why",
 COMMANDS = READERS + [
     "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
     "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top",
-    "daemon"
+    "daemon", "incidents"
 ]
 # Of the daemon: what is wrong, the line, words of the message.
 BAD_SETTINGS = [
@@ -31,6 +31,12 @@ BAD_SETTINGS = [
     ("no value", "ring ", "conf:2:5: ", "no value"),
     ("a short segment", "rotate 1ms # too short", "conf:2:8: ", "200ms"),
     ("neither a time nor a size", "keep 10", "conf:2:6: ", "10s"),
+    ("a kind that is not there", "trigger a: wait fsnyc > 1ms", "conf:2:17: ", "\"fsync\"?"),
+    ("no duration", "trigger a: lock wait > 5", "conf:2:24: ", "50ms"),
+    ("a trigger without a colon", "trigger a wait x", "conf:2:10: ", "colon"),
+    ("a trigger without a rule", "trigger a:", "conf:2:11: ", "no rule"),
+    ("a quota that is no size", "quota 5s", "conf:2:7: ", "512M"),
+    ("a count that is none", "quota-count many", "conf:2:13: ", "1 to 100000"),
     ("neither yes nor no", "stacks maybe", "conf:2:8: ", "yes"),
 ]
 results = []
@@ -203,6 +209,7 @@ def test_join(directory, capture):
     fails("daemon: not status", ["daemon", "stop"], 2, "'stop'")
     fails("daemon: --json without status", ["daemon", "--json"], 2, "status")
     fails("daemon: no such file", ["daemon", "-c", "/no/such"], 2, "/no/such")
+    fails("incidents: one that is not there", ["incidents", "7", "--directory", empty], 2, "'7'")
     for name, line, *words in BAD_SETTINGS:
         with open(f"{directory}/conf", "w", encoding="ascii") as file:
             file.write(f"# one\n{line}\n")

@@ -88,7 +88,7 @@ def unusable(command):
     words = shlex.split(command.partition("|")[0])
     if words[1] in ("record", "doctor", "functions", "top") or {"--", "--live"} & set(words):
         return ""
-    if words[1] == "daemon" and "status" not in words:
+    if words[1] == "daemon" and "status" not in words or words[1:] == ["incidents"]:
         return ""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run([os.path.abspath(CLEW), *words[1:]],
@@ -98,7 +98,7 @@ def unusable(command):
                               text=True,
                               timeout=60,
                               check=False)
-    missing = re.search("no such file|no daemon runs", done.stderr.lower())
+    missing = re.search("no such file|no daemon runs|there is no incident", done.stderr.lower())
     return "" if missing else done.stderr or "no error"
 
 

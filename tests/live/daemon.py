@@ -3,6 +3,8 @@
 """
 `clew daemon`: it says when it is ready, refuses a second one, is asked and reloaded while it
 records, and stops cleanly. Killed, it leaves segments that can be read and nothing in the kernel.
+Its rules fire for waits whose length the waiter's own clock says, and the explanation that lies on
+disk names the holder.
 """
 
 import json
@@ -12,10 +14,35 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 from _live import CLEW, PATIENCE, ROOT, await_detached, clew, finish, note, ok, run, scratch, skip
 
+# Holds a lock on a file that its child waits for. The child prints how long that took, and when it
+# ended, by its own clock.
+HELD = """
+import fcntl, os, sys, time
+path, seconds = sys.argv[1], float(sys.argv[2])
+held = open(path, "w")
+fcntl.flock(held, fcntl.LOCK_EX)
+come, go = os.pipe()
+if not os.fork():
+    held.close()
+    mine = open(path, "w")
+    os.write(go, b"x")
+    before = time.monotonic_ns()
+    fcntl.flock(mine, fcntl.LOCK_EX)
+    after = time.monotonic_ns()
+    print(os.getppid(), os.getpid(), before, after, flush=True)
+    os._exit(0)
+os.read(come, 1)
+time.sleep(seconds)
+fcntl.flock(held, fcntl.LOCK_UN)
+os.wait()
+"""
+INCIDENTS = scratch("incidents")
+CLOCKS = 5_000_000  # ns: a wait is shorter than its call by that at most
 CONF = scratch("clew.conf")
 RUN = scratch("run")
 HERE = dict(os.environ, CLEW_RUN_DIRECTORY=RUN)
@@ -23,7 +50,7 @@ HERE = dict(os.environ, CLEW_RUN_DIRECTORY=RUN)
 
 def configure(*lines):
     with open(CONF, "w", encoding="ascii") as file:
-        file.write("\n".join((f"ring {RUN}/ring", *lines)) + "\n")
+        file.write("\n".join((f"ring {RUN}/ring", f"incidents {INCIDENTS}", *lines)) + "\n")
 
 
 def asked(*arguments):
@@ -148,6 +175,109 @@ def test_background():
     ok("no daemon runs" in status(), "and ends there", status())
 
 
+def hold(seconds):
+    """Holds a lock; returns the holder, and the waiter with the begin and end of its wait."""
+    done = run(sys.executable, "-c", HELD, scratch("lock"), seconds)
+    return [int(word) for word in done.stdout.split()]
+
+
+def incidents():
+    """Those that are whole, the oldest first."""
+    names = os.listdir(INCIDENTS) if os.path.isdir(INCIDENTS) else []
+    return sorted((name for name in names if "." not in name), key=lambda name: name[-4:])
+
+
+def await_incidents(count, seconds=20):
+    """Waits for so many incidents; returns them."""
+    deadline = time.monotonic() + seconds
+    while len(incidents()) < count and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return incidents()
+
+
+def told_of(name):
+    files = {}
+    for file in os.listdir(f"{INCIDENTS}/{name}"):
+        if file.endswith((".txt", ".json")):
+            with open(f"{INCIDENTS}/{name}/{file}", encoding="utf-8") as text:
+                files[file] = text.read()
+    return files
+
+
+def check_fired(seconds, known):
+    """A lock that is held so long fires the rule; `known`: incidents that there are."""
+    holder, waiter, before, after = hold(seconds)
+    fired = await_incidents(known + 1)
+    late = time.monotonic_ns() - after
+    name = f"a wait of {seconds} s"
+    if not ok(len(fired) == known + 1, name + " fires", fired):
+        return
+    files = told_of(fired[-1])
+    trigger = json.loads(files["trigger.json"])
+    note("the explanation lies on disk %.2f s after the end" % (late / 1e9))
+    ok(
+        trigger["tid"] == waiter and trigger["name"] == "held" and
+        before <= trigger["start"] <= trigger["end"] <= after and
+        after - before - trigger["ns"] < CLOCKS, name + " has the length that its clock says",
+        (trigger, after - before))
+    ok(f"-{holder}, holding" in files["why.txt"], name + ": the explanation names the holder",
+       files["why.txt"])
+    why = json.loads(files["why.json"])
+    ok(why["tid"] == waiter and why["total_ns"] == trigger["ns"], name + ": also for programs", why)
+    ok(late < 5_000_000_000, name + ": it is there soon", late)
+    capture = f"{INCIDENTS}/{fired[-1]}/capture.clew"
+    again = clew("trigger", "test", capture, trigger["rule"], "--json")
+    same = [each["tid"] for each in json.loads(again.stdout)["fired"]]
+    ok(waiter in same, name + ": clew trigger test finds it in the capture", again.stdout)
+
+
+def test_triggers():
+    rule = "lock wait > 150ms where comm python*"
+    configure("rotate 700ms", "keep 20s", f"trigger held: {rule}")
+    daemon = Daemon()
+    time.sleep(0.5)
+    hold(0.05)
+    check_fired(0.3, 0)
+    # Over several segments.
+    check_fired(1.6, 1)
+    for _ in range(3):
+        hold(0.2)
+    await_incidents(3)
+    time.sleep(1.5)
+    told = status()["triggers"]
+    ok(
+        len(incidents()) == 3 and told == [{
+            "name": "held", "rule": rule, "fired": 3, "suppressed": 2, "made": 3, "failed": 0
+        }], "it fires three times in three minutes, and counts the rest", (incidents(), told))
+    listed = json.loads(asked("incidents", "--json").stdout)["incidents"]
+    ok([each["id"] for each in listed] == incidents() and
+       all(" took " in each["headline"] for each in listed), "clew incidents lists them", listed)
+    one = asked("incidents", "2")
+    ok("Where the time went" in one.stdout and incidents()[1] in one.stdout,
+       "and prints the explanation of one", one.stdout + one.stderr)
+    check_quota(daemon)
+    code, error = daemon.stop()
+    ok(code == 0, "it stops", error)
+
+
+def check_quota(daemon):
+    """Another rule, as the first has fired often enough, and room for two."""
+    oldest = incidents()[0]
+    configure("rotate 700ms", "keep 20s", "quota-count 2",
+              "trigger slow-call: call flock > 150ms where comm python*")
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.hears("READY=1", 5)
+    hold(0.2)
+    deadline = time.monotonic() + 20
+    while oldest in incidents() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = incidents()
+    ok(len(left) == 2 and left[-1].endswith("-slow-call-0004"), "the oldest go when the quota is full",
+       left)
+    unfinished = [name for name in os.listdir(INCIDENTS) if "." in name]
+    ok(not unfinished, "nothing unfinished is left", unfinished)
+
+
 def test_killed():
     configure("rotate 300ms", "keep 60s")
     shutil.rmtree(f"{RUN}/ring", ignore_errors=True)
@@ -196,6 +326,7 @@ def test_unit():
 
 test_life()
 test_background()
+test_triggers()
 test_killed()
 test_unit()
 finish()

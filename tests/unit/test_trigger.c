@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
@@ -17,8 +18,10 @@ static struct clew_trigger parsed(const char *text)
 {
 	struct clew_trigger trigger;
 	struct clew_message message;
+	size_t at;
 
-	assert_int_equal(clew_trigger_parse(text, &trigger, &message), 0);
+	assert_int_equal(clew_trigger_parse(text, &trigger, &at, &message), 0);
+	assert_int_equal(at, strlen(text));
 	return trigger;
 }
 
@@ -26,18 +29,26 @@ static void test_rules(void **state)
 {
 	static const struct {
 		const char *text, *said;
+		size_t at;
 	} bad[] = {
-		{"", "is no rule"},
-		{"wait", "is no rule"},
-		{"wait fsync", "is no rule"},
-		{"wait fsync < 1ms", "is no rule"},
-		{"lock fsync > 1ms", "is no rule"},
-		{"wait fsnyc > 1ms", "did you mean \"fsync\"?"},
-		{"wait running > 1ms", "no kind of wait"},
-		{"wait fsync > 50", "is no duration"},
-		{"wait fsync > 50ms 3", "is no duration"},
-		{"wait fsync > ", "is no duration"},
+		{"", "is no rule", 0},
+		{"wait", "is no rule", 4},
+		{"wait fsync", "is no rule", 10},
+		{"wait fsync < 1ms", "is no rule", 11},
+		{"lock fsync > 1ms", "is no rule", 0},
+		{"  wait fsnyc > 1ms", "no kind \"fsnyc\": did you mean \"fsync\"?", 7},
+		{"wait running > 1ms", "no kind", 5},
+		{"call fsnyc > 1ms", "no system call", 5},
+		{"runqueue 1ms", "is no rule", 9},
+		{"wait fsync > 50", "is no duration", 13},
+		{"wait fsync > 50ms 3", "goes on with", 18},
+		{"wait fsync > 50ms where", "goes on with", 18},
+		{"wait fsync > 50ms where user x", "goes on with", 18},
+		{"wait fsync > 50ms limit 0", "from 1 to 240", 24},
+		{"wait fsync > 50ms limit 241", "from 1 to 240", 24},
+		{"wait fsync > ", "is no duration", 13},
 	};
+	size_t at;
 	struct clew_trigger trigger;
 	struct clew_message message;
 
@@ -46,28 +57,54 @@ static void test_rules(void **state)
 	assert_int_equal(trigger.kinds, 1ull << CLEW_WAIT_FSYNC);
 	assert_int_equal(trigger.threshold, 1500000);
 	trigger = parsed("lock wait > 2s");
-	assert_int_equal(trigger.kinds, 1ull << CLEW_WAIT_FUTEX | 1ull << CLEW_WAIT_LOCK);
+	assert_int_equal(trigger.kinds,
+			 1ull << CLEW_WAIT_FUTEX | 1ull << CLEW_WAIT_LOCK | 1ull << CLEW_WAIT_FILE);
+	trigger = parsed("call openat > 1ms where comm db* where cgroup /a/* limit 100");
+	assert_int_equal(trigger.call, SYS_openat);
+	assert_int_equal(trigger.limit, 100);
+	assert_true(clew_trigger_wants(&trigger, "db1", "/a/b"));
+	assert_false(clew_trigger_wants(&trigger, "db1", "/b/b"));
+	assert_false(clew_trigger_wants(&trigger, "d", "/a/b"));
+	assert_false(clew_trigger_wants(&trigger, "db", NULL));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(clew_trigger_parse(bad[i].text, &trigger, &message), -EINVAL);
+		assert_int_equal(clew_trigger_parse(bad[i].text, &trigger, &at, &message), -EINVAL);
+		assert_int_equal(at, bad[i].at);
 		assert_non_null(strstr(message.text, bad[i].said));
 	}
 }
 
 static void test_waits(void **state)
 {
-	const struct clew_trigger trigger = parsed("wait fsync > 5ms");
-	struct clew_sleep sleep = {.kind = CLEW_WAIT_FSYNC, .start = SECOND};
+	const struct clew_trigger trigger = parsed("wait fsync > 5ms"),
+				  lock = parsed("lock wait > 5ms"), cpu = parsed("runqueue > 5ms");
+	struct clew_sleep sleep = {.kind = CLEW_WAIT_FSYNC, .start = SECOND, .task = 3};
+	struct clew_ready ready = {.start = SECOND, .end = SECOND + 6 * MS, .task = 3};
+	struct clew_slow slow;
 
 	(void)state;
 	sleep.end = SECOND + 5 * MS;
-	assert_false(clew_trigger_matches(&trigger, &sleep));
+	sleep.switch_in = sleep.end + 6 * MS;
+	assert_false(clew_trigger_matches(&trigger, &sleep, &slow));
+	assert_true(clew_trigger_matches(&cpu, &sleep, &slow));
+	assert_true(slow.start == sleep.end && slow.end == sleep.switch_in);
 	sleep.end++;
-	assert_true(clew_trigger_matches(&trigger, &sleep));
+	assert_true(clew_trigger_matches(&trigger, &sleep, &slow));
+	assert_true(slow.start == SECOND && slow.end == sleep.end && slow.task == 3);
+	assert_false(clew_trigger_matches(&lock, &sleep, &slow));
+	sleep.kind = CLEW_WAIT_LOCK;
+	assert_true(clew_trigger_matches(&lock, &sleep, &slow));
+	sleep.kind = CLEW_WAIT_FUTEX;
+	assert_false(clew_trigger_matches(&lock, &sleep, &slow));
+	sleep.holder_count = 1;
+	assert_true(clew_trigger_matches(&lock, &sleep, &slow));
 	sleep.kind = CLEW_WAIT_READ;
-	assert_false(clew_trigger_matches(&trigger, &sleep));
+	assert_false(clew_trigger_matches(&trigger, &sleep, &slow));
 	sleep.kind = CLEW_WAIT_FSYNC;
 	sleep.end = CLEW_TIME_OPEN;
-	assert_false(clew_trigger_matches(&trigger, &sleep));
+	assert_false(clew_trigger_matches(&trigger, &sleep, &slow));
+	assert_false(clew_trigger_matches(&cpu, &sleep, &slow));
+	assert_true(clew_trigger_matches_ready(&cpu, &ready, &slow));
+	assert_false(clew_trigger_matches_ready(&trigger, &ready, &slow));
 }
 
 /* One match a second for two days. */

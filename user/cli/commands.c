@@ -34,6 +34,12 @@ const struct clew_command clew_commands[] = {
 	 "      as a service manager wants it\n"
 	 "  clew daemon status\n"
 	 "      what it keeps, and what it costs\n"},
+	{"incidents", "[ID]", "what the daemon's rules fired for, and why it was slow",
+	 clew_command_incidents, clew_incidents_options, false, CLEW_OUTPUT_PROSE,
+	 "  clew incidents\n"
+	 "      all of them, with a line about each\n"
+	 "  clew incidents 42\n"
+	 "      the explanation of one\n"},
 	{"snapshot", "[DIRECTORY]",
 	 "the last time of the daemon, or of a recording with --rotate, while it goes on",
 	 clew_command_snapshot, clew_snapshot_options, false, CLEW_OUTPUT_RAW,

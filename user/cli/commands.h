@@ -45,6 +45,7 @@ int clew_command_stitch(const struct clew_command *command, int argc, char **arg
 int clew_command_annotate(const struct clew_command *command, int argc, char **argv);
 int clew_command_functions(const struct clew_command *command, int argc, char **argv);
 int clew_command_daemon(const struct clew_command *command, int argc, char **argv);
+int clew_command_incidents(const struct clew_command *command, int argc, char **argv);
 int clew_command_doctor(const struct clew_command *command, int argc, char **argv);
 
 extern const struct clew_option clew_record_options[];
@@ -79,6 +80,7 @@ extern const struct clew_option clew_stitch_options[];
 extern const struct clew_option clew_annotate_options[];
 extern const struct clew_option clew_functions_options[];
 extern const struct clew_option clew_daemon_options[];
+extern const struct clew_option clew_incidents_options[];
 extern const struct clew_option clew_doctor_options[];
 
 /* The command of this name, or NULL. */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/daemon_ask.h"
+#include "cli/daemon_maker.h"
 #include "cli/daemon_status.h"
 #include "cli/fail.h"
 #include "cli/options.h"
@@ -24,6 +25,14 @@
 #include "daemon/control.h"
 #include "daemon/notify.h"
 #include "daemon/place.h"
+#include "daemon/watch.h"
+#include "live/live.h"
+#include "record/kernel.h"
+
+/* A rule fires that much later at most. On an idle machine each look costs 40 us of CPU time. */
+#define LIVE_PAUSE 50000000 /* ns */
+/* The capture of an incident goes on that long behind what the rule fired for, ns. */
+#define AFTER 500000000ull
 
 struct daemon_values {
 	const char *config;
@@ -45,7 +54,13 @@ struct daemon {
 	struct clew_config config;
 	struct clew_recording recording;
 	struct clew_control *control;
+	struct clew_watch *watch;
+	struct daemon_maker maker;
+	struct clew_firing firings[DAEMON_MAKER_MOST]; /* whose segment has not ended yet */
+	size_t firing_count;
+	bool ending; /* of that segment was asked for */
 	int lock;
+	int failed;	  /* an exit status */
 	int waiting;	  /* a pipe to the process that waits until this one is ready, -1: none */
 	uint64_t started; /* ns, CLOCK_MONOTONIC; 0: it does not record yet */
 	uint64_t cpu_before; /* CPU time until then, ns */
@@ -103,6 +118,9 @@ static void reload(struct daemon *daemon)
 			daemon->recording.output = config.ring;
 			clew_rotation_change(&daemon->recording.rotation, config.rotate,
 					     config.keep);
+			if (clew_watch_set_rules(daemon->watch, config.rules, config.rule_count) <
+			    0)
+				clew_fail_memory();
 		}
 	}
 	clew_notify("READY=1");
@@ -118,6 +136,7 @@ static char *answer(void *context, const char *request)
 		.recorded = clew_recorder_so_far(daemon->recording.recorder),
 		.held = clew_segments_held(daemon->recording.rotation.segments),
 		.bytes = clew_recorder_file_bytes(daemon->recording.recorder),
+		.watch = daemon->watch,
 		.started = daemon->started,
 		.cpu_before = daemon->cpu_before,
 	};
@@ -129,6 +148,8 @@ static char *answer(void *context, const char *request)
 		return NULL;
 	if (!strcmp(request, "ring"))
 		fputs(daemon->config.ring, out);
+	else if (!strcmp(request, "incidents"))
+		fputs(daemon->config.incidents, out);
 	else if (!strcmp(request, "status"))
 		clew_daemon_status_print(out, &status);
 	else if (!strcmp(request, "status json"))
@@ -145,22 +166,45 @@ static char *answer(void *context, const char *request)
 /* The process that started the daemon need not wait any more. From now on it speaks to a file. */
 static void end_waiting(struct daemon *daemon)
 {
-	int log, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	char path[4096];
-
 	if (daemon->waiting < 0)
 		return;
-	clew_place_path("log", path, sizeof(path));
-	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	dup2(log >= 0 ? log : null, STDERR_FILENO);
-	close(log);
-	close(null);
+	clew_place_log();
 	if (write(daemon->waiting, "", 1) < 0)
 		clew_fail(0, "nobody waited for the daemon to begin: it goes on");
 	close(daemon->waiting);
 	daemon->waiting = -1;
+}
+
+/* Has an incident made of each firing whose segment has ended. */
+static void pass_on(struct daemon *daemon)
+{
+	for (size_t i = 0; i < daemon->firing_count; i++)
+		if (!daemon_maker_ask(&daemon->maker, &daemon->config, &daemon->firings[i]))
+			clew_watch_suppress(daemon->watch, daemon->firings[i].rule);
+	daemon->firing_count = 0;
+	daemon->ending = false;
+}
+
+/*
+ * Takes what rules fired for. Once that lies back far enough, the current segment ends: the main
+ * loop does that before the next tick.
+ */
+static void take_firings(struct daemon *daemon, uint64_t now)
+{
+	struct clew_rotation *rotation = &daemon->recording.rotation;
+	char rule[CLEW_RULE_NAME];
+	bool made;
+
+	if (daemon->ending && !rotation->now)
+		pass_on(daemon);
+	while (!daemon->ending && daemon->firing_count < DAEMON_MAKER_MOST &&
+	       clew_watch_next(daemon->watch, &daemon->firings[daemon->firing_count]))
+		daemon->firing_count++;
+	if (daemon->firing_count && !daemon->ending &&
+	    daemon->firings[daemon->firing_count - 1].slow.end + AFTER < now)
+		daemon->ending = rotation->now = true;
+	while (daemon_maker_result(&daemon->maker, rule, &made))
+		clew_watch_count(daemon->watch, rule, made);
 }
 
 static bool tick(void *context)
@@ -173,12 +217,17 @@ static bool tick(void *context)
 		daemon->cpu_before = clew_daemon_cpu_time();
 		end_waiting(daemon);
 	}
+	take_firings(daemon, now);
 	clew_control_serve(daemon->control, answer, daemon);
 	if (daemon->watchdog && now - daemon->patted > daemon->watchdog / 3) {
 		clew_notify("WATCHDOG=1");
 		daemon->patted = now;
 	}
-	return true;
+	if (!daemon_maker_is_gone(&daemon->maker))
+		return true;
+	daemon->failed = clew_fail(CLEW_EXIT_SYSTEM, "the process that makes incidents has ended: "
+						     "start the daemon again");
+	return false;
 }
 
 static bool take_signal(void *context, int number)
@@ -229,11 +278,44 @@ static int go_to_background(struct daemon *daemon, bool *ret_parent)
 	return WIFEXITED(state) ? WEXITSTATUS(state) : CLEW_EXIT_SYSTEM;
 }
 
+/* Records, with a live builder beside. */
+static int record_live(struct daemon *daemon)
+{
+	const struct clew_finding_taker taker = clew_watch_taker(daemon->watch);
+	struct clew_live_options options = {.size = sizeof(options),
+					    .cpus = (unsigned)clew_kernel_cpus(),
+					    .pause = LIVE_PAUSE,
+					    .takers = &taker,
+					    .taker_count = 1};
+	char *no_command[] = {NULL};
+	struct clew_record_taker records;
+	struct clew_live_summary summary;
+	struct clew_live *live;
+	bool recorded;
+	int status;
+
+	if (clew_live_new(&options, &live) < 0)
+		return clew_fail_memory();
+	records = clew_live_taker(live);
+	set_recording(daemon);
+	daemon->recording.taker = &records;
+	daemon->recording.tick = tick;
+	daemon->recording.signal = take_signal;
+	daemon->recording.tick_context = daemon;
+	/* Whoever started it may ignore it. */
+	signal(SIGHUP, SIG_DFL);
+	status = clew_recording_run(&daemon->recording, no_command, &recorded);
+	if (clew_live_finish(live, &summary) < 0 && !status)
+		status = clew_fail(CLEW_EXIT_SYSTEM,
+				   "the live builder failed: start the daemon again");
+	clew_live_free(live);
+	return status ?: daemon->failed;
+}
+
 static int record(struct daemon *daemon)
 {
-	char *no_command[] = {NULL}, path[4096];
 	struct clew_message message;
-	bool recorded;
+	char path[4096];
 	int status, r = clew_place_make(daemon->config.ring);
 
 	if (r < 0)
@@ -242,13 +324,15 @@ static int record(struct daemon *daemon)
 	clew_place_path("control", path, sizeof(path));
 	if (clew_control_new(path, &daemon->control, &message) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
-	set_recording(daemon);
-	daemon->recording.tick = tick;
-	daemon->recording.signal = take_signal;
-	daemon->recording.tick_context = daemon;
-	/* Whoever started it may ignore it. */
-	signal(SIGHUP, SIG_DFL);
-	status = clew_recording_run(&daemon->recording, no_command, &recorded);
+	status = daemon_maker_begin(&daemon->maker, daemon->waiting >= 0);
+	if (!status && (clew_watch_new(&daemon->watch) < 0 ||
+			clew_watch_set_rules(daemon->watch, daemon->config.rules,
+					     daemon->config.rule_count) < 0))
+		status = clew_fail_memory();
+	if (!status)
+		status = record_live(daemon);
+	daemon_maker_end(&daemon->maker);
+	clew_watch_free(daemon->watch);
 	clew_control_free(daemon->control);
 	return status;
 }

@@ -36,6 +36,41 @@ static uint64_t resident(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static void print_rules(void *context, const struct sums *sums, const struct clew_rule *rules,
+			const struct clew_rule_counts *counts, size_t count)
+{
+	FILE *out = context;
+
+	(void)sums;
+	for (size_t i = 0; i < count; i++)
+		fprintf(out,
+			"trigger        %s: %s: fired %llu times, suppressed %llu, incidents %llu, "
+			"failed %llu\n",
+			rules[i].name, rules[i].text, (unsigned long long)counts[i].fired,
+			(unsigned long long)counts[i].suppressed,
+			(unsigned long long)counts[i].made, (unsigned long long)counts[i].failed);
+}
+
+static void json_rules(void *context, const struct sums *sums, const struct clew_rule *rules,
+		       const struct clew_rule_counts *counts, size_t count)
+{
+	struct clew_json *json = context;
+
+	(void)sums;
+	clew_json_array(json, "triggers");
+	for (size_t i = 0; i < count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_string(json, "name", rules[i].name);
+		clew_json_string(json, "rule", rules[i].text);
+		clew_json_unsigned(json, "fired", counts[i].fired);
+		clew_json_unsigned(json, "suppressed", counts[i].suppressed);
+		clew_json_unsigned(json, "made", counts[i].made);
+		clew_json_unsigned(json, "failed", counts[i].failed);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
 void clew_daemon_status_print(FILE *out, const struct clew_daemon_status *status)
 {
 	const struct clew_recorder_summary *recorded = status->recorded;
@@ -55,6 +90,7 @@ void clew_daemon_status_print(FILE *out, const struct clew_daemon_status *status
 			(double)(length + 1),
 		100.0 * (double)recorded->cost.bpf_ns / (double)(length + 1));
 	fprintf(out, "memory         %.1f MB\n", (double)resident() / 1e6);
+	clew_watch_read(status->watch, print_rules, out);
 }
 
 void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
@@ -79,6 +115,8 @@ void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
 	clew_json_unsigned(&json, "bpf_ns", recorded->cost.bpf_ns);
 	clew_json_object_end(&json);
 	clew_json_unsigned(&json, "memory_bytes", resident());
+	clew_json_string(&json, "incidents", status->config->incidents);
+	clew_watch_read(status->watch, json_rules, &json);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }

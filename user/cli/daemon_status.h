@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "daemon/config.h"
+#include "daemon/watch.h"
 #include "record/recorder.h"
 #include "record/segments.h"
 
@@ -15,6 +15,7 @@ struct clew_daemon_status {
 	const struct clew_config *config;
 	const struct clew_recorder_summary *recorded;
 	struct clew_segments_held held;
+	struct clew_watch *watch;
 	uint64_t bytes;	     /* of the current segment */
 	uint64_t started;    /* ns, CLOCK_MONOTONIC */
 	uint64_t cpu_before; /* CPU time until then, ns */

@@ -93,7 +93,7 @@ int clew_joining_write(struct clew_joining *joining)
 		return clew_fail(CLEW_EXIT_INPUT, "a capture cannot go to standard output: name a "
 						  "file");
 	status = clew_write_file(joining->name, write_joined, joining);
-	if (!status)
+	if (!status && !joining->quiet)
 		say_what(joining);
 	return status;
 }

@@ -12,6 +12,7 @@ struct clew_joining {
 	const char *name; /* of the file that is written */
 	size_t first, count;
 	uint64_t missing; /* segments in between */
+	bool quiet;	  /* nothing is said */
 };
 
 /* Says why a segment cannot be taken; returns an exit status. */

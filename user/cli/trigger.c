@@ -27,42 +27,57 @@ const struct clew_option clew_trigger_options[] = {
 
 /* A wait that is too long. */
 struct match {
-	const struct clew_sleep *sleep;
+	struct clew_slow slow;
 	bool fires;
 };
 
 static int by_end(const void *left, const void *right)
 {
-	const struct clew_sleep *a = ((const struct match *)left)->sleep,
-				*b = ((const struct match *)right)->sleep;
+	const struct clew_slow *a = &((const struct match *)left)->slow,
+			       *b = &((const struct match *)right)->slow;
 
 	if (a->end != b->end)
 		return a->end < b->end ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
+static int add(const struct clew_trace *trace, const struct clew_trigger *trigger,
+	       const struct clew_slow *slow, struct vector *ret)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, slow->task);
+
+	if ((task && task->flags & CLEW_TASK_SELF) ||
+	    !clew_trigger_wants(trigger, task ? task->comm : NULL,
+				task ? clew_trace_cgroup(trace, task->cgroup) : NULL))
+		return 0;
+	if (vector_reserve(ret, ret->count + 1) < 0)
+		return clew_fail_memory();
+	((struct match *)ret->data)[ret->count++] = (struct match){.slow = *slow};
+	return 0;
+}
+
 static int find(const struct clew_trace *trace, struct clew_trigger *trigger, struct vector *ret)
 {
-	size_t count;
+	size_t count, ready_count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	const struct clew_ready *readies = clew_trace_readies(trace, &ready_count);
 	struct match *matches;
+	struct clew_slow slow;
+	int status = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct clew_trace_task *task = clew_trace_task(trace, sleeps[i].task);
-
-		if (!clew_trigger_matches(trigger, &sleeps[i]) ||
-		    (task && task->flags & CLEW_TASK_SELF))
-			continue;
-		if (vector_reserve(ret, ret->count + 1) < 0)
-			return clew_fail_memory();
-		((struct match *)ret->data)[ret->count++] = (struct match){.sleep = &sleeps[i]};
-	}
+	for (size_t i = 0; i < count && !status; i++)
+		if (!(sleeps[i].open & CLEW_OPEN_START) &&
+		    clew_trigger_matches(trigger, &sleeps[i], &slow))
+			status = add(trace, trigger, &slow, ret);
+	for (size_t i = 0; i < ready_count && !status; i++)
+		if (clew_trigger_matches_ready(trigger, &readies[i], &slow))
+			status = add(trace, trigger, &slow, ret);
 	matches = ret->data;
 	if (ret->count)
 		qsort(matches, ret->count, sizeof(*matches), by_end);
 	for (size_t i = 0; i < ret->count; i++)
-		matches[i].fires = clew_trigger_fire(trigger, matches[i].sleep->end);
-	return 0;
+		matches[i].fires = clew_trigger_fire(trigger, matches[i].slow.end);
+	return status;
 }
 
 static void answer_json(const struct clew_trace *trace, const struct match *matches, size_t count)
@@ -73,16 +88,16 @@ static void answer_json(const struct clew_trace *trace, const struct match *matc
 	clew_json_object(&json, NULL);
 	clew_json_array(&json, "fired");
 	for (size_t i = 0; i < count; i++) {
-		const struct clew_sleep *sleep = matches[i].sleep;
+		const struct clew_slow *slow = &matches[i].slow;
 
 		suppressed += !matches[i].fires;
 		if (!matches[i].fires)
 			continue;
 		clew_json_object(&json, NULL);
-		clew_json_task_fields(&json, trace, sleep->task, sleep->start);
-		clew_json_string(&json, "kind", clew_wait_kind_name(sleep->kind));
-		clew_json_unsigned(&json, "start", sleep->start);
-		clew_json_unsigned(&json, "end", sleep->end);
+		clew_json_task_fields(&json, trace, slow->task, slow->start);
+		clew_json_string(&json, "kind", clew_wait_kind_name(slow->kind));
+		clew_json_unsigned(&json, "start", slow->start);
+		clew_json_unsigned(&json, "end", slow->end);
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
@@ -92,24 +107,25 @@ static void answer_json(const struct clew_trace *trace, const struct match *matc
 	clew_json_end(&json);
 }
 
-static void answer_text(const struct clew_trace *trace, const struct match *matches, size_t count)
+static void answer_text(const struct clew_trace *trace, const struct match *matches, size_t count,
+			unsigned limit)
 {
 	uint64_t start = clew_trace_start(trace), length = clew_trace_end(trace) - start;
 	size_t suppressed = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct clew_sleep *sleep = matches[i].sleep;
+		const struct clew_slow *slow = &matches[i].slow;
 
 		suppressed += !matches[i].fires;
 		if (!matches[i].fires)
 			continue;
-		printf("+%-13s %9s  %-8s ", CLEW_OFFSET(sleep->end - start, length),
-		       CLEW_DURATION(sleep->end - sleep->start), clew_wait_kind_name(sleep->kind));
-		clew_print_task(stdout, trace, sleep->task, sleep->start);
+		printf("+%-13s %9s  %-8s ", CLEW_OFFSET(slow->end - start, length),
+		       CLEW_DURATION(slow->end - slow->start), clew_wait_kind_name(slow->kind));
+		clew_print_task(stdout, trace, slow->task, slow->start);
 		fputs("\n", stdout);
 	}
-	printf("\nfires %zu times, %zu suppressed: at most %d in 3 minutes and %d in a day\n",
-	       count - suppressed, suppressed, CLEW_TRIGGER_BURST, CLEW_TRIGGER_DAY);
+	printf("\nfires %zu times, %zu suppressed: at most %d in 3 minutes and %u in a day\n",
+	       count - suppressed, suppressed, CLEW_TRIGGER_BURST, limit);
 	clew_print_ledger(stdout, trace, start, clew_trace_end(trace));
 }
 
@@ -118,8 +134,10 @@ static int answer(const struct clew_trace *trace, struct clew_trigger *trigger, 
 	struct vector matches = {.item = sizeof(struct match)};
 	int status = find(trace, trigger, &matches);
 
-	if (!status)
-		(json ? answer_json : answer_text)(trace, matches.data, matches.count);
+	if (!status && json)
+		answer_json(trace, matches.data, matches.count);
+	else if (!status)
+		answer_text(trace, matches.data, matches.count, trigger->limit);
 	if (!status && !matches.count)
 		status = CLEW_EXIT_NEGATIVE;
 	vector_done(&matches);
@@ -133,6 +151,7 @@ int clew_command_trigger(const struct clew_command *command, int argc, char **ar
 	struct clew_message message;
 	struct clew_trace *trace;
 	char **operands;
+	size_t at;
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
@@ -142,8 +161,9 @@ int clew_command_trigger(const struct clew_command *command, int argc, char **ar
 				 "trigger: '%s' is nothing that it does: write clew trigger test "
 				 "TRACE RULE",
 				 operands[0]);
-	if (clew_trigger_parse(operands[2], &trigger, &message) < 0)
-		return clew_fail(CLEW_EXIT_INPUT, "%s", message.text);
+	if (clew_trigger_parse(operands[2], &trigger, &at, &message) < 0)
+		return clew_fail(CLEW_EXIT_INPUT, "'%s', byte %zu: %s", operands[2], at + 1,
+				 message.text);
 	status = clew_open_trace(operands[1], 0, &trace);
 	if (status)
 		return status;

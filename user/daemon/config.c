@@ -84,14 +84,91 @@ static int set_page_cache(const struct line *line, struct clew_config *config)
 	return set_bool(line, &config->page_cache);
 }
 
+static int set_incidents(const struct line *line, struct clew_config *config)
+{
+	return set_path(line, &config->incidents);
+}
+
+static int set_quota(const struct line *line, struct clew_config *config)
+{
+	int r = set_amount(line, &config->quota);
+
+	if (r == 0 && (!config->quota.bytes || config->quota.ns))
+		r = fail(line, line->value, "no size: write 512M");
+	return r;
+}
+
+static int set_quota_count(const struct line *line, struct clew_config *config)
+{
+	char *end;
+	unsigned long count = strtoul(line->value, &end, 10);
+
+	if (*end || !count || count > 100000)
+		return fail(line, line->value, "no number from 1 to 100000: write one");
+	config->quota_count = (unsigned)count;
+	return 0;
+}
+
+/* The name of a rule, up to its colon. */
+static int take_rule_name(const struct line *line, const struct clew_config *config,
+			  struct clew_rule *rule)
+{
+	size_t length = strspn(line->value, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	if (line->value[length] != ':')
+		return fail(line, line->value + length,
+			    "the name does not end here: write lower-case letters, digits and "
+			    "hyphens, and a colon behind");
+	if (!length || length >= sizeof(rule->name))
+		return fail(line, line->value,
+			    "the name is empty or longer than 31: write another");
+	memcpy(rule->name, line->value, length);
+	for (size_t i = 0; i < config->rule_count; i++)
+		if (!strcmp(config->rules[i].name, rule->name))
+			return fail(line, line->value, "the name is there already: write another");
+	return 0;
+}
+
+static int add_trigger(const struct line *line, struct clew_config *config)
+{
+	struct clew_rule rule = {}, *rules;
+	struct clew_message said;
+	const char *text;
+	size_t at;
+	int r = take_rule_name(line, config, &rule);
+
+	if (r < 0)
+		return r;
+	text = line->value + strlen(rule.name) + 1;
+	text += strspn(text, BLANKS);
+	if (strlen(text) >= sizeof(rule.text) || config->rule_count == CLEW_RULES_MOST)
+		return fail(line, text, "too long, or more than 64: use a shorter rule, or fewer");
+	if (clew_trigger_parse(text, &rule.trigger, &at, &said) < 0)
+		return fail(line, text + at, said.text);
+	strcpy(rule.text, text);
+	rules = realloc(config->rules, (config->rule_count + 1) * sizeof(*rules));
+	if (!rules)
+		return clew_say(line->message, -ENOMEM, "no memory: free some");
+	config->rules = rules;
+	rules[config->rule_count++] = rule;
+	return 0;
+}
+
 /* ---- lines ---- */
 
 static const struct setting {
 	const char *name;
 	int (*set)(const struct line *line, struct clew_config *config);
 } settings[] = {
-	{"ring", set_ring},	{"rotate", set_rotate},		{"keep", set_keep},
-	{"stacks", set_stacks}, {"page-cache", set_page_cache},
+	{"ring", set_ring},
+	{"rotate", set_rotate},
+	{"keep", set_keep},
+	{"stacks", set_stacks},
+	{"page-cache", set_page_cache},
+	{"trigger", add_trigger},
+	{"incidents", set_incidents},
+	{"quota", set_quota},
+	{"quota-count", set_quota_count},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -142,8 +219,11 @@ int clew_config_init(struct clew_config *config)
 		.rotate = {.ns = 5000000000},
 		.keep = {.ns = 60000000000, .bytes = 256ull << 20},
 		.page_cache = true,
+		.incidents = strdup(CLEW_INCIDENTS),
+		.quota = {.bytes = 1ull << 30},
+		.quota_count = 200,
 	};
-	if (config->ring)
+	if (config->ring && config->incidents)
 		return 0;
 	clew_config_done(config);
 	return -ENOMEM;
@@ -185,6 +265,8 @@ void clew_config_done(struct clew_config *config)
 {
 	free(config->file);
 	free(config->ring);
+	free(config->incidents);
+	free(config->rules);
 	*config = (struct clew_config){};
 }
 

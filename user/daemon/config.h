@@ -11,8 +11,20 @@
 
 #include "base/amount.h"
 #include "base/message.h"
+#include "live/trigger.h"
 
+#define CLEW_RULE_NAME	 32
+#define CLEW_RULE_TEXT	 256
+#define CLEW_RULES_MOST	 64
+#define CLEW_INCIDENTS	 "/var/lib/clew/incidents"
 #define CLEW_CONFIG_FILE "/etc/clew/clew.conf"
+
+/* What is too slow. A name has lower-case letters, digits and hyphens. */
+struct clew_rule {
+	char name[CLEW_RULE_NAME];
+	char text[CLEW_RULE_TEXT]; /* as it was written */
+	struct clew_trigger trigger;
+};
 
 struct clew_config {
 	char *file; /* NULL: there is none, all is as by default */
@@ -20,6 +32,11 @@ struct clew_config {
 	struct clew_amount rotate, keep;
 	bool stacks;
 	bool page_cache;
+	struct clew_rule *rules;
+	size_t rule_count;
+	char *incidents;	  /* a directory */
+	struct clew_amount quota; /* of it: bytes */
+	unsigned quota_count;
 };
 
 /* All as by default. 0 or -ENOMEM. */

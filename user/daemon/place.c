@@ -83,6 +83,20 @@ void clew_place_tell(int lock, pid_t pid)
 		ftruncate(lock, 0);
 }
 
+void clew_place_log(void)
+{
+	int log, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char path[4096];
+
+	clew_place_path("log", path, sizeof(path));
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(log >= 0 ? log : null, STDERR_FILENO);
+	close(log);
+	close(null);
+}
+
 int clew_place_daemon(void)
 {
 	char path[4096];

@@ -14,7 +14,7 @@
 
 #define QUEUE_SIZE_MOST	 (4u << 20)
 #define QUEUE_SIZE_TOTAL (64u << 20)
-#define PAUSE		 10000000L /* ns between two runs of the merge */
+#define PAUSE		 10000000 /* ns between two runs of the merge */
 
 /*
  * Records that were left out of a stream. Only the thread that feeds the stream
@@ -31,6 +31,7 @@ struct clew_live {
 	unsigned cpus;
 	struct clew_finding_taker *takers;
 	size_t taker_count;
+	uint64_t pause;
 	struct clew_merge *merge;
 	struct missing *missing; /* CPUs, then the user stream */
 	pthread_t thread;
@@ -169,8 +170,8 @@ static int finish(struct clew_live *live)
 
 static void *live_main(void *context)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE};
 	struct clew_live *live = context;
+	const struct timespec pause = {.tv_nsec = (long)live->pause};
 	int r = 0;
 
 	pthread_setname_np(pthread_self(), "clew-live");
@@ -206,6 +207,7 @@ int clew_live_new(const struct clew_live_options *options, struct clew_live **re
 	if (!live)
 		return -ENOMEM;
 	live->cpus = options->cpus;
+	live->pause = options->pause ?: PAUSE;
 	live->taker_count = options->taker_count;
 	live->takers = malloc(options->taker_count * sizeof(*live->takers) + 1);
 	live->missing = calloc(options->cpus + 1, sizeof(*live->missing));

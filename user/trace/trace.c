@@ -377,6 +377,12 @@ const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_
 			  : NULL;
 }
 
+const struct clew_ready *clew_trace_readies(const struct clew_trace *trace, size_t *ret_count)
+{
+	*ret_count = trace->readies.count;
+	return trace->readies.data;
+}
+
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count)
 {
 	*ret_count = trace->runs.count;

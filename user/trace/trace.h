@@ -215,6 +215,9 @@ const struct clew_tally *clew_trace_tally(const struct clew_trace *trace, uint32
 const struct clew_tally *clew_trace_next_tally(const struct clew_trace *trace,
 					       const struct clew_tally *tally);
 
+/* All times off the CPU that no sleep precedes. */
+const struct clew_ready *clew_trace_readies(const struct clew_trace *trace, size_t *ret_count);
+
 /* All runs. A CPU's idle intervals are runs of serial 0. */
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);
 

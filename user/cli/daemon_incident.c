@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Makes an incident: joins the segments around it, has clew why explain it, and writes down which
+ * rule it was. See daemon_incident.h.
+ */
+#include "cli/daemon_incident.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/fail.h"
+#include "cli/joining.h"
+#include "cli/write.h"
+#include "daemon/incident.h"
+#include "words/json.h"
+
+#define BEFORE	     5000000000ull /* ns before the wait that the capture has at least, if kept */
+#define PATIENCE     20		   /* s for an explanation */
+#define MEMORY_MOST  (2ull << 30)  /* bytes for an explanation */
+#define TEXT_OF_MOST 4200
+
+struct incident {
+	const struct daemon_request *request;
+	char *id;
+	uint64_t wall; /* ns since 1970: when the wait ended */
+};
+
+/* ---- the capture ---- */
+
+/* Chooses the segments from a while before the wait up to the last that has ended. */
+static int choose(struct clew_joining *joining, const struct clew_slow *slow)
+{
+	uint64_t from = slow->start > BEFORE ? slow->start - BEFORE : 0;
+	const struct clew_join *join = joining->join;
+
+	joining->count = clew_join_sort(joining->join);
+	while (joining->count && !clew_join_at(join, joining->count - 1)->info->complete)
+		joining->count--;
+	while (joining->count > 1 && clew_join_at(join, joining->first)->info->end <= from) {
+		joining->first++;
+		joining->count--;
+	}
+	if (!joining->count)
+		return clew_fail(CLEW_EXIT_SYSTEM, "incident: the ring has no segment: raise keep");
+	return 0;
+}
+
+static int write_capture(const struct incident *incident, const char *folder)
+{
+	char path[TEXT_OF_MOST];
+	struct clew_joining joining = {.name = path, .quiet = true};
+	int status;
+
+	snprintf(path, sizeof(path), "%s/capture.clew", folder);
+	if (clew_join_new(&joining.join) < 0)
+		return clew_fail_memory();
+	status = clew_joining_directory(joining.join, incident->request->ring);
+	if (!status)
+		status = choose(&joining, &incident->request->firing.slow);
+	if (!status)
+		status = clew_joining_write(&joining);
+	clew_join_free(joining.join);
+	return status;
+}
+
+/* ---- the explanation ---- */
+
+/* Runs clew why in the child; only returns if it cannot. */
+static void run_why(const struct incident *incident, const char *folder, int output, bool json)
+{
+	const struct clew_slow *slow = &incident->request->firing.slow;
+	const struct rlimit memory = {MEMORY_MOST, MEMORY_MOST};
+	char capture[TEXT_OF_MOST], tid[16], from[24], to[24];
+
+	snprintf(capture, sizeof(capture), "%s/capture.clew", folder);
+	snprintf(tid, sizeof(tid), "%u", incident->request->firing.tid);
+	snprintf(from, sizeof(from), "%llu", (unsigned long long)slow->start);
+	snprintf(to, sizeof(to), "%llu", (unsigned long long)slow->end);
+	setrlimit(RLIMIT_AS, &memory);
+	/* Too late is as good as never. */
+	alarm(PATIENCE);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	execl("/proc/self/exe", "clew", "why", capture, "--tid", tid, "--from", from, "--to", to,
+	      json ? "--json" : NULL, NULL);
+}
+
+/* Writes why.txt or why.json. Where there is no explanation, the text says why not. */
+static int explain(const struct incident *incident, const char *folder, bool json)
+{
+	char path[TEXT_OF_MOST];
+	int output, status;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/why.%s", folder, json ? "json" : "txt");
+	output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (output < 0)
+		return clew_fail_to_write(path, errno);
+	pid = fork();
+	if (!pid) {
+		run_why(incident, folder, output, json);
+		_exit(CLEW_EXIT_SYSTEM);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		status = 1;
+	if (status && json)
+		unlink(path);
+	else if (WIFSIGNALED(status))
+		dprintf(output, "clew: the explanation took too long: ask clew why for it\n");
+	close(output);
+	return 0;
+}
+
+static int write_trigger(void *context, FILE *out)
+{
+	const struct incident *incident = context;
+	const struct clew_firing *firing = &incident->request->firing;
+	const struct clew_slow *slow = &firing->slow;
+	struct clew_json json = {.out = out};
+
+	clew_json_object(&json, NULL);
+	clew_json_string(&json, "id", incident->id);
+	clew_json_string(&json, "name", firing->rule);
+	clew_json_string(&json, "rule", firing->text);
+	clew_json_unsigned(&json, "wall", incident->wall);
+	clew_json_unsigned(&json, "pid", firing->pid);
+	clew_json_unsigned(&json, "tid", firing->tid);
+	clew_json_string(&json, "comm", firing->comm);
+	clew_json_string(&json, "cgroup", firing->cgroup[0] ? firing->cgroup : NULL);
+	clew_json_string(&json, "kind", clew_wait_kind_name(slow->kind));
+	clew_json_unsigned(&json, "start", slow->start);
+	clew_json_unsigned(&json, "end", slow->end);
+	clew_json_unsigned(&json, "ns", slow->end - slow->start);
+	clew_json_unsigned(&json, "suppressed", firing->suppressed);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+	return 0;
+}
+
+static int make(void *context, const char *folder)
+{
+	struct incident *incident = context;
+	char path[TEXT_OF_MOST];
+	int status = write_capture(incident, folder);
+
+	if (!status)
+		status = explain(incident, folder, false);
+	if (!status)
+		status = explain(incident, folder, true);
+	snprintf(path, sizeof(path), "%s/trigger.json", folder);
+	if (!status)
+		status = clew_write_file(path, write_trigger, incident);
+	return status;
+}
+
+int daemon_incident_make(const struct daemon_request *request)
+{
+	struct incident incident = {
+		.request = request,
+		.wall = clock_read(CLOCK_REALTIME) -
+			(clock_read(CLOCK_MONOTONIC) - request->firing.slow.end)};
+	char path[TEXT_OF_MOST];
+	int r = clew_incident_name(request->incidents, request->firing.rule, incident.wall,
+				   &incident.id),
+	    status;
+
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name another directory of incidents",
+				 request->incidents, strerror(-r));
+	snprintf(path, sizeof(path), "%s/%s", request->incidents, incident.id);
+	status = clew_write_folder(path, make, &incident);
+	free(incident.id);
+	return status;
+}
