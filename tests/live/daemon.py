@@ -7,6 +7,7 @@ Its rules fire for waits whose length the waiter's own clock says, and the expla
 disk names the holder.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -19,29 +20,41 @@ import time
 
 from _live import CLEW, PATIENCE, ROOT, await_detached, clew, finish, note, ok, run, scratch, skip
 
-# Holds a lock on a file that its child waits for. The child prints how long that took, and when it
-# ended, by its own clock.
-HELD = """
+# Waits for a lock on a file. Prints how long that took, by its own clock.
+WAITER = """
 import fcntl, os, sys, time
-path, seconds = sys.argv[1], float(sys.argv[2])
+mine = open(sys.argv[1], "w")
+os.write(int(sys.argv[2]), b"x")
+before = time.monotonic_ns()
+fcntl.flock(mine, fcntl.LOCK_EX)
+print(os.getppid(), os.getpid(), before, time.monotonic_ns(), flush=True)
+"""
+# Holds the lock so long. Two further arguments are directories of cgroups, of this one and of the
+# waiter.
+HOLDER = """
+import fcntl, os, sys, time
+path, seconds, groups = sys.argv[2], float(sys.argv[3]), sys.argv[4:]
+def enter(group):
+    with open(group + "/cgroup.procs", "w") as file:
+        file.write("0")
+if groups and groups[0]:
+    enter(groups[0])
+    os.execv(sys.executable, [sys.executable, "-c", sys.orig_argv[2], *sys.argv[1:4], "", groups[1]])
 held = open(path, "w")
 fcntl.flock(held, fcntl.LOCK_EX)
 come, go = os.pipe()
+os.set_inheritable(go, True)
 if not os.fork():
-    held.close()
-    mine = open(path, "w")
-    os.write(go, b"x")
-    before = time.monotonic_ns()
-    fcntl.flock(mine, fcntl.LOCK_EX)
-    after = time.monotonic_ns()
-    print(os.getppid(), os.getpid(), before, after, flush=True)
-    os._exit(0)
+    if groups:
+        enter(groups[1])
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[1], path, str(go)])
 os.read(come, 1)
 time.sleep(seconds)
 fcntl.flock(held, fcntl.LOCK_UN)
 os.wait()
 """
 INCIDENTS = scratch("incidents")
+METRICS = scratch("clew.prom")
 CLOCKS = 5_000_000  # ns: a wait is shorter than its call by that at most
 CONF = scratch("clew.conf")
 RUN = scratch("run")
@@ -175,9 +188,9 @@ def test_background():
     ok("no daemon runs" in status(), "and ends there", status())
 
 
-def hold(seconds):
+def hold(seconds, *groups):
     """Holds a lock; returns the holder, and the waiter with the begin and end of its wait."""
-    done = run(sys.executable, "-c", HELD, scratch("lock"), seconds)
+    done = run(sys.executable, "-c", HOLDER, WAITER, scratch("lock"), seconds, *groups)
     return [int(word) for word in done.stdout.split()]
 
 
@@ -278,6 +291,97 @@ def check_quota(daemon):
     ok(not unfinished, "nothing unfinished is left", unfinished)
 
 
+def samples():
+    """What the file of metrics has, by a reader that takes only what is right: {(name, labels): value}."""
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    with open(METRICS, encoding="utf-8") as file:
+        families = list(text_string_to_metric_families(file.read()))
+    return {(sample.name, frozenset(sample.labels.items())): sample.value
+            for family in families
+            for sample in family.samples}
+
+
+def value_of(found, metric, **labels):
+    return found.get((metric, frozenset(labels.items())), 0)
+
+
+def await_metrics(since):
+    """Waits for a file that is younger."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if os.path.exists(METRICS) and os.stat(METRICS).st_mtime_ns > since:
+            return samples()
+        time.sleep(0.1)
+    return {}
+
+
+@contextlib.contextmanager
+def two_groups():
+    """Directories of two cgroups of the unified hierarchy, or None."""
+    place = scratch("cgroups")
+    os.makedirs(place, exist_ok=True)
+    if run("mount", "-t", "cgroup2", "none", place).returncode:
+        yield None
+        return
+    groups = [f"{place}/clew-{name}-{os.getpid()}" for name in ("holder", "waiter")]
+    for group in groups:
+        os.mkdir(group)
+    try:
+        yield groups
+    finally:
+        for group in groups:
+            os.rmdir(group)
+        run("umount", place)
+
+
+def check_blame():
+    with two_groups() as groups:
+        if not groups:
+            skip("who kept whom waiting", "cgroups of version 2 cannot be mounted")
+            return
+        # Too short for the rule.
+        pairs = [hold(0.1, *groups) for _ in range(5)]
+        known = sum(end - begin for _, _, begin, end in pairs) / 1e9
+    time.sleep(0.5)
+    found = await_metrics(time.time_ns())
+    holder, waiter = ("/" + os.path.basename(group) for group in groups)
+    blamed = value_of(found,
+                      "clew_blame_seconds_total",
+                      victim=waiter,
+                      antagonist=holder,
+                      kind="file")
+    ok(known - 0.02 < blamed <= known, "who kept whom waiting is as long as the waiters' clocks say",
+       (blamed, known, [each for each in found if each[0].startswith("clew_blame")]))
+    waited = value_of(found, "clew_wait_seconds_total", cgroup=waiter, kind="file")
+    ok(known - 0.02 < waited < known + 0.02, "so is what the waiters' group waited", (waited, known))
+
+
+def test_metrics():
+    configure("rotate 1s", "keep 20s", f"metrics-file {METRICS}",
+              "trigger held: lock wait > 150ms where comm python*")
+    daemon = Daemon()
+    before = await_metrics(0)
+    ok(bool(before), "metrics are in the file, for a strict reader")
+    check_blame()
+    for _ in range(4):
+        hold(0.2)
+    time.sleep(0.5)
+    after = await_metrics(time.time_ns())
+    results = {
+        result: value_of(after, "clew_triggers_total", name="held", result=result)
+        for result in ("fired", "suppressed", "failed")
+    }
+    ok(results == {"fired": 3, "suppressed": 1, "failed": 0}, "so are the results of rules", results)
+    ok(
+        value_of(after, "clew_lost_records_total") == 0 and
+        value_of(after, "clew_records_total") > 0 and 5 < value_of(after, "clew_window_seconds") < 22 and
+        value_of(after, "clew_cost_cpu_seconds_total", part="user") > 0 and
+        value_of(after, "clew_memory_bytes") > 1e6, "so are losses, the cost and the window", after)
+    left = [name for name in os.listdir(os.path.dirname(METRICS)) if name.startswith("clew.prom.")]
+    code, error = daemon.stop()
+    ok(code == 0 and not left, "it stops, and leaves nothing beside the file", (error, left))
+
+
 def test_killed():
     configure("rotate 300ms", "keep 60s")
     shutil.rmtree(f"{RUN}/ring", ignore_errors=True)
@@ -327,6 +431,7 @@ def test_unit():
 test_life()
 test_background()
 test_triggers()
+test_metrics()
 test_killed()
 test_unit()
 finish()

@@ -22,7 +22,9 @@
 #include "cli/fail.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/write.h"
 #include "daemon/control.h"
+#include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/place.h"
 #include "daemon/watch.h"
@@ -33,6 +35,9 @@
 #define LIVE_PAUSE 50000000 /* ns */
 /* The capture of an incident goes on that long behind what the rule fired for, ns. */
 #define AFTER 500000000ull
+
+#define METRICS_PERIOD 10000000000ull  /* ns */
+#define METRICS_AGAIN  600000000000ull /* ns: after the file could not be written */
 
 struct daemon_values {
 	const char *config;
@@ -55,6 +60,7 @@ struct daemon {
 	struct clew_recording recording;
 	struct clew_control *control;
 	struct clew_watch *watch;
+	struct clew_live *live;
 	struct daemon_maker maker;
 	struct clew_firing firings[DAEMON_MAKER_MOST]; /* whose segment has not ended yet */
 	size_t firing_count;
@@ -65,6 +71,7 @@ struct daemon {
 	uint64_t started; /* ns, CLOCK_MONOTONIC; 0: it does not record yet */
 	uint64_t cpu_before; /* CPU time until then, ns */
 	uint64_t watchdog, patted;
+	uint64_t metrics; /* ns: when they are due */
 };
 
 /* ---- the configuration ---- */
@@ -116,6 +123,7 @@ static void reload(struct daemon *daemon)
 			clew_config_done(&daemon->config);
 			daemon->config = config;
 			daemon->recording.output = config.ring;
+			daemon->metrics = 0;
 			clew_rotation_change(&daemon->recording.rotation, config.rotate,
 					     config.keep);
 			if (clew_watch_set_rules(daemon->watch, config.rules, config.rule_count) <
@@ -127,6 +135,28 @@ static void reload(struct daemon *daemon)
 }
 
 /* ---- while it records ---- */
+
+static int write_metrics(void *context, FILE *out)
+{
+	struct daemon *daemon = context;
+	const struct clew_recorder_summary *recorded =
+		clew_recorder_so_far(daemon->recording.recorder);
+	const struct clew_metrics metrics = {
+		.watch = daemon->watch,
+		.records = recorded->records,
+		.lost = recorded->lost,
+		.missed = recorded->missed,
+		.left_out = clew_live_missed(daemon->live),
+		.user_ns = clew_daemon_cpu_time() - daemon->cpu_before,
+		.bpf_ns = recorded->cost.bpf_ns,
+		.memory = clew_daemon_memory(),
+		.window = clock_read(CLOCK_MONOTONIC) -
+			  clew_segments_held(daemon->recording.rotation.segments).since,
+	};
+
+	clew_metrics_write(out, &metrics);
+	return 0;
+}
 
 static char *answer(void *context, const char *request)
 {
@@ -175,6 +205,16 @@ static void end_waiting(struct daemon *daemon)
 	daemon->waiting = -1;
 }
 
+static void tell_metrics(struct daemon *daemon, uint64_t now)
+{
+	const char *file = daemon->config.metrics_file;
+
+	if (!file || now < daemon->metrics)
+		return;
+	daemon->metrics = now + (clew_write_file(file, write_metrics, daemon) ? METRICS_AGAIN
+									      : METRICS_PERIOD);
+}
+
 /* Has an incident made of each firing whose segment has ended. */
 static void pass_on(struct daemon *daemon)
 {
@@ -218,6 +258,7 @@ static bool tick(void *context)
 		end_waiting(daemon);
 	}
 	take_firings(daemon, now);
+	tell_metrics(daemon, now);
 	clew_control_serve(daemon->control, answer, daemon);
 	if (daemon->watchdog && now - daemon->patted > daemon->watchdog / 3) {
 		clew_notify("WATCHDOG=1");
@@ -297,6 +338,7 @@ static int record_live(struct daemon *daemon)
 	if (clew_live_new(&options, &live) < 0)
 		return clew_fail_memory();
 	records = clew_live_taker(live);
+	daemon->live = live;
 	set_recording(daemon);
 	daemon->recording.taker = &records;
 	daemon->recording.tick = tick;

@@ -24,7 +24,7 @@ uint64_t clew_daemon_cpu_time(void)
 	return us * 1000;
 }
 
-static uint64_t resident(void)
+uint64_t clew_daemon_memory(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
 	unsigned long all, pages = 0;
@@ -89,7 +89,7 @@ void clew_daemon_status_print(FILE *out, const struct clew_daemon_status *status
 		100.0 * (double)(clew_daemon_cpu_time() - status->cpu_before) /
 			(double)(length + 1),
 		100.0 * (double)recorded->cost.bpf_ns / (double)(length + 1));
-	fprintf(out, "memory         %.1f MB\n", (double)resident() / 1e6);
+	fprintf(out, "memory         %.1f MB\n", (double)clew_daemon_memory() / 1e6);
 	clew_watch_read(status->watch, print_rules, out);
 }
 
@@ -114,7 +114,7 @@ void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
 	clew_json_unsigned(&json, "user_ns", clew_daemon_cpu_time() - status->cpu_before);
 	clew_json_unsigned(&json, "bpf_ns", recorded->cost.bpf_ns);
 	clew_json_object_end(&json);
-	clew_json_unsigned(&json, "memory_bytes", resident());
+	clew_json_unsigned(&json, "memory_bytes", clew_daemon_memory());
 	clew_json_string(&json, "incidents", status->config->incidents);
 	clew_watch_read(status->watch, json_rules, &json);
 	clew_json_object_end(&json);

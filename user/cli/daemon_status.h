@@ -23,6 +23,8 @@ struct clew_daemon_status {
 
 /* CPU time of this process and of its children that have ended, ns. */
 uint64_t clew_daemon_cpu_time(void);
+/* Bytes of this process in memory. */
+uint64_t clew_daemon_memory(void);
 
 /* For the daemon's process itself: its CPU time and memory are those of who calls. */
 void clew_daemon_status_print(FILE *out, const struct clew_daemon_status *status);

@@ -89,6 +89,11 @@ static int set_incidents(const struct line *line, struct clew_config *config)
 	return set_path(line, &config->incidents);
 }
 
+static int set_metrics_file(const struct line *line, struct clew_config *config)
+{
+	return set_path(line, &config->metrics_file);
+}
+
 static int set_quota(const struct line *line, struct clew_config *config)
 {
 	int r = set_amount(line, &config->quota);
@@ -169,6 +174,7 @@ static const struct setting {
 	{"incidents", set_incidents},
 	{"quota", set_quota},
 	{"quota-count", set_quota_count},
+	{"metrics-file", set_metrics_file},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -267,6 +273,7 @@ void clew_config_done(struct clew_config *config)
 	free(config->ring);
 	free(config->incidents);
 	free(config->rules);
+	free(config->metrics_file);
 	*config = (struct clew_config){};
 }
 

@@ -85,7 +85,7 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 		missing->last_time = record->time;
 	} else {
 		missing->count++;
-		missing->total++;
+		__atomic_store_n(&missing->total, missing->total + 1, __ATOMIC_RELAXED);
 	}
 	return 0;
 }
@@ -225,6 +225,15 @@ int clew_live_new(const struct clew_live_options *options, struct clew_live **re
 	}
 	*ret_live = live;
 	return 0;
+}
+
+uint64_t clew_live_missed(const struct clew_live *live)
+{
+	uint64_t missed = 0;
+
+	for (unsigned i = 0; i <= live->cpus; i++)
+		missed += __atomic_load_n(&live->missing[i].total, __ATOMIC_RELAXED);
+	return missed;
 }
 
 static void join(struct clew_live *live)

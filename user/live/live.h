@@ -39,6 +39,9 @@ struct clew_live_summary {
 	uint64_t late;	  /* records that came out of order, see store/merge.h */
 };
 
+/* Records that were left out so far; any thread may ask. */
+uint64_t clew_live_missed(const struct clew_live *live);
+
 /*
  * Once the recording has stopped: feeds what is in the queues, finishes the builder if
  * the recording has an end, and ends the thread. 0, or the error of the builder or of

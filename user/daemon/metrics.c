@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Metrics as OpenMetrics text. See metrics.h. */
+#include "daemon/metrics.h"
+
+#include "base/utf8.h"
+
+static void begin(FILE *out, const char *name, const char *type, const char *unit, const char *help)
+{
+	fprintf(out, "# TYPE %s %s\n", name, type);
+	if (unit)
+		fprintf(out, "# UNIT %s %s\n", name, unit);
+	fprintf(out, "# HELP %s %s\n", name, help);
+}
+
+/* A label's value: escaped, and without bytes that are no UTF-8. */
+static void put_value(FILE *out, const char *text)
+{
+	uint32_t character;
+
+	while (*text) {
+		size_t length = clew_utf8_length(text, &character);
+
+		if (!length)
+			fputc('?', out);
+		else if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else
+			fwrite(text, 1, length, out);
+		text += length ?: 1;
+	}
+}
+
+static void put_label(FILE *out, const char *before, const char *name, const char *value)
+{
+	fprintf(out, "%s%s=\"", before, name);
+	put_value(out, value);
+	fputc('"', out);
+}
+
+static void put_seconds(FILE *out, uint64_t ns)
+{
+	fprintf(out, "} %llu.%09llu\n", (unsigned long long)(ns / 1000000000),
+		(unsigned long long)(ns % 1000000000));
+}
+
+static void write_waits(FILE *out, const struct sums *sums)
+{
+	begin(out, "clew_wait_seconds", "counter", "seconds",
+	      "Time that threads waited, or were ready and had no CPU, by control group and kind.");
+	for (size_t i = 0; i < sums->group_count; i++)
+		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {
+			if (!sums->groups[i].count[kind])
+				continue;
+			put_label(out, "clew_wait_seconds_total{", "cgroup", sums->groups[i].name);
+			put_label(out, ",", "kind", clew_wait_kind_name(kind));
+			put_seconds(out, sums->groups[i].ns[kind]);
+		}
+	begin(out, "clew_waits", "counter", NULL, "How many such waits have ended.");
+	for (size_t i = 0; i < sums->group_count; i++)
+		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {
+			if (!sums->groups[i].count[kind])
+				continue;
+			put_label(out, "clew_waits_total{", "cgroup", sums->groups[i].name);
+			put_label(out, ",", "kind", clew_wait_kind_name(kind));
+			fprintf(out, "} %llu\n", (unsigned long long)sums->groups[i].count[kind]);
+		}
+}
+
+static void write_blame(FILE *out, const struct sums *sums)
+{
+	begin(out, "clew_blame_seconds", "counter", "seconds",
+	      "Time that the antagonist's threads had a lock that the victim's waited for.");
+	for (size_t i = 0; i < sums->pair_count; i++) {
+		const struct sums_pair *pair = &sums->pairs[i];
+
+		put_label(out, "clew_blame_seconds_total{", "victim",
+			  sums->groups[pair->victim].name);
+		put_label(out, ",", "antagonist", sums->groups[pair->antagonist].name);
+		put_label(out, ",", "kind", clew_wait_kind_name(pair->kind));
+		put_seconds(out, pair->ns);
+	}
+}
+
+static void write_triggers(FILE *out, const struct clew_rule *rules,
+			   const struct clew_rule_counts *counts, size_t count)
+{
+	begin(out, "clew_triggers", "counter", NULL,
+	      "What became of the waits that a rule is about.");
+	for (size_t i = 0; i < count; i++) {
+		const struct {
+			const char *name;
+			uint64_t value;
+		} results[] = {
+			{"fired", counts[i].fired},
+			{"suppressed", counts[i].suppressed},
+			{"made", counts[i].made},
+			{"failed", counts[i].failed},
+		};
+
+		for (size_t k = 0; k < sizeof(results) / sizeof(results[0]); k++) {
+			put_label(out, "clew_triggers_total{", "name", rules[i].name);
+			put_label(out, ",", "result", results[k].name);
+			fprintf(out, "} %llu\n", (unsigned long long)results[k].value);
+		}
+	}
+}
+
+static void write_watched(void *context, const struct sums *sums, const struct clew_rule *rules,
+			  const struct clew_rule_counts *counts, size_t count)
+{
+	write_waits(context, sums);
+	write_blame(context, sums);
+	write_triggers(context, rules, counts, count);
+}
+
+static void write_count(FILE *out, const char *name, uint64_t value, const char *help)
+{
+	begin(out, name, "counter", NULL, help);
+	fprintf(out, "%s_total %llu\n", name, (unsigned long long)value);
+}
+
+void clew_metrics_write(FILE *out, const struct clew_metrics *metrics)
+{
+	clew_watch_read(metrics->watch, write_watched, out);
+	write_count(out, "clew_records", metrics->records, "Records in segments that have ended.");
+	write_count(out, "clew_lost_records", metrics->lost,
+		    "Records that are in no segment, as a ring was full.");
+	write_count(out, "clew_missed_runs", metrics->missed,
+		    "Runs of programs that the kernel left out.");
+	write_count(out, "clew_left_out_records", metrics->left_out,
+		    "Records that are in a segment, but in none of these sums.");
+	begin(out, "clew_cost_cpu_seconds", "counter", "seconds", "CPU time of clew itself.");
+	put_label(out, "clew_cost_cpu_seconds_total{", "part", "user");
+	put_seconds(out, metrics->user_ns);
+	put_label(out, "clew_cost_cpu_seconds_total{", "part", "bpf");
+	put_seconds(out, metrics->bpf_ns);
+	begin(out, "clew_memory_bytes", "gauge", "bytes", "Memory of clew without its ring.");
+	fprintf(out, "clew_memory_bytes %llu\n", (unsigned long long)metrics->memory);
+	begin(out, "clew_window_seconds", "gauge", "seconds", "How far one can look back.");
+	fprintf(out, "clew_window_seconds %.3f\n", (double)metrics->window / 1e9);
+	fputs("# EOF\n", out);
+}
