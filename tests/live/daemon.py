@@ -53,6 +53,27 @@ time.sleep(seconds)
 fcntl.flock(held, fcntl.LOCK_UN)
 os.wait()
 """
+BUSY = """
+import os
+os.sched_setaffinity(0, {0})
+while True:
+    pass
+"""
+# Prints how long it had no CPU, as the kernel counts it: since it was put there, and in all.
+STARVED = """
+import os, time
+time.sleep(0.3)
+os.sched_setaffinity(0, {0})
+def delay():
+    return int(open("/proc/self/schedstat").read().split()[1])
+before, until = delay(), time.monotonic() + 2
+while time.monotonic() < until:
+    time.sleep(0.002)
+    end = time.monotonic() + 0.002
+    while time.monotonic() < end:
+        pass
+print((delay() - before) / 1e9, delay() / 1e9)
+"""
 INCIDENTS = scratch("incidents")
 METRICS = scratch("clew.prom")
 CLOCKS = 5_000_000  # ns: a wait is shorter than its call by that at most
@@ -334,6 +355,19 @@ def two_groups():
         run("umount", place)
 
 
+def starve(antagonist, victim):
+    """One group keeps a CPU busy on which the other one wants to run; how long that waited, s: then,
+    and in all."""
+    processes = []
+    for group, code in ((antagonist, BUSY), (victim, STARVED)):
+        inside = f"echo 0 >{group}/cgroup.procs; exec {sys.executable} -c '{code}'"
+        processes.append(subprocess.Popen(["sh", "-c", inside], stdout=subprocess.PIPE, text=True))
+    waited = [float(word) for word in processes[1].communicate(timeout=60)[0].split()]
+    processes[0].kill()
+    processes[0].communicate()
+    return waited
+
+
 def check_blame():
     with two_groups() as groups:
         if not groups:
@@ -342,6 +376,7 @@ def check_blame():
         # Too short for the rule.
         pairs = [hold(0.1, *groups) for _ in range(5)]
         known = sum(end - begin for _, _, begin, end in pairs) / 1e9
+        then, in_all = starve(*groups)
     time.sleep(0.5)
     found = await_metrics(time.time_ns())
     holder, waiter = ("/" + os.path.basename(group) for group in groups)
@@ -352,6 +387,14 @@ def check_blame():
                       kind="file")
     ok(known - 0.02 < blamed <= known, "who kept whom waiting is as long as the waiters' clocks say",
        (blamed, known, [each for each in found if each[0].startswith("clew_blame")]))
+    blamed = value_of(found,
+                      "clew_blame_seconds_total",
+                      victim=waiter,
+                      antagonist=holder,
+                      kind="runqueue")
+    note(f"{blamed:.3f} s of {in_all:.3f} s without a CPU are the group's that ran")
+    ok(0.8 * then < blamed <= in_all + 0.005,
+       "who had the CPU is charged with what the kernel says one waited for it", (blamed, then, in_all))
     waited = value_of(found, "clew_wait_seconds_total", cgroup=waiter, kind="file")
     ok(known - 0.02 < waited < known + 0.02, "so is what the waiters' group waited", (waited, known))
 

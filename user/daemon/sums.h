@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Time that threads lost, in sum by control group and kind, and who kept whom waiting for locks.
+ * Time that threads lost, in sum by control group and kind, and who kept whom waiting for locks
+ * and CPUs.
  *
  * Invariant: memory is bounded. From GROUPS_MOST groups on, new ones are added to "other". There
  * are PAIRS_MOST pairs; a new one takes the place of the least that has not grown for a while,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "daemon/turns.h"
 
 #define TASKS_MOST   (1u << 18)
 #define FIRINGS_MOST 8
@@ -18,6 +19,9 @@ struct watched {
 	uint32_t tid, pid, flags;
 	uint32_t group; /* of the sums */
 	uint64_t cgroup;
+	uint64_t ready, runs; /* ns: it was ready from .. to; equal: that was charged */
+	uint64_t ran;	      /* ns: when its last run began .. */
+	unsigned cpu;	      /* .. and where */
 	char comm[CLEW_COMM_SIZE + 1];
 };
 
@@ -33,6 +37,7 @@ struct clew_watch {
 	size_t gone;	  /* of `ended` */
 	struct map paths; /* id of a cgroup -> its path */
 	struct sums sums;
+	struct turns turns;
 	struct clew_rule *rules;
 	struct clew_rule_counts *counts;
 	uint64_t *quiet; /* matches since it last fired, by rule */
@@ -217,6 +222,65 @@ static void blame(struct clew_watch *watch, const struct clew_sleep *sleep, uint
 	}
 }
 
+/* A wait for a CPU that is being charged. */
+struct charge {
+	struct clew_watch *watch;
+	uint32_t victim;
+	uint64_t time;
+};
+
+static void charge_run(void *context, uint32_t group, uint64_t ns)
+{
+	const struct charge *charge = context;
+
+	sums_blame(&charge->watch->sums, &(struct sums_pair){.victim = charge->victim,
+							     .antagonist = group,
+							     .kind = CLEW_SEGMENT_RUNQUEUE,
+							     .ns = ns,
+							     .grown = charge->time});
+}
+
+/*
+ * Charges what ran on the CPU that a task then got. When it became ready and where it then ran are
+ * two findings, which come in any order.
+ */
+static void blame_runs(struct clew_watch *watch, struct watched *task)
+{
+	struct charge charge = {.watch = watch, .time = task->ran};
+
+	if (task->ready == task->runs || task->runs != task->ran)
+		return;
+	charge.victim = group_of(watch, task);
+	turns_between(&watch->turns, task->cpu, task->ready, task->runs, charge_run, &charge);
+	task->ready = task->runs;
+}
+
+static void was_ready(struct clew_watch *watch, struct watched *task, uint64_t from, uint64_t to)
+{
+	sums_add(&watch->sums, group_of(watch, task), CLEW_SEGMENT_RUNQUEUE, to - from);
+	if (!task)
+		return;
+	task->ready = from;
+	task->runs = to;
+	blame_runs(watch, task);
+}
+
+static int take_run(struct clew_watch *watch, const struct clew_run *run)
+{
+	struct watched *task = find_task(watch, run->task);
+
+	/* An idle CPU keeps nobody waiting. */
+	if (!run->task || run->end == CLEW_TIME_OPEN || run->end <= run->start)
+		return 0;
+	if (task && !run->open_start) {
+		task->ran = run->start;
+		task->cpu = run->cpu;
+		blame_runs(watch, task);
+	}
+	return turns_add(&watch->turns, run->cpu,
+			 (struct turn){run->start, run->end, group_of(watch, task)});
+}
+
 static void take_sleep(struct clew_watch *watch, const struct clew_sleep *sleep)
 {
 	struct watched *task = find_task(watch, sleep->task);
@@ -228,7 +292,7 @@ static void take_sleep(struct clew_watch *watch, const struct clew_sleep *sleep)
 	group = group_of(watch, task);
 	sums_add(&watch->sums, group, sleep->kind, sleep->end - sleep->start);
 	if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in > sleep->end)
-		sums_add(&watch->sums, group, CLEW_SEGMENT_RUNQUEUE, sleep->switch_in - sleep->end);
+		was_ready(watch, task, sleep->end, sleep->switch_in);
 	blame(watch, sleep, group);
 	/* A wait that began before the recording has no known begin. */
 	if (sleep->open & CLEW_OPEN_START)
@@ -245,8 +309,7 @@ static void take_ready(struct clew_watch *watch, const struct clew_ready *ready)
 
 	if ((task && task->flags & CLEW_TASK_SELF) || ready->end == CLEW_TIME_OPEN)
 		return;
-	sums_add(&watch->sums, group_of(watch, task), CLEW_SEGMENT_RUNQUEUE,
-		 ready->end - ready->start);
+	was_ready(watch, task, ready->start, ready->end);
 	for (size_t i = 0; i < watch->rule_count; i++)
 		if (clew_trigger_matches_ready(&watch->rules[i].trigger, ready, &slow))
 			fire(watch, i, task, &slow);
@@ -262,6 +325,8 @@ static int take(void *context, struct clew_finding finding)
 		take_sleep(watch, finding.sleep);
 	else if (finding.tag == CLEW_FINDING_READY)
 		take_ready(watch, finding.ready);
+	else if (finding.tag == CLEW_FINDING_RUN)
+		r = take_run(watch, finding.run);
 	else
 		r = take_identity(watch, finding.identity);
 	pthread_mutex_unlock(&watch->lock);
@@ -272,7 +337,8 @@ struct clew_finding_taker clew_watch_taker(struct clew_watch *watch)
 {
 	return (struct clew_finding_taker){.wants = CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY) |
 						    CLEW_FINDING_BIT(CLEW_FINDING_SLEEP) |
-						    CLEW_FINDING_BIT(CLEW_FINDING_READY),
+						    CLEW_FINDING_BIT(CLEW_FINDING_READY) |
+						    CLEW_FINDING_BIT(CLEW_FINDING_RUN),
 					   .take = take,
 					   .context = watch};
 }
@@ -310,6 +376,7 @@ void clew_watch_free(struct clew_watch *watch)
 	free_values(&watch->paths);
 	vector_done(&watch->ended);
 	sums_done(&watch->sums);
+	turns_done(&watch->turns);
 	free_rules(watch);
 	pthread_mutex_destroy(&watch->lock);
 	free(watch);
