@@ -37,6 +37,7 @@ BAD_SETTINGS = [
     ("a trigger without a rule", "trigger a:", "conf:2:11: ", "no rule"),
     ("a quota that is no size", "quota 5s", "conf:2:7: ", "512M"),
     ("a count that is none", "quota-count many", "conf:2:13: ", "1 to 100000"),
+    ("an address of others", "metrics-address 0.0.0.0:80", "conf:2:17: ", "127.0.0.1"),
     ("neither yes nor no", "stacks maybe", "conf:2:8: ", "yes"),
 ]
 results = []

@@ -24,6 +24,7 @@
 #include "cli/recording.h"
 #include "cli/write.h"
 #include "daemon/control.h"
+#include "daemon/http.h"
 #include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/place.h"
@@ -59,6 +60,7 @@ struct daemon {
 	struct clew_config config;
 	struct clew_recording recording;
 	struct clew_control *control;
+	struct clew_http *http; /* NULL: none */
 	struct clew_watch *watch;
 	struct clew_live *live;
 	struct daemon_maker maker;
@@ -260,6 +262,8 @@ static bool tick(void *context)
 	take_firings(daemon, now);
 	tell_metrics(daemon, now);
 	clew_control_serve(daemon->control, answer, daemon);
+	if (daemon->http)
+		clew_http_serve(daemon->http, write_metrics, daemon);
 	if (daemon->watchdog && now - daemon->patted > daemon->watchdog / 3) {
 		clew_notify("WATCHDOG=1");
 		daemon->patted = now;
@@ -358,7 +362,7 @@ static int record(struct daemon *daemon)
 {
 	struct clew_message message;
 	char path[4096];
-	int status, r = clew_place_make(daemon->config.ring);
+	int status = 0, r = clew_place_make(daemon->config.ring);
 
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name another ring", daemon->config.ring,
@@ -366,14 +370,20 @@ static int record(struct daemon *daemon)
 	clew_place_path("control", path, sizeof(path));
 	if (clew_control_new(path, &daemon->control, &message) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
-	status = daemon_maker_begin(&daemon->maker, daemon->waiting >= 0);
+	if (daemon->config.metrics_address &&
+	    clew_http_new(daemon->config.metrics_address, &daemon->http, &message) < 0)
+		status = clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
+	if (!status)
+		status = daemon_maker_begin(&daemon->maker, daemon->waiting >= 0);
 	if (!status && (clew_watch_new(&daemon->watch) < 0 ||
 			clew_watch_set_rules(daemon->watch, daemon->config.rules,
 					     daemon->config.rule_count) < 0))
 		status = clew_fail_memory();
 	if (!status)
 		status = record_live(daemon);
-	daemon_maker_end(&daemon->maker);
+	if (daemon->maker.pid)
+		daemon_maker_end(&daemon->maker);
+	clew_http_free(daemon->http);
 	clew_watch_free(daemon->watch);
 	clew_control_free(daemon->control);
 	return status;

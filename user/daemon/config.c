@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "daemon/http.h"
 #include "record/segments.h"
 
 #define BLANKS " \t"
@@ -94,6 +95,17 @@ static int set_metrics_file(const struct line *line, struct clew_config *config)
 	return set_path(line, &config->metrics_file);
 }
 
+static int set_metrics_address(const struct line *line, struct clew_config *config)
+{
+	if (clew_http_check(line->value) < 0)
+		return fail(line, line->value,
+			    "no address of this machine's own: write 127.0.0.1:9464");
+	free(config->metrics_address);
+	config->metrics_address = strdup(line->value);
+	return config->metrics_address ? 0
+				       : clew_say(line->message, -ENOMEM, "no memory: free some");
+}
+
 static int set_quota(const struct line *line, struct clew_config *config)
 {
 	int r = set_amount(line, &config->quota);
@@ -175,6 +187,7 @@ static const struct setting {
 	{"quota", set_quota},
 	{"quota-count", set_quota_count},
 	{"metrics-file", set_metrics_file},
+	{"metrics-address", set_metrics_address},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -274,6 +287,7 @@ void clew_config_done(struct clew_config *config)
 	free(config->incidents);
 	free(config->rules);
 	free(config->metrics_file);
+	free(config->metrics_address);
 	*config = (struct clew_config){};
 }
 
@@ -281,6 +295,8 @@ const char *clew_config_fixed(const struct clew_config *before, const struct cle
 {
 	if (strcmp(before->ring, after->ring) != 0)
 		return "ring";
+	if (strcmp(before->metrics_address ?: "", after->metrics_address ?: "") != 0)
+		return "metrics-address";
 	if (before->stacks != after->stacks)
 		return "stacks";
 	return before->page_cache != after->page_cache ? "page-cache" : NULL;

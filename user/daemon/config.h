@@ -37,7 +37,8 @@ struct clew_config {
 	char *incidents;	  /* a directory */
 	struct clew_amount quota; /* of it: bytes */
 	unsigned quota_count;
-	char *metrics_file; /* NULL: none */
+	char *metrics_file;    /* NULL: none */
+	char *metrics_address; /* NULL: none */
 };
 
 /* All as by default. 0 or -ENOMEM. */
