@@ -74,28 +74,34 @@ static struct sums_pair *find_pair(struct sums *sums, uint32_t victim, uint32_t 
 	return NULL;
 }
 
+/* The pair of "other" and itself. */
+static struct sums_pair *other_pair(struct sums *sums, unsigned kind)
+{
+	struct sums_pair *pair = find_pair(sums, SUMS_OTHER, SUMS_OTHER, kind);
+
+	if (!pair) {
+		pair = &sums->pairs[sums->pair_count++];
+		*pair = (struct sums_pair){.kind = kind};
+	}
+	return pair;
+}
+
 /* Room for another pair; NULL: all grew lately. Those of "other" stay. */
 static struct sums_pair *make_room(struct sums *sums, uint64_t now)
 {
-	struct sums_pair *least = NULL, *other;
+	struct sums_pair *least = NULL;
 
-	if (sums->pair_count < SUMS_PAIRS_MOST - CLEW_SEGMENT_RUNQUEUE)
+	if (sums->pair_count < SUMS_PAIRS_MOST)
 		return &sums->pairs[sums->pair_count++];
 	for (size_t i = 0; i < sums->pair_count; i++) {
 		struct sums_pair *pair = &sums->pairs[i];
 
-		if (pair->victim != SUMS_OTHER && pair->grown + STABLE < now &&
-		    (!least || pair->ns < least->ns))
+		if ((pair->victim != SUMS_OTHER || pair->antagonist != SUMS_OTHER) &&
+		    pair->grown + STABLE < now && (!least || pair->ns < least->ns))
 			least = pair;
 	}
-	if (!least)
-		return NULL;
-	other = find_pair(sums, SUMS_OTHER, SUMS_OTHER, least->kind);
-	if (!other && sums->pair_count < SUMS_PAIRS_MOST)
-		other = &sums->pairs[sums->pair_count++];
-	if (!other)
-		return NULL;
-	*other = (struct sums_pair){.kind = least->kind, .ns = other->ns + least->ns, .grown = now};
+	if (least)
+		other_pair(sums, least->kind)->ns += least->ns;
 	return least;
 }
 
@@ -103,7 +109,7 @@ void sums_blame(struct sums *sums, const struct sums_pair *charge)
 {
 	struct sums_pair *pair = find_pair(sums, charge->victim, charge->antagonist, charge->kind);
 
-	if (!pair) {
+	if (!pair && (charge->victim != SUMS_OTHER || charge->antagonist != SUMS_OTHER)) {
 		pair = make_room(sums, charge->grown);
 		if (pair)
 			*pair = (struct sums_pair){.victim = charge->victim,
@@ -111,13 +117,7 @@ void sums_blame(struct sums *sums, const struct sums_pair *charge)
 						   .kind = charge->kind};
 	}
 	if (!pair)
-		pair = find_pair(sums, SUMS_OTHER, SUMS_OTHER, charge->kind);
-	if (!pair && sums->pair_count < SUMS_PAIRS_MOST) {
-		pair = &sums->pairs[sums->pair_count++];
-		*pair = (struct sums_pair){.kind = charge->kind};
-	}
-	if (!pair)
-		return;
+		pair = other_pair(sums, charge->kind);
 	pair->ns += charge->ns;
 	pair->grown = charge->grown;
 }

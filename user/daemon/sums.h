@@ -35,7 +35,8 @@ struct sums {
 	struct map ids; /* id of a cgroup -> group */
 	struct sums_group *groups;
 	size_t group_count;
-	struct sums_pair pairs[SUMS_PAIRS_MOST];
+	/* Beyond PAIRS_MOST there is room for those of "other", one a kind. */
+	struct sums_pair pairs[SUMS_PAIRS_MOST + CLEW_SEGMENT_RUNQUEUE + 1];
 	size_t pair_count;
 };
 
