@@ -35,6 +35,7 @@ TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
 WORKLOADS += $(patsubst %,$(B)/workloads/stack-%,stripped static)
+WORKLOADS += $(patsubst %,$(B)/workloads/addresses-%,stripped static)
 
 .DELETE_ON_ERROR:
 .PHONY: all program deps demo check check-all bench vm fuzz soak install deb clean unit workloads tools print-libraries
@@ -154,8 +155,11 @@ $(B)/workloads/stack: tools/workloads/stack.c
 $(B)/workloads/stack-static: tools/workloads/stack.c
 	@mkdir -p $(@D)
 	$(CC) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
-$(B)/workloads/stack-stripped: $(B)/workloads/stack
+$(B)/workloads/%-stripped: $(B)/workloads/%
 	strip -o $@ $<
+$(B)/workloads/%-static: tools/workloads/%.c
+	@mkdir -p $(@D)
+	$(CC) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 workloads: $(WORKLOADS)
 

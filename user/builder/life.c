@@ -184,12 +184,32 @@ static int feed_lock_name(struct clew_builder *builder, const struct clew_lock_n
 							 .identity = &name.header});
 }
 
+/* The memory is that of a task which may have ended since. */
+static int feed_address(struct clew_builder *builder, const struct clew_address *record)
+{
+	const struct task *task = build_task_find(builder, record->task);
+	struct {
+		struct clew_address address;
+		char words[2 * CLEW_PATH_SIZE];
+	} named;
+	size_t size = sizeof(named.address) + record->size;
+
+	if (!task || size > sizeof(named))
+		return 0;
+	memcpy(&named, record, size);
+	named.address.memory = build_task_memory(builder, task);
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							 .identity = &named.address.header});
+}
+
 int build_feed_identity(struct clew_builder *builder, const struct clew_header *record)
 {
 	int r;
 
 	if (record->kind == CLEW_KIND_LOCK_NAME)
 		return feed_lock_name(builder, (const struct clew_lock_name *)record);
+	if (record->kind == CLEW_KIND_ADDRESS)
+		return feed_address(builder, (const struct clew_address *)record);
 	/* Before what follows from it, so that takers know the task that it is about. */
 	r = build_emit(builder,
 		       (struct clew_finding){.tag = CLEW_FINDING_IDENTITY, .identity = record});

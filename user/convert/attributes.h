@@ -161,7 +161,8 @@
 	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w", 7, NULL)                            \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \
 	KEY(KNOWN_TEXT,      "text.",           "T",         1, NULL)                              \
-	KEY(KNOWN_LOCK,      "lock.",           "#m#t#n",    6, NULL)
+	KEY(KNOWN_LOCK,      "lock.",           "#m#t#n",    6, NULL)                              \
+	KEY(KNOWN_ADDRESS,   "address.",        "##,w,w",    2, NULL)
 /* clang-format on */
 
 enum attribute_key {

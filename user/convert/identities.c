@@ -119,6 +119,17 @@ static void describe_lock(struct conversion *conversion, const struct map_slot *
 	free(locks);
 }
 
+static void describe_address(struct conversion *conversion, const struct map_slot *slot)
+{
+	const struct clew_address *record = (const void *)(uintptr_t)slot->value;
+	const char *symbol = (const char *)(record + 1);
+	char name[48];
+
+	snprintf(name, sizeof(name), "%" PRIu32 ".%" PRIu64, slot->part, slot->key);
+	PAIRS_ROW_OF(&conversion->pairs, ATTRIBUTE_KNOWN_ADDRESS, name, {record->header.flags},
+		     {record->offset}, {.word = symbol}, {.word = symbol + strlen(symbol) + 1});
+}
+
 /* In order of keys, so that the same trace gives the same bytes. */
 static void describe_map(struct conversion *conversion, const struct map *map,
 			 void (*describe)(struct conversion *, const struct map_slot *))
@@ -149,6 +160,7 @@ void capture_describe_identities(struct conversion *conversion)
 	describe_map(conversion, &trace->cgroups, describe_cgroup);
 	describe_map(conversion, &trace->texts, describe_text);
 	describe_map(conversion, &trace->locks, describe_lock);
+	describe_map(conversion, &trace->addresses, describe_address);
 	capture_describe_functions(conversion);
 }
 
@@ -280,6 +292,32 @@ static int take_lock(struct back *back, const struct row *row)
 							     .identity = &record.header});
 }
 
+static int take_address(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	const char *symbol = row->count > 2 ? fields[2].word : "", *name = name_of(row),
+		   *path = row->count > 3 ? fields[3].word : "";
+	struct {
+		struct clew_address address;
+		char words[2 * CLEW_PATH_SIZE];
+	} record = {.address.header.kind = CLEW_KIND_ADDRESS};
+	uint64_t memory, address;
+	int size;
+
+	if (!scan_value_number(&name, &memory) || *name++ != '.' ||
+	    !scan_value_number(&name, &address))
+		return back_fail_row(back);
+	record.address.address = address;
+	record.address.memory = (uint32_t)memory;
+	record.address.header.flags = (uint8_t)fields[0].number;
+	record.address.offset = fields[1].number;
+	size = snprintf(record.words, sizeof(record.words), "%.*s%c%.*s", CLEW_PATH_SIZE - 1,
+			symbol, '\0', CLEW_PATH_SIZE - 1, path);
+	record.address.size = (uint16_t)size;
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record.address.header});
+}
+
 int back_identity(struct back *back, enum attribute_key key, const char *name, const char *value)
 {
 	switch (key) {
@@ -293,6 +331,8 @@ int back_identity(struct back *back, enum attribute_key key, const char *name, c
 		return take_text(back, name, value);
 	case ATTRIBUTE_KNOWN_LOCK:
 		return back_rows_of(back, key, name, value, take_lock, NULL);
+	case ATTRIBUTE_KNOWN_ADDRESS:
+		return back_rows_of(back, key, name, value, take_address, NULL);
 	case ATTRIBUTE_FUNCTIONS:
 		return back_functions(back, name, value);
 	default:

@@ -11,7 +11,7 @@
 #include "base/vector.h"
 #include "record/recorder.h"
 
-#define TAKERS_MOST 4 /* the writer included */
+#define TAKERS_MOST 5 /* the writer included */
 
 struct bpf_object;
 struct bpf_program;
@@ -142,8 +142,9 @@ struct clew_recorder {
 	struct bpf_link *stores[2];    /* see stores.c; NULL: not attached */
 	struct clew_tick_clock *ticks; /* see ticks.c; NULL: there are none */
 	bool ticks_vary;
-	unsigned ticks_varied;	    /* how often */
-	struct clew_stacks *stacks; /* NULL: no stacks are taken */
+	unsigned ticks_varied;		  /* how often */
+	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
+	struct clew_addresses *addresses; /* NULL: none is named */
 	bool verify;
 	uint64_t user_lost[CLEW_KIND_COUNT]; /* records of that stream left out for their number */
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */

@@ -20,6 +20,7 @@
 
 #include "base/thread.h"
 #include "clew.skel.h"
+#include "record/addresses.h"
 #include "record/announce.h"
 #include "record/internal.h"
 #include "record/kernel.h"
@@ -99,7 +100,11 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
 		return clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
-				TAKERS_MOST - 1);
+				TAKERS_MOST - 2);
+	error = clew_addresses_open(recorder, &recorder->addresses);
+	if (error)
+		return clew_say(message, error, "names of addresses cannot be found: %s: try again",
+				strerror(-error));
 	error = options->goes_on ? clew_file_name_recording(recorder) : 0;
 	if (!error)
 		error = clew_meta_write(recorder, recorder->writer);
@@ -282,6 +287,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_tracer_close(recorder->tracer);
 	clew_drain_stop(recorder);
 	clew_stacks_stop(recorder->stacks);
+	clew_addresses_stop(recorder->addresses);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);
 	if (recorder->writer) {
@@ -293,6 +299,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_stores_close(recorder);
 	clew_ticks_close(recorder);
 	clew_stacks_close(recorder->stacks);
+	clew_addresses_close(recorder->addresses);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);

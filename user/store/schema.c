@@ -556,6 +556,16 @@ static const struct table_column symbol_columns[] = {
 	SYMBOL(size, STORE_PLAIN, NULL),
 	TAIL("name", "size", sizeof(struct clew_symbol_record)),
 };
+
+#define ADDRESS(member, coding, reference) AT(#member, struct clew_address, member, 0, coding, reference, 0)
+
+static const struct table_column address_columns[] = {
+	ADDRESS(task, STORE_RECENT, "task"),
+	ADDRESS(address, STORE_PREVIOUS, "address"),
+	ADDRESS(offset, STORE_PREVIOUS, "offset"),
+	ADDRESS(size, STORE_PLAIN, NULL),
+	TAIL("words", "size", sizeof(struct clew_address)),
+};
 /* clang-format on */
 
 #define COLUMNS(columns_) .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])

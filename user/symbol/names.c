@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Functions by where they lie: those with a name and a size, then what .eh_frame describes. Of
- * several names of one function the one is taken that people know: a global one before a weak
- * one before a local one, then the one with the fewest underscores in front, then the first one in
- * the alphabet.
+ * Functions or variables by where they lie: those with a name and a size, then the functions that
+ * .eh_frame describes. If one has several names, the one is taken that people know: a global one
+ * before a weak one before a local one, then the one with the fewest underscores in front, then
+ * the first one in the alphabet.
  */
 #include "symbol/names.h"
 
@@ -16,9 +16,10 @@
 #include "symbol/elf_symbols.h"
 
 #define SECTION_MOST (256u << 20) /* bytes */
-#define NESTED_MOST  64		  /* functions that are looked at for one place */
+#define PAGE	     UINT64_C(4096)
+#define NESTED_MOST  64 /* symbols that are looked at for one place */
 
-struct function {
+struct symbol {
 	uint64_t start, end; /* as linked */
 	const char *name;
 	unsigned char rank; /* the lowest is taken */
@@ -28,15 +29,15 @@ struct function {
 struct clew_names {
 	struct elf_file file;
 	struct elf_symbol_texts texts;
-	struct vector functions; /* struct function, by start */
+	struct vector symbols; /* struct symbol, by start */
 };
 
-static int add_function(struct clew_names *names, struct function function)
+static int add(struct clew_names *names, struct symbol symbol)
 {
-	int r = vector_reserve(&names->functions, names->functions.count + 1);
+	int r = vector_reserve(&names->symbols, names->symbols.count + 1);
 
 	if (r >= 0)
-		((struct function *)names->functions.data)[names->functions.count++] = function;
+		((struct symbol *)names->symbols.data)[names->symbols.count++] = symbol;
 	return r;
 }
 
@@ -48,9 +49,9 @@ static int add_symbol(void *context, const struct elf_symbol *symbol)
 
 	if (!symbol->size || symbol->address + symbol->size < symbol->address)
 		return 0;
-	return add_function(
+	return add(
 		context,
-		(struct function){
+		(struct symbol){
 			.start = symbol->address,
 			.end = symbol->address + symbol->size,
 			.name = symbol->name,
@@ -63,11 +64,11 @@ static int add_bounds(void *context, uint64_t start, uint64_t size)
 {
 	if (start + size < start)
 		return 0;
-	return add_function(context, (struct function){.start = start,
-						       .end = start + size,
-						       .name = "",
-						       .rank = UINT8_MAX,
-						       .from = CLEW_SYMBOL_BOUNDS});
+	return add(context, (struct symbol){.start = start,
+					    .end = start + size,
+					    .name = "",
+					    .rank = UINT8_MAX,
+					    .from = CLEW_SYMBOL_BOUNDS});
 }
 
 static int read_bounds(struct clew_names *names)
@@ -86,16 +87,16 @@ static int read_bounds(struct clew_names *names)
 	return r;
 }
 
-static int compare_functions(const void *a, const void *b)
+static int compare_symbols(const void *a, const void *b)
 {
-	const struct function *left = a, *right = b;
+	const struct symbol *left = a, *right = b;
 
 	if (left->start != right->start)
 		return left->start < right->start ? -1 : 1;
 	return (int)left->rank - (int)right->rank ?: strcmp(left->name, right->name);
 }
 
-int clew_names_open(int descriptor, struct clew_names **ret_names)
+static int names_open(int descriptor, enum elf_symbol_kind kind, struct clew_names **ret_names)
 {
 	struct clew_names *names = calloc(1, sizeof(*names));
 	int r = names ? elf_file_open(descriptor, &names->file) : -ENOMEM;
@@ -105,26 +106,36 @@ int clew_names_open(int descriptor, struct clew_names **ret_names)
 		free(names);
 		return r;
 	}
-	names->functions.item = sizeof(struct function);
-	r = elf_symbols_walk(&names->file, &names->texts, add_symbol, names);
-	if (r >= 0)
+	names->symbols.item = sizeof(struct symbol);
+	r = elf_symbols_walk(&names->file, kind, &names->texts, add_symbol, names);
+	if (r >= 0 && kind == ELF_SYMBOL_CODE)
 		r = read_bounds(names);
 	if (r < 0) {
 		clew_names_close(names);
 		return r;
 	}
-	if (names->functions.count > 1)
-		qsort(names->functions.data, names->functions.count, sizeof(struct function),
-		      compare_functions);
+	if (names->symbols.count > 1)
+		qsort(names->symbols.data, names->symbols.count, sizeof(struct symbol),
+		      compare_symbols);
 	*ret_names = names;
 	return 0;
+}
+
+int clew_names_open(int descriptor, struct clew_names **ret_names)
+{
+	return names_open(descriptor, ELF_SYMBOL_CODE, ret_names);
+}
+
+int clew_names_open_data(int descriptor, struct clew_names **ret_names)
+{
+	return names_open(descriptor, ELF_SYMBOL_DATA, ret_names);
 }
 
 void clew_names_close(struct clew_names *names)
 {
 	if (!names)
 		return;
-	vector_done(&names->functions);
+	vector_done(&names->symbols);
 	elf_symbols_done(&names->texts);
 	elf_file_close(&names->file);
 	free(names);
@@ -145,32 +156,39 @@ static bool address_of(const struct clew_names *names, uint64_t offset, uint64_t
 	return false;
 }
 
-bool clew_names_find(const struct clew_names *names, uint64_t offset, struct clew_named *ret_named)
+/* The one that begins last and has the address: a symbol may lie within another's range. NULL:
+ * none has it. */
+static const struct symbol *symbol_at(const struct clew_names *names, uint64_t address)
 {
-	const struct function *functions = names->functions.data, *best = NULL;
-	size_t low = 0, high = names->functions.count;
-	uint64_t bias, address;
+	const struct symbol *symbols = names->symbols.data, *best = NULL;
+	size_t low = 0, high = names->symbols.count;
 
-	if (!address_of(names, offset, &bias))
-		return false;
-	address = offset + bias;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (functions[middle].start <= address)
+		if (symbols[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	/* The one that begins last and has the address: a function may lie within another's range.
-	 */
 	for (size_t i = low, looked = 0; i-- > 0 && looked < NESTED_MOST; looked++) {
-		if (best && functions[i].start != best->start && best->from != CLEW_SYMBOL_BOUNDS)
+		if (best && symbols[i].start != best->start && best->from != CLEW_SYMBOL_BOUNDS)
 			break;
-		if (functions[i].end > address &&
-		    (!best || functions[i].start == best->start || functions[i].rank < best->rank))
-			best = &functions[i];
+		if (symbols[i].end > address &&
+		    (!best || symbols[i].start == best->start || symbols[i].rank < best->rank))
+			best = &symbols[i];
 	}
+	return best;
+}
+
+bool clew_names_find(const struct clew_names *names, uint64_t offset, struct clew_named *ret_named)
+{
+	const struct symbol *best;
+	uint64_t bias;
+
+	if (!address_of(names, offset, &bias))
+		return false;
+	best = symbol_at(names, offset + bias);
 	if (!best)
 		return false;
 	*ret_named = (struct clew_named){
@@ -180,6 +198,42 @@ bool clew_names_find(const struct clew_names *names, uint64_t offset, struct cle
 		.from = best->from,
 	};
 	return true;
+}
+
+bool clew_names_bias(const struct clew_names *names, uint64_t start, uint64_t offset,
+		     uint64_t *ret_bias)
+{
+	for (unsigned i = 0; i < names->file.header.e_phnum; i++) {
+		const Elf64_Phdr *program = &names->file.programs[i];
+
+		if (program->p_type == PT_LOAD && (program->p_offset & -PAGE) == offset) {
+			*ret_bias = start - (program->p_vaddr & -PAGE);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool clew_names_find_data(const struct clew_names *names, uint64_t address,
+			  struct clew_named *ret_named)
+{
+	const struct symbol *best = symbol_at(names, address);
+	bool is_data = false;
+
+	for (unsigned i = 0; i < names->file.header.e_phnum; i++) {
+		const Elf64_Phdr *program = &names->file.programs[i];
+
+		is_data |= program->p_type == PT_LOAD && (program->p_flags & PF_W) &&
+			   address >= program->p_vaddr &&
+			   address - program->p_vaddr < program->p_memsz;
+	}
+	*ret_named = (struct clew_named){.name = "", .start = 0};
+	if (best)
+		*ret_named = (struct clew_named){.name = best->name,
+						 .start = best->start,
+						 .size = best->end - best->start,
+						 .from = best->from};
+	return is_data;
 }
 
 size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES])

@@ -131,6 +131,7 @@ struct clew_trace {
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
+	struct map addresses;				  /* the same; by address and memory */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
@@ -207,6 +208,9 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
+
+/* address.c */
+int trace_take_address(struct clew_trace *trace, const struct clew_address *record);
 
 /* lock_name.c */
 int trace_take_lock_name(struct clew_trace *trace, const struct clew_lock_name *record);

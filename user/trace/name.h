@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names of disks and of kernel locks, for answers about a trace and for the model that is
- * made of it alike.
+ * Names of disks, of kernel locks and of addresses, for answers about a trace and for the model
+ * that is made of it alike.
  */
 #ifndef CLEW_TRACE_NAME_H
 #define CLEW_TRACE_NAME_H
@@ -19,5 +19,22 @@ const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char
 /* The member of a kernel structure that a lock is, as the kernel's source has it; NULL for NULL and
  * for a member that this version does not know. */
 const char *clew_lock_member(const struct clew_lock_name *lock);
+
+/* The place of a futex in the memory of its process. */
+struct clew_address_name {
+	enum clew_address_place place;
+	uint64_t offset;    /* as in struct clew_address */
+	const char *symbol; /* "" none */
+	const char *path;   /* of the file, "" none */
+};
+
+/* False: the capture does not say. The texts are the trace's, as the file has them. */
+bool clew_trace_address(const struct clew_trace *trace, const struct clew_object *object,
+			struct clew_address_name *ret_name);
+
+/* "orders_lock", "orders_lock+0x28", "postgres+0x8f3a40" (as linked) or "heap+0x2c0"; NULL: the
+ * capture does not say. It is not yet safe to print. Returns buffer. */
+const char *clew_address_name(const struct clew_trace *trace, const struct clew_object *object,
+			      char *buffer, size_t size);
 
 #endif

@@ -303,6 +303,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->cgroups);
 	map_done(&trace->texts);
 	map_done(&trace->locks);
+	map_done(&trace->addresses);
 	arena_done(&trace->arena);
 	pthread_mutex_destroy(&trace->frame_lock);
 	pthread_mutex_destroy(&trace->edge_lock);
@@ -433,6 +434,7 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       map_memory(&trace->in_exchange) + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
 	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
-	       map_memory(&trace->texts) + map_memory(&trace->locks) + trace->arena.bytes +
+	       map_memory(&trace->texts) + map_memory(&trace->locks) +
+	       map_memory(&trace->addresses) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

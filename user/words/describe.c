@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "trace/name.h"
 #include "words/file.h"
 #include "words/text.h"
 
@@ -354,7 +355,7 @@ bool clew_waits_for_epoll(const struct clew_sleep *sleep)
 static void describe_number(const struct clew_trace *trace, const struct clew_object *object,
 			    struct object_description *ret)
 {
-	char *name = ret->name;
+	char *name = ret->name, place[CLEW_PATH_SIZE];
 	size_t size = sizeof(ret->name);
 
 	switch (object->kind) {
@@ -370,7 +371,10 @@ static void describe_number(const struct clew_trace *trace, const struct clew_ob
 		break;
 	case CLEW_OBJECT_FUTEX:
 		ret->operation = futex_operation_name(object->futex_operation);
-		snprintf(name, size, "futex 0x%" PRIx64, object->number);
+		if (clew_address_name(trace, object, place, sizeof(place)))
+			snprintf(name, size, "futex %s", place);
+		else
+			snprintf(name, size, "futex 0x%" PRIx64, object->number);
 		break;
 	case CLEW_OBJECT_FUNCTION:
 		ret->function = clew_trace_text(trace, object->number);

@@ -102,12 +102,30 @@ static void json_lock(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
 }
 
+/* The variable that a futex is in, or the file or memory. */
+static void json_futex(struct clew_json *json, const struct clew_trace *trace,
+		       const struct clew_object *object, const struct object_description *it)
+{
+	struct clew_address_name name = {.symbol = "", .path = ""};
+	bool known = clew_trace_address(trace, object, &name);
+	char address[32];
+
+	snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
+	clew_json_string(json, "address", address);
+	clew_json_string(json, "op", it->operation);
+	clew_json_bool(json, "shared", object->shared);
+	clew_json_string(json, "symbol", name.symbol[0] ? name.symbol : NULL);
+	clew_json_string(json, "path", name.path[0] ? name.path : NULL);
+	if (known)
+		clew_json_unsigned(json, "offset", name.offset);
+	else
+		clew_json_null(json, "offset");
+}
+
 static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 			const struct clew_object *object, uint64_t at,
 			const struct object_description *it)
 {
-	char address[32];
-
 	switch (object->kind) {
 	case CLEW_OBJECT_FILE:
 	case CLEW_OBJECT_PATH:
@@ -121,10 +139,7 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_unsigned(json, "ino", object->number);
 		break;
 	case CLEW_OBJECT_FUTEX:
-		snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
-		clew_json_string(json, "address", address);
-		clew_json_string(json, "op", it->operation);
-		clew_json_bool(json, "shared", object->shared);
+		json_futex(json, trace, object, it);
 		break;
 	case CLEW_OBJECT_CHILD:
 		if (it->pid)

@@ -16,6 +16,7 @@
 #ifndef CLEW_KERNEL_RECORDS_H
 #define CLEW_KERNEL_RECORDS_H
 
+#include <clew/kernel/records/address.h>
 #include <clew/kernel/records/announce.h>
 #include <clew/kernel/records/block.h>
 #include <clew/kernel/records/end.h>

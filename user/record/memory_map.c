@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Mappings of processes, and the variables of the files in them.
+ *
+ * A file's data may lie in two mappings: .bss continues behind the last page that the file has, in
+ * memory that /proc gives no name, or takes for the heap. The headers of the file say how far.
+ */
+#include "record/memory_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vector.h"
+#include "symbol/names.h"
+
+#define PROCESSES_MOST 32
+#define FILES_MOST     16
+#define AGE_MOST       UINT64_C(1000000000) /* ns */
+
+struct region {
+	uint64_t start, end, offset;
+	uint64_t inode;
+	uint32_t device;
+	const char *path; /* of a file, or "[heap]"; "" none */
+};
+
+struct process {
+	pid_t pid;
+	uint32_t memory;
+	uint64_t read;	       /* ns */
+	struct vector regions; /* struct region, by address */
+	struct arena paths;
+};
+
+struct file {
+	uint64_t inode;
+	uint32_t device;
+	struct clew_names *names; /* NULL: it cannot be read */
+};
+
+struct clew_memory_maps {
+	struct process processes[PROCESSES_MOST];
+	unsigned next_process; /* which is replaced */
+	struct file files[FILES_MOST];
+	unsigned next_file;
+};
+
+struct clew_memory_maps *clew_memory_maps_new(void)
+{
+	return calloc(1, sizeof(struct clew_memory_maps));
+}
+
+static void forget_process(struct process *process)
+{
+	vector_done(&process->regions);
+	arena_done(&process->paths);
+	*process = (struct process){};
+}
+
+void clew_memory_maps_forget(struct clew_memory_maps *maps)
+{
+	for (unsigned i = 0; i < PROCESSES_MOST; i++)
+		forget_process(&maps->processes[i]);
+	for (unsigned i = 0; i < FILES_MOST; i++)
+		clew_names_close(maps->files[i].names);
+	memset(maps->files, 0, sizeof(maps->files));
+}
+
+void clew_memory_maps_free(struct clew_memory_maps *maps)
+{
+	if (maps)
+		clew_memory_maps_forget(maps);
+	free(maps);
+}
+
+/* ---- mappings ---- */
+
+static int add_region(struct process *process, const char *line)
+{
+	struct region region;
+	unsigned major, minor;
+	int used = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &region.start, &region.end, &region.offset, &major, &minor, &region.inode,
+		   &used) < 6)
+		return 0;
+	region.device = major << 20 | minor;
+	region.path = arena_copy(&process->paths, line + used, strlen(line + used));
+	process->regions.item = sizeof(region);
+	if (!region.path || vector_reserve(&process->regions, process->regions.count + 1) < 0)
+		return -ENOMEM;
+	((struct region *)process->regions.data)[process->regions.count++] = region;
+	return 0;
+}
+
+static int read_process(struct process *process, pid_t pid)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	FILE *maps;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return -errno;
+	while (r == 0 && getline(&line, &room, maps) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		r = add_region(process, line);
+	}
+	free(line);
+	fclose(maps);
+	return r;
+}
+
+static struct process *process_of(struct clew_memory_maps *maps, pid_t pid, uint32_t memory,
+				  uint64_t now)
+{
+	struct process *process = NULL;
+
+	for (unsigned i = 0; i < PROCESSES_MOST && !process; i++)
+		if (maps->processes[i].pid == pid)
+			process = &maps->processes[i];
+	if (process && process->memory == memory && now - process->read < AGE_MOST)
+		return process;
+	if (!process)
+		process = &maps->processes[maps->next_process++ % PROCESSES_MOST];
+	forget_process(process);
+	if (read_process(process, pid) < 0) {
+		forget_process(process);
+		return NULL;
+	}
+	process->pid = pid;
+	process->memory = memory;
+	process->read = now;
+	return process;
+}
+
+/* ---- files ---- */
+
+static const struct clew_names *names_of(struct clew_memory_maps *maps, pid_t pid,
+					 const struct region *region)
+{
+	struct file *file;
+	char path[96];
+	int descriptor;
+
+	for (unsigned i = 0; i < FILES_MOST; i++)
+		if (maps->files[i].inode == region->inode &&
+		    maps->files[i].device == region->device)
+			return maps->files[i].names;
+	file = &maps->files[maps->next_file++ % FILES_MOST];
+	clew_names_close(file->names);
+	*file = (struct file){.inode = region->inode, .device = region->device};
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+		 region->start, region->end);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor >= 0) {
+		clew_names_open_data(descriptor, &file->names);
+		close(descriptor);
+	}
+	return file->names;
+}
+
+/* The variable of a file of which `region` is a mapping, and by which it is named. */
+static bool find_in_file(struct clew_memory_maps *maps, const struct process *process,
+			 const struct region *region, uint64_t address,
+			 struct clew_memory_place *ret_place)
+{
+	const struct clew_names *names = names_of(maps, process->pid, region);
+	struct clew_named named;
+	uint64_t bias;
+
+	if (!names || !clew_names_bias(names, region->start, region->offset, &bias) ||
+	    !clew_names_find_data(names, address - bias, &named))
+		return false;
+	*ret_place = (struct clew_memory_place){
+		.place = named.name[0] ? CLEW_ADDRESS_SYMBOL : CLEW_ADDRESS_FILE,
+		.offset = address - bias - named.start,
+		.name = named.name,
+		.path = region->path,
+	};
+	return true;
+}
+
+static bool is_file(const struct region *region)
+{
+	return region->inode && region->path[0] == '/';
+}
+
+bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t memory, uint64_t now,
+			   uint64_t address, struct clew_memory_place *ret_place)
+{
+	const struct process *process = process_of(maps, pid, memory, now);
+	const struct region *all = process ? process->regions.data : NULL, *region, *file;
+	size_t low = 0, high = process ? process->regions.count : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!process || low == process->regions.count || all[low].start > address)
+		return false;
+	region = file = &all[low];
+	/* .bss is behind the mapping of its file, whose parts follow each other without a gap. */
+	if (!is_file(file) && file > all && file[-1].end == file->start)
+		file--;
+	if (is_file(file))
+		while (file > all && file[-1].inode == file->inode &&
+		       file[-1].device == file->device && file[-1].end <= file->start &&
+		       file->offset)
+			file--;
+	if (is_file(file) && find_in_file(maps, process, file, address, ret_place))
+		return true;
+	*ret_place = (struct clew_memory_place){.place = CLEW_ADDRESS_HEAP,
+						.offset = address - region->start,
+						.name = "",
+						.path = ""};
+	return !strcmp(region->path, "[heap]");
+}
