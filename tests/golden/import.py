@@ -29,6 +29,7 @@ STORY = (
     (210, 0, 20, "insert", 8, 16, "WS", 4096, 2048, 8),
     (220, 0, 20, "issue", 8, 16, "WS", 4096, 2048, 8),
     (250, 0, 20, "switch", 20, "D", 0),
+    (890, 0, 0, "irq", 9),  # the event of its end was lost
     (900, 0, 0, "complete", 8, 16, "WS", 0, 2048, 8),
     (904, 0, 0, "waking_irq", 20),
     (912, 0, 0, "switch", 0, "R", 20),
@@ -87,6 +88,8 @@ def plain(cpu, event):
     if kind in ("waking", "waking_irq", "wake_new"):
         return ("sched_wakeup_new" if kind == "wake_new" else "sched_waking",
                 "comm=%s pid=%d prio=120 target_cpu=000" % (name_of(rest[0]), rest[0]))
+    if kind == "irq":
+        return "irq_handler_entry", "irq=%d name=disk" % rest
     if kind == "enter":
         return "sys_enter", "NR %d %s" % rest
     if kind == "exit_call":

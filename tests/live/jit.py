@@ -9,7 +9,6 @@ the stack ends there. Names are those of the process's own root and number.
 
 import json
 import os
-import shutil
 
 from _live import WORKLOADS, answer, clew, finish, note, ok, require_stacks, run, scratch
 
@@ -80,16 +79,13 @@ def check_waits(path, told):
 
 def check_namespace():
     """The list is in the process's own /tmp, under its own number."""
-    place = scratch("root")
-    os.makedirs(place)
-    shutil.copy(PROGRAM, os.path.join(place, "jit"))
     done = run("unshare", "--version")
     if done.returncode != 0:
         ok(False, "unshare is there", done.stderr)
         return
     path = scratch("inside.clew")
     told = record(path, "unshare", "--mount", "--pid", "--fork", "sh", "-c",
-                  'mount -t tmpfs none /tmp && exec "$0" 500', PROGRAM)
+                  'exec 9<"$0" && mount -t tmpfs none /tmp && exec /proc/self/fd/9 500', PROGRAM)
     why = answer("why", path, "--comm", "jit")
     objects = {
         f["object"]

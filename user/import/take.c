@@ -111,6 +111,8 @@ static int take_switch(struct import *import, const struct line *line, const str
 	}
 	cpu->tid = event->next.tid;
 	cpu->known = true;
+	/* No interrupt switches tasks: the event of its end was lost. */
+	cpu->irqs = cpu->softirqs = 0;
 	cpu->request = 0;
 	return import_put(import, line->cpu, &full.record.header, CLEW_KIND_SWITCH, size);
 }
