@@ -86,7 +86,7 @@ def check_namespace():
     path = scratch("inside.clew")
     told = record(path, "unshare", "--mount", "--pid", "--fork", "sh", "-c",
                   'exec 9<"$0" && mount -t tmpfs none /tmp && exec /proc/self/fd/9 500', PROGRAM)
-    why = answer("why", path, "--comm", "jit")
+    why = answer("why", path, "--comm", "9")  # its name is that of its descriptor
     objects = {
         f["object"]
         for s in why["stacks"] for f in s["frames"] if f["name"] == "JS:alpha"
