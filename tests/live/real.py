@@ -106,6 +106,9 @@ def length(segments):
     return sum(segment["ns"] for segment in segments)
 
 
+explained = {"hidden": 0, "total": 0}  # ns, of all programs: one slow operation may be short
+
+
 def check_explained(name, capture, operations, wanted=1):
     """Nearly nothing of these is unknown. Returns the segments of all."""
     segments = [segment for operation in operations for segment in operation["segments"]]
@@ -128,9 +131,8 @@ def check_explained(name, capture, operations, wanted=1):
         length(leaves) < 0.05 * total,
         f"{name}: {100 * length(leaves) / total:.2f} % end at a wait for the disk without a request",
         leaves[:2])
-    ok(
-        length(hidden) < HIDDEN_MOST * total, f"{name}: this machine hides less than a tenth of it",
-        f"{100 * length(hidden) / total:.2f} %")
+    explained["hidden"] += length(hidden)
+    explained["total"] += total
     return segments
 
 
@@ -418,6 +420,8 @@ def main():
             begun = time.monotonic()
             PARTS[name](place, top, disk_of(place, options.system), options.seconds)
             note(f"{name}: {time.monotonic() - begun:.1f} s in all")
+    hidden = explained["hidden"] / max(1, explained["total"])
+    ok(hidden < HIDDEN_MOST, "this machine hides less than a tenth of all", f"{100 * hidden:.2f} %")
     finish()
 
 
