@@ -260,7 +260,7 @@ static void hold_first(int self)
 	let_go(FIRST_RELEASE);
 }
 
-static void log_wait(int task, int by, int release)
+static struct wl_wait *log_wait(int task, int by, int release)
 {
 	struct wl_wait *wait = wl_wait(task, "futex", "futex", "futex");
 
@@ -268,12 +268,14 @@ static void log_wait(int task, int by, int release)
 	wait->start_max = release_min[FIRST_RELEASE];
 	wait->ended_by = by;
 	wl_edge("unlock", by, task, release_min[release], "futex")->at_max = release_max[release];
+	return wait;
 }
 
 static void run_memory(int creator)
 {
 	char *stack = (char *)wl_shared(65536);
 	int holder = wl_thread(creator, hold_first), process;
+	struct wl_wait *wait;
 	uint64_t before;
 
 	wl_await(&wl->numbers[HELD], 1);
@@ -291,15 +293,13 @@ static void run_memory(int creator)
 	if (wait4(wl->tasks[process].pid, NULL, 0, NULL) < 0)
 		wl_die("wait4: %s", strerror(errno));
 	wl_edge("exit", process, creator, before, "")->optional = true;
-	log_wait(process, holder, FIRST_RELEASE);
-	wl_add_holder(&wl->waits[0], holder, release_min[FIRST_RELEASE],
-		      release_max[FIRST_RELEASE]);
-	log_wait(creator, process, SECOND_RELEASE);
-	wl_add_holder(&wl->waits[1], holder, release_min[FIRST_RELEASE],
-		      release_max[FIRST_RELEASE]);
-	wl_add_holder(&wl->waits[1], process, release_min[SECOND_RELEASE],
-		      release_max[SECOND_RELEASE]);
+	/* The holder may not have returned from its release before all others are done. */
 	wl_join(creator, holder);
+	wait = log_wait(process, holder, FIRST_RELEASE);
+	wl_add_holder(wait, holder, release_min[FIRST_RELEASE], release_max[FIRST_RELEASE]);
+	wait = log_wait(creator, process, SECOND_RELEASE);
+	wl_add_holder(wait, holder, release_min[FIRST_RELEASE], release_max[FIRST_RELEASE]);
+	wl_add_holder(wait, process, release_min[SECOND_RELEASE], release_max[SECOND_RELEASE]);
 }
 
 int main(int argc, char **argv)
