@@ -57,8 +57,9 @@ static char *last_maps;
 static const struct stack_message *at_hand;
 static uint64_t reference[DEEP];
 static unsigned reference_count;
+static bool refused_memory; /* outside the copy of the stack: the reference ends there */
 static struct {
-	unsigned stacks, same, cut, longer, different, no_table, frames, unread, roots;
+	unsigned stacks, same, cut, longer, different, no_table, frames, roots;
 	unsigned pairs, equal, unlike, ends[CLEW_STACK_ENDS];
 } tally;
 
@@ -167,8 +168,10 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret_word, vo
 
 	(void)dwfl;
 	(void)context;
-	if (address < start || address + 8 > start + at_hand->copied)
+	if (address < start || address + 8 > start + at_hand->copied) {
+		refused_memory = true;
 		return false;
+	}
 	memcpy(ret_word, at_hand->stack + (address - start), sizeof(*ret_word));
 	return true;
 }
@@ -201,6 +204,7 @@ static int take_frame(Dwfl_Frame *frame, void *context)
 static bool unwind_reference(Dwfl *dwfl)
 {
 	reference_count = 0;
+	refused_memory = false;
 	return dwfl_getthread_frames(dwfl, (pid_t)at_hand->tid, take_frame, NULL) == 0;
 }
 
@@ -263,9 +267,6 @@ static void compare_stack(Dwfl *dwfl, const struct kept *stack)
 	/* What the reference cannot tell is no truth. */
 	if (!root || !reference_count || reference_count > CLEW_STACK_MOST)
 		return;
-	tally.stacks++;
-	tally.frames += reference_count;
-	tally.roots += message->end == CLEW_STACK_ROOT;
 	for (; at < message->count && at < reference_count; at++) {
 		struct frame own = own_frame(message->frames[at]),
 			     other = frame_of(stack->maps, reference[at]);
@@ -273,6 +274,11 @@ static void compare_stack(Dwfl *dwfl, const struct kept *stack)
 		if (own.inode != other.inode || own.offset != other.offset)
 			break;
 	}
+	if (at == reference_count && at < message->count && refused_memory)
+		return;
+	tally.stacks++;
+	tally.frames += reference_count;
+	tally.roots += message->end == CLEW_STACK_ROOT;
 	if (at == message->count && at == reference_count) {
 		tally.same++;
 	} else if (at == message->count) {
