@@ -116,9 +116,9 @@ def answer(*arguments):
     return json.loads(done.stdout)
 
 
-def record_workload(path, name, *arguments):
+def record_workload(path, name, *arguments, options=()):
     """Records a workload. Returns the graph that it printed, or None, and why."""
-    done = clew("record", "-o", path, "--", os.path.join(WORKLOADS, name), *arguments)
+    done = clew("record", "-o", path, *options, "--", os.path.join(WORKLOADS, name), *arguments)
     if done.returncode != 0:
         return None, f"status {done.returncode}: {done.stderr.strip()[-300:]}"
     try:

@@ -34,6 +34,7 @@ def record(variant, place, *options):
     """A capture of the workload, and what it says of itself."""
     capture = scratch(variant + ".clew")
     done = clew("record",
+                "--no-stacks",
                 "-o",
                 capture,
                 *options,

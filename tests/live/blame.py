@@ -30,7 +30,13 @@ SYSTEMS = ("xfs", "ext4")
 def record(name, seed, *arguments):
     """The capture's path and what the workload printed, or None and why."""
     path = scratch(f"{name}-{seed}.clew")
-    return path, *record_workload(path, name, "--seed", seed, *arguments)
+    # Notation has no stacks.
+    return path, *record_workload(path,
+                                  name,
+                                  "--seed",
+                                  seed,
+                                  *arguments,
+                                  options=["--no-stacks"])
 
 
 def tid_of(path):
@@ -58,7 +64,7 @@ def check_text(name, path, tid, antagonist, kind):
     said = [(t, k) for k, _, t, _ in blame(path, tid)]
     done = clew("blame", path, "--victims", f"(-{tid}$)", "--top", len(said))
     lines = [
-        re.match(r" *\S+ \S+  .*?-(\d+)(?: \(inside \d+\))?(?: of .*)? by (.*), (\S+)", line)
+        re.match(r" *\S+ \S+  .*?-(\d+)(?: \(inside \d+\))?(?: of .*)? by (.*?), (\S+)", line)
         for line in done.stdout.splitlines()
     ]
     # A thread of another name than its process's: "worker-12 of server".

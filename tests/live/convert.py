@@ -26,7 +26,8 @@ def record(name, variant, place):
     """The capture's path and the workload's graph, or None and what went wrong."""
     path = scratch(f"{name}-{variant}.clew")
     words = ["--place", place.path] + (["--variant", variant] if variant else [])
-    return path, *record_workload(path, name, *words)
+    # Notation has no stacks.
+    return path, *record_workload(path, name, *words, options=["--no-stacks"])
 
 
 def commands(graph):

@@ -102,7 +102,7 @@ def check(path, truth, functions, what):
 def record(late):
     process, truth = start(late)
     path = scratch(f"ends-{late}.clew")
-    recording = start_recording(path)
+    recording = start_recording(path, "--no-stacks")
     if late:
         process.stdin.write("\n")
         process.stdin.flush()
@@ -120,11 +120,11 @@ def record_requests(late):
     path = scratch(f"requests-{late}.clew")
     what = "requests begun later" if late else "requests begun before"
     if late:
-        recording = start_recording(path)
+        recording = start_recording(path, "--no-stacks")
         process, truth = begin(command)
     else:
         process, truth = begin(command)
-        recording = start_recording(path)
+        recording = start_recording(path, "--no-stacks")
         time.sleep(0.5)
     functions = {waiter: wchan(waiter) for waiter, _, _ in truth.values()}
     stop_recording(recording)
@@ -170,7 +170,7 @@ def record_namespaces():
             waiters[name] = talk(place, address, None, here), server, [server]
             os.read(told, 1)
         path = scratch("namespaces.clew")
-        recording = start_recording(path)
+        recording = start_recording(path, "--no-stacks")
         time.sleep(0.5)
         functions = {waiter: wchan(waiter) for waiter, _, _ in waiters.values()}
         stop_recording(recording)
@@ -198,7 +198,7 @@ def main():
             "why", path, "--tid", str(waiter)) == answer("why", converted, "--tid", str(waiter)),
         "the causal trace answers the same")
     filtered = scratch("ends-filtered.clew")
-    recording = start_recording(filtered, "-p", str(waiter))
+    recording = start_recording(filtered, "--no-stacks", "-p", str(waiter))
     time.sleep(0.5)
     stop_recording(recording)
     good, last = is_followed("pipe-one", filtered, waiter, holder)

@@ -20,7 +20,7 @@ def record(capture):
     functions = [
         word for name in ("parse", "store", "flush") for word in ("-f", f"{PROGRAM}:{name}")
     ]
-    done = clew("record", "-o", capture, *functions, "--", PROGRAM, scratch("file"))
+    done = clew("record", "--no-stacks", "-o", capture, *functions, "--", PROGRAM, scratch("file"))
     if done.returncode == 3:
         skip_all(done.stderr.strip()[-200:])
     if done.returncode != 0:

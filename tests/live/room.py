@@ -10,7 +10,7 @@ import os
 import re
 import time
 
-from _live import CLEW, PATIENCE, answer, finish, ok, run, scratch, skip
+from _live import CLEW, PATIENCE, answer, clew, finish, ok, run, scratch, skip
 from _place import Lacking, controller, write
 
 MEBIBYTE = 1 << 20
@@ -57,6 +57,15 @@ def record_in(path, *arguments):
 
 
 def check_groups():
+    usual = 48 + 12 * len(os.sched_getaffinity(0))
+    with group(usual + 20) as path:
+        done, capture = record_in(path)
+        ok(
+            done.returncode == 0 and done.stderr.count("no stacks are taken") == 1
+            and "ring" not in done.stderr.partition("stacks are taken")[2].partition("\n")[0]
+            and clew("waits", capture, "--stacks").returncode == 2,
+            "where only stacks do not fit, they alone are left out",
+            f"status {done.returncode}: {done.stderr}")
     with group(1024) as path:
         done, _ = record_in(path)
         ok(done.returncode == 0 and "memory cgroup" not in done.stderr,
@@ -75,10 +84,15 @@ def check_groups():
     with group(int(needed[1]) + 4) as path:
         done, capture = record_in(path)
         ok(
-            done.returncode == 0 and "each CPU's ring has" in done.stderr
+            done.returncode == 0 and "no stacks are taken, each CPU's ring has" in done.stderr
             and answer("info", capture)["complete"],
-            "with little more than that it records, with smaller rings",
+            "with little more than that it records, without stacks and with smaller rings",
             f"status {done.returncode}: {done.stderr}")
+        done, _ = record_in(path, "--stacks")
+        ok(
+            done.returncode == 3
+            and int(re.search(r"needs (\d+) MiB", done.stderr)[1]) > int(needed[1]),
+            "stacks that were asked for are not left out", f"status {done.returncode}: {done.stderr}")
     with group(int(needed[1]) + 4) as path:
         done, _ = record_in(path, "--ring-size", "64M")
         ok(done.returncode == 3 and "needs" in done.stderr,

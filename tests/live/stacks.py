@@ -161,10 +161,18 @@ def ready_program(program):
 
 def check_refused():
     path = scratch("none.clew")
-    clew("record", "-o", path, "--", "sleep", "0.01")
+    clew("record", "--no-stacks", "-o", path, "--", "sleep", "0.01")
     done = clew("waits", path, "--stacks")
-    ok(done.returncode == 2 and done.stderr.count("\n") == 1 and "--stacks" in done.stderr,
+    ok(done.returncode == 2 and done.stderr.count("\n") == 1 and "no stacks" in done.stderr,
        "a capture without stacks is refused in one line", done.stderr)
+    done = clew("record", "--no-stacks", "--stack-min", "1ms", "-d", "1s")
+    ok(done.returncode == 2 and done.stderr.count("\n") == 1, "stacks and none at once are refused",
+       done.stderr)
+    path = scratch("default.clew")
+    clew("record", "-o", path, "--", "sleep", "0.02")
+    sleeps = [w for w in waits_of(path) if w["comm"] == "sleep" and w["kind"] == "sleep"]
+    ok(sleeps and all(w["stack"] for w in sleeps), "stacks are taken without being asked for",
+       sleeps)
     path = scratch("implied.clew")
     clew("record", "--stack-min", "5ms", "-o", path, "--", "sleep", "0.02")
     sleeps = [

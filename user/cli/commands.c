@@ -17,9 +17,7 @@ const struct clew_command clew_commands[] = {
 	 "  clew record -o build.clew -- make -j4\n"
 	 "      while a command runs\n"
 	 "  clew record -f '/usr/sbin/nginx:ngx_http_*' -f libc.so.6:malloc -d 10s\n"
-	 "      and when threads are in these functions\n"
-	 "  clew record --stacks -d 10s\n"
-	 "      from where in the code they waited, too\n"},
+	 "      and when threads are in these functions\n"},
 	{"trigger", "test TRACE RULE", "when a rule about long waits would have fired",
 	 clew_command_trigger, clew_trigger_options, false, CLEW_OUTPUT_LINES,
 	 "  clew trigger test slow.clew 'wait fsync > 50ms'\n"
@@ -87,7 +85,7 @@ const struct clew_command clew_commands[] = {
 	 "  clew waits slow.clew --by object\n"
 	 "      what was waited for, in sum\n"
 	 "  clew waits slow.clew --stacks\n"
-	 "      in which functions, if recorded with --stacks\n"},
+	 "      from where in the code\n"},
 	{"locks", "[TRACE]", "what each contended lock cost, who held it, and why for so long",
 	 clew_command_locks, clew_locks_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew locks slow.clew\n"

@@ -101,8 +101,11 @@ const struct clew_option clew_record_options[] = {
 	 clew_take_string, offsetof(struct record_values, recording.environment)},
 	{0, "layer", "FILE,..", "record the calls of the layers that these files describe",
 	 clew_take_string, offsetof(struct record_values, recording.layer_files)},
-	{0, "stacks", NULL, "take the stacks of long waits: from where in the code a task waited",
+	{0, "stacks", NULL,
+	 "do not record without stacks of long waits and of what runs (see clew-record(1))",
 	 clew_take_flag, offsetof(struct record_values, recording.stacks)},
+	{0, "no-stacks", NULL, "take no stacks", clew_take_flag,
+	 offsetof(struct record_values, recording.no_stacks)},
 	{0, "stack-min", "DURATION", "take them of waits of that length or longer (1ms)",
 	 take_stack_min, offsetof(struct record_values, recording.stack_min)},
 	{0, "no-page-cache", NULL,
@@ -124,11 +127,19 @@ const struct clew_option clew_record_options[] = {
 int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
 	struct record_values values = {.recording.output = CLEW_DEFAULT_TRACE};
+	struct clew_recording *recording;
 	char **operands;
 	bool recorded;
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	return clew_recording_run(&values.recording, operands, &recorded);
+	recording = &values.recording;
+	if (recording->no_stacks && (recording->stacks || recording->stack_min))
+		return clew_fail(CLEW_EXIT_INPUT, "--no-stacks: --%s takes some: give one of them",
+				 recording->stacks ? "stacks" : "stack-min");
+	recording->stacks_if_possible = !recording->stacks && !recording->stack_min &&
+					!recording->rotation.rotate.ns &&
+					!recording->rotation.rotate.bytes;
+	return clew_recording_run(recording, operands, &recorded);
 }

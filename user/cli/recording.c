@@ -256,6 +256,15 @@ static void say(const char *line)
 	fprintf(stderr, "clew: %s\n", line);
 }
 
+static uint64_t stack_threshold(const struct clew_recording *recording)
+{
+	bool taken = recording->stacks || recording->stack_min || recording->stacks_if_possible;
+
+	if (!taken || recording->no_stacks)
+		return 0;
+	return recording->stack_min ?: STACK_MIN;
+}
+
 /* `line`: the command in words; `program`: its first word. Both NULL: there is no command. `taker`:
  * NULL none. */
 static struct clew_recorder_options options_of(const struct clew_recording *recording,
@@ -292,9 +301,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.sync = recording->sync,
 		.few_task_slots = recording->few_task_slots,
 		.verify = recording->verify,
-		.stack_threshold = recording->stack_min
-					   ?: recording->stacks ? STACK_MIN
-								: 0,
+		.stack_threshold = stack_threshold(recording),
+		.stacks_if_possible = recording->stacks_if_possible,
 		.no_page_cache = recording->no_page_cache,
 	};
 }
@@ -307,7 +315,7 @@ static int open_recorder(struct session *session, struct clew_recorder_options *
 	int r;
 
 	clew_recorder_raise_files();
-	r = clew_recorder_fit(options->ring_size, &options->ring_size, &message);
+	r = clew_recorder_fit(options, &message);
 	if (!r && message.text[0])
 		fprintf(stderr, "clew: %s\n", message.text);
 	if (!r)

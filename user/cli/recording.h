@@ -41,8 +41,10 @@ struct clew_recording {
 	uint64_t pause_drain;
 	bool few_task_slots;
 	bool verify;
-	bool stacks;
-	uint64_t stack_min;
+	bool stacks;		 /* taken, or the recording is refused */
+	bool stacks_if_possible; /* where neither of the others is set */
+	bool no_stacks;
+	uint64_t stack_min; /* ns; 0: the usual one */
 	bool no_page_cache;
 	const char *environment;
 	struct clew_function_list functions;

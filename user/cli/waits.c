@@ -401,7 +401,7 @@ static int answer(const struct clew_trace *trace, struct waits_values *values)
 
 	if (values->stacks && !clew_trace_has_stacks(trace))
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "waits: the capture has no stacks: record with --stacks");
+				 "waits: the capture has no stacks: record without --no-stacks");
 	values->selection.self = values->view.self;
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);

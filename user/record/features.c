@@ -282,7 +282,7 @@ static void add_rights(struct table *table, bool privileged, const char *no)
 	    "them alone");
 }
 
-/* The programs that only `record --stacks` loads. */
+/* The programs that only recordings with stacks load. */
 static void add_stacks(struct table *table, struct trial *trial, const char *no)
 {
 	const struct clew_recorder_options options = {.stack_threshold = 1};
@@ -292,7 +292,7 @@ static void add_stacks(struct table *table, struct trial *trial, const char *no)
 	    "from where in the code a task waited");
 	add(table, "user stacks", "base", taken && !clew_direct_map_find(trial->recorder.bpf),
 	    no ?: "the kernel's map of all memory was not found",
-	    "from where in its code a task waited: `record --stacks` has the kernel's part alone");
+	    "from where in its code a task waited: stacks have the kernel's part alone");
 	drop(trial);
 }
 

@@ -135,6 +135,7 @@ struct clew_recorder {
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
 	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
+	const char *stacks_kept;	  /* in the same words */
 	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
 			     for new modules */
 	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */

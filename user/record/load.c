@@ -215,17 +215,31 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	return error ? error : map_rings(recorder, message);
 }
 
+/* Some kernels take all programs but those of stacks, or those of the page cache. */
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message)
 {
-	int error = load_with(recorder, options, !options->no_page_cache, message);
+	struct clew_recorder_options less = *options;
+	int error;
 
-	recorder->page_cache = options->no_page_cache ? "off" : "on";
-	if (error != -ENOTSUP || options->no_page_cache || !recorder->bpf)
-		return error;
-	/* Some kernels take all programs but those of the page cache. */
-	clew_bpf__destroy(recorder->bpf);
-	recorder->bpf = NULL;
-	recorder->page_cache = "refused";
-	return load_with(recorder, options, false, message);
+	for (;;) {
+		error = load_with(recorder, &less, !less.no_page_cache, message);
+		if (error != -ENOTSUP || !recorder->bpf)
+			break;
+		if (less.stack_threshold && less.stacks_if_possible)
+			less.stack_threshold = 0;
+		else if (!less.no_page_cache)
+			less.no_page_cache = true;
+		else
+			break;
+		clew_bpf__destroy(recorder->bpf);
+		recorder->bpf = NULL;
+	}
+	recorder->page_cache = options->no_page_cache ? "off"
+			       : less.no_page_cache   ? "refused"
+						      : "on";
+	recorder->stacks_kept = !options->stack_threshold ? "off"
+				: !less.stack_threshold	  ? "refused"
+							  : "on";
+	return error;
 }

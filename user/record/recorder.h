@@ -53,7 +53,8 @@ struct clew_recorder_options {
 	size_t ring_size;	       /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain;	  /* for tests of losses: ns that the drain waits after the start */
 	uint64_t stack_threshold; /* ns: stacks of waits that are as long or longer; 0: no stacks */
-	bool no_page_cache;	  /* do not record the page cache and the journals */
+	bool stacks_if_possible; /* without them where the kernel or a memory cgroup refuses them */
+	bool no_page_cache;	 /* do not record the page cache and the journals */
 	bool sync;
 	bool goes_on;	     /* clew_recorder_go_on() may be called; strings stay until the stop */
 	bool few_task_slots; /* for tests: most tasks find no slot for their state */
@@ -61,12 +62,12 @@ struct clew_recorder_options {
 };
 
 /*
- * Chooses the size of each CPU's ring so that the recorder fits into what the memory cgroups of
- * this process leave. `wanted`: as options.ring_size; another size than 0 is not changed. 0, and
- * why the rings are smaller than usual in message->text ("" they are not); or -ENOMEM: not even the
- * smallest fit.
+ * Changes options so that the recorder fits into what the memory cgroups of this process leave:
+ * stacks that are taken if possible go first, then the rings become smaller, unless their size is
+ * not 0. 0, and what was changed in message->text ("" nothing); or -ENOMEM: not even the smallest
+ * rings fit.
  */
-int clew_recorder_fit(size_t wanted, size_t *ret_ring_size, struct clew_message *message);
+int clew_recorder_fit(struct clew_recorder_options *options, struct clew_message *message);
 
 /* Raises the process's limit of open files as far as it may: each program and each CPU needs some.
  * Processes that exist already keep theirs. */

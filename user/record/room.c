@@ -3,8 +3,8 @@
  * The memory and the open files that a recorder needs, and what limits leave it. The kernel
  * kills what needs more, so the rings are chosen to fit, or the recording is refused.
  *
- * What is needed was measured: loading peaks at 45 MiB, and each CPU takes its ring and
- * buffers of its drain.
+ * What is needed was measured: loading peaks at 45 MiB, each CPU takes its ring and buffers of its
+ * drain, and stacks take the heap of unwind tables and the names of what they met.
  */
 #include "record/internal.h"
 #include "record/kernel.h"
@@ -18,15 +18,16 @@
 
 #define NEED_BASE    (48ull << 20)
 #define NEED_A_CPU   (4ull << 20)
+#define NEED_STACKS  (72ull << 20)
 #define RING_LEAST   (64ull << 10) /* of those that are chosen here */
 #define NO_LIMIT     (1ull << 50)
 #define TRIES	     5
 #define TRY_AFTER    100000000 /* ns */
 #define MEBIBYTES(n) ((double)(n) / (1 << 20))
 
-static uint64_t need(unsigned cpus, uint64_t ring)
+static uint64_t need(unsigned cpus, uint64_t ring, bool stacks)
 {
-	return NEED_BASE + cpus * (NEED_A_CPU + ring);
+	return NEED_BASE + cpus * (NEED_A_CPU + ring) + (stacks ? NEED_STACKS : 0);
 }
 
 /* The number in a file of a group, UINT64_MAX if there is none ("max"). */
@@ -163,36 +164,54 @@ static uint64_t room(void)
 	return least;
 }
 
-int clew_recorder_fit(size_t wanted, size_t *ret_ring_size, struct clew_message *message)
+/* The memory that is left, once what processes before have freed had time to come back. */
+static uint64_t room_for(uint64_t needed)
 {
-	int cpus = clew_kernel_cpus();
-	uint64_t left, ring;
+	uint64_t left = room();
 
-	*ret_ring_size = wanted;
-	message->text[0] = '\0';
-	if (cpus <= 0)
-		return 0; /* clew_recorder_open() says so */
-	ring = clew_ring_size(wanted, (unsigned)cpus);
-	left = room();
-	/* What a process before has freed may still be on its way back. */
-	for (int i = 0; i < TRIES && left < need((unsigned)cpus, ring); i++) {
+	for (int i = 0; i < TRIES && left < needed; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = TRY_AFTER}, NULL);
 		left = room();
 	}
-	if (left >= need((unsigned)cpus, ring))
-		return 0;
-	while (!wanted && ring > RING_LEAST && left < need((unsigned)cpus, ring))
+	return left;
+}
+
+int clew_recorder_fit(struct clew_recorder_options *options, struct clew_message *message)
+{
+	int cpus = clew_kernel_cpus();
+	bool stacks = options->stack_threshold != 0, dropped = false;
+	uint64_t left, ring, usual;
+
+	message->text[0] = '\0';
+	if (cpus <= 0)
+		return 0; /* clew_recorder_open() says so */
+	ring = usual = clew_ring_size(options->ring_size, (unsigned)cpus);
+	left = room_for(need((unsigned)cpus, ring, stacks));
+	if (left < need((unsigned)cpus, ring, stacks) && options->stacks_if_possible) {
+		stacks = false;
+		dropped = true;
+		options->stack_threshold = 0;
+	}
+	while (!options->ring_size && ring > RING_LEAST &&
+	       left < need((unsigned)cpus, ring, stacks))
 		ring /= 2;
-	if (left < need((unsigned)cpus, ring))
+	if (left < need((unsigned)cpus, ring, stacks))
 		return clew_say(message, -ENOMEM,
 				"recording needs %.0f MiB of memory, and this memory cgroup has "
 				"room for %.0f MiB: raise its limit, or record from outside it",
-				MEBIBYTES(need((unsigned)cpus, ring)), MEBIBYTES(left));
-	*ret_ring_size = ring;
-	clew_say(message, 0,
-		 "this memory cgroup has room for %.0f MiB: each CPU's ring has %.0f KiB, and may "
-		 "overflow sooner",
-		 MEBIBYTES(left), (double)ring / 1024);
+				MEBIBYTES(need((unsigned)cpus, ring, stacks)), MEBIBYTES(left));
+	if (ring != usual) {
+		options->ring_size = ring;
+		clew_say(message, 0,
+			 "this memory cgroup has room for %.0f MiB: %seach CPU's ring has %.0f "
+			 "KiB, and may overflow sooner",
+			 MEBIBYTES(left), dropped ? "no stacks are taken, " : "",
+			 (double)ring / 1024);
+	} else if (dropped) {
+		clew_say(message, 0,
+			 "this memory cgroup has room for %.0f MiB: no stacks are taken",
+			 MEBIBYTES(left));
+	}
 	return 0;
 }
 

@@ -61,8 +61,26 @@ int trace_take_end(struct clew_trace *trace, const struct clew_end *end)
 	return 0;
 }
 
+/* The last pass comes after the end of recording: a process of which nothing was recorded was
+ * made since, and held no end in the capture. */
+static void drop_later_holders(struct clew_trace *trace)
+{
+	struct clew_end *holders = trace->end_holders.data;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < trace->end_holders.count; i++) {
+		const struct clew_trace_task *task = clew_trace_task(trace, holders[i].task);
+
+		if (task && task->tid)
+			holders[kept++] = holders[i];
+	}
+	trace->end_holders.count = kept;
+}
+
+/* Once tasks have their order. */
 void trace_finish_ends(struct clew_trace *trace)
 {
+	drop_later_holders(trace);
 	if (trace->end_sleepers.count)
 		qsort(trace->end_sleepers.data, trace->end_sleepers.count, sizeof(struct clew_end),
 		      by_sleeper);

@@ -328,7 +328,6 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	if (r < 0)
 		return r;
 	trace_blind_sleeps(trace);
-	trace_finish_ends(trace);
 	trace_finish_stacks(trace);
 	r = trace_finish_requests(trace);
 	if (r >= 0)
@@ -337,6 +336,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_finish_frames(trace);
 	if (r >= 0)
 		r = trace_finish_tasks(trace);
+	if (r >= 0)
+		trace_finish_ends(trace);
 	if (r >= 0)
 		r = trace_finish_lock_names(trace);
 	if (r >= 0)
