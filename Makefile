@@ -203,6 +203,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBS@,$(LIBS),' -e 's,@VERSION@,$(VERSION),' tools/clew.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/clew.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew docs/clew.proto
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed -e 's,@PREFIX@,$(PREFIX),' tools/clew.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/clew.service

@@ -53,6 +53,15 @@ def graphviz(data):
     assert not done.returncode, done.stderr[:200]
 
 
+def protoc(data):
+    done = subprocess.run(["protoc", "--decode_raw"],
+                          input=data,
+                          capture_output=True,
+                          timeout=60,
+                          check=False)
+    assert not done.returncode and LONG.encode() in done.stdout, done.stderr[:200]
+
+
 for title in ("disk", "calls"):
     trace = long_trace(title)
     operations = ("--call", "*", "--slowest", "20")
@@ -64,6 +73,8 @@ for title in ("disk", "calls"):
     reads(title, "otlp", lambda: from_json(export(trace, "otlp", *operations)))
     reads(title, "otlp in protobuf",
           lambda: from_proto(export(trace, "otlp", "--encoding", "protobuf", *operations)))
+    if title == "calls":
+        reads(title, "proto", lambda: protoc(export(trace, "proto")))
     if shutil.which("dot"):
         reads(title, "dot", lambda: graphviz(export(trace, "dot", *operations)))
     else:

@@ -18,6 +18,7 @@
 #include "cli/send.h"
 #include "cli/window.h"
 #include "cli/write.h"
+#include "trace/frames.h"
 #include "trace/stacks.h"
 
 #define SLOWEST 10 /* operations that are explained unless another number is asked for */
@@ -91,10 +92,8 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 
 const struct clew_option clew_export_options[] = {
 	{0, "to", "FORMAT",
-	 "the format: perfetto, folded, pprof, chrome, sqlite, csv, html, dot or otlp. And with a "
-	 "TIME, "
-	 "end "
-	 "there",
+	 "the format: perfetto, folded, pprof, chrome, sqlite, csv, html, dot, otlp or proto. And "
+	 "with a TIME, end there",
 	 take_to, 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
 	 offsetof(struct export_values, output)},
@@ -216,6 +215,12 @@ static int check(const struct clew_trace *trace, struct export_values *values)
 		status = clew_fail(CLEW_EXIT_INPUT,
 				   "the capture has no samples of running threads: record with "
 				   "--stacks");
+	/* An announcement needs no function. */
+	if (!status && values->format->calls && !clew_trace_has_frames(trace) &&
+	    !(clew_trace_announcements(trace, &total), total))
+		status = clew_fail(CLEW_EXIT_NEGATIVE,
+				   "no functions were recorded, and no program announced calls: "
+				   "give `clew record` -f OBJECT:GLOB");
 	return status;
 }
 

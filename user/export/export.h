@@ -58,6 +58,7 @@ struct clew_export_format {
 	const char *summary; /* which tools read it */
 	bool binary;	     /* it is nothing for a terminal */
 	bool stacks;	     /* it adds up stacks */
+	bool calls;	     /* it is about functions and announced calls alone */
 	bool folder;	     /* it writes files into a folder */
 	bool without_self;   /* time of clew itself is left out */
 	/* Writes all of it. 0, -ENOMEM, or -E2BIG: it would be more than its readers take. Errors
@@ -84,6 +85,7 @@ int clew_export_pprof(const struct clew_export *export);
 int clew_export_chrome(const struct clew_export *export);
 int clew_export_dot(const struct clew_export *export);
 int clew_export_otlp(const struct clew_export *export);
+int clew_export_proto(const struct clew_export *export);
 #define CLEW_CHROME_MOST 2000000 /* events */
 
 /* True if a task is known and asked for. */

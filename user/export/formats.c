@@ -42,6 +42,12 @@ const struct clew_export_format clew_export_formats[] = {
 	 .summary = "OpenTelemetry's collector, Jaeger, Tempo",
 	 .write = clew_export_otlp,
 	 .alone = true},
+	{.name = "proto",
+	 .summary = "programs, by docs/clew.proto: calls of functions, and what programs announced",
+	 .binary = true,
+	 .calls = true,
+	 .without_self = true,
+	 .write = clew_export_proto},
 	{},
 };
 

@@ -74,27 +74,6 @@ static bool read_signature(const struct clew_trace *trace, const struct clew_tra
 	       clew_wanted_parse(function->arguments, ret, &glob, &ignored) > 0;
 }
 
-static void json_value(struct clew_json *json, const char *key, const struct value *value,
-		       const struct clew_value_type *type)
-{
-	uint64_t number;
-	char text[32];
-
-	if (!value->number) {
-		clew_json_string(json, key, value->text);
-		return;
-	}
-	memcpy(&number, value->number, sizeof(number));
-	if (type->kind == CLEW_VALUE_POINTER) {
-		snprintf(text, sizeof(text), "0x%" PRIx64, number);
-		clew_json_string(json, key, text);
-	} else if (type->is_signed) {
-		clew_json_signed(json, key, (int64_t)number);
-	} else {
-		clew_json_unsigned(json, key, number);
-	}
-}
-
 static struct reading entry_of(const struct clew_frame_detail *detail)
 {
 	return (struct reading){.at = detail->values,
@@ -110,27 +89,85 @@ static struct reading result_of(const struct clew_frame_detail *detail)
 		.at = at, .end = at + detail->returned_size, .unread = detail->unread >> 15};
 }
 
+static void give(struct reading *reading, unsigned bit, const struct clew_wanted_value *wanted,
+		 const char *name,
+		 void (*take_value)(void *context, const struct clew_frame_value *value),
+		 void *context)
+{
+	struct value read = take(reading, bit, &wanted->type);
+	struct clew_frame_value value = {.name = name,
+					 .text = read.text,
+					 .has_number = read.number,
+					 .is_address = wanted->type.kind == CLEW_VALUE_POINTER,
+					 .is_signed = wanted->type.is_signed};
+
+	if (read.number)
+		memcpy(&value.number, read.number, sizeof(value.number));
+	take_value(context, &value);
+}
+
+void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_frame *frame,
+		       void (*take_value)(void *context, const struct clew_frame_value *value),
+		       void *context)
+{
+	const struct clew_frame_detail *detail = clew_trace_frame_detail(trace, frame);
+	struct clew_wanted wanted;
+	struct reading reading;
+
+	if (!detail || !read_signature(trace, frame, &wanted))
+		return;
+	reading = entry_of(detail);
+	for (unsigned i = 0; i < wanted.count; i++)
+		give(&reading, i, &wanted.values[i], wanted.values[i].name, take_value, context);
+	reading = result_of(detail);
+	if (wanted.returns)
+		give(&reading, 0, &wanted.result, NULL, take_value, context);
+}
+
+static void json_value(struct clew_json *json, const char *key,
+		       const struct clew_frame_value *value)
+{
+	char text[32];
+
+	if (!value->has_number) {
+		clew_json_string(json, key, value->text);
+	} else if (value->is_address) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, value->number);
+		clew_json_string(json, key, text);
+	} else if (value->is_signed) {
+		clew_json_signed(json, key, (int64_t)value->number);
+	} else {
+		clew_json_unsigned(json, key, value->number);
+	}
+}
+
+struct json_values {
+	struct clew_json *json;
+	bool has_result;
+};
+
+static void take_json(void *context, const struct clew_frame_value *value)
+{
+	struct json_values *values = context;
+
+	if (!value->name) {
+		clew_json_object_end(values->json);
+		values->has_result = true;
+	}
+	json_value(values->json, value->name ?: "ret", value);
+}
+
 void clew_json_frame_values(struct clew_json *json, const struct clew_trace *trace,
 			    const struct clew_trace_frame *frame)
 {
-	const struct clew_frame_detail *detail = clew_trace_frame_detail(trace, frame);
-	struct clew_wanted wanted = {};
-	bool known = detail && read_signature(trace, frame, &wanted);
-	struct reading reading = known ? entry_of(detail) : (struct reading){};
-	struct value value = {};
+	struct json_values values = {.json = json};
 
 	clew_json_object(json, "args");
-	for (unsigned i = 0; known && i < wanted.count; i++) {
-		value = take(&reading, i, &wanted.values[i].type);
-		json_value(json, wanted.values[i].name, &value, &wanted.values[i].type);
-	}
+	clew_frame_values(trace, frame, take_json, &values);
+	if (values.has_result)
+		return;
 	clew_json_object_end(json);
-	value = (struct value){};
-	if (known && wanted.returns) {
-		reading = result_of(detail);
-		value = take(&reading, 0, &wanted.result.type);
-	}
-	json_value(json, "ret", &value, &wanted.result.type);
+	clew_json_null(json, "ret");
 }
 
 static void print_value(FILE *out, const struct value *value, const struct clew_value_type *type)

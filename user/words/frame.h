@@ -24,6 +24,18 @@ static inline bool frame_has_time(const struct clew_trace_frame *frame)
 	       frame->closed != CLEW_FRAME_UNWOUND;
 }
 
+/* A value that was asked for; neither text nor number: it could not be read. */
+struct clew_frame_value {
+	const char *name; /* NULL: the result */
+	const char *text;
+	bool has_number, is_address, is_signed;
+	uint64_t number;
+};
+/* Calls `take` for each value of an activation, the result last. Texts live during the call. */
+void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_frame *frame,
+		       void (*take)(void *context, const struct clew_frame_value *value),
+		       void *context);
+
 /* Prints "(path="/etc/hosts", flags=0) = 3", the values that were recorded; "?" for one that could
  * not be read. False, and nothing, where none were asked for. */
 bool clew_print_frame_values(FILE *out, const struct clew_trace *trace,
