@@ -37,6 +37,15 @@ struct {
 	__type(value, struct clew_function_values);
 } clew_function_values SEC(".maps");
 
+/* One entry unless there is a limit to what functions cost. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clew_function_calls);
+} clew_function_calls SEC(".maps");
+
 /* The processor's flags by which conditional jumps go. */
 #define FLAG_CARRY    (1u << 0)
 #define FLAG_PARITY   (1u << 2)
@@ -112,7 +121,8 @@ static __always_inline bool function_wanted(struct task_struct *task, struct cle
 {
 	const __u16 frames = CLEW_SITE_ENTER | CLEW_SITE_RET | CLEW_SITE_TAIL;
 
-	if (!(state->flags & CLEW_TASK_STATE_DETAIL) || (filter_cgroup && !cgroup_wanted(task)))
+	if (!(state->flags & CLEW_TASK_STATE_DETAIL) || !site->roles ||
+	    (filter_cgroup && !cgroup_wanted(task)))
 		return false;
 	if (site->filters && !(site->filters & state->functions))
 		return false;
@@ -214,7 +224,35 @@ static __noinline int send_values(struct pt_regs *registers, struct clew_functio
 	return 0;
 }
 
-/* A task is at a site. `cookie`: its number, maybe with CLEW_FUNCTION_RETURNS. */
+/* The probe costs the task something whether it is recorded or not. */
+static __always_inline void count_call(__u32 cpu, __u32 number)
+{
+	__u32 row = cpu * CLEW_FUNCTION_ROWS + number / CLEW_FUNCTION_ROW;
+	struct clew_function_calls *counted = bpf_map_lookup_elem(&clew_function_calls, &row);
+
+	if (counted)
+		counted->calls[number % CLEW_FUNCTION_ROW]++;
+}
+
+/*
+ * True if the probe of a younger link at this instruction has just counted for the task: the kernel
+ * calls the younger one first.
+ */
+static __always_inline bool met_already(struct clew_task_state *state, __u32 cookie)
+{
+	const __u32 place = (1u << CLEW_FUNCTION_AGE_SHIFT) - 1;
+	__u32 met = state->function_probe;
+
+	if (met > cookie && (met & place) == (cookie & place)) {
+		state->function_probe = 0;
+		return true;
+	}
+	if (cookie > place)
+		state->function_probe = cookie;
+	return false;
+}
+
+/* A task is at a site. `cookie`: its number, maybe with CLEW_FUNCTION_RETURNS, and an age. */
 static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -231,7 +269,10 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 	where.cpu_state = this_cpu_state(where.cpu);
 	site = bpf_map_lookup_elem(&clew_function_sites, &number);
 	state = task_state(task);
-	if (!where.cpu_state || !site || !state || !function_wanted(task, state, site))
+	if (!(cookie & CLEW_FUNCTION_RETURNS))
+		count_call(where.cpu, number);
+	if (!where.cpu_state || !site || !state || met_already(state, cookie) ||
+	    !function_wanted(task, state, site))
 		return;
 	record.task = state->serial;
 	if (cookie & CLEW_FUNCTION_RETURNS) {

@@ -16,7 +16,7 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output --rotate --keep -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --environment --layer --stacks --no-stacks --stack-min --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--environment|--stack-min|--ring-size|--pause-drain' ;;
+		options='-o --output --rotate --keep -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --max-cost --environment --layer --stacks --no-stacks --stack-min --no-page-cache --sync --ring-size --pause-drain --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--max-cost|--environment|--stack-min|--ring-size|--pause-drain' ;;
 	trigger)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	daemon)
@@ -38,7 +38,7 @@ _clew()
 	locks)
 		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
 	latency)
-		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions' ;;
+		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions|--max-cost' ;;
 	edges)
 		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)

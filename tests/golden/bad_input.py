@@ -468,6 +468,10 @@ def test_record(directory):
     fails("record: too many functions",
           ["record", "-o", where, "-d", "10ms", "-f", library + ":*", "--max-functions", "1"], 2,
           "--max-functions")
+    for percent in ("0", "-1", "x", "25%"):
+        fails("record: --max-cost " + percent,
+              ["record", "-o", where, "-d", "10ms", "-f", library + ":*", "--max-cost", percent], 2,
+              "--max-cost")
     for names in ("A=b", ",", "A,,B", "x" * 70, ",".join("V%d" % i for i in range(20))):
         fails("record: --environment " + names[:8],
               ["record", "-o", where, "-d", "10ms", "--environment", names], 2,

@@ -631,6 +631,43 @@ static void losses(void **state)
 	assert_frame(&kept, 3, 2004, 3000, CLEW_FRAME_RETURNED);
 }
 
+/* One function in the middle of a stack is dropped: those around it go on, and its exit, which
+ * comes after, counts for nothing. What is called then has the others for callers. */
+static void dropped(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_dropped record = {.header = {.time = 2400, .kind = CLEW_KIND_DROPPED},
+				      .function = 3};
+	struct kept kept;
+
+	(void)state;
+	threads(&s, 1);
+	put_sites(&s);
+	at_site(&s, 2000, 1, ENTRY(0), 0x5000);
+	at_site(&s, 2100, 1, ENTRY(3), 0x4000);
+	at_site(&s, 2200, 1, ENTRY(3), 0x3800);
+	at_site(&s, 2300, 1, ENTRY(0), 0x3000);
+	synthetic_put(&s, &record, sizeof(record));
+	at_site(&s, 2500, 1, RET(0), 0x3000);
+	at_site(&s, 2600, 1, RET(3), 0x3800);
+	at_site(&s, 2700, 1, ENTRY(0), 0x3000);
+	at_site(&s, 2800, 1, RET(0), 0x3000);
+	at_site(&s, 2900, 1, RET(0), 0x5000);
+	kept = frames_from(&s, 9000);
+	assert_int_equal(kept.count, 5);
+	assert_frame(&kept, 0, 2000, 2900, CLEW_FRAME_RETURNED);
+	assert_frame(&kept, 1, 2100, 2400, CLEW_FRAME_LOST);
+	assert_frame(&kept, 2, 2200, 2400, CLEW_FRAME_LOST);
+	assert_frame(&kept, 3, 2300, 2500, CLEW_FRAME_RETURNED);
+	assert_frame(&kept, 4, 2700, 2800, CLEW_FRAME_RETURNED);
+	assert_int_equal(kept.frames[4].parent, 0);
+	/* Of its 900 ns, 300 in the dropped ones, then 100 in each of the calls. */
+	assert_int_equal(kept.frames[0].self, 900 - 300 - 100 - 100);
+	assert_int_equal(kept.frames[1].self, 100);
+	assert_int_equal(kept.frames[2].self, 100);
+	assert_int_equal(kept.frames[3].self, 200);
+}
+
 /* More calls inside each other than are kept: the innermost are lost, the others are not. */
 static void too_deep(void **state)
 {
@@ -695,6 +732,7 @@ int main(void)
 		cmocka_unit_test(jump_from_handler),
 		cmocka_unit_test(exec_and_vfork),
 		cmocka_unit_test(losses),
+		cmocka_unit_test(dropped),
 		cmocka_unit_test(too_deep),
 		cmocka_unit_test(values),
 	};

@@ -291,6 +291,7 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_LIMIT:
 		case CLEW_KIND_SITE:
+		case CLEW_KIND_DROPPED:
 		case CLEW_KIND_RENAME:
 			reserved = 4;
 			break;

@@ -495,6 +495,26 @@ int build_frames_lost(struct clew_builder *builder, uint16_t cpu, uint64_t from)
 	return r;
 }
 
+int build_feed_dropped(struct clew_builder *builder, const struct clew_dropped *record)
+{
+	struct frame_close lost = {.end = builder->now, .closed = CLEW_FRAME_LOST};
+	struct frame_site *sites = builder->frames.sites.data;
+	const struct task_table *table = &builder->tasks;
+	int r = 0;
+
+	for (size_t i = 0; i < builder->frames.sites.count; i++)
+		if (sites[i].function == record->function)
+			sites[i].roles = 0;
+	for (size_t i = 0; r >= 0 && i < table->page_count; i++)
+		for (size_t k = 0; r >= 0 && table->pages[i] && k < 1 << TASK_PAGE_BITS; k++) {
+			struct task *task = table->pages[i]->tasks[k];
+
+			if (task && task->frames)
+				r = frame_close_function(builder, task, record->function, &lost);
+		}
+	return r;
+}
+
 int build_frames_finish(struct clew_builder *builder, struct task *task)
 {
 	struct frame_close close = {.end = builder->now, .closed = CLEW_FRAME_OPEN};

@@ -95,6 +95,8 @@ struct frame_table {
 /* ---- frame.c ---- */
 
 int build_feed_site(struct clew_builder *builder, const struct clew_site_record *record);
+/* A function is dropped: its activations are lost, and its sites count for nothing. */
+int build_feed_dropped(struct clew_builder *builder, const struct clew_dropped *record);
 int build_feed_function(struct clew_builder *builder, const struct clew_function *record);
 /* A child process goes on in the frames of its parent. */
 int build_frames_fork(struct clew_builder *builder, const struct task *parent, struct task *child);
@@ -153,6 +155,9 @@ uint32_t frame_find_aside(const struct frame_stack *stack, uint64_t pointer);
 int frame_revive(struct clew_builder *builder, struct task *task, uint32_t place);
 /* The frame that was set aside does not go on, and none of those inside of it. */
 int frame_settle(struct clew_builder *builder, struct task *task, uint32_t place);
+/* Ends all frames of a function, and leaves those that they were called in and that they called. */
+int frame_close_function(struct clew_builder *builder, struct task *task, uint32_t function,
+			 const struct frame_close *close);
 /* Ends what is open and what was set aside. Frames on stacks that were left and not unwound end
  * like those that are open; the others as was found. */
 int frame_close_all(struct clew_builder *builder, struct task *task,

@@ -390,6 +390,53 @@ int frame_revive(struct clew_builder *builder, struct task *task, uint32_t place
 	return 0;
 }
 
+/* Ends an open frame wherever it is on the stack. */
+static int close_between(struct clew_builder *builder, struct task *task, size_t number,
+			 const struct frame_close *close)
+{
+	struct frame_stack *stack = task->frames;
+	struct frame frame = *frame_at(stack, number);
+
+	if (number)
+		frame_at(stack, number - 1)->called += time_on(&frame, close->end);
+	if (number + 1 < stack->open.count) {
+		frame.called += time_on(frame_at(stack, number + 1), close->end);
+		frame_at(stack, number + 1)->attached = close->end;
+	}
+	memmove(frame_at(stack, number), frame_at(stack, number + 1),
+		(--stack->open.count - number) * sizeof(frame));
+	return send_frame(builder, task, &frame, close);
+}
+
+int frame_close_function(struct clew_builder *builder, struct task *task, uint32_t function,
+			 const struct frame_close *close)
+{
+	struct frame_stack *stack = task->frames;
+	int r = 0;
+
+	for (size_t i = stack->open.count; r >= 0 && i-- > 0;)
+		if (frame_at(stack, i)->function == function)
+			r = close_between(builder, task, i, close);
+	for (uint32_t i = 0; r >= 0 && stack->aside_count && i < stack->aside.count; i++) {
+		struct frame_aside aside = *frame_aside_at(stack, i);
+		struct frame_close own = {.end = aside.at, .closed = aside.closed};
+
+		if (!aside.used || aside.frame.function != function)
+			continue;
+		if (aside.doubtful || aside.closed == CLEW_FRAME_UNWOUND)
+			own = *close;
+		r = end_aside(builder, task, i, &own);
+		/* The others go on together, if they do. */
+		if (aside.outer != FRAME_NONE)
+			frame_aside_at(stack, aside.outer)->inner = aside.inner;
+		if (aside.inner != FRAME_NONE) {
+			frame_aside_at(stack, aside.inner)->outer = aside.outer;
+			frame_aside_at(stack, aside.inner)->frame.attached = own.end;
+		}
+	}
+	return r;
+}
+
 int frame_close_all(struct clew_builder *builder, struct task *task,
 		    const struct frame_close *close)
 {

@@ -226,6 +226,8 @@ int build_feed_identity(struct clew_builder *builder, const struct clew_header *
 		return feed_exit(builder, (const struct clew_life *)record);
 	case CLEW_KIND_SITE:
 		return build_feed_site(builder, (const struct clew_site_record *)record);
+	case CLEW_KIND_DROPPED:
+		return build_feed_dropped(builder, (const struct clew_dropped *)record);
 	case CLEW_KIND_RENAME:
 		return feed_rename(builder, (const struct clew_rename *)record);
 	case CLEW_KIND_GAP:

@@ -19,6 +19,7 @@
 #include "cli/window.h"
 #include "cli/write.h"
 #include "trace/frames.h"
+#include "words/dropped.h"
 #include "words/latency.h"
 #include "words/ledger.h"
 #include "words/style.h"
@@ -201,6 +202,14 @@ static void json_ledgers(struct clew_json *json, const struct part *parts, size_
 	clew_json_array_end(json);
 }
 
+static void json_dropped(struct clew_json *json, const struct part *parts, size_t count)
+{
+	clew_json_array(json, "groups_dropped");
+	for (size_t i = 0; i < count; i++)
+		clew_json_dropped(json, parts[i].trace);
+	clew_json_array_end(json);
+}
+
 static void print_ledgers(FILE *out, const struct part *parts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -209,6 +218,7 @@ static void print_ledgers(FILE *out, const struct part *parts, size_t count)
 			clew_print_safe(out, parts[i].operand);
 			fputs(":\n", out);
 		}
+		clew_print_dropped(out, parts[i].trace);
 		clew_print_ledger(out, parts[i].trace, parts[i].window.from, parts[i].window.to);
 		clew_print_cost(out, clew_trace_info(parts[i].trace));
 	}
@@ -230,6 +240,7 @@ static int print(void *context, FILE *out)
 		clew_json_object(&json, NULL);
 		r = clew_json_latency(&json, &sum->latency, &sum->options, top, &sum->left_out,
 				      false);
+		json_dropped(&json, answer->parts, answer->count);
 		json_ledgers(&json, answer->parts, answer->count);
 		clew_json_object_end(&json);
 		clew_json_end(&json);
@@ -389,6 +400,7 @@ static const char *option_of_recording(const struct latency_values *values)
 	       : recording->returns		? "--returns"
 	       : recording->strict_entry	? "--strict-entry"
 	       : recording->max_functions.given ? "--max-functions"
+	       : recording->max_cost.given	? "--max-cost"
 						: NULL;
 }
 

@@ -6,14 +6,17 @@
 #include "cli/record_summary.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "store/capture.h"
 #include "trace/trace.h"
+#include "symbol/demangle.h"
 #include "words/ledger.h"
 #include "words/left_alone.h"
 #include "words/missed.h"
 #include "words/text.h"
 
+#define MOST_DROPPED 10
 #define FEW_RECORDS 1000000 /* it takes about a second to go through that many */
 
 /*
@@ -37,6 +40,23 @@ static void print_hidden(const char *output, const struct clew_recorder_summary 
 		clew_print_hidden(stderr, "clew: this", hidden,
 				  summary->missed_by[CLEW_KIND_SWITCH]);
 	clew_reader_close(reader);
+}
+
+static void print_dropped(const struct clew_recorder_summary *summary)
+{
+	for (size_t i = 0; i < summary->dropped_count && i < MOST_DROPPED; i++) {
+		const struct clew_dropped_function *function = &summary->dropped[i];
+		char *readable = symbol_demangle(function->name, false);
+
+		fputs("clew: dropped ", stderr);
+		clew_print_safe(stderr, readable ?: function->name);
+		fprintf(stderr, ": %.0f calls a second cost %.0f %% of a CPU (--max-cost)\n",
+			function->calls_per_second, function->share * 100);
+		free(readable);
+	}
+	if (summary->dropped_count > MOST_DROPPED)
+		fprintf(stderr, "clew: dropped %zu more functions: clew latency --json names all\n",
+			summary->dropped_count - MOST_DROPPED);
 }
 
 void clew_print_summary(const char *title, const char *output, bool segments,
@@ -64,6 +84,7 @@ void clew_print_summary(const char *title, const char *output, bool segments,
 		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n",
 			(unsigned long long)summary->seen_switches,
 			(unsigned long long)summary->verified_switches);
+	print_dropped(summary);
 	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
 	if (!segments && (hidden || summary->missed_by[CLEW_KIND_SWITCH]))
 		print_hidden(output, summary);

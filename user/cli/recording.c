@@ -29,6 +29,7 @@
 
 #define TICK	       100000000L /* ns between two checks of the clock and the file */
 #define FUNCTIONS_MOST 20000
+#define FUNCTIONS_PERCENT 25
 #define STACK_MIN      1000000 /* ns */
 
 /* The option may be given again and again. */
@@ -289,6 +290,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.function_count = recording->functions.count,
 		.functions_most = recording->max_functions.given ? recording->max_functions.value
 								 : FUNCTIONS_MOST,
+		.functions_percent = recording->max_cost.given ? recording->max_cost.value
+							       : FUNCTIONS_PERCENT,
 		.returns = recording->returns,
 		.strict_entry = recording->strict_entry,
 		.say = say,
@@ -396,7 +399,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 				   clew_hidden_switches_found(session->hidden_switches));
 	if (!exec_error && !r && !stopped)
 		print_left_behind(session);
-	free(summary.left_alone);
+	clew_recorder_summary_done(&summary);
 	if (exec_error)
 		return fail_to_run(program, exec_error);
 	if (r)

@@ -51,6 +51,7 @@ struct clew_recording {
 	enum clew_returns_wanted returns;
 	bool strict_entry;
 	struct clew_number max_functions;
+	struct clew_number max_cost;
 	const char *layer_files; /* clew_recording_run() loads them */
 	struct clew_layers *layers;
 	char *layers_text;
@@ -88,6 +89,11 @@ struct clew_recording {
 	{                                                                                          \
 		0, "max-functions", "N", "record as many functions at most (20000)",               \
 			clew_take_number, offsetof(structure, member.max_functions)                \
+	},                                                                                         \
+	{                                                                                          \
+		0, "max-cost", "PERCENT",                                                          \
+			"drop the dearest functions if calls cost more of one CPU (25)",           \
+			clew_take_number, offsetof(structure, member.max_cost)                     \
 	}
 
 /* Adds to a struct clew_function_list. */

@@ -21,6 +21,7 @@
 #include "words/describe.h"
 #include "words/frame.h"
 #include "words/functions.h"
+#include "words/dropped.h"
 #include "words/ledger.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -343,6 +344,9 @@ static void answer_json(struct answer *answer)
 		walk(answer, json_frame);
 		clew_json_array_end(json);
 	}
+	clew_json_array(json, "groups_dropped");
+	clew_json_dropped(json, answer->trace);
+	clew_json_array_end(json);
 	clew_json_ledger(json, answer->trace, answer->values->window.from,
 			 answer->values->window.to);
 	clew_json_object_end(json);
@@ -470,6 +474,7 @@ static void answer_text(struct answer *answer)
 	for (uint32_t i = 0; i < answer->row_count; i++)
 		print_row(answer->trace, &answer->rows[i]);
 	print_summary(answer);
+	clew_print_dropped(stdout, answer->trace);
 	clew_print_ledger(stdout, answer->trace, answer->values->window.from,
 			  answer->values->window.to);
 }

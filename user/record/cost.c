@@ -83,6 +83,17 @@ void clew_cost_tick(struct clew_recorder *recorder, uint64_t now)
 	close(statistics);
 }
 
+uint32_t clew_cost_of_run(const struct clew_recorder *recorder, int program)
+{
+	for (unsigned i = 0; i < recorder->cost.program_count; i++) {
+		const struct program_cost *row = &recorder->cost.programs[i];
+
+		if (row->descriptor == program && row->count)
+			return (uint32_t)(row->time / row->count);
+	}
+	return 0;
+}
+
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost)
 {
 	struct cost_sampler *cost = &recorder->cost;

@@ -291,6 +291,8 @@ int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *o
 /* cost.c. Add: includes the programs of a loaded object; not during a tick. */
 void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *object);
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
+/* ns that a run of a program took on average in the samples so far, 0 unknown. */
+uint32_t clew_cost_of_run(const struct clew_recorder *recorder, int program);
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
 
 /*

@@ -137,7 +137,7 @@ static int set_constants(struct clew_recorder *recorder,
 	if (error)
 		return error;
 	clew_announce_prepare(bpf);
-	error = clew_tracer_prepare(bpf, options, message);
+	error = clew_tracer_prepare(bpf, options, recorder->cpu_count, message);
 	if (error)
 		return error;
 	error = clew_stacks_prepare(bpf, options->stack_threshold);

@@ -229,6 +229,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	clew_modules_tick(recorder);
 	clew_stores_tick(recorder);
 	clew_ticks_vary(recorder);
+	clew_tracer_tick(recorder->tracer, now);
 	return clew_writer_error(recorder->writer);
 }
 
@@ -266,6 +267,14 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	if (!error && result)
 		error = clew_say_unwritable(message, "the capture", result);
 	return error;
+}
+
+void clew_recorder_summary_done(struct clew_recorder_summary *summary)
+{
+	for (size_t i = 0; i < summary->dropped_count; i++)
+		free(summary->dropped[i].name);
+	free(summary->dropped);
+	free(summary->left_alone);
 }
 
 int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary,

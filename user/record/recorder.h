@@ -46,6 +46,7 @@ struct clew_recorder_options {
 	const char *const *functions; /* that are recorded, each as OBJECT:GLOB (choice.h) */
 	size_t function_count;	      /* CLEW_CHOICES_MOST at most */
 	uint32_t functions_most;
+	unsigned functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
 	enum clew_returns_wanted returns;
 	bool strict_entry;	       /* as in struct clew_functions_options */
 	void (*say)(const char *line); /* takes what functions will cost, before they are attached
@@ -100,6 +101,13 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 /* Bytes of the current file so far. */
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder);
 
+/* A function whose calls cost too much. */
+struct clew_dropped_function {
+	char *name; /* as in its symbol table */
+	double calls_per_second;
+	double share; /* of one CPU */
+};
+
 struct clew_recorder_summary { /* of all files */
 	uint64_t duration;
 	uint64_t records;
@@ -112,8 +120,13 @@ struct clew_recorder_summary { /* of all files */
 	bool balanced;
 	struct clew_cost cost;
 	char *left_alone; /* probes that were, as the capture has them (docs/file-format.md), NULL
-			     none: the caller's */
+			     none */
+	struct clew_dropped_function *dropped;
+	size_t dropped_count;
 };
+
+/* Frees what a summary has. */
+void clew_recorder_summary_done(struct clew_recorder_summary *summary);
 
 /* Of the files that were ended, as far as it is known of each by then. */
 const struct clew_recorder_summary *clew_recorder_so_far(const struct clew_recorder *recorder);

@@ -43,8 +43,8 @@ static void count_probes(const struct vector *files, size_t *ret_files, size_t *
 
 	*ret_files = *ret_probes = *ret_pages = 0;
 	for (size_t i = 0; i < files->count; i++) {
-		struct clew_probe_place *places = all[i]->entries.data;
-		size_t count = all[i]->entries.count;
+		struct clew_probe_place *places = all[i]->entries.planned.data;
+		size_t count = all[i]->entries.planned.count;
 
 		*ret_probes += count;
 		*ret_files += all[i]->applied != 0;

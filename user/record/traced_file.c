@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clew.skel.h"
@@ -98,6 +99,12 @@ static int new_site(struct traced *traced, const struct clew_function_site *site
 		return r;
 	if (traced->sites.count >= CLEW_FUNCTION_SITES)
 		return -ENOSPC;
+	traced->shares.item = sizeof(struct traced_share);
+	r = vector_reserve(&traced->shares, traced->shares.count + 1);
+	if (r < 0)
+		return r;
+	*traced_share_of(traced, traced->shares.count++) =
+		(struct traced_share){.function = TRACED_NOBODY};
 	*ret_number = (uint32_t)traced->sites.count++;
 	*site_at(traced, *ret_number) = *site;
 	return 0;
@@ -157,6 +164,24 @@ static void join(struct clew_function_site *site, const struct clew_function_sit
 		site->values = other->values;
 }
 
+/* Whoever is at a site pays for its probe. What cuts stacks, and functions that share an
+ * instruction, stay. */
+static void share(struct traced *traced, const struct owner *owner,
+		  const struct clew_function_site *site, unsigned class, uint32_t number)
+{
+	const uint16_t own = CLEW_SITE_ENTER | CLEW_SITE_RET | CLEW_SITE_TAIL;
+	struct traced_share *share = traced_share_of(traced, number);
+	bool first = !share->ns;
+
+	share->ns = clew_probe_cost_of(&traced->cost, class);
+	share->entry |= (site->roles & CLEW_SITE_ENTER) != 0;
+	share->returns |= share->entry && owner->way == CLEW_SITE_WAY_TRAMPOLINE;
+	if (site->roles & ~own || (!first && share->function != owner->number))
+		share->function = TRACED_NOBODY;
+	else
+		share->function = owner->number;
+}
+
 /* *ret_number: the site at that offset, which may be known already. */
 static int add_site(struct traced *traced, struct traced_file *file, const struct owner *owner,
 		    const struct clew_function_site *wanted, uint64_t offset, unsigned class,
@@ -179,8 +204,10 @@ static int add_site(struct traced *traced, struct traced_file *file, const struc
 		if (r >= 0)
 			r = map_set(&file->sites, offset, 0, *ret_number);
 		if (r >= 0)
-			r = add_place(&file->entries, offset, *ret_number);
+			r = add_place(&file->entries.planned, offset, *ret_number);
 	}
+	if (r >= 0)
+		share(traced, owner, &site, class, *ret_number);
 	if (r >= 0 && wanted->values && !has_values)
 		r = fill_values(traced, *ret_number, owner->values);
 	if (r >= 0)
@@ -266,12 +293,26 @@ static int own(struct traced *traced, struct traced_file *file, struct clew_func
 {
 	const uint64_t *known = map_get(&file->starts, symbol->offset, 0);
 	uint64_t arguments = values ? values->arguments : 0;
+	struct traced_function *function;
+	int r;
 
 	*ret = (struct owner){
 		.symbol = symbol, .path = path, .way = way_of(symbol), .values = values};
 	ret->build_id = clew_functions_build_id(functions, &ret->build_id_size);
-	ret->number = known ? (uint32_t)*known : traced->numbers++;
-	return known ? 1 : map_set(&file->starts, symbol->offset, 0, ret->number | arguments << 32);
+	if (known) {
+		ret->number = (uint32_t)*known;
+		return 1;
+	}
+	ret->number = (uint32_t)traced->known.count;
+	traced->known.item = sizeof(struct traced_function);
+	r = vector_reserve(&traced->known, traced->known.count + 1);
+	if (r < 0)
+		return r;
+	function = traced_function_at(traced, traced->known.count++);
+	*function = (struct traced_function){.file = file, .name = strdup(symbol->name)};
+	return function->name
+		       ? map_set(&file->starts, symbol->offset, 0, ret->number | arguments << 32)
+		       : -ENOMEM;
 }
 
 bool traced_has(const struct traced_file *file, const struct clew_function_symbol *symbol,
@@ -313,7 +354,8 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 	r = add_site(traced, file, &owner, &entry, symbol->entry.offset, symbol->entry.class,
 		     symbol->entry.below, &number);
 	if (r >= 0 && fresh && owner.way == CLEW_SITE_WAY_TRAMPOLINE)
-		r = add_place(&file->returns, symbol->entry.offset, number | CLEW_FUNCTION_RETURNS);
+		r = add_place(&file->returns.planned, symbol->entry.offset,
+			      number | CLEW_FUNCTION_RETURNS);
 	for (size_t i = 0; r >= 0 && owner.way == CLEW_SITE_WAY_EXITS && i < symbol->exit_count;
 	     i++)
 		r = add_exit(traced, file, &owner, &symbol->exits[i], filters);
@@ -386,10 +428,37 @@ int traced_refuse(struct traced *traced, const char *reason)
 	return r;
 }
 
+int traced_drop(struct traced *traced, uint32_t function, struct clew_dropped *record)
+{
+	int r;
+
+	record->header.kind = CLEW_KIND_DROPPED;
+	record->function = function;
+	traced_function_at(traced, function)->dropped = true;
+	/* First, so that nothing follows from calls whose ends are not seen. */
+	r = clew_put_user_kept(traced->recorder, &record->header, sizeof(*record));
+	for (size_t i = 0; r >= 0 && i < traced->shares.count; i++)
+		if (traced_share_of(traced, i)->function == function) {
+			site_at(traced, i)->roles = 0;
+			r = fill_site(traced, (uint32_t)i);
+		}
+	return r;
+}
+
 void traced_file_done(struct traced_file *file)
 {
 	map_done(&file->sites);
 	map_done(&file->starts);
-	vector_done(&file->entries);
-	vector_done(&file->returns);
+	traced_links_done(file);
+}
+
+void traced_done(struct traced *traced)
+{
+	for (size_t i = 0; i < traced->known.count; i++)
+		free(traced_function_at(traced, i)->name);
+	vector_done(&traced->sites);
+	vector_done(&traced->shares);
+	vector_done(&traced->known);
+	vector_done(&traced->costs);
+	vector_done(&traced->refusals);
 }

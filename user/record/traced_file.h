@@ -9,16 +9,37 @@
 #include "base/vector.h"
 #include "record/internal.h"
 #include "record/probe_cost.h"
+#include "record/traced_links.h"
 #include "record/traced_values.h"
 #include "symbol/function.h"
+
+struct traced_file;
+
+/* A function by its number. */
+struct traced_function {
+	struct traced_file *file;
+	char *name; /* as in its symbol table */
+	bool dropped;
+};
+
+#define TRACED_NOBODY UINT32_MAX
+
+/* What a probe's run costs, and who it is for. */
+struct traced_share {
+	uint32_t function; /* number; TRACED_NOBODY: it stays whatever it costs */
+	uint32_t ns;	   /* by clew_probe_cost */
+	bool entry;	   /* each run is a call */
+	bool returns;	   /* a return by the trampoline comes with it */
+};
 
 /* What all files share. */
 struct traced {
 	struct clew_recorder *recorder;
 	struct clew_probe_cost cost;
-	struct vector sites; /* struct clew_function_site, as in the kernel's map */
-	uint32_t functions;  /* chosen ones, with a probe */
-	uint32_t numbers;    /* given to functions, the others as well */
+	struct vector sites;  /* struct clew_function_site, as in the kernel's map */
+	struct vector shares; /* struct traced_share, of each site */
+	struct vector known;  /* struct traced_function, by number */
+	uint32_t functions;   /* chosen ones, with a probe */
 	uint32_t functions_most;
 	uint32_t over;		 /* functions that were left out because there were so many */
 	struct vector costs;	 /* uint32_t, ns of a call of each chosen function */
@@ -34,14 +55,34 @@ struct traced_refusal {
 
 struct traced_file {
 	uint64_t device, inode;
-	uint64_t applied;      /* a bit for each choice that was looked for in it */
-	bool controlled;       /* functions that cut stacks were looked for */
-	struct map sites;      /* offset -> number of the site */
-	struct map starts;     /* offset of a function -> its number, and from bit 32 on its
-				  arguments whose registers are intact at the probe */
-	struct vector entries; /* struct clew_probe_place that are not attached yet */
-	struct vector returns; /* the same, at returns by the trampoline */
+	uint64_t applied;	      /* a bit for each choice that was looked for in it */
+	bool controlled;	      /* functions that cut stacks were looked for */
+	struct map sites;	      /* offset -> number of the site */
+	struct map starts;	      /* offset of a function -> its number, and from bit 32 on its
+					 arguments whose registers are intact at the probe */
+	struct traced_probes entries; /* at exits, too */
+	struct traced_probes returns; /* by the trampoline */
+	int descriptor;		      /* to attach again, -1 none */
+	uint16_t age;		      /* of its youngest links */
 };
+
+static inline struct traced_function *traced_function_at(const struct traced *traced, size_t number)
+{
+	return (struct traced_function *)traced->known.data + number;
+}
+
+static inline struct traced_share *traced_share_of(const struct traced *traced, size_t site)
+{
+	return (struct traced_share *)traced->shares.data + site;
+}
+
+/* True if a site is of a function that was dropped. */
+static inline bool traced_dropped(const struct traced *traced, uint32_t site)
+{
+	uint32_t function = traced_share_of(traced, site)->function;
+
+	return function != TRACED_NOBODY && traced_function_at(traced, function)->dropped;
+}
 
 /* True if the function has been added already. *ret_arguments: those that are intact at its probe.
  */
@@ -61,6 +102,10 @@ int traced_add_control(struct traced *traced, struct traced_file *file,
 		       struct clew_functions *functions, const char *path);
 /* One more function that cannot be probed. 0 or -ENOMEM. */
 int traced_refuse(struct traced *traced, const char *reason);
+/* No probe of these functions counts from now on, which the capture is told; they are to be
+ * detached, see traced_links_renew(). `record`: has all but the function's number. 0 or -errno. */
+int traced_drop(struct traced *traced, uint32_t function, struct clew_dropped *record);
 void traced_file_done(struct traced_file *file);
+void traced_done(struct traced *traced);
 
 #endif

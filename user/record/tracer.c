@@ -15,12 +15,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "clew.skel.h"
 #include "record/announce.h"
 #include "record/choice.h"
@@ -29,6 +31,7 @@
 #include "record/probe.h"
 #include "record/traced_cost.h"
 #include "record/traced_file.h"
+#include "record/traced_limit.h"
 #include "symbol/closure.h"
 
 struct chosen {
@@ -55,8 +58,9 @@ struct clew_tracer {
 	size_t count;
 	struct vector files;  /* struct traced_file * */
 	struct vector opened; /* struct opened, at the start */
-	struct vector links;  /* struct clew_probe_links */
 	bool started;	      /* files that come from now on are probed as far as it goes */
+	struct traced_limit limit;
+	pthread_mutex_t lock; /* of all of it, once it has started */
 };
 
 /* Libraries with functions that cut stacks. */
@@ -81,7 +85,7 @@ static bool has_control(const char *path)
 }
 
 int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
-			struct clew_message *message)
+			unsigned cpus, struct clew_message *message)
 {
 	if (!options->function_count)
 		return 0;
@@ -93,6 +97,8 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 				"this kernel takes no link with many probes: functions need Linux "
 				"6.6 or newer");
 	clew_probe_prepare_multi(bpf->progs.clew_function);
+	if (options->functions_percent)
+		traced_limit_prepare(bpf, cpus);
 	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
 	/* Any glob with parentheses may turn out to have values. */
 	for (size_t i = 0; i < options->function_count; i++)
@@ -120,6 +126,7 @@ static struct traced_file *file_of(struct clew_tracer *tracer, uint64_t device, 
 		free(file);
 		return NULL;
 	}
+	file->descriptor = -1;
 	file->device = device;
 	file->inode = inode;
 	((struct traced_file **)tracer->files.data)[tracer->files.count++] = file;
@@ -246,29 +253,6 @@ static int plan(struct clew_tracer *tracer, struct traced_file *file, int descri
 				"these functions have more than %u entries and exits: choose fewer",
 				CLEW_FUNCTION_SITES);
 	return r < 0 ? clew_say(message, r, "functions cannot be recorded: %s", strerror(-r)) : 0;
-}
-
-/* Attaches to what was planned in a file. 0 or -errno. */
-static int attach(struct clew_tracer *tracer, struct traced_file *file, int descriptor)
-{
-	struct vector *places[] = {&file->entries, &file->returns};
-	struct clew_probe_links links;
-	int r = 0;
-
-	for (unsigned returns = 0; r >= 0 && returns < 2; returns++) {
-		if (!places[returns]->count)
-			continue;
-		r = vector_reserve(&tracer->links, tracer->links.count + 1);
-		if (r >= 0)
-			r = clew_probe_attach_multi(tracer->program, descriptor, returns,
-						    places[returns]->data, places[returns]->count,
-						    &links);
-		places[returns]->count = 0;
-		if (r >= 0)
-			((struct clew_probe_links *)tracer->links.data)[tracer->links.count++] =
-				links;
-	}
-	return r;
 }
 
 /* ---- at the start ---- */
@@ -435,7 +419,8 @@ static int attach_all(struct clew_tracer *tracer, struct clew_message *message)
 	const struct opened *opened = tracer->opened.data;
 
 	for (size_t i = 0; i < tracer->opened.count; i++) {
-		int r = attach(tracer, opened[i].file, opened[i].descriptor);
+		int r = traced_links_attach(opened[i].file, tracer->program, opened[i].descriptor,
+					    tracer->limit.percent);
 
 		if (r < 0 && opened[i].choices)
 			return clew_say(message, -ENOTSUP, "%s cannot be probed: %s",
@@ -470,13 +455,13 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 		return clew_say(message, -ENOMEM, "no memory for functions: free some");
 	}
 	*ret = tracer;
+	store_lock_init(&tracer->lock);
 	tracer->program = recorder->bpf->progs.clew_function;
 	tracer->traced.recorder = recorder;
 	tracer->traced.functions_most = options->functions_most;
 	tracer->traced.sites.item = sizeof(struct clew_function_site);
 	tracer->files.item = sizeof(struct traced_file *);
 	tracer->opened.item = sizeof(struct opened);
-	tracer->links.item = sizeof(struct clew_probe_links);
 	clew_probe_cost_measure(&tracer->traced.cost);
 	tracer->options = (struct clew_functions_options){
 		.size = sizeof(tracer->options),
@@ -511,8 +496,13 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 		traced_cost_say(&tracer->traced, &tracer->files, options);
 	if (r >= 0)
 		r = traced_cost_write(&tracer->traced);
+	if (r >= 0 &&
+	    traced_limit_open(&tracer->limit, &tracer->traced, options->functions_percent) < 0)
+		r = clew_say(message, -ENOMEM, "no memory for functions: free some");
 	if (r >= 0)
 		r = attach_all(tracer, message);
+	if (r >= 0)
+		r = traced_limit_begin(&tracer->limit, &tracer->traced, clew_now());
 	if (tracer)
 		close_opened(tracer);
 	if (r < 0) {
@@ -534,7 +524,7 @@ bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid)
 	return false;
 }
 
-void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
+static void take_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
 		      int descriptor)
 {
 	struct clew_message ignored;
@@ -542,8 +532,6 @@ void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *map
 	struct stat status;
 	uint64_t choices = 0;
 
-	if (!tracer)
-		return;
 	for (size_t i = 0; i < tracer->count; i++) {
 		const struct chosen *chosen = &tracer->chosen[i];
 
@@ -560,27 +548,110 @@ void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *map
 		return;
 	/* What cannot be read or probed is left alone. */
 	if (plan(tracer, file, descriptor, mapping->path, choices & ~file->applied, &ignored) >= 0)
-		attach(tracer, file, descriptor);
+		traced_links_attach(file, tracer->program, descriptor, tracer->limit.percent);
+}
+
+void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
+		      int descriptor)
+{
+	if (!tracer)
+		return;
+	pthread_mutex_lock(&tracer->lock);
+	take_file(tracer, mapping, descriptor);
+	pthread_mutex_unlock(&tracer->lock);
+}
+
+/* ---- what costs too much ---- */
+
+/* Attaches to the files of dropped functions again, without these. */
+static void renew(struct clew_tracer *tracer, const struct clew_dropped *dropped, size_t count)
+{
+	struct vector old = {.item = sizeof(struct clew_probe_links)};
+	struct traced_file **files = tracer->files.data;
+
+	for (size_t i = 0; i < tracer->files.count; i++)
+		for (size_t k = 0; k < count; k++)
+			if (traced_function_at(&tracer->traced, dropped[k].function)->file ==
+			    files[i]) {
+				/* If it fails, the probes stay and do nothing. */
+				traced_links_renew(&tracer->traced, files[i], tracer->program,
+						   &old);
+				break;
+			}
+	clew_probe_detach(old.data, old.count);
+	vector_done(&old);
+}
+
+/* Notes a function for the summary. 0 or -ENOMEM. */
+static int note_dropped(struct clew_tracer *tracer, const struct clew_dropped *dropped)
+{
+	struct clew_recorder_summary *summary = &tracer->traced.recorder->summary;
+	size_t size = (summary->dropped_count + 1) * sizeof(*summary->dropped);
+	struct clew_dropped_function *all = realloc(summary->dropped, size);
+	double seconds = (double)dropped->period / 1e9;
+
+	if (!all)
+		return -ENOMEM;
+	summary->dropped = all;
+	all[summary->dropped_count] = (struct clew_dropped_function){
+		.name = strdup(traced_function_at(&tracer->traced, dropped->function)->name),
+		.calls_per_second = (double)dropped->calls / seconds,
+		.share = (double)dropped->cost / (double)dropped->period,
+	};
+	if (!all[summary->dropped_count].name)
+		return -ENOMEM;
+	summary->dropped_count++;
+	return 0;
+}
+
+int clew_tracer_tick(struct clew_tracer *tracer, uint64_t now)
+{
+	struct clew_dropped *dropped;
+	size_t count;
+	int r;
+
+	if (!tracer)
+		return 0;
+	pthread_mutex_lock(&tracer->lock);
+	r = traced_limit_check(&tracer->limit, &tracer->traced, now, &dropped, &count);
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		r = traced_drop(&tracer->traced, dropped[i].function, &dropped[i]);
+		if (r >= 0)
+			r = note_dropped(tracer, &dropped[i]);
+	}
+	if (r >= 0 && count) {
+		renew(tracer, dropped, count);
+		/* While both links were there, each call counted twice. */
+		r = traced_limit_begin(&tracer->limit, &tracer->traced, clew_now());
+	}
+	pthread_mutex_unlock(&tracer->lock);
+	free(dropped);
+	return r;
 }
 
 void clew_tracer_close(struct clew_tracer *tracer)
 {
+	struct vector links = {.item = sizeof(struct clew_probe_links)};
 	struct traced_file **files;
 
 	if (!tracer)
 		return;
-	clew_probe_detach(tracer->links.data, tracer->links.count);
 	files = tracer->files.data;
+	/* Together, as each takes a while; what finds no room is detached with its descriptor. */
+	for (size_t i = 0; i < tracer->files.count; i++)
+		if (traced_links_take(files[i], &links) < 0)
+			break;
+	clew_probe_detach(links.data, links.count);
+	vector_done(&links);
 	for (size_t i = 0; i < tracer->files.count; i++) {
 		traced_file_done(files[i]);
 		free(files[i]);
 	}
 	vector_done(&tracer->files);
 	vector_done(&tracer->opened);
-	vector_done(&tracer->links);
-	vector_done(&tracer->traced.sites);
-	vector_done(&tracer->traced.costs);
-	vector_done(&tracer->traced.refusals);
+	traced_limit_close(&tracer->limit);
+	traced_done(&tracer->traced);
+	pthread_mutex_destroy(&tracer->lock);
 	free(tracer->chosen);
 	free(tracer);
 }

@@ -12,9 +12,9 @@
 struct clew_bpf;
 struct clew_tracer;
 
-/* Before the load. */
+/* Before the load. `cpus`: of the machine. */
 int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
-			struct clew_message *message);
+			unsigned cpus, struct clew_message *message);
 /*
  * After the load: says what the probes will cost, and attaches them. *ret is NULL if no functions
  * were asked for.
@@ -26,6 +26,9 @@ bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid);
 /* A process has mapped a file, from one thread at a time. NULL: nothing is done. */
 void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
 		      int descriptor);
+/* Some ten times a second: detaches functions whose calls cost more than options.functions_percent
+ * of a CPU together, the dearest first. NULL: nothing is done. 0 or -errno. */
+int clew_tracer_tick(struct clew_tracer *tracer, uint64_t now);
 /* Detaches all. NULL is ignored. */
 void clew_tracer_close(struct clew_tracer *tracer);
 

@@ -566,6 +566,12 @@ static const struct table_column address_columns[] = {
 	ADDRESS(size, STORE_PLAIN, NULL),
 	TAIL("words", "size", sizeof(struct clew_address)),
 };
+
+#define DROPPED(member) AT(#member, struct clew_dropped, member, 0, STORE_PLAIN, NULL, 0)
+
+static const struct table_column dropped_columns[] = {
+	DROPPED(function), DROPPED(calls), DROPPED(cost), DROPPED(period),
+};
 /* clang-format on */
 
 #define COLUMNS(columns_) .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])

@@ -149,6 +149,36 @@ int trace_take_site(struct clew_trace *trace, const struct clew_site_record *sit
 		});
 }
 
+int trace_take_dropped(struct clew_trace *trace, const struct clew_dropped *record)
+{
+	struct vector *dropped = &trace->dropped;
+	struct clew_trace_dropped *all;
+
+	dropped->item = sizeof(*all);
+	if (vector_reserve(dropped, dropped->count + 1) < 0)
+		return -ENOMEM;
+	all = dropped->data;
+	/* Each further file of a recording says it again. */
+	for (size_t i = 0; i < dropped->count; i++)
+		if (all[i].function == record->function)
+			return 0;
+	all[dropped->count++] = (struct clew_trace_dropped){
+		.time = record->header.time,
+		.function = record->function,
+		.calls = record->calls,
+		.cost = record->cost,
+		.period = record->period,
+	};
+	return 0;
+}
+
+const struct clew_trace_dropped *clew_trace_dropped(const struct clew_trace *trace,
+						    size_t *ret_count)
+{
+	*ret_count = trace->dropped.count;
+	return trace->dropped.data;
+}
+
 uint32_t clew_trace_function_count(const struct clew_trace *trace)
 {
 	return (uint32_t)trace->functions.count;

@@ -29,6 +29,19 @@ uint32_t clew_trace_function_count(const struct clew_trace *trace);
 const struct clew_trace_function *clew_trace_function(const struct clew_trace *trace,
 						      uint32_t number);
 
+/* A function that was not recorded any more from then on, because its calls cost too much. */
+struct clew_trace_dropped {
+	uint64_t time;
+	uint32_t function;
+	uint64_t calls;	 /* in the period before */
+	uint64_t cost;	 /* ns that its probes took of tasks' time in that period */
+	uint64_t period; /* ns */
+};
+
+/* By time. */
+const struct clew_trace_dropped *clew_trace_dropped(const struct clew_trace *trace,
+						    size_t *ret_count);
+
 /* An activation. */
 struct clew_trace_frame {
 	uint64_t start;

@@ -343,6 +343,8 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 		return trace_take_address(trace, (const struct clew_address *)header);
 	case CLEW_KIND_SITE:
 		return trace_take_site(trace, (const struct clew_site_record *)header);
+	case CLEW_KIND_DROPPED:
+		return trace_take_dropped(trace, (const struct clew_dropped *)header);
 	case CLEW_KIND_ANNOUNCE:
 		return take_announce(trace, (const struct clew_announce *)header);
 	case CLEW_KIND_GAP:

@@ -123,6 +123,7 @@ struct clew_trace {
 	struct vector frame_keys;    /* struct frame_key, of each frame until finished */
 	struct vector frame_details; /* struct clew_frame_detail */
 	struct vector functions;     /* struct clew_trace_function, by number */
+	struct vector dropped;	     /* struct clew_trace_dropped */
 	struct map stacks;	     /* hash -> const struct clew_trace_stack * */
 	struct map images;	     /* number -> const struct trace_image * */
 	struct vector waited;	     /* struct clew_task_stacks; by task and time once finished */
@@ -263,6 +264,7 @@ struct frame_key {
 #define TRACE_MOST_FUNCTIONS (1u << 20)
 
 int trace_take_site(struct clew_trace *trace, const struct clew_site_record *site);
+int trace_take_dropped(struct clew_trace *trace, const struct clew_dropped *record);
 int trace_add_frame(struct clew_trace *trace, const struct clew_frame *frame);
 /* Describes function `number`; what was known of it before holds. The strings are copied; title
  * and readable name are made of the name. */

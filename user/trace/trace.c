@@ -288,6 +288,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->frame_keys);
 	vector_done(&trace->frame_details);
 	vector_done(&trace->functions);
+	vector_done(&trace->dropped);
 	map_done(&trace->stacks);
 	map_done(&trace->images);
 	vector_done(&trace->waited);

@@ -12,6 +12,13 @@
 #define CLEW_FUNCTION_RETURNS 0x10000u
 #define CLEW_FUNCTION_NO_SITE 0xffffu
 
+/*
+ * The rest of a cookie is the age of its link: probes that are replaced stay until the others are
+ * there, and of two at one instruction those of the younger link count.
+ */
+#define CLEW_FUNCTION_AGE_SHIFT 17
+#define CLEW_FUNCTION_AGES	0x7fffu
+
 /* Whether the task leaves the function at an exit is seen there. */
 enum clew_function_exit_test {
 	CLEW_EXIT_ALWAYS,
@@ -26,7 +33,7 @@ enum clew_function_exit_test {
 enum clew_function_buffer { CLEW_JMP_BUF_GLIBC, CLEW_JMP_BUF_MUSL };
 
 struct clew_function_site {
-	__u16 roles;	  /* CLEW_SITE_* */
+	__u16 roles;	  /* CLEW_SITE_*; 0: it counts for nothing any more */
 	__u16 otherwise;  /* the site that it is if the exit is none, CLEW_FUNCTION_NO_SITE: it
 			     counts for nothing then */
 	__u8 test;	  /* enum clew_function_exit_test */
@@ -65,6 +72,14 @@ struct clew_function_values {
 	struct clew_function_value entry[CLEW_FUNCTION_VALUES];
 	struct clew_function_value result;
 	__u32 count; /* of entry */
+};
+
+/* How often a CPU met the probes of some sites: element cpu * CLEW_FUNCTION_ROWS + site /
+ * CLEW_FUNCTION_ROW. */
+#define CLEW_FUNCTION_ROW  64u
+#define CLEW_FUNCTION_ROWS (CLEW_FUNCTION_RETURNS / CLEW_FUNCTION_ROW)
+struct clew_function_calls {
+	__u32 calls[CLEW_FUNCTION_ROW];
 };
 
 CLEW_ASSERT_SIZE(struct clew_function_site, 24);

@@ -107,6 +107,7 @@ struct clew_task_state {
 	/* when it went to sleep, in steps of 1,024 ns and never 0; 0: it does not sleep, or nobody
 	   asks for stacks */
 	__u32 asleep_since;
+	__u32 function_probe; /* cookie of the last probe of a replacing link that it met */
 	/* the last address that it faulted on for a store, as of when it last left a CPU */
 	__u64 stored_at;
 	/* address of the last buffer that its stores dirtied, as the file system reported it */

@@ -73,10 +73,24 @@ struct clew_site_record {
 	__u8 reserved[4];
 };
 
+/*
+ * DROPPED: the probes at a function are taken away, because its calls cost more than was allowed.
+ * What was open of it is lost, and nothing is known of its calls from then on.
+ */
+struct clew_dropped {
+	struct clew_header header;
+	__u64 calls;	/* in the period before */
+	__u64 cost;	/* ns that its probes took of tasks' time in that period */
+	__u64 period;	/* ns */
+	__u32 function; /* number of the SITE records */
+	__u8 reserved[4];
+};
+
 CLEW_ASSERT_SIZE(struct clew_function, 32);
 CLEW_ASSERT_LAYOUT(struct clew_function, task, 24);
 CLEW_ASSERT_LAYOUT(struct clew_function, size, 30);
 CLEW_ASSERT_SIZE(struct clew_site_record, 80);
+CLEW_ASSERT_SIZE(struct clew_dropped, 48);
 CLEW_ASSERT_LAYOUT(struct clew_site_record, function, 40);
 CLEW_ASSERT_LAYOUT(struct clew_site_record, build_id, 55);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Attaching to the functions of a file. See traced_links.h.
+ *
+ * A link cannot lose some of its probes, so that another one takes its place. Both are attached
+ * for a while. The age in a cookie says which of them counts then (maps/function.h).
+ */
+#include "record/traced_links.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/probe.h"
+#include "record/traced_file.h"
+
+static struct clew_probe_place *place_at(const struct vector *places, size_t index)
+{
+	return (struct clew_probe_place *)places->data + index;
+}
+
+static int append(struct vector *to, size_t item, const void *from, size_t count)
+{
+	int r;
+
+	to->item = item;
+	r = vector_reserve(to, to->count + count);
+	if (r < 0)
+		return r;
+	if (count)
+		memcpy((char *)to->data + to->count * item, from, count * item);
+	to->count += count;
+	return 0;
+}
+
+/* Attaches to all of `places` in one link; the probes get the file's age. */
+static int attach(struct traced_file *file, const struct bpf_program *program, int descriptor,
+		  bool returns, struct vector *places, struct clew_probe_links *ret)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		struct clew_probe_place *place = place_at(places, i);
+
+		place->cookie &= (1u << CLEW_FUNCTION_AGE_SHIFT) - 1;
+		place->cookie |= (uint64_t)file->age << CLEW_FUNCTION_AGE_SHIFT;
+	}
+	return clew_probe_attach_multi(program, descriptor, returns, places->data, places->count,
+				       ret);
+}
+
+static int attach_planned(struct traced_file *file, const struct bpf_program *program,
+			  int descriptor, bool returns)
+{
+	struct traced_probes *probes = returns ? &file->returns : &file->entries;
+	struct clew_probe_links links;
+	int r;
+
+	if (!probes->planned.count)
+		return 0;
+	probes->links.item = sizeof(links);
+	r = vector_reserve(&probes->links, probes->links.count + 1);
+	if (r >= 0)
+		r = attach(file, program, descriptor, returns, &probes->planned, &links);
+	if (r >= 0) {
+		((struct clew_probe_links *)probes->links.data)[probes->links.count++] = links;
+		r = append(&probes->attached, sizeof(struct clew_probe_place), probes->planned.data,
+			   probes->planned.count);
+	}
+	probes->planned.count = 0;
+	return r;
+}
+
+int traced_links_attach(struct traced_file *file, const struct bpf_program *program, int descriptor,
+			bool again)
+{
+	int r = attach_planned(file, program, descriptor, false);
+
+	if (r >= 0)
+		r = attach_planned(file, program, descriptor, true);
+	if (r >= 0 && again && file->descriptor < 0)
+		file->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+	return r;
+}
+
+int traced_links_take(struct traced_file *file, struct vector *old)
+{
+	struct vector *links[] = {&file->entries.links, &file->returns.links};
+	int r = 0;
+
+	for (unsigned i = 0; r >= 0 && i < 2; i++) {
+		r = append(old, sizeof(struct clew_probe_links), links[i]->data, links[i]->count);
+		if (r >= 0)
+			links[i]->count = 0;
+	}
+	return r;
+}
+
+/* Leaves those out whose function was dropped. */
+static void leave_dropped(const struct traced *traced, struct vector *places)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < places->count; i++)
+		if (!traced_dropped(traced, (uint32_t)(place_at(places, i)->cookie &
+						       (CLEW_FUNCTION_RETURNS - 1))))
+			*place_at(places, kept++) = *place_at(places, i);
+	places->count = kept;
+}
+
+int traced_links_renew(const struct traced *traced, struct traced_file *file,
+		       const struct bpf_program *program, struct vector *old)
+{
+	struct traced_probes *probes[] = {&file->entries, &file->returns};
+	struct clew_probe_links links[2] = {{.multi = -1}, {.multi = -1}};
+	int r = 0;
+
+	if (file->descriptor < 0 || file->age == CLEW_FUNCTION_AGES)
+		return -ENOTSUP;
+	file->age++;
+	for (unsigned i = 0; r >= 0 && i < 2; i++) {
+		leave_dropped(traced, &probes[i]->attached);
+		if (probes[i]->attached.count)
+			r = attach(file, program, file->descriptor, i, &probes[i]->attached,
+				   &links[i]);
+	}
+	if (r >= 0)
+		r = traced_links_take(file, old);
+	for (unsigned i = 0; r >= 0 && i < 2; i++)
+		if (links[i].multi >= 0)
+			r = append(&probes[i]->links, sizeof(links[i]), &links[i], 1);
+	if (r < 0)
+		clew_probe_detach(links, 2);
+	return r;
+}
+
+void traced_links_done(struct traced_file *file)
+{
+	struct traced_probes *probes[] = {&file->entries, &file->returns};
+
+	for (unsigned i = 0; i < 2; i++) {
+		vector_done(&probes[i]->planned);
+		vector_done(&probes[i]->attached);
+		vector_done(&probes[i]->links);
+	}
+	if (file->descriptor >= 0)
+		close(file->descriptor);
+}
