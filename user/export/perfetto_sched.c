@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/sort.h"
 #include "export/perfetto.h"
+#include "export/sched.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,6 @@
 
 #define BUNDLE_EVENTS 4096
 #define TIME_BITS     52 /* of a key: ns since the first event; the CPU is above them */
-#define NO_CPU	      UINT16_MAX
-/* A thread that has no number on any Linux: on a CPU of which records are missing. */
-#define UNKNOWN_TID(cpu) ((1u << 22) + 1 + (cpu))
-
-/* The kernel's states of a task that leaves its CPU. */
-#define STATE_RUNNABLE	      0u
-#define STATE_INTERRUPTIBLE   1u
-#define STATE_UNINTERRUPTIBLE 2u
-#define STATE_DEAD	      0x10u
-#define STATE_PREEMPTED	      0x100u
-#define STATE_SHOWN	      0xffu /* the kernel's bits that Perfetto knows */
 
 /* Flags of a wake: the kernel was in an interrupt. */
 #define FROM_HARDIRQ 0x08u
@@ -69,6 +59,11 @@ struct sched {
 	uint16_t cpu;
 	const struct clew_run *previous;
 };
+
+static uint64_t priority_at(const struct perfetto *it, uint32_t serial, uint64_t at)
+{
+	return (uint64_t)sched_priority_at(it->trace, serial, at);
+}
 
 static void write_name(struct proto *proto, unsigned field, const char *name)
 {
@@ -127,15 +122,6 @@ int perfetto_processes(struct perfetto *it)
 	return it->error;
 }
 
-/* The kernel's number: 120 and the nice value, or 99 and less for real time. */
-static uint64_t priority_at(const struct perfetto *it, uint32_t serial, uint64_t at)
-{
-	struct clew_scheduled scheduled = clew_trace_scheduled_at(it->trace, serial, at);
-	bool real_time = scheduled.policy == 1 || scheduled.policy == 2;
-
-	return (uint64_t)(real_time ? 99 - scheduled.value : 120 + scheduled.value);
-}
-
 /* The number of a task's name in the bundle. */
 static uint64_t name_number(struct sched *sched, const char *name)
 {
@@ -171,57 +157,27 @@ static void put_switch(struct sched *sched, uint64_t at, uint64_t state, uint32_
 	sched->events++;
 }
 
-/* Which sleep a run ended with, or NULL. */
-static const struct clew_sleep *sleep_behind(const struct sched *sched, const struct clew_run *run)
-{
-	struct clew_piece piece;
-
-	if (!clew_trace_piece(sched->it->trace, run->task, run->end, false, &piece) ||
-	    !piece.sleep || piece.sleep->start != run->end)
-		return NULL;
-	return piece.sleep;
-}
-
-/* Perfetto's letter for a task's state comes from this: S, D, X, R, R+. */
-static uint64_t state_behind(const struct sched *sched, const struct clew_run *run)
-{
-	const struct clew_sleep *sleep;
-
-	switch (run->ended) {
-	case CLEW_RUN_SLEPT:
-		sleep = sleep_behind(sched, run);
-		return sleep && sleep->state & STATE_SHOWN ? sleep->state & STATE_SHOWN
-							   : STATE_INTERRUPTIBLE;
-	case CLEW_RUN_PREEMPTED:
-		return STATE_PREEMPTED;
-	case CLEW_RUN_EXITED:
-		return STATE_DEAD;
-	default:
-		return STATE_RUNNABLE;
-	}
-}
-
 /* From the end of a run on, what is on the CPU is not known. */
 static void put_unknown(struct sched *sched, const struct clew_run *run)
 {
-	put_switch(sched, run->end, state_behind(sched, run), UNKNOWN_TID(sched->cpu), 120,
-		   "unknown");
+	put_switch(sched, run->end, sched_state_behind(sched->it->trace, run),
+		   SCHED_UNKNOWN_TID(sched->cpu), SCHED_NORMAL_PRIORITY, SCHED_UNKNOWN_NAME);
 }
 
 static void put_run(struct sched *sched, const struct clew_run *run)
 {
 	const struct clew_trace_task *task = clew_trace_task(sched->it->trace, run->task);
-	uint64_t state = STATE_RUNNABLE;
+	uint64_t state = SCHED_RUNNABLE;
 	char idle[CLEW_COMM_SIZE];
 
 	snprintf(idle, sizeof(idle), "swapper/%u", sched->cpu);
 	/* A slice begins only with the second switch on a CPU. */
 	if (!sched->previous)
-		put_switch(sched, run->start, STATE_RUNNABLE, 0, 120, idle);
+		put_switch(sched, run->start, SCHED_RUNNABLE, 0, 120, idle);
 	else if (sched->previous->end < run->start)
 		put_unknown(sched, sched->previous);
 	else
-		state = state_behind(sched, sched->previous);
+		state = sched_state_behind(sched->it->trace, sched->previous);
 	if (task && task->tid)
 		put_switch(sched, run->start, state, task->tid,
 			   priority_at(sched->it, run->task, run->start),
@@ -231,61 +187,32 @@ static void put_run(struct sched *sched, const struct clew_run *run)
 	sched->previous = run;
 }
 
-/* A wake at the switch itself would be taken for one that woke nobody. */
-static uint64_t wake_time(const struct clew_sleep *sleep)
-{
-	uint64_t at = sleep->raw_end ? sleep->raw_end : sleep->end;
-
-	return at > sleep->start ? at : sleep->start + 1;
-}
-
-/* Where a task ran at a moment; NO_CPU: it did not. */
-static uint16_t cpu_at(const struct sched *sched, uint32_t serial, uint64_t at)
-{
-	struct clew_piece piece;
-
-	if (clew_trace_piece(sched->it->trace, serial, at, false, &piece) &&
-	    piece.kind == CLEW_PIECE_RUNNING)
-		return piece.cpu;
-	return NO_CPU;
-}
-
-/* Where a task came to run after a sleep; the first CPU if that is not in the capture. */
-static uint16_t cpu_behind(const struct sched *sched, const struct clew_sleep *sleep)
-{
-	uint16_t cpu = sleep->switch_in == CLEW_TIME_OPEN
-			       ? NO_CPU
-			       : cpu_at(sched, sleep->task, sleep->switch_in);
-
-	return cpu == NO_CPU ? 0 : cpu;
-}
-
 /* The CPU whose bundle has a wake, and the flags that it needs there. */
 static uint16_t wake_place(const struct sched *sched, const struct clew_sleep *sleep,
 			   unsigned *ret_flags)
 {
-	bool by_task = sleep->context == CLEW_WAKE_TASK || sleep->context == CLEW_WAKE_WORK ||
-		       sleep->context == CLEW_WAKE_SOFTIRQ;
-	uint16_t cpu = by_task ? cpu_at(sched, sleep->ended_by, wake_time(sleep)) : NO_CPU;
+	uint16_t cpu = sched_woken_by_task(sleep) ? sched_cpu_at(sched->it->trace, sleep->ended_by,
+								 sched_wake_time(sleep))
+						  : SCHED_NO_CPU;
 
 	*ret_flags = 0;
-	if (cpu != NO_CPU)
+	if (cpu != SCHED_NO_CPU)
 		return cpu;
 	*ret_flags = sleep->context == CLEW_WAKE_SOFTIRQ ? FROM_SOFTIRQ : FROM_HARDIRQ;
-	return cpu_behind(sched, sleep);
+	return sched_cpu_behind(sched->it->trace, sleep);
 }
 
 static void put_wake(struct sched *sched, const struct clew_sleep *sleep)
 {
 	const struct clew_trace_task *task = clew_trace_task(sched->it->trace, sleep->task);
 	struct proto *columns = sched->columns;
-	uint64_t at = wake_time(sleep);
+	uint64_t at = sched_wake_time(sleep);
 	unsigned flags;
 
 	wake_place(sched, sleep, &flags);
 	proto_packed(&columns[WAKE_TIME], since(sched, &sched->last_wake, at));
 	proto_packed(&columns[WAKE_TID], task->tid);
-	proto_packed(&columns[WAKE_CPU], cpu_behind(sched, sleep));
+	proto_packed(&columns[WAKE_CPU], sched_cpu_behind(sched->it->trace, sleep));
 	proto_packed(&columns[WAKE_PRIORITY], priority_at(sched->it, sleep->task, at));
 	proto_packed(&columns[WAKE_NAME],
 		     name_number(sched, clew_trace_comm_at(sched->it->trace, sleep->task, at)));
@@ -378,10 +305,10 @@ static void add_sleep(struct sched *sched, const struct clew_sleep *sleep, size_
 	if (!task || !task->tid || !clew_export_wants(export, sleep->task) ||
 	    !clew_export_has(export, sleep->start, sleep->end))
 		return;
-	cpu = cpu_at(sched, sleep->task, sleep->start ? sleep->start - 1 : 0);
-	add_key(sched, cpu == NO_CPU ? 0 : cpu, sleep->start + 1, WHAT_REASON, index);
+	cpu = sched_cpu_at(sched->it->trace, sleep->task, sleep->start ? sleep->start - 1 : 0);
+	add_key(sched, cpu == SCHED_NO_CPU ? 0 : cpu, sleep->start + 1, WHAT_REASON, index);
 	if (sleep->end != CLEW_TIME_OPEN)
-		add_key(sched, wake_place(sched, sleep, &flags), wake_time(sleep), WHAT_WAKE,
+		add_key(sched, wake_place(sched, sleep, &flags), sched_wake_time(sleep), WHAT_WAKE,
 			index);
 }
 
@@ -409,7 +336,7 @@ static int make_keys(struct sched *sched)
 			sched->base = sched->sleeps[i].start;
 	/* At equal times: first the switch, then what follows from it. */
 	for (size_t i = 0; i < run_count; i++)
-		if (sched->runs[i].cpu != NO_CPU &&
+		if (sched->runs[i].cpu != SCHED_NO_CPU &&
 		    clew_export_has(export, sched->runs[i].start, sched->runs[i].end))
 			add_key(sched, sched->runs[i].cpu, sched->runs[i].start, WHAT_RUN, i);
 	for (size_t i = 0; i < sleep_count; i++)
