@@ -11,6 +11,7 @@
 #include <clew/notation.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,25 +64,56 @@ static int write_open_file(const struct writer *writer, const char *output, int 
 	return status;
 }
 
-/* The temporary file while it is written, for the handler. */
+/* A handler of signals may call it, too: it takes no memory. */
+static void remove_folder(int parent, const char *name)
+{
+	_Alignas(struct dirent64) char entries[4096];
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t size;
+
+	while (fd >= 0 && (size = getdents64(fd, entries, sizeof(entries))) > 0)
+		for (ssize_t at = 0; at < size;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+
+			at += entry->d_reclen;
+			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+			    unlinkat(fd, entry->d_name, 0) < 0 && errno == EISDIR)
+				remove_folder(fd, entry->d_name);
+		}
+	if (fd >= 0)
+		close(fd);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void clew_remove_folder(const char *folder)
+{
+	remove_folder(AT_FDCWD, folder);
+}
+
+/* The temporary file or folder while it is written, and by whom, for the handler. */
 static const char *volatile unfinished;
+static pid_t owner;
 
 static void remove_unfinished(int number)
 {
 	const char *path = unfinished;
 
-	if (path)
-		unlink(path);
+	if (path && getpid() == owner && unlink(path) < 0 && errno == EISDIR)
+		remove_folder(AT_FDCWD, path);
 	signal(number, SIG_DFL);
 	raise(number);
 }
 
-/* Until it is renamed, the file is removed if the program is interrupted. */
+/*
+ * Until it is renamed, the file or folder is removed if the program is interrupted. A file within
+ * a folder that is written has no guard of its own.
+ */
 static void guard(const char *path)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 	unfinished = path;
+	owner = getpid();
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (signal(numbers[i], path ? remove_unfinished : SIG_DFL) == SIG_IGN)
 			signal(numbers[i], SIG_IGN);
@@ -90,6 +122,7 @@ static void guard(const char *path)
 int clew_write_beside(const char *output, int (*write)(void *context, const char *path, int fd),
 		      void *context)
 {
+	bool outer = unfinished != NULL;
 	char *beside = NULL;
 	mode_t mask;
 	int fd, status;
@@ -108,7 +141,8 @@ int clew_write_beside(const char *output, int (*write)(void *context, const char
 		free(beside);
 		return status;
 	}
-	guard(beside);
+	if (!outer)
+		guard(beside);
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
@@ -117,7 +151,8 @@ int clew_write_beside(const char *output, int (*write)(void *context, const char
 		status = clew_fail_to_write(output, errno);
 	if (status)
 		unlink(beside);
-	guard(NULL);
+	if (!outer)
+		guard(NULL);
 	free(beside);
 	return status;
 }
@@ -161,19 +196,6 @@ int clew_write_file(const char *output, int (*write)(void *context, FILE *out), 
 	return strcmp(output, "-") ? write_file(&writer, output) : write(context, stdout);
 }
 
-/* Removes a folder and the files in it. */
-void clew_remove_folder(const char *folder)
-{
-	DIR *files = opendir(folder);
-	struct dirent *file;
-
-	while (files && (file = readdir(files)))
-		unlinkat(dirfd(files), file->d_name, 0);
-	if (files)
-		closedir(files);
-	rmdir(folder);
-}
-
 int clew_write_folder(const char *output, int (*write)(void *context, const char *folder),
 		      void *context)
 {
@@ -182,6 +204,7 @@ int clew_write_folder(const char *output, int (*write)(void *context, const char
 	int status;
 
 	umask(mask);
+	signal(SIGXFSZ, SIG_IGN);
 	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
 		return clew_fail_memory();
 	if (!mkdtemp(beside)) {
@@ -189,11 +212,13 @@ int clew_write_folder(const char *output, int (*write)(void *context, const char
 		free(beside);
 		return status;
 	}
+	guard(beside);
 	status = write(context, beside);
 	if (!status && (chmod(beside, 0777 & ~mask) < 0 || rename(beside, output) < 0))
 		status = clew_fail_to_write(output, errno);
 	if (status)
 		clew_remove_folder(beside);
+	guard(NULL);
 	free(beside);
 	return status;
 }

@@ -47,7 +47,7 @@ int clew_fail_to_write(const char *name, int error);
 int clew_write_folder(const char *output, int (*write)(void *context, const char *folder),
 		      void *context);
 
-/* Removes a folder and the files in it. */
+/* Removes a folder with all in it. */
 void clew_remove_folder(const char *folder);
 
 #endif
