@@ -12,6 +12,7 @@ import sys
 import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _ctf  # noqa: E402  pylint: disable=wrong-import-position
 from _export import clew, export, made, place  # noqa: E402  pylint: disable=wrong-import-position
 from _otlp import from_json, from_proto  # noqa: E402  pylint: disable=wrong-import-position
 from _perfetto import Perfetto, fields  # noqa: E402  pylint: disable=wrong-import-position
@@ -62,11 +63,22 @@ def protoc(data):
     assert not done.returncode and LONG.encode() in done.stdout, done.stderr[:200]
 
 
+def ctf(trace):
+    done = clew("export", trace, "--to", "ctf", "-o", place("long.%s" % title))
+    assert not done.returncode and not done.stderr, done
+    shown = _ctf.Ctf(place("long.%s" % title))
+    assert not shown.status and shown.events, shown.complaints
+
+
 for title in ("disk", "calls"):
     trace = long_trace(title)
     operations = ("--call", "*", "--slowest", "20")
     reads(title, "perfetto", lambda: Perfetto(export(trace, "perfetto")))
     reads(title, "chrome", lambda: json.loads(export(trace, "chrome")))
+    if _ctf.missing():
+        tap.skip("%s: ctf with long names" % title, _ctf.missing())
+    else:
+        reads(title, "ctf", lambda: ctf(trace))
     reads(title, "folded",
           lambda: [int(line.rpartition(b" ")[2]) for line in export(trace, "folded").splitlines()])
     reads(title, "pprof", lambda: fields(zlib.decompress(export(trace, "pprof"), 31)))

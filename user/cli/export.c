@@ -92,8 +92,8 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 
 const struct clew_option clew_export_options[] = {
 	{0, "to", "FORMAT",
-	 "the format: perfetto, folded, pprof, chrome, sqlite, csv, html, dot, otlp or proto. And "
-	 "with a TIME, end there",
+	 "the format: perfetto, folded, pprof, chrome, sqlite, csv, ctf, html, dot, otlp or proto. "
+	 "And with a TIME, end there",
 	 take_to, 0},
 	{'o', "output", "FILE", "write there (-: standard output)", clew_take_string,
 	 offsetof(struct export_values, output)},

@@ -79,6 +79,8 @@ int clew_export_perfetto(const struct clew_export *export);
 int clew_export_sqlite(const struct clew_export *export);
 /* -errno also of files that cannot be written. */
 int clew_export_csv(const struct clew_export *export);
+/* -errno also of files that cannot be written. */
+int clew_export_ctf(const struct clew_export *export);
 int clew_export_html(const struct clew_export *export);
 int clew_export_folded(const struct clew_export *export);
 int clew_export_pprof(const struct clew_export *export);
