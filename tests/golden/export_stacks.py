@@ -9,11 +9,10 @@ import glob
 import os
 import re
 import sys
-import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _export import SHOWN, ask, clew, export, hostile, altered, made, object_of  # noqa: E402  pylint: disable=wrong-import-position
-from _perfetto import fields, one, packed  # noqa: E402  pylint: disable=wrong-import-position
+from _pprof import Profile  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
@@ -29,30 +28,6 @@ def folded(capture, kind, *arguments):
     text = export(capture, "folded", "--stacks", kind, *arguments).decode()
     lines = [line.rpartition(" ") for line in text.splitlines()]
     return [(tuple(frames.split(";")), int(value)) for frames, _, value in lines]
-
-
-class Profile:
-    """A profile by the fields of profile.proto."""
-
-    def __init__(self, data):
-        profile = fields(zlib.decompress(data, 31))
-        strings = [text.decode() for text in profile[6]]
-        assert strings[0] == "", "the first string is empty"
-        functions = {one(f, 1): strings[one(f, 2)] for f in map(fields, profile[5])}
-        locations = {
-            one(location, 1): functions[one(fields(location[4][0]), 1)]
-            for location in map(fields, profile[4])
-        }
-        self.types = [(strings[one(t, 1)], strings[one(t, 2)]) for t in map(fields, profile[1])]
-        self.default = strings[one(profile, 14)]
-        self.samples = []
-        for sample in map(fields, profile[2]):
-            labels = {
-                strings[one(label, 1)]: strings[one(label, 2)]
-                for label in map(fields, sample[3])
-            }
-            frames = tuple(locations[i] for i in reversed(packed(sample[1][0])))
-            self.samples.append((frames, packed(sample[2][0]), labels))
 
 
 def end_of(capture, wait):

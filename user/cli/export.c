@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/send.h"
+#include "cli/split.h"
 #include "cli/window.h"
 #include "cli/write.h"
 #include "trace/frames.h"
@@ -33,6 +34,7 @@ struct export_values {
 	struct clew_number slowest;
 	struct clew_number most;
 	struct clew_send send;
+	uint64_t split; /* ns, 0: it is written in one piece */
 	enum clew_export_encoding encoding;
 	enum clew_export_stacks stacks;
 	bool stacks_given;
@@ -68,6 +70,17 @@ static int take_to(const struct clew_option *option, const char *argument, void 
 	}
 	values->window.to_text = argument;
 	return 0;
+}
+
+/* Sets how long a window is. */
+static int take_split(const struct clew_option *option, const char *argument, void *value)
+{
+	int status = clew_take_seconds(option, argument, value);
+
+	if (!status && !*(uint64_t *)value)
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "--split: '%s' is no length: write one like 10s", argument);
+	return status;
 }
 
 /* Sets which stacks. */
@@ -119,6 +132,9 @@ const struct clew_option clew_export_options[] = {
 	 offsetof(struct export_values, idle)},
 	{0, "max", "N", "of dot: at most N (200) steps of an operation, the longest",
 	 clew_take_number, offsetof(struct export_values, most)},
+	{0, "split", "TIME",
+	 "write a file for each stretch of that length: out.pftrace becomes out.01.pftrace, ..",
+	 take_split, offsetof(struct export_values, split)},
 	CLEW_SEND_OPTIONS(struct export_values, send),
 	CLEW_OPTION_END,
 };
@@ -129,17 +145,29 @@ static bool all_threads(const struct clew_selection *selection)
 	       !clew_groups_asked(&selection->group);
 }
 
-/* For clew_write_file(). `context`: struct clew_export *, whose format is behind it. */
+/* For clew_write_file(). */
 struct writing {
 	struct clew_export export;
 	const struct clew_export_format *format;
+	struct clew_progress progress;
+	uint64_t part; /* of those below, from 0 */
+	uint64_t parts;
 };
+
+/* `context`: struct writing *. */
+static void update_progress(void *context, double done)
+{
+	struct writing *writing = context;
+
+	clew_progress_update(&writing->progress,
+			     ((double)writing->part + done) / (double)writing->parts);
+}
 
 static int write_format(struct writing *writing)
 {
 	int r = writing->format->write(&writing->export);
 
-	clew_progress_end(writing->export.progress_context);
+	clew_progress_end(&writing->progress);
 	if (r == -ESPIPE)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: cannot be written to a pipe or device: "
@@ -178,27 +206,81 @@ static int write_output(struct writing *writing, const char *output)
 				       : clew_write_file(output, write_file, writing);
 }
 
+/* Leaves the operations that a part shows, in the same order. */
+static void choose_operations(struct clew_export *export, const struct clew_operation *operations,
+			      size_t count, struct clew_operation *chosen)
+{
+	export->operation_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (clew_export_has(export, operations[i].from, operations[i].to))
+			chosen[export->operation_count++] = operations[i];
+	export->operations = chosen;
+}
+
+static int write_part(struct writing *writing, const char *output, const char *operand)
+{
+	char *name = clew_window_file(output, writing->part, writing->parts);
+	int status = name ? clew_check_output(operand, name) : clew_fail_memory();
+
+	if (!status)
+		status = write_output(writing, name);
+	free(name);
+	return status;
+}
+
+/* A sum counts what begins in its part, lest two parts count it; a viewer needs all that overlaps.
+ */
+static int write_parts(struct writing *writing, const struct export_values *values,
+		       const char *operand)
+{
+	struct clew_export *export = &writing->export;
+	const struct clew_operation *operations = export->operations;
+	size_t count = export->operation_count;
+	struct clew_operation *chosen = malloc((count + 1) * sizeof(*chosen));
+	int status = chosen ? 0 : clew_fail_memory();
+
+	writing->parts = clew_window_count(&values->window, values->split);
+	if (!status && writing->parts > CLEW_SPLIT_MOST)
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "--split: %llu files are more than %u: choose longer stretches, "
+				   "or a part by --from and --to",
+				   (unsigned long long)writing->parts, CLEW_SPLIT_MOST);
+	for (; !status && writing->part < writing->parts; writing->part++) {
+		clew_window_at(&values->window, values->split, writing->part, &export->from,
+			       &export->to);
+		export->begun_in = writing->format->stacks && writing->part;
+		choose_operations(export, operations, count, chosen);
+		status = write_part(writing, values->output, operand);
+	}
+	free(chosen);
+	return status;
+}
+
+static uint32_t slowest(const struct export_values *values)
+{
+	return values->slowest.given ? values->slowest.value : values->format->slowest ?: SLOWEST;
+}
+
 /* The operations that are to be explained, as `clew why` chooses them. */
 static int find_operations(const struct clew_asked_in *in, const struct export_values *values,
 			   struct clew_operation **ret_operations, size_t *ret_count)
 {
-	uint32_t slowest = values->slowest.given ? values->slowest.value
-			   : values->format->slowest ?: SLOWEST;
+	uint32_t most = slowest(values);
 	bool between_sleeps;
 	size_t total;
 	int status = 0;
 
 	if (clew_ask_given(&values->ask)) {
 		status = clew_ask_find(&values->ask, in, ret_operations, ret_count);
-		if (*ret_count > slowest)
-			*ret_count = slowest;
+		if (*ret_count > most)
+			*ret_count = most;
 		return status;
 	}
 	if (clew_operations_slowest(in->trace, clew_selection_wants, (void *)in->selection, 0,
-				    in->window->from, in->window->to, slowest, ret_operations,
+				    in->window->from, in->window->to, most, ret_operations,
 				    ret_count, &total, &between_sleeps) < 0)
 		return clew_fail_memory();
-	return !*ret_count && values->format->alone ? clew_ask_offer(in, 0, slowest) : 0;
+	return !*ret_count && values->format->alone ? clew_ask_offer(in, 0, most) : 0;
 }
 
 static int check(const struct clew_trace *trace, struct export_values *values)
@@ -226,10 +308,9 @@ static int check(const struct clew_trace *trace, struct export_values *values)
 
 static int export(const struct clew_trace *trace, struct export_values *values, const char *operand)
 {
-	struct writing writing = {.format = values->format};
+	struct writing writing = {.format = values->format, .parts = 1};
 	struct clew_relations *relations = NULL;
 	struct clew_operation *operations = NULL;
-	struct clew_progress progress;
 	struct clew_selection others;
 	size_t count = 0;
 	int status = check(trace, values);
@@ -247,7 +328,7 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 								 .operand = operand},
 					 values, &operations, &count);
 	if (!status) {
-		clew_progress_begin(&progress, "exporting");
+		clew_progress_begin(&writing.progress, "exporting");
 		writing.export = (struct clew_export){
 			.name = operand,
 			.trace = trace,
@@ -260,19 +341,52 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 			.to = values->window.to,
 			.operations = operations,
 			.operation_count = count,
+			.slowest = slowest(values),
 			.stacks = values->stacks,
 			.idle = values->idle,
 			.encoding = values->encoding,
 			.most = values->most.given ? values->most.value : NODES,
-			.progress = clew_progress_update,
-			.progress_context = &progress,
+			.progress = update_progress,
+			.progress_context = &writing,
 		};
-		status = values->send.endpoint ? clew_send_export(&values->send, &writing.export)
-					       : write_output(&writing, values->output);
+		if (values->split)
+			status = write_parts(&writing, values, operand);
+		else if (values->send.endpoint)
+			status = clew_send_export(&values->send, &writing.export);
+		else
+			status = write_output(&writing, values->output);
 	}
 	free(operations);
 	clew_relations_free(relations);
 	return status;
+}
+
+/* Fails if the format and the output do not go with what is asked for. */
+static int check_output(struct export_values *values)
+{
+	const struct clew_export_format *format = values->format;
+	bool is_stdout = !strcmp(values->output, "-");
+
+	if (values->split && format->alone)
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--split: %s is about single operations, which are not cut: choose "
+			"them by --from and --to",
+			format->name);
+	if (values->split && is_stdout)
+		return clew_fail(CLEW_EXIT_INPUT, "--split: it writes several files: name them "
+						  "with -o");
+	if (format->binary && is_stdout && isatty(STDOUT_FILENO))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s is nothing for a terminal: name a file with -o", format->name);
+	if (format->folder && is_stdout)
+		return clew_fail(CLEW_EXIT_INPUT, "%s is several files: name a folder with -o",
+				 format->name);
+	if (values->stacks_given && !format->stacks)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--stacks: %s has no added-up stacks: use folded or pprof",
+				 format->name);
+	return clew_send_check(&values->send, format, values->output, &values->encoding);
 }
 
 int clew_command_export(const struct clew_command *command, int argc, char **argv)
@@ -286,19 +400,8 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 		return status;
 	if (!values.format)
 		return fail_format("no format is chosen");
-	if (values.format->binary && !strcmp(values.output, "-") && isatty(STDOUT_FILENO))
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s is nothing for a terminal: name a file with -o",
-				 values.format->name);
-	if (values.format->folder && !strcmp(values.output, "-"))
-		return clew_fail(CLEW_EXIT_INPUT, "%s is several files: name a folder with -o",
-				 values.format->name);
-	if (values.stacks_given && !values.format->stacks)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "--stacks: %s has no added-up stacks: use folded or pprof",
-				 values.format->name);
-	status = clew_send_check(&values.send, values.format, values.output, &values.encoding);
-	if (!status)
+	status = check_output(&values);
+	if (!status && !values.split)
 		status = clew_check_output(operands[0], values.output);
 	if (!status)
 		status = clew_open_trace(operands[0], 0, &trace);

@@ -38,9 +38,11 @@ struct clew_export {
 	void *context;
 	uint64_t from; /* ns, CLOCK_MONOTONIC */
 	uint64_t to;
+	bool begun_in; /* what began before `from` is left out, lest two exports add it up */
 	/* Operations to be explained, the longest first. */
 	const struct clew_operation *operations;
 	size_t operation_count;
+	uint32_t slowest; /* how many were asked for */
 	enum clew_export_stacks stacks;
 	bool idle;   /* waits for work count, too */
 	size_t most; /* dot: nodes of an operation */
@@ -92,10 +94,12 @@ int clew_export_proto(const struct clew_export *export);
 
 /* True if a task is known and asked for. */
 bool clew_export_wants(const struct clew_export *export, uint32_t serial);
-/* True if start..end lies in the interval, at least in part; `end` may be CLEW_TIME_OPEN. */
+/* True if start..end is to be in the export: it lies in the interval, at least in part. `end` may
+ * be CLEW_TIME_OPEN. */
 static inline bool clew_export_has(const struct clew_export *export, uint64_t start, uint64_t end)
 {
-	return start <= export->to && end >= export->from;
+	return start <= export->to && end >= export->from &&
+	       (!export->begun_in || start >= export->from);
 }
 
 /* "COMM-TID" of a task at a moment. Returns buffer. */

@@ -10,7 +10,7 @@ int clew_export_html(const struct clew_export *export)
 	const struct clew_page_options options = {
 		.report = &report,
 		.name = export->name,
-		.slowest = export->operation_count ?: CLEW_PAGE_SLOWEST,
+		.slowest = export->slowest,
 		.limit = CLEW_PAGE_LIMIT,
 		.progress = export->progress,
 		.progress_context = export->progress_context,

@@ -114,7 +114,8 @@ int perfetto_processes(struct perfetto *it)
 	for (size_t i = 0; i < count; i++) {
 		const struct clew_trace_task *task = clew_trace_task_at(it->trace, i);
 
-		if (task->tid && task->tid != task->pid)
+		/* A process's name is its command, which its first thread need not have. */
+		if (task->tid)
 			write_thread(it, task);
 	}
 	proto_close(&it->packet, opened);
