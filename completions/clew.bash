@@ -44,7 +44,7 @@ _clew()
 	requests)
 		options='--dev --cgroup --container --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--cgroup|--container|--from|--to|--sort|--by' ;;
 	spans)
-		options='--name --tid --pid --comm --from --to --list --json --color --no-pager -h --help' files='' others='--name|--tid|--pid|--comm|--from|--to' ;;
+		options='--key --name --tid --pid --comm --from --to --list --json --color --no-pager -h --help' files='' others='--key|--name|--tid|--pid|--comm|--from|--to' ;;
 	io)
 		options='--file --cgroup --container --from --to --self --sort --by --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to|--sort|--by' ;;
 	why)

@@ -125,7 +125,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew spans nginx.clew\n"
 	 "      the functions that `clew record -f` recorded; most own time first\n"
 	 "  clew spans nginx.clew --name 'ngx_http_*' --list\n"
-	 "      some of them, and each of their calls\n"},
+	 "      some of them, and each of their calls\n"
+	 "  clew spans shop.clew --key order=1017\n"
+	 "      the calls that programs announced for this order\n"},
 	{"io", "[TRACE]",
 	 "what was written to files and by whom, what reached the disk, and who waited for it",
 	 clew_command_io, clew_io_options, false, CLEW_OUTPUT_PROSE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew spans: how often the traced functions were entered, how long they took, and how they
- * were left.
+ * were left. With --key it is about announced calls; spans_key.c has that.
  *
  * A frame that a process has from its parent's fork is in no count. Times are of frames
  * whose end is known: those that are open, lost, or left nobody knows when have none.
@@ -17,6 +17,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/spans_key.h"
 #include "cli/window.h"
 #include "words/describe.h"
 #include "words/frame.h"
@@ -31,12 +32,16 @@ struct spans_values {
 	struct clew_selection selection;
 	struct clew_window window;
 	const char *name; /* glob, or NULL */
+	const char *key;  /* of announced calls, or NULL */
 	bool list;
 	bool json;
 };
 
 const struct clew_option clew_spans_options[] = {
-	{0, "name", "GLOB", "only functions named like this", clew_take_string,
+	{0, "key", "KEY",
+	 "the announced calls that have this descriptor or attribute: VALUE or TYPE=VALUE",
+	 clew_take_string, offsetof(struct spans_values, key)},
+	{0, "name", "GLOB", "only functions, with --key calls, named like this", clew_take_string,
 	 offsetof(struct spans_values, name)},
 	{0, "tid", "N", "only what this thread was in", clew_take_number,
 	 offsetof(struct spans_values, selection.tid)},
@@ -514,6 +519,13 @@ int clew_command_spans(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	if (values.key)
+		return clew_spans_key(operands[0],
+				      &(struct clew_key_question){.key = values.key,
+								  .name = values.name,
+								  .selection = values.selection,
+								  .window = &values.window,
+								  .json = values.json});
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)
 		return status;

@@ -51,19 +51,25 @@ int clew_moment_take(const char *option, const char *text, const struct clew_tim
 	return 0;
 }
 
-int clew_window_take(struct clew_window *window, const struct clew_trace *trace)
+int clew_window_take_in(struct clew_window *window, const struct clew_time_base *base)
 {
-	struct clew_time_base base;
 	int status;
 
-	clew_wall_base(trace, &base);
-	window->from = base.start;
-	window->to = base.end;
-	status = clew_moment_take("from", window->from_text, &base, &window->from);
+	window->from = base->start;
+	window->to = base->end;
+	status = clew_moment_take("from", window->from_text, base, &window->from);
 	if (!status)
-		status = clew_moment_take("to", window->to_text, &base, &window->to);
+		status = clew_moment_take("to", window->to_text, base, &window->to);
 	if (!status && clew_window_given(window) && window->from >= window->to)
 		status = clew_fail(CLEW_EXIT_INPUT,
 				   "--from is not before --to: give an interval that has a length");
 	return status;
+}
+
+int clew_window_take(struct clew_window *window, const struct clew_trace *trace)
+{
+	struct clew_time_base base;
+
+	clew_wall_base(trace, &base);
+	return clew_window_take_in(window, &base);
 }

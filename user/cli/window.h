@@ -34,6 +34,9 @@ struct clew_window {
 int clew_window_take(struct clew_window *window, const struct clew_trace *trace);
 
 struct clew_time_base;
+/* The same, where there is no trace. */
+int clew_window_take_in(struct clew_window *window, const struct clew_time_base *base);
+
 /*
  * Reads the moment that was given with an option, within the trace; `text` NULL: *moment stays.
  * Returns 0 or, after clew_fail(), an exit status.
