@@ -314,6 +314,47 @@ def check_quota(daemon):
     ok(not unfinished, "nothing unfinished is left", unfinished)
 
 
+# By name; the second one is also met while the wait goes on.
+RULES = {
+    "ended": "call flock > 150ms where comm python*",
+    "goes-on": "lock wait > 300ms where comm python*",
+    "many": "p90(call flock) > 100ms over 3s where comm python*",
+    "much": "sum(file) > 30% of * over 2s",
+}
+SAME = ("tid", "kind", "start", "end", "open", "at", "value")
+
+
+def test_rules():
+    """The same rules are met at the same times by the daemon and in what it has recorded."""
+    shutil.rmtree(INCIDENTS, ignore_errors=True)
+    shutil.rmtree(f"{RUN}/ring", ignore_errors=True)
+    configure("rotate 2s", "keep 60s", *(f"trigger {name}: {rule}" for name, rule in RULES.items()))
+    daemon = Daemon()
+    hold(0.2)
+    hold(0.05)
+    _, waiter, before, after = hold(4)
+    time.sleep(3)
+    told = status()["triggers"]
+    # They are made at nice 19, one at a time.
+    await_incidents(sum(each["fired"] for each in told), 90)
+    daemon.stop()
+    live = [json.loads(told_of(name)["trigger.json"]) for name in incidents()]
+    early = [each for each in live if each["name"] == "goes-on"]
+    ok(
+        len(early) == 1 and early[0]["tid"] == waiter and early[0]["open"] and
+        before <= early[0]["start"] < before + CLOCKS and
+        before + 2_300_000_000 <= early[0]["at"] < before + 2_300_000_000 + CLOCKS < after,
+        "a wait that goes on meets its rule once, before its end", live)
+    whole = scratch("whole.clew")
+    joined = clew("join", *segments(), "-o", whole)
+    for name, rule in RULES.items():
+        found = json.loads(clew("trigger", "test", whole, rule, "--json").stdout or "{}")
+        expected = [[each[key] for key in SAME] for each in live if each["name"] == name]
+        got = [[each[key] for key in SAME] for each in found.get("fired", [])]
+        ok(expected and sorted(got) == sorted(expected), f"{rule}: the same live and from the file",
+           (got, expected, joined.stderr))
+
+
 def parsed(text):
     """What metrics say, by a reader that takes only what is right: {(name, labels): value}."""
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -497,6 +538,7 @@ def test_unit():
 test_life()
 test_background()
 test_triggers()
+test_rules()
 test_metrics()
 test_killed()
 test_unit()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Triggers: what a rule says, which waits it means, how often it may fire. */
+/* Triggers: what a rule says, what it is about, how often it may fire. */
 #include "live/trigger.h"
 
 #include <errno.h>
@@ -47,6 +47,21 @@ static void test_rules(void **state)
 		{"wait fsync > 50ms limit 0", "from 1 to 240", 24},
 		{"wait fsync > 50ms limit 241", "from 1 to 240", 24},
 		{"wait fsync > ", "is no duration", 13},
+		{"announced > 1s", "is no rule", 10},
+		{"p99(wait fsync > 1ms", "is no rule", 15},
+		{"p0(wait fsync) > 1ms", "is no rule", 0},
+		{"p100(wait fsync) > 1ms", "is no rule", 0},
+		{"p99(sum(fsync)) > 1ms", "is no rule", 4},
+		{"p99(wait fsnyc) > 1ms", "\"fsync\"?", 9},
+		{"p99(wait fsync) > 1ms over 1.5s", "whole ones", 27},
+		{"p99(wait fsync) > 1ms over 61s", "whole ones", 27},
+		{"wait fsync > 1ms over 10s", "goes on with", 17},
+		{"sum(fsnyc) > 5% of /a", "\"fsync\"?", 4},
+		{"sum(fsync) > 5ms of /a", "no share", 13},
+		{"sum(fsync) > 0% of /a", "no share", 13},
+		{"sum(fsync) > -1% of /a", "no share", 13},
+		{"sum(fsync) > 5%", "no cgroup", 15},
+		{"sum(fsync) > 5% of", "no cgroup", 16},
 	};
 	size_t at;
 	struct clew_trigger trigger;
@@ -66,6 +81,20 @@ static void test_rules(void **state)
 	assert_false(clew_trigger_wants(&trigger, "db1", "/b/b"));
 	assert_false(clew_trigger_wants(&trigger, "d", "/a/b"));
 	assert_false(clew_trigger_wants(&trigger, "db", NULL));
+	trigger = parsed("p95( call fsync ) > 2ms over 3s limit 2");
+	assert_int_equal(trigger.how, CLEW_TRIGGER_PERCENTILE);
+	assert_int_equal(trigger.what, CLEW_TRIGGER_CALL);
+	assert_int_equal(trigger.share, 95);
+	assert_int_equal(trigger.over, 3);
+	assert_int_equal(trigger.limit, 2);
+	trigger = parsed("sum(runqueue) > 150% of /system.slice/* over 4s");
+	assert_int_equal(trigger.how, CLEW_TRIGGER_SUM);
+	assert_int_equal(trigger.what, CLEW_TRIGGER_RUNQUEUE);
+	assert_int_equal(trigger.threshold, 6 * SECOND);
+	assert_string_equal(trigger.cgroup, "/system.slice/*");
+	trigger = parsed("announced sql.* > 1ms");
+	assert_true(clew_trigger_means_call(&trigger, "sql.query"));
+	assert_false(clew_trigger_means_call(&trigger, "http.get"));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(clew_trigger_parse(bad[i].text, &trigger, &at, &message), -EINVAL);
 		assert_int_equal(at, bad[i].at);
@@ -73,38 +102,35 @@ static void test_rules(void **state)
 	}
 }
 
+/* What a rule is about. */
 static void test_waits(void **state)
 {
 	const struct clew_trigger trigger = parsed("wait fsync > 5ms"),
 				  lock = parsed("lock wait > 5ms"), cpu = parsed("runqueue > 5ms");
 	struct clew_sleep sleep = {.kind = CLEW_WAIT_FSYNC, .start = SECOND, .task = 3};
-	struct clew_ready ready = {.start = SECOND, .end = SECOND + 6 * MS, .task = 3};
+	const struct clew_ready ready = {.start = SECOND, .end = SECOND + 6 * MS, .task = 3};
 	struct clew_slow slow;
 
 	(void)state;
 	sleep.end = SECOND + 5 * MS;
 	sleep.switch_in = sleep.end + 6 * MS;
-	assert_false(clew_trigger_matches(&trigger, &sleep, &slow));
-	assert_true(clew_trigger_matches(&cpu, &sleep, &slow));
+	assert_true(clew_trigger_means(&cpu, &sleep, &slow));
 	assert_true(slow.start == sleep.end && slow.end == sleep.switch_in);
-	sleep.end++;
-	assert_true(clew_trigger_matches(&trigger, &sleep, &slow));
+	assert_true(clew_trigger_means(&trigger, &sleep, &slow));
 	assert_true(slow.start == SECOND && slow.end == sleep.end && slow.task == 3);
-	assert_false(clew_trigger_matches(&lock, &sleep, &slow));
+	assert_false(clew_trigger_means(&lock, &sleep, &slow));
 	sleep.kind = CLEW_WAIT_LOCK;
-	assert_true(clew_trigger_matches(&lock, &sleep, &slow));
+	assert_true(clew_trigger_means(&lock, &sleep, &slow));
 	sleep.kind = CLEW_WAIT_FUTEX;
-	assert_false(clew_trigger_matches(&lock, &sleep, &slow));
+	assert_false(clew_trigger_means(&lock, &sleep, &slow));
 	sleep.holder_count = 1;
-	assert_true(clew_trigger_matches(&lock, &sleep, &slow));
+	assert_true(clew_trigger_means(&lock, &sleep, &slow));
 	sleep.kind = CLEW_WAIT_READ;
-	assert_false(clew_trigger_matches(&trigger, &sleep, &slow));
-	sleep.kind = CLEW_WAIT_FSYNC;
-	sleep.end = CLEW_TIME_OPEN;
-	assert_false(clew_trigger_matches(&trigger, &sleep, &slow));
-	assert_false(clew_trigger_matches(&cpu, &sleep, &slow));
-	assert_true(clew_trigger_matches_ready(&cpu, &ready, &slow));
-	assert_false(clew_trigger_matches_ready(&trigger, &ready, &slow));
+	assert_false(clew_trigger_means(&trigger, &sleep, &slow));
+	sleep.end = sleep.switch_in = CLEW_TIME_OPEN;
+	assert_false(clew_trigger_means(&cpu, &sleep, &slow));
+	assert_true(clew_trigger_means_ready(&cpu, &ready, &slow));
+	assert_false(clew_trigger_means_ready(&trigger, &ready, &slow));
 }
 
 /* One match a second for two days. */

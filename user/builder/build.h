@@ -56,6 +56,16 @@ int clew_builder_advance(struct clew_builder *builder, uint64_t time);
  */
 int clew_builder_finish(struct clew_builder *builder, uint64_t end);
 
+/*
+ * Calls `take` for each wait and each time without a CPU that goes on, as findings of tag SLEEP
+ * and READY whose end is CLEW_TIME_OPEN. A wait has the kind and the object that it would have if
+ * nothing more were known at its end, and as its one holder who had the lock when it began, if that
+ * is known. One whose end is only in a record to come counts as open. A task that was found
+ * runnable may have run. Stops at the first negative return, and returns it.
+ */
+int clew_builder_open(const struct clew_builder *builder,
+		      int (*take)(void *context, struct clew_finding finding), void *context);
+
 /* Bytes held now; *ret_tasks, unless NULL: the number of tasks that are known. */
 size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks);
 

@@ -87,7 +87,7 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 }
 
 /* Decides what was put off until the new horizon. */
-static int advance(struct clew_builder *builder, uint64_t time)
+static int settle(struct clew_builder *builder, uint64_t time)
 {
 	int r = 0;
 
@@ -101,6 +101,27 @@ static int advance(struct clew_builder *builder, uint64_t time)
 	if (r >= 0 && epoch_sets_many(&builder->pages.epochs))
 		r = build_sets_sweep(builder);
 	return r;
+}
+
+/* Takers see the state at the last multiple of CLEW_STEP, whenever the horizon passes it. */
+static int step(struct clew_builder *builder, uint64_t time)
+{
+	int r = settle(builder, time);
+
+	builder->stepped = time;
+	for (size_t i = 0; i < builder->taker_count && r >= 0; i++)
+		if (builder->takers[i].step)
+			r = builder->takers[i].step(builder->takers[i].context, builder, time);
+	return r;
+}
+
+static int advance(struct clew_builder *builder, uint64_t time)
+{
+	int r = 0;
+
+	if (builder->steps && time >= builder->stepped + CLEW_STEP)
+		r = step(builder, time - time % CLEW_STEP);
+	return r < 0 ? r : settle(builder, time);
 }
 
 int clew_builder_advance(struct clew_builder *builder, uint64_t time)

@@ -50,6 +50,8 @@ struct clew_builder {
 	uint64_t loss_to;     /* when the last gap ended, 0 none */
 	uint64_t last_switch; /* time of the last SWITCH record */
 	uint64_t now;	      /* the horizon */
+	uint64_t stepped;     /* the last multiple of CLEW_STEP that takers know of */
+	bool steps;	      /* some taker wants to know */
 	int error;	      /* what a taker returned, or -ENOMEM */
 };
 

@@ -49,6 +49,7 @@ int build_takers_set(struct clew_builder *builder, const struct clew_finding_tak
 	for (size_t i = 0; i < count; i++) {
 		builder->takers[i] = takers[i];
 		builder->wanted |= takers[i].wants;
+		builder->steps |= takers[i].step != NULL;
 	}
 	builder->taker_count = count;
 	for (unsigned kind = 0; kind < 64; kind++)

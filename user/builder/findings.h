@@ -410,10 +410,19 @@ struct clew_finding {
  * which they are found, and on the thread that feeds the builder. A negative return
  * stops the builder, which then returns it from every call.
  */
+struct clew_builder;
 struct clew_finding_taker {
 	uint32_t wants; /* CLEW_FINDING_BIT(tag) of each */
 	int (*take)(void *context, struct clew_finding finding);
 	void *context;
+	/*
+	 * Called when the horizon has passed a multiple of CLEW_STEP, the last one if it has passed
+	 * several: before any record of that time or later is looked at. It may ask the builder
+	 * what is open. A negative return is as that of `take`. NULL: not called.
+	 */
+	int (*step)(void *context, const struct clew_builder *builder, uint64_t now);
 };
+
+#define CLEW_STEP 100000000ull /* ns */
 
 #endif

@@ -346,13 +346,14 @@ static uint64_t waiting_function(const struct clew_wait *wait)
 	return wait->object_kind == CLEW_OBJECT_FUNCTION ? wait->object : 0;
 }
 
-int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
-		    uint64_t end, uint64_t switch_in, bool blind)
+/* What is known of a task's sleep before its end is. */
+static struct clew_sleep begun_sleep(const struct clew_builder *builder, const struct task *task,
+				     const struct clew_wait *wait)
 {
-	const struct clew_wait *wait = task->has_wait ? &task->wait : &no_wait;
 	const uint64_t waits_in = waiting_function(wait),
 		       *function = waits_in ? map_get(&builder->function_kinds, waits_in, 0) : NULL;
-	struct clew_sleep sleep = {
+
+	return (struct clew_sleep){
 		.start = later(task->since, task->frontier),
 		.task = task->serial,
 		.call_id = task->call_id,
@@ -360,13 +361,34 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 		.kind = (uint8_t)clew_classify_wait(task->has_wait ? wait : NULL, task->sleep_state,
 						    function ? (int)*function : -1),
 		.flags = wait->flags,
-		.open = (uint8_t)((task->open_start ? CLEW_OPEN_START : 0) |
-				  (end == CLEW_TIME_OPEN ? CLEW_OPEN_END : 0)),
+		.open = (uint8_t)(task->open_start ? CLEW_OPEN_START : 0),
 		.number = task->number,
 		.state = (uint8_t)task->sleep_state,
 	};
+}
+
+struct clew_sleep build_open_sleep(const struct clew_builder *builder, const struct task *task)
+{
+	const struct clew_wait *wait = task->has_wait ? &task->wait : &no_wait;
+	struct clew_sleep sleep = begun_sleep(builder, task, wait);
+
+	sleep.end = sleep.switch_in = CLEW_TIME_OPEN;
+	sleep.open |= CLEW_OPEN_END;
+	sleep.edge_type = -1;
+	sleep.blind = builder->loss_to > sleep.start;
+	sleep.object = object_of(wait, sleep.kind, &build_no_wake);
+	return sleep;
+}
+
+int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
+		    uint64_t end, uint64_t switch_in, bool blind)
+{
+	const struct clew_wait *wait = task->has_wait ? &task->wait : &no_wait;
+	struct clew_sleep sleep = begun_sleep(builder, task, wait);
 	int r;
 
+	if (end == CLEW_TIME_OPEN)
+		sleep.open |= CLEW_OPEN_END;
 	/* A gap on any CPU may hide that the task ran and slept again. */
 	sleep.blind = blind || builder->loss_to > sleep.start;
 	sleep.hidden = sleep.blind && builder->loss_to <= sleep.start;

@@ -56,6 +56,8 @@ bool build_polls_one(const struct clew_wait *wait);
  */
 int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
 		    uint64_t end, uint64_t switch_in, bool blind);
+/* The sleep that a task is in, as far as it is known; without holders. */
+struct clew_sleep build_open_sleep(const struct clew_builder *builder, const struct task *task);
 /* A sleep whose beginning was not recorded. */
 int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
 		       uint64_t start, uint64_t switch_in);

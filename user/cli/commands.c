@@ -18,7 +18,7 @@ const struct clew_command clew_commands[] = {
 	 "      while a command runs\n"
 	 "  clew record -f '/usr/sbin/nginx:ngx_http_*' -f libc.so.6:malloc -d 10s\n"
 	 "      and when threads are in these functions\n"},
-	{"trigger", "test TRACE RULE", "when a rule about long waits would have fired",
+	{"trigger", "test CAPTURE RULE", "when a rule about long waits would have fired",
 	 clew_command_trigger, clew_trigger_options, false, CLEW_OUTPUT_LINES,
 	 "  clew trigger test slow.clew 'wait fsync > 50ms'\n"
 	 "      which waits for fsync were longer\n"

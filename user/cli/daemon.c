@@ -243,7 +243,7 @@ static void take_firings(struct daemon *daemon, uint64_t now)
 	       clew_watch_next(daemon->watch, &daemon->firings[daemon->firing_count]))
 		daemon->firing_count++;
 	if (daemon->firing_count && !daemon->ending &&
-	    daemon->firings[daemon->firing_count - 1].slow.end + AFTER < now)
+	    daemon->firings[daemon->firing_count - 1].slow.at + AFTER < now)
 		daemon->ending = rotation->now = true;
 	while (daemon_maker_result(&daemon->maker, rule, &made))
 		clew_watch_count(daemon->watch, rule, made);

@@ -19,7 +19,7 @@
 #include "cli/joining.h"
 #include "cli/write.h"
 #include "daemon/incident.h"
-#include "words/json.h"
+#include "words/slow.h"
 
 #define BEFORE	     5000000000ull /* ns before the wait that the capture has at least, if kept */
 #define PATIENCE     20		   /* s for an explanation */
@@ -29,7 +29,7 @@
 struct incident {
 	const struct daemon_request *request;
 	char *id;
-	uint64_t wall; /* ns since 1970: when the wait ended */
+	uint64_t wall; /* ns since 1970: when the rule was met */
 };
 
 /* ---- the capture ---- */
@@ -122,7 +122,6 @@ static int write_trigger(void *context, FILE *out)
 {
 	const struct incident *incident = context;
 	const struct clew_firing *firing = &incident->request->firing;
-	const struct clew_slow *slow = &firing->slow;
 	struct clew_json json = {.out = out};
 
 	clew_json_object(&json, NULL);
@@ -134,10 +133,7 @@ static int write_trigger(void *context, FILE *out)
 	clew_json_unsigned(&json, "tid", firing->tid);
 	clew_json_string(&json, "comm", firing->comm);
 	clew_json_string(&json, "cgroup", firing->cgroup[0] ? firing->cgroup : NULL);
-	clew_json_string(&json, "kind", clew_wait_kind_name(slow->kind));
-	clew_json_unsigned(&json, "start", slow->start);
-	clew_json_unsigned(&json, "end", slow->end);
-	clew_json_unsigned(&json, "ns", slow->end - slow->start);
+	clew_slow_json(&json, &firing->slow);
 	clew_json_unsigned(&json, "suppressed", firing->suppressed);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -165,7 +161,7 @@ int daemon_incident_make(const struct daemon_request *request)
 	struct incident incident = {
 		.request = request,
 		.wall = clock_read(CLOCK_REALTIME) -
-			(clock_read(CLOCK_MONOTONIC) - request->firing.slow.end)};
+			(clock_read(CLOCK_MONOTONIC) - request->firing.slow.at)};
 	char path[TEXT_OF_MOST];
 	int r = clew_incident_name(request->incidents, request->firing.rule, incident.wall,
 				   &incident.id),

@@ -208,7 +208,7 @@ int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_mod
 }
 
 static int open_capture(const char *operand, const char *path, uint32_t drop_types,
-			struct clew_trace **ret_trace)
+			const struct clew_finding_taker *beside, struct clew_trace **ret_trace)
 {
 	char message[512] = "";
 	struct clew_progress progress;
@@ -217,6 +217,7 @@ static int open_capture(const char *operand, const char *path, uint32_t drop_typ
 		.drop_types = drop_types,
 		.progress = clew_progress_update,
 		.progress_context = &progress,
+		.beside = beside,
 	};
 	int r;
 
@@ -269,7 +270,17 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 
 	if (status)
 		return status;
-	return (is_capture ? open_capture : open_notation)(operand, path, drop_types, ret_trace);
+	return is_capture ? open_capture(operand, path, drop_types, NULL, ret_trace)
+			  : open_notation(operand, path, drop_types, ret_trace);
+}
+
+int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
+		      struct clew_trace **ret_trace)
+{
+	char path[4096];
+	int status = resolve_operand(operand, path, sizeof(path));
+
+	return status ? status : open_capture(operand, path, 0, beside, ret_trace);
 }
 
 int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
@@ -282,7 +293,7 @@ int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 	*ret_stacks = NULL;
 	if (status || !is_capture)
 		return status ? status : load_model(operand, path, 0, ret_model, NULL);
-	status = open_capture(operand, path, 0, ret_stacks);
+	status = open_capture(operand, path, 0, NULL, ret_stacks);
 	if (status)
 		return status;
 	r = clew_model_from_trace(*ret_stacks, ret_model);

@@ -13,6 +13,9 @@
 /* Loads the trace of a capture or of notation. `drop_types`: a mask of dependency types to leave
  * out. */
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
+/* Loads a capture, nothing else; `beside` gets its findings while it is read. */
+int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
+		      struct clew_trace **ret_trace);
 
 /* Opens a file for what it says of itself: *ret_reader for a capture, *ret_trace for notation; the
  * other is NULL. */

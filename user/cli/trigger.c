@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* clew trigger: when a rule would have fired during a capture. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/vector.h"
@@ -8,10 +7,11 @@
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
-#include "live/trigger.h"
+#include "live/judge.h"
 #include "trace/trace.h"
 #include "words/json.h"
 #include "words/ledger.h"
+#include "words/slow.h"
 #include "words/task.h"
 #include "words/text.h"
 
@@ -25,122 +25,118 @@ const struct clew_option clew_trigger_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* A wait that is too long. */
-struct match {
-	struct clew_slow slow;
-	bool fires;
+/* Times for which the rule was met. */
+struct matches {
+	struct clew_trigger *trigger;
+	struct clew_judge *judge;
+	struct vector fired; /* struct clew_slow */
+	size_t suppressed;
+	bool failed; /* no memory */
 };
 
-static int by_end(const void *left, const void *right)
+static void met(void *context, size_t rule, const struct clew_slow *slow,
+		const struct known_task *task)
 {
-	const struct clew_slow *a = &((const struct match *)left)->slow,
-			       *b = &((const struct match *)right)->slow;
+	struct matches *matches = context;
+	struct vector *fired = &matches->fired;
 
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	return a->task < b->task ? -1 : a->task > b->task;
+	(void)rule;
+	(void)task;
+	if (!clew_trigger_fire(matches->trigger, slow->at))
+		matches->suppressed++;
+	else if (vector_reserve(fired, fired->count + 1) < 0)
+		matches->failed = true;
+	else
+		((struct clew_slow *)fired->data)[fired->count++] = *slow;
 }
 
-static int add(const struct clew_trace *trace, const struct clew_trigger *trigger,
-	       const struct clew_slow *slow, struct vector *ret)
+static int take(void *context, struct clew_finding finding)
 {
-	const struct clew_trace_task *task = clew_trace_task(trace, slow->task);
+	struct matches *matches = context;
 
-	if ((task && task->flags & CLEW_TASK_SELF) ||
-	    !clew_trigger_wants(trigger, task ? task->comm : NULL,
-				task ? clew_trace_cgroup(trace, task->cgroup) : NULL))
-		return 0;
-	if (vector_reserve(ret, ret->count + 1) < 0)
-		return clew_fail_memory();
-	((struct match *)ret->data)[ret->count++] = (struct match){.slow = *slow};
-	return 0;
+	return clew_judge_take(matches->judge, finding);
 }
 
-static int find(const struct clew_trace *trace, struct clew_trigger *trigger, struct vector *ret)
+static int step(void *context, const struct clew_builder *builder, uint64_t now)
 {
-	size_t count, ready_count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	const struct clew_ready *readies = clew_trace_readies(trace, &ready_count);
-	struct match *matches;
-	struct clew_slow slow;
-	int status = 0;
+	struct matches *matches = context;
 
-	for (size_t i = 0; i < count && !status; i++)
-		if (!(sleeps[i].open & CLEW_OPEN_START) &&
-		    clew_trigger_matches(trigger, &sleeps[i], &slow))
-			status = add(trace, trigger, &slow, ret);
-	for (size_t i = 0; i < ready_count && !status; i++)
-		if (clew_trigger_matches_ready(trigger, &readies[i], &slow))
-			status = add(trace, trigger, &slow, ret);
-	matches = ret->data;
-	if (ret->count)
-		qsort(matches, ret->count, sizeof(*matches), by_end);
-	for (size_t i = 0; i < ret->count; i++)
-		matches[i].fires = clew_trigger_fire(trigger, matches[i].slow.end);
-	return status;
+	return clew_judge_step(matches->judge, builder, now);
 }
 
-static void answer_json(const struct clew_trace *trace, const struct match *matches, size_t count)
+static void answer_json(const struct clew_trace *trace, const struct matches *matches)
 {
+	const struct clew_slow *fired = matches->fired.data;
 	struct clew_json json = {.out = stdout};
-	size_t suppressed = 0;
 
 	clew_json_object(&json, NULL);
 	clew_json_array(&json, "fired");
-	for (size_t i = 0; i < count; i++) {
-		const struct clew_slow *slow = &matches[i].slow;
-
-		suppressed += !matches[i].fires;
-		if (!matches[i].fires)
-			continue;
+	for (size_t i = 0; i < matches->fired.count; i++) {
 		clew_json_object(&json, NULL);
-		clew_json_task_fields(&json, trace, slow->task, slow->start);
-		clew_json_string(&json, "kind", clew_wait_kind_name(slow->kind));
-		clew_json_unsigned(&json, "start", slow->start);
-		clew_json_unsigned(&json, "end", slow->end);
+		clew_json_task_fields(&json, trace, fired[i].task, fired[i].start);
+		clew_slow_json(&json, &fired[i]);
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
-	clew_json_unsigned(&json, "suppressed", suppressed);
+	clew_json_unsigned(&json, "suppressed", matches->suppressed);
 	clew_json_ledger(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
 
-static void answer_text(const struct clew_trace *trace, const struct match *matches, size_t count,
-			unsigned limit)
+static void print_fired(const struct clew_trace *trace, const struct clew_trigger *trigger,
+			const struct clew_slow *slow)
 {
 	uint64_t start = clew_trace_start(trace), length = clew_trace_end(trace) - start;
-	size_t suppressed = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct clew_slow *slow = &matches[i].slow;
-
-		suppressed += !matches[i].fires;
-		if (!matches[i].fires)
-			continue;
-		printf("+%-13s %9s  %-8s ", CLEW_OFFSET(slow->end - start, length),
-		       CLEW_DURATION(slow->end - slow->start), clew_wait_kind_name(slow->kind));
-		clew_print_task(stdout, trace, slow->task, slow->start);
-		fputs("\n", stdout);
-	}
-	printf("\nfires %zu times, %zu suppressed: at most %d in 3 minutes and %u in a day\n",
-	       count - suppressed, suppressed, CLEW_TRIGGER_BURST, limit);
-	clew_print_ledger(stdout, trace, start, clew_trace_end(trace));
+	printf("+%-13s %9s  %-9s ", CLEW_OFFSET(slow->at - start, length),
+	       CLEW_DURATION(slow->end - slow->start), clew_slow_name(slow->kind));
+	clew_print_task(stdout, trace, slow->task, slow->start);
+	if (slow->open)
+		fputs(", goes on", stdout);
+	if (trigger->how == CLEW_TRIGGER_PERCENTILE)
+		printf(", p%u %s", trigger->share, CLEW_DURATION(slow->value));
+	if (trigger->how == CLEW_TRIGGER_SUM)
+		printf(", %s in %u s", CLEW_DURATION(slow->value), trigger->over);
+	fputs("\n", stdout);
 }
 
-static int answer(const struct clew_trace *trace, struct clew_trigger *trigger, bool json)
+static void answer_text(const struct clew_trace *trace, const struct matches *matches)
 {
-	struct vector matches = {.item = sizeof(struct match)};
-	int status = find(trace, trigger, &matches);
+	for (size_t i = 0; i < matches->fired.count; i++)
+		print_fired(trace, matches->trigger,
+			    (const struct clew_slow *)matches->fired.data + i);
+	printf("\nfires %zu times, %zu suppressed: at most %d in 3 minutes and %u in a day\n",
+	       matches->fired.count, matches->suppressed, CLEW_TRIGGER_BURST,
+	       matches->trigger->limit);
+	clew_print_ledger(stdout, trace, clew_trace_start(trace), clew_trace_end(trace));
+}
 
-	if (!status && json)
-		answer_json(trace, matches.data, matches.count);
-	else if (!status)
-		answer_text(trace, matches.data, matches.count, trigger->limit);
-	if (!status && !matches.count)
+static int answer(const char *operand, struct matches *matches, bool json)
+{
+	const struct clew_judge_options options = {
+		.task_size = sizeof(struct known_task), .met = met, .context = matches};
+	const struct clew_trigger *const trigger = matches->trigger;
+	const struct clew_finding_taker taker = {
+		.wants = CLEW_JUDGE_WANTS, .take = take, .step = step, .context = matches};
+	struct clew_trace *trace;
+	int status;
+
+	if (clew_judge_new(&options, &matches->judge) < 0 ||
+	    clew_judge_set(matches->judge, &trigger, NULL, 1) < 0)
+		return clew_fail_memory();
+	status = clew_open_capture(operand, &taker, &trace);
+	if (status)
+		return status;
+	if (clew_judge_finish(matches->judge, clew_trace_end(trace)) < 0 || matches->failed)
+		status = clew_fail_memory();
+	else if (json)
+		answer_json(trace, matches);
+	else
+		answer_text(trace, matches);
+	if (!status && !matches->fired.count)
 		status = CLEW_EXIT_NEGATIVE;
-	vector_done(&matches);
+	clew_trace_free(trace);
 	return status;
 }
 
@@ -148,8 +144,8 @@ int clew_command_trigger(const struct clew_command *command, int argc, char **ar
 {
 	struct trigger_values values = {};
 	struct clew_trigger trigger;
+	struct matches matches = {.trigger = &trigger, .fired.item = sizeof(struct clew_slow)};
 	struct clew_message message;
-	struct clew_trace *trace;
 	char **operands;
 	size_t at;
 	int status;
@@ -159,15 +155,13 @@ int clew_command_trigger(const struct clew_command *command, int argc, char **ar
 	if (strcmp(operands[0], "test"))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "trigger: '%s' is nothing that it does: write clew trigger test "
-				 "TRACE RULE",
+				 "CAPTURE RULE",
 				 operands[0]);
 	if (clew_trigger_parse(operands[2], &trigger, &at, &message) < 0)
 		return clew_fail(CLEW_EXIT_INPUT, "'%s', byte %zu: %s", operands[2], at + 1,
 				 message.text);
-	status = clew_open_trace(operands[1], 0, &trace);
-	if (status)
-		return status;
-	status = answer(trace, &trigger, values.json);
-	clew_trace_free(trace);
+	status = answer(operands[1], &matches, values.json);
+	clew_judge_free(matches.judge);
+	vector_done(&matches.fired);
 	return status;
 }

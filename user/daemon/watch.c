@@ -8,34 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "daemon/turns.h"
+#include "live/judge.h"
 
-#define TASKS_MOST   (1u << 18)
 #define FIRINGS_MOST 8
-#define LINGER	     5000000000ull /* ns after its end that findings of a task may come */
 
 struct watched {
-	uint32_t tid, pid, flags;
-	uint32_t group; /* of the sums */
-	uint64_t cgroup;
+	struct known_task known;
+	uint32_t group;	      /* of the sums */
 	uint64_t ready, runs; /* ns: it was ready from .. to; equal: that was charged */
 	uint64_t ran;	      /* ns: when its last run began .. */
 	unsigned cpu;	      /* .. and where */
-	char comm[CLEW_COMM_SIZE + 1];
-};
-
-struct ended {
-	uint64_t time;
-	uint32_t task;
 };
 
 struct clew_watch {
 	pthread_mutex_t lock;
-	struct map tasks; /* serial -> struct watched */
-	struct vector ended;
-	size_t gone;	  /* of `ended` */
-	struct map paths; /* id of a cgroup -> its path */
+	struct clew_judge *judge;
 	struct sums sums;
 	struct turns turns;
 	struct clew_rule *rules;
@@ -46,134 +34,28 @@ struct clew_watch {
 	size_t firing_count;
 };
 
-/* ---- tasks and cgroups ---- */
-
 static struct watched *find_task(const struct clew_watch *watch, uint32_t serial)
 {
-	const uint64_t *place = map_get(&watch->tasks, serial, 0);
-
-	return place ? (struct watched *)(uintptr_t)*place : NULL;
+	return (struct watched *)known_find(clew_judge_known(watch->judge), serial);
 }
 
 static const char *path_of(const struct clew_watch *watch, uint64_t cgroup)
 {
-	const uint64_t *place = map_get(&watch->paths, cgroup, 0);
-
-	return place ? (const char *)(uintptr_t)*place : NULL;
-}
-
-static void free_values(struct map *map)
-{
-	for (size_t i = 0; i < map->capacity; i++)
-		if (map->slots[i].used)
-			free((void *)(uintptr_t)map->slots[i].value);
-	map_done(map);
-	*map = (struct map){};
-}
-
-static void forget_task(struct clew_watch *watch, uint32_t serial)
-{
-	free(find_task(watch, serial));
-	map_remove(&watch->tasks, serial, 0);
-}
-
-/* Forgets tasks that ended some time ago. */
-static void forget_ended(struct clew_watch *watch, uint64_t now)
-{
-	struct ended *ended = watch->ended.data;
-	size_t count = watch->ended.count;
-
-	while (watch->gone < count && ended[watch->gone].time + LINGER < now)
-		forget_task(watch, ended[watch->gone++].task);
-	if (watch->gone > 64 && watch->gone > count / 2) {
-		memmove(ended, ended + watch->gone, (count - watch->gone) * sizeof(*ended));
-		watch->ended.count -= watch->gone;
-		watch->gone = 0;
-	}
-}
-
-static int take_task(struct clew_watch *watch, const struct clew_task_record *record)
-{
-	struct watched *task = find_task(watch, record->task);
-
-	if (!task && watch->tasks.count >= TASKS_MOST)
-		free_values(&watch->tasks);
-	if (!task) {
-		task = calloc(1, sizeof(*task));
-		if (!task || map_set(&watch->tasks, record->task, 0, (uintptr_t)task) < 0) {
-			free(task);
-			return -ENOMEM;
-		}
-	}
-	task->tid = record->tid;
-	task->pid = record->pid;
-	task->flags = record->task_flags;
-	task->cgroup = record->cgroup;
-	task->group = sums_group_of(&watch->sums, task->cgroup, path_of(watch, task->cgroup));
-	memcpy(task->comm, record->comm, CLEW_COMM_SIZE);
-	return 0;
-}
-
-static int take_cgroup(struct clew_watch *watch, const struct clew_cgroup_record *record)
-{
-	char *path;
-
-	if (path_of(watch, record->id))
-		return 0;
-	if (watch->paths.count >= TASKS_MOST)
-		free_values(&watch->paths);
-	path = strndup((const char *)(record + 1), record->path_size);
-	if (!path || map_set(&watch->paths, record->id, 0, (uintptr_t)path) < 0) {
-		free(path);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static int take_end(struct clew_watch *watch, const struct clew_life *life)
-{
-	if (vector_reserve(&watch->ended, watch->ended.count + 1) < 0)
-		return -ENOMEM;
-	((struct ended *)watch->ended.data)[watch->ended.count++] =
-		(struct ended){.time = life->header.time, .task = life->task};
-	return 0;
-}
-
-static int take_identity(struct clew_watch *watch, const struct clew_header *record)
-{
-	struct watched *task;
-
-	forget_ended(watch, record->time);
-	switch (record->kind) {
-	case CLEW_KIND_TASK:
-		return take_task(watch, (const struct clew_task_record *)record);
-	case CLEW_KIND_CGROUP:
-		return take_cgroup(watch, (const struct clew_cgroup_record *)record);
-	case CLEW_KIND_EXIT:
-		return take_end(watch, (const struct clew_life *)record);
-	case CLEW_KIND_RENAME:
-		task = find_task(watch, ((const struct clew_rename *)record)->task);
-		if (task)
-			memcpy(task->comm, ((const struct clew_rename *)record)->comm,
-			       CLEW_COMM_SIZE);
-		return 0;
-	default:
-		return 0;
-	}
+	return known_path(clew_judge_known(watch->judge), cgroup);
 }
 
 /* ---- lost time ---- */
 
-static void fire(struct clew_watch *watch, size_t rule, const struct watched *task,
-		 const struct clew_slow *slow)
+/* A rule was met. */
+static void fire(void *context, size_t rule, const struct clew_slow *slow,
+		 const struct known_task *task)
 {
+	struct clew_watch *watch = context;
 	struct clew_rule *fired = &watch->rules[rule];
 	const char *path = task ? path_of(watch, task->cgroup) : NULL;
 	struct clew_firing *firing;
 
-	if (!clew_trigger_wants(&fired->trigger, task ? task->comm : NULL, path))
-		return;
-	if (watch->firing_count == FIRINGS_MOST || !clew_trigger_fire(&fired->trigger, slow->end)) {
+	if (watch->firing_count == FIRINGS_MOST || !clew_trigger_fire(&fired->trigger, slow->at)) {
 		watch->counts[rule].suppressed++;
 		watch->quiet[rule]++;
 		return;
@@ -197,8 +79,8 @@ static uint32_t group_of(struct clew_watch *watch, struct watched *task)
 		return SUMS_OTHER;
 	/* The record of the group may come after the task's. */
 	if (task->group == SUMS_OTHER)
-		task->group =
-			sums_group_of(&watch->sums, task->cgroup, path_of(watch, task->cgroup));
+		task->group = sums_group_of(&watch->sums, task->known.cgroup,
+					    path_of(watch, task->known.cgroup));
 	return task->group;
 }
 
@@ -281,65 +163,82 @@ static int take_run(struct clew_watch *watch, const struct clew_run *run)
 			 (struct turn){run->start, run->end, group_of(watch, task)});
 }
 
+static bool is_own(const struct watched *task)
+{
+	return task && task->known.flags & CLEW_TASK_SELF;
+}
+
 static void take_sleep(struct clew_watch *watch, const struct clew_sleep *sleep)
 {
 	struct watched *task = find_task(watch, sleep->task);
-	struct clew_slow slow;
 	uint32_t group;
 
-	if ((task && task->flags & CLEW_TASK_SELF) || sleep->end == CLEW_TIME_OPEN)
+	if (is_own(task) || sleep->end == CLEW_TIME_OPEN)
 		return;
 	group = group_of(watch, task);
 	sums_add(&watch->sums, group, sleep->kind, sleep->end - sleep->start);
 	if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in > sleep->end)
 		was_ready(watch, task, sleep->end, sleep->switch_in);
 	blame(watch, sleep, group);
-	/* A wait that began before the recording has no known begin. */
-	if (sleep->open & CLEW_OPEN_START)
-		return;
-	for (size_t i = 0; i < watch->rule_count; i++)
-		if (clew_trigger_matches(&watch->rules[i].trigger, sleep, &slow))
-			fire(watch, i, task, &slow);
 }
 
 static void take_ready(struct clew_watch *watch, const struct clew_ready *ready)
 {
 	struct watched *task = find_task(watch, ready->task);
-	struct clew_slow slow;
 
-	if ((task && task->flags & CLEW_TASK_SELF) || ready->end == CLEW_TIME_OPEN)
-		return;
-	was_ready(watch, task, ready->start, ready->end);
-	for (size_t i = 0; i < watch->rule_count; i++)
-		if (clew_trigger_matches_ready(&watch->rules[i].trigger, ready, &slow))
-			fire(watch, i, task, &slow);
+	if (!is_own(task) && ready->end != CLEW_TIME_OPEN)
+		was_ready(watch, task, ready->start, ready->end);
+}
+
+/* The task may be in another group now. */
+static void take_identity(struct clew_watch *watch, const struct clew_header *record)
+{
+	struct watched *task =
+		record->kind == CLEW_KIND_TASK
+			? find_task(watch, ((const struct clew_task_record *)record)->task)
+			: NULL;
+
+	if (task)
+		task->group = sums_group_of(&watch->sums, task->known.cgroup,
+					    path_of(watch, task->known.cgroup));
 }
 
 static int take(void *context, struct clew_finding finding)
 {
 	struct clew_watch *watch = context;
-	int r = 0;
+	int r;
 
 	pthread_mutex_lock(&watch->lock);
+	r = clew_judge_take(watch->judge, finding);
 	if (finding.tag == CLEW_FINDING_SLEEP)
 		take_sleep(watch, finding.sleep);
 	else if (finding.tag == CLEW_FINDING_READY)
 		take_ready(watch, finding.ready);
-	else if (finding.tag == CLEW_FINDING_RUN)
+	else if (finding.tag == CLEW_FINDING_RUN && r >= 0)
 		r = take_run(watch, finding.run);
-	else
-		r = take_identity(watch, finding.identity);
+	else if (finding.tag == CLEW_FINDING_IDENTITY)
+		take_identity(watch, finding.identity);
+	pthread_mutex_unlock(&watch->lock);
+	return r;
+}
+
+static int step(void *context, const struct clew_builder *builder, uint64_t now)
+{
+	struct clew_watch *watch = context;
+	int r;
+
+	pthread_mutex_lock(&watch->lock);
+	r = clew_judge_step(watch->judge, builder, now);
 	pthread_mutex_unlock(&watch->lock);
 	return r;
 }
 
 struct clew_finding_taker clew_watch_taker(struct clew_watch *watch)
 {
-	return (struct clew_finding_taker){.wants = CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY) |
-						    CLEW_FINDING_BIT(CLEW_FINDING_SLEEP) |
-						    CLEW_FINDING_BIT(CLEW_FINDING_READY) |
+	return (struct clew_finding_taker){.wants = CLEW_JUDGE_WANTS |
 						    CLEW_FINDING_BIT(CLEW_FINDING_RUN),
 					   .take = take,
+					   .step = step,
 					   .context = watch};
 }
 
@@ -347,13 +246,14 @@ struct clew_finding_taker clew_watch_taker(struct clew_watch *watch)
 
 int clew_watch_new(struct clew_watch **ret_watch)
 {
+	struct clew_judge_options options = {.task_size = sizeof(struct watched), .met = fire};
 	struct clew_watch *watch = calloc(1, sizeof(*watch));
 
 	if (!watch)
 		return -ENOMEM;
 	pthread_mutex_init(&watch->lock, NULL);
-	watch->ended.item = sizeof(struct ended);
-	if (sums_init(&watch->sums) < 0) {
+	options.context = watch;
+	if (sums_init(&watch->sums) < 0 || clew_judge_new(&options, &watch->judge) < 0) {
 		clew_watch_free(watch);
 		return -ENOMEM;
 	}
@@ -361,23 +261,16 @@ int clew_watch_new(struct clew_watch **ret_watch)
 	return 0;
 }
 
-static void free_rules(struct clew_watch *watch)
-{
-	free(watch->rules);
-	free(watch->counts);
-	free(watch->quiet);
-}
-
 void clew_watch_free(struct clew_watch *watch)
 {
 	if (!watch)
 		return;
-	free_values(&watch->tasks);
-	free_values(&watch->paths);
-	vector_done(&watch->ended);
+	clew_judge_free(watch->judge);
 	sums_done(&watch->sums);
 	turns_done(&watch->turns);
-	free_rules(watch);
+	free(watch->rules);
+	free(watch->counts);
+	free(watch->quiet);
 	pthread_mutex_destroy(&watch->lock);
 	free(watch);
 }
@@ -393,35 +286,78 @@ static struct clew_rule_counts *find_rule(struct clew_watch *watch, const char *
 	return NULL;
 }
 
+/* Rules that replace others, and the number that each had before. */
+struct next {
+	struct clew_rule *rules;
+	struct clew_rule_counts *counts;
+	uint64_t *quiet;
+	const struct clew_trigger **triggers;
+	size_t *before;
+};
+
+static void free_next(struct next *next)
+{
+	free(next->rules);
+	free(next->counts);
+	free(next->quiet);
+	free(next->triggers);
+	free(next->before);
+}
+
+static int make_next(struct clew_watch *watch, const struct clew_rule *rules, size_t count,
+		     struct next *ret_next)
+{
+	struct next *next = ret_next;
+
+	*next = (struct next){.rules = calloc(count + 1, sizeof(*rules)),
+			      .counts = calloc(count + 1, sizeof(*next->counts)),
+			      .quiet = calloc(count + 1, sizeof(*next->quiet)),
+			      .triggers = calloc(count + 1, sizeof(*next->triggers)),
+			      .before = calloc(count + 1, sizeof(*next->before))};
+	if (!next->rules || !next->counts || !next->quiet || !next->triggers || !next->before)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct clew_rule_counts *before =
+			find_rule(watch, rules[i].name, &next->before[i]);
+		size_t at = next->before[i];
+
+		next->rules[i] = rules[i];
+		next->triggers[i] = &next->rules[i].trigger;
+		if (!before || strcmp(rules[i].text, watch->rules[at].text) != 0) {
+			next->before[i] = SIZE_MAX;
+			continue;
+		}
+		next->rules[i] = watch->rules[at];
+		next->counts[i] = *before;
+		next->quiet[i] = watch->quiet[at];
+	}
+	return 0;
+}
+
 int clew_watch_set_rules(struct clew_watch *watch, const struct clew_rule *rules, size_t count)
 {
-	struct clew_watch next = {.rules = calloc(count + 1, sizeof(*rules)),
-				  .counts = calloc(count + 1, sizeof(*next.counts)),
-				  .quiet = calloc(count + 1, sizeof(*next.quiet))};
-	size_t at;
+	struct next next;
+	int r;
 
-	if (!next.rules || !next.counts || !next.quiet) {
-		free_rules(&next);
-		return -ENOMEM;
-	}
 	pthread_mutex_lock(&watch->lock);
-	for (size_t i = 0; i < count; i++) {
-		const struct clew_rule_counts *before = find_rule(watch, rules[i].name, &at);
+	r = make_next(watch, rules, count, &next);
+	if (r == 0)
+		r = clew_judge_set(watch->judge, next.triggers, next.before, count);
+	if (r == 0) {
+		struct next last = {
+			.rules = watch->rules, .counts = watch->counts, .quiet = watch->quiet};
 
-		next.rules[i] = rules[i];
-		if (!before || strcmp(rules[i].text, watch->rules[at].text) != 0)
-			continue;
-		next.rules[i] = watch->rules[at];
-		next.counts[i] = *before;
-		next.quiet[i] = watch->quiet[at];
+		watch->rules = next.rules;
+		watch->counts = next.counts;
+		watch->quiet = next.quiet;
+		watch->rule_count = count;
+		next.rules = last.rules;
+		next.counts = last.counts;
+		next.quiet = last.quiet;
 	}
-	free_rules(watch);
-	watch->rules = next.rules;
-	watch->counts = next.counts;
-	watch->quiet = next.quiet;
-	watch->rule_count = count;
 	pthread_mutex_unlock(&watch->lock);
-	return 0;
+	free_next(&next);
+	return r;
 }
 
 bool clew_watch_next(struct clew_watch *watch, struct clew_firing *ret_firing)

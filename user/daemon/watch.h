@@ -3,8 +3,8 @@
  * What the daemon makes of the findings of its live builder: sums of lost time, and firings of its
  * rules. The live thread adds, and another one reads.
  *
- * Invariant: memory is bounded by the number of tasks that live, which is bounded itself: beyond
- * TASKS_MOST all names are forgotten until the next segment states them again.
+ * Invariant: memory is bounded by the number of tasks that live, which is bounded itself
+ * (live/known.h).
  */
 #ifndef CLEW_DAEMON_WATCH_H
 #define CLEW_DAEMON_WATCH_H

@@ -114,16 +114,19 @@ static int read_trace(struct clew_reader *reader, const struct clew_trace_option
 		.drop_types = options ? options->drop_types : 0,
 		.imported = clew_reader_info(reader)->imported,
 	};
-	struct clew_finding_taker taker;
+	struct clew_finding_taker takers[2];
 	struct clew_builder *builder;
 	struct clew_trace *trace;
+	size_t count = 1;
 	int r = clew_trace_new(options, builder_options.start, &trace);
 
 	if (r < 0)
 		return r;
 	take_costs(reader, &builder_options);
-	taker = clew_trace_taker(trace);
-	r = clew_builder_new(&builder_options, &taker, 1, &builder);
+	takers[0] = clew_trace_taker(trace);
+	if (options && options->beside)
+		takers[count++] = *options->beside;
+	r = clew_builder_new(&builder_options, takers, count, &builder);
 	if (r >= 0) {
 		r = feed_all(reader, builder, trace, options);
 		clew_builder_free(builder);

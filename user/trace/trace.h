@@ -47,6 +47,7 @@ struct clew_trace_options {
 	/* Called from time to time with the share that was read, 0..1. May be NULL. */
 	void (*progress)(void *context, double done);
 	void *progress_context;
+	const struct clew_finding_taker *beside; /* gets the findings, too; NULL: nobody does */
 };
 
 /*

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`clew trigger test`: the rules are met when trigger.records says that they must be. Prints TAP."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import _capture
+from _trace import Tap
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLEW = os.path.join(HERE, "..", "..", "clew")
+
+BEGIN = 1000
+
+# A rule; for each time that it fires: when, of whom, from, to, and whether it goes on, in s; what it
+# compared in all, where that is not the length; how many are suppressed.
+CASES = [
+    ("wait fsync > 20ms", [(12.53, "db", 12.5, 12.53, False), (13.53, "db", 13.5, 13.53, False),
+                           (14.53, "db", 14.5, 14.53, False)], [], 1),
+    ("wait fsync > 20ms limit 1", [(12.53, "db", 12.5, 12.53, False)], [], 3),
+    # It is explained when it has ended if it ends within 2 s of being too long.
+    ("wait fsync > 1s", [(28, "db", 25, 28, True)], [], 0),
+    ("wait fsync > 2500ms", [(29, "db", 25, 29, False)], [], 0),
+    ("call fsync > 1s", [(28, "db", 25, 28, True)], [], 0),
+    ("wait fsync > 4s", [], [], 0),
+    ("lock wait > 500ms", [(5.5, "web", 3, 5.5, True)], [], 0),
+    ("lock wait > 28s", [], [], 0),
+    ("lock wait > 500ms where comm db", [], [], 0),
+    ("lock wait > 500ms where cgroup /web", [(5.5, "web", 3, 5.5, True)], [], 0),
+    ("runqueue > 20ms", [(21.05, "db", 21, 21.05, False)], [], 0),
+    ("announced sql.* > 100ms", [(2.4, "db", 2.1, 2.4, False), (22.1, "db", 20, 22.1, True)], [], 0),
+    ("announced sql.query > 40ms", [(2.4, "db", 2.1, 2.4, False), (4.15, "db", 4.1, 4.15, False)],
+     [], 0),
+    ("announced sql > 1ms", [], [], 0),
+    # The seconds that lie behind 1013 s have one of 30 ms; those behind 1015 s have three of five.
+    ("p99(wait fsync) > 20ms over 5s", [(13, "db", 12.5, 12.53, False), (30, "db", 25, 29, False)],
+     [0.03, 4], 0),
+    ("p50(wait fsync) > 20ms over 5s", [(15, "db", 12.5, 12.53, False), (30, "db", 25, 29, False)],
+     [0.03, 4], 0),
+    ("p99(wait fsync) > 5s", [], [], 0),
+    ("p50(announced sql.*) > 60ms over 2s", [(3, "db", 2.1, 2.4, False)], [0.1], 0),
+    ("sum(fsync) > 2% of /db over 1s", [(13, "db", 12.5, 12.53, False), (26, "db", 25, 26, True)],
+     [0.03, 1], 0),
+    ("sum(fsync) > 2% of /web over 1s", [], [], 0),
+    ("sum(lock) > 50% of /w*", [(9, "web", 3, 9, True)], [6], 0),
+    ("sum(runqueue) > 4% of /db over 1s", [(22, "db", 21, 21.05, False)], [0.05], 0),
+]
+
+
+def seconds(time):
+    return round(time / 1e9 - BEGIN, 3)
+
+
+def fired_of(path, rule):
+    """What fires, the values, how many are suppressed, and the exit status."""
+    done = subprocess.run([CLEW, "trigger", "test", path, rule, "--json"],
+                          capture_output=True,
+                          text=True,
+                          check=False,
+                          timeout=60)
+    if done.returncode > 1:
+        return done.stderr
+    answer = json.loads(done.stdout)
+    fired = [(seconds(each["at"]), each["comm"], seconds(each["start"]), seconds(each["end"]),
+              each["open"]) for each in answer["fired"]]
+    values = [round(each["value"] / 1e9, 3) for each in answer["fired"] if each["value"]]
+    return fired, values, answer["suppressed"], done.returncode
+
+
+def is_close(got, expected):
+    """Percentiles are too large by less than one part in 1,000."""
+    return len(got) == len(expected) and all(0 <= a - b <= b / 1000 + 0.001
+                                             for a, b in zip(got, expected))
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trigger.clew")
+        _capture.make("trigger", path)
+        for rule, fired, values, suppressed in CASES:
+            got = fired_of(path, rule)
+            expected = (fired, suppressed, 0 if fired else 1)
+            good = isinstance(got, tuple) and (got[0], got[2], got[3]) == expected and is_close(
+                got[1], values)
+            tap.same(rule, "" if good else got, "" if good else (expected, values))
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is known of tasks. See known.h. */
+#include "live/known.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ended {
+	uint64_t time;
+	uint32_t task;
+};
+
+void known_init(struct known *known, size_t task_size)
+{
+	*known = (struct known){.task_size = task_size, .ended.item = sizeof(struct ended)};
+}
+
+static void free_values(struct map *map)
+{
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->slots[i].used)
+			free((void *)(uintptr_t)map->slots[i].value);
+	map_done(map);
+	*map = (struct map){};
+}
+
+void known_done(struct known *known)
+{
+	free_values(&known->tasks);
+	free_values(&known->paths);
+	vector_done(&known->ended);
+}
+
+struct known_task *known_find(const struct known *known, uint32_t serial)
+{
+	const uint64_t *place = map_get(&known->tasks, serial, 0);
+
+	return place ? (struct known_task *)(uintptr_t)*place : NULL;
+}
+
+const char *known_path(const struct known *known, uint64_t cgroup)
+{
+	const uint64_t *place = map_get(&known->paths, cgroup, 0);
+
+	return place ? (const char *)(uintptr_t)*place : NULL;
+}
+
+/* Forgets tasks that ended some time ago. */
+static void forget_ended(struct known *known, uint64_t now)
+{
+	struct ended *ended = known->ended.data;
+	size_t count = known->ended.count;
+
+	for (; known->gone < count && ended[known->gone].time + KNOWN_LINGER < now; known->gone++) {
+		free(known_find(known, ended[known->gone].task));
+		map_remove(&known->tasks, ended[known->gone].task, 0);
+	}
+	if (known->gone > 64 && known->gone > count / 2) {
+		memmove(ended, ended + known->gone, (count - known->gone) * sizeof(*ended));
+		known->ended.count -= known->gone;
+		known->gone = 0;
+	}
+}
+
+static int take_task(struct known *known, const struct clew_task_record *record)
+{
+	struct known_task *task = known_find(known, record->task);
+
+	if (!task && known->tasks.count >= KNOWN_MOST)
+		free_values(&known->tasks);
+	if (!task) {
+		task = calloc(1, known->task_size);
+		if (!task || map_set(&known->tasks, record->task, 0, (uintptr_t)task) < 0) {
+			free(task);
+			return -ENOMEM;
+		}
+	}
+	task->serial = record->task;
+	task->process = record->process;
+	task->tid = record->tid;
+	task->pid = record->pid;
+	task->flags = record->task_flags;
+	task->cgroup = record->cgroup;
+	memcpy(task->comm, record->comm, CLEW_COMM_SIZE);
+	return 0;
+}
+
+static int take_cgroup(struct known *known, const struct clew_cgroup_record *record)
+{
+	char *path;
+
+	if (known_path(known, record->id))
+		return 0;
+	if (known->paths.count >= KNOWN_MOST)
+		free_values(&known->paths);
+	path = strndup((const char *)(record + 1), record->path_size);
+	if (!path || map_set(&known->paths, record->id, 0, (uintptr_t)path) < 0) {
+		free(path);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_end(struct known *known, const struct clew_life *life)
+{
+	if (vector_reserve(&known->ended, known->ended.count + 1) < 0)
+		return -ENOMEM;
+	((struct ended *)known->ended.data)[known->ended.count++] =
+		(struct ended){.time = life->header.time, .task = life->task};
+	return 0;
+}
+
+int known_take(struct known *known, const struct clew_header *record)
+{
+	struct known_task *task;
+
+	forget_ended(known, record->time);
+	switch (record->kind) {
+	case CLEW_KIND_TASK:
+		return take_task(known, (const struct clew_task_record *)record);
+	case CLEW_KIND_CGROUP:
+		return take_cgroup(known, (const struct clew_cgroup_record *)record);
+	case CLEW_KIND_EXIT:
+		return take_end(known, (const struct clew_life *)record);
+	case CLEW_KIND_RENAME:
+		task = known_find(known, ((const struct clew_rename *)record)->task);
+		if (task)
+			memcpy(task->comm, ((const struct clew_rename *)record)->comm,
+			       CLEW_COMM_SIZE);
+		return 0;
+	default:
+		return 0;
+	}
+}
