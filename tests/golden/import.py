@@ -66,6 +66,29 @@ EDGES = {
     ("wake", 20, 940, 21, 940), ("request", 20, 210, 20, 904), ("fork", 20, 1010, 30, 1010),
     ("wake", 30, 1210, 20, 1210)
 }
+# What both programs mark as begun and ended, and marks that are none of that; and the slices: (tid, begin, end,
+# name, begin of the one around it).
+MARKS = (
+    (60, 1, 21, "mark", "E|20"),
+    (80, 1, 21, "mark", "B|20|handle request"),
+    (90, 1, 21, "mark", "B|20|parse|x;y"),
+    (240, 0, 20, "mark", "B|20|sync"),
+    (925, 0, 20, "mark", "E|20"),
+    (972, 1, 21, "mark", "C|20|queue|5"),
+    (973, 1, 21, "mark", "S|20|later|1"),
+    (974, 1, 21, "mark", "E|20"),
+    (976, 1, 21, "mark", "B|20|parse|x;y"),
+    (978, 1, 21, "mark", "E"),
+    (990, 1, 21, "mark", "E|20"),
+    (1390, 1, 21, "mark", "B|20|last"),
+)
+SLICES = {
+    (21, 80, 990, "handle request", None),
+    (21, 90, 974, "parse|x;y", 80),
+    (21, 976, 978, "parse|x;y", 80),
+    (20, 240, 925, "sync", None),
+    (21, 1390, None, "last", None),
+}
 
 
 def ns(us):
@@ -98,6 +121,8 @@ def plain(cpu, event):
         return "block_rq_" + kind, "%d,%d %s %d () %d + %d [x]" % rest
     if kind == "complete":
         return "block_rq_complete", "%d,%d %s () %d + %d [0]" % (rest[:3] + rest[4:])
+    if kind == "mark":
+        return "tracing_mark_write", rest[0]
     if kind == "fork":
         return "sched_process_fork", "comm=server pid=20 child_comm=%s child_pid=%d" % (
             name_of(rest[0]), rest[0])
@@ -113,6 +138,8 @@ def pretty(cpu, event):
     if kind in ("waking", "waking_irq", "wake_new"):
         return ("sched_wakeup_new" if kind == "wake_new" else "sched_waking",
                 "%s:%d [120] CPU:000" % (name_of(rest[0]), rest[0]))
+    if kind == "mark":
+        return "print", "tracing_mark_write: " + rest[0]
     return plain(cpu, event)
 
 
@@ -156,9 +183,9 @@ def ftrace(story=STORY, describe=plain, flags=True):
     return "\n".join(lines) + "\n"
 
 
-def perf(describe=plain):
+def perf(describe=plain, story=STORY):
     lines = []
-    for us, cpu, tid, *event in STORY:
+    for us, cpu, tid, *event in story:
         name, arguments = describe(cpu, event)
         system = ("syscalls" if name.startswith("sys_") else
                   "block" if name.startswith("block") else "sched")
@@ -168,9 +195,9 @@ def perf(describe=plain):
     return "\n".join(lines) + "\n"
 
 
-def systrace():
+def systrace(story=STORY):
     return json.dumps({"traceEvents": [{"name": "systemTraceEvents", "ph": "M"}],
-                       "a \" key": "systemTraceEvents", "systemTraceEvents": ftrace(),
+                       "a \" key": "systemTraceEvents", "systemTraceEvents": ftrace(story),
                        "otherData": {}})
 
 
@@ -314,6 +341,56 @@ def test_less():
              {(kind, one, ns(at), two, ns(to)) for kind, one, at, two, to in EDGES})
 
 
+def spans_of(capture):
+    return {(span["start_tid"], span["start"], span["end"], span["name"], span["parent"])
+            for span in ask(capture, "spans", "--list")["list"]}
+
+
+def test_slices():
+    """What programs mark are activations, in which waits are explained."""
+    story = sorted(STORY + MARKS, key=lambda line: line[0])
+    for name, text in (("ftrace", ftrace(story)), ("trace-cmd", ftrace(story, pretty)),
+                       ("ftrace without processes",
+                        ftrace(story).replace("(   20)", "(-----)")),
+                       ("perf script", perf(pretty, story)), ("Perfetto's JSON", systrace(story))):
+        done = imported(text)
+        tap.same("%s: marks: slices" % name, (done.returncode, spans_of(place("made"))),
+                 (0, {(tid, ns(start), ns(end), title, ns(outer))
+                      for tid, start, end, title, outer in SLICES}))
+        tap.same("%s: marks: waits are the same" % name, waits_of(place("made")),
+                 {w[:1] + tuple(map(ns, w[1:4])) + w[4:] for w in WAITS})
+        told = ask(place("made"), "waits", "--idle")["waits"]
+        tap.same("%s: marks: the process" % name, {w["pid"] for w in told if w["tid"] == 21}, {20})
+        why = ask(place("made"), "why", "--span", "handle*")["operations"][0]
+        tap.same("%s: marks: why a slice took long" % name,
+                 (why["from"], why["to"], [(s["tid"], s["start"], s["end"])
+                                           for s in why["segments"] if s["kind"] == "device"]),
+                 (ns(80), ns(990), [(20, ns(250), ns(904))]))
+        tap.same("%s: marks: it is consistent" % name,
+                 clew("check", place("made")).returncode, 0)
+        tap.same("%s: marks: others are counted" % name, b" 2 other events" in done.stderr, True)
+    lost = ftrace(story).splitlines()
+    at = next(i for i, line in enumerate(lost) if line.endswith("E|20") and " 100.000974" in line)
+    lost.insert(at, "CPU:1 [LOST 3 EVENTS]")
+    imported("\n".join(lost))
+    tap.same("marks behind lost events end nothing that began before them",
+             {span for span in spans_of(place("made")) if span[2] == ns(990) or span[2] == ns(974)},
+             set())
+    many = "".join(" server-20 (   20) [000] d..2. 100.0020%02d: tracing_mark_write: %s\n" %
+                   (10 + i, mark) for i, mark in enumerate(
+                       ("B|20|" + "n" * 5000, "E", "B|20|", "B", "B|x", "E|20")))
+    imported(ftrace() + many)
+    names = "".join(" server-20 (   20) [000] d..2. 100.%06d: tracing_mark_write: %s\n" %
+                    (2000 + i, "E|20" if i % 2 else "B|20|name%d" % (i // 2))
+                    for i in range(66000))
+    done = imported(ftrace() + names, "many")
+    told = ask(place("many"), "spans")["by_name"]
+    tap.same("more names than are told apart",
+             (done.returncode, len(told), {span["closed"].get("returned") for span in told},
+              b" 233 other events" in done.stderr), (0, 32767, {1}, True))
+    tap.same("a long name is cut", {span[3] for span in spans_of(place("made"))}, {"n" * 1024})
+
+
 def test_wrong():
     for name, data, word in (("nothing", b"", b"sched_switch"),
                              ("another text", b"hello\nworld\n", b"sched_switch"),
@@ -354,5 +431,6 @@ test_story("perf script, calls by name", perf(describe=named_by_perf))
 test_names()
 test_contexts()
 test_less()
+test_slices()
 test_wrong()
 sys.exit(tap.end())

@@ -9,6 +9,7 @@
 
 #define SECTOR_BYTES 512
 #define TID_MOST     (1u << 22)
+#define MARK	     "tracing_mark_write"
 
 /* The kernel's operations and flags of requests, as far as its letters tell them. */
 enum {
@@ -201,6 +202,30 @@ static void read_named_call(const char *name, const char *arguments, struct even
 	}
 }
 
+/* "B|123|name" and "E|123", as atrace and Perfetto write them; asynchronous ones and counters are
+ * other events. */
+static void read_mark(const char *text, struct event *event)
+{
+	char *end;
+
+	if ((text[0] != 'B' && text[0] != 'E') || (text[1] && text[1] != '|'))
+		return;
+	event->pid = text[1] ? (uint32_t)strtoull(text + 2, &end, 10) : 0;
+	if (event->pid > TID_MOST)
+		event->pid = 0;
+	if (text[0] == 'E') {
+		event->kind = EVENT_SLICE_END;
+		return;
+	}
+	if (!text[1] || *end != '|' || !end[1])
+		return;
+	event->kind = EVENT_SLICE_BEGIN;
+	event->name = end + 1;
+	event->name_length = strlen(event->name);
+	if (event->name_length > IMPORT_SLICE_NAME)
+		event->name_length = IMPORT_SLICE_NAME;
+}
+
 static const struct {
 	const char *name;
 	enum event_kind kind;
@@ -230,9 +255,19 @@ static const struct {
 
 void event_read(const struct line *line, struct event *ret_event)
 {
-	const char *name = line->event;
+	const char *name = line->event, *mark;
 
 	*ret_event = (struct event){.call = CLEW_NO_CALL};
+	if (!strcmp(name, MARK)) {
+		read_mark(line->arguments, ret_event);
+		return;
+	}
+	/* trace-cmd and perf have it as text that was printed. */
+	mark = strcmp(name, "print") ? NULL : strstr(line->arguments, MARK ": ");
+	if (mark) {
+		read_mark(mark + sizeof(MARK ": ") - 1, ret_event);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(name, kinds[i].name)) {
 			bool good = !kinds[i].read || kinds[i].read(line->arguments, ret_event);

@@ -5,6 +5,8 @@
 
 #include "import/line.h"
 
+#define IMPORT_SLICE_NAME 1024 /* bytes; a longer one is cut */
+
 enum event_kind {
 	EVENT_OTHER,	/* none that is used */
 	EVENT_BAD,	/* one of those below, whose arguments cannot be read */
@@ -27,6 +29,8 @@ enum event_kind {
 	EVENT_TIMER_END,
 	EVENT_SOFTIRQ_BEGIN,
 	EVENT_SOFTIRQ_END,
+	EVENT_SLICE_BEGIN, /* of what a program marks: pid, name */
+	EVENT_SLICE_END,   /* pid */
 };
 
 struct event_task {
@@ -47,6 +51,9 @@ struct event {
 	uint32_t operation;
 	uint32_t bytes;
 	uint64_t sector;
+	uint32_t pid;	  /* of a slice, 0 unknown */
+	const char *name; /* in the text, without a NUL */
+	size_t name_length;
 };
 
 /* Reads the event of a line. */

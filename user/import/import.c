@@ -80,6 +80,7 @@ struct first_pass {
 static int note_line(struct import *import, const struct line *line, struct first_pass *pass)
 {
 	struct event event;
+	uint32_t pid;
 
 	event_read(line, &event);
 	if (event.kind == EVENT_OTHER || event.kind == EVENT_BAD) {
@@ -96,10 +97,15 @@ static int note_line(struct import *import, const struct line *line, struct firs
 		pass->from = line->time;
 	if (line->time > pass->to)
 		pass->to = line->time;
-	if (!line->pid || !line->tid)
+	pid = line->pid ?: event.pid;
+	if (!pid || !line->tid)
 		return 0;
-	import->sums->has |= CLEW_IMPORT_PROCESSES;
-	return map_set(&import->processes, line->tid, 0, line->pid);
+	/* A thread whose process is told by its marks alone is one of few. */
+	if (line->pid)
+		import->sums->has |= CLEW_IMPORT_PROCESSES;
+	else if (map_get(&import->processes, line->tid, 0))
+		return 0;
+	return map_set(&import->processes, line->tid, 0, pid);
 }
 
 /*
@@ -162,6 +168,7 @@ static int put_gap(struct import *import, const char *text)
 		return 0;
 	gap.from = import->cpus[cpu].last;
 	import->cpus[cpu].known = false;
+	import_slices_lost(import);
 	return import_put(import, (unsigned)cpu, &gap.header, CLEW_KIND_GAP, sizeof(gap));
 }
 
@@ -242,6 +249,7 @@ int clew_import(FILE *in, const char *path, struct clew_imported *ret_imported,
 		import.cpus = calloc(pass.cpus, sizeof(*import.cpus));
 		r = import.cpus ? write_capture(&import, in, path, &pass) : -ENOMEM;
 	}
+	import_slices_done(&import);
 	map_done(&import.tids);
 	map_done(&import.processes);
 	map_done(&import.requests);

@@ -4,7 +4,8 @@
  * trace-cmd report and ftrace write, and of Chrome's JSON that has such a text inside.
  *
  * It reads sched_switch, sched_waking or sched_wakeup, forks, execs and exits, block requests,
- * system calls and interrupts. Other events are counted and left out.
+ * system calls, interrupts, and what programs mark as begun and ended. Other events are counted and
+ * left out.
  */
 #ifndef CLEW_IMPORT_IMPORT_H
 #define CLEW_IMPORT_IMPORT_H
@@ -23,8 +24,9 @@ enum clew_import_has {
 	CLEW_IMPORT_CONTEXTS = 0x08,  /* it is known which wakes were made in an interrupt */
 	CLEW_IMPORT_PROCESSES = 0x10, /* it is known which process a thread belongs to */
 	CLEW_IMPORT_REQUESTS = 0x20,
-	CLEW_IMPORT_LIVES = 0x40,  /* forks or exits */
-	CLEW_IMPORT_WAKING = 0x80, /* sched_waking, which names the waker surely */
+	CLEW_IMPORT_LIVES = 0x40,   /* forks or exits */
+	CLEW_IMPORT_WAKING = 0x80,  /* sched_waking, which names the waker surely */
+	CLEW_IMPORT_SLICES = 0x100, /* what programs mark as begun and ended */
 };
 
 struct clew_imported {

@@ -32,6 +32,7 @@ struct import_task {
 	uint8_t wake_flags;
 	uint64_t request; /* that ended just before the wake, 0 none */
 	char comm[CLEW_COMM_SIZE];
+	struct vector slices; /* uint32_t: functions that stand for the open ones */
 };
 
 struct import_cpu {
@@ -57,6 +58,7 @@ struct import {
 	struct clew_imported *sums;
 	struct map tids;      /* tid -> index of `tasks` */
 	struct map processes; /* tid -> pid, from the first pass */
+	struct map functions; /* name of a slice -> number of the function that stands for it */
 	struct map requests;  /* (sector, device) -> index of `requests` */
 	struct vector tasks;  /* struct import_task, by serial - 1 */
 	struct vector flying; /* struct import_request */
@@ -81,6 +83,14 @@ int import_put(struct import *import, unsigned stream, struct clew_header *recor
 
 /* Takes one event of a line. 0 or -errno. */
 int import_take(struct import *import, const struct line *line, const struct event *event);
+
+/* ---- slice.c ---- */
+
+int import_slice_begin(struct import *import, const struct line *line, const struct event *event);
+int import_slice_end(struct import *import, const struct line *line);
+/* Events were lost: which slices are open is not known any more. */
+void import_slices_lost(struct import *import);
+void import_slices_done(struct import *import);
 
 /* ---- block.c ---- */
 

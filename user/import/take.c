@@ -279,6 +279,10 @@ int import_take(struct import *import, const struct line *line, const struct eve
 	case EVENT_ENTER:
 	case EVENT_LEAVE:
 		return take_call(import, line, event);
+	case EVENT_SLICE_BEGIN:
+		return import_slice_begin(import, line, event);
+	case EVENT_SLICE_END:
+		return import_slice_end(import, line);
 	case EVENT_IRQ_BEGIN:
 	case EVENT_TIMER_BEGIN:
 		cpu->irqs++;
