@@ -142,13 +142,13 @@ def wrong_calls(capture, ctf):
     begins, ends = collections.defaultdict(set), collections.defaultdict(set)
     for wait in waits(capture):
         key = wait["tid"], wait["call"]
-        begins[key].add((wait["start"], wait["call_id"]))
+        begins[key + (wait["start"], )].add(wait["call_id"])
         if wait["end"]:
-            ends[key].add((wait["end"] + wait["runqueue_ns"], wait["call_id"]))
+            ends[key + (wait["end"] + wait["runqueue_ns"], )].add(wait["call_id"])
     for tid, name, begin, end in ctf.calls():
-        ids = {number for at, number in begins[tid, name] if at == begin}
+        ids = begins[tid, name, begin]
         if end is not None:
-            ids &= {number for at, number in ends[tid, name] if at == end}
+            ids = ids & ends[tid, name, end]
         if not ids:
             return "%s of %d at %d..%s" % (name, tid, begin, end)
     return ""
