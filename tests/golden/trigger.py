@@ -35,6 +35,16 @@ CASES = [
     ("announced sql.query > 40ms", [(2.4, "db", 2.1, 2.4, False), (4.15, "db", 4.1, 4.15, False)],
      [], 0),
     ("announced sql > 1ms", [], [], 0),
+    # What client does goes on while it waits for srv. A wait for work of 2 s ends what was before.
+    ("operation > 200ms", [(5.5, "srv", 5, 5.3, False), (15.6, "srv", 15.05, 15.52, False),
+                           (15.7, "client", 15, 15.6, False)], [], 1),
+    ("operation > 200ms where comm client", [(15.7, "client", 15, 15.6, False)], [], 0),
+    ("operation > 1s", [(18.6, "srv", 15.6, 18.6, True)], [], 0),
+    ("operation > 40ms where comm srv", [(5.5, "srv", 5, 5.3, False), (7.55, "srv", 5.5, 5.55, False),
+                                         (15.6, "srv", 15.05, 15.52, False)], [], 1),
+    ("p50(operation) > 250ms over 1s where comm srv", [(6, "srv", 5, 5.3, False),
+                                                       (16, "srv", 15.05, 15.52, False)],
+     [0.3, 0.47], 0),
     # The seconds that lie behind 1013 s have one of 30 ms; those behind 1015 s have three of five.
     ("p99(wait fsync) > 20ms over 5s", [(13, "db", 12.5, 12.53, False), (30, "db", 25, 29, False)],
      [0.03, 4], 0),

@@ -92,6 +92,8 @@ static void test_rules(void **state)
 	assert_int_equal(trigger.what, CLEW_TRIGGER_RUNQUEUE);
 	assert_int_equal(trigger.threshold, 6 * SECOND);
 	assert_string_equal(trigger.cgroup, "/system.slice/*");
+	trigger = parsed("p50(operation) > 2ms");
+	assert_int_equal(trigger.what, CLEW_TRIGGER_OPERATION);
 	trigger = parsed("announced sql.* > 1ms");
 	assert_true(clew_trigger_means_call(&trigger, "sql.query"));
 	assert_false(clew_trigger_means_call(&trigger, "http.get"));

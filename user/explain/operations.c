@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 /*
  * A list with a limit is a heap once it is full: its first operation is the
@@ -80,40 +79,6 @@ static int add(struct list *list, const struct clew_operation *operation)
 		for (size_t i = list->count / 2; i-- > 0;)
 			sink(list, i, list->operations[i]);
 	return 0;
-}
-
-static bool receives(unsigned call)
-{
-	switch (call) {
-	case SYS_read:
-	case SYS_readv:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t idle_kinds)
-{
-	if (idle_kinds)
-		return kind < 64 && idle_kinds >> kind & 1;
-	if (in_exchange)
-		return false;
-	switch (kind) {
-	case CLEW_WAIT_POLL:
-		return true;
-	case CLEW_WAIT_SOCKET:
-		return receives(call);
-	case CLEW_WAIT_PIPE:
-		return call == SYS_read || call == SYS_readv;
-	default:
-		return false;
-	}
 }
 
 bool wait_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)

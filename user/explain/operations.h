@@ -8,13 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * True if a wait of a kind (enum clew_wait_kind) in a system call
- * (CLEW_NO_CALL: none) is a wait for work. `idle_kinds`: a mask of kinds that
- * count as such; 0: the default. `in_exchange`: the wait is in an exchange (trace/exchange.c),
- * and by default no wait for work.
- */
-bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t idle_kinds);
+#include "trace/idle.h"
 
 /*
  * True if a list of waits leaves a wait out unless it is asked for: a wait for work, an idle kernel

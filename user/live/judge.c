@@ -8,6 +8,7 @@
 
 #include "builder/build.h"
 #include "live/announced.h"
+#include "live/operation.h"
 #include "live/window.h"
 
 #define OPENED_MOST  65536u
@@ -30,11 +31,12 @@ struct clew_judge {
 	struct clew_judge_options options;
 	struct known known;
 	struct announced announced;
+	struct operations operations;
 	struct rule *rules;
 	size_t count;
-	bool sums, waits, calls; /* some rule needs what is open of these */
-	struct vector pending;	 /* struct met */
-	struct vector open;	 /* struct met, of sums: what goes on in this step */
+	bool sums, waits, calls, works; /* some rule needs what is open of these */
+	struct vector pending;		/* struct met */
+	struct vector open;		/* struct met, of sums: what goes on in this step */
 	uint64_t now;
 	uint64_t second; /* up to which windows were looked at, 0 none */
 };
@@ -122,7 +124,6 @@ static int judge_ended(struct clew_judge *judge, size_t number, struct clew_slow
 	if (slow.end - slow.start <= rule->trigger.threshold ||
 	    !is_meant(judge, &rule->trigger, slow.task))
 		return 0;
-	slow.at = slow.end;
 	return keep(&judge->pending, number, &slow);
 }
 
@@ -143,6 +144,7 @@ static int judge_slow(struct clew_judge *judge, size_t number, struct clew_slow 
 	}
 	if (open_start)
 		return 0;
+	slow.at = slow.at ?: slow.end;
 	if (rule->trigger.how == CLEW_TRIGGER_EACH)
 		return goes_on ? judge_open(judge, number, slow) : judge_ended(judge, number, slow);
 	return goes_on || !is_meant(judge, &rule->trigger, slow.task)
@@ -212,11 +214,30 @@ static int judge_call(void *context, const struct announced_call *call, uint64_t
 	return r;
 }
 
+static int judge_operation(void *context, const struct operation *operation)
+{
+	struct clew_judge *judge = context;
+	const struct clew_slow slow = {.start = operation->start,
+				       .end = operation->end,
+				       .at = operation->at,
+				       .task = operation->task,
+				       .kind = CLEW_SLOW_OPERATION};
+	int r = 0;
+
+	for (size_t i = 0; operation->end && i < judge->count && r >= 0; i++)
+		if (judge->rules[i].trigger.what == CLEW_TRIGGER_OPERATION)
+			r = judge_slow(judge, i, slow, false);
+	return r;
+}
+
 static int judge_identity(struct clew_judge *judge, const struct clew_header *record)
 {
 	const struct clew_announce *announce = (const struct clew_announce *)record;
 	const struct known_task *task;
+	int r = judge->works ? operations_take_identity(&judge->operations, record) : 0;
 
+	if (r < 0)
+		return r;
 	if (record->kind == CLEW_KIND_EXIT && judge->calls)
 		announced_forget(&judge->announced, ((const struct clew_life *)record)->task);
 	if (record->kind != CLEW_KIND_ANNOUNCE)
@@ -230,9 +251,16 @@ static int judge_identity(struct clew_judge *judge, const struct clew_header *re
 
 static int judge_sleep(struct clew_judge *judge, const struct clew_sleep *sleep)
 {
+	struct operation ended = {};
 	struct clew_slow slow;
 	int r = 0;
 
+	if (judge->works && sleep->end == CLEW_TIME_OPEN)
+		operations_take_open(&judge->operations, sleep, judge->now, &ended);
+	else if (judge->works)
+		r = operations_take(&judge->operations, &judge->known, sleep, &ended);
+	if (r >= 0)
+		r = judge_operation(judge, &ended);
 	for (size_t i = 0; i < judge->count && r >= 0; i++)
 		if (clew_trigger_means(&judge->rules[i].trigger, sleep, &slow))
 			r = judge_slow(judge, i, slow, sleep->open & CLEW_OPEN_START);
@@ -278,11 +306,13 @@ int clew_judge_step(struct clew_judge *judge, const struct clew_builder *builder
 
 	judge->now = now;
 	judge->open.count = 0;
-	if (judge->waits || judge->sums)
+	if (judge->waits || judge->sums || judge->works)
 		r = clew_builder_open(builder, take_open, judge);
 	for (size_t i = 0; judge->calls && i < judge->announced.calls.count && r >= 0; i++)
 		r = judge_call(judge, (struct announced_call *)judge->announced.calls.data + i,
 			       CLEW_TIME_OPEN);
+	if (judge->works && r >= 0)
+		r = operations_open(&judge->operations, now, judge_operation, judge);
 	if (r >= 0)
 		r = judge_seconds(judge, sure);
 	hand_on(judge, sure);
@@ -316,17 +346,21 @@ static void free_rules(struct rule *rules, size_t count)
 /* Whether rules need what is open. */
 static void find_needs(struct clew_judge *judge)
 {
-	judge->sums = judge->waits = judge->calls = false;
+	judge->sums = judge->waits = judge->calls = judge->works = false;
 	for (size_t i = 0; i < judge->count; i++) {
 		const struct clew_trigger *trigger = &judge->rules[i].trigger;
 
 		judge->sums |= trigger->how == CLEW_TRIGGER_SUM;
 		judge->waits |= trigger->how == CLEW_TRIGGER_EACH &&
-				trigger->what != CLEW_TRIGGER_ANNOUNCED;
+				trigger->what != CLEW_TRIGGER_ANNOUNCED &&
+				trigger->what != CLEW_TRIGGER_OPERATION;
 		judge->calls |= trigger->what == CLEW_TRIGGER_ANNOUNCED;
+		judge->works |= trigger->what == CLEW_TRIGGER_OPERATION;
 	}
 	if (!judge->calls)
 		judge->announced.calls.count = 0;
+	if (!judge->works)
+		operations_done(&judge->operations);
 }
 
 /* Matches that wait to be handed on stay those of their rules, if these go on. */
@@ -397,6 +431,7 @@ void clew_judge_free(struct clew_judge *judge)
 	free_rules(judge->rules, judge->count);
 	known_done(&judge->known);
 	announced_done(&judge->announced);
+	operations_done(&judge->operations);
 	vector_done(&judge->pending);
 	vector_done(&judge->open);
 	free(judge);

@@ -8,6 +8,8 @@
 
 const char *clew_slow_name(unsigned kind)
 {
+	if (kind == CLEW_SLOW_OPERATION)
+		return "operation";
 	return kind == CLEW_SLOW_ANNOUNCED ? "announced" : clew_wait_kind_name(kind);
 }
 
@@ -37,6 +39,7 @@ bool clew_trigger_means(const struct clew_trigger *trigger, const struct clew_sl
 		meant = sleep->end != CLEW_TIME_OPEN && slow.start < slow.end;
 		break;
 	case CLEW_TRIGGER_ANNOUNCED:
+	case CLEW_TRIGGER_OPERATION:
 		break;
 	}
 	if (meant)

@@ -6,6 +6,7 @@
  *	lock wait > DURATION		of kind lock, or futex or file with a known holder
  *	call NAME > DURATION		a wait in that system call
  *	runqueue > DURATION		a task was ready to run and had no CPU
+ *	operation > DURATION		from a wait for work to the next one
  *	announced GLOB > DURATION	a call INTERFACE.OPERATION that a program announced
  *	pN(any of these) > DURATION	N of 100 are not longer than some length, which is too long
  *	sum(KIND) > N% of GLOB		all waits of a cgroup, or time without a CPU (runqueue)
@@ -35,6 +36,7 @@ enum clew_trigger_what {
 	CLEW_TRIGGER_CALL,
 	CLEW_TRIGGER_RUNQUEUE,
 	CLEW_TRIGGER_ANNOUNCED,
+	CLEW_TRIGGER_OPERATION,
 };
 
 enum clew_trigger_how {
@@ -59,13 +61,15 @@ struct clew_trigger {
 	unsigned next;
 };
 
-#define CLEW_SLOW_ANNOUNCED CLEW_SEGMENT_KIND_COUNT /* struct clew_slow, kind */
+/* struct clew_slow, kind */
+#define CLEW_SLOW_ANNOUNCED CLEW_SEGMENT_KIND_COUNT
+#define CLEW_SLOW_OPERATION (CLEW_SEGMENT_KIND_COUNT + 1)
 
 /* Time that a task lost. */
 struct clew_slow {
 	uint64_t start, end; /* ns; it ended, or was seen to go on, then */
-	uint64_t at;	     /* when a rule was met */
-	uint64_t value;	     /* ns: what the rule compares; 0: the length */
+	uint64_t at;	/* when a rule was met; before: when its length was known, 0 at `end` */
+	uint64_t value; /* ns: what the rule compares; 0: the length */
 	uint32_t task;
 	uint8_t kind; /* enum clew_wait_kind, CLEW_SEGMENT_RUNQUEUE, or CLEW_SLOW_* */
 	bool open;    /* it goes on */

@@ -54,9 +54,9 @@ static int say_form(struct rule *rule, const char *at)
 {
 	rule->at = at;
 	return clew_say(rule->message, -EINVAL,
-			"this is no rule: write wait KIND, lock wait, call NAME, runqueue or "
-			"announced INTERFACE.OPERATION, or p99(one of these), and > 50ms; or "
-			"sum(KIND) > 20%% of CGROUP");
+			"this is no rule: write wait KIND, lock wait, call NAME, runqueue, "
+			"operation or announced INTERFACE.OPERATION, or p99(one of these), and > "
+			"50ms; or sum(KIND) > 20%% of CGROUP");
 }
 
 static int take_kind(struct rule *rule, struct clew_trigger *trigger)
@@ -105,6 +105,10 @@ static int take_condition(struct rule *rule, struct clew_trigger *trigger)
 	}
 	if (!strcmp(word, "runqueue")) {
 		trigger->what = CLEW_TRIGGER_RUNQUEUE;
+		return 0;
+	}
+	if (!strcmp(word, "operation")) {
+		trigger->what = CLEW_TRIGGER_OPERATION;
 		return 0;
 	}
 	if (!strcmp(word, "announced")) {

@@ -46,7 +46,7 @@ static bool is_longer(const struct clew_slow *slow, const struct clew_slow *than
 
 int window_add_length(struct window *window, const struct clew_slow *slow)
 {
-	struct window_second *second = second_at(window, slow->end / WINDOW_SECOND);
+	struct window_second *second = second_at(window, slow->at / WINDOW_SECOND);
 
 	if (!second)
 		return 0;

@@ -29,7 +29,7 @@ struct window {
 /* `over`: as in the rule, above 0. 0 or -ENOMEM. */
 int window_init(struct window *window, unsigned over);
 void window_done(struct window *window);
-/* Something ended: its length counts in the second of its end. 0 or -ENOMEM. */
+/* Something ended: its length counts in the second of `at`. 0 or -ENOMEM. */
 int window_add_length(struct window *window, const struct clew_slow *slow);
 /* Something ended: each second gets its part. */
 void window_add_parts(struct window *window, const struct clew_slow *slow);

@@ -8,42 +8,15 @@
  * process wakes the server's, and is answered when that wakes it next. A server's wait that any
  * client's question ended is in no exchange, because the thread was ready to take one.
  */
+#include "trace/idle.h"
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
-enum {
-	LEAST_LOCAL_PORT = 32768, /* the kernel's default for ports of those who connect */
-	MOST_WAITS = 256,	  /* of a server's thread, looked at for one answer */
-};
-
-enum side { SIDE_UNKNOWN, SIDE_CLIENT, SIDE_SERVER };
-
-static enum side side_of(const struct clew_socket_record *socket)
-{
-	bool local, peer;
-
-	switch (socket->family) {
-	case AF_UNIX:
-		local = socket->local_path[0];
-		peer = socket->peer_path[0];
-		break;
-	case AF_INET:
-	case AF_INET6:
-		if (!socket->local_port || !socket->peer_port)
-			return SIDE_UNKNOWN;
-		local = socket->local_port < LEAST_LOCAL_PORT;
-		peer = socket->peer_port < LEAST_LOCAL_PORT;
-		break;
-	default:
-		return SIDE_UNKNOWN;
-	}
-	return local == peer ? SIDE_UNKNOWN : peer ? SIDE_CLIENT : SIDE_SERVER;
-}
+#define MOST_WAITS 256 /* of a server's thread, looked at for one answer */
 
 /* The side on which a sleeper was when data came by a socket and ended its wait. */
-static enum side ended_on(const struct clew_trace *trace, const struct clew_sleep *sleep)
+static enum socket_side ended_on(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	const struct clew_socket_record *socket;
 
@@ -51,7 +24,7 @@ static enum side ended_on(const struct clew_trace *trace, const struct clew_slee
 	    sleep->object.kind != CLEW_OBJECT_SOCKET || sleep->end == CLEW_TIME_OPEN)
 		return SIDE_UNKNOWN;
 	socket = clew_trace_socket(trace, sleep->object.number);
-	return socket ? side_of(socket) : SIDE_UNKNOWN;
+	return socket ? socket_side_of(socket) : SIDE_UNKNOWN;
 }
 
 /* Keeps the waits of a server's thread since a client asked, up to its answer at `to`. */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which waits are for work. See idle.h. */
+#include "trace/idle.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define LEAST_LOCAL_PORT 32768 /* the kernel's default for ports of those who connect */
+
+static bool receives(unsigned call)
+{
+	switch (call) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t idle_kinds)
+{
+	if (idle_kinds)
+		return kind < 64 && idle_kinds >> kind & 1;
+	if (in_exchange)
+		return false;
+	switch (kind) {
+	case CLEW_WAIT_POLL:
+		return true;
+	case CLEW_WAIT_SOCKET:
+		return receives(call);
+	case CLEW_WAIT_PIPE:
+		return call == SYS_read || call == SYS_readv;
+	default:
+		return false;
+	}
+}
+
+enum socket_side socket_side_of(const struct clew_socket_record *socket)
+{
+	bool local, peer;
+
+	switch (socket->family) {
+	case AF_UNIX:
+		local = socket->local_path[0];
+		peer = socket->peer_path[0];
+		break;
+	case AF_INET:
+	case AF_INET6:
+		if (!socket->local_port || !socket->peer_port)
+			return SIDE_UNKNOWN;
+		local = socket->local_port < LEAST_LOCAL_PORT;
+		peer = socket->peer_port < LEAST_LOCAL_PORT;
+		break;
+	default:
+		return SIDE_UNKNOWN;
+	}
+	return local == peer ? SIDE_UNKNOWN : peer ? SIDE_CLIENT : SIDE_SERVER;
+}
