@@ -36,6 +36,7 @@ WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/wo
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
 WORKLOADS += $(patsubst %,$(B)/workloads/stack-%,stripped static)
 WORKLOADS += $(patsubst %,$(B)/workloads/addresses-%,stripped static)
+WORKLOADS += $(B)/workloads/holds-static
 
 .DELETE_ON_ERROR:
 .PHONY: all program deps demo check check-all bench vm fuzz soak install deb clean unit workloads tools print-libraries

@@ -11,6 +11,7 @@
 #include "cli/selection.h"
 #include "cli/window.h"
 #include "explain/locks.h"
+#include "explain/locks_taken.h"
 #include "words/ledger.h"
 #include "words/locks.h"
 
@@ -41,24 +42,39 @@ const struct clew_option clew_locks_options[] = {
 	CLEW_OPTION_END,
 };
 
-static int print(const struct clew_trace *trace, const struct locks_values *values,
-		 struct clew_locks *locks, size_t top)
+static void print(const struct clew_trace *trace, const struct locks_values *values,
+		  const struct clew_locks *locks, const struct clew_taken_locks *taken, size_t top)
 {
 	struct clew_json json = {.out = stdout};
 
 	if (!values->json) {
-		if (clew_print_locks(stdout, trace, locks, top) < 0)
-			return clew_fail_memory();
+		clew_print_locks(stdout, trace, locks, taken, top);
 		clew_print_ledger(stdout, trace, values->window.from, values->window.to);
 		clew_print_cost(stdout, clew_trace_info(trace));
-		return 0;
+		return;
 	}
 	clew_json_object(&json, NULL);
-	clew_json_locks(&json, trace, locks, top);
+	clew_json_locks(&json, trace, locks, taken, top);
 	clew_json_ledger(&json, trace, values->window.from, values->window.to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
-	return 0;
+}
+
+/* Those of which the answer says what their holders did. */
+static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   struct clew_locks *locks, struct clew_taken_locks *taken, size_t top)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < locks->count && i < top && r == 0; i++)
+		r = clew_lock_explain(trace, relations, &locks->locks[i]);
+	for (size_t i = 0, more = top; i < taken->count && r == 0; i++) {
+		struct clew_taken_lock *lock = &taken->locks[i];
+
+		if (lock->waited < top || (lock->waited == SIZE_MAX && more && more--))
+			r = clew_taken_explain(trace, relations, lock);
+	}
+	return r;
 }
 
 static int answer(const struct clew_trace *trace, const struct clew_relations *relations,
@@ -67,15 +83,20 @@ static int answer(const struct clew_trace *trace, const struct clew_relations *r
 	const struct clew_chosen chosen = {.wants = clew_selection_wants,
 					   .context = &values->selection};
 	size_t top = values->top.given ? (size_t)values->top.value : values->json ? SIZE_MAX : TOP;
+	struct clew_taken_locks taken = {};
 	struct clew_locks locks;
-	int r = clew_locks_make(trace, &chosen, values->window.from, values->window.to, &locks),
-	    status;
+	int r = clew_locks_make(trace, &chosen, values->window.from, values->window.to, &locks);
 
-	for (size_t i = 0; i < locks.count && i < top && r == 0; i++)
-		r = clew_lock_explain(trace, relations, &locks.locks[i]);
-	status = r < 0 ? clew_fail_memory() : print(trace, values, &locks, top);
+	if (r == 0)
+		r = clew_taken_make(trace, &chosen, values->window.from, values->window.to, &locks,
+				    &taken);
+	if (r == 0)
+		r = explain(trace, relations, &locks, &taken, top);
+	if (r == 0)
+		print(trace, values, &locks, &taken, top);
+	clew_taken_done(&taken);
 	clew_locks_done(&locks);
-	return status;
+	return r < 0 ? clew_fail_memory() : 0;
 }
 
 int clew_command_locks(const struct clew_command *command, int argc, char **argv)

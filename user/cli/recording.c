@@ -32,15 +32,26 @@
 #define FUNCTIONS_PERCENT 25
 #define STACK_MIN      1000000 /* ns */
 
-/* The option may be given again and again. */
+/* These options may be given again and again. */
 int clew_take_functions(const struct clew_option *option, const char *argument, void *value)
 {
-	struct clew_function_list *list = value;
 	struct clew_function_choice choice;
 	struct clew_message message;
 
 	if (clew_choice_parse(argument, &choice, &message))
 		return clew_fail(CLEW_EXIT_INPUT, "--%s: %s", option->name, message.text);
+	return clew_take_objects(option, argument, value);
+}
+
+int clew_take_objects(const struct clew_option *option, const char *argument, void *value)
+{
+	struct clew_function_list *list = value;
+
+	if (!*argument)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '' is no file: write a path, a library's name or a "
+				 "process's number",
+				 option->name);
 	if (list->count == CLEW_CHOICES_MOST)
 		return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d times: use globs",
 				 option->name, CLEW_CHOICES_MOST);
@@ -288,6 +299,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.environment = recording->environment,
 		.functions = recording->functions.texts,
 		.function_count = recording->functions.count,
+		.lock_objects = recording->lock_objects.texts,
+		.lock_object_count = recording->lock_objects.count,
 		.functions_most = recording->max_functions.given ? recording->max_functions.value
 								 : FUNCTIONS_MOST,
 		.functions_percent = recording->max_cost.given ? recording->max_cost.value

@@ -48,6 +48,7 @@ struct clew_recording {
 	bool no_page_cache;
 	const char *environment;
 	struct clew_function_list functions;
+	struct clew_function_list lock_objects;
 	enum clew_returns_wanted returns;
 	bool strict_entry;
 	struct clew_number max_functions;
@@ -98,6 +99,8 @@ struct clew_recording {
 
 /* Adds to a struct clew_function_list. */
 int clew_take_functions(const struct clew_option *option, const char *argument, void *value);
+/* The same for objects without functions. */
+int clew_take_objects(const struct clew_option *option, const char *argument, void *value);
 /* Sets a uint64_t, ns, to a length of time that is not 0; a bare number is seconds. */
 int clew_take_length(const struct clew_option *option, const char *argument, void *value);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A taker of records asks for the place of each futex when it meets the first wait for it; a
- * thread answers with an ADDRESS record. In each file of a recording it is asked for again.
+ * A taker of records asks for the place of each futex when it meets the first wait for it, and of
+ * each lock when it meets the first function that takes it; a thread answers with an ADDRESS
+ * record. In each file of a recording it is asked for again.
  *
  * Invariant: a place is right for the program that waited. The mappings are read a little after
  * the wait, and the process may have begun another program by then. So the thread keeps a place
@@ -25,6 +26,7 @@
 #include "record/internal.h"
 #include "record/memory_map.h"
 #include "record/pid_namespace.h"
+#include "symbol/lock_function.h"
 
 #define TASKS	      (1u << 16)
 #define SEEN	      (1u << 14)
@@ -49,15 +51,12 @@ struct request {
 	atomic_bool ready;
 };
 
-/* A place that was found and is not yet put. */
+/* A spot that was found and is not yet named and put. */
 struct found {
-	struct {
-		struct clew_address address;
-		char words[2 * CLEW_PATH_SIZE];
-	} record;
-	size_t size;
+	struct clew_memory_spot spot;
 	uint64_t owner;
 	uint64_t time; /* ns, when it was found */
+	uint32_t task;
 };
 
 struct clew_addresses {
@@ -70,6 +69,7 @@ struct clew_addresses {
 	struct vector found; /* struct found *, by time */
 	atomic_uint head, tail;
 	struct request requests[REQUESTS];
+	_Atomic bool takes_lock[UINT16_MAX + 1]; /* by site: its first value is a lock's address */
 	_Atomic uint64_t tasks[TASKS]; /* OWNER by the low bits of the serial, 0 unknown */
 	_Atomic uint64_t seen[SEEN];   /* hashes of what was asked for */
 };
@@ -119,11 +119,40 @@ static void ask(struct clew_addresses *addresses, uint32_t task, uint64_t addres
 		atomic_store_explicit(seen, key, memory_order_relaxed);
 }
 
+static void note_site(struct clew_addresses *addresses, const struct clew_site_record *site,
+		      size_t size)
+{
+	const char *path = (const char *)(site + 1), *end = path + site->size, *name, *arguments;
+
+	if (size < sizeof(*site) + site->size || !site->size || end[-1] ||
+	    !(site->roles & CLEW_SITE_ENTER))
+		return;
+	name = path + strlen(path) + 1;
+	arguments = name < end ? name + strlen(name) + 1 : end;
+	if (arguments < end && strstr(arguments, CLEW_LOCK_VALUE) && clew_lock_function_named(name))
+		atomic_store_explicit(&addresses->takes_lock[site->site], true,
+				      memory_order_relaxed);
+}
+
+/* True: *ret_lock is the address of a lock that a task takes. */
+static bool is_lock(struct clew_addresses *addresses, const struct clew_function *function,
+		    size_t size, uint64_t *ret_lock)
+{
+	if (size < sizeof(*function) + sizeof(*ret_lock) ||
+	    function->header.flags & (CLEW_FUNCTION_RETURNED | CLEW_FUNCTION_UNREAD) ||
+	    !atomic_load_explicit(&addresses->takes_lock[function->site], memory_order_relaxed))
+		return false;
+	memcpy(ret_lock, function + 1, sizeof(*ret_lock));
+	return true;
+}
+
 static int take(void *context, unsigned stream, const struct clew_header *record, size_t size)
 {
 	const struct clew_task_record *task = (const struct clew_task_record *)record;
 	const struct clew_switch *change = (const struct clew_switch *)record;
 	const struct clew_wait *wait = (const struct clew_wait *)(change + 1);
+	const struct clew_function *function = (const struct clew_function *)record;
+	uint64_t lock;
 
 	(void)stream;
 	if (record->kind == CLEW_KIND_TASK && size >= sizeof(*task)) {
@@ -137,43 +166,32 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 		   wait->object_kind == CLEW_OBJECT_FUTEX &&
 		   (wait->futex_operation & FUTEX_PRIVATE_FLAG)) {
 		ask(context, change->prev, wait->object);
+	} else if (record->kind == CLEW_KIND_FUNCTION && is_lock(context, function, size, &lock)) {
+		ask(context, function->task, lock);
+	} else if (record->kind == CLEW_KIND_SITE) {
+		note_site(context, (const struct clew_site_record *)record, size);
 	}
 	return 0;
 }
 
 /* ---- the thread ---- */
 
-static void find_place(struct clew_addresses *addresses, const struct request *request)
+static void find_spot(struct clew_addresses *addresses, const struct request *request)
 {
-	struct clew_memory_place place;
-	uint64_t now = clew_now();
-	struct found *found;
-	size_t name, path;
+	struct found found = {.owner = request->owner, .task = request->task, .time = clew_now()},
+		     *copy;
 
 	if (owner_of(addresses, request->task) != request->owner ||
 	    !clew_memory_maps_find(addresses->maps, OWNER_PID(request->owner),
-				   OWNER_MEMORY(request->owner), now, request->address, &place) ||
+				   OWNER_MEMORY(request->owner), found.time, request->address,
+				   &found.spot) ||
 	    vector_reserve(&addresses->found, addresses->found.count + 1) < 0)
 		return;
-	name = strnlen(place.name, CLEW_PATH_SIZE - 1);
-	path = strnlen(place.path, CLEW_PATH_SIZE - 1);
-	found = malloc(sizeof(*found));
-	if (!found)
+	copy = malloc(sizeof(found));
+	if (!copy)
 		return;
-	found->owner = request->owner;
-	found->time = now;
-	found->size = sizeof(found->record.address) + name + 1 + path;
-	found->record.address = (struct clew_address){
-		.header = {.kind = CLEW_KIND_ADDRESS, .flags = (uint8_t)place.place},
-		.address = request->address,
-		.offset = place.offset,
-		.task = request->task,
-		.size = (uint16_t)(name + 1 + path),
-	};
-	memcpy(found->record.words, place.name, name);
-	found->record.words[name] = '\0';
-	memcpy(found->record.words + name + 1, place.path, path);
-	((struct found **)addresses->found.data)[addresses->found.count++] = found;
+	*copy = found;
+	((struct found **)addresses->found.data)[addresses->found.count++] = copy;
 }
 
 static void answer_requests(struct clew_addresses *addresses)
@@ -186,30 +204,60 @@ static void answer_requests(struct clew_addresses *addresses)
 		if (tail == atomic_load(&addresses->head) ||
 		    !atomic_load_explicit(&request->ready, memory_order_acquire))
 			break;
-		find_place(addresses, request);
+		find_spot(addresses, request);
 		atomic_store(&request->ready, false);
 		atomic_store(&addresses->tail, tail + 1);
 	}
 }
 
-/* Puts what was found before `until`, ns. */
+static void put_place(struct clew_addresses *addresses, const struct found *found)
+{
+	struct {
+		struct clew_address address;
+		char words[2 * CLEW_PATH_SIZE];
+	} record;
+	struct clew_memory_place place;
+	size_t name, path;
+
+	if (owner_of(addresses, found->task) != found->owner ||
+	    !clew_memory_maps_name(addresses->maps, &found->spot, &place))
+		return;
+	name = strnlen(place.name, CLEW_PATH_SIZE - 1);
+	path = strnlen(place.path, CLEW_PATH_SIZE - 1);
+	record.address = (struct clew_address){
+		.header = {.kind = CLEW_KIND_ADDRESS, .flags = (uint8_t)place.place},
+		.address = found->spot.address,
+		.offset = place.offset,
+		.task = found->task,
+		.size = (uint16_t)(name + 1 + path),
+	};
+	memcpy(record.words, place.name, name);
+	record.words[name] = '\0';
+	memcpy(record.words + name + 1, place.path, path);
+	clew_put_user_now(addresses->recorder, &record.address.header,
+			  sizeof(record.address) + name + 1 + path);
+}
+
+/* Names and puts what was found before `until`, ns. New requests are answered in between: their
+ * processes may end soon. */
 static void put_found(struct clew_addresses *addresses, uint64_t until)
 {
-	struct found **all = addresses->found.data;
 	size_t count = 0;
 
-	for (; count < addresses->found.count && all[count]->time < until; count++) {
-		struct found *found = all[count];
+	for (; count < addresses->found.count; count++) {
+		struct found *found = ((struct found **)addresses->found.data)[count];
 
-		if (owner_of(addresses, found->record.address.task) == found->owner)
-			clew_put_user_now(addresses->recorder, &found->record.address.header,
-					  found->size);
+		if (found->time >= until)
+			break;
+		put_place(addresses, found);
 		free(found);
+		answer_requests(addresses);
 	}
 	if (!count)
 		return;
 	addresses->found.count -= count;
-	memmove(all, all + count, addresses->found.count * sizeof(*all));
+	memmove(addresses->found.data, (struct found **)addresses->found.data + count,
+		addresses->found.count * sizeof(struct found *));
 }
 
 /* Until somebody asks, or something is to be put or forgotten. False: the time is over. */

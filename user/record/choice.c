@@ -47,7 +47,6 @@ int clew_choice_parse(const char *text, struct clew_function_choice *ret,
 				"all of them",
 				text);
 	snprintf(ret->object, sizeof(ret->object), "%.*s", (int)(end - text), text);
-	ret->text = text;
 	r = clew_wanted_parse(end + 1, &ret->values, &length, message);
 	if (r < 0)
 		return r;

@@ -10,7 +10,6 @@
 #define CLEW_CHOICES_MOST 64 /* of one recording */
 
 struct clew_function_choice {
-	const char *text;  /* as it was written, the caller's */
 	char object[4096]; /* a path, the number of a process, or the last part of a path */
 	char glob[4096];   /* of the functions' names */
 	bool has_values;

@@ -182,7 +182,7 @@ int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder
 {
 	const struct clew_program_choice choice = {.verify = options->verify,
 						   .page_cache = page_cache,
-						   .functions = options->function_count != 0,
+						   .functions = clew_records_functions(options),
 						   .stacks = options->stack_threshold != 0};
 	int error = open_object(recorder, &choice, message);
 

@@ -19,7 +19,7 @@
 #include "symbol/names.h"
 
 #define PROCESSES_MOST 32
-#define FILES_MOST     16
+#define FILES_MOST     64
 #define AGE_MOST       UINT64_C(1000000000) /* ns */
 
 struct region {
@@ -37,17 +37,20 @@ struct process {
 	struct arena paths;
 };
 
+/* A file is opened when an address in it is met, and read when that is to be named. */
 struct file {
 	uint64_t inode;
 	uint32_t device;
-	struct clew_names *names; /* NULL: it cannot be read */
+	uint32_t number;	  /* of a file that is in this place; 0 none */
+	int descriptor;		  /* -1: it was read, or cannot be opened */
+	struct clew_names *names; /* NULL: not read yet, or not to be read */
 };
 
 struct clew_memory_maps {
 	struct process processes[PROCESSES_MOST];
 	unsigned next_process; /* which is replaced */
 	struct file files[FILES_MOST];
-	unsigned next_file;
+	uint32_t last_file;
 };
 
 struct clew_memory_maps *clew_memory_maps_new(void)
@@ -62,13 +65,20 @@ static void forget_process(struct process *process)
 	*process = (struct process){};
 }
 
+static void forget_file(struct file *file)
+{
+	if (file->number && file->descriptor >= 0)
+		close(file->descriptor);
+	clew_names_close(file->names);
+	*file = (struct file){};
+}
+
 void clew_memory_maps_forget(struct clew_memory_maps *maps)
 {
 	for (unsigned i = 0; i < PROCESSES_MOST; i++)
 		forget_process(&maps->processes[i]);
 	for (unsigned i = 0; i < FILES_MOST; i++)
-		clew_names_close(maps->files[i].names);
-	memset(maps->files, 0, sizeof(maps->files));
+		forget_file(&maps->files[i]);
 }
 
 void clew_memory_maps_free(struct clew_memory_maps *maps)
@@ -144,49 +154,24 @@ static struct process *process_of(struct clew_memory_maps *maps, pid_t pid, uint
 
 /* ---- files ---- */
 
-static const struct clew_names *names_of(struct clew_memory_maps *maps, pid_t pid,
-					 const struct region *region)
+static struct file *file_of(struct clew_memory_maps *maps, pid_t pid, const struct region *region)
 {
 	struct file *file;
 	char path[96];
-	int descriptor;
 
 	for (unsigned i = 0; i < FILES_MOST; i++)
-		if (maps->files[i].inode == region->inode &&
+		if (maps->files[i].number && maps->files[i].inode == region->inode &&
 		    maps->files[i].device == region->device)
-			return maps->files[i].names;
-	file = &maps->files[maps->next_file++ % FILES_MOST];
-	clew_names_close(file->names);
-	*file = (struct file){.inode = region->inode, .device = region->device};
+			return &maps->files[i];
+	file = &maps->files[++maps->last_file % FILES_MOST];
+	forget_file(file);
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
 		 region->start, region->end);
-	descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	if (descriptor >= 0) {
-		clew_names_open_data(descriptor, &file->names);
-		close(descriptor);
-	}
-	return file->names;
-}
-
-/* The variable of a file of which `region` is a mapping, and by which it is named. */
-static bool find_in_file(struct clew_memory_maps *maps, const struct process *process,
-			 const struct region *region, uint64_t address,
-			 struct clew_memory_place *ret_place)
-{
-	const struct clew_names *names = names_of(maps, process->pid, region);
-	struct clew_named named;
-	uint64_t bias;
-
-	if (!names || !clew_names_bias(names, region->start, region->offset, &bias) ||
-	    !clew_names_find_data(names, address - bias, &named))
-		return false;
-	*ret_place = (struct clew_memory_place){
-		.place = named.name[0] ? CLEW_ADDRESS_SYMBOL : CLEW_ADDRESS_FILE,
-		.offset = address - bias - named.start,
-		.name = named.name,
-		.path = region->path,
-	};
-	return true;
+	*file = (struct file){.inode = region->inode,
+			      .device = region->device,
+			      .number = maps->last_file,
+			      .descriptor = open(path, O_RDONLY | O_CLOEXEC)};
+	return file;
 }
 
 static bool is_file(const struct region *region)
@@ -195,7 +180,7 @@ static bool is_file(const struct region *region)
 }
 
 bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t memory, uint64_t now,
-			   uint64_t address, struct clew_memory_place *ret_place)
+			   uint64_t address, struct clew_memory_spot *ret_spot)
 {
 	const struct process *process = process_of(maps, pid, memory, now);
 	const struct region *all = process ? process->regions.data : NULL, *region, *file;
@@ -212,19 +197,62 @@ bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t me
 	if (!process || low == process->regions.count || all[low].start > address)
 		return false;
 	region = file = &all[low];
+	*ret_spot = (struct clew_memory_spot){.address = address};
+	if (!strcmp(region->path, "[heap]")) {
+		ret_spot->heap = true;
+		ret_spot->start = region->start;
+	}
 	/* .bss is behind the mapping of its file, whose parts follow each other without a gap. */
 	if (!is_file(file) && file > all && file[-1].end == file->start)
 		file--;
-	if (is_file(file))
-		while (file > all && file[-1].inode == file->inode &&
-		       file[-1].device == file->device && file[-1].end <= file->start &&
-		       file->offset)
-			file--;
-	if (is_file(file) && find_in_file(maps, process, file, address, ret_place))
+	if (!is_file(file))
+		return ret_spot->heap;
+	while (file > all && file[-1].inode == file->inode && file[-1].device == file->device &&
+	       file[-1].end <= file->start && file->offset)
+		file--;
+	ret_spot->file = file_of(maps, process->pid, file)->number;
+	ret_spot->file_start = file->start;
+	ret_spot->file_offset = file->offset;
+	snprintf(ret_spot->path, sizeof(ret_spot->path), "%s", file->path);
+	return true;
+}
+
+/* ---- names ---- */
+
+static const struct clew_names *names_of(struct clew_memory_maps *maps, uint32_t number)
+{
+	struct file *file = &maps->files[number % FILES_MOST];
+
+	if (file->number != number)
+		return NULL;
+	if (file->descriptor >= 0) {
+		clew_names_open_data(file->descriptor, &file->names);
+		close(file->descriptor);
+		file->descriptor = -1;
+	}
+	return file->names;
+}
+
+bool clew_memory_maps_name(struct clew_memory_maps *maps, const struct clew_memory_spot *spot,
+			   struct clew_memory_place *ret_place)
+{
+	const struct clew_names *names = spot->file ? names_of(maps, spot->file) : NULL;
+	struct clew_named named;
+	uint64_t bias;
+
+	if (names && clew_names_bias(names, spot->file_start, spot->file_offset, &bias) &&
+	    clew_names_find_data(names, spot->address - bias, &named)) {
+		*ret_place = (struct clew_memory_place){
+			.place = named.name[0] ? CLEW_ADDRESS_SYMBOL : CLEW_ADDRESS_FILE,
+			.offset = spot->address - bias - named.start,
+			.name = named.name,
+			.path = spot->path,
+		};
 		return true;
+	}
 	*ret_place = (struct clew_memory_place){.place = CLEW_ADDRESS_HEAP,
-						.offset = address - region->start,
+						.offset = spot->address - spot->start,
 						.name = "",
 						.path = ""};
-	return !strcmp(region->path, "[heap]");
+	return spot->heap;
 }

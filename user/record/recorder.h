@@ -43,8 +43,11 @@ struct clew_recorder_options {
 	const struct clew_layers *layers; /* the same, parsed, or NULL; the caller keeps them */
 	const struct clew_record_taker *takers; /* further ones; the array is copied */
 	size_t taker_count;
-	const char *const *functions; /* that are recorded, each as OBJECT:GLOB (choice.h) */
-	size_t function_count;	      /* CLEW_CHOICES_MOST at most */
+	const char *const *functions;	 /* that are recorded, each as OBJECT:GLOB (choice.h) */
+	size_t function_count;		 /* CLEW_CHOICES_MOST at most */
+	const char *const *lock_objects; /* files and processes whose locks are recorded even if
+					    nobody waits for them, as the OBJECT of a function */
+	size_t lock_object_count;
 	uint32_t functions_most;
 	unsigned functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
 	enum clew_returns_wanted returns;
@@ -61,6 +64,12 @@ struct clew_recorder_options {
 	bool few_task_slots; /* for tests: most tasks find no slot for their state */
 	bool verify;	     /* for tests: count switches a second time, to check the ledger */
 };
+
+/* True if it is recorded when tasks are in functions. */
+static inline bool clew_records_functions(const struct clew_recorder_options *options)
+{
+	return options->function_count || options->lock_object_count;
+}
 
 /*
  * Changes options so that the recorder fits into what the memory cgroups of this process leave:

@@ -33,9 +33,14 @@
 #include "record/traced_file.h"
 #include "record/traced_limit.h"
 #include "symbol/closure.h"
+#include "symbol/lock_function.h"
+
+#define DIGITS "0123456789"
 
 struct chosen {
 	struct clew_function_choice choice;
+	char *title;   /* the option that chose it */
+	bool optional; /* the file may lack such functions */
 	bool by_name;
 	pid_t pid;	 /* by process, else 0 */
 	uint8_t filters; /* the bit of that process */
@@ -87,7 +92,9 @@ static bool has_control(const char *path)
 int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
 			unsigned cpus, struct clew_message *message)
 {
-	if (!options->function_count)
+	bool has_values;
+
+	if (!clew_records_functions(options))
 		return 0;
 	if (clew_announce_possible())
 		return clew_say(message, -ENOTSUP,
@@ -101,13 +108,17 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 		traced_limit_prepare(bpf, cpus);
 	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
 	/* Any glob with parentheses may turn out to have values. */
+	has_values = options->lock_object_count;
 	for (size_t i = 0; i < options->function_count; i++)
-		if (strchr(options->functions[i], '('))
-			bpf_map__set_max_entries(bpf->maps.clew_function_values,
-						 CLEW_FUNCTION_SITES);
+		has_values |= strchr(options->functions[i], '(') != NULL;
+	if (has_values)
+		bpf_map__set_max_entries(bpf->maps.clew_function_values, CLEW_FUNCTION_SITES);
 	for (size_t i = 0; i < options->function_count; i++)
 		bpf->rodata->filter_functions |=
-			options->functions[i][strspn(options->functions[i], "0123456789")] == ':';
+			options->functions[i][strspn(options->functions[i], DIGITS)] == ':';
+	for (size_t i = 0; i < options->lock_object_count; i++)
+		bpf->rodata->filter_functions |=
+			!options->lock_objects[i][strspn(options->lock_objects[i], DIGITS)];
 	return 0;
 }
 
@@ -147,10 +158,10 @@ static int say_refused_value(const struct chosen *chosen, const char *function,
 			     struct clew_message *message)
 {
 	if (!refused->name[0])
-		return clew_say(message, -EINVAL, "-f %s: the result of %s cannot be recorded: %s",
-				chosen->choice.text, function, refused->why);
-	return clew_say(message, -EINVAL, "-f %s: '%s' of %s cannot be recorded: %s",
-			chosen->choice.text, refused->name, function, refused->why);
+		return clew_say(message, -EINVAL, "%s: the result of %s cannot be recorded: %s",
+				chosen->title, function, refused->why);
+	return clew_say(message, -EINVAL, "%s: '%s' of %s cannot be recorded: %s", chosen->title,
+			refused->name, function, refused->why);
 }
 
 /* Adds a function with the values of a choice. Only the choice of one function has to find them. */
@@ -323,9 +334,9 @@ static int resolve(struct clew_tracer *tracer, size_t number, struct clew_messag
 		r = add_opened(tracer, &objects.list[i], 1ull << number);
 	clew_objects_done(&objects);
 	if (r == -E2BIG)
-		return clew_say(message, -EINVAL, "-f %s: more than %d processes: choose fewer",
-				chosen->choice.text, CLEW_FUNCTION_FILTERS);
-	return r < 0 ? clew_say(message, r, "-f %s: %s", chosen->choice.text, strerror(-r)) : 0;
+		return clew_say(message, -EINVAL, "%s: more than %d processes: choose fewer",
+				chosen->title, CLEW_FUNCTION_FILTERS);
+	return r < 0 ? clew_say(message, r, "%s: %s", chosen->title, strerror(-r)) : 0;
 }
 
 /* Adds the libraries that have functions that cut stacks, as far as there are any. */
@@ -361,17 +372,16 @@ static int say_none(struct clew_tracer *tracer, size_t number, struct clew_messa
 					&functions, message) < 0)
 			continue;
 		nearest = clew_functions_nearest(functions, chosen->choice.glob);
-		r = nearest ? clew_say(message, -EINVAL,
-				       "-f %s: no function of that name; perhaps %s",
-				       chosen->choice.text, nearest)
+		r = nearest ? clew_say(message, -EINVAL, "%s: no function of that name; perhaps %s",
+				       chosen->title, nearest)
 			    : 0;
 		clew_functions_close(functions);
 		if (nearest)
 			return r;
 	}
 	return clew_say(message, -EINVAL,
-			"-f %s: no function of that name: `clew functions %s` lists them",
-			chosen->choice.text, chosen->choice.object);
+			"%s: no function of that name: `clew functions %s` lists them",
+			chosen->title, chosen->choice.object);
 }
 
 static int check(struct clew_tracer *tracer, struct clew_message *message)
@@ -385,7 +395,7 @@ static int check(struct clew_tracer *tracer, struct clew_message *message)
 				traced->functions + traced->over, traced->functions_most,
 				traced->functions + traced->over);
 	for (size_t i = 0; i < tracer->count; i++)
-		if (!tracer->chosen[i].found)
+		if (!tracer->chosen[i].found && !tracer->chosen[i].optional)
 			return say_none(tracer, i, message);
 	if (!traced->functions)
 		return clew_say(message, -EINVAL,
@@ -442,14 +452,54 @@ static void close_opened(struct clew_tracer *tracer)
 	vector_done(&tracer->opened);
 }
 
+/* `option`: what it is of; `text`: as clew_choice_parse() takes it. */
+static int add_choice(struct clew_tracer *tracer, const char *option, const char *of,
+		      const char *text, struct clew_message *message)
+{
+	struct chosen *chosen = &tracer->chosen[tracer->count];
+	int r;
+
+	if (tracer->count == CLEW_CHOICES_MOST)
+		return clew_say(message, -EINVAL,
+				"functions are chosen more than %d times: use globs",
+				CLEW_CHOICES_MOST);
+	r = clew_choice_parse(text, &chosen->choice, message);
+	if (asprintf(&chosen->title, "%s %s", option, of) < 0) {
+		chosen->title = NULL;
+		return clew_say(message, -ENOMEM, "no memory for functions: free some");
+	}
+	tracer->count++;
+	return r;
+}
+
+static int choose(struct clew_tracer *tracer, const struct clew_recorder_options *options,
+		  struct clew_message *message)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < options->function_count; i++)
+		r = add_choice(tracer, "-f", options->functions[i], options->functions[i], message);
+	for (size_t i = 0; r >= 0 && i < options->lock_object_count * CLEW_LOCK_CHOICES; i++) {
+		const char *object = options->lock_objects[i / CLEW_LOCK_CHOICES];
+		char text[4200];
+
+		snprintf(text, sizeof(text), "%s:%s", object,
+			 clew_lock_choices[i % CLEW_LOCK_CHOICES]);
+		r = add_choice(tracer, "--lock-holds", object, text, message);
+		/* Static programs have only the functions that they call, mutexes before all. */
+		if (r >= 0)
+			tracer->chosen[tracer->count - 1].optional = i % CLEW_LOCK_CHOICES > 0;
+	}
+	return r;
+}
+
 static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		      struct clew_tracer **ret, struct clew_message *message)
 {
 	struct clew_tracer *tracer = calloc(1, sizeof(*tracer));
-	int r = 0;
 
 	if (tracer)
-		tracer->chosen = calloc(options->function_count, sizeof(*tracer->chosen));
+		tracer->chosen = calloc(CLEW_CHOICES_MOST, sizeof(*tracer->chosen));
 	if (!tracer || !tracer->chosen) {
 		free(tracer);
 		return clew_say(message, -ENOMEM, "no memory for functions: free some");
@@ -469,11 +519,7 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 		.long_nops_stepped = tracer->traced.cost.long_nops_stepped,
 		.returns = options->returns,
 	};
-	for (size_t i = 0; r >= 0 && i < options->function_count; i++) {
-		r = clew_choice_parse(options->functions[i], &tracer->chosen[i].choice, message);
-		tracer->count++;
-	}
-	return r;
+	return choose(tracer, options, message);
 }
 
 int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_options *options,
@@ -483,7 +529,7 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 	int r;
 
 	*ret = NULL;
-	if (!options->function_count)
+	if (!clew_records_functions(options))
 		return 0;
 	r = new_tracer(recorder, options, &tracer, message);
 	for (size_t i = 0; r >= 0 && i < tracer->count; i++)
@@ -652,6 +698,8 @@ void clew_tracer_close(struct clew_tracer *tracer)
 	traced_limit_close(&tracer->limit);
 	traced_done(&tracer->traced);
 	pthread_mutex_destroy(&tracer->lock);
+	for (size_t i = 0; i < CLEW_CHOICES_MOST; i++)
+		free(tracer->chosen[i].title);
 	free(tracer->chosen);
 	free(tracer);
 }

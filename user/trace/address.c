@@ -17,8 +17,17 @@ int trace_take_address(struct clew_trace *trace, const struct clew_address *reco
 	if (length == record->size || map_get(&trace->addresses, record->address, record->memory))
 		return 0;
 	copy = arena_copy(&trace->arena, record, size);
-	return copy ? map_set(&trace->addresses, record->address, record->memory, (uintptr_t)copy)
-		    : -ENOMEM;
+	if (!copy ||
+	    map_set(&trace->addresses, record->address, record->memory, (uintptr_t)copy) < 0)
+		return -ENOMEM;
+	return map_set(&trace->memories, record->address, record->task, record->memory);
+}
+
+uint32_t clew_trace_memory_at(const struct clew_trace *trace, uint64_t address, uint32_t task)
+{
+	const uint64_t *found = map_get(&trace->memories, address, task);
+
+	return found ? (uint32_t)*found : 0;
 }
 
 bool clew_trace_address(const struct clew_trace *trace, const struct clew_object *object,

@@ -133,6 +133,7 @@ struct clew_trace {
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
 	struct map addresses;				  /* the same; by address and memory */
+	struct map memories; /* by address with a place, and the task that it was asked for */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;

@@ -32,6 +32,10 @@ struct clew_address_name {
 bool clew_trace_address(const struct clew_trace *trace, const struct clew_object *object,
 			struct clew_address_name *ret_name);
 
+/* The memory of a task, as clew_object.memory, if the place of that address was asked for by it; 0:
+ * it was not. */
+uint32_t clew_trace_memory_at(const struct clew_trace *trace, uint64_t address, uint32_t task);
+
 /* "orders_lock", "orders_lock+0x28", "postgres+0x8f3a40" (as linked) or "heap+0x2c0"; NULL: the
  * capture does not say. It is not yet safe to print. Returns buffer. */
 const char *clew_address_name(const struct clew_trace *trace, const struct clew_object *object,

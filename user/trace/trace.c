@@ -305,6 +305,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->texts);
 	map_done(&trace->locks);
 	map_done(&trace->addresses);
+	map_done(&trace->memories);
 	arena_done(&trace->arena);
 	pthread_mutex_destroy(&trace->frame_lock);
 	pthread_mutex_destroy(&trace->edge_lock);
@@ -437,6 +438,6 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
 	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
 	       map_memory(&trace->texts) + map_memory(&trace->locks) +
-	       map_memory(&trace->addresses) + trace->arena.bytes +
+	       map_memory(&trace->addresses) + map_memory(&trace->memories) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

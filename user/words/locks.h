@@ -6,17 +6,25 @@
 #include <stdio.h>
 
 #include "explain/locks.h"
+#include "explain/locks_taken.h"
 #include "words/json.h"
 
-/* The fields "locks" and "cycles" of the open object, with the first `top` locks. The holders of
- * these must have been explained. */
+/* The fields "locks", "cycles" and "uncontended" of the open object, with the first `top` locks.
+ * The holders of these must have been explained. */
 void clew_json_locks(struct clew_json *json, const struct clew_trace *trace,
-		     const struct clew_locks *locks, size_t top);
-
-/* Prints the lock that cost most and why it was held, circles, and the first `top` locks. 0 or
- * -ENOMEM. */
-int clew_print_locks(FILE *out, const struct clew_trace *trace, const struct clew_locks *locks,
+		     const struct clew_locks *locks, const struct clew_taken_locks *taken,
 		     size_t top);
+
+/* Prints the lock that cost most and why it was held, circles, the first `top` locks, and the first
+ * `top` of those that nobody waited for. */
+void clew_print_locks(FILE *out, const struct clew_trace *trace, const struct clew_locks *locks,
+		      const struct clew_taken_locks *taken, size_t top);
+
+/* What a holder did, by kind: the field "doing", and one of them in words. */
+void clew_json_lock_doings(struct clew_json *json, const struct clew_trace *trace,
+			   const struct clew_lock_holder *holder);
+void clew_print_lock_doing(FILE *out, const struct clew_trace *trace, uint32_t holder,
+			   const struct clew_lock_doing *doing);
 
 /* Prints what people call a lock, safe for a terminal. */
 void clew_print_lock_name(FILE *out, const struct clew_trace *trace,

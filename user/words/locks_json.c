@@ -6,6 +6,7 @@
 #include "words/describe.h"
 #include "words/functions.h"
 #include "words/locks.h"
+#include "words/locks_taken.h"
 #include "words/object.h"
 #include "words/task.h"
 
@@ -98,6 +99,15 @@ static void json_doing(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
+void clew_json_lock_doings(struct clew_json *json, const struct clew_trace *trace,
+			   const struct clew_lock_holder *holder)
+{
+	clew_json_array(json, "doing");
+	for (size_t i = 0; i < holder->doing_count; i++)
+		json_doing(json, trace, &holder->doing[i]);
+	clew_json_array_end(json);
+}
+
 static void json_holders(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_contended *lock)
 {
@@ -114,10 +124,7 @@ static void json_holders(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_unsigned(json, "barged", holder->barged);
 		clew_json_string(json, "evidence",
 				 holder->holds ? clew_evidence_name(holder->evidence) : NULL);
-		clew_json_array(json, "doing");
-		for (size_t k = 0; k < holder->doing_count; k++)
-			json_doing(json, trace, &holder->doing[k]);
-		clew_json_array_end(json);
+		clew_json_lock_doings(json, trace, holder);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
@@ -185,7 +192,7 @@ static void json_order(struct clew_json *json, const struct clew_trace *trace,
 }
 
 static void json_lock(struct clew_json *json, const struct clew_trace *trace,
-		      const struct clew_contended *lock)
+		      const struct clew_contended *lock, const struct clew_taken_lock *taken)
 {
 	const struct clew_lock_wait *wait = longest(lock);
 
@@ -203,15 +210,17 @@ static void json_lock(struct clew_json *json, const struct clew_trace *trace,
 	json_holders(json, trace, lock);
 	json_holds(json, trace, lock);
 	json_order(json, trace, lock);
+	clew_json_taken(json, "taken", trace, taken);
 	clew_json_object_end(json);
 }
 
 void clew_json_locks(struct clew_json *json, const struct clew_trace *trace,
-		     const struct clew_locks *locks, size_t top)
+		     const struct clew_locks *locks, const struct clew_taken_locks *taken,
+		     size_t top)
 {
 	clew_json_array(json, "locks");
 	for (size_t i = 0; i < locks->count && i < top; i++)
-		json_lock(json, trace, &locks->locks[i]);
+		json_lock(json, trace, &locks->locks[i], clew_taken_of(taken, i));
 	clew_json_array_end(json);
 	clew_json_array(json, "cycles");
 	for (size_t i = 0; i < locks->cycle_count; i++) {
@@ -234,4 +243,5 @@ void clew_json_locks(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_array_end(json);
 	}
 	clew_json_array_end(json);
+	clew_json_uncontended(json, trace, taken, top);
 }

@@ -10,6 +10,7 @@
 #include "words/describe.h"
 #include "words/functions.h"
 #include "words/locks.h"
+#include "words/locks_taken.h"
 #include "words/object.h"
 #include "words/segment_text.h"
 #include "words/style.h"
@@ -78,8 +79,8 @@ struct part {
 	uint32_t holder; /* of `longest` */
 };
 
-static void print_doing(FILE *out, const struct clew_trace *trace, uint32_t holder,
-			const struct clew_lock_doing *doing)
+void clew_print_lock_doing(FILE *out, const struct clew_trace *trace, uint32_t holder,
+			   const struct clew_lock_doing *doing)
 {
 	const struct clew_segment *segment = &doing->segment;
 
@@ -158,7 +159,7 @@ static void print_why_held(FILE *out, const struct clew_trace *trace,
 			 part.longest->ns < part.ns)
 			fputs("was ready to run and had no CPU", out);
 		else
-			print_doing(out, trace, part.holder, part.longest);
+			clew_print_lock_doing(out, trace, part.holder, part.longest);
 	}
 	fputs(".\n", out);
 }
@@ -225,7 +226,7 @@ static void print_holder(FILE *out, const struct clew_trace *trace,
 		if (holder->doing[i].ns < holder->held_ns / LEAST_PART)
 			break;
 		fprintf(out, "  %9s    %9s  ", "", CLEW_DURATION(holder->doing[i].ns));
-		print_doing(out, trace, holder->task, &holder->doing[i]);
+		clew_print_lock_doing(out, trace, holder->task, &holder->doing[i]);
 		fputc('\n', out);
 		shown++;
 	}
@@ -307,7 +308,8 @@ static void print_trouble(FILE *out, const struct clew_trace *trace,
 	}
 }
 
-static void print_lock(FILE *out, const struct clew_trace *trace, const struct clew_contended *lock)
+static void print_lock(FILE *out, const struct clew_trace *trace, const struct clew_contended *lock,
+		       const struct clew_taken_lock *taken)
 {
 	const struct clew_lock_wait *wait = &lock->waits[lock->longest];
 
@@ -322,25 +324,23 @@ static void print_lock(FILE *out, const struct clew_trace *trace, const struct c
 	clew_print_task(out, trace, wait->task, wait->from);
 	fputc('\n', out);
 	print_holders(out, trace, lock);
+	clew_print_taken(out, trace, taken);
 	print_order(out, trace, lock);
 	print_trouble(out, trace, lock);
 }
 
-int clew_print_locks(FILE *out, const struct clew_trace *trace, const struct clew_locks *locks,
-		     size_t top)
+static void print_contended(FILE *out, const struct clew_trace *trace,
+			    const struct clew_locks *locks, const struct clew_taken_locks *taken,
+			    size_t top)
 {
 	uint64_t rest = 0;
 
-	if (!locks->count) {
-		fputs("nobody waited for a lock\n", out);
-		return 0;
-	}
 	print_headline(out, trace, &locks->locks[0]);
 	for (size_t i = 0; i < locks->cycle_count && i < top; i++)
 		print_cycle(out, trace, locks, &locks->cycles[i]);
 	for (size_t i = 0; i < locks->count; i++) {
 		if (i < top)
-			print_lock(out, trace, &locks->locks[i]);
+			print_lock(out, trace, &locks->locks[i], clew_taken_of(taken, i));
 		else
 			rest += locks->locks[i].wait_ns;
 	}
@@ -348,5 +348,14 @@ int clew_print_locks(FILE *out, const struct clew_trace *trace, const struct cle
 		fprintf(out, "\nand %zu more locks, with %s of waits (--top)\n", locks->count - top,
 			CLEW_DURATION(rest));
 	fputc('\n', out);
-	return 0;
+}
+
+void clew_print_locks(FILE *out, const struct clew_trace *trace, const struct clew_locks *locks,
+		      const struct clew_taken_locks *taken, size_t top)
+{
+	if (locks->count)
+		print_contended(out, trace, locks, taken, top);
+	else
+		fputs("nobody waited for a lock\n", out);
+	clew_print_uncontended(out, trace, taken, top);
 }
