@@ -338,6 +338,20 @@ static int make_locks(struct finder *finder, const struct clew_locks *locks)
 	return r;
 }
 
+/* Where a take or a release may have gone unseen, no hold is known. */
+static void find_end(struct finder *finder, uint32_t functions)
+{
+	size_t count;
+	const struct clew_trace_dropped *dropped = clew_trace_dropped(finder->trace, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (dropped[i].function < functions && finder->functions[dropped[i].function] &&
+		    dropped[i].time < finder->taken->until)
+			finder->taken->until = dropped[i].time;
+	if (finder->taken->until < finder->to)
+		finder->to = finder->taken->until;
+}
+
 int clew_taken_make(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
 		    uint64_t to, const struct clew_locks *locks, struct clew_taken_locks *ret_taken)
 {
@@ -351,7 +365,7 @@ int clew_taken_make(const struct clew_trace *trace, const struct clew_chosen *ch
 				.taken = ret_taken};
 	int r = finder.functions ? 0 : -ENOMEM;
 
-	*ret_taken = (struct clew_taken_locks){};
+	*ret_taken = (struct clew_taken_locks){.until = CLEW_TIME_OPEN};
 	for (uint32_t i = 0; i < count && r == 0; i++) {
 		const struct clew_trace_function *function = clew_trace_function(trace, i);
 
@@ -359,6 +373,8 @@ int clew_taken_make(const struct clew_trace *trace, const struct clew_chosen *ch
 			finder.functions[i] = clew_lock_function_named(function->name);
 		ret_taken->recorded |= finder.functions[i] != NULL;
 	}
+	if (r == 0)
+		find_end(&finder, count);
 	if (r == 0 && ret_taken->recorded)
 		r = add_tasks(&finder, chosen);
 	if (r == 0)

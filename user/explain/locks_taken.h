@@ -39,7 +39,8 @@ struct clew_taken_lock {
 };
 
 struct clew_taken_locks {
-	bool recorded;		       /* functions of locks were */
+	bool recorded;	/* functions of locks were */
+	uint64_t until; /* when the first of them was dropped: nothing is known from then on */
 	struct clew_taken_lock *locks; /* most `held_ns` first */
 	size_t count;
 };

@@ -106,6 +106,10 @@ void clew_json_uncontended(struct clew_json *json, const struct clew_trace *trac
 {
 	size_t shown = 0;
 
+	if (taken->until == CLEW_TIME_OPEN)
+		clew_json_null(json, "taken_until");
+	else
+		clew_json_unsigned(json, "taken_until", taken->until);
 	if (!taken->recorded) {
 		clew_json_null(json, "uncontended");
 		return;
@@ -201,6 +205,12 @@ void clew_print_uncontended(FILE *out, const struct clew_trace *trace,
 	}
 	if (count > top)
 		fprintf(out, "  %9s  %zu more (--top)\n", CLEW_DURATION(rest), count - top);
-	if (count)
+	if (taken->until != CLEW_TIME_OPEN)
+		fprintf(out,
+			"  how locks were held is known until +%s: then the functions that take "
+			"them cost too much (record --max-cost)\n",
+			CLEW_OFFSET(taken->until - clew_trace_start(trace),
+				    clew_trace_end(trace) - clew_trace_start(trace)));
+	if (count || taken->until != CLEW_TIME_OPEN)
 		fputc('\n', out);
 }

@@ -12,8 +12,8 @@
 /* The field `key`: an object, null for NULL. */
 void clew_json_taken(struct clew_json *json, const char *key, const struct clew_trace *trace,
 		     const struct clew_taken_lock *lock);
-/* The field "uncontended": the first `top` of the locks that nobody waited for, null if none are
- * known because no functions of locks were recorded. */
+/* The fields "taken_until" and "uncontended": the first `top` of the locks that nobody waited for,
+ * null if none are known because no functions of locks were recorded. */
 void clew_json_uncontended(struct clew_json *json, const struct clew_trace *trace,
 			   const struct clew_taken_locks *taken, size_t top);
 
