@@ -60,7 +60,7 @@ static void print(const struct clew_trace *trace, const struct locks_values *val
 	clew_json_end(&json);
 }
 
-/* Those of which the answer says what their holders did. */
+/* Follows the holders of the locks that the answer shows. */
 static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct clew_locks *locks, struct clew_taken_locks *taken, size_t top)
 {

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 
 #include "store/capture.h"
-#include "trace/trace.h"
 #include "symbol/demangle.h"
+#include "trace/trace.h"
 #include "words/ledger.h"
 #include "words/left_alone.h"
 #include "words/missed.h"
 #include "words/text.h"
 
 #define MOST_DROPPED 10
-#define FEW_RECORDS 1000000 /* it takes about a second to go through that many */
+#define FEW_RECORDS  1000000 /* it takes about a second to go through that many */
 
 /*
  * The waits that the missing switches touch. Where there are too many records to count these at

@@ -27,10 +27,10 @@
 #include "record/recorder.h"
 #include "words/text.h"
 
-#define TICK	       100000000L /* ns between two checks of the clock and the file */
-#define FUNCTIONS_MOST 20000
+#define TICK		  100000000L /* ns between two checks of the clock and the file */
+#define FUNCTIONS_MOST	  20000
 #define FUNCTIONS_PERCENT 25
-#define STACK_MIN      1000000 /* ns */
+#define STACK_MIN	  1000000 /* ns */
 
 /* These options may be given again and again. */
 int clew_take_functions(const struct clew_option *option, const char *argument, void *value)
@@ -303,8 +303,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.lock_object_count = recording->lock_objects.count,
 		.functions_most = recording->max_functions.given ? recording->max_functions.value
 								 : FUNCTIONS_MOST,
-		.functions_percent = recording->max_cost.given ? recording->max_cost.value
-							       : FUNCTIONS_PERCENT,
+		.functions_percent =
+			recording->max_cost.given ? recording->max_cost.value : FUNCTIONS_PERCENT,
 		.returns = recording->returns,
 		.strict_entry = recording->strict_entry,
 		.say = say,

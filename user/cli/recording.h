@@ -87,10 +87,12 @@ struct clew_recording {
 		 "probe no entry behind an instruction that reads memory",                         \
 		 clew_take_flag,                                                                   \
 		 offsetof(structure, member.strict_entry)},                                        \
-	{                                                                                          \
-		0, "max-functions", "N", "record as many functions at most (20000)",               \
-			clew_take_number, offsetof(structure, member.max_functions)                \
-	},                                                                                         \
+		{0,                                                                                \
+		 "max-functions",                                                                  \
+		 "N",                                                                              \
+		 "record as many functions at most (20000)",                                       \
+		 clew_take_number,                                                                 \
+		 offsetof(structure, member.max_functions)},                                       \
 	{                                                                                          \
 		0, "max-cost", "PERCENT",                                                          \
 			"drop the dearest functions if calls cost more of one CPU (25)",           \

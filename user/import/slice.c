@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs mark as begun and ended in a tracer's text becomes activations of functions. A mark
- * names no function of a file: each name is a function of its own, and the stack pointer is
+ * Makes activations of functions of what programs mark as begun and ended in a tracer's text. A
+ * mark names no function of a file: each name is a function of its own, and the stack pointer is
  * made up from how deep a thread is.
  */
 #include <errno.h>

@@ -49,7 +49,8 @@ struct clew_recorder_options {
 					    nobody waits for them, as the OBJECT of a function */
 	size_t lock_object_count;
 	uint32_t functions_most;
-	unsigned functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
+	unsigned
+		functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
 	enum clew_returns_wanted returns;
 	bool strict_entry;	       /* as in struct clew_functions_options */
 	void (*say)(const char *line); /* takes what functions will cost, before they are attached

@@ -20,7 +20,7 @@ void clew_json_locks(struct clew_json *json, const struct clew_trace *trace,
 void clew_print_locks(FILE *out, const struct clew_trace *trace, const struct clew_locks *locks,
 		      const struct clew_taken_locks *taken, size_t top);
 
-/* What a holder did, by kind: the field "doing", and one of them in words. */
+/* Put the time of a holder by kind: the field "doing", and one of its elements in words. */
 void clew_json_lock_doings(struct clew_json *json, const struct clew_trace *trace,
 			   const struct clew_lock_holder *holder);
 void clew_print_lock_doing(FILE *out, const struct clew_trace *trace, uint32_t holder,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was taken by functions that were recorded. See locks_taken.h. */
+/* Answers about takes of locks. See locks_taken.h. */
 #include "words/locks_taken.h"
 
 #include <inttypes.h>
@@ -126,7 +126,7 @@ void clew_json_uncontended(struct clew_json *json, const struct clew_trace *trac
 
 /* ---- text ---- */
 
-/* What kept the task of the longest hold for most of it; NULL: nothing, it ran. */
+/* The reason of most of the longest hold; NULL: the task ran. */
 static const struct clew_lock_doing *reason(const struct clew_taken_lock *lock)
 {
 	const struct clew_lock_doing *doing = lock->during.doing;

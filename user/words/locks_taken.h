@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was taken by functions that were recorded, in JSON and in words. docs/answers.md lists the
- * fields. */
+/* Answers about takes of locks, in JSON and in words. docs/answers.md lists the fields. */
 #ifndef CLEW_WORDS_LOCKS_TAKEN_H
 #define CLEW_WORDS_LOCKS_TAKEN_H
 
