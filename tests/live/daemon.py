@@ -21,6 +21,7 @@ import urllib.error
 import urllib.request
 
 from _live import CLEW, PATIENCE, ROOT, await_detached, clew, finish, note, ok, run, scratch, skip
+from _place import Lacking, controller, write
 
 # Waits for a lock on a file. Prints how long that took, by its own clock.
 WAITER = """
@@ -442,6 +443,59 @@ def check_blame():
     ok(known - 0.02 < waited < known + 0.02, "so is what the waiters' group waited", (waited, known))
 
 
+@contextlib.contextmanager
+def quota():
+    """The directory of a group that has 4 ms of CPU time in 20 ms, or None."""
+    try:
+        directory, unified = controller("cpu")
+        group = f"{directory}/clew-quota-{os.getpid()}"
+        os.mkdir(group)
+    except (Lacking, OSError):
+        yield None
+        return
+    try:
+        if unified:
+            write(f"{group}/cpu.max", "4000 20000")
+        else:
+            write(f"{group}/cpu.cfs_period_us", 20000)
+            write(f"{group}/cpu.cfs_quota_us", 4000)
+        yield group
+    finally:
+        os.rmdir(group)
+
+
+def throttled(group):
+    """How long the kernel says that the group was kept off its CPUs, s."""
+    with open(f"{group}/cpu.stat", encoding="ascii") as file:
+        stat = dict(line.split() for line in file)
+    return int(stat["throttled_usec"]) / 1e6 if "throttled_usec" in stat else int(
+        stat["throttled_time"]) / 1e9
+
+
+def check_quota_blame():
+    with quota() as group:
+        if not group:
+            skip("a group is charged for its own quota", "no group with a quota can be made")
+            return
+        # One thread, so that the group's time is the thread's.
+        busy = "import time; end = time.monotonic() + 2\nwhile time.monotonic() < end: pass"
+        run("sh", "-c", f"echo $$ >{group}/cgroup.procs; exec {sys.executable} -c '{busy}'")
+        known = throttled(group)
+    time.sleep(0.5)
+    found = await_metrics(time.time_ns())
+    charged = {
+        labels: value
+        for (metric, labels), value in found.items()
+        if metric == "clew_blame_seconds_total" and ("kind", "throttle") in labels
+    }
+    blamed = sum(value for labels, value in charged.items()
+                 if dict(labels)["antagonist"].endswith(os.path.basename(group)))
+    note(f"{blamed:.3f} s of {known:.3f} s that a quota kept its group off a CPU are charged")
+    ok(known > 0.5 and 0.9 * known < blamed < 1.05 * known + 0.02,
+       "a group is charged for what its quota took, as the kernel counts it",
+       (blamed, known, charged))
+
+
 def check_http(address):
     host, port = address.split(":")
     mute = socket.create_connection((host, int(port)))
@@ -470,6 +524,7 @@ def test_metrics():
     ok(bool(before), "metrics are in the file, for a strict reader")
     check_http(address)
     check_blame()
+    check_quota_blame()
     for _ in range(4):
         hold(0.2)
     time.sleep(0.5)

@@ -71,7 +71,9 @@ static void write_waits(FILE *out, const struct sums *sums)
 static void write_blame(FILE *out, const struct sums *sums)
 {
 	begin(out, "clew_blame_seconds", "counter", "seconds",
-	      "Time that the antagonist's threads had a lock or CPU that the victim's waited for.");
+	      "Time that the antagonist's threads had a lock or CPU that the victim's waited for, "
+	      "or "
+	      "that its limit took.");
 	for (size_t i = 0; i < sums->pair_count; i++) {
 		const struct sums_pair *pair = &sums->pairs[i];
 

@@ -104,6 +104,26 @@ static void blame(struct clew_watch *watch, const struct clew_sleep *sleep, uint
 	}
 }
 
+/*
+ * Charges the group whose limit a wait is for: of CPU time, or of memory. Its path is known once a
+ * task of it or of a group above was seen.
+ */
+static void blame_limit(struct clew_watch *watch, const struct clew_sleep *sleep, uint32_t victim)
+{
+	const uint64_t group = sleep->object.number;
+
+	if (sleep->object.kind != CLEW_OBJECT_CGROUP || sleep->blind ||
+	    (sleep->kind != CLEW_WAIT_THROTTLE && sleep->kind != CLEW_WAIT_MEMORY))
+		return;
+	sums_blame(&watch->sums,
+		   &(struct sums_pair){
+			   .victim = victim,
+			   .antagonist = sums_group_of(&watch->sums, group, path_of(watch, group)),
+			   .kind = sleep->kind,
+			   .ns = sleep->end - sleep->start,
+			   .grown = sleep->end});
+}
+
 /* A wait for a CPU that is being charged. */
 struct charge {
 	struct clew_watch *watch;
@@ -180,6 +200,7 @@ static void take_sleep(struct clew_watch *watch, const struct clew_sleep *sleep)
 	if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in > sleep->end)
 		was_ready(watch, task, sleep->end, sleep->switch_in);
 	blame(watch, sleep, group);
+	blame_limit(watch, sleep, group);
 }
 
 static void take_ready(struct clew_watch *watch, const struct clew_ready *ready)
