@@ -224,6 +224,15 @@ static void set_frames(struct clew_header *record, const struct store_kind *kind
 	column_set(&kind->columns[column->reference], record, count * sizeof(*frames));
 }
 
+/* Bytes by two hexadecimal digits each. */
+static void set_bytes(void *record, const struct store_column *column, const char *text)
+{
+	uint8_t *to = (uint8_t *)record + column->offset;
+
+	for (unsigned i = 0; i < column->size && sscanf(text, "%2hhx", to + i) == 1; i++)
+		text += 2;
+}
+
 static void set_field(struct clew_header *record, const struct store_kind *kind, const char *name,
 		      char *text)
 {
@@ -238,6 +247,10 @@ static void set_field(struct clew_header *record, const struct store_kind *kind,
 		return;
 	}
 	column = column_of(kind, name);
+	if (column->coding == STORE_TRIMMED) {
+		set_bytes(record, column, text);
+		return;
+	}
 	if (column->type == STORE_BYTES || column->coding == STORE_LATEST)
 		fail("no number", name);
 	/* The cause goes behind a wait; where there is none, it is moved up in the end. */

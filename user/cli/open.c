@@ -7,7 +7,7 @@
 #include "cli/fail.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
-#include "trace/stacks.h"
+#include "trace/lines.h"
 #include "words/ledger.h"
 #include <clew/notation.h>
 #include <errno.h>
@@ -355,4 +355,13 @@ int clew_try_relations(const struct clew_trace *trace, struct clew_relations **r
 	*ret_relations = NULL;
 	return clew_fail(CLEW_EXIT_DONE, "the capture's description of layers cannot be read: "
 					 "calls that programs announced are left out");
+}
+
+int clew_need_stacks(const char *command, struct clew_trace *trace, bool lines)
+{
+	if (!clew_trace_has_stacks(trace))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: the capture has no stacks: record without --no-stacks",
+				 command);
+	return lines && clew_trace_use_lines(trace) < 0 ? clew_fail_memory() : 0;
 }

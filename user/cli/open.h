@@ -17,6 +17,10 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
 		      struct clew_trace **ret_trace);
 
+/* Fails unless the capture has stacks. With `lines`, their places have lines from now on.
+ * `command`: the subcommand's name. */
+int clew_need_stacks(const char *command, struct clew_trace *trace, bool lines);
+
 /* Opens a file for what it says of itself: *ret_reader for a capture, *ret_trace for notation; the
  * other is NULL. */
 int clew_open_info(const char *operand, struct clew_reader **ret_reader,

@@ -16,9 +16,9 @@
 #include "cli/view.h"
 #include "cli/wait_sums.h"
 #include "explain/operations.h"
-#include "trace/stacks.h"
 #include "words/describe.h"
 #include "words/ledger.h"
+#include "words/lines.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
@@ -36,6 +36,7 @@ struct waits_values {
 	uint64_t least; /* ns */
 	uint64_t kinds; /* bit mask, 0 all */
 	bool stacks;
+	bool lines;
 	bool json;
 };
 
@@ -56,6 +57,8 @@ const struct clew_option clew_waits_options[] = {
 			  "throughout, too"),
 	{0, "stacks", NULL, "say from where in the code each wait was made", clew_take_flag,
 	 offsetof(struct waits_values, stacks)},
+	{0, "lines", NULL, "the same with lines of the source and inlined functions",
+	 clew_take_flag, offsetof(struct waits_values, lines)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct waits_values, json)},
 	CLEW_OPTION_END,
@@ -363,6 +366,7 @@ static int answer_json(const struct clew_trace *trace, const struct waits_values
 			json_wait(&json, trace, values->stacks, &sleeps[list->keys[i].index]);
 		clew_json_array_end(&json);
 	}
+	clew_json_lines_told(&json, trace);
 	clew_json_left_out(&json, &values->view);
 	clew_json_ledger(&json, trace, values->view.window.from, values->view.window.to);
 	clew_json_object_end(&json);
@@ -388,6 +392,7 @@ static int answer_text(const struct clew_trace *trace, const struct waits_values
 	printf("\n%zu of %zu waits, %s in all\n", list->count, list->of, CLEW_DURATION(list->ns));
 	if (values->stacks)
 		print_covered(trace, list);
+	clew_print_lines_told(stdout, trace);
 	clew_print_left_out(&values->view, "idle waits");
 	clew_print_ledger(stdout, trace, values->view.window.from, values->view.window.to);
 	clew_print_cost(stdout, clew_trace_info(trace));
@@ -399,9 +404,6 @@ static int answer(const struct clew_trace *trace, struct waits_values *values)
 	struct list list = {};
 	int status = clew_window_take(&values->view.window, trace);
 
-	if (values->stacks && !clew_trace_has_stacks(trace))
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "waits: the capture has no stacks: record without --no-stacks");
 	values->selection.self = values->view.self;
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);
@@ -422,10 +424,14 @@ int clew_command_waits(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	values.stacks |= values.lines;
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)
 		return status;
-	status = answer(trace, &values);
+	if (values.stacks)
+		status = clew_need_stacks("waits", trace, values.lines);
+	if (!status)
+		status = answer(trace, &values);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;

@@ -16,7 +16,6 @@
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
-#include "trace/stacks.h"
 #include "words/beside.h"
 #include "words/by_program.h"
 #include "words/called.h"
@@ -27,6 +26,7 @@
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/limit.h"
+#include "words/lines.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
@@ -46,8 +46,9 @@ struct why_values {
 	uint64_t idle;	  /* bit mask, 0 the default */
 	uint32_t without; /* bit mask */
 	size_t lines;	  /* for one answer */
-	bool last;	  /* of several answers: the ledger stands behind it */
+	bool last;	  /* of several answers, or the only one: the ledger stands behind it */
 	bool without_functions;
+	bool source; /* lines of it */
 	bool steps;
 	bool all;
 	bool json;
@@ -73,6 +74,8 @@ const struct clew_option clew_why_options[] = {
 	 clew_take_edge_types, offsetof(struct why_values, without)},
 	{0, "without-functions", NULL, "answer as if no function had been traced", clew_take_flag,
 	 offsetof(struct why_values, without_functions)},
+	{0, "lines", NULL, "tell functions with lines of the source, and inlined ones, too",
+	 clew_take_flag, offsetof(struct why_values, source)},
 	{0, "steps", NULL, "print the steps in order of time, too", clew_take_flag,
 	 offsetof(struct why_values, steps)},
 	{0, "all", NULL, "print every cause and every step, whatever their number", clew_take_flag,
@@ -371,6 +374,9 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		if (clew_ask_given(&values->ask))
 			clew_json_asked(json, trace, operation);
 		r = json_why(json, trace, relations, &why, &sums);
+		/* It stands behind all answers, if there are several. */
+		if (values->last)
+			clew_json_lines_told(json, trace);
 		clew_json_object_end(json);
 	} else if (r >= 0) {
 		r = clew_print_why(stdout, trace, relations, &why, &sums, &view);
@@ -422,8 +428,10 @@ static int print_found(const struct clew_asked_in *in, struct why_values *values
 		values->last = i + 1 == found->count;
 		status = explain(in->trace, in->relations, values, &found->operations[i], NULL);
 	}
-	if (!status && found->count)
+	if (!status && found->count) {
+		clew_print_lines_told(stdout, in->trace);
 		clew_print_cost(stdout, clew_trace_info(in->trace));
+	}
 	return status;
 }
 
@@ -442,6 +450,7 @@ static int json_found(const struct clew_asked_in *in, const struct why_values *v
 	for (size_t i = 0; !status && i < found->count; i++)
 		status = explain(in->trace, in->relations, values, &found->operations[i], &json);
 	clew_json_array_end(&json);
+	clew_json_lines_told(&json, in->trace);
 	clew_json_ledger(&json, in->trace, in->window->from, in->window->to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -567,8 +576,10 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 			 values->json ? &json : NULL);
 	if (!status && values->json)
 		clew_json_end(&json);
-	else if (!status)
+	if (!status && !values->json) {
+		clew_print_lines_told(stdout, trace);
 		clew_print_cost(stdout, clew_trace_info(trace));
+	}
 	return status;
 }
 
@@ -616,7 +627,10 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 		return status;
 	if (values.without_functions)
 		clew_trace_forget_functions(trace);
-	status = answer(trace, &values, operands[0]);
+	if (values.source)
+		status = clew_need_stacks("why", trace, true);
+	if (!status)
+		status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;

@@ -134,6 +134,7 @@ static void put_image(struct clew_images *images, const struct source *source, u
 			      .device = source->key.device,
 			      .image = source->number}};
 	size_t length = strnlen(source->path, sizeof(record.path));
+	uint64_t bias;
 
 	if (!source->key.inode)
 		record.image.header.flags |= CLEW_IMAGE_VDSO;
@@ -144,6 +145,10 @@ static void put_image(struct clew_images *images, const struct source *source, u
 	if (source->descriptor >= 0)
 		record.image.build_id_size =
 			(uint8_t)clew_build_id(source->descriptor, record.image.build_id);
+	if (source->descriptor >= 0 && clew_code_bias(source->descriptor, &bias)) {
+		record.image.bias = bias;
+		record.image.header.flags |= CLEW_IMAGE_LINKED;
+	}
 	record.image.size = (uint16_t)length;
 	memcpy(record.path, source->path, length);
 	clew_put_user_kept(images->recorder, &record.image.header, sizeof(record.image) + length);

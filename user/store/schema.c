@@ -543,6 +543,7 @@ static const struct table_column image_columns[] = {
 	IMAGE(device, STORE_PREVIOUS, "device"),
 	IMAGE(build_id_size, STORE_PLAIN, NULL),
 	BYTES("build_id", struct clew_image_record, build_id),
+	IMAGE(bias, STORE_PLAIN, NULL),
 	IMAGE(size, STORE_PLAIN, NULL),
 	TAIL("path", "size", sizeof(struct clew_image_record)),
 };

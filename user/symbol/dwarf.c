@@ -9,17 +9,13 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/map.h"
 #include "base/vector.h"
 #include "symbol/arguments.h"
-
-#define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
+#include "symbol/debug_file.h"
 
 /* A function with code. */
 struct function {
@@ -29,9 +25,7 @@ struct function {
 };
 
 struct clew_dwarf {
-	int file; /* of the debugging information, -1: it is in the caller's */
-	Elf *elf;
-	Dwarf *dwarf;
+	struct debug_file file;
 	struct vector functions; /* struct function, by address */
 	struct map inlined;	 /* offset of the abstract entry: copies */
 	struct arena arena;
@@ -128,38 +122,13 @@ static int read_units(struct clew_dwarf *dwarf)
 	uint8_t type;
 	int r = 0;
 
-	while (r >= 0 && dwarf_get_units(dwarf->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0)
+	while (r >= 0 &&
+	       dwarf_get_units(dwarf->file.main.dwarf, unit, &unit, NULL, &type, &die, NULL) == 0)
 		r = walk(dwarf, &die, 0);
 	if (r >= 0 && dwarf->functions.count > 1)
 		qsort(dwarf->functions.data, dwarf->functions.count, sizeof(struct function),
 		      compare);
 	return r < 0 ? r : dwarf->functions.count ? 0 : -ENODATA;
-}
-
-static int open_file(struct clew_dwarf *dwarf, int descriptor)
-{
-	dwarf->elf = elf_begin(descriptor, ELF_C_READ, NULL);
-	dwarf->dwarf = dwarf->elf ? dwarf_begin_elf(dwarf->elf, DWARF_C_READ, NULL) : NULL;
-	if (dwarf->dwarf)
-		return 0;
-	elf_end(dwarf->elf);
-	dwarf->elf = NULL;
-	return -ENODATA;
-}
-
-/* The file with the debugging information of a build-id. */
-static int open_debug_file(struct clew_dwarf *dwarf, const uint8_t *id, size_t size)
-{
-	char path[sizeof(DEBUG_DIRECTORY) + 64];
-	int at = snprintf(path, sizeof(path), "%s/%02x/", DEBUG_DIRECTORY, size ? id[0] : 0);
-
-	if (size < 2 || size > 20)
-		return -ENODATA;
-	for (size_t i = 1; i < size; i++)
-		at += sprintf(path + at, "%02x", id[i]);
-	strcpy(path + at, ".debug");
-	dwarf->file = open(path, O_RDONLY | O_CLOEXEC);
-	return dwarf->file < 0 ? -ENODATA : open_file(dwarf, dwarf->file);
 }
 
 int clew_dwarf_open(int descriptor, const uint8_t *build_id, size_t build_id_size,
@@ -171,12 +140,8 @@ int clew_dwarf_open(int descriptor, const uint8_t *build_id, size_t build_id_siz
 	*ret = NULL;
 	if (!dwarf)
 		return -ENOMEM;
-	dwarf->file = -1;
 	dwarf->functions.item = sizeof(struct function);
-	elf_version(EV_CURRENT);
-	r = open_file(dwarf, descriptor);
-	if (r < 0)
-		r = open_debug_file(dwarf, build_id, build_id_size);
+	r = debug_file_open(descriptor, build_id, build_id_size, &dwarf->file, NULL);
 	if (r >= 0)
 		r = read_units(dwarf);
 	if (r < 0) {
@@ -191,10 +156,7 @@ void clew_dwarf_close(struct clew_dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	dwarf_end(dwarf->dwarf);
-	elf_end(dwarf->elf);
-	if (dwarf->file >= 0)
-		close(dwarf->file);
+	debug_file_close(&dwarf->file);
 	vector_done(&dwarf->functions);
 	map_done(&dwarf->inlined);
 	arena_done(&dwarf->arena);
@@ -225,7 +187,8 @@ const struct clew_signature *clew_dwarf_find(struct clew_dwarf *dwarf, uint64_t 
 	const uint64_t *inlined;
 	Dwarf_Die die;
 
-	if (!function || function->signature || !dwarf_offdie(dwarf->dwarf, function->die, &die))
+	if (!function || function->signature ||
+	    !dwarf_offdie(dwarf->file.main.dwarf, function->die, &die))
 		return function ? function->signature : NULL;
 	function->signature = arena_take(&dwarf->arena, sizeof(*function->signature));
 	if (!function->signature)

@@ -100,3 +100,21 @@ uint64_t elf_file_offset(const struct elf_file *file, uint64_t address)
 	}
 	return 0;
 }
+
+bool elf_file_bias(const struct elf_file *file, uint64_t *ret_bias)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < file->header.e_phnum; i++) {
+		const Elf64_Phdr *program = &file->programs[i];
+		uint64_t bias = program->p_vaddr - program->p_offset;
+
+		if (program->p_type != PT_LOAD || !(program->p_flags & PF_X))
+			continue;
+		if (found && bias != *ret_bias)
+			return false;
+		*ret_bias = bias;
+		found = true;
+	}
+	return found;
+}

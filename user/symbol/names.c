@@ -258,3 +258,15 @@ size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES])
 	elf_file_close(&file);
 	return size;
 }
+
+bool clew_code_bias(int descriptor, uint64_t *ret_bias)
+{
+	struct elf_file file;
+	bool found;
+
+	if (elf_file_open(descriptor, &file) < 0)
+		return false;
+	found = elf_file_bias(&file, ret_bias);
+	elf_file_close(&file);
+	return found;
+}

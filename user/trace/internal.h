@@ -129,6 +129,7 @@ struct clew_trace {
 	struct vector waited;	     /* struct clew_task_stacks; by task and time once finished */
 	struct vector samples;	     /* struct clew_task_stacks; by task and time once finished */
 	struct vector symbols;	     /* struct trace_symbol; by image and start once finished */
+	struct trace_lines *lines;   /* NULL: places in the source are not asked for */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
@@ -151,7 +152,11 @@ struct clew_trace {
 struct trace_image {
 	const char *path;
 	uint64_t base; /* of code: the address that offsets count from */
+	uint64_t bias; /* as in struct clew_image_record; 0 unless `linked` */
+	uint8_t build_id[CLEW_BUILD_ID_BYTES];
+	uint8_t build_id_size; /* 0 unknown */
 	bool jit;
+	bool linked;
 };
 
 /* A function that frames of stacks lie in. */

@@ -59,9 +59,14 @@ static int take_image(struct clew_trace *trace, const struct clew_image_record *
 		return -ENOMEM;
 	*image = (struct trace_image){
 		.path = path,
+		.bias = record->bias,
+		.build_id_size =
+			record->build_id_size <= CLEW_BUILD_ID_BYTES ? record->build_id_size : 0,
 		.jit = record->header.flags & CLEW_IMAGE_JIT,
+		.linked = record->header.flags & CLEW_IMAGE_LINKED,
 		.base = record->header.flags & CLEW_IMAGE_JIT ? record->inode : 0,
 	};
+	memcpy(image->build_id, record->build_id, sizeof(image->build_id));
 	return map_set(&trace->images, record->image, 0, (uintptr_t)image);
 }
 

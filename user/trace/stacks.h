@@ -45,6 +45,11 @@ struct clew_stack_place {
 	uint64_t start;	    /* of the function there; `at`: unknown */
 	bool outside;	    /* of all files */
 	bool jit;	    /* code that the process made; `at` and `start` are addresses */
+
+	/* In the source, of a trace with lines (trace/lines.h). */
+	const char *file; /* path; NULL unknown */
+	unsigned line;	  /* from 1; 0 unknown */
+	bool inlined;	  /* compiled into the next place, which has `at` */
 };
 
 /* The function that a frame lies in. */

@@ -6,6 +6,7 @@
  * exceptions, which order.c puts right at the end.
  */
 #include "trace/internal.h"
+#include "trace/lines.h"
 #include "trace/stacks.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -294,6 +295,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->waited);
 	vector_done(&trace->samples);
 	vector_done(&trace->symbols);
+	trace_lines_free(trace->lines);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);

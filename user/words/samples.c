@@ -83,10 +83,16 @@ void clew_samples_done(struct clew_samples *samples)
 
 /* ---- chains ---- */
 
+/* A function of a chain: its frame in the stack, and which of the frame's places it is. */
+struct chain_link {
+	uint64_t key;
+	uint16_t frame, place;
+};
+
 /* The functions of a stack that are printed, from the root on. */
 struct chain {
 	const struct clew_trace_stack *stack;
-	uint64_t *keys;
+	struct chain_link *links;
 	uint32_t count;
 	bool kernel;
 };
@@ -97,8 +103,8 @@ static int by_chain(const void *a, const void *b)
 			   *right = *(const struct chain *const *)b;
 
 	for (uint32_t i = 0; i < left->count && i < right->count; i++)
-		if (left->keys[i] != right->keys[i])
-			return left->keys[i] < right->keys[i] ? -1 : 1;
+		if (left->links[i].key != right->links[i].key)
+			return left->links[i].key < right->links[i].key ? -1 : 1;
 	return left->count < right->count ? -1 : left->count > right->count;
 }
 
@@ -117,21 +123,46 @@ static void chains_done(struct chains *chains)
 	free(chains->chains);
 }
 
+/* Counts the places of a stack from the frame `first` on. */
+static uint32_t count_places(const struct clew_trace *trace, const struct clew_trace_stack *stack,
+			     uint32_t first, bool kernel)
+{
+	struct clew_stack_places at;
+	uint32_t count = 0;
+
+	for (uint32_t i = first; i < stack->count; i++) {
+		clew_trace_stack_places(trace, stack->frames[i], kernel, &at);
+		count += (uint32_t)at.count;
+	}
+	return count;
+}
+
 static int make_chain(struct chains *chains, const struct clew_trace *trace,
 		      const struct clew_trace_stack *stack, bool kernel, struct chain **ret_chain)
 {
 	uint32_t first = clew_stack_first_shown(trace, stack, kernel);
 	struct chain *chain = arena_take(&chains->arena, sizeof(*chain));
+	struct clew_stack_places at;
+	uint32_t used = 0;
 
 	if (!chain)
 		return -ENOMEM;
-	*chain = (struct chain){.stack = stack, .count = stack->count - first, .kernel = kernel};
-	chain->keys = arena_take(&chains->arena, chain->count * sizeof(*chain->keys));
-	if (!chain->keys)
+	*chain = (struct chain){.stack = stack,
+				.count = count_places(trace, stack, first, kernel),
+				.kernel = kernel};
+	chain->links = arena_take(&chains->arena, chain->count * sizeof(*chain->links));
+	if (!chain->links)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < chain->count; i++)
-		chain->keys[i] =
-			clew_stack_function_key(trace, stack->frames[stack->count - 1 - i], kernel);
+	for (uint32_t i = stack->count; i-- > first;) {
+		clew_trace_stack_places(trace, stack->frames[i], kernel, &at);
+		for (size_t j = at.count; j-- > 0 && used < chain->count;)
+			chain->links[used++] = (struct chain_link){
+				.key = clew_stack_place_key(trace, &at.places[j], stack->frames[i],
+							    kernel),
+				.frame = (uint16_t)i,
+				.place = (uint16_t)j,
+			};
+	}
 	*ret_chain = chain;
 	return map_set(&chains->known, (uintptr_t)stack, 0, (uintptr_t)chain);
 }
@@ -210,9 +241,9 @@ static size_t split(const struct chains *chains, const struct branch *branch,
 		const struct chain *first = chains->chains[from];
 		struct branch found = {.from = from, .depth = depth + 1};
 
-		for (to = from + 1; to < branch->to && first->count > depth &&
-				    chains->chains[to]->count > depth &&
-				    chains->chains[to]->keys[depth] == first->keys[depth];)
+		for (to = from + 1;
+		     to < branch->to && first->count > depth && chains->chains[to]->count > depth &&
+		     chains->chains[to]->links[depth].key == first->links[depth].key;)
 			to++;
 		/* It is the branch's own function. */
 		if (first->count <= depth)
@@ -227,17 +258,46 @@ static size_t split(const struct chains *chains, const struct branch *branch,
 	return count;
 }
 
-/* Prints the function at a branch's end and its callers, `most` in all. */
+static struct clew_stack_place place_of(const struct clew_trace *trace, const struct chain *chain,
+					uint32_t index)
+{
+	const struct chain_link *link = &chain->links[index];
+	struct clew_stack_places at;
+
+	clew_trace_stack_places(trace, chain->stack->frames[link->frame], chain->kernel, &at);
+	return at.places[link->place];
+}
+
+/* True if all chains of a branch are at the same line there. */
+static bool one_line(const struct clew_trace *trace, const struct chains *chains,
+		     const struct branch *branch, uint32_t index)
+{
+	const struct chain *first = chains->chains[branch->from];
+	struct clew_stack_place place = place_of(trace, first, index), other;
+
+	for (size_t i = branch->from + 1; i < branch->to && place.file; i++) {
+		if (chains->chains[i] == chains->chains[i - 1])
+			continue;
+		other = place_of(trace, chains->chains[i], index);
+		if (clew_stack_line_key(&other) != clew_stack_line_key(&place))
+			return false;
+	}
+	return true;
+}
+
+/* Prints the function at a branch's end and its callers, `most` in all. One in which samples are at
+ * several lines has no line. */
 static void print_branch(FILE *out, const struct clew_trace *trace, const struct chains *chains,
 			 const struct branch *branch, uint32_t most)
 {
-	const struct chain *chain = chains->chains[branch->from];
 	struct clew_stack_place place;
 
 	for (uint32_t i = 0; i < most && i < branch->depth; i++) {
-		uint64_t frame = chain->stack->frames[chain->stack->count - branch->depth + i];
+		uint32_t index = branch->depth - 1 - i;
 
-		clew_trace_stack_place(trace, frame, chain->kernel, &place);
+		place = place_of(trace, chains->chains[branch->from], index);
+		if (!one_line(trace, chains, branch, index))
+			place.line = 0;
 		fputs(i ? " <- " : "", out);
 		clew_print_stack_place(out, &place);
 	}

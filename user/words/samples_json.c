@@ -21,12 +21,21 @@ struct alike {
 static uint64_t stack_key(const struct clew_trace *trace, const struct clew_trace_stack *stack,
 			  bool kernel, uint64_t key)
 {
-	for (uint32_t i = 0; stack && i < stack->count; i++)
-		key = hash_mix(key, clew_stack_function_key(trace, stack->frames[i], kernel));
+	struct clew_stack_places at;
+
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		clew_trace_stack_places(trace, stack->frames[i], kernel, &at);
+		for (size_t j = 0; j < at.count; j++) {
+			key = hash_mix(key, clew_stack_place_key(trace, &at.places[j],
+								 stack->frames[i], kernel));
+			key = hash_mix(key, clew_stack_line_key(&at.places[j]));
+		}
+	}
 	return hash_mix(key, kernel);
 }
 
-/* Equal for samples with the same functions, in user mode and in the kernel. */
+/* Equal for samples with the same functions, in user mode and in the kernel, and at the same lines
+ * of them. */
 static uint64_t functions_key(const struct clew_trace *trace, const struct clew_task_stacks *sample)
 {
 	struct clew_sleep_stacks stacks;
@@ -67,15 +76,18 @@ static size_t add_up(struct alike *alike, size_t count)
 	return kept;
 }
 
-static void json_function(struct clew_json *json, const struct clew_trace *trace, uint64_t frame)
+static void json_functions(struct clew_json *json, const struct clew_trace *trace, uint64_t frame)
 {
-	struct clew_stack_place place;
+	struct clew_stack_places at;
 
-	clew_trace_stack_place(trace, frame, false, &place);
-	clew_json_object(json, NULL);
-	clew_json_stack_place(json, &place);
-	clew_json_unsigned(json, "start", place.start);
-	clew_json_object_end(json);
+	clew_trace_stack_places(trace, frame, false, &at);
+	for (size_t i = 0; i < at.count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_stack_place(json, &at.places[i]);
+		clew_json_unsigned(json, "start", at.places[i].start);
+		clew_json_stack_line(json, trace, &at.places[i]);
+		clew_json_object_end(json);
+	}
 }
 
 /* The bounds of the share that is true in 95 of 100 cases (Wilson's interval). */
@@ -100,7 +112,7 @@ static void json_alike(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object(json, NULL);
 	clew_json_array(json, "frames");
 	for (uint32_t i = 0; stacks.user && i < stacks.user->count; i++)
-		json_function(json, trace, stacks.user->frames[i]);
+		json_functions(json, trace, stacks.user->frames[i]);
 	clew_json_array_end(json);
 	clew_json_kernel_and_end(json, trace, &stacks);
 	clew_json_unsigned(json, "samples", alike->count);

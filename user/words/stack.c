@@ -64,7 +64,7 @@ uint32_t clew_stack_first_shown(const struct clew_trace *trace,
 	return 0;
 }
 
-void clew_print_stack_place(FILE *out, const struct clew_stack_place *place)
+static void print_function(FILE *out, const struct clew_stack_place *place)
 {
 	char *demangled = place->name ? symbol_demangle(place->name, false) : NULL;
 	const char *name = demangled ?: place->name;
@@ -83,6 +83,34 @@ void clew_print_stack_place(FILE *out, const struct clew_stack_place *place)
 		fputc('?', out);
 	}
 	free(demangled);
+}
+
+void clew_print_stack_place(FILE *out, const struct clew_stack_place *place)
+{
+	print_function(out, place);
+	if (!place->file && !place->inlined)
+		return;
+	fputs(" (", out);
+	if (place->file)
+		clew_print_safe(out, last_name(place->file));
+	if (place->file && place->line)
+		fprintf(out, ":%u", place->line);
+	if (place->inlined)
+		fputs(place->file ? ", inlined" : "inlined", out);
+	fputc(')', out);
+}
+
+uint64_t clew_stack_place_key(const struct clew_trace *trace, const struct clew_stack_place *place,
+			      uint64_t frame, bool kernel)
+{
+	if (!place->inlined)
+		return clew_stack_function_key(trace, frame, kernel);
+	return hash_text(HASH_SEED, place->name ?: "");
+}
+
+uint64_t clew_stack_line_key(const struct clew_stack_place *place)
+{
+	return hash_mix(hash_text(HASH_SEED, place->file ?: ""), place->line);
 }
 
 uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame, bool kernel)
@@ -127,15 +155,18 @@ static bool find_told(const struct clew_trace *trace, const struct clew_sleep *s
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most)
 {
-	struct clew_stack_place place;
+	struct clew_stack_places at;
 	struct told told;
+	unsigned printed = 0;
 
 	if (!find_told(trace, sleep, &told))
 		return false;
-	for (uint32_t i = told.first; i < told.stack->count && i < told.first + most; i++) {
-		clew_trace_stack_place(trace, told.stack->frames[i], told.kernel, &place);
-		fputs(i > told.first ? " <- " : "", out);
-		clew_print_stack_place(out, &place);
+	for (uint32_t i = told.first; i < told.stack->count && printed < most; i++) {
+		clew_trace_stack_places(trace, told.stack->frames[i], told.kernel, &at);
+		for (size_t j = 0; j < at.count && printed < most; j++) {
+			fputs(printed++ ? " <- " : "", out);
+			clew_print_stack_place(out, &at.places[j]);
+		}
 	}
 	return true;
 }
@@ -170,18 +201,22 @@ const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment)
 
 uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	struct clew_stack_place place;
+	struct clew_stack_places at;
 	struct told told;
 	uint64_t key = 1;
+	unsigned count = 0;
 
 	if (!find_told(trace, sleep, &told))
 		return 0;
-	for (uint32_t i = told.first; i < told.stack->count && i < told.first + WHY_MOST; i++) {
+	for (uint32_t i = told.first; i < told.stack->count && count < WHY_MOST; i++) {
 		uint64_t frame = told.stack->frames[i];
 
-		clew_trace_stack_place(trace, frame, told.kernel, &place);
-		key = (key ^ place.start) * 0x9e3779b97f4a7c15ull;
-		key ^= key >> 29 ^ (told.kernel ? 0 : frame >> CLEW_FRAME_IMAGE_SHIFT);
+		clew_trace_stack_places(trace, frame, told.kernel, &at);
+		for (size_t j = 0; j < at.count && count < WHY_MOST; j++, count++) {
+			key = hash_mix(key, clew_stack_place_key(trace, &at.places[j], frame,
+								 told.kernel));
+			key = hash_mix(key, clew_stack_line_key(&at.places[j]));
+		}
 	}
 	return key ?: 1;
 }
@@ -217,18 +252,36 @@ void clew_json_stack_place(struct clew_json *json, const struct clew_stack_place
 	free(demangled);
 }
 
+void clew_json_stack_line(struct clew_json *json, const struct clew_trace *trace,
+			  const struct clew_stack_place *place)
+{
+	if (!clew_trace_has_lines(trace))
+		return;
+	clew_json_string(json, "file", place->file);
+	clew_json_known(json, "line", place->line, 0);
+	clew_json_bool(json, "inlined", place->inlined);
+}
+
+static void json_place(struct clew_json *json, const struct clew_trace *trace,
+		       const struct clew_stack_place *place)
+{
+	clew_json_object(json, NULL);
+	clew_json_stack_place(json, place);
+	clew_json_unsigned(json, "offset", place->name ? place->at - place->start : place->at);
+	clew_json_stack_line(json, trace, place);
+	clew_json_object_end(json);
+}
+
 static void json_frames(struct clew_json *json, const struct clew_trace *trace,
 			const struct clew_trace_stack *stack)
 {
-	struct clew_stack_place place;
+	struct clew_stack_places at;
 
 	clew_json_array(json, "frames");
 	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		clew_trace_stack_place(trace, stack->frames[i], false, &place);
-		clew_json_object(json, NULL);
-		clew_json_stack_place(json, &place);
-		clew_json_unsigned(json, "offset", place.name ? place.at - place.start : place.at);
-		clew_json_object_end(json);
+		clew_trace_stack_places(trace, stack->frames[i], false, &at);
+		for (size_t j = 0; j < at.count; j++)
+			json_place(json, trace, &at.places[j]);
 	}
 	clew_json_array_end(json);
 }

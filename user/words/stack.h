@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "explain/why.h"
-#include "trace/stacks.h"
+#include "trace/lines.h"
 #include "trace/trace.h"
 #include "words/json.h"
 
@@ -29,10 +29,14 @@ void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *t
 			 const struct clew_sleep *sleep);
 /* The fields "name", "demangled" and "object" of a frame's open object. */
 void clew_json_stack_place(struct clew_json *json, const struct clew_stack_place *place);
+/* The fields "file", "line" and "inlined"; nothing unless the trace has lines. */
+void clew_json_stack_line(struct clew_json *json, const struct clew_trace *trace,
+			  const struct clew_stack_place *place);
 /* The fields "kernel" and "end" of the open object. */
 void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *trace,
 			      const struct clew_sleep_stacks *stacks);
-/* Prints the function that a frame lies in; one without a name by its file. Safe for a terminal. */
+/* Prints the function that a frame lies in; one without a name by its file. A known line follows,
+ * "(xlog.c:2871)", or "(xlog.c:2871, inlined)". Safe for a terminal. */
 void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
 /* The index of the first frame that text shows: it skips the scheduler, and the C library's calls
  * into the kernel. The stack has frames. */
@@ -40,6 +44,11 @@ uint32_t clew_stack_first_shown(const struct clew_trace *trace,
 				const struct clew_trace_stack *stack, bool kernel);
 /* Equal for frames of one function. */
 uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame, bool kernel);
+/* The same for places of a frame: equal for those of one function. */
+uint64_t clew_stack_place_key(const struct clew_trace *trace, const struct clew_stack_place *place,
+			      uint64_t frame, bool kernel);
+/* Equal for places at one line of one file, and for those without. */
+uint64_t clew_stack_line_key(const struct clew_stack_place *place);
 /* The sleep that a segment is a part of, if it is its own task's; NULL: it ran, was ready, or it is
  * about a request of another task. */
 const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);

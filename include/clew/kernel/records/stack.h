@@ -77,6 +77,7 @@ struct clew_task_stacks {
 #define CLEW_IMAGE_BARE	    0x04 /* it has no unwind information */
 #define CLEW_IMAGE_JIT                                                                             \
 	0x08 /* it is code that a process made; `inode` is the address of its begin */
+#define CLEW_IMAGE_LINKED   0x10 /* `bias` is known */
 #define CLEW_BUILD_ID_BYTES 20
 
 /* IMAGE: the file of a number, as frames have it. `size` bytes follow: its path. */
@@ -89,6 +90,7 @@ struct clew_image_record {
 	__u8 build_id_size; /* 0 unknown */
 	__u8 build_id[CLEW_BUILD_ID_BYTES];
 	__u8 reserved[1];
+	__u64 bias; /* what code's addresses, as linked, are more than its offsets */
 };
 
 /* Where a name is from: clew_header.flags of SYMBOL */
@@ -115,7 +117,7 @@ CLEW_ASSERT_SIZE(struct clew_stack, 32);
 CLEW_ASSERT_LAYOUT(struct clew_stack, size, 24);
 CLEW_ASSERT_SIZE(struct clew_task_stacks, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_stacks, task, 32);
-CLEW_ASSERT_SIZE(struct clew_image_record, 56);
+CLEW_ASSERT_SIZE(struct clew_image_record, 64);
 CLEW_ASSERT_LAYOUT(struct clew_image_record, size, 32);
 CLEW_ASSERT_SIZE(struct clew_symbol_record, 40);
 CLEW_ASSERT_LAYOUT(struct clew_symbol_record, size, 36);

@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Lines and inlined functions of a program are those that addr2line reads from it, at each of its
+instructions: with its debugging information in it, beside it, under /usr/lib/debug, shared (DWZ)
+or compressed. A file of another build and one that is damaged give no lines. Prints TAP.
+"""
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _capture import HERE, MAKE_CAPTURE  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+PROGRAM = """
+#include <time.h>
+static volatile unsigned long sum;
+static inline __attribute__((always_inline)) void add(unsigned long value)
+{
+	sum += value;
+}
+static inline __attribute__((always_inline)) void nap(long ns)
+{
+	struct timespec time = {.tv_nsec = ns};
+
+	add(ns);
+	nanosleep(&time, NULL);
+}
+static inline __attribute__((always_inline)) void twice(long ns)
+{
+	nap(ns);
+	if (sum % 3)
+		nap(ns / 2);
+}
+__attribute__((noinline)) void work(long ns)
+{
+	for (unsigned i = 0; i < 3; i++)
+		add(i);
+	twice(ns);
+	__asm__ volatile("");
+}
+int main(void)
+{
+	work(5000000);
+	twice(1000);
+	return 0;
+}
+"""
+MOST = 126  # frames of a stack
+tap = Tap()
+
+
+def tool(*arguments, text=None):
+    return subprocess.run(arguments,
+                          input=text,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL,
+                          check=True,
+                          timeout=60,
+                          text=True).stdout
+
+
+def build(path, *options, source=PROGRAM):
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(source)
+    tool("gcc", "-O2", "-g", "-Wl,--build-id", *options, "-o", path, path + ".c")
+
+
+def build_id(path):
+    return re.search(r"Build ID: (\w+)", tool("readelf", "-n", path)).group(1)
+
+
+def functions(path):
+    """(name, address, size) of the program's own functions."""
+    rows = [row.split() for row in tool("nm", "-S", path).splitlines()]
+    return [(row[3], int(row[0], 16), int(row[1], 16)) for row in rows
+            if row[-1] in ("main", "work")]
+
+
+def instructions(path):
+    """Addresses of the program's own functions' instructions."""
+    lines = tool("objdump", "-d", "--no-show-raw-insn", path).splitlines()
+    found = [int(line.split(":")[0], 16) for line in lines if re.match(r" +\w+:\t", line)]
+    own = functions(path)
+    inside = [a for a in found if any(start <= a < start + size for _, start, size in own)]
+    return inside[:MOST]
+
+
+def truth(path, addresses):
+    """(name, file, line) of each place at the addresses, by binutils."""
+    text = tool("addr2line", "-e", path, "-f", "-i", "-a", text="\n".join(map(hex, addresses)))
+    places = []
+    lines = iter(line for line in text.splitlines() if not line.startswith("0x"))
+    for name in lines:
+        file, line = re.sub(r" \(discriminator \d+\)", "", next(lines)).rsplit(":", 1)
+        places.append((name, os.path.normpath(file), int(line) if line.isdigit() else None))
+    return places
+
+
+def load(path):
+    """What the segment of code has in addresses more than in offsets."""
+    rows = re.findall(r"LOAD +(\w+) (\w+) \w+ \w+ \w+ R E", tool("readelf", "-lW", path))
+    return int(rows[0][1], 16) - int(rows[0][0], 16)
+
+
+class Subject:
+    """A program, and what a capture of it has."""
+
+    def __init__(self, path, names=True, linked=True, identified=True):
+        self.path, self.bias, self.linked = path, load(path), linked
+        self.id = build_id(path) if identified else None
+        self.addresses = instructions(path)
+        self.places = truth(path, self.addresses)
+        self.symbols = functions(path) if names else []
+
+    def image(self):
+        fields = ["image=1 inode=11 device=8388609", 'path="%s"' % self.path]
+        if self.id:
+            fields.append("build_id_size=20 build_id=%s" % self.id)
+        if self.linked:
+            fields.append("flags=16 bias=%d" % self.bias)
+        return "user image 1000000050000 " + " ".join(fields)
+
+    def records(self):
+        with open(os.path.join(HERE, "stacks.records"), encoding="utf-8") as file:
+            lines = [line for line in file.read().splitlines() if "image=1" not in line]
+        at = next(i for i, line in enumerate(lines) if "image=2" in line)
+        symbols = [
+            "user symbol 1000000050000 image=1 start=%d length=%d name=\"%s\"" %
+            (start - self.bias, size, name) for name, start, size in self.symbols
+        ]
+        frames = ",".join("1:%d" % (address - self.bias) for address in self.addresses)
+        lines[at:at] = [self.image()] + symbols
+        return "\n".join(re.sub(r"frames=2:0x8040\S*", "frames=" + frames, line)
+                         for line in lines) + "\n"
+
+
+def capture_of(subject):
+    path = os.path.join(os.path.dirname(subject.path), "lines.clew")
+    tool(MAKE_CAPTURE, path, text=subject.records())
+    return path
+
+
+def ask(*arguments):
+    done = subprocess.run([CLEW, *arguments], capture_output=True, timeout=60, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def read(subject, name):
+    """The places of the user stack, and the state of the program."""
+    status, out, err = ask("waits", capture_of(subject), "--lines", "--json")
+    if status or err:
+        tap.report(name, "exit status %d, %s" % (status, err[-300:]))
+        return [], "none"
+    answer = json.loads(out)
+    stacks = [wait["stack"] for wait in answer["waits"] if wait["stack"]]
+    frames = next(stack["frames"] for stack in stacks if stack["frames"])
+    states = {file["object"]: file["state"] for file in answer["lines"]}
+    return frames, states.get(subject.path)
+
+
+def equal(name, subject):
+    """All lines, all inlined functions."""
+    frames, state = read(subject, name)
+    got = [(frame["name"], os.path.normpath(frame["file"] or "??"), frame["line"])
+           for frame in frames]
+    wrong = [pair for pair in zip(got, subject.places) if pair[0] != pair[1]]
+    inlined = sum(frame["inlined"] for frame in frames)
+    tap.report(
+        name, "" if got == subject.places and state == "found"
+        and inlined == len(frames) - len(subject.addresses) > 20 else "%s, %d and %d places, %r" %
+        (state, len(got), len(subject.places), wrong[:3]))
+
+
+def without(name, subject, state):
+    """No lines, the reason, and the rest of the answer as without --lines."""
+    frames, told = read(subject, name)
+    plain = json.loads(ask("waits", capture_of(subject), "--stacks", "--json")[1])
+    stack = next(w["stack"]["frames"] for w in plain["waits"]
+                 if w["stack"] and w["stack"]["frames"])
+    rest = [{k: f[k] for k in f if k not in ("file", "line", "inlined")} for f in frames]
+    known = [f for f in frames if f["file"] or f["line"] or f["inlined"]]
+    tap.report(
+        name, "" if told == state and rest == stack and not known else "%s, %r" %
+        (told, known[:2] or (rest[:2], stack[:2])))
+    text = ask("waits", capture_of(subject), "--lines")[1]
+    tap.report(
+        name + ": in text, one line says so",
+        "" if text.count("none of " + subject.path) == (state is not None)
+        and "Lines of 0 of " in text else text[-500:])
+
+
+def split(path, debug):
+    """Moves debugging information to a file of its own."""
+    tool("objcopy", "--only-keep-debug", path, debug)
+    tool("objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, path)
+
+
+def test_own(directory):
+    for name, options in (("position-independent", ()), ("at a fixed address", ("-no-pie", )),
+                          ("DWARF 4", ("-gdwarf-4", )), ("compressed", ("-gz=zlib", )),
+                          ("in sections", ("-ffunction-sections", "-no-pie"))):
+        path = os.path.join(directory, "own")
+        build(path, *options)
+        equal(name, Subject(path))
+    equal("no names in the capture", Subject(path, names=False))
+    equal("an older capture, without the distance", Subject(path, linked=False))
+    without("no build-id in the capture", Subject(path, identified=False), "unnamed")
+
+
+def test_separate(directory):
+    path = os.path.join(directory, "separate")
+    for name, debug in (("beside it", path + ".debug"), ("in .debug",
+                                                         os.path.join(directory, ".debug",
+                                                                      "separate.debug"))):
+        build(path)
+        subject = Subject(path)
+        os.makedirs(os.path.dirname(debug), exist_ok=True)
+        split(path, debug)
+        equal("a debug link: " + name, subject)
+        os.unlink(debug)
+    without("a debug link to nothing", subject, "none")
+    other = os.path.join(directory, "other")
+    build(other, source=PROGRAM.replace("5000000", "6000000"))
+    tool("objcopy", "--only-keep-debug", other, path + ".debug")
+    without("a debug link to another build's file", subject, "other")
+    os.unlink(path + ".debug")
+    shutil.copy(other, path)
+    without("another build is at the path", subject, "changed")
+    os.unlink(path)
+    os.mkfifo(path)
+    without("a pipe is at the path", subject, "changed")
+    os.unlink(path)
+    without("nothing is at the path", subject, "gone")
+
+
+def test_system(directory):
+    path = os.path.join(directory, "system")
+    build(path)
+    subject, debug = Subject(path), path + ".moved"
+    split(path, debug)
+    kept = "/usr/lib/debug/.build-id/%s/%s.debug" % (subject.id[:2], subject.id[2:])
+    made = not os.path.isdir(os.path.dirname(kept))
+    if not os.access("/usr/lib", os.W_OK):
+        tap.skip("a file under /usr/lib/debug", "only root can put one there")
+        return
+    os.makedirs(os.path.dirname(kept), exist_ok=True)
+    try:
+        shutil.copy(debug, kept)
+        equal("a file under /usr/lib/debug", subject)
+        os.unlink(path)
+        equal("the same, and the program is gone", subject)
+        subject.linked = False
+        without("the same of an older capture", subject, "gone")
+    finally:
+        os.unlink(kept)
+        if made:
+            os.rmdir(os.path.dirname(kept))
+
+
+def test_shared(directory):
+    paths = [os.path.join(directory, name) for name in ("first", "second")]
+    for path in paths:
+        build(path, source=PROGRAM + "\n/* %s */" % path)
+    subject = Subject(paths[0])
+    common = os.path.join(directory, "common.debug")
+    tool("dwz", "-m", common, *paths)
+    links = "gnu_debugaltlink" in tool("readelf", "-SW", paths[0])
+    tap.report("dwz makes a shared part", "" if links else "no link to it")
+    equal("a shared part", subject)
+    shutil.move(common, common + ".away")
+    without("a shared part that is missing", subject, "shared")
+    build(paths[1] + ".x")
+    shutil.copy(paths[1] + ".x", common)
+    without("a shared part of another build", subject, "shared")
+
+
+def test_damaged(directory):
+    path = os.path.join(directory, "damaged")
+    build(path)
+    subject, debug = Subject(path), path + ".debug"
+    split(path, debug)
+    equal("before it is damaged", subject)
+    with open(debug, "rb") as file:
+        whole = file.read()
+    with open(debug, "wb") as file:
+        file.write(whole[:len(whole) // 2])
+    without("a debug file that was cut off", subject, "unreadable")
+    with open(debug, "wb") as file:
+        file.write(b"\0" * len(whole))
+    without("a debug file of zeros", subject, "unreadable")
+    capture, wrong = capture_of(subject), []
+    for seed in range(20):
+        draw = random.Random(seed)
+        data = bytearray(whole)
+        for _ in range(draw.choice((1, 4, 40, 400))):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        with open(debug, "wb") as file:
+            file.write(data)
+        status, out, err = ask("waits", capture, "--lines", "--json")
+        if status or err or json.loads(out)["lines"][0]["object"] != path:
+            wrong.append((seed, status, out[-200:], err[-200:]))
+    tap.report("20 damaged debug files", "" if not wrong else repr(wrong[:5]))
+
+
+def test_text(directory):
+    path = os.path.join(directory, "text")
+    build(path)
+    subject = Subject(path)
+    subject.addresses = [
+        next(a for a in subject.addresses
+             if [p[0] for p in truth(path, [a])] == ["nap", "twice", "work"])
+    ]
+    places = truth(path, subject.addresses)
+    want = " <- ".join("%s (text.c:%d%s)" % (name, line, ", inlined" if name != "work" else "")
+                       for name, _, line in places)
+    capture = capture_of(subject)
+    for arguments in (("waits", "--lines"), ("why", "--tid", "101", "--lines"),
+                      ("why", "--tid", "101", "--lines", "--steps")):
+        status, out, err = ask(arguments[0], capture, *arguments[1:])
+        flat = re.sub(r"\s+", " ", out)
+        tap.report(
+            "text: " + " ".join(arguments),
+            "" if not status and want in flat and "Lines of 1 of 1 file" in flat else
+            "%r is not in %r, %s" % (want, flat[-900:], err))
+    answer = json.loads(ask("why", capture, "--tid", "101", "--lines", "--json")[1])
+    steps = [step for s in answer["segments"] for step in [s] + s["hops"]]
+    stacks = [step["stack"]["frames"] for step in steps if step.get("stack")]
+    got = [[(f["name"], f["file"], f["line"]) for f in frames] for frames in stacks if frames]
+    tap.report("why has them in JSON", "" if got and got == [places] * len(got) else repr(got))
+    tap.report(
+        "and says of which files",
+        "" if {"object": path, "state": "found"} in answer["lines"] else repr(answer["lines"]))
+
+
+def test_refused(directory):
+    path = os.path.join(directory, "none.clew")
+    with open(os.path.join(HERE, "mutex.records"), encoding="utf-8") as file:
+        tool(MAKE_CAPTURE, path, text=file.read())
+    for command in (("waits", ), ("why", "--slowest")):
+        status, out, err = ask(command[0], path, *command[1:], "--lines")
+        tap.report(
+            "%s: a capture without stacks" % command[0], "" if status == 2 and not out
+            and err.count("\n") == 1 and "--no-stacks" in err else "%d, %s" % (status, err))
+
+
+def main():
+    for test in (test_own, test_separate, test_system, test_shared, test_damaged, test_text,
+                 test_refused):
+        with tempfile.TemporaryDirectory() as directory:
+            test(directory)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
