@@ -175,9 +175,9 @@ def test_arguments(capture):
                             (["latency", "--live"], "--live"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
-    for arguments, word in ((["--by", "path"], "kind, call or device"), (["--from",
-                                                                          "1s"], "--from"),
-                            (["--cgroup", "x"], "--cgroup"), (["-f", "x:y"], "-f"),
+    for arguments, word in ((["--by", "path"], "-f"), (["--by", "lock"], "kind, call or device"),
+                            (["--from", "1s"], "--from"), (["--cgroup", "x"], "--cgroup"),
+                            (["-f", "x:y", "--by", "kind"], "--by path"), (["-f", "x:y"], "file x"),
                             (["--", "true"], "another terminal")):
         fails("latency --live " + " ".join(arguments), ["latency", "--live", *arguments], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")

@@ -11,6 +11,7 @@ import math
 import os
 import signal
 import subprocess
+import time
 
 from _live import CLEW, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all
 
@@ -220,6 +221,96 @@ def check_live():
     ok(groups and not wrong, "each live split adds up to its total", wrong)
 
 
+def start_live(*arguments):
+    """A live answer that records already."""
+    path = scratch("live.jsonl")
+    with open(path, "w", encoding="utf-8") as file:
+        live = subprocess.Popen([CLEW, "latency", "--live", "--json", *arguments],
+                                stdout=file,
+                                stderr=subprocess.PIPE,
+                                text=True)
+    wait_for_lines(path, 1)
+    return live, path
+
+
+def wait_for_lines(path, count):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with open(path, encoding="utf-8") as file:
+            if file.read().count("\n") >= count:
+                return
+        time.sleep(.1)
+
+
+def stop_live(live, path):
+    """All its answers."""
+    live.send_signal(signal.SIGINT)
+    said = live.communicate(timeout=PATIENCE)[1]
+    ok(live.returncode == 0, "the live answer ends with an interrupt", said[-300:])
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def check_growing(answers):
+    """Each answer is within the next one, and what is open is in none."""
+    wrong = []
+    for before, after in zip(answers, answers[1:]):
+        later = by_path(after)
+        for path, group in by_path(before).items():
+            found = later.get(path, {"count": 0, "total_ns": 0, "max_ns": 0})
+            wrong += [(path, field) for field in ("count", "total_ns", "max_ns")
+                      if group[field] > found[field]]
+    ok(not wrong, "no partial answer about calls has more than the next one", wrong[:3])
+    wrong = [g["path"] for a in answers for g in a["groups"]
+             if sum(g["split"].values()) != g["total_ns"]]
+    ok(not wrong, "each split of calls adds up, in all answers", wrong[:3])
+
+
+def check_live_calls():
+    """One run of the program, recorded and live at once."""
+    words = [word for function in FUNCTIONS for word in ("-f", f"{PROGRAM}:{function}")]
+    live, lines = start_live(*words)
+    truth, path = record("beside.clew", CALLS, scratch(""))
+    answers = stop_live(live, lines)
+    final, recorded = by_path(answers[-1]), by_path(answer("latency", path))
+    check_growing(answers)
+    if answers[-1]["missed"]:
+        note("records came too fast for the live side")
+        return
+    counts = {name: group["count"] for name, group in final.items()}
+    ok(counts == {name: group["count"] for name, group in recorded.items()}
+       and all(counts[name] == len(told["lengths"]) for name, told in truth.items()),
+       "live, each path has the calls that a recording has", counts)
+    ok({g["id"] for g in final.values()} == {g["id"] for g in recorded.values()},
+       "and the same ids")
+    wrong = []
+    for name, told in truth.items():
+        for field, share in PERCENTILES.items():
+            wanted = at_share(told["lengths"], share)
+            # Two recorders have probes there.
+            if abs(final[name][field] - wanted) > 2 * PROBED + wanted / 1000:
+                wrong.append(f"{name} {field}: {final[name][field]}, {wanted} by its own clock")
+    ok(len(wrong) <= 1, "and percentiles by the program's own clock", wrong)
+    check_split(truth, final)
+
+
+def check_live_functions():
+    """By function, and a function that is called all the time is dropped and named."""
+    program = os.path.join(WORKLOADS, "dearest")
+    names = ("first", "second", "third", "steady", "seldom")
+    words = [word for name in names for word in ("-f", f"{program}:{name}")]
+    live, lines = start_live("--by", "function", "--max-cost", "10", *words)
+    done = run(program, 6)
+    last = stop_live(live, lines)[-1]
+    told = json.loads(done.stdout)
+    ok([d["name"] for d in last["groups_dropped"]] == ["first", "second", "third"],
+       "live, functions that cost too much are dropped", last["groups_dropped"])
+    counts = {group["path"][0]: group["count"] for group in last["groups"]}
+    wrong = [name for name in ("steady", "seldom") if counts.get(name) != told[name]]
+    ok(last["missed"] or not wrong, "and the others are counted to the unit",
+       f"{counts}, {told['steady']}, {told['seldom']}")
+
+
 def main():
     available, reason = feature("functions")
     if not available:
@@ -237,6 +328,8 @@ def main():
     check_waits(path)
     check_command()
     check_live()
+    check_live_calls()
+    check_live_functions()
     check_sum(path, record("second.clew", CALLS // FEW, scratch(""))[1])
     finish()
 

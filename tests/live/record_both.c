@@ -20,9 +20,9 @@
 #include "store/capture.h"
 #include "store/schema.h"
 
-static const char *const tag_names[] = {"identity", "run",   "sleep", "ready", "edge",
-					"request",  "below", "spin",  "pages", "touch",
-					"stay",	    "tally", "frame"};
+static const char *const tag_names[] = {"identity", "run",   "sleep", "ready",	"edge",
+					"request",  "below", "spin",  "pages",	"touch",
+					"stay",	    "tally", "frame", "entered"};
 _Static_assert(sizeof(tag_names) / sizeof(tag_names[0]) == CLEW_FINDING_COUNT, "a name for each");
 
 /* ---- findings as text ---- */
@@ -192,6 +192,7 @@ static void add_finding(struct row *row, struct clew_finding finding)
 		ADD(tally->start, tally->end, tally->task, tally->what, tally->number);
 		break;
 	case CLEW_FINDING_FRAME:
+	case CLEW_FINDING_ENTERED:
 		ADD(frame->start, frame->end, frame->self, frame->probe, frame->task,
 		    frame->end_task, frame->function, frame->number, frame->parent, frame->depth,
 		    frame->closed, frame->flags, frame->values_size, frame->returned_size,

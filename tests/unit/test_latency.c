@@ -232,28 +232,109 @@ static void aggregating(void **unused)
 	clew_latency_done(&together);
 }
 
-/* Siblings come in order of what they cost, children directly behind their parents. */
+static uint64_t key_of(const struct histogram *times, enum clew_latency_sort sort)
+{
+	switch (sort) {
+	case CLEW_LATENCY_SORT_TOTAL:
+		return times->sum;
+	case CLEW_LATENCY_SORT_COUNT:
+		return times->count;
+	case CLEW_LATENCY_SORT_P50:
+		return histogram_percentile(times, .5);
+	case CLEW_LATENCY_SORT_P99:
+		return histogram_percentile(times, .99);
+	default:
+		return times->greatest;
+	}
+}
+
+/* The most that a group or one below it has; by total, the groups below count together. */
+static uint64_t most_of(const struct clew_latency *latency, uint32_t index,
+			enum clew_latency_sort sort)
+{
+	uint64_t below = 0, own = key_of(&clew_latency_at(latency, index)->times, sort);
+
+	for (uint32_t i = 0; i < latency->groups.count; i++) {
+		uint64_t one;
+
+		if (clew_latency_at(latency, i)->parent != index)
+			continue;
+		one = most_of(latency, i, sort);
+		if (sort == CLEW_LATENCY_SORT_TOTAL)
+			below += one;
+		else
+			below = one > below ? one : below;
+	}
+	return own > below ? own : below;
+}
+
+static void order_by(const struct clew_latency *latency, enum clew_latency_sort sort)
+{
+	const struct clew_latency_view view = {.sort = sort};
+	uint32_t *order;
+	size_t count;
+
+	assert_int_equal(clew_latency_order(latency, &view, &order, &count), 0);
+	assert_int_equal(count, latency->groups.count);
+	for (size_t i = 1; i < count; i++) {
+		const struct clew_latency_group *group = clew_latency_at(latency, order[i]);
+		size_t above = i;
+
+		while (above-- > 0 && clew_latency_at(latency, order[above])->depth > group->depth)
+			;
+		if (clew_latency_at(latency, order[above])->depth < group->depth)
+			assert_int_equal(order[above], group->parent);
+		else
+			assert_true(most_of(latency, order[above], sort) >=
+				    most_of(latency, order[i], sort));
+	}
+	free(order);
+}
+
+/* Siblings come in order of what they have, children directly behind their parents. */
 static void ordering(void **unused)
 {
 	static struct call calls[CALLS];
 	struct clew_latency latency;
-	uint32_t *order;
-	size_t count;
 
 	(void)unused;
 	draw_calls(calls);
 	latency = make(calls, CALLS);
-	assert_int_equal(clew_latency_order(&latency, &order, &count), 0);
-	assert_int_equal(count, latency.groups.count);
-	for (size_t i = 1; i < count; i++) {
-		const struct clew_latency_group *group = clew_latency_at(&latency, order[i]);
-		size_t above = i;
+	for (int sort = 0; sort < CLEW_LATENCY_SORTS; sort++)
+		order_by(&latency, sort);
+	clew_latency_done(&latency);
+}
 
-		while (above-- > 0 &&
-		       clew_latency_at(&latency, order[above])->depth >= group->depth)
-			;
-		assert_true(group->depth == 0 || order[above] == group->parent);
+/* Only groups that have the text, and those above them. */
+static void filtering(void **unused)
+{
+	static struct call calls[CALLS];
+	struct clew_latency_view view = {.filter = "ARS"};
+	struct clew_latency latency;
+	size_t count, wanted = 0;
+	uint32_t *order;
+
+	(void)unused;
+	draw_calls(calls);
+	latency = make(calls, CALLS);
+	for (uint32_t i = 0; i < latency.groups.count; i++) {
+		bool below = false;
+
+		/* Those below come behind. */
+		for (uint32_t k = i; k < latency.groups.count && !below; k++)
+			for (uint32_t at = k; at != CLEW_NO_NUMBER && !below;
+			     at = clew_latency_at(&latency, at)->parent)
+				below = at == i &&
+					!strcmp(clew_latency_at(&latency, k)->name.name, "parse");
+		wanted += below;
 	}
+	assert_int_equal(clew_latency_order(&latency, &view, &order, &count), 0);
+	assert_in_range(count, 1, latency.groups.count - 1);
+	assert_int_equal(count, wanted);
+	free(order);
+	view.filter = "no such text";
+	assert_int_equal(clew_latency_order(&latency, &view, &order, &count), 0);
+	assert_int_equal(count, 0);
 	free(order);
 	clew_latency_done(&latency);
 }
@@ -307,8 +388,10 @@ static void nothing(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(placing),  cmocka_unit_test(adding), cmocka_unit_test(aggregating),
-		cmocka_unit_test(ordering), cmocka_unit_test(bounds), cmocka_unit_test(nothing),
+		cmocka_unit_test(placing),     cmocka_unit_test(adding),
+		cmocka_unit_test(aggregating), cmocka_unit_test(ordering),
+		cmocka_unit_test(filtering),   cmocka_unit_test(bounds),
+		cmocka_unit_test(nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

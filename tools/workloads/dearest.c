@@ -19,7 +19,7 @@
 
 #define KEEP	__attribute__((noinline, noclone, used))
 #define THREADS 3
-#define PAUSE	200000	 /* ns between two calls of steady() */
+#define PAUSE	1000000	 /* ns between two calls of steady() */
 #define STEP	20000000 /* ns between two notes */
 #define NOTES	10000
 #define BURST	64 /* calls between two looks at the clock */

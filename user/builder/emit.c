@@ -33,7 +33,8 @@ static uint32_t tags_of_kind(unsigned kind)
 	case CLEW_KIND_WHERE:
 		return CLEW_FINDING_BIT(CLEW_FINDING_STAY) | CLEW_FINDING_BIT(CLEW_FINDING_TALLY);
 	case CLEW_KIND_FUNCTION:
-		return CLEW_FINDING_BIT(CLEW_FINDING_FRAME);
+		return CLEW_FINDING_BIT(CLEW_FINDING_FRAME) |
+		       CLEW_FINDING_BIT(CLEW_FINDING_ENTERED);
 	default:
 		/* Tasks' states and identities: everything depends on them. */
 		return CLEW_FINDINGS_ALL;

@@ -381,6 +381,9 @@ enum clew_finding_tag {
 	CLEW_FINDING_STAY,
 	CLEW_FINDING_TALLY,
 	CLEW_FINDING_FRAME,
+	/* A frame that begins: its end means nothing yet. It comes before those that it calls, and
+	   before its FRAME. */
+	CLEW_FINDING_ENTERED,
 	CLEW_FINDING_COUNT
 };
 #define CLEW_FINDING_BIT(tag) (1u << (tag))
@@ -401,7 +404,7 @@ struct clew_finding {
 		const struct clew_touch *touch;
 		const struct clew_stay *stay;
 		const struct clew_tally *tally;
-		const struct clew_frame *frame;
+		const struct clew_frame *frame; /* of FRAME and ENTERED */
 	};
 };
 

@@ -173,6 +173,8 @@ static int enter(struct clew_builder *builder, struct task *task, const struct f
 		r = frame_settle(builder, task, place);
 	if (r >= 0)
 		r = make_frame(builder, stack, site, record, &frame);
+	if (r >= 0)
+		r = frame_send_entry(builder, task, &frame);
 	if (r < 0)
 		return r;
 	if (stack->open.count >= FRAMES_MOST)
@@ -434,7 +436,9 @@ int build_frames_fork(struct clew_builder *builder, const struct task *parent, s
 			memcpy(frame.values, frame_at(from, i)->values, frame.values_size);
 			builder->frames.memory += frame.values_size;
 		}
-		r = frame_push(builder, child->frames, &frame);
+		r = frame_send_entry(builder, child, &frame);
+		if (r >= 0)
+			r = frame_push(builder, child->frames, &frame);
 	}
 	return r;
 }

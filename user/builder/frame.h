@@ -135,6 +135,9 @@ static inline struct frame_aside *frame_aside_at(const struct frame_stack *stack
 	return (struct frame_aside *)stack->aside.data + number;
 }
 
+/* Says that a frame begins. */
+int frame_send_entry(struct clew_builder *builder, const struct task *task,
+		     const struct frame *frame);
 /* Puts a frame on top; its values become the stack's. 0 or -ENOMEM. */
 int frame_push(struct clew_builder *builder, struct frame_stack *stack, const struct frame *frame);
 /* Closes the frame on top. */

@@ -33,6 +33,29 @@ static int make_room(struct clew_builder *builder, struct vector *vector, size_t
 	return r;
 }
 
+int frame_send_entry(struct clew_builder *builder, const struct task *task,
+		     const struct frame *frame)
+{
+	struct clew_frame finding = {
+		.start = frame->start,
+		.end = CLEW_TIME_OPEN,
+		.task = task->serial,
+		.end_task = task->serial,
+		.function = frame->function,
+		.number = frame->number,
+		.parent = frame->parent,
+		.depth = frame->depth,
+		.closed = CLEW_FRAME_OPEN,
+		.flags = frame->flags,
+		.values_size = frame->values_size,
+		.unread = frame->unread,
+		.values = frame->values,
+	};
+
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_ENTERED, .frame = &finding});
+}
+
 int frame_push(struct clew_builder *builder, struct frame_stack *stack, const struct frame *frame)
 {
 	int r = make_room(builder, &stack->open, sizeof(*frame), 1);

@@ -64,7 +64,7 @@ const struct clew_option clew_latency_options[] = {
 	{0, "top", "K", "the K groups that cost most (in text 20)", clew_take_number,
 	 offsetof(struct latency_values, top)},
 	{0, "live", NULL,
-	 "record, and answer each second: waits by kind, call or device, as far as they are over",
+	 "record, and answer each second: calls (with -f) or waits, as far as they are over",
 	 clew_take_flag, offsetof(struct latency_values, live)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct latency_values, json)},
@@ -344,8 +344,7 @@ static int answer_recording(struct latency_values *values, char **command, struc
 /* The first option that was given and has no meaning while it records; NULL: there is none. */
 static const char *option_not_live(const struct latency_values *values)
 {
-	return values->recording.functions.count   ? "-f"
-	       : values->output			   ? "-o"
+	return values->output			   ? "-o"
 	       : values->window.from_text	   ? "--from"
 	       : values->window.to_text		   ? "--to"
 	       : values->selection.group.cgroup	   ? "--cgroup"
@@ -355,7 +354,11 @@ static const char *option_not_live(const struct latency_values *values)
 
 static int answer_live(struct latency_values *values, struct sum *sum)
 {
-	enum clew_latency_by by = sum->by_given ? sum->options.by : CLEW_LATENCY_KIND;
+	bool functions = values->recording.functions.count;
+	enum clew_latency_by by = sum->by_given ? sum->options.by
+				  : functions	? CLEW_LATENCY_PATH
+						: CLEW_LATENCY_KIND;
+	bool calls = by == CLEW_LATENCY_PATH || by == CLEW_LATENCY_FUNCTION;
 	const struct clew_latency_live live = {
 		.recording = &values->recording,
 		.selection = &values->selection,
@@ -372,9 +375,20 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--live and %s: record first, and ask then, as with -d DURATION",
 				 option);
-	if (by != CLEW_LATENCY_KIND && by != CLEW_LATENCY_CALL && by != CLEW_LATENCY_DEVICE)
+	if (by == CLEW_LATENCY_LOCK || by == CLEW_LATENCY_OPERATION)
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--live --by %s: write path, function, kind, call or device, or leave out "
+			"--live",
+			clew_latency_by_name(by));
+	if (calls && !functions)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "--live --by %s: write kind, call or device, or leave out --live",
+				 "--live --by %s: no functions: choose some with -f, or give "
+				 "another --by",
+				 clew_latency_by_name(by));
+	if (!calls && functions)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--live -f and --by %s: leave out -f, or write --by path",
 				 clew_latency_by_name(by));
 	sum->options.by = by;
 	return clew_latency_live_run(&live);

@@ -2,8 +2,9 @@
 /*
  * clew latency --live. See latency_live.h.
  *
- * A live builder makes waits of the records. Its thread adds each one to the histograms when it is
- * over, so that what is kept grows with the number of groups and tasks alone, not with time.
+ * A live builder makes waits and calls of the records. Its thread adds each one to the histograms
+ * when it is over, so that what is kept grows with the number of groups and tasks alone, not with
+ * time.
  */
 #include "cli/latency_live.h"
 
@@ -15,14 +16,21 @@
 
 #include "base/clock.h"
 #include "cli/fail.h"
+#include "cli/latency_calls.h"
+#include "cli/latency_keys.h"
+#include "cli/screen.h"
 #include "cli/terminal.h"
 #include "explain/operations.h"
 #include "live/live.h"
 #include "record/kernel.h"
+#include "record/probe_cost.h"
+#include "words/dropped.h"
+#include "words/style.h"
 
 #define PERIOD	    1000000000ull /* ns between two answers */
-#define FRAME_LINES 8		  /* of a screen, around the groups */
-#define WIDE	    120		  /* columns in which a group has two lines */
+#define FRAME_LINES 9		  /* of a screen, around the groups */
+#define GROUPS_MOST 16384	  /* callsite paths; a call in another one is in no group */
+#define WIDE	    120		  /* columns in which all figures of a group fit */
 
 struct session {
 	const struct clew_latency_live *asked;
@@ -32,11 +40,18 @@ struct session {
 	struct clew_latency latency;
 	struct clew_latency_left_out left_out;
 	struct clew_latency_names *names;
+	struct clew_latency_calls *calls; /* NULL: the histograms are of waits */
 	struct clew_finding_taker identities;
 	/* The main thread's. */
 	uint64_t start, next; /* ns, CLOCK_MONOTONIC; 0: it does not record yet */
 	bool screen;
+	struct clew_latency_keys keys;
 };
+
+static bool of_calls(const struct clew_latency_live *live)
+{
+	return live->options->by == CLEW_LATENCY_PATH || live->options->by == CLEW_LATENCY_FUNCTION;
+}
 
 /* ---- the live thread ---- */
 
@@ -49,6 +64,8 @@ static bool names_tasks(const struct clew_header *record)
 	case CLEW_KIND_FORK:
 	case CLEW_KIND_EXEC:
 	case CLEW_KIND_CGROUP:
+	case CLEW_KIND_SITE:
+	case CLEW_KIND_DROPPED:
 		return true;
 	default:
 		return false;
@@ -84,8 +101,9 @@ static int take_finding(void *context, struct clew_finding finding)
 	int r = 0;
 
 	pthread_mutex_lock(&session->lock);
-	if (finding.tag == CLEW_FINDING_SLEEP)
-		r = take_sleep(session, finding.sleep);
+	if (finding.tag != CLEW_FINDING_IDENTITY)
+		r = session->calls ? clew_latency_calls_take(session->calls, finding)
+				   : take_sleep(session, finding.sleep);
 	else if (names_tasks(finding.identity))
 		r = session->identities.take(session->identities.context, finding);
 	pthread_mutex_unlock(&session->lock);
@@ -94,45 +112,81 @@ static int take_finding(void *context, struct clew_finding finding)
 
 /* ---- answers ---- */
 
-static int print_json(const struct session *session, FILE *out,
-		      const struct clew_live_summary *summary)
+/* The part of the results so far that is shown. */
+struct shown {
+	const struct session *session;
+	const struct clew_latency *latency;
+	struct clew_latency_options options;
+	const struct clew_live_summary *summary; /* of the whole, NULL while it records */
+};
+
+static int print_json(const struct shown *shown, FILE *out)
 {
+	const struct session *session = shown->session;
 	struct clew_json json = {.out = out, .one_line = true};
 	int r;
 
 	clew_json_object(&json, NULL);
 	clew_json_unsigned(&json, "time", clock_read(CLOCK_MONOTONIC));
 	clew_json_unsigned(&json, "period_ns", PERIOD);
-	r = clew_json_latency(&json, &session->latency, session->asked->options,
-			      session->asked->top, &session->left_out, !summary);
-	if (summary)
-		clew_json_unsigned(&json, "missed", summary->missed);
+	r = clew_json_latency(&json, shown->latency, &shown->options, session->asked->top,
+			      &session->left_out, !shown->summary);
+	clew_json_array(&json, "groups_dropped");
+	clew_json_dropped(&json, session->tasks);
+	clew_json_array_end(&json);
+	if (shown->summary)
+		clew_json_unsigned(&json, "missed", shown->summary->missed);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 	return r;
 }
 
-static int print_text(const struct session *session, FILE *out,
-		      const struct clew_live_summary *summary)
+static int print_text(const struct shown *shown, FILE *out)
 {
+	const struct session *session = shown->session;
+	const struct clew_live_summary *summary = shown->summary;
 	double seconds = (double)(clock_read(CLOCK_MONOTONIC) - session->start) / 1e9;
-	size_t top = session->asked->top, fit = clew_terminal_lines() - FRAME_LINES;
+	/* A group has two lines. */
+	size_t top = session->asked->top, fit = (clew_terminal_lines() - FRAME_LINES) / 2;
 	int r;
 
-	/* A group has two lines, or three where its name needs another one. */
-	fit /= clew_terminal_width() < WIDE ? 3 : 2;
 	if (session->screen && !summary && top > fit)
-		top = fit;
-	if (session->screen)
-		fputs("\033[H\033[J", out);
+		top = fit ?: 1;
+	if (session->screen && !summary)
+		clew_latency_keys_print(out, &session->keys);
 	fprintf(out, "%.1f s%s\n", seconds, summary ? "" : " so far (Ctrl-C stops)");
-	r = clew_print_latency(out, &session->latency, session->asked->options, top,
-			       &session->left_out);
+	r = clew_print_latency(out, shown->latency, &shown->options, top, &session->left_out);
+	clew_print_dropped(out, session->tasks);
 	if (summary && summary->missed)
 		fprintf(out, "%llu records came too fast, and are missing here\n",
 			(unsigned long long)summary->missed);
 	if (!summary && !session->screen)
 		fputc('\n', out);
+	return r;
+}
+
+/* With the lock: writes an answer. */
+static int write_answer(const struct session *session, const struct clew_live_summary *summary,
+			FILE *stream)
+{
+	struct shown shown = {.session = session,
+			      .latency = &session->latency,
+			      .options = *session->asked->options,
+			      .summary = summary};
+	struct clew_latency together = {};
+	int r = 0;
+
+	if (!summary) {
+		shown.options.view = session->keys.view;
+		shown.options.narrow = session->screen && clew_terminal_width() < WIDE;
+	}
+	if (shown.options.by == CLEW_LATENCY_FUNCTION) {
+		r = clew_latency_aggregate(&session->latency, &together);
+		shown.latency = &together;
+	}
+	if (r == 0)
+		r = (session->asked->json ? print_json : print_text)(&shown, stream);
+	clew_latency_done(&together);
 	return r;
 }
 
@@ -148,11 +202,13 @@ static int print(struct session *session, const struct clew_live_summary *summar
 	if (!stream)
 		return -ENOMEM;
 	pthread_mutex_lock(&session->lock);
-	r = (session->asked->json ? print_json : print_text)(session, stream, summary);
+	r = write_answer(session, summary, stream);
 	pthread_mutex_unlock(&session->lock);
 	if (fclose(stream) != 0)
 		r = -ENOMEM;
-	if (r == 0)
+	if (r == 0 && session->screen && !summary)
+		clew_screen_draw(text);
+	else if (r == 0)
 		fwrite(text, 1, size, stdout);
 	free(text);
 	fflush(stdout);
@@ -164,27 +220,51 @@ static bool tick(void *context)
 {
 	struct session *session = context;
 	uint64_t now = clock_read(CLOCK_MONOTONIC);
+	bool changed = session->screen && clew_latency_keys_read(&session->keys);
 
+	if (session->keys.quit)
+		return false;
 	if (!session->start) {
 		session->start = now;
 		session->next = now + PERIOD;
 	}
-	if (now < session->next)
+	if (now >= session->next) {
+		session->next += PERIOD;
+		changed |= !session->keys.frozen;
+	}
+	if (!changed)
 		return true;
-	session->next += PERIOD;
 	return print(session, NULL) == 0 && !ferror(stdout);
 }
 
 /* ---- the recording ---- */
 
+/* The costs of probes, as the recorder will find them, too. */
+static struct clew_builder_options costs(const struct session *session)
+{
+	struct clew_builder_options options = {};
+	struct clew_probe_cost cost;
+
+	if (!session->calls)
+		return options;
+	clew_probe_cost_measure(&cost);
+	for (unsigned i = 0; i < CLEW_SITE_CLASSES; i++)
+		options.probe_ns[i] = clew_probe_cost_of(&cost, i);
+	options.return_ns = cost.trampoline;
+	return options;
+}
+
 static int record(struct session *session)
 {
 	struct clew_recording *recording = session->asked->recording;
-	const struct clew_finding_taker taker = {.wants = CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY) |
-							  CLEW_FINDING_BIT(CLEW_FINDING_SLEEP),
-						 .take = take_finding,
-						 .context = session};
+	const struct clew_finding_taker taker = {
+		.wants = CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY) |
+			 (session->calls ? CLEW_LATENCY_CALLS_WANT
+					 : CLEW_FINDING_BIT(CLEW_FINDING_SLEEP)),
+		.take = take_finding,
+		.context = session};
 	struct clew_live_options options = {.size = sizeof(options),
+					    .builder = costs(session),
 					    .cpus = (unsigned)clew_kernel_cpus(),
 					    .takers = &taker,
 					    .taker_count = 1};
@@ -203,8 +283,13 @@ static int record(struct session *session)
 	recording->taker = &records;
 	recording->tick = tick;
 	recording->tick_context = session;
+	if (session->screen)
+		clew_screen_begin();
 	status = clew_recording_run(recording, no_command, &recorded);
+	clew_screen_end();
 	r = clew_live_finish(live, &summary);
+	if (r >= 0 && session->calls)
+		r = clew_latency_calls_finish(session->calls);
 	if (!status && r < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "the live builder failed: %s: try it again",
 				   strerror(-r));
@@ -219,17 +304,24 @@ int clew_latency_live_run(const struct clew_latency_live *live)
 	struct session session = {.asked = live,
 				  .lock = PTHREAD_MUTEX_INITIALIZER,
 				  .latency = clew_latency_new(live->digits),
-				  .screen = !live->json && isatty(STDOUT_FILENO)};
+				  .screen = !live->json && isatty(STDIN_FILENO) &&
+					    isatty(STDOUT_FILENO)};
 	int status = 0;
+
+	session.latency.most = GROUPS_MOST;
 
 	if (clew_trace_new(NULL, 0, &session.tasks) < 0)
 		return clew_fail_memory();
 	session.identities = clew_trace_taker(session.tasks);
 	if (clew_latency_names_new(session.tasks, live->options, &session.latency,
-				   &session.left_out, &session.names) < 0)
+				   &session.left_out, &session.names) < 0 ||
+	    (of_calls(live) &&
+	     clew_latency_calls_new(session.tasks, live->selection, &session.latency, session.names,
+				    &session.calls) < 0))
 		status = clew_fail_memory();
 	else
 		status = record(&session);
+	clew_latency_calls_free(session.calls);
 	clew_latency_names_free(session.names);
 	clew_latency_done(&session.latency);
 	clew_trace_free(session.tasks);

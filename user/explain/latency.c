@@ -12,6 +12,7 @@
 struct clew_latency clew_latency_new(unsigned digits)
 {
 	return (struct clew_latency){.digits = digits,
+				     .most = CLEW_LATENCY_MOST_GROUPS,
 				     .groups.item = sizeof(struct clew_latency_group)};
 }
 
@@ -72,8 +73,7 @@ int clew_latency_place(struct clew_latency *latency, uint32_t parent,
 	struct vector *groups = &latency->groups;
 
 	*ret_index = known ? (uint32_t)*known : NONE;
-	if (known || groups->count == CLEW_LATENCY_MOST_GROUPS ||
-	    group.depth == CLEW_LATENCY_MOST_DEPTH)
+	if (known || groups->count >= latency->most || group.depth == CLEW_LATENCY_MOST_DEPTH)
 		return 0;
 	if (copy_name(&latency->arena, &group.name) < 0 ||
 	    vector_reserve(groups, groups->count + 1) < 0 ||
@@ -162,7 +162,9 @@ int clew_latency_aggregate(const struct clew_latency *latency, struct clew_laten
 
 /* The costs of a group and its descendants, for the order. */
 struct cost {
-	uint64_t most; /* its own time, or that of its children if it has less */
+	uint64_t most; /* by total: its own time, or that of its children if it has less; else the
+			  most that it or a descendant has */
+	bool wanted;
 	uint64_t count;
 	uint32_t index, child, next; /* indexes, NONE none */
 };
@@ -178,20 +180,53 @@ static int dearer_first(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
+static uint64_t key_of(const struct histogram *times, enum clew_latency_sort sort)
+{
+	switch (sort) {
+	case CLEW_LATENCY_SORT_COUNT:
+		return times->count;
+	case CLEW_LATENCY_SORT_P50:
+		return histogram_percentile(times, .5);
+	case CLEW_LATENCY_SORT_P99:
+		return histogram_percentile(times, .99);
+	case CLEW_LATENCY_SORT_MAX:
+		return times->greatest;
+	default:
+		return times->sum;
+	}
+}
+
+static bool fits(const struct clew_latency_name *name, const char *filter)
+{
+	bool found = !filter || strcasestr(name->name, filter);
+
+	for (unsigned i = 0; i < name->property_count && !found; i++)
+		found = strcasestr(name->properties[i].value, filter);
+	return found;
+}
+
 /* Costs by index; children come behind their parents, so that one pass from the end adds up. */
-static void add_up(const struct clew_latency *latency, struct cost *costs)
+static void add_up(const struct clew_latency *latency, const struct clew_latency_view *view,
+		   struct cost *costs)
 {
 	for (size_t i = latency->groups.count; i-- > 0;) {
 		const struct clew_latency_group *group = clew_latency_at(latency, i);
-		struct cost *cost = &costs[i];
+		uint64_t key = key_of(&group->times, view->sort);
+		struct cost *cost = &costs[i], *parent;
 
 		cost->index = (uint32_t)i;
 		cost->count += group->times.count + group->open + group->inherited;
-		cost->most = group->times.sum > cost->most ? group->times.sum : cost->most;
+		cost->most = key > cost->most ? key : cost->most;
+		cost->wanted |= fits(&group->name, view->filter);
 		if (group->parent == NONE)
 			continue;
-		costs[group->parent].most += cost->most;
-		costs[group->parent].count += cost->count;
+		parent = &costs[group->parent];
+		if (view->sort == CLEW_LATENCY_SORT_TOTAL)
+			parent->most += cost->most;
+		else if (cost->most > parent->most)
+			parent->most = cost->most;
+		parent->count += cost->count;
+		parent->wanted |= cost->wanted;
 	}
 }
 
@@ -209,7 +244,7 @@ static size_t walk(const struct clew_latency *latency, const struct cost *sorted
 		uint32_t index = sorted[i].index, parent = clew_latency_at(latency, index)->parent;
 		uint32_t *first = parent == NONE ? &roots : &by_index[parent].child;
 
-		if (!sorted[i].count)
+		if (!sorted[i].count || !sorted[i].wanted)
 			continue;
 		by_index[index].next = *first;
 		*first = index;
@@ -228,7 +263,8 @@ static size_t walk(const struct clew_latency *latency, const struct cost *sorted
 	return placed;
 }
 
-int clew_latency_order(const struct clew_latency *latency, uint32_t **ret_order, size_t *ret_count)
+int clew_latency_order(const struct clew_latency *latency, const struct clew_latency_view *view,
+		       uint32_t **ret_order, size_t *ret_count)
 {
 	size_t count = latency->groups.count;
 	struct cost *by_index = calloc(count + 1, sizeof(*by_index));
@@ -241,7 +277,7 @@ int clew_latency_order(const struct clew_latency *latency, uint32_t **ret_order,
 		free(*ret_order);
 		return -ENOMEM;
 	}
-	add_up(latency, by_index);
+	add_up(latency, view, by_index);
 	memcpy(sorted, by_index, count * sizeof(*sorted));
 	if (count)
 		qsort(sorted, count, sizeof(*sorted), dearer_first);

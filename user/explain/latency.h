@@ -49,6 +49,7 @@ struct clew_latency_group {
 
 struct clew_latency {
 	unsigned digits;      /* of all histograms */
+	size_t most;	      /* groups */
 	uint64_t unplaced;    /* things in no group */
 	struct vector groups; /* struct clew_latency_group; parents before children */
 	struct map places;    /* id -> index */
@@ -86,10 +87,27 @@ int clew_latency_merge(struct clew_latency *latency, const struct clew_latency *
  */
 int clew_latency_aggregate(const struct clew_latency *latency, struct clew_latency *ret);
 
+enum clew_latency_sort {
+	CLEW_LATENCY_SORT_TOTAL,
+	CLEW_LATENCY_SORT_COUNT,
+	CLEW_LATENCY_SORT_P50,
+	CLEW_LATENCY_SORT_P99,
+	CLEW_LATENCY_SORT_MAX,
+	CLEW_LATENCY_SORTS,
+};
+
+/* Which groups are wanted, and in which order: all by their total, where it is zero. */
+struct clew_latency_view {
+	enum clew_latency_sort sort;
+	const char *filter; /* groups with this text in their name or a property, and those above
+			       them; NULL: all */
+};
+
 /*
- * The groups that have a time or are an ancestor of one, what cost most first, children
+ * The wanted groups that have a time or are an ancestor of one, what has most first, children
  * behind their parent: *ret_order is the caller's to free. 0 or -ENOMEM.
  */
-int clew_latency_order(const struct clew_latency *latency, uint32_t **ret_order, size_t *ret_count);
+int clew_latency_order(const struct clew_latency *latency, const struct clew_latency_view *view,
+		       uint32_t **ret_order, size_t *ret_count);
 
 #endif

@@ -29,6 +29,7 @@ struct missing {
 
 struct clew_live {
 	unsigned cpus;
+	struct clew_builder_options options; /* of the builder */
 	struct clew_finding_taker *takers;
 	size_t taker_count;
 	uint64_t pause;
@@ -135,9 +136,10 @@ static int feed_builder(void *context, const struct clew_header *record)
 /* Feeds what has become certain. Nothing does before the recording has begun. */
 static int run(struct clew_live *live)
 {
-	struct clew_builder_options options = {.size = sizeof(options)};
+	struct clew_builder_options options = live->options;
 	int r = 0;
 
+	options.size = sizeof(options);
 	options.start = atomic_load(&live->start);
 	if (!options.start)
 		return 0;
@@ -207,6 +209,7 @@ int clew_live_new(const struct clew_live_options *options, struct clew_live **re
 	if (!live)
 		return -ENOMEM;
 	live->cpus = options->cpus;
+	live->options = options->builder;
 	live->pause = options->pause ?: PAUSE;
 	live->taker_count = options->taker_count;
 	live->takers = malloc(options->taker_count * sizeof(*live->takers) + 1);

@@ -21,6 +21,7 @@ struct clew_live_options {
 	unsigned cpus;	   /* as clew_kernel_cpus() counts them */
 	size_t queue_size; /* bytes a stream, 0: at most 4 MiB, and 64 MiB in all */
 	uint64_t pause;	   /* ns between two looks at the queues, below 1 s; 0: 10 ms */
+	struct clew_builder_options builder; /* what probes cost; the rest is the live side's */
 	/* The builder's takers. They are called on the live thread. The array is copied, its
 	 * contexts outlive clew_live_free(). */
 	const struct clew_finding_taker *takers;

@@ -56,6 +56,7 @@ struct clew_latency_names {
 	const struct clew_trace_task *task;
 	const struct clew_trace_frame *frames;
 	uint32_t *group_of;
+	struct map calls; /* while it is recorded: parent's group and function -> group */
 	/* Names of locks: the lock's address -> index, and a name's hash -> how many have it. */
 	struct map lock_names, same_names;
 	struct vector lock_texts; /* char * */
@@ -104,19 +105,18 @@ static void take_properties(const struct clew_latency_names *names,
 
 /* ---- functions ---- */
 
-static void name_frame(const struct clew_latency_names *names, const struct clew_trace_task *task,
-		       const struct clew_trace_frame *frame, struct name *name)
+static void name_call(const struct clew_latency_names *names, const struct clew_trace_task *task,
+		      uint32_t number, uint64_t start, struct name *name)
 {
-	const struct clew_trace_function *function =
-		clew_trace_function(names->trace, frame->function);
+	const struct clew_trace_function *function = clew_trace_function(names->trace, number);
 
 	name->place[0] = '\0';
 	if (function)
 		snprintf(name->place, sizeof(name->place), "%s+0x%" PRIx64, function->object,
 			 function->offset);
-	name->name.name = clew_function_name(names->trace, frame->function);
+	name->name.name = clew_function_name(names->trace, number);
 	name->name.place = name->place;
-	take_properties(names, task, frame->start, name);
+	take_properties(names, task, start, name);
 }
 
 /* The group of a frame, which its callers' groups are above. */
@@ -136,7 +136,7 @@ static int place_frame(struct clew_latency_names *names, const struct clew_trace
 		r = place_frame(names, task, parent, &parent_group);
 	if (r < 0 || (parent && parent_group == CLEW_NO_NUMBER))
 		return r;
-	name_frame(names, task, frame, &name);
+	name_call(names, task, frame->function, frame->start, &name);
 	r = clew_latency_place(names->latency, parent_group, &name.name, ret_group);
 	*known = *ret_group + 1;
 	return r;
@@ -159,6 +159,25 @@ static int group_of_frame(struct clew_latency_names *names, const struct clew_la
 	int r = names->task == item->task ? 0 : begin_task(names, item->task);
 
 	return r < 0 ? r : place_frame(names, item->task, item->frame, ret_group);
+}
+
+int clew_latency_enter(struct clew_latency_names *names, const struct clew_trace_task *task,
+		       uint32_t parent, const struct clew_frame *frame, uint32_t *ret_group)
+{
+	bool alike = names->options->level == CLEW_LATENCY_ALL;
+	uint64_t call = (uint64_t)parent << 32 | frame->function;
+	const uint64_t *known = alike ? map_get(&names->calls, call, 0) : NULL;
+	struct name name;
+	int r;
+
+	*ret_group = known ? (uint32_t)*known : CLEW_NO_NUMBER;
+	if (known)
+		return 0;
+	name_call(names, task, frame->function, frame->start, &name);
+	r = clew_latency_place(names->latency, parent, &name.name, ret_group);
+	return r == 0 && alike && *ret_group != CLEW_NO_NUMBER
+		       ? map_set(&names->calls, call, 0, *ret_group)
+		       : r;
 }
 
 /* ---- locks ---- */
@@ -360,6 +379,7 @@ void clew_latency_names_free(struct clew_latency_names *names)
 	for (size_t i = 0; i < names->lock_texts.count; i++)
 		free(((char **)names->lock_texts.data)[i]);
 	vector_done(&names->lock_texts);
+	map_done(&names->calls);
 	map_done(&names->lock_names);
 	map_done(&names->same_names);
 	free(names->group_of);

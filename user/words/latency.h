@@ -46,6 +46,8 @@ struct clew_latency_options {
 	uint64_t from; /* ns */
 	uint64_t to;
 	bool idle; /* idle waits, too */
+	struct clew_latency_view view;
+	bool narrow; /* as text: fewer figures, so that names fit on a screen of 80 columns */
 };
 
 /* Counts of what traces have and no group has. */
@@ -70,6 +72,11 @@ int clew_latency_names_new(const struct clew_trace *trace,
 void clew_latency_names_free(struct clew_latency_names *names);
 /* Puts an item where it belongs. `context`: struct clew_latency_names *. 0 or -ENOMEM. */
 int clew_latency_take(void *context, const struct clew_latency_item *item);
+
+/* Finds or makes the group of a call that begins, below that of the call that it was made in
+ * (CLEW_NO_NUMBER: none). *ret_group: CLEW_NO_NUMBER if there is no room. 0 or -ENOMEM. */
+int clew_latency_enter(struct clew_latency_names *names, const struct clew_trace_task *task,
+		       uint32_t parent, const struct clew_frame *frame, uint32_t *ret_group);
 
 /* The fields of the open object. 0 or -ENOMEM. */
 int clew_json_latency(struct clew_json *json, const struct clew_latency *latency,

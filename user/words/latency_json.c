@@ -85,7 +85,7 @@ int clew_json_latency(struct clew_json *json, const struct clew_latency *latency
 {
 	uint32_t *order;
 	size_t count;
-	int r = clew_latency_order(latency, &order, &count);
+	int r = clew_latency_order(latency, &options->view, &order, &count);
 
 	if (r < 0)
 		return r;

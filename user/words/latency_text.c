@@ -85,19 +85,22 @@ static void print_name(FILE *out, const struct clew_latency_group *group)
 	fputc('\n', out);
 }
 
-static void print_figures(FILE *out, const struct histogram *times)
+static void print_figures(FILE *out, const struct histogram *times, bool narrow)
 {
-	static const double shares[] = {.5, .9, .99, .999, 1};
+	static const double all[] = {.5, .9, .99, .999, 1}, few[] = {.5, .99, 1};
+	const double *shares = narrow ? few : all;
+	unsigned count = narrow ? sizeof(few) / sizeof(few[0]) : sizeof(all) / sizeof(all[0]);
 
 	if (!times->count) {
-		fprintf(out, "%9s %8d  %9s", "-", 0, "-");
-		for (unsigned i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		fprintf(out, "%9s %8d ", "-", 0);
+		for (unsigned i = 0; i < count + !narrow; i++)
 			fprintf(out, " %9s", "-");
 		return;
 	}
-	fprintf(out, "%9s %8" PRIu64 "  %9s", CLEW_DURATION(times->sum), times->count,
-		CLEW_DURATION((uint64_t)(times->mean + .5)));
-	for (unsigned i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+	fprintf(out, "%9s %8" PRIu64 " ", CLEW_DURATION(times->sum), times->count);
+	if (!narrow)
+		fprintf(out, " %9s", CLEW_DURATION((uint64_t)(times->mean + .5)));
+	for (unsigned i = 0; i < count; i++)
 		fprintf(out, " %9s", CLEW_DURATION(histogram_percentile(times, shares[i])));
 }
 
@@ -110,16 +113,16 @@ static void print_rest(FILE *out, const char **between, uint64_t count, const ch
 	*between = "; ";
 }
 
-static void print_group(FILE *out, const struct clew_latency_group *group)
+static void print_group(FILE *out, const struct clew_latency_group *group, bool narrow)
 {
 	const char *between = "";
 
-	print_figures(out, &group->times);
+	print_figures(out, &group->times, narrow);
 	fputs("  ", out);
 	print_name(out, group);
 	if (!group->times.sum && !group->open && !group->inherited)
 		return;
-	fprintf(out, "%*s", 20, "");
+	fprintf(out, "%*s", narrow ? 4 : 20, "");
 	if (group->times.sum) {
 		print_split(out, group);
 		between = "; ";
@@ -162,9 +165,9 @@ static void print_sums(FILE *out, const struct clew_latency *latency,
 		fprintf(out, "%zu waits for no device left out\n", left_out->elsewhere);
 	if (latency->unplaced)
 		fprintf(out,
-			"%" PRIu64 " %s%s in none of them: more than %d groups, or %d callers\n",
+			"%" PRIu64 " %s%s in none of them: more than %zu groups, or %d callers\n",
 			latency->unplaced, what[options->by], latency->unplaced == 1 ? "" : "s",
-			CLEW_LATENCY_MOST_GROUPS, CLEW_LATENCY_MOST_DEPTH);
+			latency->most, CLEW_LATENCY_MOST_DEPTH);
 }
 
 int clew_print_latency(FILE *out, const struct clew_latency *latency,
@@ -173,17 +176,21 @@ int clew_print_latency(FILE *out, const struct clew_latency *latency,
 {
 	uint32_t *order;
 	size_t count, shown = 0;
-	int r = clew_latency_order(latency, &order, &count);
+	int r = clew_latency_order(latency, &options->view, &order, &count);
 
 	if (r < 0)
 		return r;
-	if (count)
+	if (count && options->narrow)
+		fprintf(out, "%s%9s %8s  %9s %9s %9s  %s%s\n", clew_style_begin(CLEW_STYLE_HEADING),
+			"total", "count", "p50", "p99", "max", heading[options->by],
+			clew_style_end(CLEW_STYLE_HEADING));
+	else if (count)
 		fprintf(out, "%s%9s %8s  %9s %9s %9s %9s %9s %9s  %s%s\n",
 			clew_style_begin(CLEW_STYLE_HEADING), "total", "count", "mean", "p50",
 			"p90", "p99", "p99.9", "max", heading[options->by],
 			clew_style_end(CLEW_STYLE_HEADING));
 	for (; shown < count && shown < top; shown++)
-		print_group(out, clew_latency_at(latency, order[shown]));
+		print_group(out, clew_latency_at(latency, order[shown]), options->narrow);
 	print_sums(out, latency, options, count - shown, left_out);
 	free(order);
 	return 0;
