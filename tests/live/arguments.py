@@ -6,9 +6,12 @@ that the program says it gave and got, however the function is compiled and its 
 what cannot be read is null and counted, or refused with a word.
 """
 
+import collections
 import json
 import os
+import signal
 import subprocess
+import time
 
 from _live import CLEW, ROOT, PATIENCE, answer, finish, ok, run, scratch, skip_all, start_recording, stop_recording, wanted_runs
 
@@ -89,6 +92,61 @@ def check_why(capture, expected):
        "also in its text", text[:300])
 
 
+def argument_of(call, name):
+    """As a property of a group; None: the function has none of that name."""
+    if name not in call["args"]:
+        return None
+    value = call["args"][name]
+    return "?" if value is None else str(value)
+
+
+def counts_of(told, name):
+    """How many calls there were, by function and argument."""
+    return {(group["path"][-1], group["properties"].get(name)): group["count"]
+            for group in told["groups"] if group["count"]}
+
+
+def check_groups(capture, expected):
+    """`clew latency` tells calls apart by an argument, a number or a text."""
+    for name in ("count", "path"):
+        calls = collections.Counter((call["name"], argument_of(call, name)) for call in expected)
+        told = answer("latency", capture, "--group", f"arg:{name}")
+        counts = counts_of(told, name)
+        ok(told["group"] == f"arg:{name}" and counts == calls,
+           f"calls are counted by the values of '{name}'",
+           f"{sorted(map(str, counts.items()))[:4]}: {sorted(map(str, calls.items()))[:4]}")
+    for words, said in ((("--group", "arg:nobody"), "no such argument"),
+                        (("--group", "arg:count", "--by", "kind"), "only calls")):
+        done = run(CLEW, "latency", capture, *words)
+        ok(done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr,
+           f"{' '.join(words)} is refused: {said}", done.stderr[-300:])
+
+
+def check_live_groups(program):
+    chosen = [word for text in GIVEN for word in ("-f", f"{program}:{text}")]
+    lines = scratch("live.jsonl")
+    with open(lines, "w", encoding="utf-8") as file:
+        live = subprocess.Popen(
+            [CLEW, "latency", "--live", "--json", "--group", "arg:count", *chosen],
+            stdout=file,
+            stderr=subprocess.PIPE,
+            text=True)
+    until = time.monotonic() + PATIENCE
+    while not os.path.getsize(lines) and time.monotonic() < until and live.poll() is None:
+        time.sleep(.1)
+    done = run(program, "1", timeout=PATIENCE)
+    time.sleep(1)
+    live.send_signal(signal.SIGINT)
+    said = live.communicate(timeout=PATIENCE)[1]
+    with open(lines, encoding="utf-8") as file:
+        told = json.loads(file.read().splitlines()[-1])
+    calls = collections.Counter(
+        (call["name"], argument_of(call, "count")) for call in truth(done.stdout))
+    ok(live.returncode == 0 and (told["missed"] or counts_of(told, "count") == calls),
+       "the same while it is recorded",
+       f"{said[-200:]} {sorted(map(str, counts_of(told, 'count').items()))[:4]}")
+
+
 def check_refused(program, plain):
     for file, text, words in ((program, "a_half(value)",
                                "floating point"), (program, "a_large(large)",
@@ -131,6 +189,8 @@ def main():
                 check_calls(label, capture, expected)
     check_back(capture)
     check_why(capture, expected)
+    check_groups(capture, expected)
+    check_live_groups(plain)
     check_refused(known, plain)
     finish()
 

@@ -20,6 +20,7 @@
 #include "cli/write.h"
 #include "trace/frames.h"
 #include "words/dropped.h"
+#include "words/frame.h"
 #include "words/latency.h"
 #include "words/ledger.h"
 #include "words/style.h"
@@ -45,8 +46,8 @@ struct latency_values {
 const struct clew_option clew_latency_options[] = {
 	{0, "by", "WHAT", "path, function, kind, call, device, lock or operation", clew_take_string,
 	 offsetof(struct latency_values, by)},
-	{0, "group", "WHAT", "tell apart by thread, process, cgroup or comm, too", clew_take_string,
-	 offsetof(struct latency_values, group)},
+	{0, "group", "WHAT", "tell apart by thread, process, cgroup, comm or arg:NAME, too",
+	 clew_take_string, offsetof(struct latency_values, group)},
 	{0, "digits", "N", "decimal digits of a time that count, 1 to 5 (3)", clew_take_number,
 	 offsetof(struct latency_values, digits)},
 	{0, "tid", "N", "only times of this thread", clew_take_number,
@@ -91,10 +92,32 @@ static int fail_word(const char *option, const char *word, const char *words)
 	return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is none: write %s", option, word, words);
 }
 
+static int read_group(const char *text, struct clew_latency_options *options)
+{
+	static const char argument[] = "arg:";
+
+	if (!strncmp(text, argument, strlen(argument)) && text[strlen(argument)]) {
+		options->level = CLEW_LATENCY_ARGUMENT;
+		options->argument = text + strlen(argument);
+		return 0;
+	}
+	for (options->level = CLEW_LATENCY_THREAD; options->level < CLEW_LATENCY_ARGUMENT;
+	     options->level++)
+		if (!strcmp(clew_latency_level_name(options->level), text))
+			return 0;
+	return fail_word("group", text, "thread, process, cgroup, comm or arg:NAME");
+}
+
+static bool is_of_calls(enum clew_latency_by by)
+{
+	return by == CLEW_LATENCY_PATH || by == CLEW_LATENCY_FUNCTION;
+}
+
 static int read_options(const struct latency_values *values, struct sum *sum)
 {
 	struct clew_latency_options *options = &sum->options;
 	uint32_t digits = values->digits.given ? values->digits.value : DIGITS;
+	int status;
 
 	sum->by_given = values->by;
 	options->idle = values->idle;
@@ -105,18 +128,21 @@ static int read_options(const struct latency_values *values, struct sum *sum)
 	if (options->by == CLEW_LATENCY_BY_COUNT)
 		return fail_word("by", values->by,
 				 "path, function, kind, call, device, lock or operation");
-	if (values->group)
-		options->level++;
-	while (options->level && options->level < CLEW_LATENCY_LEVEL_COUNT &&
-	       strcmp(clew_latency_level_name(options->level), values->group))
-		options->level++;
-	if (options->level == CLEW_LATENCY_LEVEL_COUNT)
-		return fail_word("group", values->group, "thread, process, cgroup or comm");
+	status = values->group ? read_group(values->group, options) : 0;
+	if (status)
+		return status;
 	if (digits < HISTOGRAM_LEAST_DIGITS || digits > HISTOGRAM_MOST_DIGITS)
 		return clew_fail(CLEW_EXIT_INPUT, "--digits: %u: write a number from %d to %d",
 				 digits, HISTOGRAM_LEAST_DIGITS, HISTOGRAM_MOST_DIGITS);
 	sum->latency = clew_latency_new(digits);
 	return 0;
+}
+
+static int fail_argument(const struct clew_latency_options *options)
+{
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "--group arg:%s: only calls have arguments: write --by path or function",
+			 options->argument);
 }
 
 /* Without --by, what the first trace has: calls of functions, or else waits. */
@@ -127,12 +153,18 @@ static int choose_by(const struct clew_trace *trace, struct sum *sum, const char
 	if (!sum->by_given)
 		*by = clew_trace_has_frames(trace) ? CLEW_LATENCY_PATH : CLEW_LATENCY_KIND;
 	sum->by_given = true;
-	if ((*by == CLEW_LATENCY_PATH || *by == CLEW_LATENCY_FUNCTION) &&
-	    !clew_trace_has_frames(trace))
+	if (is_of_calls(*by) && !clew_trace_has_frames(trace))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: no functions were recorded: record with -f, or give another "
 				 "--by",
 				 operand);
+	if (sum->options.argument && !is_of_calls(*by))
+		return fail_argument(&sum->options);
+	if (sum->options.argument && !clew_functions_have_argument(trace, sum->options.argument))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--group arg:%s: no such argument was recorded: record with -f "
+				 "'OBJECT:GLOB(%s:i32)'",
+				 sum->options.argument, sum->options.argument);
 	return 0;
 }
 
@@ -358,7 +390,7 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 	enum clew_latency_by by = sum->by_given ? sum->options.by
 				  : functions	? CLEW_LATENCY_PATH
 						: CLEW_LATENCY_KIND;
-	bool calls = by == CLEW_LATENCY_PATH || by == CLEW_LATENCY_FUNCTION;
+	bool calls = is_of_calls(by);
 	const struct clew_latency_live live = {
 		.recording = &values->recording,
 		.selection = &values->selection,
@@ -390,6 +422,8 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--live -f and --by %s: leave out -f, or write --by path",
 				 clew_latency_by_name(by));
+	if (sum->options.argument && !calls)
+		return fail_argument(&sum->options);
 	sum->options.by = by;
 	return clew_latency_live_run(&live);
 }

@@ -63,10 +63,9 @@ static struct value take(struct reading *reading, unsigned bit, const struct cle
 }
 
 /* False: nothing was asked for. */
-static bool read_signature(const struct clew_trace *trace, const struct clew_trace_frame *frame,
-			   struct clew_wanted *ret)
+static bool read_signature(const struct clew_trace *trace, uint32_t number, struct clew_wanted *ret)
 {
-	const struct clew_trace_function *function = clew_trace_function(trace, frame->function);
+	const struct clew_trace_function *function = clew_trace_function(trace, number);
 	struct clew_message ignored;
 	size_t glob;
 
@@ -114,7 +113,7 @@ void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_f
 	struct clew_wanted wanted;
 	struct reading reading;
 
-	if (!detail || !read_signature(trace, frame, &wanted))
+	if (!detail || !read_signature(trace, frame->function, &wanted))
 		return;
 	reading = entry_of(detail);
 	for (unsigned i = 0; i < wanted.count; i++)
@@ -122,6 +121,60 @@ void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_f
 	reading = result_of(detail);
 	if (wanted.returns)
 		give(&reading, 0, &wanted.result, NULL, take_value, context);
+}
+
+/* An argument that is looked for. */
+struct argument {
+	const char *name;
+	char *text;
+	size_t size;
+	bool found;
+};
+
+static void take_argument(void *context, const struct clew_frame_value *value)
+{
+	struct argument *argument = context;
+
+	if (argument->found || !value->name || strcmp(value->name, argument->name) != 0)
+		return;
+	argument->found = true;
+	if (!value->has_number)
+		snprintf(argument->text, argument->size, "%s", value->text ?: "?");
+	else
+		snprintf(argument->text, argument->size,
+			 value->is_address  ? "0x%" PRIx64
+			 : value->is_signed ? "%" PRId64
+					    : "%" PRIu64,
+			 value->number);
+}
+
+bool clew_frame_argument(const struct clew_trace *trace, uint32_t function,
+			 const struct clew_frame_detail *detail, const char *name, char *ret_text,
+			 size_t size)
+{
+	struct argument argument = {.name = name, .text = ret_text, .size = size};
+	struct clew_wanted wanted;
+	struct reading reading;
+
+	if (!detail || !read_signature(trace, function, &wanted))
+		return false;
+	reading = entry_of(detail);
+	for (unsigned i = 0; i < wanted.count; i++)
+		give(&reading, i, &wanted.values[i], wanted.values[i].name, take_argument,
+		     &argument);
+	return argument.found;
+}
+
+bool clew_functions_have_argument(const struct clew_trace *trace, const char *name)
+{
+	struct clew_wanted wanted;
+	uint32_t count = clew_trace_function_count(trace);
+
+	for (uint32_t i = 0; i < count; i++)
+		for (unsigned k = 0; read_signature(trace, i, &wanted) && k < wanted.count; k++)
+			if (!strcmp(wanted.values[k].name, name))
+				return true;
+	return false;
 }
 
 static void json_value(struct clew_json *json, const char *key,
@@ -197,7 +250,7 @@ bool clew_print_frame_values(FILE *out, const struct clew_trace *trace,
 	struct reading reading;
 	struct value value;
 
-	if (!detail || !read_signature(trace, frame, &wanted))
+	if (!detail || !read_signature(trace, frame->function, &wanted))
 		return false;
 	reading = entry_of(detail);
 	putc('(', out);

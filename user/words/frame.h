@@ -36,6 +36,16 @@ void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_f
 		       void (*take)(void *context, const struct clew_frame_value *value),
 		       void *context);
 
+/*
+ * Writes the argument of a call that has this name: a text, a number, or "?" if it could not be
+ * read. `detail`: of the call, or NULL. False: nothing of that name was recorded with it.
+ */
+bool clew_frame_argument(const struct clew_trace *trace, uint32_t function,
+			 const struct clew_frame_detail *detail, const char *name, char *ret_text,
+			 size_t size);
+/* True if an argument of that name was recorded with the calls of any function. */
+bool clew_functions_have_argument(const struct clew_trace *trace, const char *name);
+
 /* Prints "(path="/etc/hosts", flags=0) = 3", the values that were recorded; "?" for one that could
  * not be read. False, and nothing, where none were asked for. */
 bool clew_print_frame_values(FILE *out, const struct clew_trace *trace,

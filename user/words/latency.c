@@ -2,6 +2,7 @@
 /* Names the things whose time is shown, and puts them into groups. See latency.h. */
 #include "words/latency.h"
 
+#include <clew/kernel/maps.h>
 #include <clew/tokens.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 
 #include "base/hash.h"
 #include "trace/name.h"
+#include "words/frame.h"
 #include "words/functions.h"
 #include "words/object.h"
 #include "words/task.h"
@@ -30,10 +32,9 @@ const char *clew_latency_by_name(enum clew_latency_by by)
 const char *clew_latency_level_name(enum clew_latency_level level)
 {
 	static const char *const names[CLEW_LATENCY_LEVEL_COUNT] = {
-		[CLEW_LATENCY_THREAD] = "thread",
-		[CLEW_LATENCY_PROCESS] = "process",
-		[CLEW_LATENCY_CGROUP] = "cgroup",
-		[CLEW_LATENCY_COMM] = "comm",
+		[CLEW_LATENCY_THREAD] = "thread", [CLEW_LATENCY_PROCESS] = "process",
+		[CLEW_LATENCY_CGROUP] = "cgroup", [CLEW_LATENCY_COMM] = "comm",
+		[CLEW_LATENCY_ARGUMENT] = "arg",
 	};
 
 	return names[level];
@@ -44,6 +45,7 @@ struct name {
 	struct clew_latency_name name;
 	char place[4096 + 32];
 	char number[16];
+	char argument[CLEW_FUNCTION_TEXT + 32];
 	char disk[CLEW_TEXT_SIZE];
 };
 
@@ -105,9 +107,19 @@ static void take_properties(const struct clew_latency_names *names,
 
 /* ---- functions ---- */
 
+/* A call, as a trace or the builder has it. */
+struct call {
+	uint32_t function; /* number */
+	uint64_t start;
+	const struct clew_frame_detail *detail; /* NULL: it has no values */
+};
+
 static void name_call(const struct clew_latency_names *names, const struct clew_trace_task *task,
-		      uint32_t number, uint64_t start, struct name *name)
+		      const struct call *call, struct name *name)
 {
+	const struct clew_latency_options *options = names->options;
+	uint32_t number = call->function;
+
 	const struct clew_trace_function *function = clew_trace_function(names->trace, number);
 
 	name->place[0] = '\0';
@@ -116,7 +128,11 @@ static void name_call(const struct clew_latency_names *names, const struct clew_
 			 function->offset);
 	name->name.name = clew_function_name(names->trace, number);
 	name->name.place = name->place;
-	take_properties(names, task, start, name);
+	take_properties(names, task, call->start, name);
+	if (options->level == CLEW_LATENCY_ARGUMENT &&
+	    clew_frame_argument(names->trace, number, call->detail, options->argument,
+				name->argument, sizeof(name->argument)))
+		add_property(&name->name, options->argument, name->argument);
 }
 
 /* The group of a frame, which its callers' groups are above. */
@@ -125,6 +141,7 @@ static int place_frame(struct clew_latency_names *names, const struct clew_trace
 {
 	uint32_t *known = &names->group_of[frame - names->frames], parent_group = CLEW_NO_NUMBER;
 	const struct clew_trace_frame *parent = clew_trace_frame_parent(names->trace, frame);
+	struct call call = {.function = frame->function, .start = frame->start};
 	struct name name;
 	int r = 0;
 
@@ -136,7 +153,8 @@ static int place_frame(struct clew_latency_names *names, const struct clew_trace
 		r = place_frame(names, task, parent, &parent_group);
 	if (r < 0 || (parent && parent_group == CLEW_NO_NUMBER))
 		return r;
-	name_call(names, task, frame->function, frame->start, &name);
+	call.detail = clew_trace_frame_detail(names->trace, frame);
+	name_call(names, task, &call, &name);
 	r = clew_latency_place(names->latency, parent_group, &name.name, ret_group);
 	*known = *ret_group + 1;
 	return r;
@@ -167,13 +185,19 @@ int clew_latency_enter(struct clew_latency_names *names, const struct clew_trace
 	bool alike = names->options->level == CLEW_LATENCY_ALL;
 	uint64_t call = (uint64_t)parent << 32 | frame->function;
 	const uint64_t *known = alike ? map_get(&names->calls, call, 0) : NULL;
+	const struct clew_frame_detail detail = {.values = frame->values,
+						 .values_size = frame->values_size,
+						 .unread = frame->unread};
+	const struct call entered = {.function = frame->function,
+				     .start = frame->start,
+				     .detail = frame->values ? &detail : NULL};
 	struct name name;
 	int r;
 
 	*ret_group = known ? (uint32_t)*known : CLEW_NO_NUMBER;
 	if (known)
 		return 0;
-	name_call(names, task, frame->function, frame->start, &name);
+	name_call(names, task, &entered, &name);
 	r = clew_latency_place(names->latency, parent, &name.name, ret_group);
 	return r == 0 && alike && *ret_group != CLEW_NO_NUMBER
 		       ? map_set(&names->calls, call, 0, *ret_group)

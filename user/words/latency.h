@@ -32,6 +32,7 @@ enum clew_latency_level {
 	CLEW_LATENCY_PROCESS,
 	CLEW_LATENCY_CGROUP,
 	CLEW_LATENCY_COMM,
+	CLEW_LATENCY_ARGUMENT, /* of calls, by its name */
 	CLEW_LATENCY_LEVEL_COUNT,
 };
 
@@ -42,6 +43,8 @@ const char *clew_latency_level_name(enum clew_latency_level level);
 struct clew_latency_options {
 	enum clew_latency_by by;
 	enum clew_latency_level level;
+	const char *argument; /* with CLEW_LATENCY_ARGUMENT: its name; lives as long as the program
+			       */
 	struct clew_chosen chosen;
 	uint64_t from; /* ns */
 	uint64_t to;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "builder/findings.h"
+#include "symbol/signature.h"
 #include "words/latency.h"
 
 static void json_id(struct clew_json *json, const char *key, uint64_t id)
@@ -79,6 +80,16 @@ static void json_group(struct clew_json *json, const struct clew_latency *latenc
 	clew_json_object_end(json);
 }
 
+/* "thread", or "arg:" and the argument's name. */
+static void json_level(struct clew_json *json, const struct clew_latency_options *options)
+{
+	const char *level = clew_latency_level_name(options->level);
+	char text[CLEW_WANTED_NAME + 8];
+
+	snprintf(text, sizeof(text), "%s:%s", level ?: "", options->argument ?: "");
+	clew_json_string(json, "group", options->argument ? text : level);
+}
+
 int clew_json_latency(struct clew_json *json, const struct clew_latency *latency,
 		      const struct clew_latency_options *options, size_t top,
 		      const struct clew_latency_left_out *left_out, bool partial)
@@ -90,7 +101,7 @@ int clew_json_latency(struct clew_json *json, const struct clew_latency *latency
 	if (r < 0)
 		return r;
 	clew_json_string(json, "by", clew_latency_by_name(options->by));
-	clew_json_string(json, "group", clew_latency_level_name(options->level));
+	json_level(json, options);
 	clew_json_unsigned(json, "digits", latency->digits);
 	clew_json_array(json, "groups");
 	for (size_t i = 0; i < count && i < top; i++)
