@@ -66,7 +66,7 @@ EDGES = {
     ("wake", 20, 940, 21, 940), ("request", 20, 210, 20, 904), ("fork", 20, 1010, 30, 1010),
     ("wake", 30, 1210, 20, 1210)
 }
-# What both programs mark as begun and ended, and marks that are none of that; and the slices: (tid, begin, end,
+# Marks of both programs that begin and end a slice, and marks that do neither; and the slices: (tid, begin, end,
 # name, begin of the one around it).
 MARKS = (
     (60, 1, 21, "mark", "E|20"),

@@ -35,7 +35,7 @@ CASES = [
     ("announced sql.query > 40ms", [(2.4, "db", 2.1, 2.4, False), (4.15, "db", 4.1, 4.15, False)],
      [], 0),
     ("announced sql > 1ms", [], [], 0),
-    # What client does goes on while it waits for srv. A wait for work of 2 s ends what was before.
+    # client's operation goes on while it waits for srv. A wait for work of 2 s ends the operation.
     ("operation > 200ms", [(5.5, "srv", 5, 5.3, False), (15.6, "srv", 15.05, 15.52, False),
                            (15.7, "client", 15, 15.6, False)], [], 1),
     ("operation > 200ms where comm client", [(15.7, "client", 15, 15.6, False)], [], 0),

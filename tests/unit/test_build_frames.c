@@ -661,7 +661,7 @@ static void dropped(void **state)
 	assert_frame(&kept, 3, 2300, 2500, CLEW_FRAME_RETURNED);
 	assert_frame(&kept, 4, 2700, 2800, CLEW_FRAME_RETURNED);
 	assert_int_equal(kept.frames[4].parent, 0);
-	/* Of its 900 ns, 300 in the dropped ones, then 100 in each of the calls. */
+	/* It ran 900 ns: 300 in the dropped functions, then 100 in each of the calls. */
 	assert_int_equal(kept.frames[0].self, 900 - 300 - 100 - 100);
 	assert_int_equal(kept.frames[1].self, 100);
 	assert_int_equal(kept.frames[2].self, 100);

@@ -320,7 +320,7 @@ static void filtering(void **unused)
 	for (uint32_t i = 0; i < latency.groups.count; i++) {
 		bool below = false;
 
-		/* Those below come behind. */
+		/* Lower groups come behind. */
 		for (uint32_t k = i; k < latency.groups.count && !below; k++)
 			for (uint32_t at = k; at != CLEW_NO_NUMBER && !below;
 			     at = clew_latency_at(&latency, at)->parent)

@@ -104,7 +104,7 @@ static void test_rules(void **state)
 	}
 }
 
-/* What a rule is about. */
+/* Each rule takes findings of its own kind alone. */
 static void test_waits(void **state)
 {
 	const struct clew_trigger trigger = parsed("wait fsync > 5ms"),

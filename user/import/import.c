@@ -100,7 +100,7 @@ static int note_line(struct import *import, const struct line *line, struct firs
 	pid = line->pid ?: event.pid;
 	if (!pid || !line->tid)
 		return 0;
-	/* A thread whose process is told by its marks alone is one of few. */
+	/* Marks alone do not show which process most threads belong to. */
 	if (line->pid)
 		import->sums->has |= CLEW_IMPORT_PROCESSES;
 	else if (map_get(&import->processes, line->tid, 0))

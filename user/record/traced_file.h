@@ -102,8 +102,8 @@ int traced_add_control(struct traced *traced, struct traced_file *file,
 		       struct clew_functions *functions, const char *path);
 /* One more function that cannot be probed. 0 or -ENOMEM. */
 int traced_refuse(struct traced *traced, const char *reason);
-/* No probe of these functions counts from now on, which the capture is told; they are to be
- * detached, see traced_links_renew(). `record`: has all but the function's number. 0 or -errno. */
+/* Stops counting the probes of a function, and puts a DROPPED record. The caller detaches them
+ * by traced_links_renew(). `record`: has all but the function's number. 0 or -errno. */
 int traced_drop(struct traced *traced, uint32_t function, struct clew_dropped *record);
 void traced_file_done(struct traced_file *file);
 void traced_done(struct traced *traced);

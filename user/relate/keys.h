@@ -21,7 +21,7 @@ struct clew_keys_stamp {
 	uint64_t content; /* hash of its first and last bytes */
 };
 
-/* The whole capture, as far as an answer tells of it. */
+/* The fields of the whole capture that an answer prints. */
 struct clew_keys_about {
 	uint64_t start; /* ns, CLOCK_MONOTONIC */
 	uint64_t end;

@@ -7,7 +7,7 @@
 
 enum clew_lock_effect {
 	CLEW_LOCK_TAKE,	   /* has the lock once it returned 0 or EOWNERDEAD */
-	CLEW_LOCK_RELEASE, /* lets go of it at some moment between its entry and its return */
+	CLEW_LOCK_RELEASE, /* unlocks it between its entry and its return */
 	CLEW_LOCK_WAIT,	   /* releases it, and has it again once it returned */
 };
 

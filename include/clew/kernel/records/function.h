@@ -75,7 +75,7 @@ struct clew_site_record {
 
 /*
  * DROPPED: the probes at a function are taken away, because its calls cost more than was allowed.
- * What was open of it is lost, and nothing is known of its calls from then on.
+ * Its open activations are lost, and nothing is known of its calls from then on.
  */
 struct clew_dropped {
 	struct clew_header header;
