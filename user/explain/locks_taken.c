@@ -352,6 +352,21 @@ static void find_end(struct finder *finder, uint32_t functions)
 		finder->to = finder->taken->until;
 }
 
+/* Finds the taken lock of each that was waited for. */
+static int index_waited(struct clew_taken_locks *taken, const struct clew_locks *locks)
+{
+	taken->by_waited = malloc((locks->count + 1) * sizeof(*taken->by_waited));
+	if (!taken->by_waited)
+		return -ENOMEM;
+	taken->waited_count = locks->count;
+	for (size_t i = 0; i < locks->count; i++)
+		taken->by_waited[i] = SIZE_MAX;
+	for (size_t i = taken->count; i-- > 0;)
+		if (taken->locks[i].waited != SIZE_MAX)
+			taken->by_waited[taken->locks[i].waited] = i;
+	return 0;
+}
+
 int clew_taken_make(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
 		    uint64_t to, const struct clew_locks *locks, struct clew_taken_locks *ret_taken)
 {
@@ -379,6 +394,8 @@ int clew_taken_make(const struct clew_trace *trace, const struct clew_chosen *ch
 		r = add_tasks(&finder, chosen);
 	if (r == 0)
 		r = make_locks(&finder, locks);
+	if (r == 0)
+		r = index_waited(ret_taken, locks);
 	free(finder.functions);
 	vector_done(&finder.events);
 	vector_done(&finder.having);
@@ -394,6 +411,7 @@ void clew_taken_done(struct clew_taken_locks *taken)
 		free(taken->locks[i].during.doing);
 	}
 	free(taken->locks);
+	free(taken->by_waited);
 	*taken = (struct clew_taken_locks){};
 }
 
@@ -412,8 +430,7 @@ int clew_taken_explain(const struct clew_trace *trace, const struct clew_relatio
 
 const struct clew_taken_lock *clew_taken_of(const struct clew_taken_locks *taken, size_t number)
 {
-	for (size_t i = 0; i < taken->count; i++)
-		if (taken->locks[i].waited == number)
-			return &taken->locks[i];
-	return NULL;
+	size_t index = number < taken->waited_count ? taken->by_waited[number] : SIZE_MAX;
+
+	return index == SIZE_MAX ? NULL : &taken->locks[index];
 }

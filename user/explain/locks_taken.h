@@ -43,6 +43,8 @@ struct clew_taken_locks {
 	uint64_t until; /* when the first of them was dropped: nothing is known from then on */
 	struct clew_taken_lock *locks; /* most `held_ns` first */
 	size_t count;
+	size_t *by_waited; /* index of each lock that was waited for, SIZE_MAX none */
+	size_t waited_count;
 };
 
 /*
