@@ -105,6 +105,23 @@ static void give(struct reading *reading, unsigned bit, const struct clew_wanted
 	take_value(context, &value);
 }
 
+/* Gives the arguments of a call. False: none were asked for. */
+static bool give_arguments(const struct clew_trace *trace, uint32_t function,
+			   const struct clew_frame_detail *detail, struct clew_wanted *ret_wanted,
+			   void (*take_value)(void *context, const struct clew_frame_value *value),
+			   void *context)
+{
+	struct reading reading;
+
+	if (!detail || !read_signature(trace, function, ret_wanted))
+		return false;
+	reading = entry_of(detail);
+	for (unsigned i = 0; i < ret_wanted->count; i++)
+		give(&reading, i, &ret_wanted->values[i], ret_wanted->values[i].name, take_value,
+		     context);
+	return true;
+}
+
 void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_frame *frame,
 		       void (*take_value)(void *context, const struct clew_frame_value *value),
 		       void *context)
@@ -113,11 +130,8 @@ void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_f
 	struct clew_wanted wanted;
 	struct reading reading;
 
-	if (!detail || !read_signature(trace, frame->function, &wanted))
+	if (!give_arguments(trace, frame->function, detail, &wanted, take_value, context))
 		return;
-	reading = entry_of(detail);
-	for (unsigned i = 0; i < wanted.count; i++)
-		give(&reading, i, &wanted.values[i], wanted.values[i].name, take_value, context);
 	reading = result_of(detail);
 	if (wanted.returns)
 		give(&reading, 0, &wanted.result, NULL, take_value, context);
@@ -154,14 +168,8 @@ bool clew_frame_argument(const struct clew_trace *trace, uint32_t function,
 {
 	struct argument argument = {.name = name, .text = ret_text, .size = size};
 	struct clew_wanted wanted;
-	struct reading reading;
 
-	if (!detail || !read_signature(trace, function, &wanted))
-		return false;
-	reading = entry_of(detail);
-	for (unsigned i = 0; i < wanted.count; i++)
-		give(&reading, i, &wanted.values[i], wanted.values[i].name, take_argument,
-		     &argument);
+	give_arguments(trace, function, detail, &wanted, take_argument, &argument);
 	return argument.found;
 }
 
