@@ -64,8 +64,9 @@ sleeper(lambda: outer.poll(), lambda: os.write(ends[1][1], b"x"))
 
 # A POSIX message queue, alone or beside another descriptor.
 QUEUE = """
-queue = library.mq_open(b"/clew-wakes", os.O_RDWR | os.O_CREAT, 0o600, None)
-library.mq_unlink(b"/clew-wakes")
+own = ("/clew-wakes-" + os.environ["CASE"]).encode()
+queue = library.mq_open(own, os.O_RDWR | os.O_CREAT, 0o600, None)
+library.mq_unlink(own)
 poller = select.epoll() if sys.argv[2] == "epoll" else select.poll()
 poller.register(queue, select.POLLIN)
 if sys.argv[2] == "poll of two":

@@ -13,8 +13,9 @@
 #include "cli/terminal.h"
 
 /* Control sequences (ECMA-48, and xterm's for the alternate screen). */
-#define ENTER	   "\x1b[?1049h\x1b[?25l"
-#define LEAVE	   "\x1b[?25h\x1b[?1049l"
+#define ENTER "\x1b[?1049h\x1b[?25l"
+/* Cleared first: after a resize tmux 3.3 may leave lines of the alternate screen on the other. */
+#define LEAVE	   "\x1b[H\x1b[J\x1b[?25h\x1b[?1049l"
 #define TO_TOP	   "\x1b[H"
 #define END_LINE   "\x1b[K\r\n"
 #define CLEAR_REST "\x1b[0m\x1b[J"
