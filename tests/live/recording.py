@@ -725,7 +725,7 @@ def burst_after_silence():
     name = "nothing is lost of bursts on busy CPUs"
     available, lacks = feature("real-time priority")
     if available:
-        lost = [sync_of_files(files, 2 * os.cpu_count())["lost"] for _ in range(6)]
+        lost = [sync_of_files(files, 2 * os.cpu_count())["lost"] for _ in range(wanted_runs(6))]
         ok(not any(lost), name, f"{lost} lost")
     else:
         skip(name, lacks)
