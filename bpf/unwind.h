@@ -31,6 +31,13 @@
 
 #define CODE_32 0x23 /* code segment of 32-bit programs */
 
+/* Code that makes and leaves a frame: `ret`, `ret` with a number, and both ways to
+ * write `push rbp; mov rbp, rsp`. */
+#define CODE_RET	 0xc3
+#define CODE_RET_AND_POP 0xc2
+#define CODE_PROLOGUE	 0xe5894855
+#define CODE_PROLOGUE_2	 0xec8b4855
+
 #define FRAME_POINTER_REACH (1 << 20) /* bytes to a frame that is taken for the caller's */
 
 /* The part of the stack that is in the room of the walk. */
@@ -123,10 +130,48 @@ static __always_inline long walk_to(struct stack_walk *walk, __u64 ip, __u64 sp,
 	return ip ? 0 : walk_over(walk, CLEW_STACK_ROOT);
 }
 
+static __always_inline bool is_prologue(__u32 code)
+{
+	return code == CODE_PROLOGUE || code == CODE_PROLOGUE_2;
+}
+
+/*
+ * Where a function without a table begins and ends, the frame pointer is still or
+ * again its caller's, and the walk by it would leave that caller out. Where the
+ * address to return to is instead; 0: the function has its frame.
+ */
+__noinline __u64 frameless_return(struct window *window, __u64 ip, __u64 sp, __u64 bp)
+{
+	__u64 shift = (ip - 1 & 7) * 8, first = ip - 1 & ~7ull, code;
+	__u32 next;
+
+	if (!window)
+		return 0;
+	/* The byte before the instruction, and 7 of it. Either word may be on a page that
+	 * is not there, and is 0 then. */
+	code = window_word(window, first) >> shift;
+	if (shift)
+		code |= window_word(window, first + 8) << (64 - shift);
+	next = code >> 8;
+	if ((next & 0xff) == CODE_RET || (next & 0xff) == CODE_RET_AND_POP || is_prologue(next))
+		return sp;
+	return is_prologue(code) && window_word(window, sp) == bp ? sp + 8 : 0;
+}
+
 static __always_inline long step_by_pointer(struct stack_walk *walk)
 {
 	__u64 at = walk->bp, bp, ip;
 
+	if (walk->exact) {
+		at = frameless_return(&walk->window, walk->ip, walk->sp, walk->bp);
+		if (at) {
+			if (!stack_word(walk, at, &ip))
+				return walk_over(walk, CLEW_STACK_UNREAD);
+			walk->by_pointers = 1;
+			return walk_to(walk, ip, at + 8, walk->bp);
+		}
+		at = walk->bp;
+	}
 	if (at < walk->sp || (at & 7) || at - walk->sp > FRAME_POINTER_REACH ||
 	    !stack_word(walk, at, &bp) || !stack_word(walk, at + 8, &ip))
 		return walk_over(walk, CLEW_STACK_NO_RULE);

@@ -6,9 +6,10 @@
  * Usage: jit MS
  *
  * For MS of CPU time two pieces of code compute, 60 and 40 parts of 100 in turns, each called by a
- * third piece. Then it sleeps, called by a piece with a frame pointer and by one without. At last
- * one place has two pieces in turn. Prints a JSON object: the shares by the thread's CPU clock,
- * and the addresses of the pieces by name.
+ * third piece. Then it sleeps, called by a piece with a frame pointer and by one without. Then
+ * one place has two pieces in turn. At last a piece of four instructions is called over and over.
+ * Prints a JSON object: the shares by the thread's CPU clock, and the addresses of the pieces by
+ * name.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +34,12 @@ struct list {
 
 /* push rbp; mov rbp, rsp; 1: dec rdi; jnz 1b; pop rbp; ret */
 static const uint8_t loop[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0xff, 0xcf, 0x75, 0xfb, 0x5d, 0xc3};
+/* push rbp; mov rbp, rsp; pop rbp; ret: a sample is nearly always at its begin or its end */
+static const uint8_t brief[] = {0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3};
+/* push rbp; mov rbp, rsp; push rbx; mov rbx, rdi; 1: call rsi; dec rbx; jnz 1b; pop rbx; pop rbp;
+ * ret */
+static const uint8_t repeat[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x89, 0xfb, 0xff,
+				 0xd6, 0x48, 0xff, 0xcb, 0x75, 0xf9, 0x5b, 0x5d, 0xc3};
 /* push rbp; mov rbp, rsp; call rsi; pop rbp; ret */
 static const uint8_t caller[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3};
 /* push rbp; xor ebp, ebp; call rsi; pop rbp; ret */
@@ -125,6 +132,8 @@ int main(int count, char **arguments)
 	twice = add(&list, "JS:first", loop, sizeof(loop));
 	burn(outer, twice, 0.2);
 	burn(outer, place(&list, twice, "JS:second", loop, sizeof(loop)), 0.2);
+	burn(add(&list, "JS:repeat", repeat, sizeof(repeat)),
+	     add(&list, "JS:brief", brief, sizeof(brief)), 0.5);
 	usleep(300000);
 	fclose(list.file);
 	unlink(path);
