@@ -167,6 +167,28 @@ struct function_record {
 	__u8 values[CLEW_FUNCTION_ROOM];
 };
 
+/* Reads a value, or the address of a text. False if it cannot be read. */
+static __always_inline bool read_value(struct pt_regs *registers, struct clew_function_value *value,
+				       __u64 *ret_number)
+{
+	__u32 bytes = 8 - ((value->shift & 63) >> 3);
+	__u64 number = 0;
+
+	if (value->form & CLEW_FUNCTION_VALUE_UNKNOWN)
+		return false;
+	if (value->form & CLEW_FUNCTION_VALUE_CONSTANT) {
+		*ret_number = (__u64)(__s64)value->offset;
+		return true;
+	}
+	if (bpf_probe_read_kernel(&number, sizeof(number), (void *)registers + value->base))
+		return false;
+	*ret_number = number;
+	if (!(value->form & CLEW_FUNCTION_VALUE_MEMORY))
+		return true;
+	*ret_number = 0;
+	return !bpf_probe_read_user(ret_number, bytes, (void *)(number + value->offset));
+}
+
 /* Appends a value: a number as eight bytes, a text with its NUL. False if it cannot be read. */
 static __always_inline bool add_value(struct pt_regs *registers, struct clew_function_value *value,
 				      struct function_record *record)
@@ -177,7 +199,7 @@ static __always_inline bool add_value(struct pt_regs *registers, struct clew_fun
 	long got;
 
 	if (size > CLEW_FUNCTION_ROOM - CLEW_FUNCTION_TEXT ||
-	    bpf_probe_read_kernel(&number, sizeof(number), (void *)registers + value->base))
+	    !read_value(registers, value, &number))
 		return false;
 	if (value->form & CLEW_FUNCTION_VALUE_TEXT) {
 		got = bpf_probe_read_user_str(record->values + size, CLEW_FUNCTION_TEXT,

@@ -60,7 +60,7 @@ static void test_own(void **state)
 	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
 
 	assert_int_equal(instruction, 0x90);
-	clew_probe_arguments(found.arguments, operands);
+	clew_probe_arguments(found.arguments, operands, CLEW_SITE_ARGUMENTS);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(operands[i].kind, CLEW_OPERAND_REGISTER);
 	assert_int_equal(operands[2].shift, 32);
@@ -108,7 +108,7 @@ static void test_arguments(void **state)
 
 	(void)state;
 	clew_probe_arguments("8@%rdi -4@$-9 4@-20(%rbp) 1@%sil 8@sym(%rip) -8@(%r12) 8@%rax",
-			     operands);
+			     operands, CLEW_SITE_ARGUMENTS);
 	assert_int_equal(operands[0].kind, CLEW_OPERAND_REGISTER);
 	assert_int_equal(operands[0].base, 112);
 	assert_int_equal(operands[0].shift, 0);
@@ -125,7 +125,8 @@ static void test_arguments(void **state)
 	assert_int_equal(operands[5].kind, CLEW_OPERAND_MEMORY);
 	assert_int_equal(operands[5].base, 24);
 	assert_true(operands[5].is_signed);
-	clew_probe_arguments("8@%rdix 8%rdi @%rdi 16@%xmm0 8@(%rdi,%rsi)", operands);
+	clew_probe_arguments("8@%rdix 8%rdi @%rdi 16@%xmm0 8@(%rdi,%rsi)", operands,
+			     CLEW_SITE_ARGUMENTS);
 	for (int i = 0; i < CLEW_SITE_ARGUMENTS; i++)
 		assert_int_equal(operands[i].kind, CLEW_OPERAND_NONE);
 }

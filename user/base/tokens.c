@@ -104,7 +104,7 @@ static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
 
 static const char *const frame_closed[] = {"returned", "tail-call", "longjmp", "exception",
 					   "exit",     "canceled",  "crash",   "exec",
-					   "unwound",  "lost",	    "open"};
+					   "unwound",  "lost",	    "open",    "point"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

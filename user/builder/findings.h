@@ -334,6 +334,7 @@ enum clew_frame_closed {
 	CLEW_FRAME_UNWOUND, /* the thread went on above it; how is not known */
 	CLEW_FRAME_LOST,    /* records were lost while it was open */
 	CLEW_FRAME_OPEN,    /* at the capture's end */
+	CLEW_FRAME_POINT,   /* it has no length: the program carries a probe there */
 	CLEW_FRAME_CLOSED_COUNT,
 };
 #define CLEW_FRAME_INHERITED                                                                       \

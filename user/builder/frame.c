@@ -155,6 +155,27 @@ static int come_back(struct clew_builder *builder, struct task *task, uint64_t p
 	return frame_revive(builder, task, place);
 }
 
+/* The task is at a probe that the program carries, in the frames whose stack pointers are as high
+ * or higher. */
+static int meet_point(struct clew_builder *builder, struct task *task,
+		      const struct frame_site *site, const struct clew_function *record)
+{
+	struct frame_stack *stack = task->frames;
+	size_t keep = stack->open.count;
+	struct frame frame;
+	int r = come_back(builder, task, record->stack);
+
+	while (keep && frame_at(stack, keep - 1)->stack < record->stack)
+		keep--;
+	if (r >= 0)
+		r = frame_set_aside(builder, task, keep, why_left(stack), false);
+	if (r >= 0)
+		r = make_frame(builder, stack, site, record, &frame);
+	if (r >= 0)
+		r = frame_send_entry(builder, task, &frame);
+	return r < 0 ? r : push_and_close(builder, task, &frame, CLEW_FRAME_POINT);
+}
+
 static int enter(struct clew_builder *builder, struct task *task, const struct frame_site *site,
 		 const struct clew_function *record)
 {
@@ -353,6 +374,8 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 	if (site->roles & CLEW_SITE_CATCH)
 		r = cut(builder, task, record->stack + site->below + sizeof(uint64_t),
 			CLEW_FRAME_EXCEPTION);
+	if (site->way == CLEW_SITE_WAY_POINT)
+		return meet_point(builder, task, site, record);
 	if (r >= 0 && site->roles & CLEW_SITE_ENTER)
 		r = enter(builder, task, site, record);
 	if (r >= 0 && site->roles & CLEW_SITE_RET)

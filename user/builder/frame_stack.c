@@ -96,7 +96,8 @@ static int send_frame(struct clew_builder *builder, const struct task *task,
 		      const struct frame *frame, const struct frame_close *close)
 {
 	bool open = close->closed == CLEW_FRAME_OPEN;
-	bool left = close->closed == CLEW_FRAME_RETURNED || close->closed == CLEW_FRAME_TAIL_CALL;
+	bool left = close->closed == CLEW_FRAME_RETURNED || close->closed == CLEW_FRAME_TAIL_CALL ||
+		    close->closed == CLEW_FRAME_POINT;
 	uint64_t end = later(close->end, frame->start), taken = end - frame->start;
 	struct clew_frame finding = {
 		.start = frame->start,

@@ -250,7 +250,7 @@ static int take_entry(struct clew_latency_calls *calls, const struct clew_frame 
 static bool has_no_time(const struct clew_frame *frame)
 {
 	return frame->closed == CLEW_FRAME_OPEN || frame->closed == CLEW_FRAME_LOST ||
-	       frame->closed == CLEW_FRAME_UNWOUND;
+	       frame->closed == CLEW_FRAME_UNWOUND || frame->closed == CLEW_FRAME_POINT;
 }
 
 static int keep_back(struct calls_task *task, const struct clew_frame *frame, uint32_t group)

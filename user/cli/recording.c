@@ -43,6 +43,16 @@ int clew_take_functions(const struct clew_option *option, const char *argument, 
 	return clew_take_objects(option, argument, value);
 }
 
+int clew_take_points(const struct clew_option *option, const char *argument, void *value)
+{
+	struct clew_function_choice choice;
+	struct clew_message message;
+
+	if (clew_choice_parse_points(argument, &choice, &message))
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: %s", option->name, message.text);
+	return clew_take_objects(option, argument, value);
+}
+
 int clew_take_objects(const struct clew_option *option, const char *argument, void *value)
 {
 	struct clew_function_list *list = value;
@@ -301,6 +311,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.function_count = recording->functions.count,
 		.lock_objects = recording->lock_objects.texts,
 		.lock_object_count = recording->lock_objects.count,
+		.points = recording->points.texts,
+		.point_count = recording->points.count,
 		.functions_most = recording->max_functions.given ? recording->max_functions.value
 								 : FUNCTIONS_MOST,
 		.functions_percent =

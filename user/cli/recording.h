@@ -49,6 +49,7 @@ struct clew_recording {
 	const char *environment;
 	struct clew_function_list functions;
 	struct clew_function_list lock_objects;
+	struct clew_function_list points;
 	enum clew_returns_wanted returns;
 	bool strict_entry;
 	struct clew_number max_functions;
@@ -101,6 +102,8 @@ struct clew_recording {
 
 /* Adds to a struct clew_function_list. */
 int clew_take_functions(const struct clew_option *option, const char *argument, void *value);
+/* The same for probes that programs carry. */
+int clew_take_points(const struct clew_option *option, const char *argument, void *value);
 /* The same for objects without functions. */
 int clew_take_objects(const struct clew_option *option, const char *argument, void *value);
 /* Sets a uint64_t, ns, to a length of time that is not 0; a bare number is seconds. */

@@ -63,6 +63,7 @@ struct row {
 	uint64_t count; /* frames, but those that are inherited */
 	uint64_t closed[CLEW_FRAME_CLOSED_COUNT];
 	uint64_t entries; /* of which only the entry is seen */
+	uint64_t points;  /* without a length */
 	uint64_t timed;	  /* with a total time; `totals` has them, sorted */
 	uint64_t *totals;
 	uint64_t total, self, probe;
@@ -144,6 +145,8 @@ static void add_frame(struct answer *answer, const struct clew_trace_task *task,
 		row->self += frame->self;
 		if (entry)
 			row->entries++;
+		else if (frame->closed == CLEW_FRAME_POINT)
+			row->points++;
 		else
 			row->closed[frame->closed]++;
 		if (timed) {
@@ -239,7 +242,7 @@ static uint64_t built_of(const struct row *row)
 
 static uint64_t begun_of(const struct row *row)
 {
-	return row->count - row->entries;
+	return row->count - row->entries - row->points;
 }
 
 /* The value that `share` of all are at or below: of 1,000 values, p99.9 is the 999th. */
@@ -299,6 +302,7 @@ static void json_row(struct clew_json *json, const struct clew_trace *trace, con
 	clew_json_unsigned(json, "count", row->count);
 	json_reasons(json, "closed", row, true);
 	clew_json_unsigned(json, "entries_only", row->entries);
+	clew_json_unsigned(json, "points", row->points);
 	json_total(json, row);
 	clew_json_unsigned(json, "self_ns", row->self);
 	clew_json_unsigned(json, "probe_ns", row->probe);
@@ -322,6 +326,7 @@ static void json_summary(struct clew_json *json, const struct answer *answer)
 	clew_json_unsigned(json, "cross_thread", answer->cross_thread);
 	clew_json_unsigned(json, "open", all->closed[CLEW_FRAME_OPEN]);
 	clew_json_unsigned(json, "entries_only", all->entries);
+	clew_json_unsigned(json, "points", all->points);
 	clew_json_object_end(json);
 }
 
@@ -408,9 +413,8 @@ static void print_row(const struct clew_trace *trace, const struct row *row)
 		printf("%9s  %9s  %9s  ", "-", "-", "-");
 	clew_print_safe(stdout, clew_function_name(trace, row->function));
 	putchar('\n');
-	if (row->count > built_of(row) + row->entries) {
+	if (begun_of(row) > built_of(row))
 		print_reasons(row, 23);
-	}
 }
 
 static void print_frame(struct answer *answer, const struct clew_trace_task *task,
@@ -420,13 +424,15 @@ static void print_frame(struct answer *answer, const struct clew_trace_task *tas
 
 	printf("+%-13s ", CLEW_OFFSET(frame->start - clew_trace_start(trace),
 				      clew_trace_end(trace) - clew_trace_start(trace)));
-	printf("%9s  ",
-	       frame->end == CLEW_TIME_OPEN ? "open" : CLEW_DURATION(frame->end - frame->start));
+	printf("%9s  ", frame->end == CLEW_TIME_OPEN ? "open"
+			: frame->closed == CLEW_FRAME_POINT
+				? "-"
+				: CLEW_DURATION(frame->end - frame->start));
 	clew_print_task(stdout, trace, task->serial, frame->start);
 	printf("  %*s", 2 * (frame->depth < 20 ? frame->depth : 20), "");
 	clew_print_safe(stdout, clew_function_name(trace, frame->function));
 	clew_print_frame_values(stdout, trace, frame);
-	if (frame->closed != CLEW_FRAME_RETURNED)
+	if (frame->closed != CLEW_FRAME_RETURNED && frame->closed != CLEW_FRAME_POINT)
 		printf(" (%s%s)", frame->flags & CLEW_FRAME_INHERITED ? "inherited, " : "",
 		       frame_is_entry(frame) ? "only the entry is seen"
 					     : clew_frame_closed_text(frame->closed));
@@ -437,9 +443,14 @@ static void put_summary(FILE *out, const struct answer *answer)
 {
 	const struct row *all = &answer->all;
 	uint64_t begun = begun_of(all), built = built_of(all);
+	uint32_t points = 0, functions;
 
-	fprintf(out, "%" PRIu64 " call%s of %" PRIu32 " function%s", begun, begun == 1 ? "" : "s",
-		answer->row_count, answer->row_count == 1 ? "" : "s");
+	for (uint32_t i = 0; i < answer->row_count; i++)
+		points += answer->rows[i].points != 0;
+	functions = answer->row_count - points;
+	if (functions || !points)
+		fprintf(out, "%" PRIu64 " call%s of %" PRIu32 " function%s", begun,
+			begun == 1 ? "" : "s", functions, functions == 1 ? "" : "s");
 	if (begun == built) {
 		fputs(begun ? ", all of which returned" : "", out);
 	} else {
@@ -449,6 +460,10 @@ static void put_summary(FILE *out, const struct answer *answer)
 	}
 	if (all->entries)
 		fprintf(out, "; of %" PRIu64 " more only the entry was seen", all->entries);
+	if (all->points)
+		fprintf(out, "%s%" PRIu32 " probe%s of programs %s met %" PRIu64 " time%s",
+			functions ? "; " : "", points, points == 1 ? "" : "s",
+			points == 1 ? "was" : "were", all->points, all->points == 1 ? "" : "s");
 	if (answer->outermost_probe)
 		fprintf(out, "; clew's own probes took %s of the time in them",
 			CLEW_DURATION(answer->outermost_probe));

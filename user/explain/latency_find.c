@@ -55,7 +55,8 @@ static int find_frames(const struct finder *finder, const struct clew_trace_task
 						 .frame = &frames[i],
 						 .open = has_no_time(&frames[i])};
 
-		if (lies_in(finder, frames[i].start, frames[i].end))
+		if (frames[i].closed != CLEW_FRAME_POINT &&
+		    lies_in(finder, frames[i].start, frames[i].end))
 			r = hand_on(finder, split, &item);
 	}
 	return r;

@@ -33,12 +33,10 @@
 #include "record/mappings.h"
 #include "record/objects.h"
 #include "record/probe.h"
-#include "record/probe_cost.h"
+#include "record/probe_judge.h"
 #include "record/stacks.h"
 #include "record/tracer.h"
-#include "symbol/entry.h"
 #include "symbol/probes.h"
-#include "symbol/site.h"
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
 
@@ -65,14 +63,11 @@ struct clew_announcer {
 	pthread_t thread;
 	struct map seen; /* files that were looked through, by device and inode -> time of change */
 	struct asked asked[1 << ASKED_BITS];
-	pid_t gone;	      /* who was found so last */
-	struct vector links;  /* struct clew_probe_links */
-	struct vector places; /* struct clew_probe_place, of the file at hand */
-	const char *path;     /* of the file at hand */
-	int descriptor;
-	struct clew_entries *entries; /* of the file at hand, NULL: nothing asked for them yet */
-	bool no_entries;	      /* it did, and they cannot be had */
-	enum { NOP5_UNTRIED, NOP5_STAYS, NOP5_CALLED } nop5;
+	pid_t gone;		  /* who was found so last */
+	struct vector links;	  /* struct clew_probe_links */
+	struct vector places;	  /* struct clew_probe_place, of the file at hand */
+	const char *path;	  /* of the file at hand */
+	struct probe_judge judge; /* of the file at hand */
 	struct left_alone left;
 	uint32_t sites;
 };
@@ -115,7 +110,7 @@ static int add_site(struct clew_announcer *announcer, const struct clew_probe *p
 
 	if (r < 0 || number == CLEW_SITES)
 		return r;
-	clew_probe_arguments(probe->arguments, site.arguments);
+	clew_probe_arguments(probe->arguments, site.arguments, CLEW_SITE_ARGUMENTS);
 	if (bpf_map_update_elem(announcer->sites_map, &number, &site, BPF_ANY))
 		return -errno;
 	((struct clew_probe_place *)announcer->places.data)[announcer->places.count++] =
@@ -123,45 +118,6 @@ static int add_site(struct clew_announcer *announcer, const struct clew_probe *p
 			.offset = probe->offset, .semaphore = probe->semaphore, .cookie = number};
 	announcer->sites++;
 	return 0;
-}
-
-/* True if nothing below the stack pointer is in use where the probe is: a function begins there, or
- * right before it with endbr64. */
-static bool is_at_entry(struct clew_announcer *announcer, const struct clew_probe *probe)
-{
-	static const uint8_t endbr64[CLEW_ENDBR_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint8_t before[CLEW_ENDBR_BYTES];
-
-	if (!announcer->entries && !announcer->no_entries)
-		announcer->no_entries =
-			clew_entries_open(announcer->descriptor, &announcer->entries) < 0;
-	if (!announcer->entries)
-		return false;
-	if (clew_entries_has(announcer->entries, probe->address))
-		return true;
-	return probe->offset >= sizeof(before) &&
-	       pread(announcer->descriptor, before, sizeof(before),
-		     (off_t)(probe->offset - sizeof(before))) == sizeof(before) &&
-	       !memcmp(before, endbr64, sizeof(before)) &&
-	       clew_entries_has(announcer->entries, probe->address - sizeof(before));
-}
-
-/* Why no probe may be there, NULL if one may. */
-static const char *reason_against(struct clew_announcer *announcer, const struct clew_probe *probe)
-{
-	uint8_t code[CLEW_SITE_BYTES];
-	ssize_t size = pread(announcer->descriptor, code, sizeof(code), (off_t)probe->offset);
-	enum clew_site_kind kind = clew_site_kind(code, size < 0 ? 0 : (size_t)size);
-
-	if (kind == CLEW_SITE_SAFE)
-		return NULL;
-	if (kind == CLEW_SITE_NOP5) {
-		if (announcer->nop5 == NOP5_UNTRIED)
-			announcer->nop5 = clew_probe_calls_nop5() ? NOP5_CALLED : NOP5_STAYS;
-		if (announcer->nop5 == NOP5_STAYS || is_at_entry(announcer, probe))
-			return NULL;
-	}
-	return clew_site_word(kind);
 }
 
 static bool is_probe(const struct clew_probe *probe, const char *provider, const char *name)
@@ -195,7 +151,7 @@ static int take_probe(void *context, const struct clew_probe *probe)
 	for (uint32_t number = CLEW_POINT_BEGIN; r >= 0 && number < points; number++) {
 		if (!is_point(announcer, probe, number))
 			continue;
-		reason = judged ? NULL : reason_against(announcer, probe);
+		reason = judged ? NULL : probe_judge_reason(&announcer->judge, probe);
 		if (reason)
 			return left_alone_add(&announcer->left, reason, probe, announcer->path);
 		judged = true;
@@ -223,7 +179,7 @@ static bool take_file(struct clew_announcer *announcer, int descriptor, const ch
 	if (fresh) {
 		announcer->places.count = 0;
 		announcer->path = path;
-		announcer->descriptor = descriptor;
+		probe_judge_begin(&announcer->judge, descriptor);
 		left_alone_next_file(&announcer->left);
 		map_set(&announcer->seen, status.st_ino, (uint32_t)status.st_dev, changed);
 		clew_probes_read(descriptor, take_probe, announcer);
@@ -233,9 +189,7 @@ static bool take_file(struct clew_announcer *announcer, int descriptor, const ch
 				       announcer->places.data, announcer->places.count, &links))
 			((struct clew_probe_links *)
 				 announcer->links.data)[announcer->links.count++] = links;
-		clew_entries_close(announcer->entries);
-		announcer->entries = NULL;
-		announcer->no_entries = false;
+		probe_judge_end(&announcer->judge);
 	}
 	close(descriptor);
 	return fresh;

@@ -12,6 +12,7 @@
 struct clew_function_choice {
 	char object[4096]; /* a path, the number of a process, or the last part of a path */
 	char glob[4096];   /* of the functions' names */
+	bool points;	   /* of probes that programs carry instead, as PROVIDER:NAME */
 	bool has_values;
 	struct clew_wanted values; /* that are recorded with each call */
 };
@@ -22,5 +23,12 @@ struct clew_function_choice {
  */
 int clew_choice_parse(const char *text, struct clew_function_choice *ret,
 		      struct clew_message *message);
+
+/*
+ * The same of PROVIDER:NAME or OBJECT:PROVIDER:NAME, maybe with values. ret->object is "" without
+ * one.
+ */
+int clew_choice_parse_points(const char *text, struct clew_function_choice *ret,
+			     struct clew_message *message);
 
 #endif

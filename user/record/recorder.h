@@ -48,6 +48,8 @@ struct clew_recorder_options {
 	const char *const *lock_objects; /* files and processes whose locks are recorded even if
 					    nobody waits for them, as the OBJECT of a function */
 	size_t lock_object_count;
+	const char *const *points; /* probes that programs carry, as PROVIDER:NAME (choice.h) */
+	size_t point_count;
 	uint32_t functions_most;
 	unsigned
 		functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
@@ -69,7 +71,7 @@ struct clew_recorder_options {
 /* True if it is recorded when tasks are in functions. */
 static inline bool clew_records_functions(const struct clew_recorder_options *options)
 {
-	return options->function_count || options->lock_object_count;
+	return options->function_count || options->lock_object_count || options->point_count;
 }
 
 /*

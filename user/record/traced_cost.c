@@ -46,7 +46,7 @@ static void count_probes(const struct vector *files, size_t *ret_files, size_t *
 		struct clew_probe_place *places = all[i]->entries.planned.data;
 		size_t count = all[i]->entries.planned.count;
 
-		*ret_probes += count;
+		*ret_probes += count + all[i]->points.planned.count;
 		*ret_files += all[i]->applied != 0;
 		if (count)
 			qsort(places, count, sizeof(*places), by_offset);
@@ -77,26 +77,40 @@ static void say_refused(const struct traced *traced, const struct clew_recorder_
 	}
 }
 
+/* "3 functions and 1 probe that programs carry" */
+static const char *count_words(char words[96], size_t functions, size_t points)
+{
+	size_t at = 0;
+
+	if (functions)
+		at = (size_t)snprintf(words, 96, "%zu function%s", functions,
+				      functions == 1 ? "" : "s");
+	if (points)
+		snprintf(words + at, 96 - at, "%s%zu probe%s that programs carry",
+			 functions ? " and " : "", points, points == 1 ? "" : "s");
+	return words;
+}
+
 void traced_cost_say(struct traced *traced, const struct vector *files,
 		     const struct clew_recorder_options *options)
 {
 	uint32_t *costs = traced->costs.data;
 	size_t count = traced->costs.count, file_count, probes, pages;
-	char line[256], low[32], middle[32], high[32];
+	char line[320], words[96], low[32], middle[32], high[32];
 
 	if (!options->say || !count)
 		return;
 	count_probes(files, &file_count, &probes, &pages);
 	qsort(costs, count, sizeof(*costs), by_size);
+	count_words(words, count - traced->points, traced->points);
 	if (costs[0] == costs[count - 1])
-		snprintf(line, sizeof(line), "%zu function%s in %zu file%s: a call takes %s longer",
-			 count, count == 1 ? "" : "s", file_count, file_count == 1 ? "" : "s",
-			 time_words(low, costs[0]));
+		snprintf(line, sizeof(line), "%s in %zu file%s: a call takes %s longer", words,
+			 file_count, file_count == 1 ? "" : "s", time_words(low, costs[0]));
 	else
 		snprintf(line, sizeof(line),
-			 "%zu functions in %zu file%s: a call takes %s to %s longer, of half of "
-			 "them %s at most",
-			 count, file_count, file_count == 1 ? "" : "s", time_words(low, costs[0]),
+			 "%s in %zu file%s: a call takes %s to %s longer, of half of them %s at "
+			 "most",
+			 words, file_count, file_count == 1 ? "" : "s", time_words(low, costs[0]),
 			 time_words(high, costs[count - 1]),
 			 time_words(middle, costs[(count - 1) / 2]));
 	options->say(line);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers the sites of functions, tells the kernel side and the capture of them, and
- * collects where probes are to be put.
+ * The functions of a file: their sites, and where probes are to be put.
  *
  * There is one probe at an address, whatever it is there for: its site has all roles. If
  * the roles depend on what the program finds there, a second site without a probe has
@@ -12,118 +11,14 @@
  */
 #include "record/traced_file.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clew.skel.h"
-#include "record/probe.h"
-
-/* What is known of a site's function. */
-struct owner {
-	const struct clew_function_symbol *symbol;
-	const char *path;
-	const uint8_t *build_id;
-	size_t build_id_size;
-	uint32_t number;
-	uint8_t way;			    /* enum clew_site_way */
-	const struct traced_values *values; /* NULL: none */
-};
-
-static struct clew_function_site *site_at(const struct traced *traced, size_t number)
-{
-	return (struct clew_function_site *)traced->sites.data + number;
-}
-
-static int fill_site(const struct traced *traced, uint32_t number)
-{
-	int map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_sites);
-
-	return bpf_map_update_elem(map, &number, site_at(traced, number), BPF_ANY) ? -errno : 0;
-}
-
-static int fill_values(const struct traced *traced, uint32_t number,
-		       const struct traced_values *values)
-{
-	int map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_values);
-	struct clew_function_values filled;
-
-	traced_values_fill(values, &filled);
-	return bpf_map_update_elem(map, &number, &filled, BPF_ANY) ? -errno : 0;
-}
-
-static int put_site(const struct traced *traced, const struct owner *owner, uint32_t number,
-		    uint64_t offset, unsigned class, unsigned below)
-{
-	struct {
-		struct clew_site_record site;
-		char words[8192 + CLEW_WANTED_TEXT];
-	} record = {.site = {
-			    .header = {.cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_SITE},
-			    .offset = offset,
-			    .start = owner->symbol->offset,
-			    .length = owner->symbol->size,
-			    .function = owner->number,
-			    .site = (uint16_t)number,
-			    .roles = site_at(traced, number)->roles,
-			    .below = (uint16_t)below,
-			    .class = (uint8_t) class,
-			    .way = owner->way,
-			    .build_id_size = (uint8_t)owner->build_id_size,
-		    }};
-	int path = snprintf(record.words, 4096, "%s", owner->path) + 1, name;
-	char *arguments;
-
-	path = path > 4096 ? 4096 : path;
-	name = snprintf(record.words + path, 4000, "%s", owner->symbol->name) + 1;
-	name = name > 4000 ? 4000 : name;
-	arguments = record.words + path + name;
-	if (owner->values)
-		clew_wanted_write(&owner->values->wanted, arguments);
-	record.site.size = (uint16_t)((size_t)(path + name) + strlen(arguments) + 1);
-	if (owner->build_id_size)
-		memcpy(record.site.build_id, owner->build_id, owner->build_id_size);
-	return clew_put_user_kept(traced->recorder, &record.site.header,
-				  sizeof(record.site) + record.site.size);
-}
-
-static int new_site(struct traced *traced, const struct clew_function_site *site,
-		    uint32_t *ret_number)
-{
-	int r = vector_reserve(&traced->sites, traced->sites.count + 1);
-
-	if (r < 0)
-		return r;
-	if (traced->sites.count >= CLEW_FUNCTION_SITES)
-		return -ENOSPC;
-	traced->shares.item = sizeof(struct traced_share);
-	r = vector_reserve(&traced->shares, traced->shares.count + 1);
-	if (r < 0)
-		return r;
-	*traced_share_of(traced, traced->shares.count++) =
-		(struct traced_share){.function = TRACED_NOBODY};
-	*ret_number = (uint32_t)traced->sites.count++;
-	*site_at(traced, *ret_number) = *site;
-	return 0;
-}
-
-static int add_place(struct vector *places, uint64_t offset, uint64_t cookie)
-{
-	int r;
-
-	places->item = sizeof(struct clew_probe_place);
-	r = vector_reserve(places, places->count + 1);
-	if (r >= 0)
-		((struct clew_probe_place *)places->data)[places->count++] =
-			(struct clew_probe_place){.offset = offset, .cookie = cookie};
-	return r;
-}
+#include "record/traced_site.h"
 
 /* The site that an exit is if it is none: what else its instruction is there for. */
-static int add_otherwise(struct traced *traced, const struct owner *owner,
+static int add_otherwise(struct traced *traced, const struct traced_owner *owner,
 			 struct clew_function_site *site, uint64_t offset, unsigned class,
 			 unsigned below)
 {
@@ -136,9 +31,9 @@ static int add_otherwise(struct traced *traced, const struct owner *owner,
 	site->otherwise = CLEW_FUNCTION_NO_SITE;
 	if (site->test == CLEW_EXIT_ALWAYS || !rest.roles)
 		return 0;
-	r = new_site(traced, &rest, &number);
+	r = traced_site_new(traced, &rest, &number);
 	if (r >= 0)
-		r = put_site(traced, owner, number, offset, class, below);
+		r = traced_site_put(traced, owner, number, offset, class, below);
 	site->otherwise = (uint16_t)number;
 	return r;
 }
@@ -164,28 +59,22 @@ static void join(struct clew_function_site *site, const struct clew_function_sit
 		site->values = other->values;
 }
 
-/* Whoever is at a site pays for its probe. What cuts stacks, and functions that share an
- * instruction, stay. */
-static void share(struct traced *traced, const struct owner *owner,
-		  const struct clew_function_site *site, unsigned class, uint32_t number)
+/* One counter belongs to all probes at an instruction. */
+static int place(struct traced_file *file, struct vector *places, uint64_t offset, uint64_t cookie)
 {
-	const uint16_t own = CLEW_SITE_ENTER | CLEW_SITE_RET | CLEW_SITE_TAIL;
-	struct traced_share *share = traced_share_of(traced, number);
-	bool first = !share->ns;
+	const uint64_t *semaphore = map_get(&file->semaphores, offset, 0);
 
-	share->ns = clew_probe_cost_of(&traced->cost, class);
-	share->entry |= (site->roles & CLEW_SITE_ENTER) != 0;
-	share->returns |= share->entry && owner->way == CLEW_SITE_WAY_TRAMPOLINE;
-	if (site->roles & ~own || (!first && share->function != owner->number))
-		share->function = TRACED_NOBODY;
-	else
-		share->function = owner->number;
+	return traced_site_place(places, &(struct clew_probe_place){
+						 .offset = offset,
+						 .semaphore = semaphore ? *semaphore : 0,
+						 .cookie = cookie,
+					 });
 }
 
 /* *ret_number: the site at that offset, which may be known already. */
-static int add_site(struct traced *traced, struct traced_file *file, const struct owner *owner,
-		    const struct clew_function_site *wanted, uint64_t offset, unsigned class,
-		    unsigned below, uint32_t *ret_number)
+static int add_site(struct traced *traced, struct traced_file *file,
+		    const struct traced_owner *owner, const struct clew_function_site *wanted,
+		    uint64_t offset, unsigned class, unsigned below, uint32_t *ret_number)
 {
 	const uint64_t *known = map_get(&file->sites, offset, 0);
 	struct clew_function_site site = *wanted;
@@ -194,38 +83,39 @@ static int add_site(struct traced *traced, struct traced_file *file, const struc
 
 	if (known) {
 		*ret_number = (uint32_t)*known;
-		site = *site_at(traced, *ret_number);
+		site = *traced_site_at(traced, *ret_number);
 		has_values = site.values;
 		join(&site, wanted);
-		if (!memcmp(&site, site_at(traced, *ret_number), sizeof(site)))
+		if (!memcmp(&site, traced_site_at(traced, *ret_number), sizeof(site)))
 			return 0;
 	} else {
-		r = new_site(traced, &site, ret_number);
+		r = traced_site_new(traced, &site, ret_number);
 		if (r >= 0)
 			r = map_set(&file->sites, offset, 0, *ret_number);
 		if (r >= 0)
-			r = add_place(&file->entries.planned, offset, *ret_number);
+			r = place(file, &file->entries.planned, offset, *ret_number);
 	}
 	if (r >= 0)
-		share(traced, owner, &site, class, *ret_number);
+		traced_site_share(traced, owner, &site, class, *ret_number);
 	if (r >= 0 && wanted->values && !has_values)
-		r = fill_values(traced, *ret_number, owner->values);
+		r = traced_site_values(traced, *ret_number, owner->values);
 	if (r >= 0)
 		r = add_otherwise(traced, owner, &site, offset, class, below);
 	if (r < 0)
 		return r;
-	*site_at(traced, *ret_number) = site;
+	*traced_site_at(traced, *ret_number) = site;
 	if (site.otherwise != CLEW_FUNCTION_NO_SITE)
-		r = fill_site(traced, site.otherwise);
+		r = traced_site_fill(traced, site.otherwise);
 	if (r >= 0)
-		r = put_site(traced, owner, *ret_number, offset, class, below);
-	return r < 0 ? r : fill_site(traced, *ret_number);
+		r = traced_site_put(traced, owner, *ret_number, offset, class, below);
+	return r < 0 ? r : traced_site_fill(traced, *ret_number);
 }
 
 /* ---- functions ---- */
 
-static int add_exit(struct traced *traced, struct traced_file *file, const struct owner *owner,
-		    const struct clew_function_exit *exit, uint8_t filters)
+static int add_exit(struct traced *traced, struct traced_file *file,
+		    const struct traced_owner *owner, const struct clew_function_exit *exit,
+		    uint8_t filters)
 {
 	struct clew_function_site site = {
 		.roles = exit->kind == CLEW_EXIT_RET ? CLEW_SITE_RET : CLEW_SITE_TAIL,
@@ -233,7 +123,7 @@ static int add_exit(struct traced *traced, struct traced_file *file, const struc
 	};
 	uint32_t number;
 
-	if (exit->kind == CLEW_EXIT_RET && owner->values && owner->values->wanted.returns)
+	if (exit->kind == CLEW_EXIT_RET && owner->wanted && owner->wanted->returns)
 		site.values = CLEW_SITE_VALUES_RESULT;
 	if (exit->kind == CLEW_EXIT_CONDITIONAL) {
 		site.test = CLEW_EXIT_IF_TAKEN;
@@ -267,11 +157,21 @@ static uint8_t way_of(const struct clew_function_symbol *symbol)
 	}
 }
 
-static int note_cost(struct traced *traced, const struct owner *owner)
+int traced_note_cost(struct traced *traced, uint32_t ns)
+{
+	int r;
+
+	traced->costs.item = sizeof(ns);
+	r = vector_reserve(&traced->costs, traced->costs.count + 1);
+	if (r >= 0)
+		((uint32_t *)traced->costs.data)[traced->costs.count++] = ns;
+	return r;
+}
+
+static uint32_t cost_of(const struct traced *traced, const struct traced_owner *owner)
 {
 	const struct clew_function_symbol *symbol = owner->symbol;
 	uint32_t ns = clew_probe_cost_of(&traced->cost, symbol->entry.class), exit = 0;
-	int r;
 
 	for (size_t i = 0; owner->way == CLEW_SITE_WAY_EXITS && i < symbol->exit_count; i++) {
 		uint32_t one = clew_probe_cost_of(&traced->cost, symbol->exits[i].class);
@@ -280,24 +180,19 @@ static int note_cost(struct traced *traced, const struct owner *owner)
 	}
 	if (owner->way == CLEW_SITE_WAY_TRAMPOLINE)
 		exit = traced->cost.trampoline;
-	traced->costs.item = sizeof(uint32_t);
-	r = vector_reserve(&traced->costs, traced->costs.count + 1);
-	if (r >= 0)
-		((uint32_t *)traced->costs.data)[traced->costs.count++] = ns + exit;
-	return r;
+	return ns + exit;
 }
 
 static int own(struct traced *traced, struct traced_file *file, struct clew_functions *functions,
 	       const struct clew_function_symbol *symbol, const char *path,
-	       const struct traced_values *values, struct owner *ret)
+	       const struct traced_values *values, struct traced_owner *ret)
 {
 	const uint64_t *known = map_get(&file->starts, symbol->offset, 0);
 	uint64_t arguments = values ? values->arguments : 0;
 	struct traced_function *function;
 	int r;
 
-	*ret = (struct owner){
-		.symbol = symbol, .path = path, .way = way_of(symbol), .values = values};
+	*ret = (struct traced_owner){.symbol = symbol, .path = path, .way = way_of(symbol)};
 	ret->build_id = clew_functions_build_id(functions, &ret->build_id_size);
 	if (known) {
 		ret->number = (uint32_t)*known;
@@ -340,7 +235,8 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 	struct clew_function_site entry = {
 		.roles = CLEW_SITE_ENTER, .filters = filters, .values = entry_values(values)};
 	bool fresh = !map_get(&file->starts, symbol->offset, 0);
-	struct owner owner;
+	struct clew_function_values filled;
+	struct traced_owner owner;
 	uint32_t number;
 	int r;
 
@@ -351,11 +247,16 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 	r = own(traced, file, functions, symbol, path, values, &owner);
 	if (r < 0)
 		return r;
+	if (values) {
+		traced_values_fill(values, &filled);
+		owner.wanted = &values->wanted;
+		owner.values = &filled;
+	}
 	r = add_site(traced, file, &owner, &entry, symbol->entry.offset, symbol->entry.class,
 		     symbol->entry.below, &number);
 	if (r >= 0 && fresh && owner.way == CLEW_SITE_WAY_TRAMPOLINE)
-		r = add_place(&file->returns.planned, symbol->entry.offset,
-			      number | CLEW_FUNCTION_RETURNS);
+		r = place(file, &file->returns.planned, symbol->entry.offset,
+			  number | CLEW_FUNCTION_RETURNS);
 	for (size_t i = 0; r >= 0 && owner.way == CLEW_SITE_WAY_EXITS && i < symbol->exit_count;
 	     i++)
 		r = add_exit(traced, file, &owner, &symbol->exits[i], filters);
@@ -363,7 +264,7 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 		return r;
 	traced->functions++;
 	traced->unseen_returns += owner.way == CLEW_SITE_WAY_NONE;
-	return note_cost(traced, &owner);
+	return traced_note_cost(traced, cost_of(traced, &owner));
 }
 
 int traced_add_control(struct traced *traced, struct traced_file *file,
@@ -394,7 +295,7 @@ int traced_add_control(struct traced *traced, struct traced_file *file,
 			.buffer = musl ? CLEW_JMP_BUF_MUSL : CLEW_JMP_BUF_GLIBC,
 		};
 		const struct clew_function_symbol *const *found;
-		struct owner owner;
+		struct traced_owner owner;
 		uint32_t number;
 		size_t count;
 
@@ -439,8 +340,8 @@ int traced_drop(struct traced *traced, uint32_t function, struct clew_dropped *r
 	r = clew_put_user_kept(traced->recorder, &record->header, sizeof(*record));
 	for (size_t i = 0; r >= 0 && i < traced->shares.count; i++)
 		if (traced_share_of(traced, i)->function == function) {
-			site_at(traced, i)->roles = 0;
-			r = fill_site(traced, (uint32_t)i);
+			traced_site_at(traced, i)->roles = 0;
+			r = traced_site_fill(traced, (uint32_t)i);
 		}
 	return r;
 }

@@ -40,6 +40,7 @@ struct traced {
 	struct vector shares; /* struct traced_share, of each site */
 	struct vector known;  /* struct traced_function, by number */
 	uint32_t functions;   /* chosen ones, with a probe */
+	uint32_t points;      /* those of them that are probes in programs */
 	uint32_t functions_most;
 	uint32_t over;		 /* functions that were left out because there were so many */
 	struct vector costs;	 /* uint32_t, ns of a call of each chosen function */
@@ -55,13 +56,16 @@ struct traced_refusal {
 
 struct traced_file {
 	uint64_t device, inode;
-	uint64_t applied;	      /* a bit for each choice that was looked for in it */
-	bool controlled;	      /* functions that cut stacks were looked for */
-	struct map sites;	      /* offset -> number of the site */
-	struct map starts;	      /* offset of a function -> its number, and from bit 32 on its
-					 arguments whose registers are intact at the probe */
+	uint64_t applied;      /* a bit for each choice that was looked for in it */
+	bool controlled;       /* functions that cut stacks were looked for */
+	struct map sites;      /* offset -> number of the site */
+	struct map starts;     /* offset of a function -> its number, and from bit 32 on its
+				  arguments whose registers are intact at the probe */
+	struct map semaphores; /* offset of a probe that the program carries -> of its counter
+				  of listeners */
 	struct traced_probes entries; /* at exits, too */
 	struct traced_probes returns; /* by the trampoline */
+	struct traced_probes points;  /* probes that the program carries */
 	int descriptor;		      /* to attach again, -1 none */
 	uint16_t age;		      /* of its youngest links */
 };
@@ -100,6 +104,8 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
  * threads. 0 or -errno. */
 int traced_add_control(struct traced *traced, struct traced_file *file,
 		       struct clew_functions *functions, const char *path);
+/* ns of a call of one more function. 0 or -ENOMEM. */
+int traced_note_cost(struct traced *traced, uint32_t ns);
 /* One more function that cannot be probed. 0 or -ENOMEM. */
 int traced_refuse(struct traced *traced, const char *reason);
 /* Stops counting the probes of a function, and puts a DROPPED record. The caller detaches them

@@ -49,10 +49,24 @@ static int attach(struct traced_file *file, const struct bpf_program *program, i
 				       ret);
 }
 
-static int attach_planned(struct traced_file *file, const struct bpf_program *program,
-			  int descriptor, bool returns)
+/* The probes of a file: each sort has links of its own. */
+#define SORTS 3
+struct sort {
+	struct traced_probes *probes;
+	bool returns;
+};
+
+static void list_sorts(struct traced_file *file, struct sort ret[SORTS])
 {
-	struct traced_probes *probes = returns ? &file->returns : &file->entries;
+	ret[0] = (struct sort){.probes = &file->entries};
+	ret[1] = (struct sort){.probes = &file->points};
+	ret[2] = (struct sort){.probes = &file->returns, .returns = true};
+}
+
+static int attach_planned(struct traced_file *file, const struct bpf_program *program,
+			  int descriptor, const struct sort *sort)
+{
+	struct traced_probes *probes = sort->probes;
 	struct clew_probe_links links;
 	int r;
 
@@ -61,7 +75,7 @@ static int attach_planned(struct traced_file *file, const struct bpf_program *pr
 	probes->links.item = sizeof(links);
 	r = vector_reserve(&probes->links, probes->links.count + 1);
 	if (r >= 0)
-		r = attach(file, program, descriptor, returns, &probes->planned, &links);
+		r = attach(file, program, descriptor, sort->returns, &probes->planned, &links);
 	if (r >= 0) {
 		((struct clew_probe_links *)probes->links.data)[probes->links.count++] = links;
 		r = append(&probes->attached, sizeof(struct clew_probe_place), probes->planned.data,
@@ -74,10 +88,12 @@ static int attach_planned(struct traced_file *file, const struct bpf_program *pr
 int traced_links_attach(struct traced_file *file, const struct bpf_program *program, int descriptor,
 			bool again)
 {
-	int r = attach_planned(file, program, descriptor, false);
+	struct sort sorts[SORTS];
+	int r = 0;
 
-	if (r >= 0)
-		r = attach_planned(file, program, descriptor, true);
+	list_sorts(file, sorts);
+	for (unsigned i = 0; r >= 0 && i < SORTS; i++)
+		r = attach_planned(file, program, descriptor, &sorts[i]);
 	if (r >= 0 && again && file->descriptor < 0)
 		file->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	return r;
@@ -85,13 +101,16 @@ int traced_links_attach(struct traced_file *file, const struct bpf_program *prog
 
 int traced_links_take(struct traced_file *file, struct vector *old)
 {
-	struct vector *links[] = {&file->entries.links, &file->returns.links};
+	struct sort sorts[SORTS];
 	int r = 0;
 
-	for (unsigned i = 0; r >= 0 && i < 2; i++) {
-		r = append(old, sizeof(struct clew_probe_links), links[i]->data, links[i]->count);
+	list_sorts(file, sorts);
+	for (unsigned i = 0; r >= 0 && i < SORTS; i++) {
+		struct vector *links = &sorts[i].probes->links;
+
+		r = append(old, sizeof(struct clew_probe_links), links->data, links->count);
 		if (r >= 0)
-			links[i]->count = 0;
+			links->count = 0;
 	}
 	return r;
 }
@@ -111,37 +130,41 @@ static void leave_dropped(const struct traced *traced, struct vector *places)
 int traced_links_renew(const struct traced *traced, struct traced_file *file,
 		       const struct bpf_program *program, struct vector *old)
 {
-	struct traced_probes *probes[] = {&file->entries, &file->returns};
-	struct clew_probe_links links[2] = {{.multi = -1}, {.multi = -1}};
+	struct clew_probe_links links[SORTS] = {{.multi = -1}, {.multi = -1}, {.multi = -1}};
+	struct sort sorts[SORTS];
 	int r = 0;
 
+	list_sorts(file, sorts);
 	if (file->descriptor < 0 || file->age == CLEW_FUNCTION_AGES)
 		return -ENOTSUP;
 	file->age++;
-	for (unsigned i = 0; r >= 0 && i < 2; i++) {
-		leave_dropped(traced, &probes[i]->attached);
-		if (probes[i]->attached.count)
-			r = attach(file, program, file->descriptor, i, &probes[i]->attached,
+	for (unsigned i = 0; r >= 0 && i < SORTS; i++) {
+		struct vector *attached = &sorts[i].probes->attached;
+
+		leave_dropped(traced, attached);
+		if (attached->count)
+			r = attach(file, program, file->descriptor, sorts[i].returns, attached,
 				   &links[i]);
 	}
 	if (r >= 0)
 		r = traced_links_take(file, old);
-	for (unsigned i = 0; r >= 0 && i < 2; i++)
+	for (unsigned i = 0; r >= 0 && i < SORTS; i++)
 		if (links[i].multi >= 0)
-			r = append(&probes[i]->links, sizeof(links[i]), &links[i], 1);
+			r = append(&sorts[i].probes->links, sizeof(links[i]), &links[i], 1);
 	if (r < 0)
-		clew_probe_detach(links, 2);
+		clew_probe_detach(links, SORTS);
 	return r;
 }
 
 void traced_links_done(struct traced_file *file)
 {
-	struct traced_probes *probes[] = {&file->entries, &file->returns};
+	struct sort sorts[SORTS];
 
-	for (unsigned i = 0; i < 2; i++) {
-		vector_done(&probes[i]->planned);
-		vector_done(&probes[i]->attached);
-		vector_done(&probes[i]->links);
+	list_sorts(file, sorts);
+	for (unsigned i = 0; i < SORTS; i++) {
+		vector_done(&sorts[i].probes->planned);
+		vector_done(&sorts[i].probes->attached);
+		vector_done(&sorts[i].probes->links);
 	}
 	if (file->descriptor >= 0)
 		close(file->descriptor);

@@ -3,7 +3,8 @@
  * Which files functions are looked for in, and the links to them. See tracer.h.
  *
  * A choice names files by path, by the last part of a path, or by a process. The first is
- * one file; files of the other two may come later, and are probed when they are mapped.
+ * one file; files of the other two may come later, and are probed when they are mapped. Probes
+ * that programs carry may be chosen in whatever file they are, too.
  * Files are told apart by device and inode. Besides those that were chosen, functions are
  * probed that cut stacks, in the libraries that have them.
  *
@@ -32,6 +33,7 @@
 #include "record/traced_cost.h"
 #include "record/traced_file.h"
 #include "record/traced_limit.h"
+#include "record/traced_points.h"
 #include "symbol/closure.h"
 #include "symbol/lock_function.h"
 
@@ -42,6 +44,7 @@ struct chosen {
 	char *title;   /* the option that chose it */
 	bool optional; /* the file may lack such functions */
 	bool by_name;
+	bool anywhere;	 /* in each file that is mapped */
 	pid_t pid;	 /* by process, else 0 */
 	uint8_t filters; /* the bit of that process */
 	size_t found;	 /* functions that fit */
@@ -63,7 +66,10 @@ struct clew_tracer {
 	size_t count;
 	struct vector files;  /* struct traced_file * */
 	struct vector opened; /* struct opened, at the start */
-	bool started;	      /* files that come from now on are probed as far as it goes */
+	struct probe_judge judge;
+	const char *command; /* the program that is about to be run, or NULL */
+	bool has_functions;  /* not only probes that programs carry */
+	bool started;	     /* files that come from now on are probed as far as it goes */
 	struct traced_limit limit;
 	pthread_mutex_t lock; /* of all of it, once it has started */
 };
@@ -108,7 +114,7 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 		traced_limit_prepare(bpf, cpus);
 	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
 	/* Any glob with parentheses may turn out to have values. */
-	has_values = options->lock_object_count;
+	has_values = options->lock_object_count || options->point_count;
 	for (size_t i = 0; i < options->function_count; i++)
 		has_values |= strchr(options->functions[i], '(') != NULL;
 	if (has_values)
@@ -116,6 +122,9 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 	for (size_t i = 0; i < options->function_count; i++)
 		bpf->rodata->filter_functions |=
 			options->functions[i][strspn(options->functions[i], DIGITS)] == ':';
+	for (size_t i = 0; i < options->point_count; i++)
+		bpf->rodata->filter_functions |=
+			options->points[i][strspn(options->points[i], DIGITS)] == ':';
 	for (size_t i = 0; i < options->lock_object_count; i++)
 		bpf->rodata->filter_functions |=
 			!options->lock_objects[i][strspn(options->lock_objects[i], DIGITS)];
@@ -216,9 +225,48 @@ static int add_all_chosen(struct clew_tracer *tracer, const struct reading *read
 
 	for (unsigned plain = 0; plain < 2; plain++)
 		for (size_t i = 0; r >= 0 && i < tracer->count; i++)
-			if (choices >> i & 1 && tracer->chosen[i].choice.has_values == !plain)
+			if (choices >> i & 1 && !tracer->chosen[i].choice.points &&
+			    tracer->chosen[i].choice.has_values == !plain)
 				r = add_chosen(tracer, reading, &tracer->chosen[i]);
 	return r;
+}
+
+/* The same with probes that it carries. */
+static int add_points(struct clew_tracer *tracer, struct traced_file *file, int descriptor,
+		      const char *path, uint64_t choices, struct clew_message *message)
+{
+	const struct traced_points_file in = {.traced = &tracer->traced,
+					      .file = file,
+					      .descriptor = descriptor,
+					      .path = path,
+					      .judge = &tracer->judge};
+	int r = 0;
+
+	for (unsigned plain = 0; plain < 2; plain++)
+		for (size_t i = 0; r >= 0 && i < tracer->count; i++) {
+			struct chosen *chosen = &tracer->chosen[i];
+			struct traced_points_choice want = {.choice = &chosen->choice,
+							    .title = chosen->title,
+							    .filters = chosen->filters,
+							    .strict = !tracer->started};
+			size_t found;
+
+			if (!(choices >> i & 1) || !chosen->choice.points ||
+			    chosen->choice.has_values == plain)
+				continue;
+			r = traced_points_add(&in, &want, &found, message);
+			chosen->found += r < 0 ? 0 : found;
+		}
+	return r;
+}
+
+/* Those of the choices that are of functions. */
+static uint64_t of_functions(const struct clew_tracer *tracer, uint64_t choices)
+{
+	for (size_t i = 0; i < tracer->count; i++)
+		if (tracer->chosen[i].choice.points)
+			choices &= ~(1ull << i);
+	return choices;
 }
 
 static bool want_values(const struct clew_tracer *tracer, uint64_t choices)
@@ -229,9 +277,22 @@ static bool want_values(const struct clew_tracer *tracer, uint64_t choices)
 	return false;
 }
 
+static int say_not_planned(int error, struct clew_message *message)
+{
+	if (error == -EINVAL)
+		return error;
+	if (error == -ENOSPC)
+		return clew_say(message, -EINVAL,
+				"these functions have more than %u entries and exits: choose fewer",
+				CLEW_FUNCTION_SITES);
+	return error < 0 ? clew_say(message, error, "functions cannot be recorded: %s",
+				    strerror(-error))
+			 : 0;
+}
+
 /* Looks for the functions of some choices in a file. */
-static int plan(struct clew_tracer *tracer, struct traced_file *file, int descriptor,
-		const char *path, uint64_t choices, struct clew_message *message)
+static int plan_functions(struct clew_tracer *tracer, struct traced_file *file, int descriptor,
+			  const char *path, uint64_t choices, struct clew_message *message)
 {
 	struct clew_functions_options options = tracer->options;
 	struct reading reading = {.file = file, .path = path, .message = message};
@@ -240,13 +301,12 @@ static int plan(struct clew_tracer *tracer, struct traced_file *file, int descri
 	char why[CLEW_CLOSURE_WHY];
 	int r;
 
-	if (!choices && file->controlled)
+	if (!choices && (file->controlled || !tracer->has_functions))
 		return 0;
 	options.all_closed = choices && clew_closure_program(descriptor, path, why) == 1;
 	r = clew_functions_open(descriptor, path, &options, &reading.functions, message);
 	if (r < 0)
 		return r;
-	file->applied |= choices;
 	build_id = clew_functions_build_id(reading.functions, &build_id_size);
 	if (want_values(tracer, choices) &&
 	    clew_dwarf_open(descriptor, build_id, build_id_size, &reading.dwarf) == -ENOMEM)
@@ -257,13 +317,23 @@ static int plan(struct clew_tracer *tracer, struct traced_file *file, int descri
 		r = traced_add_control(&tracer->traced, file, reading.functions, path);
 	clew_dwarf_close(reading.dwarf);
 	clew_functions_close(reading.functions);
-	if (r == -EINVAL)
-		return r;
-	if (r == -ENOSPC)
-		return clew_say(message, -EINVAL,
-				"these functions have more than %u entries and exits: choose fewer",
-				CLEW_FUNCTION_SITES);
-	return r < 0 ? clew_say(message, r, "functions cannot be recorded: %s", strerror(-r)) : 0;
+	return say_not_planned(r, message);
+}
+
+/* Looks for what some choices are for in a file: first for probes that it carries, whose counters
+ * those of functions at the same instructions share. */
+static int plan(struct clew_tracer *tracer, struct traced_file *file, int descriptor,
+		const char *path, uint64_t choices, struct clew_message *message)
+{
+	int r = say_not_planned(add_points(tracer, file, descriptor, path, choices, message),
+				message);
+
+	if (r >= 0)
+		r = plan_functions(tracer, file, descriptor, path, of_functions(tracer, choices),
+				   message);
+	if (r >= 0)
+		file->applied |= choices;
+	return r;
 }
 
 /* ---- at the start ---- */
@@ -316,13 +386,73 @@ static int filter_process(struct clew_tracer *tracer, struct chosen *chosen)
 		       : 0;
 }
 
+/* A search for probes of a choice in whatever file. */
+struct anywhere {
+	struct clew_tracer *tracer;
+	size_t number; /* of the choice */
+	int error;
+};
+
+/* Takes the descriptor. */
+static void look_into(struct anywhere *anywhere, const char *path, int descriptor)
+{
+	struct clew_tracer *tracer = anywhere->tracer;
+	struct clew_object object = {.path = (char *)(uintptr_t)path, .descriptor = descriptor};
+	struct stat status;
+
+	if (!anywhere->error && !fstat(descriptor, &status) && S_ISREG(status.st_mode) &&
+	    traced_points_fit(descriptor, tracer->chosen[anywhere->number].choice.glob)) {
+		object.device = status.st_dev;
+		object.inode = status.st_ino;
+		anywhere->error = add_opened(tracer, &object, 1ull << anywhere->number);
+	}
+	close(descriptor);
+}
+
+static bool look_into_mapping(void *context, const struct clew_mapping *mapping)
+{
+	int descriptor = *mapping->path == '/' ? clew_mapping_file(mapping) : -1;
+
+	if (descriptor >= 0)
+		look_into(context, mapping->path, descriptor);
+	return false;
+}
+
+/* Finds the files that carry a choice's probes among those that are mapped, and the program that is
+ * about to be run. */
+static int resolve_anywhere(struct clew_tracer *tracer, size_t number, struct clew_message *message)
+{
+	struct anywhere anywhere = {.tracer = tracer, .number = number};
+	char path[4096], *whole;
+	int descriptor;
+
+	clew_mappings_scan(look_into_mapping, &anywhere);
+	if (tracer->command) {
+		if (strchr(tracer->command, '/') ||
+		    clew_program_find(tracer->command, path, sizeof(path)) < 0)
+			snprintf(path, sizeof(path), "%s", tracer->command);
+		whole = realpath(path, NULL);
+		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (descriptor >= 0)
+			look_into(&anywhere, whole ?: path, descriptor);
+		free(whole);
+	}
+	return anywhere.error < 0
+		       ? clew_say(message, anywhere.error, "%s: %s", tracer->chosen[number].title,
+				  strerror(-anywhere.error))
+		       : 0;
+}
+
 /* Finds the files of a choice. */
 static int resolve(struct clew_tracer *tracer, size_t number, struct clew_message *message)
 {
 	struct chosen *chosen = &tracer->chosen[number];
 	struct clew_objects objects;
-	int r = clew_objects_find(chosen->choice.object, &objects, message);
+	int r;
 
+	if (chosen->anywhere)
+		return resolve_anywhere(tracer, number, message);
+	r = clew_objects_find(chosen->choice.object, &objects, message);
 	/* What is wrong is what was asked for. */
 	if (r < 0)
 		return r == -ENOMEM || r == -EMFILE ? r : -EINVAL;
@@ -346,6 +476,8 @@ static int resolve_control(struct clew_tracer *tracer, struct clew_message *mess
 	struct clew_objects objects;
 	int r = 0;
 
+	if (!tracer->has_functions)
+		return 0;
 	for (size_t i = 0; r >= 0 && i < CONTROL_NAMES; i++) {
 		if (clew_objects_find(control_names[i], &objects, &ignored) < 0)
 			continue;
@@ -356,6 +488,26 @@ static int resolve_control(struct clew_tracer *tracer, struct clew_message *mess
 	return r < 0 ? clew_say(message, r, "no memory for functions: free some") : 0;
 }
 
+/* The same of probes that programs carry. */
+static int say_no_points(struct clew_tracer *tracer, size_t number, struct clew_message *message)
+{
+	const struct chosen *chosen = &tracer->chosen[number];
+	const struct opened *opened = tracer->opened.data;
+	char why[4400];
+
+	for (size_t i = 0; i < tracer->opened.count; i++) {
+		if (!(opened[i].choices >> number & 1))
+			continue;
+		traced_points_say_none(opened[i].descriptor, opened[i].path, chosen->choice.glob,
+				       why, sizeof(why));
+		return clew_say(message, -EINVAL, "%s: %s", chosen->title, why);
+	}
+	return clew_say(message, -EINVAL,
+			"%s: no program that runs carries such a probe: name its file, as in "
+			"OBJECT:%s",
+			chosen->title, chosen->choice.glob);
+}
+
 /* Says which choice fits nothing, and what is alike. */
 static int say_none(struct clew_tracer *tracer, size_t number, struct clew_message *message)
 {
@@ -364,6 +516,8 @@ static int say_none(struct clew_tracer *tracer, size_t number, struct clew_messa
 	const char *nearest = NULL;
 	int r;
 
+	if (chosen->choice.points)
+		return say_no_points(tracer, number, message);
 	for (size_t i = 0; i < tracer->opened.count && !nearest; i++) {
 		struct clew_functions *functions;
 
@@ -397,6 +551,12 @@ static int check(struct clew_tracer *tracer, struct clew_message *message)
 	for (size_t i = 0; i < tracer->count; i++)
 		if (!tracer->chosen[i].found && !tracer->chosen[i].optional)
 			return say_none(tracer, i, message);
+	if (!traced->functions && tracer->chosen[0].choice.points)
+		return clew_say(message, -EINVAL,
+				"%s: none of these probes can be attached to: their programs would "
+				"not do the same (%s)",
+				tracer->chosen[0].title,
+				((const struct traced_refusal *)traced->refusals.data)->reason);
 	if (!traced->functions)
 		return clew_say(message, -EINVAL,
 				"none of these functions can be probed: `clew functions %s '%s'` "
@@ -452,9 +612,11 @@ static void close_opened(struct clew_tracer *tracer)
 	vector_done(&tracer->opened);
 }
 
-/* `option`: what it is of; `text`: as clew_choice_parse() takes it. */
-static int add_choice(struct clew_tracer *tracer, const char *option, const char *of,
-		      const char *text, struct clew_message *message)
+/* `option`: what it is of; `text`: as `parse` takes it. */
+static int
+add_choice(struct clew_tracer *tracer, const char *option, const char *of, const char *text,
+	   int (*parse)(const char *, struct clew_function_choice *, struct clew_message *),
+	   struct clew_message *message)
 {
 	struct chosen *chosen = &tracer->chosen[tracer->count];
 	int r;
@@ -463,12 +625,14 @@ static int add_choice(struct clew_tracer *tracer, const char *option, const char
 		return clew_say(message, -EINVAL,
 				"functions are chosen more than %d times: use globs",
 				CLEW_CHOICES_MOST);
-	r = clew_choice_parse(text, &chosen->choice, message);
+	r = parse(text, &chosen->choice, message);
 	if (asprintf(&chosen->title, "%s %s", option, of) < 0) {
 		chosen->title = NULL;
 		return clew_say(message, -ENOMEM, "no memory for functions: free some");
 	}
 	tracer->count++;
+	chosen->anywhere = !*chosen->choice.object;
+	tracer->has_functions |= !chosen->choice.points;
 	return r;
 }
 
@@ -478,14 +642,18 @@ static int choose(struct clew_tracer *tracer, const struct clew_recorder_options
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < options->function_count; i++)
-		r = add_choice(tracer, "-f", options->functions[i], options->functions[i], message);
+		r = add_choice(tracer, "-f", options->functions[i], options->functions[i],
+			       clew_choice_parse, message);
+	for (size_t i = 0; r >= 0 && i < options->point_count; i++)
+		r = add_choice(tracer, "--usdt", options->points[i], options->points[i],
+			       clew_choice_parse_points, message);
 	for (size_t i = 0; r >= 0 && i < options->lock_object_count * CLEW_LOCK_CHOICES; i++) {
 		const char *object = options->lock_objects[i / CLEW_LOCK_CHOICES];
 		char text[4200];
 
 		snprintf(text, sizeof(text), "%s:%s", object,
 			 clew_lock_choices[i % CLEW_LOCK_CHOICES]);
-		r = add_choice(tracer, "--lock-holds", object, text, message);
+		r = add_choice(tracer, "--lock-holds", object, text, clew_choice_parse, message);
 		/* Static programs have only the functions that they call, mutexes before all. */
 		if (r >= 0)
 			tracer->chosen[tracer->count - 1].optional = i % CLEW_LOCK_CHOICES > 0;
@@ -508,6 +676,7 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 	store_lock_init(&tracer->lock);
 	tracer->program = recorder->bpf->progs.clew_function;
 	tracer->traced.recorder = recorder;
+	tracer->command = options->program;
 	tracer->traced.functions_most = options->functions_most;
 	tracer->traced.sites.item = sizeof(struct clew_function_site);
 	tracer->files.item = sizeof(struct traced_file *);
@@ -581,16 +750,16 @@ static void take_file(struct clew_tracer *tracer, const struct clew_mapping *map
 	for (size_t i = 0; i < tracer->count; i++) {
 		const struct chosen *chosen = &tracer->chosen[i];
 
-		if (chosen->pid ? chosen->pid == mapping->pid
-				: chosen->by_name &&
-					  !strcmp(last_name(mapping->path), chosen->choice.object))
+		if (chosen->pid	      ? chosen->pid == mapping->pid
+		    : chosen->by_name ? !strcmp(last_name(mapping->path), chosen->choice.object)
+				      : chosen->anywhere)
 			choices |= 1ull << i;
 	}
-	if ((!choices && !has_control(mapping->path)) || fstat(descriptor, &status) < 0 ||
-	    !S_ISREG(status.st_mode))
+	if ((!choices && !(tracer->has_functions && has_control(mapping->path))) ||
+	    fstat(descriptor, &status) < 0 || !S_ISREG(status.st_mode))
 		return;
 	file = file_of(tracer, status.st_dev, status.st_ino);
-	if (!file || (!(choices & ~file->applied) && file->controlled))
+	if (!file || (!(choices & ~file->applied) && (file->controlled || !tracer->has_functions)))
 		return;
 	/* What cannot be read or probed is left alone. */
 	if (plan(tracer, file, descriptor, mapping->path, choices & ~file->applied, &ignored) >= 0)

@@ -180,10 +180,10 @@ static bool take_place(const char *at, struct clew_operand *place)
 	return *at == '\0' || *at == ' ';
 }
 
-void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_SITE_ARGUMENTS])
+void clew_probe_arguments(const char *text, struct clew_operand *ret_places, size_t count)
 {
-	memset(ret_places, 0, CLEW_SITE_ARGUMENTS * sizeof(ret_places[0]));
-	for (unsigned i = 0; i < CLEW_SITE_ARGUMENTS && *text; i++) {
+	memset(ret_places, 0, count * sizeof(ret_places[0]));
+	for (size_t i = 0; i < count && *text; i++) {
 		struct clew_operand *place = &ret_places[i];
 		char *end;
 		long size = strtol(text, &end, 10);

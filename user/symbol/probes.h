@@ -4,6 +4,7 @@
 #ifndef CLEW_SYMBOL_PROBES_H
 #define CLEW_SYMBOL_PROBES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <clew/kernel/maps.h>
@@ -25,8 +26,8 @@ struct clew_probe {
 int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe),
 		     void *context);
 
-/* Where the arguments are, one place each; of one in a form that is not known, a place of kind
- * NONE. */
-void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_SITE_ARGUMENTS]);
+/* Where the first `count` arguments are, one place each; of one in a form that is not known, and of
+ * one that the probe does not have, a place of kind NONE. */
+void clew_probe_arguments(const char *text, struct clew_operand *ret_places, size_t count);
 
 #endif

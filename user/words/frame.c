@@ -25,6 +25,7 @@ const char *clew_frame_closed_text(unsigned closed)
 		[CLEW_FRAME_UNWOUND] = "left unseen",
 		[CLEW_FRAME_LOST] = "lost from sight with lost records",
 		[CLEW_FRAME_OPEN] = "not over",
+		[CLEW_FRAME_POINT] = "a probe of the program",
 	};
 
 	return closed < CLEW_FRAME_CLOSED_COUNT ? texts[closed] : "?";

@@ -21,7 +21,7 @@ static inline bool frame_is_entry(const struct clew_trace_frame *frame)
 static inline bool frame_has_time(const struct clew_trace_frame *frame)
 {
 	return frame->closed != CLEW_FRAME_OPEN && frame->closed != CLEW_FRAME_LOST &&
-	       frame->closed != CLEW_FRAME_UNWOUND;
+	       frame->closed != CLEW_FRAME_UNWOUND && frame->closed != CLEW_FRAME_POINT;
 }
 
 /* A value that was asked for; neither text nor number: it could not be read. */

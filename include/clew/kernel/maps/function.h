@@ -59,12 +59,17 @@ struct clew_function_site {
 #define CLEW_FUNCTION_TEXT   128
 
 #define CLEW_FUNCTION_VALUE_SIGNED 0x01
-#define CLEW_FUNCTION_VALUE_TEXT   0x02 /* the register has the address of a text */
+#define CLEW_FUNCTION_VALUE_TEXT   0x02 /* it is the address of a text */
+/* It is not in the register, but a constant, or in memory, or nobody knows where. */
+#define CLEW_FUNCTION_VALUE_CONSTANT 0x04
+#define CLEW_FUNCTION_VALUE_MEMORY   0x08
+#define CLEW_FUNCTION_VALUE_UNKNOWN  0x10
 
 struct clew_function_value {
-	__u16 base; /* the register: offset in the kernel's struct pt_regs */
-	__u8 shift; /* bits above the value's own */
-	__u8 form;  /* CLEW_FUNCTION_VALUE_* */
+	__u16 base;   /* the register: offset in the kernel's struct pt_regs */
+	__u8 shift;   /* bits above the value's own */
+	__u8 form;    /* CLEW_FUNCTION_VALUE_* */
+	__s32 offset; /* the CONSTANT; MEMORY: added to the register */
 };
 
 /* What is recorded of a site's function. */
@@ -72,6 +77,7 @@ struct clew_function_values {
 	struct clew_function_value entry[CLEW_FUNCTION_VALUES];
 	struct clew_function_value result;
 	__u32 count; /* of entry */
+	__u32 reserved;
 };
 
 /* How often a CPU met the probes of some sites: element cpu * CLEW_FUNCTION_ROWS + site /
@@ -83,7 +89,7 @@ struct clew_function_calls {
 };
 
 CLEW_ASSERT_SIZE(struct clew_function_site, 24);
-CLEW_ASSERT_SIZE(struct clew_function_value, 4);
-CLEW_ASSERT_SIZE(struct clew_function_values, 32);
+CLEW_ASSERT_SIZE(struct clew_function_value, 8);
+CLEW_ASSERT_SIZE(struct clew_function_values, 64);
 
 #endif

@@ -49,6 +49,7 @@ enum clew_site_way {
 	CLEW_SITE_WAY_TRAMPOLINE, /* entries divert the return address; CLEW_FUNCTION_RETURNED */
 	CLEW_SITE_WAY_EXITS,	  /* sites at all its exits */
 	CLEW_SITE_WAY_NONE,	  /* not at all: only entries are */
+	CLEW_SITE_WAY_POINT,	  /* it is a probe that the program carries, and no function */
 };
 
 /*
