@@ -71,7 +71,7 @@ static void add_call(struct clew_latency *latency, const struct call *call)
 		assert_int_equal(clew_latency_place(latency, group, &name, &group), 0);
 		assert_int_not_equal(group, CLEW_NO_NUMBER);
 	}
-	assert_int_equal(clew_latency_add(latency, group, call->ns, split), 0);
+	assert_int_equal(clew_latency_add(latency, group, call->ns, 0, split), 0);
 }
 
 static bool same_path(const struct call *a, const struct call *b, unsigned depth)
@@ -361,11 +361,40 @@ static void bounds(void **unused)
 		assert_int_equal(clew_latency_place(&latency, CLEW_NO_NUMBER, &name, &group), 0);
 		if (group == CLEW_NO_NUMBER)
 			continue;
-		assert_int_equal(clew_latency_add(&latency, group, 1, split), 0);
+		assert_int_equal(clew_latency_add(&latency, group, 1, 0, split), 0);
 		assert_string_equal(clew_latency_at(&latency, group)->name.name, number);
 		placed++;
 	}
 	assert_int_equal(placed, CLEW_LATENCY_MOST_GROUPS - CLEW_LATENCY_MOST_DEPTH);
+	clew_latency_done(&latency);
+}
+
+/* A histogram for which there is no room stays as it is, and what is in none is counted. */
+static void memory(void **unused)
+{
+	struct clew_latency latency = clew_latency_new(3);
+	uint64_t split[CLEW_SPLIT_COUNT] = {};
+	struct clew_latency_name name = {.name = "f", .place = ""};
+	struct clew_latency_group *group;
+	uint32_t index;
+
+	(void)unused;
+	latency.room = 64 << 10;
+	assert_int_equal(clew_latency_place(&latency, CLEW_NO_NUMBER, &name, &index), 0);
+	for (uint64_t i = 0; i < 100000; i++) {
+		split[CLEW_SPLIT_RUNNING] = i * 1000;
+		assert_int_equal(clew_latency_add(&latency, index, i * 1000, 1, split), 0);
+	}
+	group = clew_latency_at(&latency, index);
+	assert_true(latency.unplaced > 0 && group->times.count > 1000);
+	assert_int_equal(group->times.count + latency.unplaced, 100000);
+	assert_int_equal(group->probe, group->times.count);
+	assert_int_equal(group->split[CLEW_SPLIT_RUNNING], group->times.sum);
+	/* What has room is added as before. */
+	index = (uint32_t)latency.unplaced;
+	split[CLEW_SPLIT_RUNNING] = 1000;
+	assert_int_equal(clew_latency_add(&latency, 0, 1000, 1, split), 0);
+	assert_int_equal(latency.unplaced, index);
 	clew_latency_done(&latency);
 }
 
@@ -391,7 +420,7 @@ int main(void)
 		cmocka_unit_test(placing),     cmocka_unit_test(adding),
 		cmocka_unit_test(aggregating), cmocka_unit_test(ordering),
 		cmocka_unit_test(filtering),   cmocka_unit_test(bounds),
-		cmocka_unit_test(nothing),
+		cmocka_unit_test(memory),      cmocka_unit_test(nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

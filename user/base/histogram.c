@@ -76,6 +76,16 @@ static uint64_t *chunk_at(struct histogram *histogram, size_t number)
 	return histogram->chunks[number];
 }
 
+size_t histogram_growth(const struct histogram *histogram, uint64_t value)
+{
+	size_t chunk = place_of(bits_of(histogram->digits), value) / HISTOGRAM_CHUNK;
+
+	if (chunk < histogram->chunk_count)
+		return histogram->chunks[chunk] ? 0 : HISTOGRAM_CHUNK * sizeof(uint64_t);
+	return HISTOGRAM_CHUNK * sizeof(uint64_t) +
+	       (chunk + 1 - histogram->chunk_count) * sizeof(*histogram->chunks);
+}
+
 int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	size_t place = place_of(bits_of(histogram->digits), value);

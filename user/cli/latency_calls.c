@@ -210,9 +210,8 @@ static int count_calls(struct clew_latency_calls *calls, struct calls_task *task
 		uint64_t split[CLEW_SPLIT_COUNT];
 
 		split_call(task, &all[i], split);
-		clew_latency_at(calls->latency, all[i].group)->probe += all[i].probe;
 		r = clew_latency_add(calls->latency, all[i].group, all[i].end - all[i].start,
-				     split);
+				     all[i].probe, split);
 	}
 	task->over.count = 0;
 	/* The next call waits for nothing of this. */

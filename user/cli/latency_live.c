@@ -30,6 +30,7 @@
 #define PERIOD	    1000000000ull /* ns between two answers */
 #define FRAME_LINES 9		  /* of a screen, around the groups */
 #define GROUPS_MOST 16384	  /* callsite paths; a call in another one is in no group */
+#define ROOM_MOST   (128u << 20)  /* bytes of all histograms */
 #define WIDE	    120		  /* columns in which all figures of a group fit */
 
 struct session {
@@ -309,7 +310,7 @@ int clew_latency_live_run(const struct clew_latency_live *live)
 	int status = 0;
 
 	session.latency.most = GROUPS_MOST;
-
+	session.latency.room = ROOM_MOST;
 	if (clew_trace_new(NULL, 0, &session.tasks) < 0)
 		return clew_fail_memory();
 	session.identities = clew_trace_taker(session.tasks);

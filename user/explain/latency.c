@@ -13,6 +13,7 @@ struct clew_latency clew_latency_new(unsigned digits)
 {
 	return (struct clew_latency){.digits = digits,
 				     .most = CLEW_LATENCY_MOST_GROUPS,
+				     .room = SIZE_MAX,
 				     .groups.item = sizeof(struct clew_latency_group)};
 }
 
@@ -84,11 +85,18 @@ int clew_latency_place(struct clew_latency *latency, uint32_t parent,
 	return 0;
 }
 
-int clew_latency_add(struct clew_latency *latency, uint32_t group, uint64_t ns,
+int clew_latency_add(struct clew_latency *latency, uint32_t group, uint64_t ns, uint64_t probe,
 		     const uint64_t *split)
 {
 	struct clew_latency_group *to = clew_latency_at(latency, group);
+	size_t growth = latency->room == SIZE_MAX ? 0 : histogram_growth(&to->times, ns);
 
+	if (growth > latency->room) {
+		latency->unplaced++;
+		return 0;
+	}
+	latency->room -= growth;
+	to->probe += probe;
 	for (int i = 0; i < CLEW_SPLIT_COUNT; i++)
 		to->split[i] += split[i];
 	return histogram_add(&to->times, ns);

@@ -4,8 +4,8 @@
  * properties. Groups form a forest; two paths to one name are two groups.
  *
  * Results of several traces can be added. A group's id follows from its path alone, and is equal
- * across runs and machines. The number of groups is bounded: what finds no place is counted, and
- * is in no group.
+ * across runs and machines. The number of groups is bounded, and the memory of histograms may be:
+ * what finds no place is counted, and is in no group.
  */
 #ifndef CLEW_EXPLAIN_LATENCY_H
 #define CLEW_EXPLAIN_LATENCY_H
@@ -50,6 +50,7 @@ struct clew_latency_group {
 struct clew_latency {
 	unsigned digits;      /* of all histograms */
 	size_t most;	      /* groups */
+	size_t room;	      /* bytes that histograms may still grow by; SIZE_MAX no bound */
 	uint64_t unplaced;    /* things in no group */
 	struct vector groups; /* struct clew_latency_group; parents before children */
 	struct map places;    /* id -> index */
@@ -73,8 +74,11 @@ static inline struct clew_latency_group *clew_latency_at(const struct clew_laten
 int clew_latency_place(struct clew_latency *latency, uint32_t parent,
 		       const struct clew_latency_name *name, uint32_t *ret_index);
 
-/* Adds something that took `ns`, and how that time divides. 0 or -ENOMEM. */
-int clew_latency_add(struct clew_latency *latency, uint32_t group, uint64_t ns,
+/*
+ * Adds something that took `ns`, of which `probe` were clew's probes', and how that time divides.
+ * 0 or -ENOMEM.
+ */
+int clew_latency_add(struct clew_latency *latency, uint32_t group, uint64_t ns, uint64_t probe,
 		     const uint64_t *split);
 
 /* Adds all groups of another result with as many digits. 0 or -ENOMEM; then it is unusable. */

@@ -360,9 +360,8 @@ int clew_latency_take(void *context, const struct clew_latency_item *item)
 		group->open++;
 		return 0;
 	}
-	if (item->frame)
-		group->probe += item->frame->probe;
-	return clew_latency_add(names->latency, index, item->to - item->from, item->split);
+	return clew_latency_add(names->latency, index, item->to - item->from,
+				item->frame ? item->frame->probe : 0, item->split);
 }
 
 static enum clew_latency_of of_what(enum clew_latency_by by)

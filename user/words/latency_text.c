@@ -165,9 +165,10 @@ static void print_sums(FILE *out, const struct clew_latency *latency,
 		fprintf(out, "%zu waits for no device left out\n", left_out->elsewhere);
 	if (latency->unplaced)
 		fprintf(out,
-			"%" PRIu64 " %s%s in none of them: more than %zu groups, or %d callers\n",
+			"%" PRIu64 " %s%s in none of them: more than %zu groups, or %d callers%s\n",
 			latency->unplaced, what[options->by], latency->unplaced == 1 ? "" : "s",
-			latency->most, CLEW_LATENCY_MOST_DEPTH);
+			latency->most, CLEW_LATENCY_MOST_DEPTH,
+			latency->room == SIZE_MAX ? "" : ", or no more room for histograms");
 }
 
 int clew_print_latency(FILE *out, const struct clew_latency *latency,
