@@ -20,6 +20,7 @@
 #include "words/sums.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wait.h"
 
 /* So many of the longest are explained together, and so many lines and names say how. */
 enum { TOGETHER_MOST = 1000, TOGETHER_LINES = 6, HOLDERS_MOST = 4, BUSY_MOST = 4 };
@@ -406,7 +407,7 @@ int clew_ask_print(const struct clew_ask *ask, const struct clew_asked_in *in,
 		       CLEW_DURATION(percentile(found, count, 99)),
 		       CLEW_DURATION(length_of(&found[0])));
 	if (open)
-		printf("; %zu not over at the capture's end", open);
+		printf("; %zu not over %s", open, clew_end_words(in->trace));
 	putchar('\n');
 	if (ask->lock)
 		status = print_holders(in->trace, found, count, false);

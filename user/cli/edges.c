@@ -349,8 +349,10 @@ static int show(struct listing *listing)
 		status = clew_print_sums(&listing->sums, view, &names);
 	else
 		show_rows(listing);
-	printf("\n%zu of %zu dependencies\n", listing->row_count,
-	       listing->group_count + listing->relation_count);
+	putchar('\n');
+	clew_print_count(view, listing->row_count, listing->group_count + listing->relation_count,
+			 "dependencies");
+	putchar('\n');
 	clew_print_left_out(view, "that ended idle waits");
 	clew_print_ledger(stdout, trace, view->window.from, view->window.to);
 	clew_print_cost(stdout, clew_trace_info(trace));
@@ -362,10 +364,8 @@ static int answer(const struct clew_trace *trace, struct edges_values *values)
 	struct listing listing = {.words = {.trace = trace, .json = {.out = stdout}},
 				  .values = values};
 	size_t edge_count, activity_count;
-	int r, status = clew_window_take(&values->view.window, trace);
+	int r, status;
 
-	if (status)
-		return status;
 	listing.edges = clew_trace_edges(trace, &edge_count);
 	r = clew_trace_edge_groups(trace, &listing.order, &listing.begin, &listing.group_count);
 	if (r < 0)
@@ -399,7 +399,7 @@ int clew_command_edges(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
 	if (status)
 		return status;
 	status = clew_selection_check(&values.selection, trace);

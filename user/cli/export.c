@@ -286,12 +286,11 @@ static int find_operations(const struct clew_asked_in *in, const struct export_v
 static int check(const struct clew_trace *trace, struct export_values *values)
 {
 	size_t total;
-	int status = clew_window_take(&values->window, trace);
+	int status;
 
 	/* The time of clew itself belongs to a whole picture, but not into sums. */
 	values->selection.self = !values->format->stacks && !values->format->without_self;
-	if (!status)
-		status = clew_selection_check(&values->selection, trace);
+	status = clew_selection_check(&values->selection, trace);
 	if (!status && values->format->stacks && values->stacks == CLEW_STACKS_ON_CPU &&
 	    !clew_trace_all_samples(trace, &total))
 		status = clew_fail(CLEW_EXIT_INPUT,
@@ -404,7 +403,7 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 	if (!status && !values.split)
 		status = clew_check_output(operands[0], values.output);
 	if (!status)
-		status = clew_open_trace(operands[0], 0, &trace);
+		status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
 	status = export(trace, &values, operands[0]);

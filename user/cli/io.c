@@ -18,6 +18,7 @@
 #include "words/ledger.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wait.h"
 
 struct io_values {
 	struct clew_selection selection;
@@ -390,11 +391,10 @@ static void print_event(const struct io_answer *answer, const struct clew_io_eve
 		}
 		if (block->completed && block->queued)
 			printf(", done after %s", CLEW_DURATION(block->completed - block->queued));
+		else if (!block->completed && requests[event->extent->request].end_lost)
+			fputs("; its end was not recorded", stdout);
 		else if (!block->completed)
-			fputs(requests[event->extent->request].end_lost
-				      ? "; its end was not recorded"
-				      : ", not done at the capture's end",
-			      stdout);
+			printf(", not done %s", clew_end_words(answer->trace));
 	} else {
 		uint64_t end = clew_trace_until(answer->trace, event->sleep->end);
 
@@ -477,15 +477,13 @@ int clew_command_io(const struct clew_command *command, int argc, char **argv)
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
 	if (status)
 		return status;
 	answer.trace = trace;
 	answer.by = values.by;
 	answer.sort = values.sort;
-	status = clew_window_take(&values.view.window, trace);
-	if (!status)
-		status = clew_selection_resolve(&values.selection, trace);
+	status = clew_selection_resolve(&values.selection, trace);
 	if (!status)
 		status = analyse(&answer, &values);
 	if (!status)

@@ -197,12 +197,10 @@ static int gather(const struct part *part, struct clew_selection *selection, str
 static int add_part(struct part *part, const struct latency_values *values, struct sum *sum)
 {
 	struct clew_selection selection = values->selection;
-	int status = clew_open_trace(part->operand, 0, &part->trace);
+	int status;
 
-	if (status)
-		return status;
 	part->window = values->window;
-	status = clew_window_take(&part->window, part->trace);
+	status = clew_open_window(part->operand, 0, &part->window, &part->trace);
 	if (!status)
 		status = gather(part, &selection, sum);
 	clew_selection_done(&selection);

@@ -109,12 +109,10 @@ int clew_command_locks(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
-	status = clew_window_take(&values.window, trace);
-	if (!status)
-		status = clew_selection_check(&values.selection, trace);
+	status = clew_selection_check(&values.selection, trace);
 	if (!status)
 		status = clew_try_relations(trace, &relations);
 	if (!status)

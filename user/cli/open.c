@@ -9,6 +9,7 @@
 #include "convert/convert.h"
 #include "trace/lines.h"
 #include "words/ledger.h"
+#include "words/wall.h"
 #include <clew/notation.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -207,25 +208,47 @@ int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_mod
 	return status ? status : load_model(operand, path, frames, ret_model, ret_capture);
 }
 
-static int open_capture(const char *operand, const char *path, uint32_t drop_types,
-			const struct clew_finding_taker *beside, struct clew_trace **ret_trace)
+/* Finds what the interval means in a capture, and has only that read. */
+static int take_window(struct clew_window *window, const struct clew_reader *reader,
+		       struct clew_trace_options *options)
+{
+	struct clew_time_base base;
+	int status;
+
+	clew_wall_base_of(clew_reader_info(reader), clew_reader_meta(reader, "utc_offset"), &base);
+	status = clew_window_take_in(window, &base);
+	if (!status && clew_window_given(window)) {
+		options->from = window->from;
+		options->to = window->to;
+	}
+	return status;
+}
+
+/* `window`: NULL, or the interval that is asked for. */
+static int open_capture(const char *operand, const char *path, struct clew_window *window,
+			struct clew_trace_options *options, struct clew_trace **ret_trace)
 {
 	char message[512] = "";
 	struct clew_progress progress;
-	struct clew_trace_options options = {
-		.size = sizeof(options),
-		.drop_types = drop_types,
-		.progress = clew_progress_update,
-		.progress_context = &progress,
-		.beside = beside,
-	};
-	int r;
+	struct clew_reader *reader;
+	int status, r = clew_reader_open(path, &reader, message, sizeof(message));
 
-	clew_progress_begin(&progress, "reading the capture");
-	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
-	clew_progress_end(&progress);
 	if (r < 0)
 		return fail_to_read(operand, r, message);
+	status = window ? take_window(window, reader, options) : 0;
+	if (status) {
+		clew_reader_close(reader);
+		return status;
+	}
+	options->size = sizeof(*options);
+	options->progress = clew_progress_update;
+	options->progress_context = &progress;
+	clew_progress_begin(&progress, "reading the capture");
+	r = clew_trace_read(reader, options, ret_trace);
+	clew_progress_end(&progress);
+	clew_reader_close(reader);
+	if (r < 0)
+		return fail_to_read(operand, r, strerror(-r));
 	clew_print_damage(stderr, name_of(operand), false, clew_trace_info(*ret_trace));
 	return 0;
 }
@@ -262,30 +285,58 @@ static int probe_operand(const char *operand, char *path, size_t size, bool *ret
 	return r < 0 ? fail_to_open(name_of(operand), -r) : 0;
 }
 
-int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+static int open_trace(const char *operand, uint32_t drop_types, struct clew_window *window,
+		      struct clew_trace **ret_trace)
 {
+	struct clew_trace_options options = {.drop_types = drop_types};
 	char path[4096];
 	bool is_capture;
 	int status = probe_operand(operand, path, sizeof(path), &is_capture);
 
-	if (status)
+	if (!status && is_capture)
+		status = open_capture(operand, path, window, &options, ret_trace);
+	else if (!status)
+		status = open_notation(operand, path, drop_types, ret_trace);
+	if (status || !window)
 		return status;
-	return is_capture ? open_capture(operand, path, drop_types, NULL, ret_trace)
-			  : open_notation(operand, path, drop_types, ret_trace);
+	if (!is_capture || !clew_window_given(window))
+		status = clew_window_take(window, *ret_trace);
+	/* The trace knows better where a recording ends that was cut off. */
+	else if (!window->to_text)
+		window->to = clew_trace_end(*ret_trace);
+	if (status) {
+		clew_trace_free(*ret_trace);
+		*ret_trace = NULL;
+	}
+	return status;
+}
+
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+{
+	return open_trace(operand, drop_types, NULL, ret_trace);
+}
+
+int clew_open_window(const char *operand, uint32_t drop_types, struct clew_window *window,
+		     struct clew_trace **ret_trace)
+{
+	*ret_trace = NULL;
+	return open_trace(operand, drop_types, window, ret_trace);
 }
 
 int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
 		      struct clew_trace **ret_trace)
 {
+	struct clew_trace_options options = {.beside = beside};
 	char path[4096];
 	int status = resolve_operand(operand, path, sizeof(path));
 
-	return status ? status : open_capture(operand, path, 0, beside, ret_trace);
+	return status ? status : open_capture(operand, path, NULL, &options, ret_trace);
 }
 
 int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 			   struct clew_trace **ret_stacks)
 {
+	struct clew_trace_options options = {};
 	char path[4096];
 	bool is_capture;
 	int status = probe_operand(operand, path, sizeof(path), &is_capture), r;
@@ -293,7 +344,7 @@ int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 	*ret_stacks = NULL;
 	if (status || !is_capture)
 		return status ? status : load_model(operand, path, 0, ret_model, NULL);
-	status = open_capture(operand, path, 0, NULL, ret_stacks);
+	status = open_capture(operand, path, NULL, &options, ret_stacks);
 	if (status)
 		return status;
 	r = clew_model_from_trace(*ret_stacks, ret_model);

@@ -6,6 +6,7 @@
 #ifndef CLEW_CLI_OPEN_H
 #define CLEW_CLI_OPEN_H
 
+#include "cli/window.h"
 #include "relate/relate.h"
 #include "trace/trace.h"
 #include <clew/model.h>
@@ -13,6 +14,13 @@
 /* Loads the trace of a capture or of notation. `drop_types`: a mask of dependency types to leave
  * out. */
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
+/*
+ * The same, and finds what an interval means in it. If --from or --to was given, the trace of a
+ * capture has only what overlaps the interval and a little around it, and ends some time after it.
+ * After a failure *ret_trace is NULL.
+ */
+int clew_open_window(const char *operand, uint32_t drop_types, struct clew_window *window,
+		     struct clew_trace **ret_trace);
 /* Loads a capture, nothing else; `beside` gets its findings while it is read. */
 int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
 		      struct clew_trace **ret_trace);

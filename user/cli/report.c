@@ -145,10 +145,8 @@ static int answer(const struct clew_trace *trace, struct report_values *values, 
 	struct clew_relations *relations = NULL;
 	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
 	struct report report = {};
-	int status = clew_window_take(&values->window, trace), r;
+	int status = clew_selection_check(&values->selection, trace), r;
 
-	if (!status)
-		status = clew_selection_check(&values->selection, trace);
 	if (!status)
 		status = clew_try_relations(trace, &relations);
 	if (status)
@@ -179,7 +177,7 @@ int clew_command_report(const struct clew_command *command, int argc, char **arg
 		return status;
 	status = check_options(&values);
 	if (!status)
-		status = clew_open_trace(operands[0], 0, &trace);
+		status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
 	status = answer(trace, &values, operands[0]);

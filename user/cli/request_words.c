@@ -12,6 +12,7 @@
 #include "words/object.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wait.h"
 
 #define ONE_PAGE 4096 /* bytes */
 
@@ -197,10 +198,10 @@ void request_print(const struct request_words *words, const struct clew_trace_re
 	else if (block->completed && block->queued)
 		printf("; over after %s without being issued",
 		       CLEW_DURATION(block->completed - block->queued));
+	else if (!block->completed && request->end_lost)
+		fputs("; its end was not recorded", stdout);
 	else if (!block->completed)
-		fputs(request->end_lost ? "; its end was not recorded"
-					: "; not over at the capture's end",
-		      stdout);
+		printf("; not over %s", clew_end_words(words->trace));
 	if (request->lower_count)
 		printf("; %u below", request->lower_count);
 	for (uint32_t i = 0; i < request->woke_count; i++) {

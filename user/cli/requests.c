@@ -313,7 +313,9 @@ static int show_text(struct listing *listing)
 	else
 		for (size_t i = 0; i < listing->row_count; i++)
 			request_print(&listing->words, &listing->requests[listing->rows[i].index]);
-	printf("\n%zu of %zu requests\n", listing->row_count, listing->count);
+	putchar('\n');
+	clew_print_count(view, listing->row_count, listing->count, "requests");
+	putchar('\n');
 	clew_print_left_out(view, "that nobody waited for");
 	if (!listing->row_count && listing->values->device && print_disks(listing) < 0)
 		status = clew_fail_memory();
@@ -333,8 +335,6 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 	listing.words = (struct request_words){.trace = trace, .requests = listing.requests};
 	status = values->device ? parse_device(&listing, values->device, &device) : 0;
 
-	if (!status)
-		status = clew_window_take(&values->view.window, trace);
 	if (!status)
 		status = clew_selection_resolve(&values->selection, trace);
 	values->selection.self = true;
@@ -370,7 +370,7 @@ int clew_command_requests(const struct clew_command *command, int argc, char **a
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
 	if (status)
 		return status;
 	status = answer(trace, &values);

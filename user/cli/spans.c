@@ -502,10 +502,8 @@ static void answer_text(struct answer *answer)
 static int answer_spans(const struct clew_trace *trace, struct spans_values *values)
 {
 	struct answer answer = {.trace = trace, .values = values};
-	int status = clew_window_take(&values->window, trace);
+	int status = clew_selection_check(&values->selection, trace);
 
-	if (!status)
-		status = clew_selection_check(&values->selection, trace);
 	if (!status && !clew_trace_function_count(trace))
 		status = clew_fail(CLEW_EXIT_NEGATIVE, "no functions were recorded: give "
 						       "`clew record` -f OBJECT:GLOB");
@@ -541,7 +539,7 @@ int clew_command_spans(const struct clew_command *command, int argc, char **argv
 								  .selection = values.selection,
 								  .window = &values.window,
 								  .json = values.json});
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
 	status = answer_spans(trace, &values);

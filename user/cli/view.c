@@ -54,6 +54,14 @@ const char *clew_by_name(enum clew_by by)
 	return by_names[by];
 }
 
+void clew_print_count(const struct clew_view *view, size_t count, size_t of, const char *things)
+{
+	printf("%zu", count);
+	if (!clew_window_given(&view->window))
+		printf(" of %zu", of);
+	printf(" %s", things);
+}
+
 void clew_print_left_out(const struct clew_view *view, const char *idle)
 {
 	if (!view->idle_left_out && !view->self_left_out)

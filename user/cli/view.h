@@ -61,6 +61,10 @@ int clew_take_by(const struct clew_option *option, const char *argument, void *v
 /* The word for a key of sums. */
 const char *clew_by_name(enum clew_by by);
 
+/* "2 of 9 waits", or "2 waits" if only an interval was asked for, as then only a part of the
+ * capture was read. `things`: in the plural. */
+void clew_print_count(const struct clew_view *view, size_t count, size_t of, const char *things);
+
 /* Says after a list what is not in it, and how to see it. `idle`: what is idle, in the plural. */
 void clew_print_left_out(const struct clew_view *view, const char *idle);
 

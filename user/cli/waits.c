@@ -204,7 +204,7 @@ static void print_end(const struct clew_trace *trace, const struct clew_sleep *s
 	uint64_t runqueue = clew_wait_runqueue(trace, sleep);
 
 	if (sleep->end == CLEW_TIME_OPEN) {
-		fputs("; not over at the capture's end", stdout);
+		printf("; not over %s", clew_end_words(trace));
 		return;
 	}
 	if (sleep->ended_by != CLEW_NO_TASK) {
@@ -389,7 +389,9 @@ static int answer_text(const struct clew_trace *trace, const struct waits_values
 			if (values->stacks)
 				print_stack(trace, &sleeps[list->keys[i].index]);
 		}
-	printf("\n%zu of %zu waits, %s in all\n", list->count, list->of, CLEW_DURATION(list->ns));
+	putchar('\n');
+	clew_print_count(&values->view, list->count, list->of, "waits");
+	printf(", %s in all\n", CLEW_DURATION(list->ns));
 	if (values->stacks)
 		print_covered(trace, list);
 	clew_print_lines_told(stdout, trace);
@@ -402,11 +404,10 @@ static int answer_text(const struct clew_trace *trace, const struct waits_values
 static int answer(const struct clew_trace *trace, struct waits_values *values)
 {
 	struct list list = {};
-	int status = clew_window_take(&values->view.window, trace);
+	int status;
 
 	values->selection.self = values->view.self;
-	if (!status)
-		status = clew_selection_check(&values->selection, trace);
+	status = clew_selection_check(&values->selection, trace);
 	if (!status)
 		status = make_list(trace, values, &list);
 	if (!status)
@@ -425,7 +426,7 @@ int clew_command_waits(const struct clew_command *command, int argc, char **argv
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	values.stacks |= values.lines;
-	status = clew_open_trace(operands[0], 0, &trace);
+	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
 	if (status)
 		return status;
 	if (values.stacks)

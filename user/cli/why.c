@@ -590,11 +590,9 @@ static int answer(const struct clew_trace *trace, struct why_values *values, con
 				   .window = &values->window,
 				   .operand = operand};
 	struct clew_relations *relations = NULL;
-	int status = clew_window_take(&values->window, trace);
 	uint64_t from = values->window.from, to = values->window.to;
+	int status = clew_selection_check(&values->selection, trace);
 
-	if (!status)
-		status = clew_selection_check(&values->selection, trace);
 	if (status)
 		return status;
 	/* Announced calls are not needed if calls are left out. */
@@ -622,7 +620,7 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "
 				 "with --call, --file, --lock, --operation and --span");
-	status = clew_open_trace(operands[0], values.without, &trace);
+	status = clew_open_window(operands[0], values.without, &values.window, &trace);
 	if (status)
 		return status;
 	if (values.without_functions)

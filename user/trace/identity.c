@@ -382,8 +382,8 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 	if (task->task.birth == 0 && task->start_time > trace->start)
 		task->task.birth = task->start_time < first ? task->start_time : first;
 	/* Until it was made ready its creator was still setting it up. */
-	if (task->task.birth && pieces->count && pieces->data[0] >> PIECE_SHIFT == PIECE_READY &&
-	    first > task->task.birth)
+	if (!task->cut && task->task.birth && pieces->count &&
+	    pieces->data[0] >> PIECE_SHIFT == PIECE_READY && first > task->task.birth)
 		task->task.birth = first;
 	if (task->task.death == CLEW_TIME_OPEN && task->exit_time)
 		task->task.death =

@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/vector.h"
 #include "trace/frames.h"
+#include "trace/part.h"
 #include "trace/trace.h"
 #include <pthread.h>
 
@@ -43,6 +44,7 @@ struct trace_task {
 	struct numbers pieces; /* in order of start */
 	uint64_t last_start;   /* of the last piece */
 	uint64_t begin, end;   /* of its timeline */
+	bool cut;	       /* pieces of its timeline are not kept */
 	bool bounded;	       /* begin, end, birth and death are known already */
 	uint64_t start_time;
 	uint64_t exit_time; /* 0: no EXIT record */
@@ -91,6 +93,7 @@ struct clew_trace {
 	uint32_t drop_types;	  /* bits of edge types that are left out */
 	uint32_t mount_namespace; /* the machine's own, 0 unknown */
 	int error;
+	struct trace_part *part; /* NULL: all findings are kept */
 
 	struct vector runs, sleeps, readies;
 	struct vector lone_edges; /* edges that end no sleep */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From a capture file to a finished trace: makes a reader, a builder and a trace,
- * connects them, and keeps only the trace.
+ * connects them, and keeps only the trace. For a part of the capture it stops reading
+ * when what overlaps the part should be over.
  */
 #include "base/thread.h"
 #include "builder/build.h"
@@ -15,22 +16,32 @@
 #define TOUCH_EVERY    (1u << 12)
 #define TOUCH_FROM     (1u << 16) /* what a smaller capture would gain is not worth a thread */
 
+/* When reading ends, at most: a part's trace does not need what is far behind it. */
+static uint64_t read_until(const struct clew_trace_options *options)
+{
+	bool part = options && options->to && options->to < UINT64_MAX - TRACE_PART_BEYOND;
+
+	return part ? options->to + TRACE_PART_BEYOND : UINT64_MAX;
+}
+
+/* *ret_end: when the trace ends. */
 static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
-		    const struct clew_trace *trace, const struct clew_trace_options *options)
+		    struct clew_trace *trace, const struct clew_trace_options *options,
+		    uint64_t *ret_end)
 {
 	const struct vector *const filled[TRACE_TOUCHED] = {&trace->sleeps, &trace->runs,
 							    &trace->requests};
 	const struct clew_capture_info *info = clew_reader_info(reader);
 	const struct clew_header *record;
 	struct trace_touch *touch = NULL;
-	uint64_t total = 0, done = 0;
+	uint64_t total = 0, done = 0, until = read_until(options);
 	int r;
 
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
 		total += info->counts[kind];
 	if (total >= TOUCH_FROM && store_thread_pays())
 		touch = trace_touch_new();
-	while ((r = clew_reader_next(reader, &record)) > 0) {
+	while ((r = clew_reader_next(reader, &record)) > 0 && record->time <= until) {
 		r = clew_builder_feed(builder, record);
 		if (r < 0)
 			break;
@@ -41,7 +52,12 @@ static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 					  done < total ? (double)done / (double)total : 1.0);
 	}
 	trace_touch_free(touch);
-	return r < 0 ? r : clew_builder_finish(builder, info->end);
+	*ret_end = info->end;
+	if (r > 0 && trace->part) {
+		trace->part->cut = true;
+		*ret_end = until;
+	}
+	return r < 0 ? r : clew_builder_finish(builder, *ret_end);
 }
 
 static const void *copy_array(struct clew_trace *trace, const void *from, size_t bytes)
@@ -104,9 +120,8 @@ static void take_costs(const struct clew_reader *reader, struct clew_builder_opt
 	options->return_ns = ns[3] < UINT32_MAX ? (uint32_t)ns[3] : 0;
 }
 
-/* Reads all of a capture into a new trace. */
-static int read_trace(struct clew_reader *reader, const struct clew_trace_options *options,
-		      struct clew_trace **ret_trace)
+int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,
+		    struct clew_trace **ret_trace)
 {
 	struct clew_builder_options builder_options = {
 		.size = sizeof(builder_options),
@@ -118,6 +133,7 @@ static int read_trace(struct clew_reader *reader, const struct clew_trace_option
 	struct clew_builder *builder;
 	struct clew_trace *trace;
 	size_t count = 1;
+	uint64_t end = 0;
 	int r = clew_trace_new(options, builder_options.start, &trace);
 
 	if (r < 0)
@@ -128,13 +144,13 @@ static int read_trace(struct clew_reader *reader, const struct clew_trace_option
 		takers[count++] = *options->beside;
 	r = clew_builder_new(&builder_options, takers, count, &builder);
 	if (r >= 0) {
-		r = feed_all(reader, builder, trace, options);
+		r = feed_all(reader, builder, trace, options, &end);
 		clew_builder_free(builder);
 	}
 	if (r >= 0)
 		r = keep_info(trace, reader);
 	if (r >= 0)
-		r = clew_trace_finish(trace, trace->info->end);
+		r = clew_trace_finish(trace, end);
 	if (r < 0)
 		clew_trace_free(trace);
 	else
@@ -180,13 +196,14 @@ int clew_count_hidden(struct clew_reader *reader, uint64_t *ret_count)
 		.context = &hidden,
 	};
 	struct clew_builder *builder;
+	uint64_t end;
 	int r = clew_trace_new(NULL, options.start, &hidden.trace);
 
 	if (r < 0)
 		return r;
 	r = clew_builder_new(&options, &taker, 1, &builder);
 	if (r >= 0) {
-		r = feed_all(reader, builder, hidden.trace, NULL);
+		r = feed_all(reader, builder, hidden.trace, NULL, &end);
 		clew_builder_free(builder);
 	}
 	if (r >= 0)
@@ -208,7 +225,7 @@ int clew_trace_load(const char *path, const struct clew_trace_options *options,
 	r = clew_reader_open(path, &reader, message, message_size);
 	if (r < 0)
 		return r;
-	r = read_trace(reader, options, ret_trace);
+	r = clew_trace_read(reader, options, ret_trace);
 	clew_reader_close(reader);
 	if (r < 0 && message && message_size > 0)
 		snprintf(message, message_size, "%s: %s while reading the capture", path,

@@ -202,7 +202,10 @@ int trace_take(void *context, struct clew_finding finding)
 struct clew_finding_taker clew_trace_taker(struct clew_trace *trace)
 {
 	return (struct clew_finding_taker){
-		.wants = CLEW_FINDINGS_ALL, .take = trace_take, .context = trace};
+		.wants = CLEW_FINDINGS_ALL,
+		.take = trace->part ? trace_part_take : trace_take,
+		.context = trace,
+	};
 }
 
 int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
@@ -246,6 +249,10 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->tasks.item = sizeof(struct trace_task *);
 	pthread_mutex_init(&trace->frame_lock, NULL);
 	pthread_mutex_init(&trace->edge_lock, NULL);
+	if (options && options->to && trace_part_new(trace, options->from, options->to) < 0) {
+		clew_trace_free(trace);
+		return -ENOMEM;
+	}
 	*ret_trace = trace;
 	return 0;
 }
@@ -298,6 +305,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->samples);
 	vector_done(&trace->symbols);
 	trace_lines_free(trace->lines);
+	trace_part_free(trace->part);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
 	vector_done(&trace->own_types);
@@ -330,6 +338,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 
 		trace->end = last->end > trace->end ? last->end : trace->end;
 	}
+	if (trace->part)
+		trace_part_finish(trace);
 	r = trace_order_sleeps(trace);
 	if (r < 0)
 		return r;
@@ -351,6 +361,11 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	if (r >= 0)
 		r = trace_find_vain(trace);
 	return r < 0 ? r : trace_find_exchanges(trace);
+}
+
+bool clew_trace_is_cut(const struct clew_trace *trace)
+{
+	return trace->part && trace->part->cut;
 }
 
 uint64_t clew_trace_start(const struct clew_trace *trace)

@@ -48,10 +48,21 @@ struct clew_trace_options {
 	void (*progress)(void *context, double done);
 	void *progress_context;
 	const struct clew_finding_taker *beside; /* gets the findings, too; NULL: nobody does */
+	/*
+	 * ns: only what overlaps this interval is kept, and reading ends some time after it. What
+	 * is not over then ends at the trace's end. `to` 0: all is read and kept.
+	 */
+	uint64_t from, to;
 };
 
 /*
- * Reads a whole capture into a new trace. On error `message` gets one line of words:
+ * Reads a capture that was opened, and of which nothing was read yet, into a new trace. The
+ * reader stays the caller's. 0 or -errno.
+ */
+int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,
+		    struct clew_trace **ret_trace);
+/*
+ * Opens a capture and reads it into a new trace. On error `message` gets one line of words:
  * what clew_reader_open() says, or why reading failed (-ENOMEM, -EBADMSG, ..).
  */
 int clew_trace_load(const char *path, const struct clew_trace_options *options,
@@ -81,6 +92,9 @@ static inline bool clew_is_imported(const struct clew_trace *trace)
 	return info && info->imported;
 }
 const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
+/* True if only a part of the capture is wanted and reading ended before the capture does. The
+ * trace's end is the moment of that. */
+bool clew_trace_is_cut(const struct clew_trace *trace);
 uint64_t clew_trace_start(const struct clew_trace *trace);
 uint64_t clew_trace_end(const struct clew_trace *trace);
 

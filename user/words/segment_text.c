@@ -21,6 +21,7 @@
 #include "words/stack.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/wait.h"
 #include "words/writers.h"
 
 /* Prints " of OBJECT", " on OBJECT"; nothing where there is no object. */
@@ -98,7 +99,10 @@ static void print_unknown(FILE *out, const struct clew_trace *trace,
 	}
 	print_wait(out, trace, sleep, segment->unknown_kind);
 	if (sleep->end == CLEW_TIME_OPEN) {
-		fputs(", and the capture ended first", out);
+		if (clew_trace_is_cut(trace))
+			fprintf(out, ", not over %s", clew_end_words(trace));
+		else
+			fputs(", and the capture ended first", out);
 		clew_print_other_end(out, trace, sleep, false);
 	} else if (sleep->context != CLEW_WAKE_TASK && sleep->context != CLEW_WAKE_UNKNOWN) {
 		fprintf(out, ", and an interrupt ended it (%s)", clew_context_name(sleep->context));

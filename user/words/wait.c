@@ -7,6 +7,11 @@ uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *
 	return clew_trace_until(trace, sleep->end);
 }
 
+const char *clew_end_words(const struct clew_trace *trace)
+{
+	return clew_trace_is_cut(trace) ? "10 s after the interval" : "at the capture's end";
+}
+
 uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	uint64_t until = clew_trace_until(trace, sleep->switch_in);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Traces of parts of a capture: what overlaps a part is as in the trace of all of it, and
+ * how much is kept does not depend on the capture's length.
+ */
+#include "store_records.h"
+
+#include <sys/syscall.h>
+
+#include "trace/trace.h"
+
+#define BEGIN	1000000000ull
+#define LENGTH	40000000000ull
+#define SECOND	1000000000ull
+#define SHORT	5000000ull    /* ns: how long task 1 sleeps */
+#define LONG	9000000000ull /* and task 2 */
+#define RUNNING 1000000ull    /* how long each runs in between */
+
+/* The task sleeps and runs in turn on a CPU of its own. */
+static void put_sleeps(struct clew_writer *writer, unsigned cpu, uint32_t task, uint64_t sleep)
+{
+	for (uint64_t at = BEGIN; at < BEGIN + LENGTH; at += sleep + RUNNING) {
+		struct {
+			struct clew_switch record;
+			struct clew_wait wait;
+		} out = {
+			.record = {.header = {.time = at,
+					      .kind = CLEW_KIND_SWITCH,
+					      .flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT},
+				   .prev = task,
+				   .prev_state = 1},
+			.wait = {.call = SYS_clock_nanosleep, .descriptor = -1},
+		};
+		struct clew_switch in = {
+			.header = {.time = at + sleep,
+				   .kind = CLEW_KIND_SWITCH,
+				   .flags = CLEW_SWITCH_NEXT_SLEPT},
+			.next = task,
+			.wake_time = at + sleep - 10000,
+			.wake_context = CLEW_WAKE_TIMER,
+		};
+
+		assert_int_equal(clew_writer_put(writer, cpu, &out, sizeof(out)), 0);
+		if (at + sleep < BEGIN + LENGTH)
+			assert_int_equal(clew_writer_put(writer, cpu, &in, sizeof(in)), 0);
+	}
+}
+
+static void write_capture(char *path)
+{
+	struct clew_writer *writer;
+	char number[24];
+
+	temporary_path(path);
+	writer = open_writer(path, 3, true);
+	snprintf(number, sizeof(number), "%llu", BEGIN - 1000);
+	assert_int_equal(clew_writer_meta(writer, "start", number), 0);
+	snprintf(number, sizeof(number), "%llu", BEGIN + LENGTH);
+	assert_int_equal(clew_writer_meta(writer, "end", number), 0);
+	put_sleeps(writer, 0, 1, SHORT);
+	put_sleeps(writer, 1, 2, LONG);
+	put_sleeps(writer, 2, 3, 2 * LENGTH); /* it sleeps all the time */
+	assert_int_equal(clew_writer_close(writer), 0);
+}
+
+static struct clew_trace *load(const char *path, uint64_t from, uint64_t to)
+{
+	const struct clew_trace_options options = {.size = sizeof(options), .from = from, .to = to};
+	struct clew_trace *trace;
+	char message[200];
+
+	assert_int_equal(clew_trace_load(path, &options, &trace, message, sizeof(message)), 0);
+	return trace;
+}
+
+/* A sleep as far as a trace that ends at `end` may know it. */
+static struct clew_sleep known_at(const struct clew_sleep *sleep, uint64_t end)
+{
+	struct clew_sleep known = *sleep;
+
+	if (known.switch_in > end) {
+		known.end = known.switch_in = CLEW_TIME_OPEN;
+		known.raw_end = 0;
+		known.context = CLEW_WAKE_UNKNOWN;
+		known.open |= CLEW_OPEN_END;
+		known.edge_type = -1;
+	}
+	return known;
+}
+
+static void expect_same(const struct clew_sleep *part, const struct clew_sleep *whole)
+{
+	assert_int_equal(part->start, whole->start);
+	assert_int_equal(part->end, whole->end);
+	assert_int_equal(part->switch_in, whole->switch_in);
+	assert_int_equal(part->raw_end, whole->raw_end);
+	assert_int_equal(part->task, whole->task);
+	assert_int_equal(part->kind, whole->kind);
+	assert_int_equal(part->call, whole->call);
+	assert_int_equal(part->open, whole->open);
+	assert_int_equal(part->edge_type, whole->edge_type);
+}
+
+static bool in_part(const struct clew_sleep *sleep, uint64_t from, uint64_t to)
+{
+	return sleep->start <= to && sleep->switch_in >= from;
+}
+
+/* Returns how many sleeps of the part are open at the end. */
+static size_t compare(const struct clew_trace *whole, const char *path, uint64_t from, uint64_t to)
+{
+	struct clew_trace *part = load(path, from, to);
+	size_t whole_count, part_count, at = 0, open = 0, found = 0;
+	const struct clew_sleep *all = clew_trace_sleeps(whole, &whole_count);
+	const struct clew_sleep *kept = clew_trace_sleeps(part, &part_count);
+
+	for (size_t i = 0; i < whole_count; i++) {
+		struct clew_sleep known = known_at(&all[i], clew_trace_end(part));
+
+		if (!in_part(&all[i], from, to))
+			continue;
+		while (at < part_count && !in_part(&kept[at], from, to))
+			at++;
+		assert_true(at < part_count);
+		expect_same(&kept[at++], &known);
+		open += known.end == CLEW_TIME_OPEN;
+		found++;
+	}
+	while (at < part_count)
+		assert_false(in_part(&kept[at++], from, to));
+	assert_true(found > 0);
+	assert_int_equal(clew_trace_start(part), clew_trace_start(whole));
+	clew_trace_free(part);
+	return open;
+}
+
+static void test_as_in_whole(void **state)
+{
+	struct random random = {.state = 29};
+	struct clew_trace *whole;
+	char path[64];
+
+	(void)state;
+	write_capture(path);
+	whole = load(path, 0, 0);
+	assert_false(clew_trace_is_cut(whole));
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t from = BEGIN + random_below(&random, LENGTH - SECOND);
+
+		compare(whole, path, from, from + 1 + random_below(&random, SECOND));
+	}
+	/* The one that never ends, and near the end of the capture the one of task 2. */
+	assert_int_equal(compare(whole, path, BEGIN + 10 * SECOND, BEGIN + 11 * SECOND), 1);
+	assert_int_equal(compare(whole, path, BEGIN + 39 * SECOND, BEGIN + LENGTH), 3);
+	clew_trace_free(whole);
+	unlink(path);
+}
+
+/* Reading ends 10 s behind the part, and two seconds of sleeps around it are kept. */
+static void test_bounds(void **state)
+{
+	struct clew_trace *part;
+	char path[64];
+	size_t count;
+
+	(void)state;
+	write_capture(path);
+	part = load(path, BEGIN + 5 * SECOND, BEGIN + 6 * SECOND);
+	assert_true(clew_trace_is_cut(part));
+	assert_int_equal(clew_trace_end(part), BEGIN + 16 * SECOND);
+	clew_trace_sleeps(part, &count);
+	assert_in_range(count, 3 * SECOND / (SHORT + RUNNING), 3 * SECOND / (SHORT + RUNNING) + 6);
+	clew_trace_free(part);
+	part = load(path, BEGIN + 35 * SECOND, BEGIN + 36 * SECOND);
+	assert_false(clew_trace_is_cut(part));
+	assert_int_equal(clew_trace_end(part), BEGIN + LENGTH);
+	clew_trace_free(part);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_in_whole),
+		cmocka_unit_test(test_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

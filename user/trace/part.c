@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The findings of an interval. See part.h. */
+#include "trace/part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "trace/internal.h"
+
+#define SIFT_LEAST 4096 /* page extents: fewer are not worth a look */
+
+int trace_part_new(struct clew_trace *trace, uint64_t from, uint64_t to)
+{
+	struct trace_part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return -ENOMEM;
+	part->from = from > TRACE_PART_MARGIN ? from - TRACE_PART_MARGIN : 0;
+	part->to = to < UINT64_MAX - TRACE_PART_MARGIN ? to + TRACE_PART_MARGIN : UINT64_MAX;
+	part->finished.item = sizeof(uint64_t);
+	part->sift_at = SIFT_LEAST;
+	trace->part = part;
+	return 0;
+}
+
+void trace_part_free(struct trace_part *part)
+{
+	if (!part)
+		return;
+	map_done(&part->requests);
+	vector_done(&part->finished);
+	free(part);
+}
+
+static bool overlaps(const struct trace_part *part, uint64_t start, uint64_t end)
+{
+	return end >= part->from && start <= part->to;
+}
+
+/* Notes what a piece of a timeline that is not kept says of its task's life. */
+static void pass_piece(const struct clew_trace *trace, uint32_t serial, uint64_t start, bool ready)
+{
+	struct trace_task *task = trace_task_find(trace, serial);
+
+	if (!task)
+		return;
+	/* As in bound_timeline(): until it was made ready its creator was setting it up. */
+	if (ready && !task->cut && task->task.birth && start > task->task.birth)
+		task->task.birth = start;
+	task->cut = true;
+}
+
+static int take_run(struct clew_trace *trace, const struct clew_run *run)
+{
+	struct trace_task *task;
+
+	if (overlaps(trace->part, run->start, run->end))
+		return trace_take(trace, (struct clew_finding){CLEW_FINDING_RUN, .run = run});
+	task = trace_task_find(trace, run->task);
+	if (task && run->ended == CLEW_RUN_EXITED)
+		task->task.death = run->end;
+	pass_piece(trace, run->task, run->start, false);
+	return 0;
+}
+
+/* The trace's number of a request that is kept. 0 or -ENOMEM. */
+static int own_number(struct trace_part *part, uint32_t number, uint32_t *ret_own)
+{
+	const uint64_t *known = map_get(&part->requests, number, 0);
+
+	*ret_own = known ? (uint32_t)*known : (uint32_t)part->requests.count;
+	return known ? 0 : map_set(&part->requests, number, 0, *ret_own);
+}
+
+/* Gives the requests that a sleep's links name the trace's numbers, and has them kept. */
+static int renumber_links(struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct clew_link *links = (struct clew_link *)(uintptr_t)sleep->links;
+	size_t count = links ? (size_t)sleep->link_count + sleep->and_count : 0;
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		uint32_t own;
+
+		if (links[i].kind != CLEW_LINK_REQUEST || links[i].number >= UINT32_MAX)
+			continue;
+		r = own_number(trace->part, (uint32_t)links[i].number, &own);
+		links[i].number = own;
+	}
+	return r;
+}
+
+static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct trace_part *part = trace->part;
+	struct clew_sleep own = *sleep;
+	int r;
+
+	if (!overlaps(part, sleep->start, sleep->switch_in)) {
+		pass_piece(trace, sleep->task, sleep->start, false);
+		return 0;
+	}
+	own.number = part->sleeps++;
+	r = trace_take(trace, (struct clew_finding){CLEW_FINDING_SLEEP, .sleep = &own});
+	return r < 0 ? r : renumber_links(trace, trace_sleep_at(trace, own.number));
+}
+
+static int take_ready(struct clew_trace *trace, const struct clew_ready *ready)
+{
+	if (overlaps(trace->part, ready->start, ready->end))
+		return trace_take(trace, (struct clew_finding){CLEW_FINDING_READY, .ready = ready});
+	pass_piece(trace, ready->task, ready->start, true);
+	return 0;
+}
+
+static uint64_t *finished_word(const struct trace_part *part, uint32_t number)
+{
+	size_t word = number / 64;
+
+	return word < part->finished.count ? (uint64_t *)part->finished.data + word : NULL;
+}
+
+static int note_finished(struct trace_part *part, uint32_t number)
+{
+	struct vector *finished = &part->finished;
+	size_t words = number / 64 + 1;
+	int r = vector_reserve(finished, words);
+
+	if (r < 0)
+		return r;
+	while (finished->count < words)
+		((uint64_t *)finished->data)[finished->count++] = 0;
+	*finished_word(part, number) |= 1ull << number % 64;
+	return 0;
+}
+
+/* True if a request is over and is not kept. */
+static bool is_past(const struct trace_part *part, uint32_t number)
+{
+	const uint64_t *word = finished_word(part, number);
+
+	return word && *word >> number % 64 & 1 && !map_get(&part->requests, number, 0);
+}
+
+static int take_request(struct clew_trace *trace, const struct clew_block_request *request)
+{
+	struct trace_part *part = trace->part;
+	struct clew_block_request own = *request;
+	uint64_t begin = request->queued ? request->queued : request->issued,
+		 end = request->completed ? request->completed + TRACE_PART_REQUESTS : UINT64_MAX;
+	int r = note_finished(part, request->number);
+
+	if (r < 0 || (!overlaps(part, begin, end) && !map_get(&part->requests, own.number, 0)))
+		return r;
+	r = own_number(part, request->number, &own.number);
+	if (r < 0)
+		return r;
+	return trace_take(trace, (struct clew_finding){CLEW_FINDING_REQUEST, .request = &own});
+}
+
+/* Drops what belongs to requests that are over and are not kept. */
+static void sift(struct clew_trace *trace)
+{
+	const struct trace_part *part = trace->part;
+	struct clew_page_extent *extents = trace->page_extents.data;
+	struct clew_below *below = trace->below.data;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < trace->page_extents.count; i++)
+		if (!is_past(part, extents[i].request))
+			extents[kept++] = extents[i];
+	trace->page_extents.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < trace->below.count; i++)
+		if (!is_past(part, below[i].upper) && !is_past(part, below[i].lower))
+			below[kept++] = below[i];
+	trace->below.count = kept;
+}
+
+/* Keeps what belongs to a request of which nothing is known yet, or that is kept. */
+static int take_belonging(struct clew_trace *trace, struct clew_finding finding)
+{
+	struct trace_part *part = trace->part;
+	uint32_t number =
+		finding.tag == CLEW_FINDING_PAGES ? finding.pages->request : finding.below->upper;
+
+	if (is_past(part, number))
+		return 0;
+	if (trace->page_extents.count + trace->below.count >= part->sift_at) {
+		sift(trace);
+		part->sift_at = 2 * (trace->page_extents.count + trace->below.count) + SIFT_LEAST;
+	}
+	return trace_take(trace, finding);
+}
+
+/* Records that are about a moment, and not about who or what something is. */
+static bool is_momentary(const struct clew_header *record)
+{
+	return record->kind == CLEW_KIND_WAITED || record->kind == CLEW_KIND_SAMPLE;
+}
+
+static bool edge_is_kept(const struct trace_part *part, const struct clew_edge *edge)
+{
+	/* These tell who made a task, which is asked for at any time later. */
+	if (edge->type == CLEW_EDGE_FORK || edge->type == CLEW_EDGE_EXEC)
+		return true;
+	return overlaps(part, edge->from_at, edge->to_at);
+}
+
+static bool is_kept(const struct trace_part *part, const struct clew_finding *finding)
+{
+	switch (finding->tag) {
+	case CLEW_FINDING_IDENTITY:
+		return !is_momentary(finding->identity) || finding->identity->time >= part->from;
+	case CLEW_FINDING_EDGE:
+		return edge_is_kept(part, finding->edge);
+	case CLEW_FINDING_SPIN:
+		return overlaps(part, finding->spin->start, finding->spin->end);
+	case CLEW_FINDING_STAY:
+		return overlaps(part, finding->stay->start, finding->stay->end);
+	case CLEW_FINDING_TALLY:
+		return overlaps(part, finding->tally->start, finding->tally->end);
+	case CLEW_FINDING_FRAME:
+		return overlaps(part, finding->frame->start, finding->frame->end);
+	case CLEW_FINDING_TOUCH:
+		/* What was not used until now may be used in the rest of the capture. */
+		return !(part->cut && finding->touch->event == CLEW_TOUCH_UNUSED) &&
+		       overlaps(part, finding->touch->begin, finding->touch->end);
+	default:
+		return true;
+	}
+}
+
+int trace_part_take(void *context, struct clew_finding finding)
+{
+	struct clew_trace *trace = context;
+
+	switch (finding.tag) {
+	case CLEW_FINDING_RUN:
+		return take_run(trace, finding.run);
+	case CLEW_FINDING_SLEEP:
+		return take_sleep(trace, finding.sleep);
+	case CLEW_FINDING_READY:
+		return take_ready(trace, finding.ready);
+	case CLEW_FINDING_REQUEST:
+		return take_request(trace, finding.request);
+	case CLEW_FINDING_PAGES:
+	case CLEW_FINDING_BELOW:
+		return take_belonging(trace, finding);
+	default:
+		return is_kept(trace->part, &finding) ? trace_take(trace, finding) : 0;
+	}
+}
+
+static uint32_t number_of(const struct trace_part *part, uint32_t number)
+{
+	const uint64_t *own = map_get(&part->requests, number, 0);
+
+	return own ? (uint32_t)*own : UINT32_MAX;
+}
+
+void trace_part_finish(struct clew_trace *trace)
+{
+	const struct trace_part *part = trace->part;
+	struct clew_page_extent *extents = trace->page_extents.data;
+	struct clew_below *below = trace->below.data;
+
+	for (size_t i = 0; i < trace->page_extents.count; i++)
+		extents[i].request = number_of(part, extents[i].request);
+	for (size_t i = 0; i < trace->below.count; i++)
+		below[i] = (struct clew_below){.upper = number_of(part, below[i].upper),
+					       .lower = number_of(part, below[i].lower)};
+}

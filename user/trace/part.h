@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A trace of a part of a capture: findings outside of an interval are not kept, however long
+ * the capture is. What tasks, files, locks and others are called is kept from all that is read.
+ *
+ * Sleeps and requests are numbered anew, as only few of the builder's numbers are used.
+ */
+#ifndef CLEW_TRACE_PART_H
+#define CLEW_TRACE_PART_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "builder/findings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ns: findings are kept that are outside of the interval by less. They tell what a wait at its
+ * edge was about, such as whether its thread went to sleep again for the same. */
+#define TRACE_PART_MARGIN 1000000000ull
+
+/* ns: requests are kept that ended so long before the interval: a wait in it may be for several. */
+#define TRACE_PART_REQUESTS 10000000000ull
+
+/* ns: so far records are read beyond the interval, as a finding comes when its end is known. */
+#define TRACE_PART_BEYOND 10000000000ull
+
+struct trace_part {
+	uint64_t from, to;	/* ns: what overlaps this is kept */
+	struct map requests;	/* the builder's number -> the trace's, of those that are kept */
+	struct vector finished; /* uint64_t, a bit for each of the builder's numbers: it has come */
+	uint32_t sleeps;	/* how many have a number */
+	bool cut;		/* reading ended before the capture */
+	size_t sift_at;		/* when so many page extents are there, sift them */
+};
+
+struct clew_trace;
+
+/* Makes a new trace one of a part. `from`, `to`: ns. 0 or -ENOMEM. */
+int trace_part_new(struct clew_trace *trace, uint64_t from, uint64_t to);
+void trace_part_free(struct trace_part *part);
+
+/* Keeps a finding if it is in the part. `context`: the trace. */
+int trace_part_take(void *context, struct clew_finding finding);
+
+/* Gives what belongs to requests the trace's numbers, once all findings have come. */
+void trace_part_finish(struct clew_trace *trace);
+
+#endif
