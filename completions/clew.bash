@@ -34,7 +34,7 @@ _clew()
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	waits)
-		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
+		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
 	locks)
 		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
 	latency)
@@ -48,7 +48,7 @@ _clew()
 	io)
 		options='--file --cgroup --container --from --to --self --sort --by --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to|--sort|--by' ;;
 	why)
-		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
+		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
 	dump)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	convert)

@@ -3,8 +3,10 @@
 """
 Lines and inlined functions of a program are those that addr2line reads from it, at each of its
 instructions: with its debugging information in it, beside it, under /usr/lib/debug, shared (DWZ)
-or compressed. A file of another build and one that is damaged give no lines. Prints TAP.
+compressed, or at a server that was asked. A file of another build and one that is damaged give no
+lines. Prints TAP.
 """
+import http.server
 import json
 import os
 import random
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _capture import HERE, MAKE_CAPTURE  # noqa: E402  pylint: disable=wrong-import-position
@@ -147,14 +150,19 @@ def capture_of(subject):
     return path
 
 
-def ask(*arguments):
-    done = subprocess.run([CLEW, *arguments], capture_output=True, timeout=60, check=False)
+def ask(*arguments, servers=None):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD_")}
+    done = subprocess.run([CLEW, *arguments],
+                          capture_output=True,
+                          timeout=60,
+                          check=False,
+                          env={**environment, **(servers or {})})
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def read(subject, name):
+def read(subject, name, option, servers):
     """The places of the user stack, and the state of the program."""
-    status, out, err = ask("waits", capture_of(subject), "--lines", "--json")
+    status, out, err = ask("waits", capture_of(subject), option, "--json", servers=servers)
     if status or err:
         tap.report(name, "exit status %d, %s" % (status, err[-300:]))
         return [], "none"
@@ -165,9 +173,9 @@ def read(subject, name):
     return frames, states.get(subject.path)
 
 
-def equal(name, subject):
+def equal(name, subject, option="--lines", servers=None):
     """All lines, all inlined functions."""
-    frames, state = read(subject, name)
+    frames, state = read(subject, name, option, servers)
     got = [(frame["name"], os.path.normpath(frame["file"] or "??"), frame["line"])
            for frame in frames]
     wrong = [pair for pair in zip(got, subject.places) if pair[0] != pair[1]]
@@ -178,9 +186,9 @@ def equal(name, subject):
         (state, len(got), len(subject.places), wrong[:3]))
 
 
-def without(name, subject, state):
+def without(name, subject, state, option="--lines", servers=None):
     """No lines, the reason, and the rest of the answer as without --lines."""
-    frames, told = read(subject, name)
+    frames, told = read(subject, name, option, servers)
     plain = json.loads(ask("waits", capture_of(subject), "--stacks", "--json")[1])
     stack = next(w["stack"]["frames"] for w in plain["waits"]
                  if w["stack"] and w["stack"]["frames"])
@@ -189,7 +197,7 @@ def without(name, subject, state):
     tap.report(
         name, "" if told == state and rest == stack and not known else "%s, %r" %
         (told, known[:2] or (rest[:2], stack[:2])))
-    text = ask("waits", capture_of(subject), "--lines")[1]
+    text = ask("waits", capture_of(subject), option, servers=servers)[1]
     tap.report(
         name + ": in text, one line says so",
         "" if text.count("none of " + subject.path) == (state is not None)
@@ -309,6 +317,94 @@ def test_damaged(directory):
     tap.report("20 damaged debug files", "" if not wrong else repr(wrong[:5]))
 
 
+class Server:
+    """Serves debugging information by build-id, and keeps what was asked for."""
+
+    def __init__(self, directory):
+        self.files, self.asked = {}, []
+        self.directory = directory
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+
+            def do_GET(self):
+                server.asked.append(self.path)
+                file = server.files.get(self.path)
+                self.send_response(200 if file else 404)
+                self.end_headers()
+                if file:
+                    with open(file, "rb") as data:
+                        self.wfile.write(data.read())
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def has(self, build, file):
+        self.files["/buildid/%s/debuginfo" % build] = file
+
+    def environment(self):
+        """With an empty cache."""
+        return {
+            "DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_address[1],
+            "DEBUGINFOD_CACHE_PATH": tempfile.mkdtemp(dir=self.directory)
+        }
+
+
+def test_server(directory):
+    server = Server(directory)
+    path = os.path.join(directory, "served")
+    build(path)
+    subject, debug, want = Subject(path), path + ".away", "--debuginfod"
+    split(path, path + ".debug")
+    shutil.move(path + ".debug", debug)
+    without("a server that was not asked", subject, "none", servers=server.environment())
+    tap.report("gets no question", "" if not server.asked else repr(server.asked))
+    without("a server that has nothing of it", subject, "none", want, server.environment())
+    asked = "/buildid/%s/debuginfo" % subject.id
+    tap.report("gets questions", "" if asked in server.asked else repr(server.asked))
+    server.has(subject.id, debug)
+    equal("a server that has it", subject, want, server.environment())
+    with open(debug + ".cut", "wb") as cut, open(debug, "rb") as whole:
+        cut.write(whole.read(4000))
+    server.has(subject.id, debug + ".cut")
+    without("a server that sends a part", subject, "unreadable", want, server.environment())
+    other = os.path.join(directory, "other")
+    build(other, source=PROGRAM.replace("5000000", "6000000"))
+    server.has(subject.id, other)
+    without("a server that sends another build's", subject, "other", want, server.environment())
+    server.has(subject.id, debug)
+    os.unlink(path)
+    equal("a server that has it, and the program is gone", subject, want, server.environment())
+    gone = server.environment()
+    server.http.shutdown()
+    server.http.server_close()
+    without("a server that is gone", subject, "unasked", want, gone)
+    for name, value in (("no server", {}), ("an empty list of servers", {"DEBUGINFOD_URLS": " "})):
+        status, out, err = ask("waits", capture_of(subject), want, servers=value)
+        tap.report(
+            name, "" if status == 2 and not out and err.count("\n") == 1
+            and "DEBUGINFOD_URLS" in err else "%d, %s" % (status, err))
+
+
+def test_server_shared(directory):
+    paths = [os.path.join(directory, name) for name in ("first", "second")]
+    for path in paths:
+        build(path, source=PROGRAM + "\n/* %s */" % path)
+    subject = Subject(paths[0])
+    common = os.path.join(directory, "common.debug")
+    tool("dwz", "-m", common, *paths)
+    server = Server(directory)
+    server.has(build_id(common), common + ".moved")
+    shutil.move(common, common + ".moved")
+    equal("a shared part at a server", subject, "--debuginfod", server.environment())
+    server.files.clear()
+    without("a shared part that no server has", subject, "shared", "--debuginfod",
+            server.environment())
+
+
 def test_text(directory):
     path = os.path.join(directory, "text")
     build(path)
@@ -351,8 +447,8 @@ def test_refused(directory):
 
 
 def main():
-    for test in (test_own, test_separate, test_system, test_shared, test_damaged, test_text,
-                 test_refused):
+    for test in (test_own, test_separate, test_system, test_shared, test_damaged, test_server,
+                 test_server_shared, test_text, test_refused):
         with tempfile.TemporaryDirectory() as directory:
             test(directory)
     return tap.end()

@@ -110,7 +110,7 @@ static void same_as_binutils(void **state)
 		 path_of(*state, path));
 	theirs = popen(command, "re");
 	assert_non_null(theirs);
-	assert_int_equal(clew_lines_open(object, NULL, 0, &lines, &missing), 0);
+	assert_int_equal(clew_lines_open(object, NULL, 0, NULL, &lines, &missing), 0);
 	assert_true(next_line(theirs, end, sizeof(end)));
 	for (uint64_t address = from; address < to; address++) {
 		clew_lines_find(lines, address, &at);
@@ -158,7 +158,7 @@ static void damaged(void **state)
 
 			assert_int_equal(pwrite(copy, &byte, 1, draw((unsigned)size)), 1);
 		}
-		if (clew_lines_open(copy, NULL, 0, &lines, &missing) >= 0) {
+		if (clew_lines_open(copy, NULL, 0, NULL, &lines, &missing) >= 0) {
 			for (uint64_t address = from; address < to; address += 3)
 				found += clew_lines_find(lines, address, &at);
 			clew_lines_close(lines);
@@ -178,11 +178,11 @@ static void nothing(void **state)
 	struct clew_lines *lines;
 
 	(void)state;
-	assert_int_equal(clew_lines_open(object, id, sizeof(id), &lines, &missing), -ENODATA);
+	assert_int_equal(clew_lines_open(object, id, sizeof(id), NULL, &lines, &missing), -ENODATA);
 	assert_int_equal(missing, DEBUG_MISSING);
-	assert_int_equal(clew_lines_open(-1, id, sizeof(id), &lines, &missing), -ENODATA);
-	assert_int_equal(clew_lines_open(-1, NULL, 0, &lines, &missing), -ENODATA);
-	assert_int_equal(clew_lines_open(empty, NULL, 0, &lines, &missing), -ENODATA);
+	assert_int_equal(clew_lines_open(-1, id, sizeof(id), NULL, &lines, &missing), -ENODATA);
+	assert_int_equal(clew_lines_open(-1, NULL, 0, NULL, &lines, &missing), -ENODATA);
+	assert_int_equal(clew_lines_open(empty, NULL, 0, NULL, &lines, &missing), -ENODATA);
 	assert_null(lines);
 	close(object);
 	close(empty);

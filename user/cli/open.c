@@ -408,11 +408,35 @@ int clew_try_relations(const struct clew_trace *trace, struct clew_relations **r
 					 "calls that programs announced are left out");
 }
 
-int clew_need_stacks(const char *command, struct clew_trace *trace, bool lines)
+static int use_servers(const char *command, struct debug_servers **ret_servers)
 {
+	int r = debug_servers_new(ret_servers);
+
+	if (r == -EDESTADDRREQ)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: DEBUGINFOD_URLS names no server: set it, or ask with --lines",
+				 command);
+	if (r == -ELIBACC)
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: libdebuginfod.so.1 is missing: install libdebuginfod1",
+				 command);
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+int clew_need_stacks(const char *command, struct clew_trace *trace,
+		     const struct clew_source_choice *source)
+{
+	struct debug_servers *servers = NULL;
+	int status;
+
 	if (!clew_trace_has_stacks(trace))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: the capture has no stacks: record without --no-stacks",
 				 command);
-	return lines && clew_trace_use_lines(trace) < 0 ? clew_fail_memory() : 0;
+	if (!source->lines && !source->servers)
+		return 0;
+	status = source->servers ? use_servers(command, &servers) : 0;
+	if (!status && clew_trace_use_lines(trace, servers) < 0)
+		return clew_fail_memory();
+	return status;
 }

@@ -25,9 +25,26 @@ int clew_open_window(const char *operand, uint32_t drop_types, struct clew_windo
 int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
 		      struct clew_trace **ret_trace);
 
-/* Fails unless the capture has stacks. With `lines`, their places have lines from now on.
- * `command`: the subcommand's name. */
-int clew_need_stacks(const char *command, struct clew_trace *trace, bool lines);
+/* The options about places in the source. */
+struct clew_source_choice {
+	bool lines;
+	bool servers; /* `lines` too; servers have what is not on this machine */
+};
+
+/* The rows of an option table: `member` is a struct clew_source_choice; `help` is that of
+ * --lines. */
+#define CLEW_SOURCE_OPTIONS(structure, member, help)                                               \
+	{0, "lines", NULL, help, clew_take_flag, offsetof(structure, member.lines)},               \
+	{                                                                                          \
+		0, "debuginfod", NULL,                                                             \
+			"the same, and ask servers for debugging information that is not here",    \
+			clew_take_flag, offsetof(structure, member.servers)                        \
+	}
+
+/* Fails unless the capture has stacks. Their places have lines from now on, if `source` asks for
+ * them. `command`: the subcommand's name. */
+int clew_need_stacks(const char *command, struct clew_trace *trace,
+		     const struct clew_source_choice *source);
 
 /* Opens a file for what it says of itself: *ret_reader for a capture, *ret_trace for notation; the
  * other is NULL. */

@@ -36,7 +36,7 @@ struct waits_values {
 	uint64_t least; /* ns */
 	uint64_t kinds; /* bit mask, 0 all */
 	bool stacks;
-	bool lines;
+	struct clew_source_choice source;
 	bool json;
 };
 
@@ -57,8 +57,8 @@ const struct clew_option clew_waits_options[] = {
 			  "throughout, too"),
 	{0, "stacks", NULL, "say from where in the code each wait was made", clew_take_flag,
 	 offsetof(struct waits_values, stacks)},
-	{0, "lines", NULL, "the same with lines of the source and inlined functions",
-	 clew_take_flag, offsetof(struct waits_values, lines)},
+	CLEW_SOURCE_OPTIONS(struct waits_values, source,
+			    "the same with lines of the source and inlined functions"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct waits_values, json)},
 	CLEW_OPTION_END,
@@ -425,12 +425,12 @@ int clew_command_waits(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	values.stacks |= values.lines;
+	values.stacks |= values.source.lines || values.source.servers;
 	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
 	if (status)
 		return status;
 	if (values.stacks)
-		status = clew_need_stacks("waits", trace, values.lines);
+		status = clew_need_stacks("waits", trace, &values.source);
 	if (!status)
 		status = answer(trace, &values);
 	clew_selection_done(&values.selection);

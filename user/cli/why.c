@@ -48,7 +48,7 @@ struct why_values {
 	size_t lines;	  /* for one answer */
 	bool last;	  /* of several answers, or the only one: the ledger stands behind it */
 	bool without_functions;
-	bool source; /* lines of it */
+	struct clew_source_choice source;
 	bool steps;
 	bool all;
 	bool json;
@@ -74,8 +74,8 @@ const struct clew_option clew_why_options[] = {
 	 clew_take_edge_types, offsetof(struct why_values, without)},
 	{0, "without-functions", NULL, "answer as if no function had been traced", clew_take_flag,
 	 offsetof(struct why_values, without_functions)},
-	{0, "lines", NULL, "tell functions with lines of the source, and inlined ones, too",
-	 clew_take_flag, offsetof(struct why_values, source)},
+	CLEW_SOURCE_OPTIONS(struct why_values, source,
+			    "tell functions with lines of the source, and inlined ones, too"),
 	{0, "steps", NULL, "print the steps in order of time, too", clew_take_flag,
 	 offsetof(struct why_values, steps)},
 	{0, "all", NULL, "print every cause and every step, whatever their number", clew_take_flag,
@@ -625,8 +625,8 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 		return status;
 	if (values.without_functions)
 		clew_trace_forget_functions(trace);
-	if (values.source)
-		status = clew_need_stacks("why", trace, true);
+	if (values.source.lines || values.source.servers)
+		status = clew_need_stacks("why", trace, &values.source);
 	if (!status)
 		status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);

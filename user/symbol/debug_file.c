@@ -24,6 +24,7 @@
 struct search {
 	const uint8_t *id;
 	size_t id_size;
+	struct debug_servers *servers; /* NULL: not asked */
 	enum debug_missing missing;
 };
 
@@ -68,15 +69,13 @@ static bool has_id(Elf *elf, const struct search *search)
 	return size > 0 && (size_t)size == search->id_size && !memcmp(id, search->id, size);
 }
 
-/* The DWARF of a path, if the file has the build-id that is looked for. */
-static int try_path(struct search *search, const char *path, struct debug_part *ret_part)
+/* The DWARF of an open file, if that has the build-id that is looked for. Closes it else. */
+static int try_file(struct search *search, int descriptor, struct debug_part *ret_part)
 {
-	struct debug_part part = {.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	struct debug_part part = {.descriptor = descriptor};
 	struct stat status;
 	int r;
 
-	if (part.descriptor < 0)
-		return -ENODATA;
 	r = fstat(part.descriptor, &status) < 0 || !S_ISREG(status.st_mode)
 		    ? -ENODATA
 		    : begin(&part, part.descriptor);
@@ -91,6 +90,27 @@ static int try_path(struct search *search, const char *path, struct debug_part *
 	else
 		*ret_part = part;
 	return r;
+}
+
+static int try_path(struct search *search, const char *path, struct debug_part *ret_part)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return descriptor < 0 ? -ENODATA : try_file(search, descriptor, ret_part);
+}
+
+static int try_servers(struct search *search, struct debug_part *ret_part)
+{
+	int descriptor;
+
+	if (!search->servers)
+		return -ENODATA;
+	descriptor = debug_servers_find(search->servers, search->id, search->id_size);
+	if (descriptor >= 0)
+		return try_file(search, descriptor, ret_part);
+	if (descriptor != -ENOENT)
+		note(search, DEBUG_UNASKED);
+	return -ENODATA;
 }
 
 static int try_build_id(struct search *search, struct debug_part *ret_part)
@@ -167,6 +187,8 @@ static int find_main(struct search *search, int object, struct debug_part *ret_p
 		r = try_build_id(search, ret_part);
 	if (r < 0 && search->id_size)
 		r = try_link(search, object, part.elf, ret_part);
+	if (r < 0 && search->id_size)
+		r = try_servers(search, ret_part);
 	close_part(&part);
 	return r;
 }
@@ -177,7 +199,7 @@ static int find_shared(struct search *search, int object, struct debug_file *fil
 	const void *id;
 	const char *name;
 	ssize_t size = dwelf_dwarf_gnu_debugaltlink(file->main.dwarf, &name, &id);
-	struct search shared = {.id = id, .id_size = (size_t)size};
+	struct search shared = {.id = id, .id_size = (size_t)size, .servers = search->servers};
 	char folder[PATH_MAX];
 	int r;
 
@@ -189,6 +211,8 @@ static int find_shared(struct search *search, int object, struct debug_file *fil
 		r = name[0] == '/' ? try_path(&shared, name, &file->shared)
 				   : try_named(&shared, &file->shared, "%s/%s", folder, name);
 	}
+	if (r < 0 && size > 0)
+		r = try_servers(&shared, &file->shared);
 	if (r >= 0)
 		dwarf_setalt(file->main.dwarf, file->shared.dwarf);
 	else
@@ -196,10 +220,10 @@ static int find_shared(struct search *search, int object, struct debug_file *fil
 	return r;
 }
 
-int debug_file_open(int object, const uint8_t *id, size_t id_size, struct debug_file *ret_file,
-		    enum debug_missing *ret_missing)
+int debug_file_open(int object, const uint8_t *id, size_t id_size, struct debug_servers *servers,
+		    struct debug_file *ret_file, enum debug_missing *ret_missing)
 {
-	struct search search = {.id = id, .id_size = id_size};
+	struct search search = {.id = id, .id_size = id_size, .servers = servers};
 	int r;
 
 	elf_version(EV_CURRENT);

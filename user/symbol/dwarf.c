@@ -141,7 +141,7 @@ int clew_dwarf_open(int descriptor, const uint8_t *build_id, size_t build_id_siz
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->functions.item = sizeof(struct function);
-	r = debug_file_open(descriptor, build_id, build_id_size, &dwarf->file, NULL);
+	r = debug_file_open(descriptor, build_id, build_id_size, NULL, &dwarf->file, NULL);
 	if (r >= 0)
 		r = read_units(dwarf);
 	if (r < 0) {

@@ -106,8 +106,8 @@ static int read_units(struct clew_lines *lines)
 	return r < 0 ? r : lines->ranges.count ? 0 : -ENODATA;
 }
 
-int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct clew_lines **ret_lines,
-		    enum debug_missing *ret_missing)
+int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct debug_servers *servers,
+		    struct clew_lines **ret_lines, enum debug_missing *ret_missing)
 {
 	struct clew_lines *lines = calloc(1, sizeof(*lines));
 	int r;
@@ -117,7 +117,7 @@ int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct clew_l
 		return -ENOMEM;
 	lines->units.item = sizeof(struct unit);
 	lines->ranges.item = sizeof(struct range);
-	r = debug_file_open(object, id, id_size, &lines->file, ret_missing);
+	r = debug_file_open(object, id, id_size, servers, &lines->file, ret_missing);
 	if (r >= 0) {
 		r = read_units(lines);
 		if (r == -ENODATA)

@@ -30,10 +30,10 @@ struct clew_lines_at {
 
 struct clew_lines;
 
-/* `object`, the build-id and *ret_missing: as for debug_file_open(). 0 or -errno: -ENODATA there
- * is no debugging information. */
-int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct clew_lines **ret_lines,
-		    enum debug_missing *ret_missing);
+/* `object`, the build-id, `servers` and *ret_missing: as for debug_file_open(). 0 or -errno:
+ * -ENODATA there is no debugging information. */
+int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct debug_servers *servers,
+		    struct clew_lines **ret_lines, enum debug_missing *ret_missing);
 /* Of an address as the file was linked. False: nothing is known of it, or no memory. */
 bool clew_lines_find(struct clew_lines *lines, uint64_t address, struct clew_lines_at *ret_at);
 void clew_lines_close(struct clew_lines *lines);

@@ -29,18 +29,22 @@ struct known {
 };
 
 struct trace_lines {
-	struct vector files;  /* struct file */
-	struct vector states; /* struct clew_lines_file, of each file */
-	struct map numbers;   /* image -> index of its file */
-	struct map frames;    /* -> const struct known * */
+	struct vector files;	       /* struct file */
+	struct vector states;	       /* struct clew_lines_file, of each file */
+	struct map numbers;	       /* image -> index of its file */
+	struct map frames;	       /* -> const struct known * */
+	struct debug_servers *servers; /* NULL: not asked */
 	struct arena arena;
 };
 
-int clew_trace_use_lines(struct clew_trace *trace)
+int clew_trace_use_lines(struct clew_trace *trace, struct debug_servers *servers)
 {
 	trace->lines = calloc(1, sizeof(*trace->lines));
-	if (!trace->lines)
+	if (!trace->lines) {
+		debug_servers_free(servers);
 		return -ENOMEM;
+	}
+	trace->lines->servers = servers;
 	trace->lines->files.item = sizeof(struct file);
 	trace->lines->states.item = sizeof(struct clew_lines_file);
 	return 0;
@@ -67,6 +71,7 @@ void trace_lines_free(struct trace_lines *lines)
 	vector_done(&lines->states);
 	map_done(&lines->numbers);
 	map_done(&lines->frames);
+	debug_servers_free(lines->servers);
 	arena_done(&lines->arena);
 	free(lines);
 }
@@ -100,6 +105,8 @@ static int open_object(const struct trace_image *image, enum clew_lines_state *r
 static enum clew_lines_state state_of(enum debug_missing missing, enum clew_lines_state object)
 {
 	switch (missing) {
+	case DEBUG_UNASKED:
+		return CLEW_LINES_UNASKED;
 	case DEBUG_OTHER:
 		return CLEW_LINES_OTHER;
 	case DEBUG_SHARED:
@@ -111,7 +118,8 @@ static enum clew_lines_state state_of(enum debug_missing missing, enum clew_line
 	}
 }
 
-static enum clew_lines_state open_file(const struct trace_image *image, struct file *ret_file)
+static enum clew_lines_state open_file(struct debug_servers *servers,
+				       const struct trace_image *image, struct file *ret_file)
 {
 	enum debug_missing missing = DEBUG_MISSING;
 	enum clew_lines_state state;
@@ -123,7 +131,7 @@ static enum clew_lines_state open_file(const struct trace_image *image, struct f
 	if (!image->linked &&
 	    (ret_file->object < 0 || !clew_code_bias(ret_file->object, &ret_file->bias)))
 		return state == CLEW_LINES_NONE ? CLEW_LINES_UNNAMED : state;
-	if (clew_lines_open(ret_file->object, image->build_id, image->build_id_size,
+	if (clew_lines_open(ret_file->object, image->build_id, image->build_id_size, servers,
 			    &ret_file->lines, &missing) < 0)
 		return state_of(missing, state);
 	return CLEW_LINES_FOUND;
@@ -150,7 +158,7 @@ static struct file *file_of(const struct clew_trace *trace, uint32_t number)
 		return NULL;
 	state = (struct clew_lines_file *)lines->states.data + count;
 	state->path = image->path;
-	state->state = open_file(image, (struct file *)lines->files.data + count);
+	state->state = open_file(lines->servers, image, (struct file *)lines->files.data + count);
 	lines->files.count = lines->states.count = count + 1;
 	return (struct file *)lines->files.data + count;
 }
