@@ -157,6 +157,8 @@
 	KEY(LOST,            "lost",            "ctt#",      4, NULL)                              \
 	KEY(FUNCTIONS,       "functions",       "f##.*",     7,                                    \
 	    "a row is three numbers, a build-id and three words")                                   \
+	KEY(DROPPED,         "dropped",         "tf###",     5,                                    \
+	    "a row is a time, a function and three numbers")                                        \
 	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \
 	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w", 7, NULL)                            \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \

@@ -23,6 +23,17 @@ static void put_bytes(struct pairs *pairs, const uint8_t *bytes, size_t size)
 	}
 }
 
+static void describe_dropped(struct conversion *conversion)
+{
+	size_t count;
+	const struct clew_trace_dropped *dropped = clew_trace_dropped(conversion->trace, &count);
+
+	for (size_t i = 0; i < count; i++)
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_DROPPED, {dropped[i].time},
+			  {dropped[i].function}, {dropped[i].calls}, {dropped[i].cost},
+			  {dropped[i].period});
+}
+
 void capture_describe_functions(struct conversion *conversion)
 {
 	uint32_t count = clew_trace_function_count(conversion->trace);
@@ -43,6 +54,7 @@ void capture_describe_functions(struct conversion *conversion)
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
 			pairs_row_field(pairs, (union attribute_field){.word = words[k]});
 	}
+	describe_dropped(conversion);
 }
 
 static void describe_values(struct conversion *conversion, const struct clew_trace_frame *frames,
@@ -131,6 +143,25 @@ static int take_function(struct back *back, const struct row *row)
 	r = trace_add_function(back->trace, (uint32_t)fields[0].number, &function);
 	free(build_id);
 	return r;
+}
+
+static int take_dropped(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	const struct clew_dropped record = {.header.time = fields[0].number,
+					    .function = (uint32_t)fields[1].number,
+					    .calls = fields[2].number,
+					    .cost = fields[3].number,
+					    .period = fields[4].number};
+
+	if (fields[1].number >= TRACE_MOST_FUNCTIONS)
+		return back_fail_row(back);
+	return trace_take_dropped(back->trace, &record);
+}
+
+int back_dropped(struct back *back, const char *name, const char *value)
+{
+	return back_rows_of(back, ATTRIBUTE_DROPPED, name, value, take_dropped, NULL);
 }
 
 int back_functions(struct back *back, const char *name, const char *value)

@@ -335,6 +335,8 @@ int back_identity(struct back *back, enum attribute_key key, const char *name, c
 		return back_rows_of(back, key, name, value, take_address, NULL);
 	case ATTRIBUTE_FUNCTIONS:
 		return back_functions(back, name, value);
+	case ATTRIBUTE_DROPPED:
+		return back_dropped(back, name, value);
 	default:
 		return 0;
 	}

@@ -104,6 +104,7 @@ int back_environment(struct back *back, uint32_t serial, const struct values *va
 /* frames.c */
 int back_frames(struct back *back, uint32_t serial, const struct values *values);
 int back_functions(struct back *back, const char *name, const char *value);
+int back_dropped(struct back *back, const char *name, const char *value);
 /* ends.c */
 int back_ends(struct back *back, uint32_t serial, const struct values *values);
 /* Once all announcements have been read. */
