@@ -80,9 +80,12 @@ def main():
     ok(len(names(lines)) == 3 and len(lines) <= height, "all are there again, on a larger screen",
        lines)
     tmux("send-keys", "-t", "it", "C-c")
-    lines = wait_for(has("status "))
+    lines = wait_for(has("status 0"))
     ok(has("status 0")(lines) and not has("q quit")(lines) and len(names(lines)) == 3,
        "an interrupt leaves the shell's screen, with the last answer", lines)
+    tmux("send-keys", "-t", "it", f"{CLEW} latency --live -f {PROGRAM}:nobody", "Enter")
+    lines = wait_for(has("no function of that name"))
+    ok(has("no function of that name")(lines), "what went wrong is on the shell's screen", lines)
     tmux("send-keys", "-t", "it", "echo typed", "Enter")
     ok(has("$ echo typed")(wait_for(has("$ echo typed"))), "and what is typed is seen again")
     tmux("kill-server")

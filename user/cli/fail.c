@@ -2,6 +2,7 @@
 /* The one line of an error. See fail.h. */
 #include "cli/fail.h"
 
+#include "cli/screen.h"
 #include "cli/terminal.h"
 #include "words/text.h"
 #include <stdarg.h>
@@ -18,8 +19,10 @@ int clew_fail(int status, const char *format, ...)
 	va_end(arguments);
 	fflush(stdout);
 	/* The reader of a pager sees it behind the answer; a mere warning comes before. */
-	if (status != CLEW_EXIT_DONE)
+	if (status != CLEW_EXIT_DONE) {
+		clew_screen_end();
 		clew_terminal_end();
+	}
 	fputs("clew: ", stderr);
 	clew_print_safe(stderr, message ?: "out of memory: free some and try again");
 	fputc('\n', stderr);

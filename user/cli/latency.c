@@ -16,6 +16,7 @@
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/selection.h"
+#include "cli/terminal.h"
 #include "cli/window.h"
 #include "cli/write.h"
 #include "trace/frames.h"
@@ -307,6 +308,8 @@ static int answer(const struct latency_values *values, struct part *parts, size_
 	/* A name in a file is not for a terminal. */
 	if (values->output)
 		clew_style_turn(false);
+	else
+		sum->options.narrow = clew_terminal_narrower(CLEW_LATENCY_WIDE);
 	return clew_write_file(values->output ?: "-", print, &answer);
 }
 

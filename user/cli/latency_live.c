@@ -31,7 +31,6 @@
 #define FRAME_LINES 9		  /* of a screen, around the groups */
 #define GROUPS_MOST 16384	  /* callsite paths; a call in another one is in no group */
 #define ROOM_MOST   (128u << 20)  /* bytes of all histograms */
-#define WIDE	    120		  /* columns in which all figures of a group fit */
 
 struct session {
 	const struct clew_latency_live *asked;
@@ -177,10 +176,9 @@ static int write_answer(const struct session *session, const struct clew_live_su
 	struct clew_latency together = {};
 	int r = 0;
 
-	if (!summary) {
+	shown.options.narrow = session->screen && clew_terminal_narrower(CLEW_LATENCY_WIDE);
+	if (!summary)
 		shown.options.view = session->keys.view;
-		shown.options.narrow = session->screen && clew_terminal_width() < WIDE;
-	}
 	if (shown.options.by == CLEW_LATENCY_FUNCTION) {
 		r = clew_latency_aggregate(&session->latency, &together);
 		shown.latency = &together;
@@ -284,8 +282,10 @@ static int record(struct session *session)
 	recording->taker = &records;
 	recording->tick = tick;
 	recording->tick_context = session;
-	if (session->screen)
+	if (session->screen) {
+		clew_style_turn(clew_terminal_wants_color());
 		clew_screen_begin();
+	}
 	status = clew_recording_run(recording, no_command, &recorded);
 	clew_screen_end();
 	r = clew_live_finish(live, &summary);

@@ -87,6 +87,11 @@ size_t clew_terminal_width(void)
 	return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
 }
 
+bool clew_terminal_narrower(size_t columns)
+{
+	return is_terminal() && clew_terminal_width() < columns;
+}
+
 size_t clew_terminal_lines(void)
 {
 	struct winsize size;
@@ -98,7 +103,7 @@ size_t clew_terminal_lines(void)
 	return size.ws_row;
 }
 
-static bool wants_color(void)
+bool clew_terminal_wants_color(void)
 {
 	const char *none = getenv("NO_COLOR"), *type = getenv("TERM");
 
@@ -289,7 +294,7 @@ void clew_terminal_begin(enum clew_output output)
 	const cookie_io_functions_t functions = {.write = take};
 	FILE *stream;
 
-	clew_style_turn(output != CLEW_OUTPUT_RAW && wants_color());
+	clew_style_turn(output != CLEW_OUTPUT_RAW && clew_terminal_wants_color());
 	if (output == CLEW_OUTPUT_RAW || (output == CLEW_OUTPUT_LINES && !is_terminal()))
 		return;
 	terminal.width = clew_terminal_width();

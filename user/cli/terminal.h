@@ -26,8 +26,13 @@ void clew_terminal_begin(enum clew_output output);
  * -errno. */
 int clew_terminal_end(void);
 
+/* True if people want colours on standard output: it is a terminal, or they say so. */
+bool clew_terminal_wants_color(void);
+
 /* The columns of the terminal; without one, 80. */
 size_t clew_terminal_width(void);
+/* True for a terminal with less than so many columns. */
+bool clew_terminal_narrower(size_t columns);
 /* How many lines fill a screen, at least 24; without a terminal, 40. */
 size_t clew_terminal_lines(void);
 

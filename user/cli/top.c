@@ -247,7 +247,7 @@ int clew_command_top(const struct clew_command *command, int argc, char **argv)
 		return status;
 	top.screen = !values.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (top.screen) {
-		clew_style_turn(!getenv("NO_COLOR"));
+		clew_style_turn(clew_terminal_wants_color());
 		clew_screen_begin();
 	}
 	status = go_on(&top);

@@ -40,6 +40,8 @@ const char *clew_latency_by_name(enum clew_latency_by by);
 /* NULL for CLEW_LATENCY_ALL. */
 const char *clew_latency_level_name(enum clew_latency_level level);
 
+#define CLEW_LATENCY_WIDE 120 /* columns in which all figures of a group fit */
+
 struct clew_latency_options {
 	enum clew_latency_by by;
 	enum clew_latency_level level;
@@ -50,7 +52,7 @@ struct clew_latency_options {
 	uint64_t to;
 	bool idle; /* idle waits, too */
 	struct clew_latency_view view;
-	bool narrow; /* as text: fewer figures, so that names fit on a screen of 80 columns */
+	bool narrow; /* as text: fewer figures, for less than CLEW_LATENCY_WIDE columns */
 };
 
 /* Counts of what traces have and no group has. */

@@ -9,6 +9,7 @@
 #include "words/text.h"
 
 #define INDENTED 16 /* names are set in for as many callers at most */
+#define BAR	 16 /* columns */
 
 static const char *const what[CLEW_LATENCY_BY_COUNT] = {
 	[CLEW_LATENCY_PATH] = "call",		[CLEW_LATENCY_FUNCTION] = "call",
@@ -33,6 +34,12 @@ static const enum clew_style styles[CLEW_SPLIT_COUNT] = {
 	[CLEW_SPLIT_NETWORK] = CLEW_STYLE_NETWORK, [CLEW_SPLIT_OTHER] = CLEW_STYLE_PLAIN,
 };
 
+/* What a bar is made of, so that it is readable without colours. */
+static const char bars[CLEW_SPLIT_COUNT] = {
+	[CLEW_SPLIT_RUNNING] = '=', [CLEW_SPLIT_RUNQUEUE] = '.', [CLEW_SPLIT_LOCK] = '#',
+	[CLEW_SPLIT_DISK] = 'o',    [CLEW_SPLIT_NETWORK] = '~',	 [CLEW_SPLIT_OTHER] = '-',
+};
+
 static void print_share(FILE *out, enum clew_split split, uint64_t part, uint64_t whole)
 {
 	unsigned percent = clew_percent(part, whole);
@@ -45,24 +52,49 @@ static void print_share(FILE *out, enum clew_split split, uint64_t part, uint64_
 	fputs(clew_style_end(styles[split]), out);
 }
 
-/* The parts of a group's time, the largest first. */
-static void print_split(FILE *out, const struct clew_latency_group *group)
+/* The parts of a group's time, the largest first; returns how many there are. */
+static int order_split(const struct clew_latency_group *group, enum clew_split *order)
 {
-	bool shown[CLEW_SPLIT_COUNT] = {};
-	const char *between = "";
+	bool taken[CLEW_SPLIT_COUNT] = {};
+	int count = 0;
 
-	for (int n = 0; n < CLEW_SPLIT_COUNT; n++) {
-		int most = -1;
-
+	for (int most = 0; most >= 0;) {
+		most = -1;
 		for (int i = 0; i < CLEW_SPLIT_COUNT; i++)
-			if (!shown[i] && group->split[i] &&
+			if (!taken[i] && group->split[i] &&
 			    (most < 0 || group->split[i] > group->split[most]))
 				most = i;
 		if (most < 0)
 			break;
-		shown[most] = true;
+		taken[most] = true;
+		order[count++] = (enum clew_split)most;
+	}
+	return count;
+}
+
+/* A bar in which each part has its share of the columns, then the shares in words. */
+static void print_split(FILE *out, const struct clew_latency_group *group)
+{
+	enum clew_split order[CLEW_SPLIT_COUNT];
+	int count = order_split(group, order), column = 0;
+	uint64_t before = 0;
+	const char *between = "";
+
+	fputs("  ", out);
+	for (int i = 0; i < count; i++) {
+		double end;
+
+		before += group->split[order[i]];
+		end = (double)before / (double)group->times.sum * BAR + .5;
+		fputs(clew_style_begin(styles[order[i]]), out);
+		for (; column < (int)end; column++)
+			fputc(bars[order[i]], out);
+		fputs(clew_style_end(styles[order[i]]), out);
+	}
+	fputs("  ", out);
+	for (int i = 0; i < count; i++) {
 		fputs(between, out);
-		print_share(out, (enum clew_split)most, group->split[most], group->times.sum);
+		print_share(out, order[i], group->split[order[i]], group->times.sum);
 		between = ", ";
 	}
 }
@@ -122,10 +154,11 @@ static void print_group(FILE *out, const struct clew_latency_group *group, bool 
 	print_name(out, group);
 	if (!group->times.sum && !group->open && !group->inherited)
 		return;
-	fprintf(out, "%*s", narrow ? 4 : 20, "");
 	if (group->times.sum) {
 		print_split(out, group);
 		between = "; ";
+	} else {
+		fprintf(out, "%*s", BAR + 4, "");
 	}
 	if (group->probe) {
 		fprintf(out, "%sclew's probes took %s of it", between, CLEW_DURATION(group->probe));
