@@ -15,7 +15,7 @@
 
 #define KEEP  __attribute__((noinline, noclone, used))
 #define DEPTH 17
-#define BURST 20      /* chains between two pauses */
+#define BURST 20       /* chains between two pauses */
 #define PAUSE 15000000 /* ns */
 #define PATHS (1u << (DEPTH + 1))
 

@@ -34,7 +34,7 @@ static const enum clew_style styles[CLEW_SPLIT_COUNT] = {
 	[CLEW_SPLIT_NETWORK] = CLEW_STYLE_NETWORK, [CLEW_SPLIT_OTHER] = CLEW_STYLE_PLAIN,
 };
 
-/* What a bar is made of, so that it is readable without colours. */
+/* A bar has a letter for each part, so that it is readable without colours. */
 static const char bars[CLEW_SPLIT_COUNT] = {
 	[CLEW_SPLIT_RUNNING] = '=', [CLEW_SPLIT_RUNQUEUE] = '.', [CLEW_SPLIT_LOCK] = '#',
 	[CLEW_SPLIT_DISK] = 'o',    [CLEW_SPLIT_NETWORK] = '~',	 [CLEW_SPLIT_OTHER] = '-',
