@@ -3,7 +3,8 @@
  * Takes the stacks of a task that has the CPU again after a long sleep. Only now
  * is it known how long the sleep was, and its stacks are still those that it
  * slept with. Loaded on request; it runs after the program that records the
- * switch, with the run queue locked.
+ * switch, with the run queue locked. A task that wakes a long sleeper has its own
+ * stacks taken then.
  */
 #include "waited.h"
 #include "foreign.h"
@@ -11,6 +12,7 @@
 #include "kernel_mm.h"
 #include "mapping.h"
 #include "state.h"
+#include "unwind.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/kernel/maps.h>
@@ -67,6 +69,86 @@ int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_st
 	}
 	stacks_take(next, WALK_SWITCH, room, &taken);
 	stacks_emit(cpu_state, cpu, CLEW_KIND_WAITED, now, state->serial, &taken);
+	budget_pay(budget, bpf_ktime_get_ns() - begun);
+	return 0;
+}
+
+/* Fixed at load: address range [start, end) of the kernel's function for wakes; 0 unknown. */
+const volatile __u64 wake_entry;
+const volatile __u64 wake_entry_end;
+
+/* How many frames of a kernel stack are this program's own and those of its hook. */
+static __u64 hook_depth;
+
+#define HOOK_DEPTH_MOST 16
+
+static __always_inline bool is_wake_entry(__u64 address)
+{
+	return address >= wake_entry && address < wake_entry_end;
+}
+
+/* The waker's kernel stack from the function for wakes on. Bytes; 0: it is not found. */
+static __always_inline long waker_kernel_stack(void *context, struct walk_room *room)
+{
+	long size;
+
+	if (!wake_entry_end)
+		return 0;
+	size = bpf_get_stack(context, room->kernel, sizeof(room->kernel),
+			     hook_depth & BPF_F_SKIP_FIELD_MASK);
+	if (size > 0 && is_wake_entry(room->kernel[0]))
+		return size;
+	/* The first one, or another hook came or went. */
+	size = bpf_get_stack(context, room->kernel, sizeof(room->kernel), 0);
+	for (__u32 i = 0; i < HOOK_DEPTH_MOST; i++) {
+		if (!is_wake_entry(room->kernel[i]))
+			continue;
+		hook_depth = i;
+		size = bpf_get_stack(context, room->kernel, sizeof(room->kernel), i);
+		return size;
+	}
+	return 0;
+}
+
+/*
+ * The stamp of the wake is there: this runs after the program that makes it. A wake
+ * from an interrupt has none: whom it interrupted has nothing to do with it.
+ */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(clew_waker, struct task_struct *sleeper)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct stack_walk walk = {.window.level = WALK_WAKE, .hash = 2};
+	__u32 cpu = bpf_get_smp_processor_id(), zero = 0, level = WALK_WAKE;
+	struct clew_task_stacks taken = {};
+	struct clew_cpu_state *cpu_state;
+	struct clew_task_state *state;
+	struct budget *budget;
+	__u64 begun;
+
+	if (!enabled)
+		return 0;
+	state = task_state(sleeper);
+	if (!state || !state->asleep_since || state->wake.context != CLEW_WAKE_TASK)
+		return 0;
+	if (likely(asleep_for(state, state->wake.time) < stack_threshold) ||
+	    !stack_wanted(sleeper, state))
+		return 0;
+	cpu_state = this_cpu_state(cpu);
+	budget = bpf_map_lookup_elem(&clew_stack_budgets, &zero);
+	walk.room = bpf_map_lookup_elem(&clew_walks, &level);
+	if (!cpu_state || !budget || !walk.room || !waker->pid)
+		return 0;
+	begun = bpf_ktime_get_ns();
+	if (!budget_allows(budget, begun)) {
+		count_atomic(&cpu_state->counts[CLEW_KIND_WAKER].seen);
+		count_atomic(&cpu_state->counts[CLEW_KIND_WAKER].filtered);
+		return 0;
+	}
+	taken.user = user_stack(&walk, waker);
+	taken.end = walk.end;
+	taken.kernel = kernel_stack(walk.room, waker_kernel_stack(ctx, walk.room));
+	stacks_emit(cpu_state, cpu, CLEW_KIND_WAKER, state->wake.time, state->wake.waker, &taken);
 	budget_pay(budget, bpf_ktime_get_ns() - begun);
 	return 0;
 }

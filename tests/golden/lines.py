@@ -132,7 +132,10 @@ class Subject:
 
     def records(self):
         with open(os.path.join(HERE, "stacks.records"), encoding="utf-8") as file:
-            lines = [line for line in file.read().splitlines() if "image=1" not in line]
+            lines = [
+                line for line in file.read().splitlines()
+                if "image=1" not in line and " waker " not in line
+            ]
         at = next(i for i, line in enumerate(lines) if "image=2" in line)
         symbols = [
             "user symbol 1000000050000 image=1 start=%d length=%d name=\"%s\"" %

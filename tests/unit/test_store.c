@@ -311,6 +311,7 @@ static void test_schema_covers_records(void **state)
 			break;
 		case CLEW_KIND_WAITED:
 		case CLEW_KIND_SAMPLE:
+		case CLEW_KIND_WAKER:
 			reserved = 3;
 			break;
 		case CLEW_KIND_LOCK_NAME: /* the process is the builder's */

@@ -6,6 +6,7 @@
 
 #include "words/edge.h"
 #include "words/object.h"
+#include "words/stack.h"
 #include "words/style.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -117,6 +118,10 @@ void edge_json(struct edge_words *words, const struct edge_group *group)
 	json_choices(json, trace, group);
 	clew_json_array_end(json);
 	clew_json_description(json, &description);
+	if (group->choices)
+		clew_json_null(json, "waker_stack");
+	else
+		clew_json_waker_stack(json, "waker_stack", trace, first->from, first->from_at);
 	clew_json_object_end(json);
 }
 
@@ -230,6 +235,7 @@ void edge_json_relation(struct edge_words *words, const struct clew_relation *re
 	describe_lower(words, relation, &description);
 	clew_json_description(json, &description);
 	clew_json_call(json, words->relations, relation);
+	clew_json_null(json, "waker_stack");
 	clew_json_object_end(json);
 }
 

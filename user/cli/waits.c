@@ -29,6 +29,8 @@
 #include "words/wait.h"
 
 #define STACK_MOST 5 /* functions of a stack in text */
+#define STACK_LEAD "                        in "
+#define WAKER_LEAD "                  woken in "
 
 struct waits_values {
 	struct clew_selection selection;
@@ -129,7 +131,7 @@ static bool somebody_came(const struct clew_sleep *sleep)
 	return false;
 }
 
-static void json_ended_by(struct clew_json *json, const struct clew_trace *trace,
+static void json_ended_by(struct clew_json *json, const struct clew_trace *trace, bool stacks,
 			  const struct clew_sleep *sleep)
 {
 	if (sleep->end == CLEW_TIME_OPEN) {
@@ -142,6 +144,8 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 	clew_json_unsigned(json, "at", sleep->end);
 	clew_json_unsigned(json, "raw_at", sleep->raw_end ?: sleep->end);
 	clew_json_links(json, trace, sleep);
+	if (stacks)
+		clew_json_waker_stack(json, "stack", trace, sleep->ended_by, sleep->raw_end);
 	clew_json_object_end(json);
 }
 
@@ -161,7 +165,7 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace, bo
 	json_holders(json, trace, sleep, false);
 	if (somebody_came(sleep))
 		json_holders(json, trace, sleep, true);
-	json_ended_by(json, trace, sleep);
+	json_ended_by(json, trace, stacks, sleep);
 	clew_json_other_end(json, trace, sleep);
 	clew_json_unsigned(json, "runqueue_ns", clew_wait_runqueue(trace, sleep));
 	clew_json_string(json, "open", clew_wait_open_name(sleep->open));
@@ -265,11 +269,13 @@ static void print_stack(const struct clew_trace *trace, const struct clew_sleep 
 {
 	struct clew_sleep_stacks stacks;
 
-	if (!clew_trace_sleep_stacks(trace, sleep, &stacks) || (!stacks.user && !stacks.kernel))
-		return;
-	printf("%27s", "in ");
-	clew_print_stack(stdout, trace, sleep, STACK_MOST);
-	putchar('\n');
+	if (clew_trace_sleep_stacks(trace, sleep, &stacks) && (stacks.user || stacks.kernel)) {
+		fputs(STACK_LEAD, stdout);
+		clew_print_stack(stdout, trace, sleep, STACK_MOST);
+		putchar('\n');
+	}
+	if (clew_print_waker_stack(stdout, WAKER_LEAD, trace, sleep, STACK_MOST))
+		putchar('\n');
 }
 
 /* The waits that are wanted, in their order: as keys whose index is the wait's. */

@@ -56,6 +56,7 @@ const struct clew_program_row clew_program_table[] = {
 	    LOST("ticks", "in which call a task was that ran for long")),
 	ROW("clew_sample", "perf_event", SAMPLE, OPTIONAL | STACKS),
 	ROW("clew_waited", "tp_btf/sched_switch", WAITED, OPTIONAL | STACKS),
+	ROW("clew_waker", "tp_btf/sched_waking", WAKER, OPTIONAL | STACKS),
 	ROW("clew_waiting", "iter/task", WAITED, OPTIONAL | STACKS),
 	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL | STACKS),
 	ROW("clew_memory_begin", "tp_btf/percpu_alloc_percpu", WHERE, OPTIONAL,

@@ -221,6 +221,7 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"asm_exc_page_fault", &bpf->rodata->fault_entry, &bpf->rodata->fault_entry_end},
 		{"__sched_text_start", &bpf->rodata->sched_text, NULL},
 		{"__sched_text_end", &bpf->rodata->sched_text_end, NULL},
+		{"try_to_wake_up", &bpf->rodata->wake_entry, &bpf->rodata->wake_entry_end},
 		{"wait_woken", &bpf->rodata->wait_woken, &bpf->rodata->wait_woken_end},
 		{"timerfd_tmrproc", &bpf->rodata->timer_timerfd, NULL},
 		{"posix_timer_fn", &bpf->rodata->timer_posix, NULL},

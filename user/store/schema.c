@@ -534,6 +534,7 @@ static const struct table_column stack_columns[] = {
 
 static const struct table_column waited_columns[] = {TASK_STACKS};
 static const struct table_column sample_columns[] = {TASK_STACKS};
+static const struct table_column waker_columns[] = {TASK_STACKS};
 
 #define IMAGE(member, coding, reference) AT(#member, struct clew_image_record, member, 0, coding, reference, 0)
 

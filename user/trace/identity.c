@@ -332,6 +332,7 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 	case CLEW_KIND_STACK:
 	case CLEW_KIND_WAITED:
 	case CLEW_KIND_SAMPLE:
+	case CLEW_KIND_WAKER:
 	case CLEW_KIND_IMAGE:
 	case CLEW_KIND_SYMBOL:
 		return trace_take_stack(trace, header);

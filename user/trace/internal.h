@@ -130,6 +130,7 @@ struct clew_trace {
 	struct map stacks;	     /* hash -> const struct clew_trace_stack * */
 	struct map images;	     /* number -> const struct trace_image * */
 	struct vector waited;	     /* struct clew_task_stacks; by task and time once finished */
+	struct vector wakers;	     /* the same of those who woke others */
 	struct vector samples;	     /* struct clew_task_stacks; by task and time once finished */
 	struct vector symbols;	     /* struct trace_symbol; by image and start once finished */
 	struct trace_lines *lines;   /* NULL: places in the source are not asked for */

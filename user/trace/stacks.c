@@ -2,7 +2,8 @@
 /*
  * Keeps stacks by their hashes, and names by where their functions lie. A sleep finds its stacks by
  * its task and the moment at which the task had the CPU again: the record has the time of that
- * switch. A running interval finds its samples by their task and time.
+ * switch. A wake finds its stacks by the waker and its time. A running interval finds its samples
+ * by their task and time.
  */
 #include "trace/stacks.h"
 
@@ -89,6 +90,8 @@ int trace_take_stack(struct clew_trace *trace, const struct clew_header *header)
 		return take_stack(trace, (const struct clew_stack *)header);
 	case CLEW_KIND_WAITED:
 		return take_waited(trace, (const struct clew_task_stacks *)header);
+	case CLEW_KIND_WAKER:
+		return add(&trace->wakers, header);
 	case CLEW_KIND_SAMPLE:
 		return add(&trace->samples, header);
 	case CLEW_KIND_IMAGE:
@@ -122,6 +125,9 @@ void trace_finish_stacks(struct clew_trace *trace)
 {
 	if (trace->waited.count)
 		qsort(trace->waited.data, trace->waited.count, trace->waited.item,
+		      by_task_and_time);
+	if (trace->wakers.count)
+		qsort(trace->wakers.data, trace->wakers.count, trace->wakers.item,
 		      by_task_and_time);
 	if (trace->samples.count)
 		qsort(trace->samples.data, trace->samples.count, trace->samples.item,
@@ -168,6 +174,19 @@ bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_s
 		return false;
 	*ret_stacks = stacks_of(trace, found);
 	return true;
+}
+
+bool clew_trace_waker_stacks(const struct clew_trace *trace, uint32_t waker, uint64_t at,
+			     struct clew_sleep_stacks *ret_stacks)
+{
+	struct clew_task_stacks wanted = {.header.time = at, .task = waker}, *found;
+
+	found = trace->wakers.count ? bsearch(&wanted, trace->wakers.data, trace->wakers.count,
+					      trace->wakers.item, by_task_and_time)
+				    : NULL;
+	if (found)
+		*ret_stacks = stacks_of(trace, found);
+	return found;
 }
 
 const struct clew_task_stacks *clew_trace_samples(const struct clew_trace *trace, uint32_t task,

@@ -26,6 +26,11 @@ struct clew_sleep_stacks {
 bool clew_trace_sleep_stacks(const struct clew_trace *trace, const struct clew_sleep *sleep,
 			     struct clew_sleep_stacks *ret_stacks);
 
+/* From where in its code a task woke another one at a moment, such as an edge's `from` and
+ * `from_at`. False: the capture has none of that wake. */
+bool clew_trace_waker_stacks(const struct clew_trace *trace, uint32_t waker, uint64_t at,
+			     struct clew_sleep_stacks *ret_stacks);
+
 /* The samples of a task in from..to, in order of time; NULL: none. */
 const struct clew_task_stacks *clew_trace_samples(const struct clew_trace *trace, uint32_t task,
 						  uint64_t from, uint64_t to, size_t *ret_count);
@@ -56,7 +61,7 @@ struct clew_stack_place {
 void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool kernel,
 			    struct clew_stack_place *ret_place);
 
-/* For struct clew_trace: keeps a record of kind STACK, WAITED, SAMPLE, IMAGE or SYMBOL. */
+/* For struct clew_trace: keeps a record of kind STACK, WAITED, WAKER, SAMPLE, IMAGE or SYMBOL. */
 int trace_take_stack(struct clew_trace *trace, const struct clew_header *header);
 void trace_finish_stacks(struct clew_trace *trace);
 

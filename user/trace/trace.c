@@ -241,6 +241,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->frame_details.item = sizeof(struct clew_frame_detail);
 	trace->functions.item = sizeof(struct clew_trace_function);
 	trace->waited.item = sizeof(struct clew_task_stacks);
+	trace->wakers.item = sizeof(struct clew_task_stacks);
 	trace->samples.item = sizeof(struct clew_task_stacks);
 	trace->symbols.item = sizeof(struct trace_symbol);
 	trace->metas.item = sizeof(const char *);
@@ -302,6 +303,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->stacks);
 	map_done(&trace->images);
 	vector_done(&trace->waited);
+	vector_done(&trace->wakers);
 	vector_done(&trace->samples);
 	vector_done(&trace->symbols);
 	trace_lines_free(trace->lines);

@@ -311,6 +311,7 @@ void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace
 		if (clew_has_functions(trace))
 			clew_json_from(json, trace, segment->chain[i], segment->start);
 		clew_json_why_stack(json, trace, sleep);
+		clew_json_why_waker(json, trace, sleep);
 		clew_json_object_end(json);
 	}
 }

@@ -46,9 +46,15 @@ static bool is_library(const struct clew_stack_place *place)
 	return false;
 }
 
+/* Also what wakes others. */
 static bool is_scheduler(const struct clew_stack_place *place)
 {
-	return place->name && (strstr(place->name, "schedule") || strstr(place->name, "sched_"));
+	static const char *const parts[] = {"schedule", "sched_", "wake_up", "wake_function"};
+
+	for (size_t i = 0; place->name && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(place->name, parts[i]))
+			return true;
+	return false;
 }
 
 uint32_t clew_stack_first_shown(const struct clew_trace *trace,
@@ -135,39 +141,65 @@ struct told {
 	bool kernel;
 };
 
+static bool choose_told(const struct clew_trace *trace, const struct clew_sleep_stacks *stacks,
+			struct told *ret_told)
+{
+	const struct clew_trace_stack *stack = stacks->user ?: stacks->kernel;
+
+	if (!stack || !stack->count)
+		return false;
+	*ret_told = (struct told){.stack = stack,
+				  .first = clew_stack_first_shown(trace, stack, !stacks->user),
+				  .kernel = !stacks->user};
+	return true;
+}
+
 static bool find_told(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      struct told *ret_told)
 {
 	struct clew_sleep_stacks stacks;
-	const struct clew_trace_stack *stack;
 
-	if (!sleep || !clew_trace_sleep_stacks(trace, sleep, &stacks))
-		return false;
-	stack = stacks.user ?: stacks.kernel;
-	if (!stack || !stack->count)
-		return false;
-	*ret_told = (struct told){.stack = stack,
-				  .first = clew_stack_first_shown(trace, stack, !stacks.user),
-				  .kernel = !stacks.user};
-	return true;
+	return sleep && clew_trace_sleep_stacks(trace, sleep, &stacks) &&
+	       choose_told(trace, &stacks, ret_told);
 }
 
-bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
-		      unsigned most)
+static void print_told(FILE *out, const struct clew_trace *trace, const struct told *told,
+		       unsigned most)
 {
 	struct clew_stack_places at;
-	struct told told;
 	unsigned printed = 0;
 
-	if (!find_told(trace, sleep, &told))
-		return false;
-	for (uint32_t i = told.first; i < told.stack->count && printed < most; i++) {
-		clew_trace_stack_places(trace, told.stack->frames[i], told.kernel, &at);
+	for (uint32_t i = told->first; i < told->stack->count && printed < most; i++) {
+		clew_trace_stack_places(trace, told->stack->frames[i], told->kernel, &at);
 		for (size_t j = 0; j < at.count && printed < most; j++) {
 			fputs(printed++ ? " <- " : "", out);
 			clew_print_stack_place(out, &at.places[j]);
 		}
 	}
+}
+
+bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
+		      unsigned most)
+{
+	struct told told;
+
+	if (!find_told(trace, sleep, &told))
+		return false;
+	print_told(out, trace, &told, most);
+	return true;
+}
+
+bool clew_print_waker_stack(FILE *out, const char *lead, const struct clew_trace *trace,
+			    const struct clew_sleep *sleep, unsigned most)
+{
+	struct clew_sleep_stacks stacks;
+	struct told told;
+
+	if (!sleep || !clew_trace_waker_stacks(trace, sleep->ended_by, sleep->raw_end, &stacks) ||
+	    !choose_told(trace, &stacks, &told))
+		return false;
+	fputs(lead, out);
+	print_told(out, trace, &told, most);
 	return true;
 }
 
@@ -301,19 +333,47 @@ void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *t
 			 stacks->user_end < CLEW_STACK_ENDS ? end_names[stacks->user_end] : NULL);
 }
 
+/* `stacks` NULL: there are none. */
+static void json_stacks(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			const struct clew_sleep_stacks *stacks)
+{
+	if (!stacks) {
+		clew_json_null(json, key);
+		return;
+	}
+	clew_json_object(json, key);
+	json_frames(json, trace, stacks->user);
+	clew_json_kernel_and_end(json, trace, stacks);
+	clew_json_object_end(json);
+}
+
 void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_sleep *sleep)
 {
 	struct clew_sleep_stacks stacks;
+	bool found = clew_trace_sleep_stacks(trace, sleep, &stacks);
 
-	if (!clew_trace_sleep_stacks(trace, sleep, &stacks)) {
-		clew_json_null(json, "stack");
+	json_stacks(json, "stack", trace, found ? &stacks : NULL);
+}
+
+void clew_json_waker_stack(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			   uint32_t waker, uint64_t at)
+{
+	struct clew_sleep_stacks stacks;
+	bool found = clew_trace_waker_stacks(trace, waker, at, &stacks);
+
+	json_stacks(json, key, trace, found ? &stacks : NULL);
+}
+
+void clew_json_why_waker(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep)
+{
+	if (!clew_trace_has_stacks(trace))
 		return;
-	}
-	clew_json_object(json, "stack");
-	json_frames(json, trace, stacks.user);
-	clew_json_kernel_and_end(json, trace, &stacks);
-	clew_json_object_end(json);
+	if (sleep)
+		clew_json_waker_stack(json, "waker_stack", trace, sleep->ended_by, sleep->raw_end);
+	else
+		clew_json_null(json, "waker_stack");
 }
 
 void clew_json_why_stack(struct clew_json *json, const struct clew_trace *trace,

@@ -19,6 +19,9 @@
  */
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most);
+/* `lead`, and the same of the task that ended the sleep, as it did so. Nothing for NULL. */
+bool clew_print_waker_stack(FILE *out, const char *lead, const struct clew_trace *trace,
+			    const struct clew_sleep *sleep, unsigned most);
 /* False where it is NULL, too. */
 bool clew_has_stack(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /*
@@ -61,8 +64,14 @@ void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why
 /* The field "stack" of the open object; null: the capture has none of that sleep. */
 void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_sleep *sleep);
-/* The same in a trace that has stacks; nothing in any other. `sleep` may be NULL. */
+/* A field like it of a task that woke another one at a moment. */
+void clew_json_waker_stack(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			   uint32_t waker, uint64_t at);
+/* The field "stack" in a trace that has stacks; nothing in any other. `sleep` may be NULL. */
 void clew_json_why_stack(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep);
+/* The field "waker_stack" likewise: of the task that ended the sleep. */
+void clew_json_why_waker(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep);
 
 #endif

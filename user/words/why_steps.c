@@ -28,8 +28,9 @@
 #include "words/task.h"
 #include "words/text.h"
 
-#define MOST_LINES 60
-#define MOST_BUSY  3 /* tasks that had the CPU meanwhile */
+#define MOST_LINES	60
+#define WAKER_FUNCTIONS 3
+#define MOST_BUSY	3 /* tasks that had the CPU meanwhile */
 
 struct steps {
 	FILE *out;
@@ -249,6 +250,7 @@ static int print_hop(struct steps *steps, size_t i, uint32_t place)
 {
 	const struct clew_why *why = steps->why;
 	const struct clew_segment *segment = &why->segments[i];
+	const struct clew_sleep *sleep;
 	struct clew_phrase phrase;
 	size_t n = 1;
 	int r = clew_hop_phrase(steps->trace, steps->relations, segment, place, false, &phrase);
@@ -263,6 +265,10 @@ static int print_hop(struct steps *steps, size_t i, uint32_t place)
 	clew_print_task(steps->out, steps->trace, phrase.task, phrase.at);
 	fputs(phrase.after, steps->out);
 	clew_print_phrase_evidence(steps->out, &phrase);
+	sleep = clew_hop_sleep(steps->trace, segment, place);
+	if (sleep && sleep->ended_by == phrase.task)
+		clew_print_waker_stack(steps->out, ", woken in ", steps->trace, sleep,
+				       WAKER_FUNCTIONS);
 	print_means(steps, segment, place);
 	putc('\n', steps->out);
 	clew_phrase_done(&phrase);

@@ -60,6 +60,7 @@ struct clew_stack {
  * The stacks of a task by their hashes, 0: none.
  * WAITED: it has the CPU again after a sleep, and slept with them. header.time is that of the
  * switch.
+ * WAKER: it woke a task after a sleep, in task context. header.time is that of the wake.
  * SAMPLE: a timer's tick found it on its CPU. Without a kernel stack it was in user mode.
  */
 struct clew_task_stacks {
