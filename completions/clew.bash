@@ -54,7 +54,7 @@ _clew()
 	convert)
 		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
 	export)
-		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --idle --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--split|--encoding|--endpoint|--patience' ;;
+		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--split|--encoding|--endpoint|--patience' ;;
 	sql)
 		options='--csv --json --color --no-pager -h --help' files='' others='' ;;
 	import)

@@ -19,6 +19,7 @@ import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _capture import HERE, MAKE_CAPTURE  # noqa: E402  pylint: disable=wrong-import-position
+from _pprof import Profile  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAM = """
@@ -438,6 +439,39 @@ def test_text(directory):
         "" if {"object": path, "state": "found"} in answer["lines"] else repr(answer["lines"]))
 
 
+def test_profile(directory):
+    """A profile has all places, innermost first; one function is one, wherever it was put."""
+    path = os.path.join(directory, "profile")
+    build(path)
+    subject = Subject(path)
+    capture, want = capture_of(subject), subject.places
+
+    def profile(*arguments):
+        done = subprocess.run([CLEW, "export", capture, "--to", "pprof", *arguments],
+                              capture_output=True,
+                              timeout=60,
+                              check=False)
+        return Profile(done.stdout), done
+
+    places = profile("--lines")[0].places
+    found = [
+        all for all in places for i in range(len(all))
+        if [(n, os.path.normpath(f or "??"), line) for n, f, line in all[i:i + len(want)]] == want
+    ]
+    tap.report("pprof: places of a profile", "" if len(found) == 1 else repr(places[:1])[:900])
+    plain, lined = (profile(*more)[0] for more in ((), ("--lines", )))
+    tap.report(
+        "pprof: without lines there are none",
+        "" if not any(file or line for sample in plain.places for _, file, line in sample)
+        and len(plain.samples) == len(lined.samples) else repr(plain.places[:1])[:900])
+    for arguments in (("--to", "folded", "--lines"), ("--to", "pprof", "--lines", "--stacks",
+                                                      "wake")):
+        status, out, err = ask("export", capture, *arguments)
+        tap.report(
+            "no lines: " + " ".join(arguments),
+            "" if status == 2 and not out and err.count("\n") == 1 else "%d, %s" % (status, err))
+
+
 def test_refused(directory):
     path = os.path.join(directory, "none.clew")
     with open(os.path.join(HERE, "mutex.records"), encoding="utf-8") as file:
@@ -451,7 +485,7 @@ def test_refused(directory):
 
 def main():
     for test in (test_own, test_separate, test_system, test_shared, test_damaged, test_server,
-                 test_server_shared, test_text, test_refused):
+                 test_server_shared, test_text, test_profile, test_refused):
         with tempfile.TemporaryDirectory() as directory:
             test(directory)
     return tap.end()

@@ -38,6 +38,7 @@ struct export_values {
 	enum clew_export_encoding encoding;
 	enum clew_export_stacks stacks;
 	bool stacks_given;
+	struct clew_source_choice source;
 	bool idle;
 };
 
@@ -128,6 +129,9 @@ const struct clew_option clew_export_options[] = {
 	 "of folded and pprof: what waits were for by their code (off-cpu), what others did "
 	 "meanwhile (wake), the same of whole operations (critical), or samples (on-cpu)",
 	 take_stacks, 0},
+	CLEW_SOURCE_OPTIONS(struct export_values, source,
+			    "of pprof: off-cpu and on-cpu with lines of the source, and inlined "
+			    "functions"),
 	{0, "idle", NULL, "of off-cpu and wake: count waits for work, too", clew_take_flag,
 	 offsetof(struct export_values, idle)},
 	{0, "max", "N", "of dot: at most N (200) steps of an operation, the longest",
@@ -385,6 +389,12 @@ static int check_output(struct export_values *values)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--stacks: %s has no added-up stacks: use folded or pprof",
 				 format->name);
+	if (clew_source_wanted(&values->source) &&
+	    (!format->lines ||
+	     (values->stacks != CLEW_STACKS_OFF_CPU && values->stacks != CLEW_STACKS_ON_CPU)))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--lines: only off-cpu and on-cpu of pprof have them: use --to "
+				 "pprof, or leave it out");
 	return clew_send_check(&values->send, format, values->output, &values->encoding);
 }
 
@@ -406,7 +416,10 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 		status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
-	status = export(trace, &values, operands[0]);
+	if (clew_source_wanted(&values.source))
+		status = clew_need_stacks("export", trace, &values.source);
+	if (!status)
+		status = export(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;

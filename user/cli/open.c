@@ -433,7 +433,7 @@ int clew_need_stacks(const char *command, struct clew_trace *trace,
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: the capture has no stacks: record without --no-stacks",
 				 command);
-	if (!source->lines && !source->servers)
+	if (!clew_source_wanted(source))
 		return 0;
 	status = source->servers ? use_servers(command, &servers) : 0;
 	if (!status && clew_trace_use_lines(trace, servers) < 0)

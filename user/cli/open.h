@@ -31,6 +31,11 @@ struct clew_source_choice {
 	bool servers; /* `lines` too; servers have what is not on this machine */
 };
 
+static inline bool clew_source_wanted(const struct clew_source_choice *source)
+{
+	return source->lines || source->servers;
+}
+
 /* The rows of an option table: `member` is a struct clew_source_choice; `help` is that of
  * --lines. */
 #define CLEW_SOURCE_OPTIONS(structure, member, help)                                               \

@@ -431,7 +431,7 @@ int clew_command_waits(const struct clew_command *command, int argc, char **argv
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	values.stacks |= values.source.lines || values.source.servers;
+	values.stacks |= clew_source_wanted(&values.source);
 	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
 	if (status)
 		return status;

@@ -625,7 +625,7 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 		return status;
 	if (values.without_functions)
 		clew_trace_forget_functions(trace);
-	if (values.source.lines || values.source.servers)
+	if (clew_source_wanted(&values.source))
 		status = clew_need_stacks("why", trace, &values.source);
 	if (!status)
 		status = answer(trace, &values, operands[0]);

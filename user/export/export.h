@@ -60,6 +60,7 @@ struct clew_export_format {
 	const char *summary; /* which tools read it */
 	bool binary;	     /* it is nothing for a terminal */
 	bool stacks;	     /* it adds up stacks */
+	bool lines;	     /* .. with lines of the source, if the trace has them */
 	bool calls;	     /* it is about functions and announced calls alone */
 	bool folder;	     /* it writes files into a folder */
 	bool without_self;   /* time of clew itself is left out */

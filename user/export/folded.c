@@ -40,9 +40,9 @@ static void write_stack(const struct clew_export *export, const struct stacks *s
 	size_t depth = 0;
 
 	for (size_t i = index; i; i = stacks_node(stacks, i)->parent)
-		path[depth++] = stacks_node(stacks, i)->name;
+		path[depth++] = stacks_node(stacks, i)->place;
 	for (size_t i = depth; i > 0; i--) {
-		write_frame(export->out, stacks_name(stacks, path[i - 1]));
+		write_frame(export->out, stacks_place(stacks, path[i - 1])->name);
 		putc(i > 1 ? ';' : ' ', export->out);
 	}
 	fprintf(export->out, "%" PRIu64 "\n",

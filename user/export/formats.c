@@ -17,6 +17,7 @@ const struct clew_export_format clew_export_formats[] = {
 	 .summary = "pprof, Pyroscope, Grafana",
 	 .binary = true,
 	 .stacks = true,
+	 .lines = true,
 	 .write = clew_export_pprof},
 	{.name = "chrome",
 	 .summary = "Chrome's trace events, which many viewers read",

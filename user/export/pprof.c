@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Added-up stacks as a profile for pprof, packed with gzip as pprof expects it. Each name of
- * a frame is a function and a location. The numbers of fields are those of profile.proto.
+ * Added-up stacks as a profile for pprof, packed with gzip as pprof expects it. Each place of
+ * a frame is a location, with the functions that were compiled into its own. The numbers of fields
+ * are those of profile.proto.
  */
 #include "export/stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "export/gzip.h"
 #include "export/proto.h"
 
@@ -64,7 +66,9 @@ struct pprof {
 	const struct stacks *stacks;
 	struct proto profile;
 	struct proto packed;
-	uint64_t strings; /* written so far; names of frames come first, from 1 on */
+	uint64_t strings;     /* written so far */
+	struct map functions; /* hash of a name and a file -> number, from 1 on */
+	int error;	      /* 0 or -ENOMEM */
 };
 
 static uint64_t put_string(struct pprof *pprof, const char *text)
@@ -101,27 +105,61 @@ static void put_types(struct pprof *pprof)
 	proto_number(&pprof->profile, PROFILE_DEFAULT, main_name);
 }
 
-static void put_functions(struct pprof *pprof)
+/* The number of a function, which is written when it is met first. */
+static uint64_t put_function(struct pprof *pprof, const struct stack_place *place)
+{
+	uint64_t hash = hash_text(hash_text(HASH_SEED, place->name), place->file ?: "");
+	uint64_t *known = map_get(&pprof->functions, hash, 0);
+	uint64_t number = pprof->functions.count + 1, name;
+	size_t opened;
+
+	if (known)
+		return *known;
+	if (map_set(&pprof->functions, hash, 0, number) < 0)
+		pprof->error = -ENOMEM;
+	name = put_string(pprof, place->name);
+	if (place->file)
+		put_string(pprof, place->file);
+	opened = proto_open(&pprof->profile, PROFILE_FUNCTION);
+	proto_number(&pprof->profile, 1, number);
+	proto_number(&pprof->profile, 2, name);
+	proto_number(&pprof->profile, 3, name);
+	if (place->file)
+		proto_number(&pprof->profile, 4, name + 1);
+	proto_close(&pprof->profile, opened);
+	return number;
+}
+
+/* The lines of a location begin with what was compiled into the others. */
+static void put_location(struct pprof *pprof, uint64_t *functions, size_t number)
 {
 	struct proto *profile = &pprof->profile;
-	size_t opened, line;
+	size_t opened = proto_open(profile, PROFILE_LOCATION), line;
+
+	proto_number(profile, 1, number + 1);
+	for (size_t next = number + 1; next; next = stacks_place(pprof->stacks, next - 1)->outer) {
+		line = proto_open(profile, 4);
+		proto_number(profile, 1, functions[next - 1]);
+		if (stacks_place(pprof->stacks, next - 1)->line)
+			proto_number(profile, 2, stacks_place(pprof->stacks, next - 1)->line);
+		proto_close(profile, line);
+	}
+	proto_close(profile, opened);
+}
+
+static void put_places(struct pprof *pprof)
+{
+	size_t count = pprof->stacks->places.count;
+	uint64_t *functions = calloc(count + 1, sizeof(*functions));
 
 	put_string(pprof, "");
-	for (uint32_t i = 0; i < pprof->stacks->names.count; i++) {
-		uint64_t name = put_string(pprof, stacks_name(pprof->stacks, i));
-
-		opened = proto_open(profile, PROFILE_FUNCTION);
-		proto_number(profile, 1, i + 1);
-		proto_number(profile, 2, name);
-		proto_number(profile, 3, name);
-		proto_close(profile, opened);
-		opened = proto_open(profile, PROFILE_LOCATION);
-		proto_number(profile, 1, i + 1);
-		line = proto_open(profile, 4);
-		proto_number(profile, 1, i + 1);
-		proto_close(profile, line);
-		proto_close(profile, opened);
-	}
+	if (!functions)
+		pprof->error = -ENOMEM;
+	for (size_t i = 0; functions && i < count; i++)
+		functions[i] = put_function(pprof, stacks_place(pprof->stacks, i));
+	for (size_t i = 0; functions && i < count; i++)
+		put_location(pprof, functions, i);
+	free(functions);
 }
 
 static uint64_t value_of(const struct stack_node *node, enum value value)
@@ -146,7 +184,7 @@ static void put_sample(struct pprof *pprof, size_t index, uint64_t kind_key, con
 	size_t opened = proto_open(&pprof->profile, PROFILE_SAMPLE), label;
 
 	for (size_t i = index; i; i = stacks_node(pprof->stacks, i)->parent)
-		proto_packed(&pprof->packed, stacks_node(pprof->stacks, i)->name + 1);
+		proto_packed(&pprof->packed, stacks_node(pprof->stacks, i)->place + 1);
 	proto_message(&pprof->profile, 1, &pprof->packed);
 	proto_clear(&pprof->packed);
 	for (size_t i = 0; types[i].name; i++)
@@ -202,16 +240,17 @@ int clew_export_pprof(const struct clew_export *export)
 	int r = stacks_make(&stacks, export);
 
 	if (r >= 0) {
-		put_functions(&pprof);
+		put_places(&pprof);
 		put_types(&pprof);
 		put_samples(&pprof);
 		put_times(&pprof);
-		r = pprof.profile.failed || pprof.packed.failed
+		r = pprof.error || pprof.profile.failed || pprof.packed.failed
 			    ? -ENOMEM
 			    : write_packed(&pprof.profile, export->out);
 	}
 	proto_done(&pprof.profile);
 	proto_done(&pprof.packed);
+	map_done(&pprof.functions);
 	stacks_done(&stacks);
 	return r;
 }

@@ -6,28 +6,39 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t name_number(struct stacks *stacks, const char *name)
+uint32_t stacks_number(struct stacks *stacks, const struct stack_place *place)
 {
-	size_t size = strlen(name);
-	uint64_t hash = hash_bytes(HASH_SEED, name, size), *known;
-	const char *copy;
+	size_t size = strlen(place->name), file_size = place->file ? strlen(place->file) : 0;
+	uint64_t hash = hash_bytes(HASH_SEED, place->name, size), *known;
+	struct stack_place copy = *place;
 
+	hash = hash_bytes(hash, place->file ?: "", file_size);
+	hash = hash_mix(hash, (uint64_t)place->outer << 32 | place->line);
 	known = map_get(&stacks->numbers, hash, (uint32_t)size);
 	if (known)
 		return (uint32_t)*known;
-	copy = arena_copy(&stacks->arena, name, size);
-	if (!copy || vector_reserve(&stacks->names, stacks->names.count + 1) < 0 ||
-	    map_set(&stacks->numbers, hash, (uint32_t)size, stacks->names.count) < 0) {
+	copy.name = arena_copy(&stacks->arena, place->name, size);
+	if (place->file)
+		copy.file = arena_copy(&stacks->arena, place->file, file_size);
+	if (!copy.name || (place->file && !copy.file) ||
+	    vector_reserve(&stacks->places, stacks->places.count + 1) < 0 ||
+	    map_set(&stacks->numbers, hash, (uint32_t)size, stacks->places.count) < 0) {
 		stacks->error = -ENOMEM;
 		return 0;
 	}
-	((const char **)stacks->names.data)[stacks->names.count] = copy;
-	return (uint32_t)stacks->names.count++;
+	((struct stack_place *)stacks->places.data)[stacks->places.count] = copy;
+	return (uint32_t)stacks->places.count++;
 }
 
 uint32_t stacks_push(struct stacks *stacks, uint32_t parent, const char *name)
 {
-	uint32_t number = name_number(stacks, name);
+	const struct stack_place place = {.name = name};
+
+	return stacks_push_number(stacks, parent, stacks_number(stacks, &place));
+}
+
+uint32_t stacks_push_number(struct stacks *stacks, uint32_t parent, uint32_t number)
+{
 	uint64_t *known = map_get(&stacks->children, parent, number);
 
 	if (known)
@@ -38,7 +49,7 @@ uint32_t stacks_push(struct stacks *stacks, uint32_t parent, const char *name)
 		return parent;
 	}
 	((struct stack_node *)stacks->nodes.data)[stacks->nodes.count] =
-		(struct stack_node){.parent = parent, .name = number};
+		(struct stack_node){.parent = parent, .place = number};
 	return (uint32_t)stacks->nodes.count++;
 }
 
@@ -57,7 +68,7 @@ void stacks_add(struct stacks *stacks, uint32_t node, unsigned kind, uint64_t ns
 int stacks_make(struct stacks *stacks, const struct clew_export *export)
 {
 	*stacks = (struct stacks){.nodes.item = sizeof(struct stack_node),
-				  .names.item = sizeof(const char *)};
+				  .places.item = sizeof(struct stack_place)};
 	/* The root. */
 	if (vector_reserve(&stacks->nodes, 1) < 0)
 		return -ENOMEM;
@@ -79,7 +90,7 @@ int stacks_make(struct stacks *stacks, const struct clew_export *export)
 void stacks_done(struct stacks *stacks)
 {
 	vector_done(&stacks->nodes);
-	vector_done(&stacks->names);
+	vector_done(&stacks->places);
 	arena_done(&stacks->arena);
 	map_done(&stacks->numbers);
 	map_done(&stacks->children);

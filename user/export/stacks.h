@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks that are added up: a tree whose nodes are frames, with sums where stacks end. A name
- * has one number wherever it stands.
+ * Stacks that are added up: a tree whose nodes are frames, with sums where stacks end. A place
+ * has one number wherever it stands; without lines of the source its name is all of it.
  */
 #ifndef CLEW_EXPORT_STACKS_H
 #define CLEW_EXPORT_STACKS_H
@@ -10,9 +10,17 @@
 #include "base/vector.h"
 #include "export/export.h"
 
+/* A frame as it is shown. */
+struct stack_place {
+	const char *name;
+	const char *file; /* path of the source; NULL unknown */
+	uint32_t line;	  /* from 1; 0 unknown */
+	uint32_t outer;	  /* 1 + number of the place that this one was compiled into; 0: none */
+};
+
 struct stack_node {
 	uint32_t parent; /* index; 0 is the root, which is no frame */
-	uint32_t name;
+	uint32_t place;
 	uint64_t count; /* stacks that end here; 0: none */
 	uint64_t ns;	/* of them together */
 	uint64_t running_ns;
@@ -21,11 +29,11 @@ struct stack_node {
 
 /* Zeroed by stacks_begin(). */
 struct stacks {
-	struct vector nodes; /* struct stack_node */
-	struct vector names; /* const char *, into the arena, by number */
+	struct vector nodes;  /* struct stack_node */
+	struct vector places; /* struct stack_place, with texts in the arena, by number */
 	struct arena arena;
-	struct map numbers;  /* hash and size of a name -> number */
-	struct map children; /* (parent, name) -> index */
+	struct map numbers;  /* hash of a place, size of its name -> number */
+	struct map children; /* (parent, place) -> index */
 	int error;	     /* 0 or -ENOMEM */
 };
 
@@ -38,14 +46,17 @@ static inline const struct stack_node *stacks_node(const struct stacks *stacks, 
 	return (const struct stack_node *)stacks->nodes.data + index;
 }
 
-static inline const char *stacks_name(const struct stacks *stacks, uint32_t number)
+static inline const struct stack_place *stacks_place(const struct stacks *stacks, size_t number)
 {
-	return ((const char *const *)stacks->names.data)[number];
+	return (const struct stack_place *)stacks->places.data + number;
 }
 
 /* ---- filling it ---- */
 
+/* The number of a place, whose texts are copied. */
+uint32_t stacks_number(struct stacks *stacks, const struct stack_place *place);
 /* The node of a frame called in another one. Without memory that other one. */
+uint32_t stacks_push_number(struct stacks *stacks, uint32_t parent, uint32_t number);
 uint32_t stacks_push(struct stacks *stacks, uint32_t parent, const char *name);
 void stacks_add(struct stacks *stacks, uint32_t node, unsigned kind, uint64_t ns);
 

@@ -2,7 +2,8 @@
 /*
  * Waits and samples by the code that waited or ran: the process, the functions of the program
  * and of the kernel from the outermost inwards, and what was waited for. A wait without a stack
- * has its system call instead.
+ * has its system call instead. A frame has the functions that were compiled into its own, if the
+ * trace has lines.
  */
 #include "export/stacks.h"
 
@@ -13,7 +14,7 @@
 #include "explain/operations.h"
 #include "export/segment.h"
 #include "symbol/demangle.h"
-#include "trace/stacks.h"
+#include "trace/lines.h"
 #include "words/task.h"
 
 bool stacks_wants(const struct clew_export *export, const struct clew_sleep *sleep)
@@ -50,13 +51,16 @@ uint32_t stacks_wait(struct stacks *stacks, const struct clew_export *export, ui
 	return stacks_push(stacks, parent, text);
 }
 
-/* The function of a frame; one of the kernel is marked as flame graphs expect it. */
-static uint32_t push_place(struct stacks *stacks, uint32_t parent,
-			   const struct clew_stack_place *place, bool kernel)
+/*
+ * The number of a function at a place; one of the kernel is marked as flame graphs expect it.
+ * `outer`: as in struct stack_place.
+ */
+static uint32_t place_number(struct stacks *stacks, const struct clew_stack_place *place,
+			     bool kernel, uint32_t outer)
 {
 	char *demangled = place->name ? symbol_demangle(place->name, false) : NULL, *text = NULL;
 	const char *file = place->object ? strrchr(place->object, '/') : NULL;
-	uint32_t node;
+	uint32_t number;
 	int r;
 
 	if (place->name)
@@ -67,20 +71,27 @@ static uint32_t push_place(struct stacks *stacks, uint32_t parent,
 		r = asprintf(&text, "0x%" PRIx64 "%s", place->start, kernel ? "_[k]" : "");
 	if (r < 0)
 		text = NULL;
-	node = stacks_push(stacks, parent, text ?: "?");
+	number = stacks_number(stacks, &(struct stack_place){.name = text ?: "?",
+							     .file = place->file,
+							     .line = place->line,
+							     .outer = outer});
 	free(demangled);
 	free(text);
-	return node;
+	return number;
 }
 
 static uint32_t push_stack(struct stacks *stacks, const struct clew_export *export, uint32_t parent,
 			   const struct clew_trace_stack *stack, bool kernel)
 {
-	struct clew_stack_place place;
+	struct clew_stack_places at;
+	uint32_t number;
 
 	for (uint32_t i = stack ? stack->count : 0; i > 0; i--) {
-		clew_trace_stack_place(export->trace, stack->frames[i - 1], kernel, &place);
-		parent = push_place(stacks, parent, &place, kernel);
+		clew_trace_stack_places(export->trace, stack->frames[i - 1], kernel, &at);
+		number = place_number(stacks, &at.places[at.count - 1], kernel, 0);
+		for (size_t j = at.count - 1; j > 0; j--)
+			number = place_number(stacks, &at.places[j - 1], kernel, number + 1);
+		parent = stacks_push_number(stacks, parent, number);
 	}
 	return parent;
 }
