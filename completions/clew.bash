@@ -30,7 +30,7 @@ _clew()
 	top)
 		options='--period -n --count --pid --comm --cgroup --container --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
 	report)
-		options='--pid --comm --cgroup --container --from --to --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
+		options='--pid --comm --cgroup --container --from --to --lines --debuginfod --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	waits)
@@ -64,11 +64,11 @@ _clew()
 	select)
 		options='--cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--cgroup|--container|--hierarchy' ;;
 	path)
-		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy' ;;
+		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy' ;;
 	slack)
 		options='--from --to --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--cgroup|--container|--hierarchy' ;;
 	blame)
-		options='--victims --antagonists --all-running --by --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--by|--top|--cgroup|--container|--hierarchy' ;;
+		options='--victims --antagonists --all-running --by --top --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--by|--top|--cgroup|--container|--hierarchy' ;;
 	what-if)
 		options='--sweep --steps --cpus --resources --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--hierarchy' ;;
 	pair)

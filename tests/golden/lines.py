@@ -472,6 +472,45 @@ def test_profile(directory):
             "" if status == 2 and not out and err.count("\n") == 1 else "%d, %s" % (status, err))
 
 
+def test_sampled(directory):
+    """Answers that tell samples have their places, too."""
+    path = os.path.join(directory, "sampled")
+    build(path)
+    subject = Subject(path)
+    subject.addresses = [
+        next(a for a in subject.addresses
+             if [p[0] for p in truth(path, [a])] == ["nap", "twice", "work"])
+    ]
+    want = [(name, os.path.normpath(file), line)
+            for name, file, line in truth(path, subject.addresses)]
+    records = "".join("user sample 10000014%05d task=4 user=101 end=1\n" % i for i in range(10, 19))
+    last = "user waited 1000001800000"
+    capture = os.path.join(directory, "sampled.clew")
+    tool(MAKE_CAPTURE, capture, text=subject.records().replace(last, records + last))
+    whole = ("--from", "\"log writer-102\" @ 0%", "--to", "\"log writer-102\" @ 100%", "--strategy",
+             "predecessor")
+    for command, arguments in (("report", ()), ("path", whole), ("blame", ())):
+        answer = json.loads(ask(command, capture, *arguments, "--lines", "--json")[1])
+        stacks = [
+            s for o in [answer] + answer.get("programs", []) + answer.get("pairs", [])
+            for s in o.get("stacks") or []
+        ]
+        got = [[(f["name"], os.path.normpath(f["file"]), f["line"]) for f in s["frames"]]
+               for s in stacks if s["frames"]]
+        tap.report(
+            command + ": samples have places", "" if got and got == [want] * len(got)
+            and {"object": path, "state": "found"} in answer["lines"] else repr((got, want))[:900])
+        status, out, err = ask(command, capture, *arguments, "--lines")
+        flat = re.sub(r"\s+", " ", out)
+        tap.report(
+            command + ": in text, too", "" if not status and "nap (sampled.c:" in flat
+            and "Lines of 1 of 1 file" in flat else flat[-900:] + err)
+    for arguments in (("--by", "function"), ("--all-running", )):
+        status, out, err = ask("blame", capture, "--lines", *arguments)
+        tap.report("blame: --lines " + arguments[0],
+                   "" if status == 2 and err.count("\n") == 1 else "%d, %s" % (status, err))
+
+
 def test_refused(directory):
     path = os.path.join(directory, "none.clew")
     with open(os.path.join(HERE, "mutex.records"), encoding="utf-8") as file:
@@ -485,7 +524,7 @@ def test_refused(directory):
 
 def main():
     for test in (test_own, test_separate, test_system, test_shared, test_damaged, test_server,
-                 test_server_shared, test_text, test_profile, test_refused):
+                 test_server_shared, test_text, test_profile, test_sampled, test_refused):
         with tempfile.TemporaryDirectory() as directory:
             test(directory)
     return tap.end()

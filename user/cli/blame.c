@@ -17,6 +17,7 @@
 #include "words/blame_functions.h"
 #include "words/blame_names.h"
 #include "words/es.h"
+#include "words/lines.h"
 #include "words/pair_places.h"
 #include "words/style.h"
 #include "words/text.h"
@@ -30,6 +31,7 @@ struct blame_values {
 	struct clew_number top;
 	const char *by;
 	bool all_running;
+	struct clew_source_choice source;
 	bool json;
 };
 
@@ -48,6 +50,8 @@ const struct clew_option clew_blame_options[] = {
 	CLEW_GROUP_OPTIONS(struct blame_values, group, "what kept threads waiting"),
 	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
 	 clew_take_string, offsetof(struct blame_values, hierarchy)},
+	CLEW_SOURCE_OPTIONS(struct blame_values, source,
+			    "tell functions with lines of the source, and inlined ones, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct blame_values, json)},
 	CLEW_OPTION_END,
@@ -164,6 +168,8 @@ static void print_json(struct answer *answer)
 	if (answer->is_by_function)
 		json_functions(&json, answer);
 	clew_json_pairs_told(&json, &answer->ran_in);
+	if (answer->ran_in.stacks)
+		clew_json_lines_told(&json, answer->ran_in.stacks);
 	clew_json_model_truth(&json, answer->victims.model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -386,12 +392,20 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 		return status;
 	if (values.by && strcmp(values.by, "function") != 0)
 		return clew_fail(CLEW_EXIT_INPUT, "blame: --by is function, not '%s'", values.by);
+	if (clew_source_wanted(&values.source) && (values.by || values.all_running))
+		return clew_fail(CLEW_EXIT_INPUT, "blame: --lines is about samples, which neither "
+						  "--by nor --all-running tells: leave one out");
 	status = clew_open_model_stacks(operands[0], &model, &stacks);
 	if (status)
 		return status;
-	status = clew_groups_spans(model, &values.group, &only);
+	if (clew_source_wanted(&values.source))
+		status = clew_need_stacks("blame", stacks, &values.source);
+	if (!status)
+		status = clew_groups_spans(model, &values.group, &only);
 	if (!status)
 		status = answer_with(model, stacks, &values, only);
+	if (!status && stacks && !values.json)
+		clew_print_lines_told(stdout, stacks);
 	free(only);
 	clew_model_free(model);
 	clew_trace_free(stacks);

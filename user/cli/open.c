@@ -429,7 +429,7 @@ int clew_need_stacks(const char *command, struct clew_trace *trace,
 	struct debug_servers *servers = NULL;
 	int status;
 
-	if (!clew_trace_has_stacks(trace))
+	if (!trace || !clew_trace_has_stacks(trace))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: the capture has no stacks: record without --no-stacks",
 				 command);

@@ -46,8 +46,8 @@ static inline bool clew_source_wanted(const struct clew_source_choice *source)
 			clew_take_flag, offsetof(structure, member.servers)                        \
 	}
 
-/* Fails unless the capture has stacks. Their places have lines from now on, if `source` asks for
- * them. `command`: the subcommand's name. */
+/* Fails unless the capture has stacks; NULL has none. Their places have lines from now on, if
+ * `source` asks for them. `command`: the subcommand's name. */
 int clew_need_stacks(const char *command, struct clew_trace *trace,
 		     const struct clew_source_choice *source);
 

@@ -18,6 +18,7 @@
 #include "cli/query.h"
 #include "convert/stays.h"
 #include "words/es.h"
+#include "words/lines.h"
 #include "words/path_stacks.h"
 #include "words/path_via.h"
 #include "words/places.h"
@@ -38,6 +39,7 @@ struct path_values {
 	uint32_t strategy;
 	bool operations;
 	bool all_origins;
+	struct clew_source_choice source;
 	bool json;
 };
 
@@ -82,6 +84,8 @@ const struct clew_option clew_path_options[] = {
 	CLEW_GROUP_OPTIONS(struct path_values, group, "spans of threads"),
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct path_values, hierarchy)},
+	CLEW_SOURCE_OPTIONS(struct path_values, source,
+			    "tell functions with lines of the source, and inlined ones, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct path_values, json)},
 	CLEW_OPTION_END,
@@ -484,6 +488,8 @@ static void print_json(struct answer *answer)
 	if (all)
 		clew_json_unsigned(&json, "without_path", answer->without_path);
 	find_extent(answer, answer->count, &start, &end);
+	if (answer->stacks.trace)
+		clew_json_lines_told(&json, answer->stacks.trace);
 	clew_json_model_truth(&json, answer->model, start, end);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -736,10 +742,15 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	answer.model = answer.names.model = model;
 	answer.stacks.trace = stacks;
 	answer.scope.hierarchy = values.hierarchy;
-	status = clew_groups_spans(model, &values.group, &only);
+	if (clew_source_wanted(&values.source))
+		status = clew_need_stacks("path", stacks, &values.source);
+	if (!status)
+		status = clew_groups_spans(model, &values.group, &only);
 	answer.scope.only = only;
 	if (!status)
 		status = answer_with(&answer);
+	if (!status && stacks && !values.json)
+		clew_print_lines_told(stdout, stacks);
 	free(only);
 	for (size_t i = 0; i < answer.count; i++) {
 		free(answer.found[i].path.es);

@@ -19,6 +19,7 @@
 #include "cli/write.h"
 #include "page/page.h"
 #include "words/ledger.h"
+#include "words/lines.h"
 #include "words/style.h"
 
 #define BARS_WIDTH 98 /* columns that a terminal must have for bars */
@@ -31,6 +32,7 @@ struct report_values {
 	bool json;
 	bool html;
 	bool all;
+	struct clew_source_choice source;
 };
 
 const struct clew_option clew_report_options[] = {
@@ -40,6 +42,8 @@ const struct clew_option clew_report_options[] = {
 	 offsetof(struct report_values, selection.comm)},
 	CLEW_GROUP_OPTIONS(struct report_values, selection.group, "threads"),
 	CLEW_WINDOW_OPTIONS(struct report_values, window),
+	CLEW_SOURCE_OPTIONS(struct report_values, source,
+			    "tell functions with lines of the source, and inlined ones, too"),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct report_values, json)},
 	{0, "html", NULL, "write a page for a browser, by default beside the capture",
@@ -59,6 +63,7 @@ static void print_json(const struct report *report)
 
 	clew_json_object(&json, NULL);
 	report_json(&json, report);
+	clew_json_lines_told(&json, report->trace);
 	clew_json_ledger(&json, report->trace, report->from, report->to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -71,6 +76,7 @@ static void print_text(const struct report *report)
 	report_print(stdout, report, width, width >= BARS_WIDTH);
 	putchar('\n');
 	clew_print_ledger(stdout, report->trace, report->from, report->to);
+	clew_print_lines_told(stdout, report->trace);
 	clew_print_cost(stdout, clew_trace_info(report->trace));
 }
 
@@ -180,7 +186,10 @@ int clew_command_report(const struct clew_command *command, int argc, char **arg
 		status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
-	status = answer(trace, &values, operands[0]);
+	if (clew_source_wanted(&values.source))
+		status = clew_need_stacks("report", trace, &values.source);
+	if (!status)
+		status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
 	return status;
