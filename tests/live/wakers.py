@@ -24,7 +24,7 @@ def own(stack):
 
 def record(path):
     # A first stack that leads into a file may come before the file's table.
-    done = clew("record", "-o", path, "--", "sh", "-c", '"$0" > /dev/null; sleep 0.5; exec "$0"',
+    done = clew("record", "-o", path, "--", "sh", "-c", '"$0" > /dev/null; sleep 2; exec "$0"',
                 PROGRAM)
     if done.returncode != 0:
         raise RuntimeError(f"record: status {done.returncode}: {done.stderr[-500:]}")

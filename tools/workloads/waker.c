@@ -31,7 +31,7 @@ static pthread_barrier_t ready;
 static sem_t semaphore, turn, taken;
 static int ends[2], event;
 
-static void rest(long ns)
+static inline __attribute__((always_inline)) void rest(long ns)
 {
 	struct timespec time = {.tv_nsec = ns};
 
@@ -135,8 +135,6 @@ static const struct act {
 	{"timer", "await_timer", NULL, await_timer, NULL, 1, LONG},
 };
 
-static int sleeper_tid, waker_tid;
-
 KEEP static void lead_to_sleep(const struct act *act)
 {
 	for (unsigned i = 0; i < act->turns; i++)
@@ -144,8 +142,27 @@ KEEP static void lead_to_sleep(const struct act *act)
 	LAST;
 }
 
+static int sleeper_tid, waker_tid;
+
+/* However busy the machine is, the sleeper sleeps before it is woken. */
+static void await_sleeper(void)
+{
+	char path[64], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", sleeper_tid);
+	while (state != 'S') {
+		FILE *file = fopen(path, "re");
+
+		check(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+		fclose(file);
+		rest(SHORT);
+	}
+}
+
 KEEP static void lead_to_wake(const struct act *act)
 {
+	if (act->turns == 1)
+		await_sleeper();
 	for (unsigned i = 0; i < act->turns; i++) {
 		rest(act->ns);
 		act->wake();
