@@ -5,6 +5,15 @@
  */
 #include "synthetic.h"
 
+static void feed(struct clew_builder *builder, struct synthetic *s)
+{
+	for (size_t at = 0; at < s->size;
+	     at += record_size((const struct clew_header *)(s->bytes + at)))
+		assert_int_equal(
+			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
+	s->size = 0;
+}
+
 static const struct clew_sleep *check_origin(const struct clew_trace *t, uint32_t task, unsigned n,
 					     int type, uint32_t from, uint64_t from_at)
 {
@@ -157,12 +166,56 @@ static void quota_without_refills(void **state)
 	synthetic_done(&s);
 }
 
+#define GROUPS	 1000000u
+#define EACH	 10000000ull /* ns: a group comes, is refilled once and is gone */
+#define LAST_END (START + 1000 + GROUPS * EACH)
+
+/* A task waits for the quota of its group while a million others come and go: they are forgotten,
+ * and its own is not. */
+static void quotas_of_many(void **state)
+{
+	struct clew_builder_options options = {.size = sizeof(options), .start = START};
+	struct clew_finding_taker taker;
+	struct clew_builder *builder;
+	struct clew_trace *t;
+	struct synthetic s = {0};
+	size_t most = 0;
+
+	(void)state;
+	assert_int_equal(clew_trace_new(NULL, START, &t), 0);
+	taker = clew_trace_taker(t);
+	assert_int_equal(clew_builder_new(&options, &taker, 1, &builder), 0);
+	threads(&s, 1);
+	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
+	used_up(&s, 2000, 1);
+	feed(builder, &s);
+	for (uint64_t i = 0; i < GROUPS; i++) {
+		REFILL(&s, START + 1000 + i * EACH, CLEW_REFILL_ENOUGH, 1000 + i);
+		feed(builder, &s);
+		if (i % 1000 == 0 && clew_builder_memory(builder, NULL) > most)
+			most = clew_builder_memory(builder, NULL);
+	}
+	REFILL(&s, LAST_END, CLEW_REFILL_ENOUGH, 507);
+	SWITCH(&s, .at = LAST_END + 500, .cpu = 0, .prev = IDLE, .next = 1);
+	feed(builder, &s);
+	assert_int_equal(clew_builder_finish(builder, LAST_END + 1000), 0);
+	assert_int_equal(clew_trace_finish(t, LAST_END + 1000), 0);
+	/* Those of a minute, and as many again before they are looked for. */
+	assert_in_range(most, 1, 4 << 20);
+	assert_piece(t, 1, 2000, LAST_END, CLEW_PIECE_SLEEP);
+	assert_piece(t, 1, LAST_END, LAST_END + 500, CLEW_PIECE_RUNQUEUE);
+	clew_builder_free(builder);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_runtime),
 		cmocka_unit_test(without_quota),
 		cmocka_unit_test(quota_without_refills),
+		cmocka_unit_test(quotas_of_many),
 	};
 
 	return cmocka_run_group_tests_name("build_quota", tests, NULL, NULL);

@@ -39,7 +39,8 @@ struct clew_builder {
 	struct writeback_table writebacks;
 	struct journal_table journals;
 	struct map function_kinds; /* address or hash of a function's name -> kind of waits in it */
-	struct map quotas;	   /* cgroup -> struct quota */
+	struct map quotas;	   /* cgroup -> struct quota * */
+	size_t quotas_kept;	   /* how many were in use when unused ones were last forgotten */
 	struct vector links;	   /* struct clew_link; of one sleep at a time */
 	struct task_table tasks;
 	struct frame_table frames;

@@ -6,7 +6,8 @@
  * refill counts.
  *
  * A group's list may contain tasks that ran since. They are removed at each refill, and
- * before the list grows.
+ * before the list grows. A group is forgotten when none of its tasks waits and its quota was
+ * not refilled for a while: groups come and go as containers do.
  */
 #include "builder/quota.h"
 #include "builder/builder.h"
@@ -14,31 +15,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define UNUSED	   60000000000ull /* ns without a refill */
+#define QUOTAS_FEW 64		  /* are not worth a search */
+
 struct waiting {
 	uint64_t since;
 	uint32_t task;
 };
 
 struct quota {
+	uint64_t group;
+	uint64_t since;	       /* it is known since then */
 	uint64_t last;	       /* refill */
 	struct vector waiting; /* struct waiting */
 };
 
-static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
+static struct quota *quota_find(const struct clew_builder *builder, uint64_t group)
 {
-	uint64_t *known = map_get(&builder->quotas, group, 0);
-	struct quota *quota;
+	const uint64_t *known = map_get(&builder->quotas, group, 0);
 
-	if (known)
-		return (struct quota *)(uintptr_t)*known;
-	quota = calloc(1, sizeof(*quota));
-	if (quota)
-		quota->waiting.item = sizeof(struct waiting);
-	if (quota && map_set(&builder->quotas, group, 0, (uintptr_t)quota) < 0) {
-		free(quota);
-		quota = NULL;
-	}
-	return quota;
+	return known ? (struct quota *)(uintptr_t)*known : NULL;
 }
 
 /* The task of an entry if it still waits, else NULL. */
@@ -53,10 +49,78 @@ static struct task *still_waits(struct clew_builder *builder, const struct waiti
 		       : NULL;
 }
 
+static bool is_unused(struct clew_builder *builder, const struct quota *quota)
+{
+	const struct waiting *waiting = quota->waiting.data;
+
+	if (builder->now - later(quota->since, quota->last) < UNUSED)
+		return false;
+	for (size_t i = 0; i < quota->waiting.count; i++)
+		if (still_waits(builder, &waiting[i], quota->group))
+			return false;
+	return true;
+}
+
+static void quota_free(struct quota *quota)
+{
+	vector_done(&quota->waiting);
+	free(quota);
+}
+
+/* Forgets the quotas that are not used. 0 or -ENOMEM. */
+static int forget_unused(struct clew_builder *builder)
+{
+	struct map kept = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < builder->quotas.capacity && r >= 0; i++) {
+		struct quota *quota = (struct quota *)(uintptr_t)builder->quotas.slots[i].value;
+
+		if (builder->quotas.slots[i].used && !is_unused(builder, quota))
+			r = map_set(&kept, quota->group, 0, (uintptr_t)quota);
+	}
+	if (r < 0) {
+		map_done(&kept);
+		return r;
+	}
+	for (size_t i = 0; i < builder->quotas.capacity; i++) {
+		struct quota *quota = (struct quota *)(uintptr_t)builder->quotas.slots[i].value;
+
+		if (builder->quotas.slots[i].used && !map_get(&kept, quota->group, 0))
+			quota_free(quota);
+	}
+	map_done(&builder->quotas);
+	builder->quotas = kept;
+	builder->quotas_kept = kept.count;
+	return 0;
+}
+
+/* Found or made; NULL: no memory. */
+static struct quota *quota_get(struct clew_builder *builder, uint64_t group)
+{
+	struct quota *quota = quota_find(builder, group);
+
+	if (quota)
+		return quota;
+	if (builder->quotas.count >= 2 * builder->quotas_kept + QUOTAS_FEW &&
+	    forget_unused(builder) < 0)
+		return NULL;
+	quota = calloc(1, sizeof(*quota));
+	if (!quota)
+		return NULL;
+	*quota = (struct quota){
+		.group = group, .since = builder->now, .waiting.item = sizeof(struct waiting)};
+	if (map_set(&builder->quotas, group, 0, (uintptr_t)quota) < 0) {
+		free(quota);
+		return NULL;
+	}
+	return quota;
+}
+
 int build_quota_used_up(struct clew_builder *builder, struct task *task)
 {
 	uint64_t group = task->wait.object;
-	struct quota *quota = quota_of(builder, group);
+	struct quota *quota = quota_get(builder, group);
 	struct vector *list = quota ? &quota->waiting : NULL;
 	struct waiting *waiting;
 	size_t kept = 0;
@@ -81,7 +145,7 @@ int build_quota_used_up(struct clew_builder *builder, struct task *task)
 
 int build_feed_refill(struct clew_builder *builder, const struct clew_refill *record)
 {
-	struct quota *quota = quota_of(builder, record->cgroup);
+	struct quota *quota = quota_get(builder, record->cgroup);
 	struct waiting *waiting;
 	size_t kept = 0;
 
@@ -105,7 +169,7 @@ int build_feed_refill(struct clew_builder *builder, const struct clew_refill *re
 
 uint64_t build_quota_end(struct clew_builder *builder, const struct task *task)
 {
-	const struct quota *quota = quota_of(builder, task->wait.object);
+	const struct quota *quota = quota_find(builder, task->wait.object);
 
 	if (task->refilled)
 		return task->refilled;
@@ -117,10 +181,8 @@ void build_quotas_done(struct clew_builder *builder)
 	for (size_t i = 0; i < builder->quotas.capacity; i++) {
 		struct quota *quota = (struct quota *)(uintptr_t)builder->quotas.slots[i].value;
 
-		if (!builder->quotas.slots[i].used)
-			continue;
-		vector_done(&quota->waiting);
-		free(quota);
+		if (builder->quotas.slots[i].used)
+			quota_free(quota);
 	}
 	map_done(&builder->quotas);
 }
