@@ -7,10 +7,11 @@ list of the whole capture has there, field for field. Prints TAP.
 import json
 import os
 import random
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from _export import ask, made  # noqa: E402  pylint: disable=wrong-import-position
+from _export import ask, clew, made  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 NAMES = [
@@ -65,6 +66,44 @@ def compare(name, capture, command, rows_of, options):
     return found
 
 
+def unnumbered(answer):
+    """What a path leads through; a part numbers elements and dependencies anew."""
+    if isinstance(answer, dict):
+        return {key: unnumbered(value) for key, value in answer.items() if key not in ("es", "dep")}
+    return [unnumbered(value) for value in answer] if isinstance(answer, list) else answer
+
+
+def compare_paths(name, capture):
+    """
+    Between two elements of each thread: ends that are no moments take all of the capture. Returns how
+    many paths were the same.
+    """
+    spans = ask(capture, "dump")["spans"]
+    first = min(span["start"] for span in spans)
+    found = 0
+    for span in spans:
+        ran = [part for part in span["elementary"] if part["end"] > part["start"]]
+        if len(ran) < 2 or "/" in span["path"]:
+            continue
+        ends = ran[0]["start"], ran[-1]["end"] - 1
+        for command in "path", "slack":
+            whole, part = (run(
+                command, capture, "--json",
+                *("%s=%s @ %s" % (option, span["path"], form(at))
+                  for option, at in zip(("--from", "--to"), ends)))
+                           for form in (lambda at: "duration(%dns)" % (at - first), str))
+            if whole != part:
+                tap.report("%s of %s in %s" % (command, span["path"], name),
+                           "%r instead of %r" % (part, whole))
+            found += whole == part and whole[0] == 0
+    return found
+
+
+def run(command, *arguments):
+    done = clew(command, *arguments, stdout=subprocess.PIPE)
+    return done.returncode, (unnumbered(json.loads(done.stdout)) if not done.returncode else None)
+
+
 def main():
     total = {}
     for name in NAMES:
@@ -74,9 +113,10 @@ def main():
                                                                          ["--idle"])):
             total[command] = total.get(command, 0) + compare(name, capture, command, rows_of,
                                                              options)
+    total["path and slack"] = sum(compare_paths(name, made(name)) for name in NAMES)
     for command, count in total.items():
         tap.report("%s of intervals are as those of the whole captures" % command,
-                   "" if count >= 50 else "only %d were compared" % count)
+                   "" if count >= 40 else "only %d were compared" % count)
     return tap.end()
 
 

@@ -118,6 +118,41 @@ static int replace(const char *option, const struct position_text *parts, const 
 	return status;
 }
 
+int clew_ends_between(struct clew_ends *ends, const struct clew_time_base *base, uint64_t *ret_from,
+		      uint64_t *ret_to, char *ret_memory[2])
+{
+	const char **const texts[2] = {&ends->from, &ends->to};
+	struct position_text parts[2] = {};
+	uint64_t at[2] = {};
+	bool both = *texts[0] && *texts[1];
+	int status = 0;
+
+	*ret_from = *ret_to = 0;
+	ret_memory[0] = ret_memory[1] = NULL;
+	for (int i = 0; i < 2 && both && !status; i++) {
+		status = take_apart(*texts[i], &parts[i]);
+		both = !status && clew_parse_moment(parts[i].moment, base, &at[i]) == 0 &&
+		       at[i] >= base->start && at[i] <= base->end;
+	}
+	both &= at[0] < at[1] && (parts[0].spans || parts[1].spans);
+	for (int i = 0; i < 2 && both && !status; i++)
+		if (asprintf(&ret_memory[i], "%.*s%s%llu%s", (int)parts[i].spans, parts[i].text,
+			     parts[i].spans ? "@ " : "", (unsigned long long)at[i],
+			     parts[i].rest) < 0) {
+			ret_memory[i] = NULL;
+			status = clew_fail_memory();
+		}
+	if (both && !status) {
+		ends->from = ret_memory[0];
+		ends->to = ret_memory[1];
+		*ret_from = at[0];
+		*ret_to = at[1];
+	}
+	free(parts[0].moment);
+	free(parts[1].moment);
+	return status;
+}
+
 int clew_ends_take(struct clew_ends *ends, const struct clew_model *model, char *ret_memory[2])
 {
 	const char **const texts[2] = {&ends->from, &ends->to};

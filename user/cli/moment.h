@@ -7,12 +7,23 @@
 #define CLEW_CLI_MOMENT_H
 
 #include <clew/model.h>
+#include <stdint.h>
 
 /* Two ends, as typed; NULL: not given. */
 struct clew_ends {
 	const char *from;
 	const char *to;
 };
+
+struct clew_time_base;
+/*
+ * Before there is a model: if both ends have moments, in order and within the recording, they
+ * become *ret_from and *ret_to, and are replaced by ns of CLOCK_MONOTONIC. *ret_to is 0 if they are
+ * not, and the ends stay. New texts are as those of clew_ends_take(). Returns 0 or, after
+ * clew_fail(), an exit status.
+ */
+int clew_ends_between(struct clew_ends *ends, const struct clew_time_base *base, uint64_t *ret_from,
+		      uint64_t *ret_to, char *ret_memory[2]);
 
 /*
  * Replaces moments. An end that is a moment alone is in the spans of the other end. New texts are

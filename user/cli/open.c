@@ -208,24 +208,35 @@ int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_mod
 	return status ? status : load_model(operand, path, frames, ret_model, ret_capture);
 }
 
-/* Finds what the interval means in a capture, and has only that read. */
-static int take_window(struct clew_window *window, const struct clew_reader *reader,
+/* The part of a capture that is asked for: an interval, what is between two ends, or all of it. */
+struct wanted {
+	struct clew_window *window; /* NULL: it is none */
+	struct clew_ends *ends;	    /* NULL: there are none */
+	char **memory;		    /* of the ends' texts */
+};
+
+/* Finds what the interval or the ends mean in a capture, and has only that read. */
+static int choose_part(const struct wanted *wanted, const struct clew_reader *reader,
 		       struct clew_trace_options *options)
 {
+	struct clew_window *window = wanted->window;
 	struct clew_time_base base;
-	int status;
+	int status = 0;
 
 	clew_wall_base_of(clew_reader_info(reader), clew_reader_meta(reader, "utc_offset"), &base);
-	status = clew_window_take_in(window, &base);
-	if (!status && clew_window_given(window)) {
+	if (wanted->ends)
+		status = clew_ends_between(wanted->ends, &base, &options->from, &options->to,
+					   wanted->memory);
+	if (!status && window)
+		status = clew_window_take_in(window, &base);
+	if (!status && window && clew_window_given(window)) {
 		options->from = window->from;
 		options->to = window->to;
 	}
 	return status;
 }
 
-/* `window`: NULL, or the interval that is asked for. */
-static int open_capture(const char *operand, const char *path, struct clew_window *window,
+static int open_capture(const char *operand, const char *path, const struct wanted *wanted,
 			struct clew_trace_options *options, struct clew_trace **ret_trace)
 {
 	char message[512] = "";
@@ -235,7 +246,7 @@ static int open_capture(const char *operand, const char *path, struct clew_windo
 
 	if (r < 0)
 		return fail_to_read(operand, r, message);
-	status = window ? take_window(window, reader, options) : 0;
+	status = choose_part(wanted, reader, options);
 	if (status) {
 		clew_reader_close(reader);
 		return status;
@@ -294,7 +305,8 @@ static int open_trace(const char *operand, uint32_t drop_types, struct clew_wind
 	int status = probe_operand(operand, path, sizeof(path), &is_capture);
 
 	if (!status && is_capture)
-		status = open_capture(operand, path, window, &options, ret_trace);
+		status = open_capture(operand, path, &(struct wanted){.window = window}, &options,
+				      ret_trace);
 	else if (!status)
 		status = open_notation(operand, path, drop_types, ret_trace);
 	if (status || !window)
@@ -330,21 +342,31 @@ int clew_open_capture(const char *operand, const struct clew_finding_taker *besi
 	char path[4096];
 	int status = resolve_operand(operand, path, sizeof(path));
 
-	return status ? status : open_capture(operand, path, NULL, &options, ret_trace);
+	return status ? status
+		      : open_capture(operand, path, &(struct wanted){}, &options, ret_trace);
 }
 
 int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 			   struct clew_trace **ret_stacks)
+{
+	return clew_open_model_between(operand, NULL, NULL, ret_model, ret_stacks);
+}
+
+int clew_open_model_between(const char *operand, struct clew_ends *ends, char *ret_memory[2],
+			    struct clew_model **ret_model, struct clew_trace **ret_stacks)
 {
 	struct clew_trace_options options = {};
 	char path[4096];
 	bool is_capture;
 	int status = probe_operand(operand, path, sizeof(path), &is_capture), r;
 
+	if (ends)
+		ret_memory[0] = ret_memory[1] = NULL;
 	*ret_stacks = NULL;
 	if (status || !is_capture)
 		return status ? status : load_model(operand, path, 0, ret_model, NULL);
-	status = open_capture(operand, path, NULL, &options, ret_stacks);
+	status = open_capture(operand, path, &(struct wanted){.ends = ends, .memory = ret_memory},
+			      &options, ret_stacks);
 	if (status)
 		return status;
 	r = clew_model_from_trace(*ret_stacks, ret_model);

@@ -6,6 +6,7 @@
 #ifndef CLEW_CLI_OPEN_H
 #define CLEW_CLI_OPEN_H
 
+#include "cli/moment.h"
 #include "cli/window.h"
 #include "relate/relate.h"
 #include "trace/trace.h"
@@ -68,6 +69,13 @@ int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_mod
  */
 int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 			   struct clew_trace **ret_stacks);
+
+/*
+ * The same. If both ends have moments, only what is between them and a little around it is in the
+ * causal trace of a capture, and the ends get other texts: see clew_ends_between().
+ */
+int clew_open_model_between(const char *operand, struct clew_ends *ends, char *ret_memory[2],
+			    struct clew_model **ret_model, struct clew_trace **ret_stacks);
 
 /* Finds what programs announced in a trace. `match_window`: ns, see struct clew_relations_options.
  */

@@ -103,6 +103,7 @@ struct found {
 
 struct answer {
 	const struct path_values *values;
+	struct clew_ends ends; /* as in the values, but perhaps in other words */
 	const struct clew_model *model;
 	struct clew_scope scope;
 	struct clew_path_finder *finder;
@@ -694,8 +695,8 @@ static int answer_with(struct answer *answer)
 					   "no span of '%s' has a path: see clew check",
 					   values->all ?: "all");
 	} else {
-		status = clew_find_ends(values->from, values->to, answer->model, &answer->scope,
-					&from, &to);
+		status = clew_find_ends(answer->ends.from, answer->ends.to, answer->model,
+					&answer->scope, &from, &to);
 		if (!status)
 			status = find(answer, &from, &to, CLEW_NONE, from.at);
 	}
@@ -720,7 +721,7 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	struct clew_trace *stacks;
 	struct clew_model *model;
 	bool *only = NULL, grouped;
-	char **operands;
+	char **operands, *memory[2];
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
@@ -736,7 +737,8 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	if (!values.all && (!values.from || !values.to) && (!grouped || values.top.given))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "path: an end is missing: give --from and --to, --all or a group");
-	status = clew_open_model_stacks(operands[0], &model, &stacks);
+	answer.ends = (struct clew_ends){.from = values.from, .to = values.to};
+	status = clew_open_model_between(operands[0], &answer.ends, memory, &model, &stacks);
 	if (status)
 		return status;
 	answer.model = answer.names.model = model;
@@ -766,5 +768,7 @@ int clew_command_path(const struct clew_command *command, int argc, char **argv)
 	clew_path_totals_free(answer.totals);
 	clew_path_finder_free(answer.finder);
 	clew_model_free(model);
+	free(memory[0]);
+	free(memory[1]);
 	return status;
 }

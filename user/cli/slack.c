@@ -120,9 +120,10 @@ static void keep_only(const struct clew_model *model, const bool *only, struct c
 	slack->count = kept;
 }
 
-/* `only`: by span, those whose elements are shown; NULL: all. */
+/* `ends`: those of the values, perhaps in other words. `only`: by span, those whose elements are
+ * shown; NULL: all. */
 static int answer(const struct clew_model *model, const struct slack_values *values,
-		  const bool *only)
+		  const struct clew_ends *ends, const bool *only)
 {
 	const struct clew_scope scope = {.hierarchy = values->hierarchy};
 	struct clew_position from, to;
@@ -130,7 +131,7 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	int status = 0, r;
 
 	if (values->from)
-		status = clew_find_ends(values->from, values->to, model, &scope, &from, &to);
+		status = clew_find_ends(ends->from, ends->to, model, &scope, &from, &to);
 	if (status)
 		return status;
 	r = clew_slack_find(model, values->from ? &from : NULL, values->to ? &to : NULL, &slack);
@@ -157,9 +158,11 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 int clew_command_slack(const struct clew_command *command, int argc, char **argv)
 {
 	struct slack_values values = {.top = {.value = 20}};
+	struct clew_ends ends;
+	struct clew_trace *stacks;
 	struct clew_model *model;
 	bool *only = NULL;
-	char **operands;
+	char **operands, *memory[2];
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
@@ -167,13 +170,17 @@ int clew_command_slack(const struct clew_command *command, int argc, char **argv
 	if (!values.from != !values.to)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "slack: an end is missing: give --from and --to, or neither");
-	status = clew_open_model(operands[0], &model, NULL);
+	ends = (struct clew_ends){.from = values.from, .to = values.to};
+	status = clew_open_model_between(operands[0], &ends, memory, &model, &stacks);
 	if (status)
 		return status;
+	clew_trace_free(stacks);
 	status = clew_groups_spans(model, &values.group, &only);
 	if (!status)
-		status = answer(model, &values, only);
+		status = answer(model, &values, &ends, only);
 	free(only);
 	clew_model_free(model);
+	free(memory[0]);
+	free(memory[1]);
 	return status;
 }
