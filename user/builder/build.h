@@ -26,6 +26,11 @@ struct clew_builder_options {
 				unexplained) */
 	uint32_t probe_ns[CLEW_SITE_CLASSES]; /* what a function's probe of each class takes */
 	uint32_t return_ns;		      /* and a return by the trampoline */
+	/*
+	 * Bytes for what is known of pages of files and who wrote them, which is what may grow
+	 * most; 0: no limit. Beyond it the files that were used least recently are forgotten.
+	 */
+	size_t memory_most;
 	bool imported; /* another tracer made the records: no evidence is better than observed */
 };
 
@@ -65,6 +70,14 @@ int clew_builder_finish(struct clew_builder *builder, uint64_t end);
  */
 int clew_builder_open(const struct clew_builder *builder,
 		      int (*take)(void *context, struct clew_finding finding), void *context);
+
+/* How often something was forgotten for want of room: no record was lost, but who wrote or read a
+ * range of a file, or changed a block of metadata, is not known. */
+struct clew_builder_forgotten {
+	uint64_t pages;	 /* ranges of files */
+	uint64_t blocks; /* of metadata of a file system with a journal */
+};
+struct clew_builder_forgotten clew_builder_forgotten(const struct clew_builder *builder);
 
 /* Bytes held now; *ret_tasks, unless NULL: the number of tasks that are known. */
 size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks);

@@ -39,6 +39,7 @@ int clew_builder_new(const struct clew_builder_options *options,
 	if (!builder)
 		return -ENOMEM;
 	builder->options = *options;
+	builder->pages.epochs.most = options->memory_most;
 	r = build_takers_set(builder, takers, count);
 	if (r < 0) {
 		free(builder);
@@ -70,6 +71,14 @@ void clew_builder_free(struct clew_builder *builder)
 	build_takers_done(builder);
 	free(builder->cpus);
 	free(builder);
+}
+
+struct clew_builder_forgotten clew_builder_forgotten(const struct clew_builder *builder)
+{
+	return (struct clew_builder_forgotten){
+		.pages = builder->pages.epochs.given_up,
+		.blocks = builder->journals.given_up,
+	};
 }
 
 size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks)

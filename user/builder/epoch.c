@@ -300,6 +300,23 @@ static int copy_off_segment(struct epoch_table *table, struct segment *segment, 
 	return 0;
 }
 
+static void limit(struct epoch_table *table)
+{
+	if (table->epochs >= EPOCHS_MOST) {
+		table->given_up += table->epochs;
+		epoch_forget(table);
+	}
+	epoch_make_room(table);
+}
+
+/* Of how many tasks the last write is known. */
+static size_t writers_most(const struct epoch_table *table)
+{
+	size_t most = table->most / 8 / (2 * sizeof(struct map_slot));
+
+	return table->most && most < WRITERS_MOST ? most : WRITERS_MOST;
+}
+
 int epoch_dirty(struct epoch_table *table, const struct file_range *range,
 		const struct epoch_dirtying *by, uint64_t *ret_dirtied)
 {
@@ -315,8 +332,7 @@ int epoch_dirty(struct epoch_table *table, const struct file_range *range,
 	int r;
 
 	visit.written = by->own ? UINT64_MAX : written ? *written : 0;
-	if (table->epochs >= EPOCHS_MOST)
-		epoch_forget(table);
+	limit(table);
 	r = epoch_visit_range(table, &visit);
 	*ret_dirtied = visit.dirtied;
 	return r;
@@ -335,14 +351,13 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 	uint32_t file;
 	int r;
 
-	if (table->epochs >= EPOCHS_MOST)
-		epoch_forget(table);
+	limit(table);
 	if (!map_get(&table->hooked, range->device, 0) &&
 	    map_set(&table->hooked, range->device, 0, 1) < 0)
 		return -ENOMEM;
 	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
 		visit.taken = table->file_taken[file];
-	if (table->written.count >= WRITERS_MOST)
+	if (table->written.count >= writers_most(table))
 		map_done(&table->written);
 	if (map_set(&table->written, task, 0, begin) < 0)
 		return -ENOMEM;
@@ -374,6 +389,7 @@ int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_
 	struct epoch_visit visit = {
 		.range = range, .segment = ask_segment, .make = true, .task = task, .begin = at};
 
+	limit(table);
 	return epoch_visit_range(table, &visit);
 }
 
@@ -644,7 +660,6 @@ void epoch_keep_sets(const struct epoch_table *table, uint64_t *keep)
 
 void epoch_forget(struct epoch_table *table)
 {
-	table->given_up += table->epochs;
 	epoch_chunks_forget(table);
 }
 
@@ -665,5 +680,6 @@ size_t epoch_memory(const struct epoch_table *table)
 	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) +
 	       map_memory(&table->written) + map_memory(&table->set_nodes) +
 	       map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
-	       table->file_capacity * (sizeof(*table->file_chunks) + sizeof(*table->file_taken));
+	       table->file_capacity * (sizeof(*table->file_chunks) + sizeof(*table->file_taken) +
+				       sizeof(*table->file_used));
 }

@@ -18,6 +18,7 @@
 
 #define EPOCH_PAGE_BITS 12
 #define EPOCH_SETS_FEW	(1u << 18) /* so many sets are not worth a sweep */
+#define EPOCH_SET_BYTES 128	   /* what a set takes, with the maps that find it */
 
 /* A range of a file, in bytes. */
 struct file_range {
@@ -45,6 +46,7 @@ struct epoch_table {
 	uint32_t *free_files;
 	uint32_t file_count, free_file_count, free_file_capacity;
 	uint64_t *file_taken;  /* by file: when a bio last took pages of it */
+	uint64_t *file_used;   /* by file: when pages of it were last made known */
 	uint32_t *file_chunks; /* by file: how many of its chunks there are */
 	size_t file_capacity;
 	struct map written;   /* task -> when its last write began */
@@ -58,8 +60,10 @@ struct epoch_table {
 	uint32_t set_kept; /* how many the last sweep kept */
 	struct epoch *free_epochs;
 	struct epoch_block *blocks;
-	size_t epochs; /* how many there are */
-	uint64_t given_up;
+	size_t epochs;	      /* how many there are */
+	size_t epoch_blocks;  /* and how many blocks of them */
+	size_t most;	      /* bytes that are to do, 0: no limit */
+	uint64_t given_up;    /* ranges that were forgotten for want of room, and writers of them */
 	uint64_t *uses_ended; /* by slot: until when uses may be missing; NULL: none are */
 	size_t memory;
 };
@@ -129,6 +133,8 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range,
 typedef int (*epoch_asked)(void *context, const struct file_range *range, uint32_t asker,
 			   uint64_t asked_at);
 int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context);
+/* Forgets the files that were used least recently if there is no room for more. */
+void epoch_make_room(struct epoch_table *table);
 /* Records were lost: drops what is known of all pages. */
 void epoch_forget(struct epoch_table *table);
 void epoch_done(struct epoch_table *table);
@@ -143,8 +149,10 @@ bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task)
 static inline bool epoch_sets_many(const struct epoch_table *table)
 {
 	uint32_t used = table->set_count - table->set_free_count;
+	size_t few = table->most ? table->most / 8 / EPOCH_SET_BYTES : EPOCH_SETS_FEW;
 
-	return used > EPOCH_SETS_FEW && used > 2 * (uint64_t)table->set_kept;
+	return used > (few < EPOCH_SETS_FEW ? few : EPOCH_SETS_FEW) &&
+	       used > 2 * (uint64_t)table->set_kept;
 }
 
 /* Notes in `keep`, a bit for each of set_count sets, that a set and those below it stay. */

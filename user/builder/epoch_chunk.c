@@ -27,6 +27,7 @@ struct epoch *epoch_new(struct epoch_table *table)
 		if (!block)
 			return NULL;
 		table->memory += sizeof(*block);
+		table->epoch_blocks++;
 		block->next = table->blocks;
 		table->blocks = block;
 		for (unsigned i = 0; i < BLOCK_EPOCHS; i++) {
@@ -39,6 +40,11 @@ struct epoch *epoch_new(struct epoch_table *table)
 	table->epochs++;
 	*epoch = (struct epoch){0};
 	return epoch;
+}
+
+size_t epoch_free_bytes(const struct epoch_table *table)
+{
+	return (table->epoch_blocks * BLOCK_EPOCHS - table->epochs) * sizeof(struct epoch);
 }
 
 static void epoch_free(struct epoch_table *table, struct epoch *epoch)
@@ -92,7 +98,7 @@ int epoch_file_number(struct epoch_table *table, const struct file_range *range,
 	if (file >= table->file_capacity) {
 		size_t capacity = table->file_capacity ? table->file_capacity * 2 : 256;
 		uint32_t *chunks = realloc(table->file_chunks, capacity * sizeof(*chunks));
-		uint64_t *taken;
+		uint64_t *taken, *used;
 
 		if (!chunks)
 			return -ENOMEM;
@@ -101,6 +107,10 @@ int epoch_file_number(struct epoch_table *table, const struct file_range *range,
 		if (!taken)
 			return -ENOMEM;
 		table->file_taken = taken;
+		used = realloc(table->file_used, capacity * sizeof(*used));
+		if (!used)
+			return -ENOMEM;
+		table->file_used = used;
 		table->file_capacity = capacity;
 	}
 	if (map_set(&table->files, range->inode, range->device, file) < 0)
@@ -111,11 +121,12 @@ int epoch_file_number(struct epoch_table *table, const struct file_range *range,
 		table->file_count++;
 	table->file_chunks[file] = 0;
 	table->file_taken[file] = 0;
+	table->file_used[file] = 0;
 	*ret_file = file;
 	return 0;
 }
 
-static void forget_file(struct epoch_table *table, const struct file_range *range, uint32_t file)
+void epoch_file_forget(struct epoch_table *table, const struct file_range *range, uint32_t file)
 {
 	if (table->free_file_count == table->free_file_capacity) {
 		uint32_t capacity = table->free_file_capacity ? table->free_file_capacity * 2 : 64;
@@ -157,7 +168,7 @@ static struct chunk *chunk_get(struct epoch_table *table, uint32_t file, uint64_
 	return chunk;
 }
 
-static void chunk_free(struct epoch_table *table, struct chunk *chunk)
+void epoch_chunk_free(struct epoch_table *table, struct chunk *chunk)
 {
 	for (unsigned i = 0; i < chunk->count; i++)
 		while (chunk->segments[i].epochs)
@@ -244,9 +255,9 @@ void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *
 	if (kept)
 		return;
 	map_remove(&table->chunks, chunk->index, file);
-	chunk_free(table, chunk);
+	epoch_chunk_free(table, chunk);
 	if (--table->file_chunks[file] == 0)
-		forget_file(table, range, file);
+		epoch_file_forget(table, range, file);
 }
 
 uint64_t epoch_page_end(const struct file_range *range)
@@ -287,6 +298,8 @@ int epoch_visit_range(struct epoch_table *table, struct epoch_visit *visit)
 	if (end <= page)
 		return 0;
 	r = epoch_file_number(table, visit->range, visit->make, &file);
+	if (r >= 0 && visit->make)
+		table->file_used[file] = visit->begin;
 	while (r >= 0 && file != UINT32_MAX && page < end) {
 		uint64_t index = page >> CHUNK_BITS, chunk_end = (index + 1) << CHUNK_BITS,
 			 to = end < chunk_end ? end : chunk_end;
@@ -327,7 +340,8 @@ void epoch_chunks_forget(struct epoch_table *table)
 {
 	for (size_t i = 0; i < table->chunks.capacity; i++)
 		if (table->chunks.slots[i].used)
-			chunk_free(table, (struct chunk *)(uintptr_t)table->chunks.slots[i].value);
+			epoch_chunk_free(table,
+					 (struct chunk *)(uintptr_t)table->chunks.slots[i].value);
 	map_done(&table->chunks);
 	map_done(&table->files);
 	table->file_count = table->free_file_count = 0;
@@ -345,4 +359,5 @@ void epoch_chunks_done(struct epoch_table *table)
 	free(table->free_files);
 	free(table->file_chunks);
 	free(table->file_taken);
+	free(table->file_used);
 }

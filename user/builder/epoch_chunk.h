@@ -96,6 +96,13 @@ static inline struct epoch *epoch_last(const struct segment *segment)
 int epoch_file_number(struct epoch_table *table, const struct file_range *range, bool make,
 		      uint32_t *ret_file);
 
+/* The number may be another file's then. It has no chunks. */
+void epoch_file_forget(struct epoch_table *table, const struct file_range *range, uint32_t file);
+/* Frees the chunk and its epochs; it is in no map any more. */
+void epoch_chunk_free(struct epoch_table *table, struct chunk *chunk);
+/* Bytes of epochs that are free. */
+size_t epoch_free_bytes(const struct epoch_table *table);
+
 /* NULL: nothing is known there. */
 struct chunk *epoch_chunk_find(const struct epoch_table *table, uint32_t file, uint64_t index);
 /* Cuts the segment that contains `page` before that page. 0 or -ENOMEM. */

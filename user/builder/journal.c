@@ -108,6 +108,14 @@ static struct transaction *transaction_get(struct clew_builder *builder,
 	return transaction;
 }
 
+static void limit(struct journal_table *table, struct map *touched)
+{
+	if (touched->count < TOUCHED_MOST)
+		return;
+	table->given_up += touched->count;
+	map_done(touched);
+}
+
 static int feed_touch(struct clew_builder *builder, const struct clew_journal *record)
 {
 	struct journal_table *table = &builder->journals;
@@ -125,10 +133,8 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 	if (number && !transaction_get(builder, record))
 		return -ENOMEM;
 	page >>= EPOCH_PAGE_BITS;
-	if (table->touched.count >= TOUCHED_MOST)
-		map_done(&table->touched);
-	if (table->touched_before.count >= TOUCHED_MOST)
-		map_done(&table->touched_before);
+	limit(table, &table->touched);
+	limit(table, &table->touched_before);
 	known = map_get(&table->touched, page, record->device);
 	touched = known ? *known : 0;
 	other = touched >> 32 == number ? NULL

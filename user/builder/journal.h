@@ -21,6 +21,7 @@ struct journal_table {
 	struct transaction *first, *last;
 	size_t count;
 	size_t memory;
+	uint64_t given_up; /* blocks that were forgotten for want of room */
 };
 
 int build_feed_journal(struct clew_builder *builder, const struct clew_journal *record);

@@ -14,7 +14,8 @@
 
 #define QUEUE_SIZE_MOST	 (4u << 20)
 #define QUEUE_SIZE_TOTAL (64u << 20)
-#define PAUSE		 10000000 /* ns between two runs of the merge */
+#define PAGES_MOST	 (64u << 20) /* bytes for what the builder knows of pages of files */
+#define PAUSE		 10000000    /* ns between two runs of the merge */
 
 /*
  * Records that were left out of a stream. Only the thread that feeds the stream
@@ -141,6 +142,7 @@ static int run(struct clew_live *live)
 
 	options.size = sizeof(options);
 	options.start = atomic_load(&live->start);
+	options.memory_most = options.memory_most ?: PAGES_MOST;
 	if (!options.start)
 		return 0;
 	if (!live->builder)

@@ -99,7 +99,8 @@ struct clew_trace {
 	struct vector lone_edges; /* edges that end no sleep */
 	struct vector gaps;
 	size_t first_sleep; /* the array begins here once finished */
-	uint64_t hidden;    /* as clew_trace_hidden() */
+	struct clew_builder_forgotten forgotten;
+	uint64_t hidden; /* as clew_trace_hidden() */
 
 	struct vector pages;  /* struct trace_page *, by the upper bits of the serial */
 	struct vector tasks;  /* struct trace_task *; in order of serial once finished */

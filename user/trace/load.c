@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Bytes for what the builder knows of pages of files. */
+#define PAGES_MOST (256u << 20)
+
 #define PROGRESS_EVERY (1u << 18) /* records */
 #define TOUCH_EVERY    (1u << 12)
 #define TOUCH_FROM     (1u << 16) /* what a smaller capture would gain is not worth a thread */
@@ -127,6 +130,7 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 		.size = sizeof(builder_options),
 		.start = clew_reader_info(reader)->start,
 		.drop_types = options ? options->drop_types : 0,
+		.memory_most = PAGES_MOST,
 		.imported = clew_reader_info(reader)->imported,
 	};
 	struct clew_finding_taker takers[2];
@@ -145,6 +149,7 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 	r = clew_builder_new(&builder_options, takers, count, &builder);
 	if (r >= 0) {
 		r = feed_all(reader, builder, trace, options, &end);
+		trace->forgotten = clew_builder_forgotten(builder);
 		clew_builder_free(builder);
 	}
 	if (r >= 0)

@@ -436,6 +436,11 @@ uint64_t clew_trace_hidden(const struct clew_trace *trace)
 	return trace->hidden;
 }
 
+struct clew_builder_forgotten clew_trace_forgotten(const struct clew_trace *trace)
+{
+	return trace->forgotten;
+}
+
 static size_t vector_used(const struct vector *vector)
 {
 	return vector->count * vector->item;

@@ -331,6 +331,9 @@ uint64_t clew_trace_hidden(const struct clew_trace *trace);
  */
 int clew_count_hidden(struct clew_reader *reader, uint64_t *ret_count);
 
+/* What the builder forgot of pages for want of room; nothing if a model was turned into it. */
+struct clew_builder_forgotten clew_trace_forgotten(const struct clew_trace *trace);
+
 /* The gaps that overlap an interval: their number, and the first one in *ret_first, if not NULL. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
 		       const struct clew_gap **ret_first);

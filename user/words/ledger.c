@@ -79,6 +79,14 @@ void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info
 	clew_json_object_end(json);
 }
 
+/* Ranges of files, and blocks of metadata, that the builder had no room for. */
+static uint64_t forgotten_of(const struct clew_trace *trace)
+{
+	struct clew_builder_forgotten forgotten = clew_trace_forgotten(trace);
+
+	return forgotten.pages + forgotten.blocks;
+}
+
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
 		      uint64_t to)
 {
@@ -110,6 +118,8 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 	clew_json_unsigned(json, "missing", sum.missing);
 	clew_json_unsigned(json, "damaged_chunks", info->damaged_chunks);
 	clew_json_unsigned(json, "gaps", clew_trace_gaps(trace, from, to, &first));
+	if (forgotten_of(trace))
+		clew_json_unsigned(json, "forgotten", forgotten_of(trace));
 	clew_json_object_end(json);
 	clew_json_unsigned(json, "hidden", clew_trace_hidden(trace));
 	clew_json_cost(json, info);
@@ -264,6 +274,11 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 		clew_print_missed(out, "  answers may lack ", missed);
 	clew_print_hidden(out, info->imported ? "  The other tracer or its" : "  This",
 			  clew_trace_hidden(trace), missed[CLEW_KIND_SWITCH]);
+	if (forgotten_of(trace))
+		fprintf(out,
+			"  forgotten for want of room: who wrote or read %" PRIu64
+			" ranges of files\n",
+			forgotten_of(trace));
 	/*
 	 * The kernel side repeats one-time records after a loss of its own. It
 	 * does not know of losses in the file.
