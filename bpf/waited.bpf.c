@@ -23,7 +23,10 @@
 /* ns, within 1 us */
 static __always_inline __u64 asleep_for(const struct clew_task_state *state, __u64 now)
 {
-	return (__u64)((__u32)(now >> ASLEEP_SHIFT) - state->asleep_since) << ASLEEP_SHIFT;
+	__u32 steps = (__u32)(now >> ASLEEP_SHIFT) - state->asleep_since;
+
+	/* A task may be woken while it still goes to sleep. */
+	return steps > 0u - 1000 ? 0 : (__u64)steps << ASLEEP_SHIFT;
 }
 
 SEC("?tp_btf/sched_switch")
