@@ -46,6 +46,18 @@ struct {
 	__type(value, struct clew_function_calls);
 } clew_function_calls SEC(".maps");
 
+/* One entry unless probes are trace events. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct clew_function_place);
+	__type(value, __u32);
+} clew_function_places SEC(".maps");
+
+/* Fixed at load: all probes of a file are one trace event, and have one cookie. */
+const volatile bool function_events;
+
 /* The processor's flags by which conditional jumps go. */
 #define FLAG_CARRY    (1u << 0)
 #define FLAG_PARITY   (1u << 2)
@@ -171,8 +183,8 @@ struct function_record {
 static __always_inline bool read_value(struct pt_regs *registers, struct clew_function_value *value,
 				       __u64 *ret_number)
 {
+	/* What is above these is shifted out. */
 	__u32 bytes = 8 - ((value->shift & 63) >> 3);
-	__u64 number = 0;
 
 	if (value->form & CLEW_FUNCTION_VALUE_UNKNOWN)
 		return false;
@@ -180,18 +192,15 @@ static __always_inline bool read_value(struct pt_regs *registers, struct clew_fu
 		*ret_number = (__u64)(__s64)value->offset;
 		return true;
 	}
-	if (bpf_probe_read_kernel(&number, sizeof(number), (void *)registers + value->base))
+	if (bpf_probe_read_kernel(ret_number, sizeof(*ret_number), (void *)registers + value->base))
 		return false;
-	*ret_number = number;
-	if (!(value->form & CLEW_FUNCTION_VALUE_MEMORY))
-		return true;
-	*ret_number = 0;
-	return !bpf_probe_read_user(ret_number, bytes, (void *)(number + value->offset));
+	return !(value->form & CLEW_FUNCTION_VALUE_MEMORY) ||
+	       !bpf_probe_read_user(ret_number, bytes, (void *)(*ret_number + value->offset));
 }
 
 /* Appends a value: a number as eight bytes, a text with its NUL. False if it cannot be read. */
-static __always_inline bool add_value(struct pt_regs *registers, struct clew_function_value *value,
-				      struct function_record *record)
+static __noinline bool add_value(struct pt_regs *registers, struct clew_function_value *value,
+				 struct function_record *record)
 {
 	__u32 size = record->function.size;
 	__u8 shift = value->shift & 63;
@@ -222,17 +231,14 @@ static __always_inline bool add_value(struct pt_regs *registers, struct clew_fun
  * sites without values do not pay for the room.
  */
 static __noinline int send_values(struct pt_regs *registers, struct clew_function *function,
-				  __u32 number, bool entry)
+				  struct clew_function_values *values,
+				  struct clew_task_state *state, bool entry)
 {
-	struct clew_function_values *values = bpf_map_lookup_elem(&clew_function_values, &number);
-	struct clew_task_state *state = task_state(bpf_get_current_task_btf());
 	struct function_record record = {.function = *function};
-	struct where where;
+	struct where where = {.time = function->header.time, .cpu = bpf_get_smp_processor_id()};
 
-	where.time = record.function.header.time;
-	where.cpu = bpf_get_smp_processor_id();
 	where.cpu_state = this_cpu_state(where.cpu);
-	if (!values || !state || !where.cpu_state)
+	if (!where.cpu_state)
 		return 0;
 	for (__u32 i = 0; i < CLEW_FUNCTION_VALUES; i++) {
 		if (i >= (entry ? values->count : 1))
@@ -274,12 +280,36 @@ static __always_inline bool met_already(struct clew_task_state *state, __u32 coo
 	return false;
 }
 
+/*
+ * The cookie of the probe that the task is at. A trace event's own is its number; which of its
+ * probes this is, is known to the kernel alone, in what it hands on to the event. It has a frame of
+ * its own, as kernels before 6.13 leave no room in that of the program.
+ */
+static __noinline __u32 cookie_of(struct pt_regs *registers)
+{
+	struct clew_function_place place = {};
+	struct uprobe_dispatch_data *data;
+	__u64 cookie = bpf_get_attach_cookie(registers);
+	struct uprobe_task *task;
+	__u32 *found;
+
+	if (!function_events)
+		return cookie;
+	task = READ(bpf_get_current_task_btf(), utask);
+	data = (struct uprobe_dispatch_data *)READ(task, vaddr);
+	place.offset = READ(data, tu, offset);
+	place.event = cookie;
+	found = bpf_map_lookup_elem(&clew_function_places, &place);
+	return found ? *found : CLEW_FUNCTION_NO_SITE;
+}
+
 /* A task is at a site. `cookie`: its number, maybe with CLEW_FUNCTION_RETURNS, and an age. */
 static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 number = cookie & (CLEW_FUNCTION_RETURNS - 1);
 	struct clew_function record = {.stack = registers->sp, .site = number};
+	struct clew_function_values *values;
 	struct clew_function_site *site;
 	struct clew_task_state *state;
 	struct where where;
@@ -299,8 +329,11 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 	record.task = state->serial;
 	if (cookie & CLEW_FUNCTION_RETURNS) {
 		record.header.flags = CLEW_FUNCTION_RETURNED;
-		if (site->values & CLEW_SITE_VALUES_RESULT)
-			send_values(registers, &record, number, false);
+		values = site->values & CLEW_SITE_VALUES_RESULT
+				 ? bpf_map_lookup_elem(&clew_function_values, &number)
+				 : NULL;
+		if (values)
+			send_values(registers, &record, values, state, false);
 		else
 			function_send(&where, state, &record);
 		return;
@@ -317,13 +350,49 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 			return;
 	}
 	entry = site->roles & CLEW_SITE_ENTER;
-	if (site->values & (entry ? CLEW_SITE_VALUES_ENTRY : CLEW_SITE_VALUES_RESULT)) {
-		send_values(registers, &record, number, entry);
+	values = site->values & (entry ? CLEW_SITE_VALUES_ENTRY : CLEW_SITE_VALUES_RESULT)
+			 ? bpf_map_lookup_elem(&clew_function_values, &number)
+			 : NULL;
+	if (values) {
+		send_values(registers, &record, values, state, entry);
 		return;
 	}
 	/* The function begins after what was done here. */
 	if (entry)
 		record.header.time = bpf_ktime_get_ns();
+	function_send(&where, state, &record);
+}
+
+/*
+ * A task is in a function of the kernel. What interrupts do is not the task's: they run on stacks
+ * of their own.
+ */
+static __always_inline void kernel_function_at(struct pt_regs *registers, __u32 cookie)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 number = cookie & (CLEW_FUNCTION_RETURNS - 1);
+	struct clew_function record = {.site = number};
+	struct clew_function_site *site;
+	struct clew_task_state *state;
+	struct where where;
+
+	record.header.time = bpf_ktime_get_ns();
+	record.stack = registers->sp - READ_NUMBER(task, stack);
+	if (record.stack >= CLEW_KERNEL_STACK_MOST)
+		return;
+	where.time = record.header.time;
+	where.cpu = bpf_get_smp_processor_id();
+	where.cpu_state = this_cpu_state(where.cpu);
+	site = bpf_map_lookup_elem(&clew_function_sites, &number);
+	state = task_state(task);
+	if (!(cookie & CLEW_FUNCTION_RETURNS))
+		count_call(where.cpu, number);
+	if (!where.cpu_state || !site || !state || met_already(state, cookie) ||
+	    !function_wanted(task, state, site))
+		return;
+	record.task = state->serial;
+	if (cookie & CLEW_FUNCTION_RETURNS)
+		record.header.flags = CLEW_FUNCTION_RETURNED;
 	function_send(&where, state, &record);
 }
 

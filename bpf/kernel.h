@@ -328,6 +328,7 @@ struct thread_struct {
 };
 
 struct task_struct {
+	void *stack;
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
@@ -366,6 +367,20 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_dl_entity dl;
 	struct thread_struct thread;
+	struct uprobe_task *utask;
+};
+
+/* What the kernel hands on to a trace event's probe, in vaddr. */
+struct uprobe_task {
+	unsigned long vaddr;
+};
+
+struct trace_uprobe {
+	unsigned long offset;
+};
+
+struct uprobe_dispatch_data {
+	struct trace_uprobe *tu;
 };
 
 /* Since 6.18 a quota throttles tasks, not run queues. */

@@ -28,6 +28,7 @@ VARIANTS = (
 )
 # yapf: enable
 QUICK = 3  # as many of them where not all is run
+OPTIONS = []  # of all recordings
 
 
 def build(name, command):
@@ -41,7 +42,7 @@ def build(name, command):
 
 def record(capture, program, seed, *options):
     """What a run of the program that came after the start says; None: it was not recorded."""
-    recording = start_recording(capture, "-f", program + ":g_*", *options)
+    recording = start_recording(capture, "-f", program + ":g_*", *OPTIONS, *options)
     done = run(program, str(seed), timeout=PATIENCE)
     status, said = stop_recording(recording)
     if status:
@@ -121,7 +122,8 @@ def check_process():
         subprocess.Popen(["python3", "-c", script], stdout=subprocess.DEVNULL) for _ in range(2)
     ]
     capture = scratch("functions-pid.clew")
-    recording = start_recording(capture, "-f", f"{processes[0].pid}:clock_nanosleep", "-d", "1s")
+    recording = start_recording(capture, "-f", f"{processes[0].pid}:clock_nanosleep", "-d", "1s",
+                                *OPTIONS)
     _, said = recording.communicate(timeout=PATIENCE)
     for process in processes:
         process.kill()
@@ -137,7 +139,7 @@ def check_process():
 def main():
     if run(CLEW, "record", "-o", scratch("probe.clew"), "-d", "100ms", "-f",
            "libc.so.6:getpid").returncode == 3:
-        skip_all("this kernel takes no links with many probes")
+        skip_all("this kernel takes no probes in programs")
     runs, own = wanted_runs(20), os.path.join(WORKLOADS, "frames")
     programs = [("c-O2", own)]
     for name, command in VARIANTS if runs > 1 else VARIANTS[:QUICK]:
@@ -154,4 +156,5 @@ def main():
     finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ while they are recorded and back afterwards; Python's own probes agree with what
 
 import json
 import os
+import shutil
 import subprocess
 
 from _live import CLEW, ROOT, PATIENCE, answer, finish, ok, run, scratch, skip_all, start_recording, stop_recording, wanted_runs
@@ -215,6 +216,8 @@ def check_refused(program):
 
 
 def main():
+    if not shutil.which("gcc"):
+        skip_all("there is no compiler")
     if run(CLEW, "record", "-o", scratch("probe.clew"), "-d", "100ms", "-f",
            "libc.so.6:getpid").returncode == 3:
         skip_all("this kernel takes no links with many probes")

@@ -65,7 +65,8 @@ static size_t count_outer(const struct frame_stack *stack, uint64_t pointer)
 	while (count && frame_at(stack, count - 1)->stack < pointer)
 		count--;
 	while (count && frame_at(stack, count - 1)->stack == pointer &&
-	       frame_at(stack, count - 1)->way != CLEW_SITE_WAY_TRAMPOLINE)
+	       frame_at(stack, count - 1)->way != CLEW_SITE_WAY_TRAMPOLINE &&
+	       frame_at(stack, count - 1)->way != CLEW_SITE_WAY_KERNEL)
 		count--;
 	return count;
 }
@@ -209,12 +210,15 @@ static int enter(struct clew_builder *builder, struct task *task, const struct f
 
 /* ---- exits ---- */
 
+/* Of a function of the kernel, which returns from its innermost call. */
+#define ANY_STACK UINT64_MAX
+
 /* The open frame of that function and stack pointer; false: there is none. */
 static bool find_open(const struct frame_stack *stack, uint32_t function, uint64_t pointer,
 		      size_t *ret_number)
 {
 	for (size_t i = stack->open.count; i-- > 0;)
-		if (frame_at(stack, i)->stack == pointer &&
+		if ((frame_at(stack, i)->stack == pointer || pointer == ANY_STACK) &&
 		    frame_at(stack, i)->function == function) {
 			*ret_number = i;
 			return true;
@@ -367,8 +371,10 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 	int r = 0;
 
 	if (record->header.flags & CLEW_FUNCTION_RETURNED)
-		return leave(builder, task, site, record->stack - sizeof(uint64_t), record,
-			     CLEW_FRAME_RETURNED);
+		return leave(builder, task, site,
+			     site->way == CLEW_SITE_WAY_KERNEL ? ANY_STACK
+							       : record->stack - sizeof(uint64_t),
+			     record, CLEW_FRAME_RETURNED);
 	if (site->roles & CLEW_SITE_LONGJMP)
 		return cut(builder, task, record->stack, CLEW_FRAME_LONGJMP);
 	if (site->roles & CLEW_SITE_CATCH)
@@ -398,7 +404,7 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 static uint32_t cost_of(const struct clew_builder *builder, const struct frame_site *site,
 			const struct clew_function *record)
 {
-	if (record->header.flags & CLEW_FUNCTION_RETURNED)
+	if (record->header.flags & CLEW_FUNCTION_RETURNED && site->way != CLEW_SITE_WAY_KERNEL)
 		return builder->options.return_ns;
 	return builder->options.probe_ns[site->class];
 }
@@ -446,6 +452,9 @@ int build_frames_fork(struct clew_builder *builder, const struct task *parent, s
 	for (size_t i = 0; r >= 0 && i < from->open.count; i++) {
 		struct frame frame = *frame_at(from, i);
 
+		/* The child has a kernel stack of its own. */
+		if (frame.way == CLEW_SITE_WAY_KERNEL)
+			break;
 		frame.start = frame.attached = builder->now;
 		frame.called = frame.probes = 0;
 		frame.flags |= CLEW_FRAME_INHERITED;

@@ -53,6 +53,17 @@ int clew_take_points(const struct clew_option *option, const char *argument, voi
 	return clew_take_objects(option, argument, value);
 }
 
+int clew_take_kernel_functions(const struct clew_option *option, const char *argument, void *value)
+{
+	if (!*argument || strpbrk(argument, ":("))
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--%s: '%s' is no name of the kernel's functions: write a glob, as "
+			"in 'vfs_*'",
+			option->name, argument);
+	return clew_take_objects(option, argument, value);
+}
+
 int clew_take_objects(const struct clew_option *option, const char *argument, void *value)
 {
 	struct clew_function_list *list = value;
@@ -313,6 +324,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.lock_object_count = recording->lock_objects.count,
 		.points = recording->points.texts,
 		.point_count = recording->points.count,
+		.kernel_functions = recording->kernel_functions.texts,
+		.kernel_function_count = recording->kernel_functions.count,
 		.functions_most = recording->max_functions.given ? recording->max_functions.value
 								 : FUNCTIONS_MOST,
 		.functions_percent =
@@ -328,6 +341,7 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.pause_drain = recording->pause_drain,
 		.sync = recording->sync,
 		.few_task_slots = recording->few_task_slots,
+		.trace_events = recording->trace_events,
 		.verify = recording->verify,
 		.stack_threshold = stack_threshold(recording),
 		.stacks_if_possible = recording->stacks_if_possible,

@@ -40,6 +40,7 @@ struct clew_recording {
 	uint64_t ring_size;
 	uint64_t pause_drain;
 	bool few_task_slots;
+	bool trace_events;
 	bool verify;
 	bool stacks;		 /* taken, or the recording is refused */
 	bool stacks_if_possible; /* where neither of the others is set */
@@ -50,6 +51,7 @@ struct clew_recording {
 	struct clew_function_list functions;
 	struct clew_function_list lock_objects;
 	struct clew_function_list points;
+	struct clew_function_list kernel_functions;
 	enum clew_returns_wanted returns;
 	bool strict_entry;
 	struct clew_number max_functions;
@@ -104,6 +106,8 @@ struct clew_recording {
 int clew_take_functions(const struct clew_option *option, const char *argument, void *value);
 /* The same for probes that programs carry. */
 int clew_take_points(const struct clew_option *option, const char *argument, void *value);
+/* The same for globs of the kernel's functions. */
+int clew_take_kernel_functions(const struct clew_option *option, const char *argument, void *value);
 /* The same for objects without functions. */
 int clew_take_objects(const struct clew_option *option, const char *argument, void *value);
 /* Sets a uint64_t, ns, to a length of time that is not 0; a bare number is seconds. */

@@ -28,6 +28,7 @@
 #include "record/program_table.h"
 #include "record/recorder.h"
 #include "record/ticks.h"
+#include "record/traced_kernel.h"
 #include "symbol/kernel.h"
 
 #define SMALL_RING 65536 /* bytes a CPU: nothing is recorded */
@@ -347,6 +348,8 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	    access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0,
 	    "built without CONFIG_KPROBES",
 	    "nothing yet: no answer of this version rests on kprobes");
+	add(&table, "kernel functions", "kprobe", privileged && !traced_kernel_possible(&message),
+	    privileged ? message.text : no, "functions of the kernel (clew record -k)");
 	error = privileged && btf ? try_fentry(btf) : -EPERM;
 	add(&table, "fentry", "fentry", !error,
 	    error == -EPERM && privileged ? "refused: the kernel is locked down" : strerror(-error),

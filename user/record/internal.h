@@ -123,7 +123,7 @@ struct clew_recorder {
 	uint64_t start;
 	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
 	struct clew_recorder_summary summary; /* of the files that were ended */
-	char probe_costs[64];		      /* the file's, "" none */
+	char probe_costs[80];		      /* the file's, "" none */
 	char recording[40];   /* the same in all files of a recording, "": there is one file */
 	uint64_t files;	      /* that were ended */
 	struct vector again;  /* records that each further file begins with, see user_stream.c */

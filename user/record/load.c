@@ -183,6 +183,8 @@ int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder
 	const struct clew_program_choice choice = {.verify = options->verify,
 						   .page_cache = page_cache,
 						   .functions = clew_records_functions(options),
+						   .kernel_functions =
+							   options->kernel_function_count,
 						   .stacks = options->stack_threshold != 0};
 	int error = open_object(recorder, &choice, message);
 

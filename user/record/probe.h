@@ -18,7 +18,8 @@ struct clew_probe_place {
 
 /* What keeps probes in place: one descriptor for all, or a link each. */
 struct clew_probe_links {
-	int multi; /* -1 none */
+	uint32_t event; /* number of a trace event, whose link is the only one; 0 none */
+	int multi;	/* -1 none */
 	struct bpf_link **links;
 	size_t count;
 };
@@ -41,6 +42,16 @@ int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 int clew_probe_attach_multi(const struct bpf_program *program, int descriptor, bool returns,
 			    const struct clew_probe_place *places, size_t count,
 			    struct clew_probe_links *ret);
+/* True if the kernel takes many probes of its own functions in one link. */
+bool clew_probe_kernel_multi(void);
+/* A program that does nothing, for such links: its descriptor or -errno. */
+int clew_probe_load_empty_kernel(void);
+/* The same with functions of the kernel: offsets are their addresses. */
+int clew_probe_attach_kernel(const struct bpf_program *program, bool returns,
+			     const struct clew_probe_place *places, size_t count,
+			     struct clew_probe_links *ret);
+/* The same with a program by its descriptor, at one function. A descriptor or -errno. */
+int clew_probe_link_kernel(int program, uint64_t address, bool returns);
 void clew_probe_detach(struct clew_probe_links *links, size_t count);
 
 #endif

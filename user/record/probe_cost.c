@@ -44,9 +44,10 @@ static bool release_steps_nops(void)
 
 uint32_t clew_probe_cost_of(const struct clew_probe_cost *cost, unsigned class)
 {
-	return class == CLEW_PROBE_EMULATED ? cost->emulated
-	       : class == CLEW_PROBE_NOP5   ? cost->nop5
-					    : cost->stepped;
+	return class == CLEW_PROBE_EMULATED	 ? cost->emulated
+	       : class == CLEW_PROBE_NOP5	 ? cost->nop5
+	       : class == CLEW_SITE_CLASS_KERNEL ? cost->kernel
+						 : cost->stepped;
 }
 
 #ifdef __x86_64__

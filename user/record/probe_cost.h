@@ -12,6 +12,8 @@ struct clew_probe_cost {
 	uint32_t nop5;
 	uint32_t stepped;
 	uint32_t trampoline;	/* of a return, besides its entry */
+	uint32_t kernel;	/* of an entry of a kernel function, or of a return from it; 0 until
+				   one is recorded */
 	bool measured;		/* false: nobody may probe here; these are another machine's */
 	bool long_nops_stepped; /* by this kernel; not only where a nop is stepped is it slow */
 };

@@ -12,14 +12,15 @@
 
 #include <clew/kernel/records.h>
 
-#define ONCE	  CLEW_PROGRAM_ONCE
-#define OPTIONAL  CLEW_PROGRAM_OPTIONAL
-#define CACHE	  CLEW_PROGRAM_PAGE_CACHE
-#define ANY	  CLEW_PROGRAM_ANY
-#define VERIFY	  CLEW_PROGRAM_VERIFY
-#define XFS	  CLEW_PROGRAM_XFS
-#define FUNCTIONS CLEW_PROGRAM_FUNCTIONS
-#define STACKS	  CLEW_PROGRAM_STACKS
+#define ONCE		 CLEW_PROGRAM_ONCE
+#define OPTIONAL	 CLEW_PROGRAM_OPTIONAL
+#define CACHE		 CLEW_PROGRAM_PAGE_CACHE
+#define ANY		 CLEW_PROGRAM_ANY
+#define VERIFY		 CLEW_PROGRAM_VERIFY
+#define XFS		 CLEW_PROGRAM_XFS
+#define FUNCTIONS	 CLEW_PROGRAM_FUNCTIONS
+#define STACKS		 CLEW_PROGRAM_STACKS
+#define KERNEL_FUNCTIONS CLEW_PROGRAM_KERNEL_FUNCTIONS
 
 #define ROW(program, attached, of, when, ...)                                                      \
 	{                                                                                          \
@@ -206,6 +207,7 @@ const struct clew_program_row clew_program_table[] = {
 	    TAKES_OTHER("io_uring_cqe", 2)),
 	ROW("clew_announced", "uprobe", ANNOUNCE, 0),
 	ROW("clew_function", "uprobe", FUNCTION, FUNCTIONS),
+	ROW("clew_kernel_function", "kprobe.multi", FUNCTION, KERNEL_FUNCTIONS),
 	ROW("clew_verify_switch", "tp_btf/sched_switch", WAKE, OPTIONAL | VERIFY),
 };
 

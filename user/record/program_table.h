@@ -19,6 +19,7 @@ enum clew_program_flag {
 	CLEW_PROGRAM_XFS = 0x20,	/* of use only where the types of xfs are known */
 	CLEW_PROGRAM_FUNCTIONS = 0x40,	/* loaded only if functions are recorded */
 	CLEW_PROGRAM_STACKS = 0x80,	/* loaded only to take stacks */
+	CLEW_PROGRAM_KERNEL_FUNCTIONS = 0x100, /* only if functions of the kernel are recorded */
 };
 
 struct clew_program_row {

@@ -167,6 +167,8 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 		return choice->verify;
 	if (row->flags & CLEW_PROGRAM_FUNCTIONS)
 		return choice->functions;
+	if (row->flags & CLEW_PROGRAM_KERNEL_FUNCTIONS)
+		return choice->kernel_functions;
 	if ((row->flags & CLEW_PROGRAM_STACKS) && !choice->stacks)
 		return false;
 	if ((row->flags & CLEW_PROGRAM_PAGE_CACHE) && !choice->page_cache)

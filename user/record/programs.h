@@ -15,10 +15,11 @@ struct clew_bpf;
 unsigned clew_programs_modules(void);
 
 struct clew_program_choice {
-	bool verify;	 /* load the counter of switches too */
-	bool page_cache; /* load the programs of the page cache and the journals */
-	bool functions;	 /* load that of functions */
-	bool stacks;	 /* load those that take stacks */
+	bool verify;	       /* load the counter of switches too */
+	bool page_cache;       /* load the programs of the page cache and the journals */
+	bool functions;	       /* load that of functions */
+	bool kernel_functions; /* and that of the kernel's */
+	bool stacks;	       /* load those that take stacks */
 };
 
 /* Chooses which programs are loaded. Call it after clew_programs_addresses()

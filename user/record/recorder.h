@@ -50,6 +50,8 @@ struct clew_recorder_options {
 	size_t lock_object_count;
 	const char *const *points; /* probes that programs carry, as PROVIDER:NAME (choice.h) */
 	size_t point_count;
+	const char *const *kernel_functions; /* globs of functions of the kernel */
+	size_t kernel_function_count;
 	uint32_t functions_most;
 	unsigned
 		functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
@@ -64,6 +66,7 @@ struct clew_recorder_options {
 	bool no_page_cache;	 /* do not record the page cache and the journals */
 	bool sync;
 	bool goes_on;	     /* clew_recorder_go_on() may be called; strings stay until the stop */
+	bool trace_events;   /* for tests: attach to functions as before Linux 6.6 */
 	bool few_task_slots; /* for tests: most tasks find no slot for their state */
 	bool verify;	     /* for tests: count switches a second time, to check the ledger */
 };
@@ -71,7 +74,8 @@ struct clew_recorder_options {
 /* True if it is recorded when tasks are in functions. */
 static inline bool clew_records_functions(const struct clew_recorder_options *options)
 {
-	return options->function_count || options->lock_object_count || options->point_count;
+	return options->function_count || options->lock_object_count || options->point_count ||
+	       options->kernel_function_count;
 }
 
 /*

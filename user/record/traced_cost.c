@@ -46,6 +46,9 @@ static void count_probes(const struct vector *files, size_t *ret_files, size_t *
 		struct clew_probe_place *places = all[i]->entries.planned.data;
 		size_t count = all[i]->entries.planned.count;
 
+		/* Nobody maps the kernel. */
+		if (all[i]->kernel)
+			continue;
 		*ret_probes += count + all[i]->points.planned.count;
 		*ret_files += all[i]->applied != 0;
 		if (count)
@@ -142,7 +145,7 @@ int traced_cost_write(const struct traced *traced)
 	char *text = traced->recorder->probe_costs;
 
 	snprintf(text, sizeof(traced->recorder->probe_costs),
-		 "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32, cost->emulated, cost->nop5,
-		 cost->stepped, cost->trampoline);
+		 "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32, cost->emulated,
+		 cost->nop5, cost->stepped, cost->trampoline, cost->kernel);
 	return clew_writer_meta(traced->recorder->writer, "probe_costs", text);
 }

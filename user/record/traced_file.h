@@ -54,13 +54,21 @@ struct traced_refusal {
 	uint32_t count;
 };
 
+/* Where links with many probes are not to be had. */
+struct traced_events {
+	int places;	/* descriptor of the map of their cookies */
+	uint32_t count; /* events so far */
+};
+
 struct traced_file {
 	uint64_t device, inode;
-	uint64_t applied;      /* a bit for each choice that was looked for in it */
-	bool controlled;       /* functions that cut stacks were looked for */
-	struct map sites;      /* offset -> number of the site */
-	struct map starts;     /* offset of a function -> its number, and from bit 32 on its
-				  arguments whose registers are intact at the probe */
+	struct traced_events *events; /* NULL: its probes are in links of their own */
+	bool kernel;		      /* it is the kernel: offsets are addresses */
+	uint64_t applied;	      /* a bit for each choice that was looked for in it */
+	bool controlled;	      /* functions that cut stacks were looked for */
+	struct map sites;	      /* offset -> number of the site */
+	struct map starts;	      /* offset of a function -> its number, and from bit 32 on its
+					 arguments whose registers are intact at the probe */
 	struct map semaphores; /* offset of a probe that the program carries -> of its counter
 				  of listeners */
 	struct traced_probes entries; /* at exits, too */

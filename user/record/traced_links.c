@@ -7,6 +7,7 @@
  */
 #include "record/traced_links.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "record/probe.h"
+#include "record/probe_event.h"
 #include "record/traced_file.h"
 
 static struct clew_probe_place *place_at(const struct vector *places, size_t index)
@@ -35,6 +37,25 @@ static int append(struct vector *to, size_t item, const void *from, size_t count
 	return 0;
 }
 
+/* The same as a trace event. */
+static int attach_event(struct traced_events *events, const struct bpf_program *program,
+			int descriptor, bool returns, const struct vector *places,
+			struct clew_probe_links *ret)
+{
+	struct clew_function_place at = {.event = ++events->count};
+
+	*ret = (struct clew_probe_links){.multi = -1};
+	for (size_t i = 0; i < places->count; i++) {
+		uint32_t cookie = (uint32_t)place_at(places, i)->cookie;
+
+		at.offset = place_at(places, i)->offset;
+		if (bpf_map_update_elem(events->places, &at, &cookie, BPF_ANY))
+			return -errno;
+	}
+	return clew_probe_event_attach(program, at.event, descriptor, returns, places->data,
+				       places->count, ret);
+}
+
 /* Attaches to all of `places` in one link; the probes get the file's age. */
 static int attach(struct traced_file *file, const struct bpf_program *program, int descriptor,
 		  bool returns, struct vector *places, struct clew_probe_links *ret)
@@ -45,6 +66,10 @@ static int attach(struct traced_file *file, const struct bpf_program *program, i
 		place->cookie &= (1u << CLEW_FUNCTION_AGE_SHIFT) - 1;
 		place->cookie |= (uint64_t)file->age << CLEW_FUNCTION_AGE_SHIFT;
 	}
+	if (file->events)
+		return attach_event(file->events, program, descriptor, returns, places, ret);
+	if (file->kernel)
+		return clew_probe_attach_kernel(program, returns, places->data, places->count, ret);
 	return clew_probe_attach_multi(program, descriptor, returns, places->data, places->count,
 				       ret);
 }
@@ -94,7 +119,7 @@ int traced_links_attach(struct traced_file *file, const struct bpf_program *prog
 	list_sorts(file, sorts);
 	for (unsigned i = 0; r >= 0 && i < SORTS; i++)
 		r = attach_planned(file, program, descriptor, &sorts[i]);
-	if (r >= 0 && again && file->descriptor < 0)
+	if (r >= 0 && again && !file->kernel && file->descriptor < 0)
 		file->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	return r;
 }
@@ -135,7 +160,7 @@ int traced_links_renew(const struct traced *traced, struct traced_file *file,
 	int r = 0;
 
 	list_sorts(file, sorts);
-	if (file->descriptor < 0 || file->age == CLEW_FUNCTION_AGES)
+	if ((file->descriptor < 0 && !file->kernel) || file->age == CLEW_FUNCTION_AGES)
 		return -ENOTSUP;
 	file->age++;
 	for (unsigned i = 0; r >= 0 && i < SORTS; i++) {
@@ -149,7 +174,7 @@ int traced_links_renew(const struct traced *traced, struct traced_file *file,
 	if (r >= 0)
 		r = traced_links_take(file, old);
 	for (unsigned i = 0; r >= 0 && i < SORTS; i++)
-		if (links[i].multi >= 0)
+		if (links[i].multi >= 0 || links[i].event)
 			r = append(&sorts[i].probes->links, sizeof(links[i]), &links[i], 1);
 	if (r < 0)
 		clew_probe_detach(links, SORTS);

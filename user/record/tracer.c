@@ -30,14 +30,17 @@
 #include "record/internal.h"
 #include "record/objects.h"
 #include "record/probe.h"
+#include "record/probe_event.h"
 #include "record/traced_cost.h"
 #include "record/traced_file.h"
+#include "record/traced_kernel.h"
 #include "record/traced_limit.h"
 #include "record/traced_points.h"
 #include "symbol/closure.h"
 #include "symbol/lock_function.h"
 
 #define DIGITS "0123456789"
+#define PLACES (4 * CLEW_FUNCTION_SITES) /* of probes that are trace events, dropped ones too */
 
 struct chosen {
 	struct clew_function_choice choice;
@@ -60,12 +63,16 @@ struct opened {
 
 struct clew_tracer {
 	struct traced traced;
-	const struct bpf_program *program;
+	const struct bpf_program *program;	  /* at functions of programs */
+	const struct bpf_program *kernel_program; /* and of the kernel */
+	struct traced_file *kernel;		  /* NULL: nothing of it is recorded */
 	struct clew_functions_options options;
 	struct chosen *chosen;
 	size_t count;
 	struct vector files;  /* struct traced_file * */
 	struct vector opened; /* struct opened, at the start */
+	struct traced_events events;
+	bool by_events;
 	struct probe_judge judge;
 	const char *command; /* the program that is about to be run, or NULL */
 	bool has_functions;  /* not only probes that programs carry */
@@ -95,21 +102,36 @@ static bool has_control(const char *path)
 	return false;
 }
 
+/* True if probes in programs are needed. */
+static bool has_user_functions(const struct clew_recorder_options *options)
+{
+	return options->function_count || options->lock_object_count || options->point_count;
+}
+
 int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
 			unsigned cpus, struct clew_message *message)
 {
+	struct clew_message why;
 	bool has_values;
 
 	if (!clew_records_functions(options))
 		return 0;
-	if (clew_announce_possible())
-		return clew_say(message, -ENOTSUP,
-				"this kernel takes no probes in programs: see `clew doctor`");
-	if (!clew_probe_multi())
-		return clew_say(message, -ENOTSUP,
-				"this kernel takes no link with many probes: functions need Linux "
-				"6.6 or newer");
-	clew_probe_prepare_multi(bpf->progs.clew_function);
+	if (options->kernel_function_count && traced_kernel_possible(&why))
+		return clew_say(message, -ENOTSUP, "-k: %s: leave it out", why.text);
+	if (has_user_functions(options)) {
+		if (clew_announce_possible())
+			return clew_say(message, -ENOTSUP,
+					"this kernel takes no probes in programs: see `clew "
+					"doctor`");
+		if (clew_probe_multi() && !options->trace_events) {
+			clew_probe_prepare_multi(bpf->progs.clew_function);
+		} else {
+			if (clew_probe_events_prepare(message))
+				return -ENOTSUP;
+			bpf->rodata->function_events = true;
+			bpf_map__set_max_entries(bpf->maps.clew_function_places, PLACES);
+		}
+	}
 	if (options->functions_percent)
 		traced_limit_prepare(bpf, cpus);
 	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
@@ -147,6 +169,7 @@ static struct traced_file *file_of(struct clew_tracer *tracer, uint64_t device, 
 		return NULL;
 	}
 	file->descriptor = -1;
+	file->events = tracer->by_events ? &tracer->events : NULL;
 	file->device = device;
 	file->inode = inode;
 	((struct traced_file **)tracer->files.data)[tracer->files.count++] = file;
@@ -581,7 +604,37 @@ static int plan_all(struct clew_tracer *tracer, struct clew_message *message)
 		if (r < 0 && !by_process)
 			return r == -ENOMEM ? r : -EINVAL;
 	}
-	return check(tracer, message);
+	return r;
+}
+
+/* Finds the functions of the kernel. */
+static int plan_kernel(struct clew_tracer *tracer, const struct clew_recorder_options *options,
+		       struct clew_message *message)
+{
+	int r;
+
+	if (!options->kernel_function_count)
+		return 0;
+	tracer->kernel = file_of(tracer, 0, 0);
+	if (!tracer->kernel)
+		return clew_say(message, -ENOMEM, "no memory for functions: free some");
+	tracer->kernel->kernel = true;
+	tracer->kernel->events = NULL;
+	tracer->kernel->controlled = true;
+	r = traced_kernel_add(&tracer->traced, tracer->kernel, options->kernel_functions,
+			      options->kernel_function_count, options->say, message);
+	return say_not_planned(r, message);
+}
+
+static int attach_kernel(struct clew_tracer *tracer, struct clew_message *message)
+{
+	int r = tracer->kernel ? traced_links_attach(tracer->kernel, tracer->kernel_program, -1,
+						     tracer->limit.percent)
+			       : 0;
+
+	return r < 0 ? clew_say(message, -ENOTSUP, "functions of the kernel cannot be probed: %s",
+				strerror(-r))
+		     : 0;
 }
 
 static int attach_all(struct clew_tracer *tracer, struct clew_message *message)
@@ -675,6 +728,9 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 	*ret = tracer;
 	store_lock_init(&tracer->lock);
 	tracer->program = recorder->bpf->progs.clew_function;
+	tracer->by_events = recorder->bpf->rodata->function_events;
+	tracer->events.places = bpf_map__fd(recorder->bpf->maps.clew_function_places);
+	tracer->kernel_program = recorder->bpf->progs.clew_kernel_function;
 	tracer->traced.recorder = recorder;
 	tracer->command = options->program;
 	tracer->traced.functions_most = options->functions_most;
@@ -708,6 +764,10 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 	if (r >= 0)
 		r = plan_all(tracer, message);
 	if (r >= 0)
+		r = plan_kernel(tracer, options, message);
+	if (r >= 0)
+		r = check(tracer, message);
+	if (r >= 0)
 		traced_cost_say(&tracer->traced, &tracer->files, options);
 	if (r >= 0)
 		r = traced_cost_write(&tracer->traced);
@@ -716,6 +776,8 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 		r = clew_say(message, -ENOMEM, "no memory for functions: free some");
 	if (r >= 0)
 		r = attach_all(tracer, message);
+	if (r >= 0)
+		r = attach_kernel(tracer, message);
 	if (r >= 0)
 		r = traced_limit_begin(&tracer->limit, &tracer->traced, clew_now());
 	if (tracer)
@@ -789,7 +851,9 @@ static void renew(struct clew_tracer *tracer, const struct clew_dropped *dropped
 			if (traced_function_at(&tracer->traced, dropped[k].function)->file ==
 			    files[i]) {
 				/* If it fails, the probes stay and do nothing. */
-				traced_links_renew(&tracer->traced, files[i], tracer->program,
+				traced_links_renew(&tracer->traced, files[i],
+						   files[i]->kernel ? tracer->kernel_program
+								    : tracer->program,
 						   &old);
 				break;
 			}

@@ -100,7 +100,8 @@ int clew_kernel_symbol_find(const struct clew_kernel_symbols *table, const char 
 	return -ENOENT;
 }
 
-const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *table, uint64_t address)
+/* The last symbol at or before an address; NULL: there is none. */
+static const struct symbol *symbol_at(const struct clew_kernel_symbols *table, uint64_t address)
 {
 	size_t low = 0, high = table->count;
 
@@ -112,7 +113,21 @@ const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *table, uint6
 		else
 			high = middle;
 	}
-	return low ? table->names + table->symbols[low - 1].name : NULL;
+	return low ? &table->symbols[low - 1] : NULL;
+}
+
+const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *table, uint64_t address)
+{
+	const struct symbol *symbol = symbol_at(table, address);
+
+	return symbol ? table->names + symbol->name : NULL;
+}
+
+uint64_t clew_kernel_symbol_start(const struct clew_kernel_symbols *table, uint64_t address)
+{
+	const struct symbol *symbol = symbol_at(table, address);
+
+	return symbol ? symbol->address : 0;
 }
 
 void clew_kernel_symbols_free(struct clew_kernel_symbols *table)

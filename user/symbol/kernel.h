@@ -18,6 +18,9 @@ int clew_kernel_symbol_find(const struct clew_kernel_symbols *symbols, const cha
 /* The name of the function an address lies in, or NULL. It is the table's. */
 const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *symbols, uint64_t address);
 
+/* Where that function begins, 0: nobody knows. */
+uint64_t clew_kernel_symbol_start(const struct clew_kernel_symbols *symbols, uint64_t address);
+
 void clew_kernel_symbols_free(struct clew_kernel_symbols *symbols);
 
 #endif

@@ -114,13 +114,18 @@ static int keep_info(struct clew_trace *trace, const struct clew_reader *reader)
 static void take_costs(const struct clew_reader *reader, struct clew_builder_options *options)
 {
 	const char *costs = clew_reader_meta(reader, "probe_costs");
-	unsigned long ns[CLEW_SITE_CLASSES + 1];
+	unsigned long ns[5] = {};
 
-	if (!costs || sscanf(costs, "%lu %lu %lu %lu", &ns[0], &ns[1], &ns[2], &ns[3]) != 4)
+	/* The last one is new. */
+	if (!costs ||
+	    sscanf(costs, "%lu %lu %lu %lu %lu", &ns[0], &ns[1], &ns[2], &ns[3], &ns[4]) < 4)
 		return;
-	for (unsigned i = 0; i < CLEW_SITE_CLASSES; i++)
-		options->probe_ns[i] = ns[i] < UINT32_MAX ? (uint32_t)ns[i] : 0;
-	options->return_ns = ns[3] < UINT32_MAX ? (uint32_t)ns[3] : 0;
+	for (unsigned i = 0; i < 5; i++)
+		ns[i] = ns[i] < UINT32_MAX ? ns[i] : 0;
+	for (unsigned i = CLEW_SITE_CLASS_EMULATED; i <= CLEW_SITE_CLASS_STEPPED; i++)
+		options->probe_ns[i] = (uint32_t)ns[i];
+	options->return_ns = (uint32_t)ns[3];
+	options->probe_ns[CLEW_SITE_CLASS_KERNEL] = (uint32_t)ns[4];
 }
 
 int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,

@@ -12,12 +12,23 @@
 #define CLEW_FUNCTION_RETURNS 0x10000u
 #define CLEW_FUNCTION_NO_SITE 0xffffu
 
+/* A kernel stack has fewer bytes. */
+#define CLEW_KERNEL_STACK_MOST 0x10000u
+
 /*
  * The rest of a cookie is the age of its link: probes that are replaced stay until the others are
  * there, and of two at one instruction those of the younger link count.
  */
 #define CLEW_FUNCTION_AGE_SHIFT 17
 #define CLEW_FUNCTION_AGES	0x7fffu
+
+/* A probe of a trace event, which has one cookie for all of them: clew_function_places has theirs.
+ */
+struct clew_function_place {
+	__u64 offset; /* in the file */
+	__u32 event;  /* its cookie */
+	__u32 reserved;
+};
 
 /* Whether the task leaves the function at an exit is seen there. */
 enum clew_function_exit_test {
@@ -88,6 +99,7 @@ struct clew_function_calls {
 	__u32 calls[CLEW_FUNCTION_ROW];
 };
 
+CLEW_ASSERT_SIZE(struct clew_function_place, 16);
 CLEW_ASSERT_SIZE(struct clew_function_site, 24);
 CLEW_ASSERT_SIZE(struct clew_function_value, 8);
 CLEW_ASSERT_SIZE(struct clew_function_values, 64);

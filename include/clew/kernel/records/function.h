@@ -41,6 +41,7 @@ enum clew_site_class {
 	CLEW_SITE_CLASS_EMULATED, /* does it itself */
 	CLEW_SITE_CLASS_NOP5,	  /* a no-operation, which it replaces by a call */
 	CLEW_SITE_CLASS_STEPPED,  /* single-steps the processor */
+	CLEW_SITE_CLASS_KERNEL,	  /* jumps from a function of its own */
 	CLEW_SITE_CLASSES,
 };
 
@@ -50,6 +51,9 @@ enum clew_site_way {
 	CLEW_SITE_WAY_EXITS,	  /* sites at all its exits */
 	CLEW_SITE_WAY_NONE,	  /* not at all: only entries are */
 	CLEW_SITE_WAY_POINT,	  /* it is a probe that the program carries, and no function */
+	/* A function of the kernel, which tells of its return: CLEW_FUNCTION_RETURNED. Stack
+	 * pointers are offsets in the task's kernel stack, below all of user space. */
+	CLEW_SITE_WAY_KERNEL,
 };
 
 /*

@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Functions where the kernel takes no links with many probes (before Linux 6.6): all probes of a file
+are one trace event. Counts are the program's as they are with links, thousands are attached in a
+second, and nothing is left behind, even by a clew that was killed.
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import functions
+from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, finish, ok, run, scratch, skip_all, start_recording, stop_recording, wanted_runs
+
+EVENTS = "/sys/kernel/tracing/uprobe_events"
+OPTIONS = ["--trace-events"]
+KILLS = 10
+LIBRARY = "libc.so.6"
+
+
+def left():
+    with open(EVENTS, encoding="utf-8") as file:
+        return [line for line in file if ":clew/" in line]
+
+
+def check_counts():
+    functions.OPTIONS = OPTIONS
+    own = os.path.join(WORKLOADS, "frames")
+    programs = [("c-O2", own)]
+    for name, command in functions.VARIANTS[:3]:
+        if shutil.which(command[0]):
+            programs.append((name, functions.build(name, command)))
+    for name, program in programs:
+        for seed in range(1, wanted_runs(3) + 1):
+            functions.check_run(f"{name}, seed {seed}", program, seed)
+    functions.check_loss(own)
+    functions.check_process()
+
+
+def check_path():
+    """A path that cannot be written into a trace event."""
+    program, capture = scratch("a program: of blanks"), scratch("blanks.clew")
+    shutil.copy(os.path.join(WORKLOADS, "frames"), program)
+    done = functions.record(capture, program, 5)
+    truth, spans = json.loads(done.stdout), answer("spans", capture)
+    wrong = functions.differences(truth, spans)
+    ok(not wrong, "a path with blanks and colons is probed", "; ".join(wrong[:3]))
+
+
+def check_dropped():
+    """What costs too much is detached while the rest goes on."""
+    capture = scratch("dropped.clew")
+    done = run(CLEW, "record", "-o", capture, *OPTIONS, "--max-cost", "1", "-f",
+               f"{LIBRARY}:getppid", "-f", f"{LIBRARY}:getuid", "--", "python3", "-S", "-c", """
+import os, time
+until = time.monotonic() + 6
+while time.monotonic() < until:
+    for i in range(200):
+        os.getppid()
+    os.getuid()
+    time.sleep(.001)
+""")
+    spans = answer("spans", capture, "--list")
+    dropped = spans["groups_dropped"]
+    ok(done.returncode == 0 and [one["name"] for one in dropped] == ["getppid"],
+       "a function that costs too much is dropped", f"{dropped} {done.stderr[-300:]}")
+    ends = [entry["start"] for entry in spans["list"] if entry["name"] == "getuid"]
+    ok(dropped and ends and max(ends) > dropped[0]["time"], "and the others go on",
+       f"{dropped} {ends[-1:]}")
+
+
+def check_many():
+    """Thousands are attached at once."""
+    capture = scratch("many.clew")
+    start = time.monotonic()
+    recording = start_recording(capture, *OPTIONS, "-f", f"{LIBRARY}:*", "--max-functions",
+                                "100000", "--returns", "none", "--no-stacks")
+    attached = time.monotonic() - start
+    probes = len(left())
+    start = time.monotonic()
+    status, said = stop_recording(recording)
+    stopped = time.monotonic() - start
+    print(f"# {probes} probes in {LIBRARY}: attached within {attached:.2f} s, "
+          f"stopped within {stopped:.2f} s")
+    most = 60 if GUEST else 8
+    ok(status == 0 and probes > 1500 and attached < most and stopped < most,
+       "all functions of the C library are attached and detached within seconds",
+       f"{status}, {probes}, {attached}, {stopped}: {said[-300:]}")
+
+
+def check_killed():
+    """The next recording removes what a killed one left."""
+    draw = random.Random(1)
+    seen = 0
+    for _ in range(KILLS):
+        killed = subprocess.Popen([
+            CLEW, "record", "-o", scratch("killed.clew"), *OPTIONS, "-f", f"{LIBRARY}:pthread_*",
+            "--no-stacks"
+        ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(draw.random() * (8 if GUEST else 1.5))
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        seen += bool(left())
+    done = run(CLEW, "record", "-o", scratch("after.clew"), *OPTIONS, "-d", "10ms", "-f",
+               f"{LIBRARY}:getpid", timeout=PATIENCE)
+    ok(done.returncode == 0 and not left(),
+       f"of {KILLS} killed recordings, {seen} with probes, nothing is left", "".join(left())[:300])
+
+
+def main():
+    if run(CLEW, "record", "-o", scratch("probe.clew"), "-d", "100ms", *OPTIONS, "-f",
+           f"{LIBRARY}:getpid").returncode == 3:
+        skip_all("there are no trace events for probes in programs")
+    check_counts()
+    check_path()
+    check_dropped()
+    check_many()
+    check_killed()
+    ok(not [line for line in left() if not re.search(r":clew/p\d+_", line)],
+       "each event has the process's number in its name", "".join(left())[:300])
+    finish()
+
+
+main()
