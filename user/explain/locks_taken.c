@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/vector.h"
 #include "explain/locks_internal.h"
 #include "symbol/lock_function.h"
@@ -47,6 +48,7 @@ struct finder {
 	const struct clew_lock_function **functions; /* by number, NULL: no function of locks */
 	struct vector events;			     /* struct event */
 	struct vector having;			     /* struct having, of one lock */
+	struct map takers;			     /* (task, lock) -> index in the lock's */
 	struct clew_taken_locks *taken;
 };
 
@@ -150,18 +152,22 @@ static int by_lock_and_time(const void *left, const void *right)
 
 /* ---- holds ---- */
 
-static struct clew_taker_sum *taker_of(struct clew_taken_lock *lock, uint32_t task)
+static struct clew_taker_sum *taker_of(struct finder *finder, struct clew_taken_lock *lock,
+				       uint32_t task)
 {
-	for (size_t i = 0; i < lock->taker_count; i++)
-		if (lock->takers[i].task == task)
-			return &lock->takers[i];
-	if (locks_reserve((void **)&lock->takers, lock->taker_count, sizeof(*lock->takers)) < 0)
+	uint32_t number = (uint32_t)(lock - finder->taken->locks);
+	const uint64_t *known = map_get(&finder->takers, task, number);
+
+	if (known)
+		return &lock->takers[*known];
+	if (locks_reserve((void **)&lock->takers, lock->taker_count, sizeof(*lock->takers)) < 0 ||
+	    map_set(&finder->takers, task, number, lock->taker_count) < 0)
 		return NULL;
 	lock->takers[lock->taker_count] = (struct clew_taker_sum){.task = task};
 	return &lock->takers[lock->taker_count++];
 }
 
-static int add_hold(const struct finder *finder, struct clew_taken_lock *lock,
+static int add_hold(struct finder *finder, struct clew_taken_lock *lock,
 		    const struct having *having, uint64_t until)
 {
 	uint64_t from = having->since > finder->from ? having->since : finder->from,
@@ -171,7 +177,7 @@ static int add_hold(const struct finder *finder, struct clew_taken_lock *lock,
 	/* A hold of no length at an edge of the interval lies outside of it. */
 	if (!having->chosen || having->since >= finder->to || until < finder->from)
 		return 0;
-	taker = taker_of(lock, having->task);
+	taker = taker_of(finder, lock, having->task);
 	if (!taker)
 		return -ENOMEM;
 	taker->takes++;
@@ -399,6 +405,7 @@ int clew_taken_make(const struct clew_trace *trace, const struct clew_chosen *ch
 	free(finder.functions);
 	vector_done(&finder.events);
 	vector_done(&finder.having);
+	map_done(&finder.takers);
 	if (r < 0)
 		clew_taken_done(ret_taken);
 	return r;

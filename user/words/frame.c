@@ -134,8 +134,22 @@ void clew_frame_values(const struct clew_trace *trace, const struct clew_trace_f
 	if (!give_arguments(trace, frame->function, detail, &wanted, take_value, context))
 		return;
 	reading = result_of(detail);
-	if (wanted.returns)
+	/* A call that has not returned has none. */
+	if (wanted.returns && (detail->returned_size || reading.unread))
 		give(&reading, 0, &wanted.result, NULL, take_value, context);
+}
+
+#define NUMBER_SIZE 24
+
+/* `text` has NUMBER_SIZE bytes; returns it. */
+static const char *format_number(const struct clew_frame_value *value, char *text)
+{
+	snprintf(text, NUMBER_SIZE,
+		 value->is_address  ? "0x%" PRIx64
+		 : value->is_signed ? "%" PRId64
+				    : "%" PRIu64,
+		 value->number);
+	return text;
 }
 
 /* An argument that is looked for. */
@@ -149,18 +163,13 @@ struct argument {
 static void take_argument(void *context, const struct clew_frame_value *value)
 {
 	struct argument *argument = context;
+	char number[NUMBER_SIZE];
 
 	if (argument->found || !value->name || strcmp(value->name, argument->name) != 0)
 		return;
 	argument->found = true;
-	if (!value->has_number)
-		snprintf(argument->text, argument->size, "%s", value->text ?: "?");
-	else
-		snprintf(argument->text, argument->size,
-			 value->is_address  ? "0x%" PRIx64
-			 : value->is_signed ? "%" PRId64
-					    : "%" PRIu64,
-			 value->number);
+	snprintf(argument->text, argument->size, "%s",
+		 value->has_number ? format_number(value, number) : value->text ?: "?");
 }
 
 bool clew_frame_argument(const struct clew_trace *trace, uint32_t function,
@@ -189,13 +198,12 @@ bool clew_functions_have_argument(const struct clew_trace *trace, const char *na
 static void json_value(struct clew_json *json, const char *key,
 		       const struct clew_frame_value *value)
 {
-	char text[32];
+	char text[NUMBER_SIZE];
 
 	if (!value->has_number) {
 		clew_json_string(json, key, value->text);
 	} else if (value->is_address) {
-		snprintf(text, sizeof(text), "0x%" PRIx64, value->number);
-		clew_json_string(json, key, text);
+		clew_json_string(json, key, format_number(value, text));
 	} else if (value->is_signed) {
 		clew_json_signed(json, key, (int64_t)value->number);
 	} else {
@@ -232,49 +240,46 @@ void clew_json_frame_values(struct clew_json *json, const struct clew_trace *tra
 	clew_json_null(json, "ret");
 }
 
-static void print_value(FILE *out, const struct value *value, const struct clew_value_type *type)
-{
-	uint64_t number;
+struct printing {
+	FILE *out;
+	const char *before; /* the next one */
+	bool has_result;
+};
 
-	if (value->text) {
-		putc('"', out);
-		clew_print_safe(out, value->text);
-		fputs(strlen(value->text) + 1 < CLEW_FUNCTION_TEXT ? "\"" : "\"..", out);
-	} else if (!value->number) {
-		putc('?', out);
+static void take_print(void *context, const struct clew_frame_value *value)
+{
+	struct printing *printing = context;
+	char number[NUMBER_SIZE];
+
+	if (value->name) {
+		fprintf(printing->out, "%s%s=", printing->before, value->name);
+		printing->before = ", ";
 	} else {
-		memcpy(&number, value->number, sizeof(number));
-		if (type->kind == CLEW_VALUE_POINTER)
-			fprintf(out, "0x%" PRIx64, number);
-		else
-			fprintf(out, type->is_signed ? "%" PRId64 : "%" PRIu64, number);
+		printing->has_result = true;
+		fputs(") = ", printing->out);
+	}
+	if (value->text) {
+		putc('"', printing->out);
+		clew_print_safe(printing->out, value->text);
+		fputs(strlen(value->text) + 1 < CLEW_FUNCTION_TEXT ? "\"" : "\"..", printing->out);
+	} else {
+		fputs(value->has_number ? format_number(value, number) : "?", printing->out);
 	}
 }
 
 bool clew_print_frame_values(FILE *out, const struct clew_trace *trace,
 			     const struct clew_trace_frame *frame)
 {
-	const struct clew_frame_detail *detail = clew_trace_frame_detail(trace, frame);
+	struct printing printing = {.out = out, .before = ""};
 	struct clew_wanted wanted;
-	struct reading reading;
-	struct value value;
 
-	if (!detail || !read_signature(trace, frame->function, &wanted))
+	if (!clew_trace_frame_detail(trace, frame) ||
+	    !read_signature(trace, frame->function, &wanted))
 		return false;
-	reading = entry_of(detail);
 	putc('(', out);
-	for (unsigned i = 0; i < wanted.count; i++) {
-		value = take(&reading, i, &wanted.values[i].type);
-		fprintf(out, "%s%s=", i ? ", " : "", wanted.values[i].name);
-		print_value(out, &value, &wanted.values[i].type);
-	}
-	putc(')', out);
-	reading = result_of(detail);
-	if (!wanted.returns || (!detail->returned_size && !reading.unread))
-		return true;
-	value = take(&reading, 0, &wanted.result.type);
-	fputs(" = ", out);
-	print_value(out, &value, &wanted.result.type);
+	clew_frame_values(trace, frame, take_print, &printing);
+	if (!printing.has_result)
+		putc(')', out);
 	return true;
 }
 
