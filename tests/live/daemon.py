@@ -20,7 +20,7 @@ import time
 import urllib.error
 import urllib.request
 
-from _live import CLEW, PATIENCE, ROOT, await_detached, clew, finish, note, ok, run, scratch, skip
+from _live import CLEW, PATIENCE, ROOT, await_detached, clew, finish, note, ok, run, scratch, skip, wanted_runs
 from _place import Lacking, controller, write
 
 # Waits for a lock on a file. Prints how long that took, by its own clock.
@@ -547,18 +547,20 @@ def test_metrics():
 def test_killed():
     configure("rotate 300ms", "keep 60s")
     shutil.rmtree(f"{RUN}/ring", ignore_errors=True)
-    unreadable = []
-    for turn in range(4):
+    unreadable, seen = [], set()
+    for turn in range(max(4, wanted_runs(100))):
         daemon = Daemon()
-        time.sleep(1.0 + 0.07 * turn)
+        time.sleep(1.0 + 0.07 * (turn % 10))
         daemon.stop(signal.SIGKILL)
-        for each in segments():
+        for each in set(segments()) - seen:
             done = clew("info", each)
             # It may just have been made.
             if done.returncode and not re.search("not one whole chunk|is empty", done.stderr):
                 unreadable.append((each, done.stderr))
-    ok(len(segments()) > 8 and not unreadable, "killed, it leaves segments that can be read",
-       (len(segments()), unreadable))
+        seen.update(segments())
+    note(f"{turn + 1} kills, {len(seen)} segments")
+    ok(len(seen) > 8 and not unreadable, "killed, it leaves segments that can be read",
+       (len(seen), unreadable))
     left = await_detached()
     ok(not left, "and no program in the kernel", left)
 

@@ -153,7 +153,7 @@ struct clew_capture_info {
 /*
  * Opens a capture, and rebuilds the index of one that has none. `message` gets
  * one line of words when the result is not 0: -EINVAL foreign or malformed,
- * -ENODATA without one whole chunk of records, or what open(2) or read(2)
+ * -ENODATA empty or without one whole chunk of records, or what open(2) or read(2)
  * returned.
  */
 int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message,

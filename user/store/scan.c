@@ -445,7 +445,7 @@ static int check_header(struct store_file *file, char *message, size_t message_s
 	if (!known) {
 		snprintf(message, message_size,
 			 file->size ? "not a clew capture" : "empty, not a clew capture");
-		return -EINVAL;
+		return file->size ? -EINVAL : -ENODATA;
 	}
 	if (header.major != STORE_VERSION_MAJOR) {
 		snprintf(message, message_size,
