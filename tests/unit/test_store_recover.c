@@ -620,7 +620,7 @@ static void test_foreign(void **state)
 	temporary_path(path);
 	memset(bytes, 'x', sizeof(bytes));
 	assert_int_equal(clew_capture_probe(path), 0);
-	refuse(path, -EINVAL, "empty");
+	refuse(path, -ENODATA, "empty");
 	write_file(path, bytes, sizeof(bytes));
 	assert_int_equal(clew_capture_probe(path), 0);
 	refuse(path, -EINVAL, "not a clew capture");
