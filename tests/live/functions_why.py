@@ -12,6 +12,8 @@ import os
 from _live import WORKLOADS, clew, finish, ok, scratch, skip_all
 
 MS = 1_000_000
+TRIES = 5  # to have a recording without a hidden switch
+UNSEEN = 2 * MS  # stolen from its CPU, and too short for a tick of the host's count
 PROGRAM = os.path.join(WORKLOADS, "functions")
 
 
@@ -63,7 +65,7 @@ def check_running(answer, told):
     sums = running(answer, told["tid"])
     for name, expected in (("parse", told["parse"]), (None, told["outside"])):
         ns, probe = sums.get(name, (0, 0))
-        ok(expected - MS <= ns <= expected + MS + probe + told["stolen"],
+        ok(expected - MS <= ns <= expected + MS + probe + told["stolen"] + UNSEEN,
            f"it ran in {name or 'none of them'} as it says",
            f"{ns} ns, it says {expected}, probes {probe}, stolen {told['stolen']}")
     ok("flush" not in sums, "it was not in the other thread's function", str(sums))
@@ -112,10 +114,18 @@ def check_span(capture, told):
         "--span finds the activation", f"{operation['from']}..{operation['to']}: {told}")
 
 
+def hides_switches(answer, told):
+    """Some virtual machines hide a switch from every tracer: what came then is told as unknown."""
+    return any(s["kind"] == "unknown" and s["tid"] == told["tid"] for s in answer["segments"])
+
+
 def main():
     capture, notation = scratch("f.clew"), scratch("f.ctrace")
-    told = record(capture)
-    answer = json.loads(why(capture, told, "--json"))
+    for _ in range(TRIES):
+        told = record(capture)
+        answer = json.loads(why(capture, told, "--json"))
+        if not hides_switches(answer, told):
+            break
     check_sums(answer)
     check_running(answer, told)
     check_wait(answer, told)
