@@ -183,7 +183,7 @@ struct function_record {
 static __always_inline bool read_value(struct pt_regs *registers, struct clew_function_value *value,
 				       __u64 *ret_number)
 {
-	/* What is above these is shifted out. */
+	/* The caller shifts out all bytes above these. */
 	__u32 bytes = 8 - ((value->shift & 63) >> 3);
 
 	if (value->form & CLEW_FUNCTION_VALUE_UNKNOWN)

@@ -370,7 +370,7 @@ struct task_struct {
 	struct uprobe_task *utask;
 };
 
-/* What the kernel hands on to a trace event's probe, in vaddr. */
+/* The kernel points vaddr at this for a trace event's probe. */
 struct uprobe_task {
 	unsigned long vaddr;
 };

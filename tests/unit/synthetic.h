@@ -55,6 +55,21 @@ static size_t record_size(const struct clew_header *header)
 	return (size + 7) & ~(size_t)7;
 }
 
+static void feed_all(struct clew_builder *builder, const struct synthetic *s)
+{
+	for (size_t at = 0; at < s->size;
+	     at += record_size((const struct clew_header *)(s->bytes + at)))
+		assert_int_equal(
+			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
+}
+
+/* Feeds all records so far to a builder, and removes them. */
+static UNUSED void synthetic_flush(struct clew_builder *builder, struct synthetic *s)
+{
+	feed_all(builder, s);
+	s->size = 0;
+}
+
 /* Feeds all records to a new builder, and ends it. */
 static UNUSED void synthetic_feed(const struct synthetic *s, uint64_t end, uint32_t drop_types,
 				  const struct clew_finding_taker *takers, size_t count)
@@ -64,10 +79,7 @@ static UNUSED void synthetic_feed(const struct synthetic *s, uint64_t end, uint3
 	struct clew_builder *builder;
 
 	assert_int_equal(clew_builder_new(&options, takers, count, &builder), 0);
-	for (size_t at = 0; at < s->size;
-	     at += record_size((const struct clew_header *)(s->bytes + at)))
-		assert_int_equal(
-			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
+	feed_all(builder, s);
 	assert_int_equal(clew_builder_finish(builder, end), 0);
 	clew_builder_free(builder);
 }

@@ -29,22 +29,13 @@ static int take_pages(void *context, struct clew_finding finding)
 	return 0;
 }
 
-static void feed(struct clew_builder *builder, struct synthetic *s)
-{
-	for (size_t at = 0; at < s->size;
-	     at += record_size((const struct clew_header *)(s->bytes + at)))
-		assert_int_equal(
-			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
-	s->size = 0;
-}
-
 /* Writes pages of a file out, and lets their writers become known. */
 static void write_out(struct clew_builder *builder, struct synthetic *s, uint64_t *at,
 		      uint64_t inode)
 {
 	writes_out(s, *at, 0x100, FLUSH, 800, inode, 0, 1);
 	*at += 5000 * MS;
-	feed(builder, s);
+	synthetic_flush(builder, s);
 	assert_int_equal(clew_builder_advance(builder, *at), 0);
 }
 
@@ -67,7 +58,7 @@ static void within_limit(void **state)
 	/* Each write is a file's first, by a task of its own, and stays dirty. */
 	for (uint32_t i = 0; i < WRITES; i++, at += 10 * MS) {
 		writes(&s, at, 100 + i, FIRST_FILE + i, 0, 1);
-		feed(builder, &s);
+		synthetic_flush(builder, &s);
 		if (i % 100 == 0 && build_pages_memory(builder) > most)
 			most = build_pages_memory(builder);
 	}
@@ -107,7 +98,7 @@ static void used_again(void **state)
 		writes(&s, at, 100 + i, FIRST_FILE + i, 0, 1);
 		if (i % 500 == 0)
 			rewrites(&s, at + 1000, 1, FILE_A, 0, 1);
-		feed(builder, &s);
+		synthetic_flush(builder, &s);
 	}
 	assert_true(clew_builder_forgotten(builder).pages > 0);
 	at += 5000 * MS;
@@ -136,7 +127,7 @@ static void without_limit(void **state)
 	threads(&s, 9);
 	for (uint32_t i = 0; i < WRITES / 10; i++, at += 10 * MS) {
 		writes(&s, at, 100 + i, FIRST_FILE + i, 0, 1);
-		feed(builder, &s);
+		synthetic_flush(builder, &s);
 	}
 	assert_int_equal(clew_builder_forgotten(builder).pages, 0);
 	assert_true(build_pages_memory(builder) > 2 * MEMORY_MOST);

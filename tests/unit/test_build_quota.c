@@ -5,15 +5,6 @@
  */
 #include "synthetic.h"
 
-static void feed(struct clew_builder *builder, struct synthetic *s)
-{
-	for (size_t at = 0; at < s->size;
-	     at += record_size((const struct clew_header *)(s->bytes + at)))
-		assert_int_equal(
-			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
-	s->size = 0;
-}
-
 static const struct clew_sleep *check_origin(const struct clew_trace *t, uint32_t task, unsigned n,
 					     int type, uint32_t from, uint64_t from_at)
 {
@@ -188,19 +179,19 @@ static void quotas_of_many(void **state)
 	threads(&s, 1);
 	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
 	used_up(&s, 2000, 1);
-	feed(builder, &s);
+	synthetic_flush(builder, &s);
 	for (uint64_t i = 0; i < GROUPS; i++) {
 		REFILL(&s, START + 1000 + i * EACH, CLEW_REFILL_ENOUGH, 1000 + i);
-		feed(builder, &s);
+		synthetic_flush(builder, &s);
 		if (i % 1000 == 0 && clew_builder_memory(builder, NULL) > most)
 			most = clew_builder_memory(builder, NULL);
 	}
 	REFILL(&s, LAST_END, CLEW_REFILL_ENOUGH, 507);
 	SWITCH(&s, .at = LAST_END + 500, .cpu = 0, .prev = IDLE, .next = 1);
-	feed(builder, &s);
+	synthetic_flush(builder, &s);
 	assert_int_equal(clew_builder_finish(builder, LAST_END + 1000), 0);
 	assert_int_equal(clew_trace_finish(t, LAST_END + 1000), 0);
-	/* Those of a minute, and as many again before they are looked for. */
+	/* Quotas of a minute stay, and as many again until the builder looks for unused ones. */
 	assert_in_range(most, 1, 4 << 20);
 	assert_piece(t, 1, 2000, LAST_END, CLEW_PIECE_SLEEP);
 	assert_piece(t, 1, LAST_END, LAST_END + 500, CLEW_PIECE_RUNQUEUE);

@@ -83,15 +83,6 @@ static int take_pages(void *context, struct clew_finding finding)
 	return 0;
 }
 
-static void feed(struct clew_builder *builder, struct synthetic *s)
-{
-	for (size_t at = 0; at < s->size;
-	     at += record_size((const struct clew_header *)(s->bytes + at)))
-		assert_int_equal(
-			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
-	s->size = 0;
-}
-
 /* Two tasks write to a page that stays dirty while many others come and go. */
 static void many_writers(void **state)
 {
@@ -114,12 +105,12 @@ static void many_writers(void **state)
 		writes(&s, at, 100 + i, FILE_B, i % 7, 1);
 		if (i % 3 == 2)
 			touch(&s, at + 100, at + 120, CLEW_EXTENT_DROP, 100 + i, FILE_B, 0, 7);
-		feed(builder, &s);
+		synthetic_flush(builder, &s);
 		if (build_pages_memory(builder) > most)
 			most = build_pages_memory(builder);
 	}
 	writes_out(&s, at, 0x100, FLUSH, 800, FILE_A, 0, 1);
-	feed(builder, &s);
+	synthetic_flush(builder, &s);
 	assert_int_equal(clew_builder_finish(builder, at + 10000 * MS), 0);
 	assert_int_equal(last.count, 2);
 	assert_int_equal(last.writers[0], 1);

@@ -390,7 +390,7 @@ static void memory(void **unused)
 	assert_int_equal(group->times.count + latency.unplaced, 100000);
 	assert_int_equal(group->probe, group->times.count);
 	assert_int_equal(group->split[CLEW_SPLIT_RUNNING], group->times.sum);
-	/* What has room is added as before. */
+	/* A value that has room is added as before. */
 	index = (uint32_t)latency.unplaced;
 	split[CLEW_SPLIT_RUNNING] = 1000;
 	assert_int_equal(clew_latency_add(&latency, 0, 1000, 1, split), 0);

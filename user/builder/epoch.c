@@ -309,7 +309,7 @@ static void limit(struct epoch_table *table)
 	epoch_make_room(table);
 }
 
-/* Of how many tasks the last write is known. */
+/* The number of tasks whose last write is known. */
 static size_t writers_most(const struct epoch_table *table)
 {
 	size_t most = table->most / 8 / (2 * sizeof(struct map_slot));

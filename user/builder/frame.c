@@ -210,7 +210,7 @@ static int enter(struct clew_builder *builder, struct task *task, const struct f
 
 /* ---- exits ---- */
 
-/* Of a function of the kernel, which returns from its innermost call. */
+/* A function of the kernel returns from its innermost call. */
 #define ANY_STACK UINT64_MAX
 
 /* The open frame of that function and stack pointer; false: there is none. */

@@ -201,7 +201,7 @@ static bool is_momentary(const struct clew_header *record)
 
 static bool edge_is_kept(const struct trace_part *part, const struct clew_edge *edge)
 {
-	/* These tell who made a task, which is asked for at any time later. */
+	/* These edges name the maker of a task, which is asked for at any time later. */
 	if (edge->type == CLEW_EDGE_FORK || edge->type == CLEW_EDGE_EXEC)
 		return true;
 	return overlaps(part, edge->from_at, edge->to_at);

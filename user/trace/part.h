@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ns: findings are kept that are outside of the interval by less. They tell what a wait at its
+/* ns: findings are kept that are outside of the interval by less. They show what a wait at its
  * edge was about, such as whether its thread went to sleep again for the same. */
 #define TRACE_PART_MARGIN 1000000000ull
 

@@ -51,7 +51,7 @@ enum clew_site_way {
 	CLEW_SITE_WAY_EXITS,	  /* sites at all its exits */
 	CLEW_SITE_WAY_NONE,	  /* not at all: only entries are */
 	CLEW_SITE_WAY_POINT,	  /* it is a probe that the program carries, and no function */
-	/* A function of the kernel, which tells of its return: CLEW_FUNCTION_RETURNED. Stack
+	/* A function of the kernel; its return is marked CLEW_FUNCTION_RETURNED. Stack
 	 * pointers are offsets in the task's kernel stack, below all of user space. */
 	CLEW_SITE_WAY_KERNEL,
 };
