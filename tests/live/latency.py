@@ -35,7 +35,7 @@ def record(name, *arguments):
     if done.returncode != 0:
         ok(False, "the program is recorded", done.stderr[-500:])
         finish()
-    return json.loads(done.stdout), path
+    return json.loads(done.stdout)["paths"], path
 
 
 def by_path(told):
@@ -165,7 +165,7 @@ def check_command():
     if not ok(answered, "the answer follows the command's output",
               f"status {done.returncode}: {done.stdout[-200:]} {done.stderr[-300:]}"):
         return
-    truth, told = json.loads(first), json.loads(rest)
+    truth, told = json.loads(first)["paths"], json.loads(rest)
     groups = by_path(told)
     wrong = [name for name in truth if groups[name]["count"] != len(truth[name]["lengths"])]
     ok(not wrong and told["ledger"]["complete"], "and has all of its calls", wrong)
@@ -213,10 +213,12 @@ def check_live():
         ]
     ok(not wrong, "no partial answer has more than the next one", wrong)
     groups = by_path(final)
-    # In rest() and both(), and the threads that hold the lock and that answer.
     found = groups["sleep"]["count"] if "sleep" in groups else 0
-    ok(final["missed"] or found == 4 * CALLS, f"all {4 * CALLS} sleeps are counted",
-       f"{found}, {final['missed']} records missed")
+    slept = json.loads(done.stdout)["sleeps"]
+    ok(final["missed"] or found == slept, "all sleeps that gave the CPU up are counted",
+       f"{found} of {slept}, {final['missed']} records missed")
+    # In rest() and both(), and the threads that hold the lock and that answer.
+    ok(slept >= 0.98 * 4 * CALLS, f"nearly all of {4 * CALLS} do", slept)
     wrong = [g["path"] for g in final["groups"] if sum(g["split"].values()) != g["total_ns"]]
     ok(groups and not wrong, "each live split adds up to its total", wrong)
 
