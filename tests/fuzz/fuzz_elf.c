@@ -68,6 +68,9 @@ static void check_functions(struct clew_functions *functions, size_t size)
 
 static int count_probe(void *context, const struct clew_probe *probe)
 {
+	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
+
+	clew_probe_arguments(probe, operands, CLEW_SITE_ARGUMENTS);
 	*(size_t *)context += strlen(probe->provider) + strlen(probe->name);
 	return 0;
 }

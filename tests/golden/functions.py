@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 CLEW = os.environ.get("CLEW", os.path.join(ROOT, "clew"))
 LIBRARY = os.path.join(ROOT, "build/tests/objects/functions.so")
+CARRIER = os.path.join(ROOT, "build/tests/objects/carried.so")
 PREFIXES = {"bnd", "notrack", "rep", "repz", "repnz", "lock", "data16", "cs", "ds", "es", "ss"}
 # What reads its last operand, too, but does not write it.
 ONLY_READS = ("cmp", "test", "bt", "ucomis", "comis", "prefetch", "ptest", "vptest")
@@ -198,6 +199,55 @@ def test_arguments():
     report("arguments: as text", repr(missing) if missing else "")
 
 
+def test_carried():
+    """Probes that a library carries, whose notes tests/unit/objects/carried.s has."""
+    symbols = {}
+    for line in subprocess.run(["nm", CARRIER], capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        words = line.split()
+        symbols[words[-1]] = words[0]
+    address = {name: int(symbols[name], 16) for name in ("first", "second", "called")}
+    # arguments: type of each, and at each instruction as its note has them
+    expected = {
+        "store:begin": (("u64", "i32", "u64"), True,
+                        (("first", "8@%rdi -4@$3 8@8+known(%rip)", None),
+                         ("second", "4@%edi -4@16(%rsp) 8@nowhere(%rip)", None))),
+        "store:end": ((None, "i16"), False, (("second", "8f@%xmm0 -2@known(%rip)", None),)),
+        "store:call": ((), False, (("called", "", "syscall"),)),
+    }
+    answer = ask(CARRIER)
+    got = {
+        probe["name"]: (tuple(argument["type"] for argument in probe["arguments"]),
+                        probe["semaphore"] is not None,
+                        tuple((place["address"], " ".join(place["arguments"]), place["refused"])
+                              for place in probe["instructions"]))
+        for probe in answer["probes"]
+    }
+    wanted = {
+        name: (types, counted, tuple((address[place], text, refused)
+                                     for place, text, refused in places))
+        for name, (types, counted, places) in expected.items()
+    }
+    report("probes that a library carries",
+           "" if got == wanted and len(answer["probes"]) == 3 else f"{got} instead of {wanted}")
+    some = ask(CARRIER, "store:e*")
+    report("a pattern selects functions and probes",
+           "" if [probe["name"] for probe in some["probes"]] == ["store:end"]
+           and not some["functions"] else repr(some))
+    text = subprocess.run([CLEW, "functions", CARRIER],
+                          capture_output=True,
+                          text=True,
+                          timeout=60,
+                          check=True).stdout
+    missing = [
+        words for words in ("yes  store:begin(arg0:u64, arg1:i32, arg2:u64), at 2 instructions\n",
+                            "no  store:end(arg0:?, arg1:i16)\n",
+                            "no  store:call(), 1 left alone for the program's sake (syscall)\n",
+                            "carrier\n") if words not in text
+    ]
+    report("probes that a library carries, as text", f"{missing}: {text}" if missing else "")
+
+
 def test_system():
     answer = ask("libc.so.6")
     code = Disassembly(answer["object"]["path"])
@@ -227,6 +277,7 @@ def test_system():
 def main():
     test_library()
     test_arguments()
+    test_carried()
     if subprocess.run(["which", "objdump"], capture_output=True, check=False).returncode:
         print(f"ok {results + 1} - objdump # SKIP it is not installed")
         print(f"1..{results + 1}")

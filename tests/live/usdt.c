@@ -24,8 +24,17 @@ COUNTER(ours_many_semaphore);
 COUNTER(ours_places_semaphore);
 COUNTER(ours_fraction_semaphore);
 COUNTER(ours_nothing_semaphore);
+COUNTER(ours_variables_semaphore);
 
 static volatile int zero;
+
+/* The compiler names these in the notes, and nothing else reads them there. */
+static int64_t variable;
+static struct {
+	int64_t before;
+	uint32_t member;
+} inner;
+int16_t global_variable;
 
 NOT_INLINED static void sizes(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint64_t f)
 {
@@ -100,6 +109,15 @@ NOT_INLINED static void nothing(void)
 	printf("{\"name\": \"ours:nothing\", \"args\": []}\n");
 }
 
+NOT_INLINED static void variables(void)
+{
+	if (!ours_variables_semaphore)
+		return;
+	DTRACE_PROBE3(ours, variables, variable, inner.member, global_variable);
+	printf("{\"name\": \"ours:variables\", \"args\": [%" PRId64 ", %u, %d]}\n", variable,
+	       inner.member, global_variable);
+}
+
 /* A function around probes, for those who record both. */
 NOT_INLINED void around(unsigned seed);
 void around(unsigned seed)
@@ -116,6 +134,10 @@ void around(unsigned seed)
 	places((int)random());
 	fraction(1.5, (int)random());
 	nothing();
+	variable = -values[1];
+	inner.member = (uint32_t)values[2];
+	global_variable = (int16_t)values[3];
+	variables();
 	zero++;
 }
 
@@ -130,8 +152,8 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		while (getchar() != EOF)
 			;
-	printf("{\"counters\": [%u, %u, %u, %u, %u, %u]}\n", ours_sizes_semaphore,
+	printf("{\"counters\": [%u, %u, %u, %u, %u, %u, %u]}\n", ours_sizes_semaphore,
 	       ours_text_semaphore, ours_many_semaphore, ours_places_semaphore,
-	       ours_fraction_semaphore, ours_nothing_semaphore);
+	       ours_fraction_semaphore, ours_nothing_semaphore, ours_variables_semaphore);
 	return 0;
 }

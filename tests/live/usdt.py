@@ -68,14 +68,14 @@ def check_values(label, program, seed):
     spans = answer("spans", capture, "--list")
     got = met(spans)
     wrong = [pair for pair in zip(got, expected) if pair[0] != pair[1]]
-    ok(len(expected) == 1200 and len(got) == 1200 and not wrong,
-       f"{label}: 1,200 times at 6 probes with their arguments",
+    ok(len(expected) == 1400 and len(got) == 1400 and not wrong,
+       f"{label}: 1,400 times at 7 probes with their arguments",
        f"{len(got)} instead of {len(expected)}, {len(wrong)} differ: {wrong[:2]}")
-    ok(counters == [1, 1, 1, 4, 1, 1],
+    ok(counters == [1, 1, 1, 4, 1, 1, 1],
        f"{label}: each counter has one for each instruction of the probe", str(counters))
     nulls = sum(value is None for _, args in expected for value in args)
     unread = sum(row["unread"] for row in spans["by_name"])
-    ok(unread == nulls and spans["summary"]["points"] == 1200 and not spans["summary"]["begun"],
+    ok(unread == nulls and spans["summary"]["points"] == 1400 and not spans["summary"]["begun"],
        f"{label}: {nulls} texts that cannot be read are counted",
        f"{unread}, {spans['summary']}")
     return capture, expected
@@ -122,7 +122,7 @@ def check_back_to_zero(program, seed):
         done = run(CLEW, "record", "-o", scratch("usdt-zero.clew"), "-d", "1", "--usdt",
                    f"{running.pid}:ours:*")
         counters = truth(running.communicate(timeout=PATIENCE)[0])[1]
-    ok(done.returncode == 0 and counters == [0] * 6, "counters are back at 0 afterwards",
+    ok(done.returncode == 0 and counters == [0] * 7, "counters are back at 0 afterwards",
        f"{counters}: {done.stderr[-200:]}")
 
 
@@ -162,7 +162,7 @@ def check_text(capture, expected):
         len(lines) == len(values) == 200 and
         all(line.endswith(f"ours:sizes({words})") for line, words in zip(lines, values)),
         "the text has the same values", f"{lines[:1]} {values[:1]}")
-    ok("6 probes of programs were met 1200 times" in done.stdout, "and says how often",
+    ok("7 probes of programs were met 1400 times" in done.stdout, "and says how often",
        done.stdout[-300:])
 
 

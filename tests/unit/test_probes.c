@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "symbol/probe_symbols.h"
 #include "symbol/probes.h"
 #include <clew/announce.h>
 
@@ -60,7 +61,8 @@ static void test_own(void **state)
 	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
 
 	assert_int_equal(instruction, 0x90);
-	clew_probe_arguments(found.arguments, operands, CLEW_SITE_ARGUMENTS);
+	clew_probe_arguments(&(struct clew_probe){.arguments = found.arguments}, operands,
+			     CLEW_SITE_ARGUMENTS);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(operands[i].kind, CLEW_OPERAND_REGISTER);
 	assert_int_equal(operands[2].shift, 32);
@@ -102,13 +104,61 @@ static void test_damaged(void **state)
 }
 
 #ifdef __x86_64__
+static void find_arguments(const char *text, struct clew_operand *ret_operands)
+{
+	clew_probe_arguments(&(struct clew_probe){.arguments = text}, ret_operands,
+			     CLEW_SITE_ARGUMENTS);
+}
+
+/* Where the linker put this program: what addresses in the file are counted from. */
+extern const char __ehdr_start[];
+static uint64_t variable[4];
+uint32_t global_variable;
+
+/* Arguments in variables that the text names. */
+static void test_variables(void **state)
+{
+	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
+	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_file file;
+	struct probe_symbols symbols = {.file = &file};
+	struct clew_probe probe = {.address = 0x1234, .symbols = &symbols};
+	int64_t start = (int64_t)(uintptr_t)__ehdr_start + (int64_t)probe.address,
+		expected[] = {
+			(int64_t)(uintptr_t)variable - start,
+			(int64_t)(uintptr_t)&variable[2] - start,
+			(int64_t)(uintptr_t)&variable[1] - start,
+			(int64_t)(uintptr_t)&global_variable - start,
+		};
+
+	(void)state;
+	variable[0] = global_variable++;
+	assert_int_equal(elf_file_open(own, &file), 0);
+	probe.arguments = "8@variable(%rip) 8@variable+16(%rip) 8@24+variable-16(%rip) "
+			  "-4@global_variable(%rip)";
+	clew_probe_arguments(&probe, operands, CLEW_SITE_ARGUMENTS);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(operands[i].kind, CLEW_OPERAND_MEMORY);
+		assert_int_equal(operands[i].base, 128);
+		assert_int_equal(operands[i].value, expected[i]);
+	}
+	assert_true(operands[3].is_signed);
+	probe.arguments = "8@nowhere(%rip) 8@variabl(%rip) 8@variable+variable(%rip) "
+			  "8@variable(%rbx) 8@16(%rip) 8@variable";
+	clew_probe_arguments(&probe, operands, CLEW_SITE_ARGUMENTS);
+	for (int i = 0; i < CLEW_SITE_ARGUMENTS; i++)
+		assert_int_equal(operands[i].kind, CLEW_OPERAND_NONE);
+	probe_symbols_done(&symbols);
+	elf_file_close(&file);
+	close(own);
+}
+
 static void test_arguments(void **state)
 {
 	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
 
 	(void)state;
-	clew_probe_arguments("8@%rdi -4@$-9 4@-20(%rbp) 1@%sil 8@sym(%rip) -8@(%r12) 8@%rax",
-			     operands, CLEW_SITE_ARGUMENTS);
+	find_arguments("8@%rdi -4@$-9 4@-20(%rbp) 1@%sil 8@sym(%rip) -8@(%r12) 8@%rax", operands);
 	assert_int_equal(operands[0].kind, CLEW_OPERAND_REGISTER);
 	assert_int_equal(operands[0].base, 112);
 	assert_int_equal(operands[0].shift, 0);
@@ -125,8 +175,7 @@ static void test_arguments(void **state)
 	assert_int_equal(operands[5].kind, CLEW_OPERAND_MEMORY);
 	assert_int_equal(operands[5].base, 24);
 	assert_true(operands[5].is_signed);
-	clew_probe_arguments("8@%rdix 8%rdi @%rdi 16@%xmm0 8@(%rdi,%rsi)", operands,
-			     CLEW_SITE_ARGUMENTS);
+	find_arguments("8@%rdix 8%rdi @%rdi 16@%xmm0 8@(%rdi,%rsi)", operands);
 	for (int i = 0; i < CLEW_SITE_ARGUMENTS; i++)
 		assert_int_equal(operands[i].kind, CLEW_OPERAND_NONE);
 }
@@ -139,6 +188,7 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 #ifdef __x86_64__
 		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_variables),
 #endif
 	};
 

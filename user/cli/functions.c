@@ -8,6 +8,7 @@
 #include "cli/fail.h"
 #include "cli/options.h"
 #include "record/objects.h"
+#include "record/probe_judge.h"
 #include "symbol/closure.h"
 #include "words/probed.h"
 #include "words/text.h"
@@ -40,6 +41,7 @@ struct asked {
 	struct clew_functions **functions; /* an object's each, NULL: it is no program */
 	struct clew_dwarf **dwarf;	   /* the same, NULL: it has no debugging information */
 	struct clew_functions_shown *shown;
+	struct probe_judge judge;
 };
 
 /* True if something in the process, or in the program, can unwind. */
@@ -101,6 +103,26 @@ static int read_signatures(struct asked *asked, size_t number)
 	return r == -ENOMEM ? r : 0;
 }
 
+/* The probes that the file carries, if they fit. */
+static int read_carried(struct asked *asked, size_t number)
+{
+	struct clew_functions_shown *shown = &asked->shown[number];
+	int descriptor = asked->objects.list[number].descriptor;
+	int r = clew_carried_read(descriptor, asked->glob ?: "*", &shown->carried);
+
+	if (r < 0)
+		return r;
+	shown->left_alone = calloc(shown->carried.count + 1, sizeof(*shown->left_alone));
+	if (!shown->left_alone)
+		return -ENOMEM;
+	probe_judge_begin(&asked->judge, descriptor);
+	for (size_t i = 0; i < shown->carried.count; i++)
+		shown->left_alone[i] = probe_judge_reason(
+			&asked->judge, &clew_carried_at(&shown->carried, i)->probe);
+	probe_judge_end(&asked->judge);
+	return 0;
+}
+
 /* Reads one file's functions. An object of a process that has none that fit is left out. */
 static int read_object(struct asked *asked, size_t number)
 {
@@ -130,6 +152,8 @@ static int read_object(struct asked *asked, size_t number)
 		r = clew_function_cost(shown->list, shown->count, &shown->cost);
 	if (r >= 0)
 		r = read_signatures(asked, number);
+	if (r >= 0)
+		r = read_carried(asked, number);
 	set_returns(asked, shown);
 	return r < 0 ? clew_fail_memory() : 0;
 }
@@ -156,6 +180,11 @@ static int fail_nothing_fits(const struct asked *asked, const char *name)
 			 name, asked->glob, name);
 }
 
+static bool fits(const struct clew_functions_shown *shown)
+{
+	return shown->count || shown->carried.count;
+}
+
 static void print_json(const struct asked *asked, const struct clew_function_cost *cost)
 {
 	struct clew_json json = {.out = stdout};
@@ -165,7 +194,7 @@ static void print_json(const struct asked *asked, const struct clew_function_cos
 	if (several) {
 		clew_json_array(&json, "objects");
 		for (size_t i = 0; i < asked->objects.count; i++) {
-			if (!asked->shown[i].count)
+			if (!fits(&asked->shown[i]))
 				continue;
 			clew_json_object(&json, NULL);
 			clew_functions_write(&json, &asked->shown[i], &asked->cost);
@@ -189,15 +218,19 @@ static int print_text(const struct asked *asked, const struct clew_function_cost
 	for (size_t i = 0; r >= 0 && i < asked->objects.count; i++) {
 		const struct clew_functions_shown *shown = &asked->shown[i];
 
-		if (!shown->count)
+		if (!fits(shown))
 			continue;
 		r = clew_functions_print(stdout, shown,
-					 !before || strcmp(before->why, shown->why) != 0,
+					 shown->count &&
+						 (!before || strcmp(before->why, shown->why) != 0),
 					 &asked->cost);
-		before = shown;
+		clew_carried_print(stdout, shown);
+		if (shown->count)
+			before = shown;
 		putchar('\n');
 	}
-	clew_function_cost_print(stdout, cost);
+	if (cost->probes)
+		clew_function_cost_print(stdout, cost);
 	clew_probe_cost_print(stdout, &asked->cost);
 	return r < 0 ? clew_fail_memory() : CLEW_EXIT_DONE;
 }
@@ -205,19 +238,19 @@ static int print_text(const struct asked *asked, const struct clew_function_cost
 static int answer(struct asked *asked, const char *name)
 {
 	struct clew_function_cost cost = {0};
-	size_t count = 0;
+	bool any = false;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < asked->objects.count; i++) {
 		status = read_object(asked, i);
-		count += asked->shown[i].count;
+		any |= fits(&asked->shown[i]);
 		cost.probes += asked->shown[i].cost.probes;
 		cost.exec_us += asked->shown[i].cost.exec_us;
 		cost.process_kb += asked->shown[i].cost.process_kb;
 	}
 	if (status)
 		return status;
-	if (!count)
+	if (!any)
 		return fail_nothing_fits(asked, name);
 	if (!asked->values->json)
 		return print_text(asked, &cost);
@@ -232,8 +265,11 @@ static void free_asked(struct asked *asked)
 			clew_functions_close(asked->functions[i]);
 		if (asked->dwarf)
 			clew_dwarf_close(asked->dwarf[i]);
-		if (asked->shown)
+		if (asked->shown) {
 			free(asked->shown[i].signatures);
+			free(asked->shown[i].left_alone);
+			clew_carried_done(&asked->shown[i].carried);
+		}
 	}
 	free(asked->functions);
 	free(asked->dwarf);

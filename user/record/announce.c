@@ -110,7 +110,7 @@ static int add_site(struct clew_announcer *announcer, const struct clew_probe *p
 
 	if (r < 0 || number == CLEW_SITES)
 		return r;
-	clew_probe_arguments(probe->arguments, site.arguments, CLEW_SITE_ARGUMENTS);
+	clew_probe_arguments(probe, site.arguments, CLEW_SITE_ARGUMENTS);
 	if (bpf_map_update_elem(announcer->sites_map, &number, &site, BPF_ANY))
 		return -errno;
 	((struct clew_probe_place *)announcer->places.data)[announcer->places.count++] =

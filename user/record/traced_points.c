@@ -9,115 +9,37 @@
 #include "record/traced_points.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "record/carried.h"
 #include "record/traced_site.h"
 #include "symbol/names.h"
 #include "symbol/probes.h"
 #include "symbol/site.h"
 
-#define ARGUMENTS_MOST 12 /* that a note can describe */
-
-static const char *const argument_names[ARGUMENTS_MOST] = {"arg0", "arg1", "arg2",  "arg3",
-							   "arg4", "arg5", "arg6",  "arg7",
-							   "arg8", "arg9", "arg10", "arg11"};
-
-/* An instruction of a probe. */
-struct found {
-	struct clew_probe probe; /* its texts are gone */
-	char *title;		 /* PROVIDER:NAME */
-	struct clew_operand arguments[ARGUMENTS_MOST];
-};
-
-struct search {
-	const char *glob;
-	struct vector found; /* struct found */
-};
-
-static struct found *found_at(const struct vector *found, size_t number)
-{
-	return (struct found *)found->data + number;
-}
-
-/* The caller's. NULL: no memory. */
-static char *title_of(const struct clew_probe *probe)
-{
-	char *title;
-
-	return asprintf(&title, "%s:%s", probe->provider, probe->name) < 0 ? NULL : title;
-}
-
-static int take_probe(void *context, const struct clew_probe *probe)
-{
-	struct search *search = context;
-	char *title = title_of(probe);
-	struct found *found;
-
-	if (!title)
-		return -ENOMEM;
-	if (fnmatch(search->glob, title, 0)) {
-		free(title);
-		return 0;
-	}
-	if (vector_reserve(&search->found, search->found.count + 1) < 0) {
-		free(title);
-		return -ENOMEM;
-	}
-	found = found_at(&search->found, search->found.count++);
-	*found = (struct found){.probe = *probe, .title = title};
-	clew_probe_arguments(probe->arguments, found->arguments, ARGUMENTS_MOST);
-	return 0;
-}
-
 /* ---- values ---- */
 
 static unsigned bytes_of(const struct clew_operand *operand)
 {
-	return 8 - operand->shift / 8u;
-}
-
-/* The largest form in which an argument is found at the instructions from `first` on that have
- * their name. NULL: it is nowhere, or nobody knows where. */
-static const struct clew_operand *find_argument(const struct vector *found, size_t first,
-						unsigned argument)
-{
-	const struct clew_operand *best = NULL;
-
-	for (size_t i = first; i < found->count; i++) {
-		const struct clew_operand *operand = &found_at(found, i)->arguments[argument];
-
-		if (strcmp(found_at(found, i)->title, found_at(found, first)->title) != 0 ||
-		    operand->kind == CLEW_OPERAND_NONE)
-			continue;
-		if (!best || bytes_of(operand) > bytes_of(best))
-			best = operand;
-	}
-	return best;
-}
-
-static struct clew_value_type type_of(const struct clew_operand *operand)
-{
-	return (struct clew_value_type){.size = (uint8_t)bytes_of(operand),
-					.is_signed = operand->is_signed};
+	return clew_carried_type(operand).size;
 }
 
 /* All that can be read, as numbers. */
 static void want_all(const struct vector *found, size_t first, struct clew_wanted *ret)
 {
 	*ret = (struct clew_wanted){};
-	for (unsigned i = 0; i < ARGUMENTS_MOST && ret->count < CLEW_WANTED_VALUES; i++) {
-		const struct clew_operand *operand = find_argument(found, first, i);
+	for (unsigned i = 0; i < CLEW_CARRIED_ARGUMENTS && ret->count < CLEW_WANTED_VALUES; i++) {
+		const struct clew_operand *operand = clew_carried_widest(found, first, i);
 		struct clew_wanted_value *value = &ret->values[ret->count];
 
 		if (!operand)
 			continue;
-		strcpy(value->name, argument_names[i]);
-		value->type = type_of(operand);
+		strcpy(value->name, clew_carried_argument(i));
+		value->type = clew_carried_type(operand);
 		value->type.argument = (uint8_t)i;
 		value->typed = true;
 		ret->count++;
@@ -128,8 +50,8 @@ static void want_all(const struct vector *found, size_t first, struct clew_wante
  */
 static unsigned argument_of(const char *name, size_t place)
 {
-	for (unsigned i = 0; i < ARGUMENTS_MOST; i++)
-		if (!strcmp(name, argument_names[i]))
+	for (unsigned i = 0; i < CLEW_CARRIED_ARGUMENTS; i++)
+		if (!strcmp(name, clew_carried_argument(i)))
 			return i;
 	return (unsigned)place;
 }
@@ -146,13 +68,13 @@ static int want_given(const struct traced_points_choice *want, const struct vect
 		      size_t first, struct clew_wanted *ret, struct clew_message *message)
 {
 	const struct clew_wanted *given = &want->choice->values;
-	const char *probe = found_at(found, first)->title;
+	const char *probe = clew_carried_at(found, first)->title;
 
 	*ret = (struct clew_wanted){};
 	for (size_t i = 0; i < given->count; i++) {
 		struct clew_wanted_value *value = &ret->values[ret->count];
 		unsigned argument = argument_of(given->values[i].name, i);
-		const struct clew_operand *operand = find_argument(found, first, argument);
+		const struct clew_operand *operand = clew_carried_widest(found, first, argument);
 
 		if (!strcmp(given->values[i].name, "_"))
 			continue;
@@ -166,7 +88,7 @@ static int want_given(const struct traced_points_choice *want, const struct vect
 			return say_refused(want, probe, value->name,
 					   "it is too short for a pointer", message);
 		if (!value->typed || value->type.size > bytes_of(operand))
-			value->type = type_of(operand);
+			value->type = clew_carried_type(operand);
 		value->type.argument = (uint8_t)argument;
 		value->typed = true;
 		ret->count++;
@@ -202,7 +124,7 @@ static struct clew_function_value value_of(const struct clew_value_type *type,
 }
 
 static struct clew_function_values values_of(const struct clew_wanted *wanted,
-					     const struct found *found)
+					     const struct clew_carried *found)
 {
 	struct clew_function_values values = {.count = (uint32_t)wanted->count};
 
@@ -227,8 +149,8 @@ static unsigned class_of(const struct traced_points_file *in, const struct clew_
 		       : CLEW_PROBE_STEPPED;
 }
 
-static int add_site(const struct traced_points_file *in, const struct found *found, uint8_t filters,
-		    struct traced_owner *owner)
+static int add_site(const struct traced_points_file *in, const struct clew_carried *found,
+		    uint8_t filters, struct traced_owner *owner)
 {
 	struct clew_function_site site = {
 		.roles = CLEW_SITE_ENTER,
@@ -287,9 +209,9 @@ static int number_of(const struct traced_points_file *in, const char *title, uin
 static int add_probe(const struct traced_points_file *in, const struct vector *found, size_t first,
 		     uint8_t filters, const struct clew_wanted *wanted)
 {
-	const char *title = found_at(found, first)->title;
-	struct clew_function_symbol symbol = {.name = title,
-					      .offset = found_at(found, first)->probe.offset};
+	const char *title = clew_carried_at(found, first)->title;
+	struct clew_function_symbol symbol = {
+		.name = title, .offset = clew_carried_at(found, first)->probe.offset};
 	uint8_t build_id[CLEW_BUILD_ID_BYTES];
 	struct traced_owner owner = {.symbol = &symbol,
 				     .path = in->path,
@@ -307,7 +229,7 @@ static int add_probe(const struct traced_points_file *in, const struct vector *f
 	}
 	owner.build_id_size = clew_build_id(in->descriptor, build_id);
 	for (size_t i = first; r >= 0 && i < found->count; i++) {
-		const struct found *one = found_at(found, i);
+		const struct clew_carried *one = clew_carried_at(found, i);
 		const char *reason;
 		uint32_t cost;
 
@@ -329,15 +251,6 @@ static int add_probe(const struct traced_points_file *in, const struct vector *f
 	return traced_note_cost(in->traced, ns);
 }
 
-/* True if an earlier instruction is of the same probe. */
-static bool is_again(const struct vector *found, size_t number)
-{
-	for (size_t i = 0; i < number; i++)
-		if (!strcmp(found_at(found, i)->title, found_at(found, number)->title))
-			return true;
-	return false;
-}
-
 static int add_all(const struct traced_points_file *in, const struct traced_points_choice *want,
 		   const struct vector *found, size_t *ret_found, struct clew_message *message)
 {
@@ -346,7 +259,7 @@ static int add_all(const struct traced_points_file *in, const struct traced_poin
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < found->count; i++) {
-		if (is_again(found, i))
+		if (clew_carried_again(found, i))
 			continue;
 		++*ret_found;
 		r = given ? want_given(want, found, i, &wanted, message) : 0;
@@ -363,59 +276,51 @@ static int add_all(const struct traced_points_file *in, const struct traced_poin
 	return r;
 }
 
-static void done(struct search *search)
-{
-	for (size_t i = 0; i < search->found.count; i++)
-		free(found_at(&search->found, i)->title);
-	vector_done(&search->found);
-}
-
 int traced_points_add(const struct traced_points_file *in, const struct traced_points_choice *want,
 		      size_t *ret_found, struct clew_message *message)
 {
-	struct search search = {.glob = want->choice->glob,
-				.found = {.item = sizeof(struct found)}};
-	int r = clew_probes_read(in->descriptor, take_probe, &search);
+	struct vector found;
+	int r = clew_carried_read(in->descriptor, want->choice->glob, &found);
 
 	*ret_found = 0;
 	probe_judge_begin(in->judge, in->descriptor);
 	if (r >= 0)
-		r = add_all(in, want, &search.found, ret_found, message);
+		r = add_all(in, want, &found, ret_found, message);
 	probe_judge_end(in->judge);
-	done(&search);
+	clew_carried_done(&found);
 	return r;
 }
 
 bool traced_points_fit(int descriptor, const char *glob)
 {
-	struct search search = {.glob = glob, .found = {.item = sizeof(struct found)}};
-	bool fits = clew_probes_read(descriptor, take_probe, &search) >= 0 && search.found.count;
+	struct vector found;
+	bool fits = clew_carried_read(descriptor, glob, &found) >= 0 && found.count;
 
-	done(&search);
+	clew_carried_done(&found);
 	return fits;
 }
 
 void traced_points_say_none(int descriptor, const char *path, const char *glob, char *ret_text,
 			    size_t size)
 {
-	struct search search = {.glob = "*", .found = {.item = sizeof(struct found)}};
 	unsigned nearest = WORD_DISTANCE_MOST;
 	const char *name = NULL;
+	struct vector found;
 
-	clew_probes_read(descriptor, take_probe, &search);
-	for (size_t i = 0; i < search.found.count; i++) {
-		unsigned distance = word_distance(glob, found_at(&search.found, i)->title);
+	clew_carried_read(descriptor, "*", &found);
+	for (size_t i = 0; i < found.count; i++) {
+		unsigned distance = word_distance(glob, clew_carried_at(&found, i)->title);
 
 		if (distance < nearest) {
 			nearest = distance;
-			name = found_at(&search.found, i)->title;
+			name = clew_carried_at(&found, i)->title;
 		}
 	}
-	if (!search.found.count)
+	if (!found.count)
 		snprintf(ret_text, size,
 			 "%s carries no probes: choose its functions with -f instead", path);
 	else
 		snprintf(ret_text, size, "%s has no such probe; perhaps %s", path,
-			 name ?: found_at(&search.found, 0)->title);
-	done(&search);
+			 name ?: clew_carried_at(&found, 0)->title);
+	clew_carried_done(&found);
 }

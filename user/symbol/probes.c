@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "symbol/elf_file.h"
+#include "symbol/probe_symbols.h"
 
 #define NOTES_MOST (16 << 20)
 #define PROBE_NOTE 3
@@ -27,12 +28,13 @@ static const char *next_text(const char *text, const char *end)
 	return nul ? nul + 1 : NULL;
 }
 
-static int take_note(const struct elf_file *file, const char *data, size_t size, uint64_t base,
+static int take_note(struct probe_symbols *symbols, const char *data, size_t size, uint64_t base,
 		     int (*found)(void *context, const struct clew_probe *probe), void *context)
 {
 	const char *end = data + size, *texts = data + 3 * sizeof(uint64_t);
+	const struct elf_file *file = symbols->file;
+	struct clew_probe probe = {.symbols = symbols};
 	uint64_t places[3], moved;
-	struct clew_probe probe;
 
 	if (size < sizeof(places))
 		return 0;
@@ -50,7 +52,7 @@ static int take_note(const struct elf_file *file, const char *data, size_t size,
 	return probe.offset ? found(context, &probe) : 0;
 }
 
-static int walk_notes(const struct elf_file *file, const char *notes, size_t size, uint64_t base,
+static int walk_notes(struct probe_symbols *symbols, const char *notes, size_t size, uint64_t base,
 		      int (*found)(void *context, const struct clew_probe *probe), void *context)
 {
 	size_t at = 0;
@@ -68,7 +70,7 @@ static int walk_notes(const struct elf_file *file, const char *notes, size_t siz
 			return 0;
 		if (note.n_type == PROBE_NOTE && note.n_namesz == sizeof("stapsdt") &&
 		    !memcmp(notes + name, "stapsdt", sizeof("stapsdt")))
-			r = take_note(file, notes + data, note.n_descsz, base, found, context);
+			r = take_note(symbols, notes + data, note.n_descsz, base, found, context);
 	}
 	return r;
 }
@@ -78,6 +80,7 @@ int clew_probes_read(int descriptor, int (*found)(void *context, const struct cl
 {
 	const Elf64_Shdr *section, *base;
 	struct elf_file file;
+	struct probe_symbols symbols = {.file = &file};
 	char *notes = NULL;
 	int r = elf_file_open(descriptor, &file);
 
@@ -88,10 +91,11 @@ int clew_probes_read(int descriptor, int (*found)(void *context, const struct cl
 		base = elf_file_section(&file, ".stapsdt.base");
 		r = elf_file_read(&file, section->sh_offset, section->sh_size, &notes);
 		if (r >= 0)
-			r = walk_notes(&file, notes, section->sh_size, base ? base->sh_addr : 0,
+			r = walk_notes(&symbols, notes, section->sh_size, base ? base->sh_addr : 0,
 				       found, context);
 	}
 	free(notes);
+	probe_symbols_done(&symbols);
 	elf_file_close(&file);
 	return r == -EBADMSG ? 0 : r;
 }
@@ -131,7 +135,11 @@ static int find_register(const char *name, size_t length)
 	return -1;
 }
 
+#define INSTRUCTION_POINTER offsetof(struct pt_regs, rip)
+
 #else
+
+#define INSTRUCTION_POINTER 0 /* nothing in a note is relative to it */
 
 static int find_register(const char *name, size_t length)
 {
@@ -157,8 +165,63 @@ static bool take_register(const char **at, struct clew_operand *place)
 	return offset >= 0;
 }
 
-/* $CONSTANT, %REGISTER, DISPLACEMENT(%REGISTER) */
-static bool take_place(const char *at, struct clew_operand *place)
+/* [+-]NUMBER or NAME, some of them. Moves *at behind them; *ret_name: the one that has no number,
+ * NULL: all have. False: several have none. */
+static bool take_sum(const char **at, uint64_t *ret_sum, const char **ret_name, size_t *ret_length)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
+
+	*ret_sum = 0;
+	*ret_name = NULL;
+	while (**at != '(' && **at != '\0' && **at != ' ') {
+		const char *word = *at + (**at == '+');
+		size_t length = strspn(word, letters);
+		char *end;
+
+		if (*word == '-' || (*word >= '0' && *word <= '9')) {
+			*ret_sum += (uint64_t)strtoll(word, &end, 0);
+			if (end == word)
+				return false;
+			*at = end;
+		} else {
+			if (*ret_name || !length)
+				return false;
+			*ret_name = word;
+			*ret_length = length;
+			*at = word + length;
+		}
+	}
+	return true;
+}
+
+/* DISPLACEMENT(%REGISTER), or VARIABLE(%rip): that one is as far from the probe in each process as
+ * in the file. */
+static bool take_memory(const char **at, const struct clew_probe *probe, struct clew_operand *place)
+{
+	static const char relative[] = "(%rip)";
+	uint64_t address, displacement;
+	const char *name;
+	size_t length;
+
+	place->kind = CLEW_OPERAND_MEMORY;
+	if (!take_sum(at, &displacement, &name, &length))
+		return false;
+	place->value = (int64_t)displacement;
+	if (!name)
+		return *(*at)++ == '(' && take_register(at, place) && *(*at)++ == ')';
+	if (!INSTRUCTION_POINTER || !probe->symbols ||
+	    strncmp(*at, relative, sizeof(relative) - 1) != 0)
+		return false;
+	address = probe_symbols_find(probe->symbols, name, length);
+	place->base = INSTRUCTION_POINTER;
+	place->value = (int64_t)(address - probe->address + displacement);
+	*at += sizeof(relative) - 1;
+	return address != 0;
+}
+
+/* $CONSTANT, %REGISTER, or in memory */
+static bool take_place(const char *at, const struct clew_probe *probe, struct clew_operand *place)
 {
 	char *end;
 
@@ -170,18 +233,17 @@ static bool take_place(const char *at, struct clew_operand *place)
 		place->kind = CLEW_OPERAND_REGISTER;
 		if (!take_register(&at, place))
 			return false;
-	} else {
-		place->kind = CLEW_OPERAND_MEMORY;
-		place->value = strtoll(at, &end, 0);
-		at = end;
-		if (*at++ != '(' || !take_register(&at, place) || *at++ != ')')
-			return false;
+	} else if (!take_memory(&at, probe, place)) {
+		return false;
 	}
 	return *at == '\0' || *at == ' ';
 }
 
-void clew_probe_arguments(const char *text, struct clew_operand *ret_places, size_t count)
+void clew_probe_arguments(const struct clew_probe *probe, struct clew_operand *ret_places,
+			  size_t count)
 {
+	const char *text = probe->arguments;
+
 	memset(ret_places, 0, count * sizeof(ret_places[0]));
 	for (size_t i = 0; i < count && *text; i++) {
 		struct clew_operand *place = &ret_places[i];
@@ -192,7 +254,8 @@ void clew_probe_arguments(const char *text, struct clew_operand *ret_places, siz
 		place->is_signed = size < 0;
 		place->shift =
 			bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(64 - 8 * bytes) : 0;
-		if (*end != '@' || (bytes != 8 && !place->shift) || !take_place(end + 1, place))
+		if (*end != '@' || (bytes != 8 && !place->shift) ||
+		    !take_place(end + 1, probe, place))
 			place->kind = CLEW_OPERAND_NONE;
 		text += strcspn(text, " ");
 		text += strspn(text, " ");

@@ -9,13 +9,16 @@
 
 #include <clew/kernel/maps.h>
 
+struct probe_symbols;
+
 struct clew_probe {
 	uint64_t address;   /* of its instruction, as the file was linked */
 	uint64_t offset;    /* of its instruction in the file */
 	uint64_t semaphore; /* of its counter of listeners, 0: it has none */
 	const char *provider;
 	const char *name;
-	const char *arguments; /* where they are, as the note says */
+	const char *arguments;	       /* where they are, as the note says */
+	struct probe_symbols *symbols; /* that these name, during the call; NULL: not known */
 };
 
 /*
@@ -28,6 +31,7 @@ int clew_probes_read(int descriptor, int (*found)(void *context, const struct cl
 
 /* Where the first `count` arguments are, one place each; of one in a form that is not known, and of
  * one that the probe does not have, a place of kind NONE. */
-void clew_probe_arguments(const char *text, struct clew_operand *ret_places, size_t count);
+void clew_probe_arguments(const struct clew_probe *probe, struct clew_operand *ret_places,
+			  size_t count);
 
 #endif

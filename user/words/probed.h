@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "record/carried.h"
 #include "record/function_cost.h"
 #include "symbol/dwarf.h"
 #include "words/json.h"
@@ -20,12 +21,17 @@ struct clew_functions_shown {
 	size_t count;
 	const struct clew_signature **signatures; /* one each, NULL: nothing is known of it */
 	struct clew_function_cost cost;
+	struct vector carried;	 /* struct clew_carried: probes that fit, too */
+	const char **left_alone; /* one each: the word why it is not probed, NULL: it can be */
 };
 
 /* The file, its functions and what all cost: members of an object that is open. */
 void clew_functions_write(struct clew_json *json, const struct clew_functions_shown *shown,
 			  const struct clew_probe_cost *cost);
 void clew_probe_cost_write(struct clew_json *json, const struct clew_probe_cost *cost);
+/* The probes that the file carries: the member "probes"; for people, nothing if there are none. */
+void clew_carried_write(struct clew_json *json, const struct clew_functions_shown *shown);
+void clew_carried_print(FILE *out, const struct clew_functions_shown *shown);
 /* The member "cost". */
 void clew_function_cost_write(struct clew_json *json, const struct clew_function_cost *cost);
 

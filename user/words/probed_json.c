@@ -146,6 +146,7 @@ void clew_functions_write(struct clew_json *json, const struct clew_functions_sh
 	for (size_t i = 0; i < shown->count; i++)
 		write_function(json, shown->list[i], shown->signatures[i], cost);
 	clew_json_array_end(json);
+	clew_carried_write(json, shown);
 	clew_function_cost_write(json, &shown->cost);
 }
 
