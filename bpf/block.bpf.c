@@ -232,7 +232,7 @@ struct bio_walk {
 	__u64 request;
 	__u32 disk;
 	__u32 cpu;
-	__u32 count;
+	__u32 over; /* the last step found no bio */
 	__u32 reserved;
 };
 
@@ -273,25 +273,36 @@ static long request_bio(__u32 turn, struct bio_walk *walk)
 	struct bio *bio = (void *)walk->bio;
 	struct direct *direct;
 
-	if (!bio)
+	if (!bio) {
+		walk->over = 1;
 		return 1;
+	}
 	direct = direct_at(walk->bio, READ_NUMBER(bio, bi_end_io));
 	if (direct) {
 		part_emit(walk, bio, direct);
 		direct_free(direct);
 	}
 	walk->bio = READ_NUMBER(bio, bi_next);
-	walk->count++;
 	return 0;
+}
+
+/* Emits the parts of a request that were kept in slots, and returns how many bios it has. A global
+ * function, see identity.h. The verifier would try every value of a counter in the walk. */
+__noinline __u32 emit_parts(__u64 bio, __u64 request, __u32 disk, __u32 cpu)
+{
+	struct bio_walk walk = {.bio = bio, .request = request, .disk = disk, .cpu = cpu};
+	__u32 steps = bpf_loop(BIOS_MOST, request_bio, &walk, 0);
+
+	return steps - walk.over;
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(clew_block_rq_issue, struct request *request)
 {
-	struct bio_walk walk = {.request = (__u64)request};
 	struct clew_request *record;
 	struct direct *direct;
 	struct context context;
+	__u32 disk, bios;
 
 	if (!enabled)
 		return 0;
@@ -301,18 +312,16 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 		direct->request = (__u64)request;
 		return 0;
 	}
-	walk.bio = READ_NUMBER(request, bio);
-	walk.disk = disk_of_request(request);
+	disk = disk_of_request(request);
 	if (!context_here(&context))
 		return 0;
-	walk.cpu = context.cpu;
-	if (unlikely(walk.disk >> MINOR_BITS == LOOP_MAJOR))
+	if (unlikely(disk >> MINOR_BITS == LOOP_MAJOR))
 		backing_emit(&context, request);
-	bpf_loop(BIOS_MOST, request_bio, &walk, 0);
-	record = request_reserve(&context, request, walk.disk, CLEW_REQUEST_ISSUE);
+	bios = emit_parts(READ_NUMBER(request, bio), number_of(request), disk, context.cpu);
+	record = request_reserve(&context, request, disk, CLEW_REQUEST_ISSUE);
 	if (!record)
 		return 0;
-	record->bio_count = walk.count;
+	record->bio_count = bios;
 	record_submit(record);
 	return 0;
 }

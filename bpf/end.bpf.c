@@ -182,15 +182,14 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 }
 
 /* Writes that a process has an end open, if somebody waits for it. */
-static __always_inline void put_holder(struct bpf_iter__task_file *ctx, struct clew_end_key *key,
-				       __u8 flags)
+static __always_inline void put_holder(struct bpf_iter__task_file *ctx, struct clew_end_key *key)
 {
 	/* Linux 6.1 forgets between two reads that it is not NULL. */
 	struct task_struct *task = ctx->task;
 	struct clew_task_state *state;
 	struct where where;
+	__u8 flags = key->flags;
 
-	key->flags = flags;
 	if (!task || !bpf_map_lookup_elem(&clew_ends, key) || !where_here(&where))
 		return;
 	state = task_state(task);
@@ -207,44 +206,49 @@ static __always_inline void put_holder(struct bpf_iter__task_file *ctx, struct c
 	bpf_seq_write(ctx->meta->seq, &ended, sizeof(ended));
 }
 
-/* Writes that a FUSE daemon has the requests that tasks wait for. */
-static __always_inline void put_served(struct bpf_iter__task_file *ctx)
-{
-	struct clew_end_key key = {.object_kind = CLEW_OBJECT_FILE};
-	struct file *file = (struct file *)number_of(ctx->file);
-	__u32 i;
+/* What one open file is: its own end, or the two of a pipe, and the requests that a FUSE daemon has
+ * by it. */
+struct held_walk {
+	struct bpf_iter__task_file *ctx;
+	struct clew_end_key key;
+	__u32 count; /* of ends; requests follow */
+};
 
-	find_request_waiters((struct fuse_dev *)READ_NUMBER(file, private_data));
-	for (i = 0; i < REQUEST_WAITERS && i < request_count; i++) {
-		key.end = request_waiters[i];
-		put_holder(ctx, &key, 0);
+static int held_step(__u32 index, struct held_walk *walk)
+{
+	struct clew_end_key key = walk->key;
+
+	if (index >= walk->count + request_count)
+		return 1;
+	if (index >= walk->count) {
+		key = (struct clew_end_key){.object_kind = CLEW_OBJECT_FILE};
+		key.end = request_waiters[(index - walk->count) & (REQUEST_WAITERS - 1)];
+	} else if (key.object_kind == CLEW_OBJECT_PIPE) {
+		key.flags &= index ? CLEW_END_WRITES : CLEW_END_READS;
+		if (!key.flags)
+			return 0;
 	}
+	put_holder(walk->ctx, &key);
+	return 0;
 }
 
 SEC("iter/task_file")
 int clew_end_holders(struct bpf_iter__task_file *ctx)
 {
-	struct clew_end_key key = {};
-	__u8 flags;
+	struct held_walk walk = {.ctx = ctx};
+	__u64 file;
 
 	if (!ctx->task || !ctx->file)
 		return 0;
-	own_end(number_of(ctx->file), &key);
-	if (!key.end)
+	file = number_of(ctx->file);
+	own_end(file, &walk.key);
+	if (!walk.key.end)
 		return 0;
-	flags = key.flags;
-	if (key.object_kind == CLEW_OBJECT_FILE && knows_requests()) {
-		put_holder(ctx, &key, flags);
-		put_served(ctx);
-		return 0;
-	}
-	if (key.object_kind != CLEW_OBJECT_PIPE) {
-		put_holder(ctx, &key, flags);
-		return 0;
-	}
-	if (flags & CLEW_END_READS)
-		put_holder(ctx, &key, CLEW_END_READS);
-	if (flags & CLEW_END_WRITES)
-		put_holder(ctx, &key, CLEW_END_WRITES);
+	walk.count = walk.key.object_kind == CLEW_OBJECT_PIPE ? 2 : 1;
+	request_count = 0;
+	if (walk.key.object_kind == CLEW_OBJECT_FILE && knows_requests())
+		find_request_waiters(
+			(struct fuse_dev *)READ_NUMBER((struct file *)file, private_data));
+	bpf_loop(REQUEST_WAITERS + 2, held_step, &walk, 0);
 	return 0;
 }

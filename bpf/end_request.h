@@ -24,11 +24,10 @@
 static __u64 request_waiters[REQUEST_WAITERS];
 static __u32 request_count;
 
+/* Addresses alone: the verifier would try every value of a counter. */
 struct request_walk {
 	__u64 head, node; /* the list here and its next request */
-	__u64 lists;
-	__u32 next; /* list */
-	__u32 unused;
+	__u64 lists, lists_end;
 };
 
 static __always_inline bool knows_requests(void)
@@ -58,9 +57,10 @@ static int request_step(__u32 index, struct request_walk *walk)
 		walk->node = read_number(walk->node);
 		return 0;
 	}
-	if (!walk->lists || walk->next >= REQUEST_LISTS)
+	if (walk->lists == walk->lists_end)
 		return 1;
-	walk->head = walk->lists + walk->next++ * sizeof(struct list_head);
+	walk->head = walk->lists;
+	walk->lists += sizeof(struct list_head);
 	walk->node = read_number(walk->head);
 	return 0;
 }
@@ -77,7 +77,9 @@ static __always_inline void find_request_waiters(struct fuse_dev *device)
 		return;
 	walk.head = (__u64)connection + bpf_core_field_offset(struct fuse_conn, iq.pending);
 	walk.node = read_number(walk.head);
-	walk.lists = READ_NUMBER(device, pq.processing);
+	walk.lists = walk.lists_end = READ_NUMBER(device, pq.processing);
+	if (walk.lists)
+		walk.lists_end += REQUEST_LISTS * sizeof(struct list_head);
 	bpf_loop(REQUEST_STEPS, request_step, &walk, 0);
 }
 

@@ -73,8 +73,8 @@ static __always_inline bool file_lock_released(struct task_struct *waker,
 }
 
 /* The holder of all locks of a list, 0 if there are several holders or no
- * locks. */
-static __always_inline __u32 holder_of_all(__u64 list)
+ * locks. A global function, which is verified once. */
+__noinline __u32 holder_of_all(__u64 list)
 {
 	__u32 in_lock = bpf_core_type_exists(struct file_lock_core)
 				? bpf_core_field_offset(struct file_lock_core, flc_list)

@@ -83,30 +83,46 @@ static __always_inline bool has_limit(struct throtl_grp *limits, bool write)
 	return rate != NO_RATE || count != NO_COUNT;
 }
 
+struct limit_walk {
+	__u64 group; /* its address */
+	__u64 queue;
+	__u64 found; /* the address of a limited cgroup, 0 none yet */
+	__u32 write;
+	__u32 several;
+};
+
+static long limit_step(__u32 turn, struct limit_walk *walk)
+{
+	struct blkcg_gq *group = (void *)walk->group;
+	struct throtl_grp *limits;
+
+	if (!group)
+		return 1;
+	limits = limits_of(group, walk->queue);
+	if (limits && has_limit(limits, walk->write)) {
+		struct blkcg *owner = (void *)READ_NUMBER(group, blkcg);
+
+		if (walk->found) {
+			walk->several = 1;
+			return 1;
+		}
+		walk->found = READ_NUMBER(owner, css.cgroup);
+	}
+	walk->group = READ_NUMBER(group, parent);
+	return 0;
+}
+
 /* The cgroup whose limit held back what `group` submitted, if only one can have
  * done so. Returns its address, 0 unknown. Global, see identity.h. */
 __noinline __u64 limited_group(__u64 group_address, __u32 write)
 {
-	struct blkcg_gq *group = (struct blkcg_gq *)group_address;
-	__u64 queue, found = 0;
-	int i;
+	struct limit_walk walk = {.group = group_address, .write = write};
 
 	if (!bpf_core_type_exists(struct throtl_grp))
 		return 0;
-	queue = READ_NUMBER(group, q);
-	for (i = 0; i < LIMIT_DEPTH && group; i++) {
-		struct throtl_grp *limits = limits_of(group, queue);
-
-		if (limits && has_limit(limits, write)) {
-			struct blkcg *owner = (void *)READ_NUMBER(group, blkcg);
-
-			if (found)
-				return 0;
-			found = READ_NUMBER(owner, css.cgroup);
-		}
-		group = (void *)READ_NUMBER(group, parent);
-	}
-	return group ? 0 : found;
+	walk.queue = READ_NUMBER((struct blkcg_gq *)group_address, q);
+	bpf_loop(LIMIT_DEPTH, limit_step, &walk, 0);
+	return walk.several || walk.group ? 0 : walk.found;
 }
 
 /*

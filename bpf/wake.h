@@ -342,6 +342,9 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 			waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
 	if (unlikely(waker->flags & PF_KTHREAD))
 		stamp_completion(waker, state, stamp);
+	/* Before the call is read: the verifier tries what follows for each kind of it. */
+	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && file_lock_released(waker, state))
+		stamp->operation = CLEW_FILE_UNLOCK;
 	/* The waker's call matters to sleepers on futexes and in polls, and
 	 * where the sleep is not known yet. */
 	if ((!state->slept || state->class >= CLEW_CALL_FUTEX) &&
@@ -359,8 +362,6 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 	}
 	if (ret_call->compat)
 		flags |= CLEW_WAKE_COMPAT;
-	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && file_lock_released(waker, state))
-		stamp->operation = CLEW_FILE_UNLOCK;
 	return flags;
 }
 
