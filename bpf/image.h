@@ -12,11 +12,11 @@
 #include <clew/kernel/maps/unwind.h>
 #include <linux/types.h>
 
-/* Messages to the thread that makes tables and names functions. */
+/* Messages to the thread that opens files: struct clew_image_news. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} clew_stack_news SEC(".maps");
+	__uint(max_entries, 1 << 16);
+} clew_image_news SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -35,18 +35,16 @@ static __always_inline struct clew_image *image_ask(const struct clew_image_key 
 	struct clew_image image = {.id = __sync_fetch_and_add(&last_image, 1) + 1};
 	struct clew_image_news *news;
 
-	news = bpf_ringbuf_reserve(&clew_stack_news, sizeof(*news), 0);
+	news = bpf_ringbuf_reserve(&clew_image_news, sizeof(*news), 0);
 	if (!news)
 		return NULL;
 	/* Another CPU may have asked meanwhile: then user space gets both. */
 	bpf_map_update_elem(&clew_images, key, &image, BPF_NOEXIST);
-	news->kind = CLEW_NEWS_IMAGE;
 	news->pid = pid;
 	news->start = start;
 	news->end = end;
 	news->key = *key;
 	news->image = image.id;
-	news->reserved = 0;
 	bpf_ringbuf_submit(news, 0);
 	return bpf_map_lookup_elem(&clew_images, key);
 }

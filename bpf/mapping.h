@@ -167,7 +167,7 @@ static __always_inline bool seen_holds(const struct mapping_seen *seen, __u64 mm
 	       (__u64)BPF_CORE_READ(area, vm_file) == seen->file;
 }
 
-/* Looks up the file of an area whose bounds are known. */
+/* Looks up the file of an area whose bounds are known. False: it has no number yet. */
 static __always_inline bool place_file(struct place *place, struct vm_area_struct___mm *area,
 				       struct file *file)
 {
@@ -193,8 +193,7 @@ static __always_inline bool place_file(struct place *place, struct vm_area_struc
 		return false;
 	place->image = *image;
 	place->kind = PLACE_FILE;
-	/* A table that comes later is to be seen then. */
-	return image->state != CLEW_IMAGE_ASKED;
+	return true;
 }
 
 /* Finds the executable mapping of an address. 0, or the reason against going on
@@ -233,7 +232,10 @@ __noinline int place_find(struct place *place, __u64 address)
 	place->start = bounds.start;
 	place->end = bounds.end;
 	file = BPF_CORE_READ(area, vm_file);
-	if (place_file(place, area, file)) {
+	if (!place_file(place, area, file))
+		return CLEW_STACK_NO_TABLE;
+	/* A table that comes later is to be seen then. */
+	if (place->kind != PLACE_FILE || place->image.state != CLEW_IMAGE_ASKED) {
 		seen->mm = place->mm;
 		seen->area = (__u64)area;
 		seen->start = place->start;

@@ -7,7 +7,6 @@
 #define CLEW_BPF_WAITED_H
 
 #include "filter.h"
-#include "image.h"
 #include "kernel.h"
 #include "kernel_mm.h"
 #include "mapping.h"
@@ -26,6 +25,13 @@
  * stacks may take, one in so many. */
 const volatile __u64 stack_threshold;
 const volatile __u32 stack_budget;
+
+/* Messages to the thread that names functions: struct clew_stack_news_header with
+ * frames. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} clew_stack_news SEC(".maps");
 
 #define BUDGET_SAVED 20000000ull /* ns that a CPU may save up */
 #define SENT_BITS    16
@@ -76,7 +82,6 @@ static __always_inline void stack_send(struct clew_stack_news_header *head, __u6
 
 	if (!sent || *sent == mark)
 		return;
-	head->kind = CLEW_NEWS_STACK;
 	head->flags = flags;
 	head->end = end;
 	head->count = count;

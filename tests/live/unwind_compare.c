@@ -451,7 +451,7 @@ int main(int count, char **arguments)
 	if (!bpf_program__attach(bpf->progs.compare_switch))
 		fail("switch");
 	messages = ring_buffer__new(bpf_map__fd(bpf->maps.messages), take, NULL, NULL);
-	if (ring_buffer__add(messages, bpf_map__fd(bpf->maps.clew_stack_news), take_news, NULL))
+	if (ring_buffer__add(messages, bpf_map__fd(bpf->maps.clew_image_news), take_news, NULL))
 		fail("news");
 	bpf->bss->enabled_here = 1;
 	if (write(gate, "g", 1) != 1)

@@ -133,8 +133,10 @@ static void test_sleeps(void **state)
 	assert_true(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 3100), &stacks));
 	assert_null(stacks.user);
 	assert_null(stacks.kernel);
+	assert_int_equal(stacks.user_end, CLEW_STACK_LOST);
 	assert_true(clew_trace_sleep_stacks(trace, sleep_at(trace, 1, 4100), &stacks));
 	assert_int_equal(stacks.user->count, 3);
+	assert_int_equal(stacks.user_end, CLEW_STACK_UNREAD);
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }

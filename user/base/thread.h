@@ -10,6 +10,10 @@
  * error number. 0 or -errno. */
 int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
+/* Lets the calling thread run before others on a busy machine, if it may: what it does is short,
+ * and is lost if it comes late. */
+void store_thread_hurry(void);
+
 /* True if this process may use more than one CPU, without which a thread makes nothing faster. */
 bool store_thread_pays(void);
 

@@ -17,7 +17,6 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -63,7 +62,6 @@ struct clew_announcer {
 	pthread_t thread;
 	struct map seen; /* files that were looked through, by device and inode -> time of change */
 	struct asked asked[1 << ASKED_BITS];
-	pid_t gone;		  /* who was found so last */
 	struct vector links;	  /* struct clew_probe_links */
 	struct vector places;	  /* struct clew_probe_place, of the file at hand */
 	const char *path;	  /* of the file at hand */
@@ -206,7 +204,7 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 	bool follows;
 	int descriptor;
 
-	if (mapping->pid == getpid() || mapping->pid == announcer->gone)
+	if (mapping->pid == getpid())
 		return false;
 	follows = clew_tracer_follows(announcer->tracer, mapping->pid);
 	/* What was scanned has no generation: another file may have the number by now. */
@@ -215,10 +213,8 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 	    asked->minor == mapping->minor && now - asked->time < ASKED_NS)
 		return false;
 	descriptor = clew_mapping_file(mapping);
-	if (descriptor < 0) {
-		announcer->gone = kill(mapping->pid, 0) ? mapping->pid : 0;
+	if (descriptor < 0)
 		return false;
-	}
 	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor,
 				now};
 	clew_tracer_file(announcer->tracer, mapping, descriptor);
@@ -279,7 +275,7 @@ static void *announcer_main(void *argument)
 
 	pthread_setname_np(pthread_self(), "clew-announce");
 	while (!clew_mappings_wait(announcer->mappings, announcer->stop, take_mapping, announcer))
-		announcer->gone = 0;
+		;
 	return NULL;
 }
 
@@ -313,6 +309,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 			take_program(announcer, program);
 		take_objects(announcer);
 		clew_mappings_scan(take_mapping, announcer);
+		clew_stacks_wait(announcer->stacks);
 		error = store_thread_start(&announcer->thread, announcer_main, announcer);
 		announcer->started = !error;
 	}

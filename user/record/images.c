@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file is opened once, when the first stack leads through it: deleted or replaced files and
- * those of containers are still to be had then, by the mapping of the process. It stays open until
- * its names are read, which is when the first stack with it arrives.
+ * A file is opened once, as soon as a process maps it or the first stack leads through it: deleted
+ * or replaced files and those of containers are still to be had then, by the mapping of the
+ * process. It stays open until its names are read, which is when the first stack with it arrives.
+ * A process may end soon, so nothing that takes long is done before its files are open, nor with
+ * the lock held.
+ *
+ * Invariant: the IMAGE record of a file comes before its table, so that frames found by a table
+ * have their file.
  *
  * A process may be gone before its file is opened. The file is then asked for again after a
  * second, with another number.
@@ -19,20 +24,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/vector.h"
 #include "record/internal.h"
-#include "record/unwind_heap.h"
+#include "record/table_maker.h"
 
 #define VDSO_BYTES 8192
 #define AGAIN_NS   1000000000ull
 
 struct image {
-	int descriptor; /* -1: closed */
-	struct clew_names *names;
+	enum { UNOPENED, OPENED, GIVEN_UP } state;
+	int descriptor;		  /* -1: closed */
+	struct clew_names *names; /* of the thread that finds names */
 };
 
 struct failed {
 	struct clew_image_key key;
+	uint32_t number;
 	uint64_t time;
 };
 
@@ -40,8 +48,8 @@ struct clew_images {
 	struct clew_recorder *recorder;
 	int map;
 	uint32_t *last;
+	struct clew_table_maker *maker;
 	pthread_mutex_t lock; /* for all that follows */
-	struct clew_unwind_heap heap;
 	struct vector images; /* struct image, by number */
 	struct vector failed; /* struct failed, by time */
 };
@@ -50,7 +58,7 @@ int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t b
 		     uint32_t *last, struct clew_images **ret)
 {
 	struct clew_images *images = calloc(1, sizeof(*images));
-	int r = images ? clew_unwind_heap_open(heap, blocks, &images->heap) : -ENOMEM;
+	int r = images ? clew_table_maker_open(map, heap, blocks, &images->maker) : -ENOMEM;
 
 	if (r < 0) {
 		free(images);
@@ -59,7 +67,7 @@ int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t b
 	images->recorder = recorder;
 	images->map = map;
 	images->last = last;
-	pthread_mutex_init(&images->lock, NULL);
+	store_lock_init(&images->lock);
 	images->images.item = sizeof(struct image);
 	images->failed.item = sizeof(struct failed);
 	*ret = images;
@@ -80,7 +88,7 @@ void clew_images_close(struct clew_images *images)
 	}
 	vector_done(&images->images);
 	vector_done(&images->failed);
-	clew_unwind_heap_close(&images->heap);
+	clew_table_maker_close(images->maker);
 	pthread_mutex_destroy(&images->lock);
 	free(images);
 }
@@ -124,7 +132,7 @@ struct source {
 	const char *path;
 };
 
-static void put_image(struct clew_images *images, const struct source *source, uint32_t state)
+static void put_image(struct clew_images *images, const struct source *source)
 {
 	struct {
 		struct clew_image_record image;
@@ -140,8 +148,6 @@ static void put_image(struct clew_images *images, const struct source *source, u
 		record.image.header.flags |= CLEW_IMAGE_VDSO;
 	if (source->descriptor < 0)
 		record.image.header.flags |= CLEW_IMAGE_UNOPENED;
-	else if (state == CLEW_IMAGE_NONE)
-		record.image.header.flags |= CLEW_IMAGE_BARE;
 	if (source->descriptor >= 0)
 		record.image.build_id_size =
 			(uint8_t)clew_build_id(source->descriptor, record.image.build_id);
@@ -154,76 +160,57 @@ static void put_image(struct clew_images *images, const struct source *source, u
 	clew_put_user_kept(images->recorder, &record.image.header, sizeof(record.image) + length);
 }
 
-/* Publishes a file's table, or that it has none. */
-static uint32_t publish(struct clew_images *images, const struct source *source)
+/* The entry of a number; NULL: no memory. The caller has the lock. */
+static struct image *image_at(struct clew_images *images, uint32_t number)
 {
-	struct clew_image image = {.id = source->number, .state = CLEW_IMAGE_NONE};
-	struct clew_unwind_row *rows;
-	size_t count;
-
-	if (clew_unwind_rows(source->descriptor, &rows, &count) >= 0) {
-		struct clew_unwind_table table;
-
-		if (clew_unwind_table_make(rows, count, &table) >= 0 &&
-		    clew_unwind_heap_add(&images->heap, &table, &image) < 0)
-			image.state = CLEW_IMAGE_FULL;
-		clew_unwind_table_done(&table);
-		free(rows);
-	}
-	bpf_map_update_elem(images->map, &source->key, &image, BPF_ANY);
-	return image.state;
-}
-
-static void keep_file(struct clew_images *images, uint32_t number, int descriptor)
-{
-	struct image *all;
 	size_t count = images->images.count;
+	struct image *all;
 
-	if (vector_reserve(&images->images, (size_t)number + 1) < 0) {
-		close(descriptor);
-		return;
-	}
+	if (vector_reserve(&images->images, (size_t)number + 1) < 0)
+		return NULL;
 	all = images->images.data;
 	for (; count <= number; count++)
 		all[count] = (struct image){.descriptor = -1};
 	images->images.count = count;
-	all[number].descriptor = descriptor;
+	return &all[number];
 }
 
-static void keep_failed(struct clew_images *images, const struct clew_image_key *key)
+static void keep_failed(struct clew_images *images, const struct source *source)
 {
 	if (vector_reserve(&images->failed, images->failed.count + 1) < 0)
 		return;
 	((struct failed *)images->failed.data)[images->failed.count++] =
-		(struct failed){.key = *key, .time = clew_now()};
+		(struct failed){.key = source->key, .number = source->number, .time = clew_now()};
 }
 
-/* Makes the table and puts the record; the descriptor is kept. The caller has the lock. */
-static void take_source(struct clew_images *images, const struct source *source)
+/* Puts the record and has the table made; the descriptor is kept. The caller has the lock. */
+static void take_source(struct clew_images *images, struct image *image,
+			const struct source *source)
 {
-	uint32_t state = CLEW_IMAGE_ASKED;
-
-	if (source->descriptor >= 0)
-		state = publish(images, source);
-	else
-		keep_failed(images, &source->key);
-	put_image(images, source, state);
-	if (source->descriptor >= 0)
-		keep_file(images, source->number, source->descriptor);
+	put_image(images, source);
+	if (source->descriptor < 0) {
+		keep_failed(images, source);
+		return;
+	}
+	image->state = OPENED;
+	image->descriptor = source->descriptor;
+	clew_table_maker_add(images->maker, &source->key, source->number, source->descriptor);
 }
 
 void clew_images_take(struct clew_images *images, const struct clew_image_news *news)
 {
 	char path[CLEW_PATH_SIZE];
 	struct source source = {.key = news->key, .number = news->image, .path = path};
-	struct clew_image image;
+	struct clew_image known;
+	struct image *image;
 
 	pthread_mutex_lock(&images->lock);
-	/* It may have been offered meanwhile. */
-	if (bpf_map_lookup_elem(images->map, &news->key, &image) || image.id != news->image ||
-	    image.state == CLEW_IMAGE_ASKED) {
+	image = image_at(images, news->image);
+	/* It may have been offered meanwhile; or another CPU asked first, whose number holds. */
+	if (image && image->state == UNOPENED &&
+	    (bpf_map_lookup_elem(images->map, &news->key, &known) || known.id == news->image)) {
 		source.descriptor = open_file(news, path, sizeof(path));
-		take_source(images, &source);
+		take_source(images, image, &source);
 	}
 	pthread_mutex_unlock(&images->lock);
 }
@@ -232,22 +219,50 @@ void clew_images_offer(struct clew_images *images, const struct clew_image_key *
 		       const char *path)
 {
 	struct source source = {.key = *key, .path = path};
-	struct clew_image image;
+	struct clew_image known = {};
+	struct image *image;
 
 	pthread_mutex_lock(&images->lock);
-	if (bpf_map_lookup_elem(images->map, key, &image)) {
-		image = (struct clew_image){.id = __sync_add_and_fetch(images->last, 1)};
+	if (bpf_map_lookup_elem(images->map, key, &known)) {
+		known = (struct clew_image){.id = __sync_add_and_fetch(images->last, 1)};
 		/* A stack may lead through it right now. */
-		if (bpf_map_update_elem(images->map, key, &image, BPF_NOEXIST) &&
-		    bpf_map_lookup_elem(images->map, key, &image))
-			image.state = CLEW_IMAGE_NONE;
+		if (bpf_map_update_elem(images->map, key, &known, BPF_NOEXIST) &&
+		    bpf_map_lookup_elem(images->map, key, &known))
+			known.state = CLEW_IMAGE_NONE;
 	}
-	if (image.state == CLEW_IMAGE_ASKED) {
-		source.number = image.id;
+	image = known.state == CLEW_IMAGE_ASKED ? image_at(images, known.id) : NULL;
+	if (image && image->state == UNOPENED) {
+		source.number = known.id;
 		source.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-		take_source(images, &source);
+		take_source(images, image, &source);
 	}
 	pthread_mutex_unlock(&images->lock);
+}
+
+void clew_images_wait(struct clew_images *images)
+{
+	clew_table_maker_wait(images->maker);
+}
+
+void clew_images_stop(struct clew_images *images)
+{
+	if (images)
+		clew_table_maker_stop(images->maker);
+}
+
+/* The caller has the lock. */
+static void give_up(struct clew_images *images, const struct failed *failed)
+{
+	struct image *image = image_at(images, failed->number);
+	struct clew_image known;
+
+	/* It may have been offered since. */
+	if (!image || image->state == OPENED)
+		return;
+	image->state = GIVEN_UP;
+	if (bpf_map_lookup_elem(images->map, &failed->key, &known) == 0 &&
+	    known.id == failed->number)
+		bpf_map_delete_elem(images->map, &failed->key);
 }
 
 void clew_images_tick(struct clew_images *images)
@@ -259,36 +274,44 @@ void clew_images_tick(struct clew_images *images)
 	pthread_mutex_lock(&images->lock);
 	failed = images->failed.data;
 	while (old < images->failed.count && now - failed[old].time >= AGAIN_NS)
-		bpf_map_delete_elem(images->map, &failed[old++].key);
+		give_up(images, &failed[old++]);
 	images->failed.count -= old;
 	if (old)
 		memmove(failed, failed + old, images->failed.count * sizeof(*failed));
 	pthread_mutex_unlock(&images->lock);
 }
 
-/* The caller has the lock. */
-static bool find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
+/* Reads the names of a file that is open, without the lock. */
+static struct clew_names *read_names(struct clew_images *images, uint32_t number, int descriptor)
 {
-	struct image *image = images->images.data;
-	uint32_t number = CLEW_FRAME_IMAGE(frame);
+	struct clew_names *names = NULL;
 
-	if ((frame & CLEW_FRAME_ADDRESS) || number >= images->images.count)
-		return false;
-	image += number;
-	if (image->descriptor >= 0) {
-		clew_names_open(image->descriptor, &image->names);
-		close(image->descriptor);
-		image->descriptor = -1;
-	}
-	return image->names && clew_names_find(image->names, CLEW_FRAME_OFFSET(frame), ret_named);
+	clew_names_open(descriptor, &names);
+	close(descriptor);
+	pthread_mutex_lock(&images->lock);
+	((struct image *)images->images.data)[number].names = names;
+	pthread_mutex_unlock(&images->lock);
+	return names;
 }
 
-bool clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
+int clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
 {
-	bool found;
+	uint32_t number = CLEW_FRAME_IMAGE(frame);
+	struct image image = {.descriptor = -1};
 
+	if (frame & CLEW_FRAME_ADDRESS)
+		return 0;
 	pthread_mutex_lock(&images->lock);
-	found = find(images, frame, ret_named);
+	if (number < images->images.count) {
+		struct image *at = (struct image *)images->images.data + number;
+
+		image = *at;
+		at->descriptor = -1;
+	}
 	pthread_mutex_unlock(&images->lock);
-	return found;
+	if (image.state == UNOPENED)
+		return -EAGAIN;
+	if (image.descriptor >= 0)
+		image.names = read_names(images, number, image.descriptor);
+	return image.names && clew_names_find(image.names, CLEW_FRAME_OFFSET(frame), ret_named);
 }

@@ -15,15 +15,20 @@ struct clew_images;
 int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t blocks,
 		     uint32_t *last, struct clew_images **ret);
 void clew_images_close(struct clew_images *images);
-/* Makes the table of a file that a process has just mapped, before a stack leads through it.
+/* Has the table made of a file that a process has just mapped, before a stack leads through it.
  * `descriptor` stays the caller's. From any thread. */
 void clew_images_offer(struct clew_images *images, const struct clew_image_key *key, int descriptor,
 		       const char *path);
-/* Makes the table of a file that the kernel side asks for, and puts its IMAGE record. */
+/* Waits for the tables of all files that were offered. */
+void clew_images_wait(struct clew_images *images);
+/* Opens a file that the kernel side asks for, puts its IMAGE record and has its table made. */
 void clew_images_take(struct clew_images *images, const struct clew_image_news *news);
 /* Forgets files that could not be opened some time ago, so that they are asked for again. */
 void clew_images_tick(struct clew_images *images);
-/* The function of a frame. False: none is known. */
-bool clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named);
+/* Makes no tables any more. NULL is ignored. */
+void clew_images_stop(struct clew_images *images);
+/* The function of a frame: 1, 0 if none is known, or -EAGAIN: the file may yet be opened. From one
+ * thread. */
+int clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named);
 
 #endif

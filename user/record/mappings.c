@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -22,7 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -355,6 +358,26 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 	return 0;
 }
 
+/* Opens it by its path in our mount namespace, if that is the very file: its process may be gone.
+ */
+static int open_here(const struct clew_mapping *mapping)
+{
+	int descriptor = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), generation = 0;
+	struct stat status;
+
+	if (descriptor < 0)
+		return -errno;
+	/* Another file may have the path, or by now the number. */
+	if (!fstat(descriptor, &status) && S_ISREG(status.st_mode) &&
+	    status.st_ino == mapping->inode && major(status.st_dev) == mapping->major &&
+	    minor(status.st_dev) == mapping->minor &&
+	    (!mapping->generation || (!ioctl(descriptor, FS_IOC_GETVERSION, &generation) &&
+				      (uint32_t)generation == mapping->generation)))
+		return descriptor;
+	close(descriptor);
+	return -ESTALE;
+}
+
 int clew_mapping_file(const struct clew_mapping *mapping)
 {
 	char path[4200];
@@ -368,5 +391,5 @@ int clew_mapping_file(const struct clew_mapping *mapping)
 	/* The dynamic linker may have split the mapping meanwhile. */
 	snprintf(path, sizeof(path), "/proc/%d/root%s", mapping->pid, mapping->path);
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	return descriptor < 0 ? -errno : descriptor;
+	return descriptor < 0 ? open_here(mapping) : descriptor;
 }

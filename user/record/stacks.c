@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A thread takes messages of the kernel side: files without a table, and stacks that were not sent
- * lately. Names come before the stack that they are in, so that a capture that was cut off has the
- * names of all its stacks.
+ * Two threads take messages of the kernel side. One opens files without a table, at once, as their
+ * processes may end. The other one names the functions of stacks that were not sent lately, and
+ * may be behind on a busy machine. Names come before the stack that they are in, so that a capture
+ * that was cut off has the names of all its stacks, but for files that are opened later.
  */
 #include "record/stacks.h"
 
@@ -18,6 +19,7 @@
 
 #include "base/map.h"
 #include "base/thread.h"
+#include "base/vector.h"
 #include "clew.skel.h"
 #include "record/direct_map.h"
 #include "record/images.h"
@@ -36,13 +38,15 @@ struct clew_stacks {
 	struct clew_images *images;
 	struct clew_jit *jit;
 	uint64_t jit_ticked;
+	struct ring_buffer *image_news;
 	struct ring_buffer *news;
-	struct map named;   /* frames whose functions were looked for */
-	struct map symbols; /* functions that were put: (start, image) */
-	uint64_t file;	    /* both are about the file that begins with records of this time */
-	atomic_bool stopping;
-	bool started;
-	pthread_t thread;
+	struct map named;      /* frames whose functions were looked for */
+	struct map symbols;    /* functions that were put: (start, image) */
+	uint64_t file;	       /* both are about the file that begins with records of this time */
+	struct vector waiting; /* uint64_t: frames whose image is not open yet */
+	bool opening, started; /* the threads run */
+	atomic_bool opener_stopping, stopping;
+	pthread_t opener, thread;
 };
 
 int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold)
@@ -51,7 +55,7 @@ int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold)
 		bpf->maps.clew_stack_news,    bpf->maps.clew_stacks_sent,
 		bpf->maps.clew_walks,	      bpf->maps.clew_mappings_seen,
 		bpf->maps.clew_images,	      bpf->maps.clew_unwind_heap,
-		bpf->maps.clew_stack_budgets,
+		bpf->maps.clew_stack_budgets, bpf->maps.clew_image_news,
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
@@ -99,6 +103,17 @@ static bool find_kernel(const struct clew_stacks *stacks, uint64_t address,
 	return true;
 }
 
+/* False: its file may yet be opened. */
+static bool name_file_frame(struct clew_stacks *stacks, uint64_t frame)
+{
+	struct clew_named named;
+	int r = clew_images_find(stacks->images, frame, &named);
+
+	if (r > 0)
+		put_symbol(stacks, CLEW_FRAME_IMAGE(frame), &named);
+	return r != -EAGAIN;
+}
+
 /* `process`: of a frame in code that no file has; else NULL. */
 static void name_frame(struct clew_stacks *stacks, struct clew_jit_process *process, uint64_t frame,
 		       bool kernel)
@@ -109,9 +124,22 @@ static void name_frame(struct clew_stacks *stacks, struct clew_jit_process *proc
 		return;
 	if (process)
 		clew_jit_want(process, frame);
-	else if (kernel ? find_kernel(stacks, frame, &named)
-			: clew_images_find(stacks->images, frame, &named))
-		put_symbol(stacks, kernel ? CLEW_IMAGE_KERNEL : CLEW_FRAME_IMAGE(frame), &named);
+	else if (kernel && find_kernel(stacks, frame, &named))
+		put_symbol(stacks, CLEW_IMAGE_KERNEL, &named);
+	else if (!kernel && !name_file_frame(stacks, frame) &&
+		 vector_reserve(&stacks->waiting, stacks->waiting.count + 1) >= 0)
+		((uint64_t *)stacks->waiting.data)[stacks->waiting.count++] = frame;
+}
+
+static void name_waiting(struct clew_stacks *stacks)
+{
+	uint64_t *frames = stacks->waiting.data;
+	size_t left = 0;
+
+	for (size_t i = 0; i < stacks->waiting.count; i++)
+		if (!name_file_frame(stacks, frames[i]))
+			frames[left++] = frames[i];
+	stacks->waiting.count = left;
 }
 
 /* The next file of the recording has no names yet. */
@@ -159,13 +187,17 @@ static void take_stack(struct clew_stacks *stacks, const struct clew_stack_news_
 
 static int take_news(void *context, void *data, size_t size)
 {
-	struct clew_stacks *stacks = context;
-	const uint32_t *kind = data;
+	if (size >= sizeof(struct clew_stack_news_header))
+		take_stack(context, data, size);
+	return 0;
+}
 
-	if (*kind == CLEW_NEWS_IMAGE && size >= sizeof(struct clew_image_news))
+static int take_image_news(void *context, void *data, size_t size)
+{
+	struct clew_stacks *stacks = context;
+
+	if (size >= sizeof(struct clew_image_news))
 		clew_images_take(stacks->images, data);
-	else if (*kind == CLEW_NEWS_STACK && size >= sizeof(struct clew_stack_news_header))
-		take_stack(stacks, data, size);
 	return 0;
 }
 
@@ -183,6 +215,20 @@ static void tick_jit(struct clew_stacks *stacks)
 		clew_jit_tick(stacks->jit);
 }
 
+static void *opener_main(void *argument)
+{
+	struct clew_stacks *stacks = argument;
+
+	pthread_setname_np(pthread_self(), "clew-images");
+	store_thread_hurry();
+	while (!atomic_load(&stacks->opener_stopping)) {
+		ring_buffer__poll(stacks->image_news, POLL_MS);
+		clew_images_tick(stacks->images);
+	}
+	ring_buffer__consume(stacks->image_news);
+	return NULL;
+}
+
 static void *stacks_main(void *argument)
 {
 	struct clew_stacks *stacks = argument;
@@ -192,12 +238,34 @@ static void *stacks_main(void *argument)
 		ring_buffer__poll(stacks->news, POLL_MS);
 		/* Stacks alone wake nobody. */
 		ring_buffer__consume(stacks->news);
-		clew_images_tick(stacks->images);
+		name_waiting(stacks);
 		tick_jit(stacks);
 	}
 	ring_buffer__consume(stacks->news);
+	name_waiting(stacks);
 	clew_jit_name(stacks->jit, put_symbol, stacks);
 	return NULL;
+}
+
+static int start_threads(struct clew_stacks *stacks)
+{
+	struct clew_bpf *bpf = stacks->recorder->bpf;
+	int r;
+
+	stacks->image_news = ring_buffer__new(bpf_map__fd(bpf->maps.clew_image_news),
+					      take_image_news, stacks, NULL);
+	if (!stacks->image_news)
+		return -errno;
+	stacks->news =
+		ring_buffer__new(bpf_map__fd(bpf->maps.clew_stack_news), take_news, stacks, NULL);
+	if (!stacks->news)
+		return -errno;
+	r = store_thread_start(&stacks->opener, opener_main, stacks);
+	stacks->opening = r >= 0;
+	if (r >= 0)
+		r = store_thread_start(&stacks->thread, stacks_main, stacks);
+	stacks->started = r >= 0;
+	return r;
 }
 
 int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
@@ -217,24 +285,17 @@ int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 		   : -ENOMEM;
 	if (r >= 0)
 		r = clew_jit_new(recorder, &bpf->bss->last_image, &stacks->jit);
-	if (r < 0) {
-		if (stacks)
-			clew_images_close(stacks->images);
-		free(stacks);
-		return clew_say(message, r, "stacks cannot be taken: %s: free some memory",
-				strerror(-r));
+	if (r >= 0) {
+		clew_direct_map_find(bpf);
+		stacks->recorder = recorder;
+		stacks->waiting.item = sizeof(uint64_t);
+		r = start_threads(stacks);
 	}
-	clew_direct_map_find(bpf);
-	stacks->recorder = recorder;
-	stacks->news =
-		ring_buffer__new(bpf_map__fd(bpf->maps.clew_stack_news), take_news, stacks, NULL);
-	r = stacks->news ? store_thread_start(&stacks->thread, stacks_main, stacks) : -errno;
 	if (r < 0) {
 		clew_stacks_close(stacks);
 		return clew_say(message, r, "stacks cannot be taken: %s: free some memory",
 				strerror(-r));
 	}
-	stacks->started = true;
 	*ret = stacks;
 	return 0;
 }
@@ -264,6 +325,12 @@ void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *ma
 	clew_images_offer(stacks->images, &key, descriptor, mapping->path);
 }
 
+void clew_stacks_wait(struct clew_stacks *stacks)
+{
+	if (stacks)
+		clew_images_wait(stacks->images);
+}
+
 void clew_stacks_of_sleepers(struct clew_stacks *stacks)
 {
 	struct clew_task_stacks *waited;
@@ -282,10 +349,17 @@ void clew_stacks_of_sleepers(struct clew_stacks *stacks)
 
 void clew_stacks_stop(struct clew_stacks *stacks)
 {
-	if (!stacks || !stacks->started)
+	if (!stacks)
 		return;
+	/* All files are open then that the names need. */
+	atomic_store(&stacks->opener_stopping, true);
+	if (stacks->opening)
+		pthread_join(stacks->opener, NULL);
+	stacks->opening = false;
+	clew_images_stop(stacks->images);
 	atomic_store(&stacks->stopping, true);
-	pthread_join(stacks->thread, NULL);
+	if (stacks->started)
+		pthread_join(stacks->thread, NULL);
 	stacks->started = false;
 }
 
@@ -294,7 +368,9 @@ void clew_stacks_close(struct clew_stacks *stacks)
 	if (!stacks)
 		return;
 	clew_stacks_stop(stacks);
+	ring_buffer__free(stacks->image_news);
 	ring_buffer__free(stacks->news);
+	vector_done(&stacks->waiting);
 	clew_images_close(stacks->images);
 	clew_jit_free(stacks->jit);
 	map_done(&stacks->named);

@@ -14,10 +14,8 @@ struct clew_stacks;
 /* Before the load: the maps' sizes and the programs' settings. `threshold` in ns, 0: no stacks are
  * taken, and their maps are left out. */
 int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold);
-/*
- * After the load and before recording: makes the tables of the files that are mapped now, and
- * starts the thread. Without a threshold *ret is NULL. 0 or -errno with a message.
- */
+/* After the load and before recording: starts the threads. Without a threshold *ret is NULL. 0 or
+ * -errno with a message. */
 int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 		     struct clew_message *message);
 struct clew_mapping;
@@ -25,6 +23,8 @@ struct clew_mapping;
  */
 void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *mapping,
 		       int descriptor);
+/* Waits for the tables of all files that were offered. NULL is ignored. */
+void clew_stacks_wait(struct clew_stacks *stacks);
 /* Puts the stacks of tasks that still sleep; to be called as soon as no program records. NULL is
  * ignored. */
 void clew_stacks_of_sleepers(struct clew_stacks *stacks);

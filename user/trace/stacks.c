@@ -151,10 +151,12 @@ static const struct clew_trace_stack *stack_of(const struct clew_trace *trace, u
 static struct clew_sleep_stacks stacks_of(const struct clew_trace *trace,
 					  const struct clew_task_stacks *record)
 {
+	const struct clew_trace_stack *user = stack_of(trace, record->user);
+
 	return (struct clew_sleep_stacks){
-		.user = stack_of(trace, record->user),
+		.user = user,
 		.kernel = stack_of(trace, record->kernel),
-		.user_end = record->end,
+		.user_end = record->user && !user ? CLEW_STACK_LOST : record->end,
 	};
 }
 
@@ -246,7 +248,7 @@ void clew_trace_stack_place(const struct clew_trace *trace, uint64_t frame, bool
 	*ret_place = (struct clew_stack_place){
 		.at = base + at,
 		.start = base + at,
-		.object = found && !found->jit ? found->path : NULL,
+		.object = found && !found->jit && found->path[0] ? found->path : NULL,
 		.outside = kernel || (found && found->jit),
 		.jit = found && found->jit,
 	};

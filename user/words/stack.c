@@ -24,6 +24,7 @@ static const char *const end_names[CLEW_STACK_ENDS] = {
 	[CLEW_STACK_NO_TABLE] = "no-table", [CLEW_STACK_NO_RULE] = "no-rule",
 	[CLEW_STACK_UNREAD] = "unread",	    [CLEW_STACK_LOOP] = "loop",
 	[CLEW_STACK_TORN] = "torn",	    [CLEW_STACK_COMPAT] = "compat",
+	[CLEW_STACK_LOST] = "lost",
 };
 
 static const char *last_name(const char *path)

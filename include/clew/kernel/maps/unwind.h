@@ -85,34 +85,28 @@ struct clew_image {
 
 #define CLEW_IMAGES_MOST 16384
 
-/* Messages to the thread that makes tables and names functions; `kind` comes first in each. */
-enum clew_stack_news { CLEW_NEWS_IMAGE, CLEW_NEWS_STACK };
-
-/* NEWS_IMAGE: a mapping of a file that has no table yet. */
+/* Message to the thread that opens files: a mapping of one that has no table yet. */
 struct clew_image_news {
-	__u32 kind;
-	__u32 pid; /* a process that has it */
 	__u64 start, end;
 	struct clew_image_key key;
 	__u32 image;
-	__u32 reserved;
+	__u32 pid; /* a process that has it */
 };
 
-/* NEWS_STACK: a stack that was not sent lately; its frames follow. */
+/* Message to the thread that names functions: a stack that was not sent lately; its frames
+ * follow. */
 struct clew_stack_news_header {
-	__u32 kind;
+	__u64 hash;
+	__u32 pid;  /* of a user stack: its process */
 	__u8 flags; /* of the STACK record */
 	__u8 end;
 	__u16 count;
-	__u64 hash;
-	__u32 pid; /* of a user stack: its process */
-	__u32 reserved;
 };
 
 CLEW_ASSERT_SIZE(struct clew_image_key, 16);
 CLEW_ASSERT_SIZE(struct clew_image, 24);
 
-CLEW_ASSERT_SIZE(struct clew_image_news, 48);
-CLEW_ASSERT_SIZE(struct clew_stack_news_header, 24);
+CLEW_ASSERT_SIZE(struct clew_image_news, 40);
+CLEW_ASSERT_SIZE(struct clew_stack_news_header, 16);
 
 #endif

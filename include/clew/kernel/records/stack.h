@@ -37,6 +37,7 @@ enum clew_stack_end {
 	CLEW_STACK_LOOP = 7,	 /* the caller's frame is not above */
 	CLEW_STACK_TORN = 8,	 /* the mappings changed meanwhile */
 	CLEW_STACK_COMPAT = 9,	 /* of a 32-bit program */
+	CLEW_STACK_LOST = 10,	 /* said by readers: its STACK record is not there */
 	CLEW_STACK_ENDS
 };
 
@@ -75,7 +76,6 @@ struct clew_task_stacks {
 /* clew_header.flags of IMAGE */
 #define CLEW_IMAGE_VDSO	    0x01
 #define CLEW_IMAGE_UNOPENED 0x02 /* nobody could open it any more */
-#define CLEW_IMAGE_BARE	    0x04 /* it has no unwind information */
 #define CLEW_IMAGE_JIT                                                                             \
 	0x08 /* it is code that a process made; `inode` is the address of its begin */
 #define CLEW_IMAGE_LINKED   0x10 /* `bias` is known */
