@@ -57,7 +57,11 @@ def cannot_run(path):
         before = file.read()
     absent, plain = scratch("absent.clew"), scratch("plain")
     write_all(plain, "no program")
-    for program, status in (("/nonexistent/program", 2), (plain, 3)):
+    # Only its exec shows that a script's interpreter is absent.
+    script = scratch("script")
+    write_all(script, "#!/nonexistent/interpreter\n")
+    os.chmod(script, 0o700)
+    for program, status in (("/nonexistent/program", 2), (plain, 3), (script, 2)):
         for output in (path, absent):
             done = clew("record", "-o", output, "--", program)
             said = done.returncode == status and done.stderr.startswith(
@@ -658,7 +662,7 @@ def left_out():
 def hidden_said():
     """Record's last lines have the waits that this kernel hid something of, as info has them."""
     path, any_hidden = scratch("hidden.clew"), 0
-    for lap in range(2 if GUEST else 8):
+    for lap in range(2 if GUEST else max(3, wanted_runs(8))):
         done = clew("record", "-o", path, "-d", f"{200 + 100 * lap}ms")
         hidden = answer("info", path)["hidden"]
         said = re.findall(r"^clew: this kernel hid.* switches of (\d+) waits?:", done.stderr, re.M)

@@ -485,8 +485,12 @@ static void unblock_signals(const struct session *session, const sigset_t *befor
 
 static int make_child(struct session *session, char **command, const sigset_t *mask)
 {
-	int error = clew_child_make(command, mask, &session->child);
+	/* The programs take seconds to load: most mistakes are told before. */
+	int error = clew_child_check(command[0]);
 
+	if (error)
+		return fail_to_run(command[0], error);
+	error = clew_child_make(command, mask, &session->child);
 	if (error)
 		return clew_fail(CLEW_EXIT_SYSTEM,
 				 "no process for the command: %s: raise the limit of processes",

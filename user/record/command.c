@@ -7,8 +7,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static int check_file(const char *path)
+{
+	struct stat status;
+
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) || stat(path, &status))
+		return -errno;
+	return S_ISREG(status.st_mode) ? 0 : -EACCES;
+}
+
+/* Looks where execvp() does, and reports the error that it would. */
+int clew_child_check(const char *program)
+{
+	const char *places = getenv("PATH");
+	char usual[256], path[PATH_MAX];
+	bool refused = false;
+	int r;
+
+	if (!program[0])
+		return -ENOENT;
+	if (strchr(program, '/'))
+		return check_file(program);
+	if (!places)
+		places = confstr(_CS_PATH, usual, sizeof(usual)) ? usual : "";
+	for (;;) {
+		int length = (int)strcspn(places, ":");
+
+		if (snprintf(path, sizeof(path), "%.*s%s%s", length, places, length ? "/" : "",
+			     program) < (int)sizeof(path)) {
+			r = check_file(path);
+			if (!r)
+				return 0;
+			refused |= r == -EACCES;
+		}
+		if (!places[length])
+			return refused ? -EACCES : -ENOENT;
+		places += length + 1;
+	}
+}
 
 static void child_main(char **argv, const sigset_t *mask, int go, int failed)
 {

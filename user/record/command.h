@@ -12,6 +12,10 @@ struct clew_child {
 	int failed; /* gives the errno of an exec that failed, else the end of the file */
 };
 
+/* 0, or -errno of an exec of the program that cannot succeed: there is no such file, or none that
+ * may be executed. */
+int clew_child_check(const char *program);
+
 /*
  * Forks. The child waits until clew_child_run(), and then gets the signal mask
  * `mask`. 0 or -errno.
