@@ -75,7 +75,7 @@ int sample(void *context)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(compare_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
-	struct stack_walk out = {}, in = {};
+	struct stack_walk walk = {}; /* one: the stack of a program is small */
 	struct pair_message *message;
 	struct mm_struct___tree *mm;
 	struct left *left;
@@ -83,30 +83,31 @@ int BPF_PROG(compare_switch, bool preempted, struct task_struct *previous, struc
 	if (!enabled_here)
 		return 0;
 	if (!preempted && (__u32)previous->tgid == target && previous->mm &&
-	    walk_begin(&out, WALK_SWITCH)) {
+	    walk_begin(&walk, WALK_SWITCH)) {
 		left = bpf_task_storage_get(&left_at, previous, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (left) {
-			walk_task(&out, previous, (struct pt_regs *)bpf_task_pt_regs(previous));
-			*left = (struct left){out.hash, out.count, out.end};
+			walk_task(&walk, previous, (struct pt_regs *)bpf_task_pt_regs(previous));
+			*left = (struct left){walk.hash, walk.count, walk.end};
 		}
 	}
-	if ((__u32)next->tgid != target || !next->mm || !walk_begin(&in, WALK_SWITCH))
+	walk = (struct stack_walk){};
+	if ((__u32)next->tgid != target || !next->mm || !walk_begin(&walk, WALK_SWITCH))
 		return 0;
 	left = bpf_task_storage_get(&left_at, next, 0, 0);
 	if (!left || !left->count)
 		return 0;
 	mm = (void *)next->mm;
-	in.window.table = (__u64)BPF_CORE_READ(mm, pgd);
-	walk_task(&in, next, (struct pt_regs *)bpf_task_pt_regs(next));
+	walk.window.table = (__u64)BPF_CORE_READ(mm, pgd);
+	walk_task(&walk, next, (struct pt_regs *)bpf_task_pt_regs(next));
 	message = bpf_ringbuf_reserve(&messages, sizeof(*message), 0);
 	if (message) {
 		*message = (struct pair_message){
 			.kind = MESSAGE_PAIR,
 			.out_count = left->count,
-			.in_count = in.count,
+			.in_count = walk.count,
 			.out_end = left->end,
-			.in_end = in.end,
-			.equal = left->hash == in.hash && left->count == in.count,
+			.in_end = walk.end,
+			.equal = left->hash == walk.hash && left->count == walk.count,
 		};
 		bpf_ringbuf_submit(message, 0);
 	}

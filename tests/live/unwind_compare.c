@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/direct_map.h"
 #include "record/ticks.h"
 #include "record/unwind_heap.h"
 #include "unwind_compare.h"
@@ -385,6 +386,7 @@ static void find_direct_map(void)
 	    sizeof(entry))
 		fail("pagemap");
 	close(pagemap);
+	bpf->bss->five_levels = clew_five_levels();
 	bpf->bss->page_word = *page;
 	bpf->bss->page_frame = (entry & ((1ull << 55) - 1)) * 4096;
 	bpf->bss->target = (uint32_t)getpid();

@@ -38,7 +38,7 @@ static int read_frame(uint64_t *ret_address)
 	return got == sizeof(entry) && *ret_address ? 0 : -ENOENT;
 }
 
-static bool has_five_levels(void)
+bool clew_five_levels(void)
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");
 	char *line = NULL;
@@ -82,6 +82,6 @@ int clew_direct_map_find(struct clew_bpf *bpf)
 		return r;
 	free(data);
 	munlock(page, sizeof(page));
-	bpf->bss->five_levels = has_five_levels();
+	bpf->bss->five_levels = clew_five_levels();
 	return bpf->bss->direct_map ? 0 : -ENOENT;
 }
