@@ -11,10 +11,10 @@ import os
 import shutil
 import subprocess
 
-from _live import ROOT, finish, note, ok, run, scratch, skip, skip_all
+from _live import GUEST, ROOT, finish, note, ok, run, scratch, skip, skip_all
 
 COMPARE = os.environ.get("CLEW_UNWIND_COMPARE", os.path.join(ROOT, "build", "unwind_compare"))
-SECONDS = 3
+SECONDS = 15 if GUEST else 3  # a program takes seconds to start on an emulated CPU
 HERTZ = 499
 FEW = 200  # stacks, for a share to mean something
 
