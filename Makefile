@@ -30,7 +30,7 @@ CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 UNIT_OBJECTS := $(patsubst tests/unit/objects/%.s,$(B)/tests/objects/%.so,$(wildcard tests/unit/objects/*.s))
 UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/arguments-%.so,O0 O2)
-UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/switches-%,O0.so O2.so clang.so fixed)
+UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/switches-%,O0.so O2.so packed.so clang.so fixed)
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
@@ -91,6 +91,11 @@ $(B)/tests/objects/%-O0.so: tests/unit/objects/%.c
 $(B)/tests/objects/%-O2.so: tests/unit/objects/%.c
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) -g -O2 -fPIC -shared -o $@ $<
+
+# Its pointers are in DT_RELR.
+$(B)/tests/objects/%-packed.so: tests/unit/objects/%.c
+	@mkdir -p $(@D)
+	$(CC) $(WARNINGS) -g -O2 -fPIC -shared -Wl,-z,pack-relative-relocs -o $@ $<
 
 $(B)/tests/objects/%-clang.so: tests/unit/objects/%.c
 	@mkdir -p $(@D)

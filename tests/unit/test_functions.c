@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/function.h"
+#include "symbol/function_internal.h"
 
 #define ALL 0x3f /* bits of arguments */
 
@@ -257,7 +257,8 @@ static void test_targets(void **state)
 static void test_switches(void **state)
 {
 	static const char *const objects[] = {"switches-O0.so", "switches-O2.so",
-					      "switches-clang.so", "switches-fixed"};
+					      "switches-packed.so", "switches-clang.so",
+					      "switches-fixed"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
@@ -286,6 +287,39 @@ static void test_switches(void **state)
 		clew_functions_close(functions);
 		close(file);
 	}
+}
+
+/* The pointers into code of a library, from the start of a function on. */
+static size_t find_pointers(const char *name, uint64_t ret[64])
+{
+	struct clew_functions *functions;
+	struct clew_message message;
+	const struct pointer *list;
+	int file = open_object(name);
+	uint64_t start;
+	size_t count;
+
+	assert_int_equal(clew_functions_open(file, name, NULL, &functions, &message), 0);
+	start = find_one(functions, "threaded")->address;
+	list = functions->pointers.data;
+	count = functions->pointers.count;
+	assert_in_range(count, 5, 64);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = list[i].to - start;
+	clew_functions_close(functions);
+	close(file);
+	return count;
+}
+
+/* Packed relocations say the same as others. */
+static void test_packed(void **state)
+{
+	uint64_t unpacked[64], packed[64];
+	size_t count = find_pointers("switches-O2.so", unpacked);
+
+	(void)state;
+	assert_int_equal(find_pointers("switches-packed.so", packed), count);
+	assert_memory_equal(packed, unpacked, count * sizeof(unpacked[0]));
 }
 
 static void test_options(void **state)
@@ -388,6 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),	 cmocka_unit_test(test_names),
 		cmocka_unit_test(test_build_id), cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_packed),
 #ifdef __x86_64__
 		cmocka_unit_test(test_targets),
 #endif

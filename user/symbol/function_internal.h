@@ -149,7 +149,9 @@ int function_leave(struct clew_functions *functions, const struct range *range,
 		   struct clew_function_symbol *symbol);
 /* pointers.c: pointers into code from the relocations. */
 int functions_read_pointers(struct clew_functions *functions);
-/* jump_table.c: */
+/* jump_table.c: the bytes of the file at an address, all in one page. False: there are none. */
+bool functions_read_bytes(struct clew_functions *functions, uint64_t address, void *bytes,
+			  size_t size);
 
 /* An indirect jump. */
 struct jump_place {

@@ -45,8 +45,8 @@ static const struct data_page *read_page(struct clew_functions *functions, uint6
 	return page;
 }
 
-/* The bytes of the file at an address. No table has an entry in two pages. */
-static bool read_bytes(struct clew_functions *functions, uint64_t address, void *bytes, size_t size)
+bool functions_read_bytes(struct clew_functions *functions, uint64_t address, void *bytes,
+			  size_t size)
 {
 	uint64_t offset = elf_file_offset(&functions->file, address), at = offset % DATA_PAGE;
 	const struct data_page *page =
@@ -76,7 +76,7 @@ static bool read_pointer(struct clew_functions *functions, uint64_t address, uin
 		*ret = pointers[low].to;
 		return true;
 	}
-	return read_bytes(functions, address, ret, sizeof(*ret));
+	return functions_read_bytes(functions, address, ret, sizeof(*ret));
 }
 
 static bool read_entry(struct clew_functions *functions, uint64_t table, size_t number,
@@ -86,7 +86,8 @@ static bool read_entry(struct clew_functions *functions, uint64_t table, size_t 
 
 	if (!relative)
 		return read_pointer(functions, table + number * sizeof(uint64_t), ret);
-	if (!read_bytes(functions, table + number * sizeof(distance), &distance, sizeof(distance)))
+	if (!functions_read_bytes(functions, table + number * sizeof(distance), &distance,
+				  sizeof(distance)))
 		return false;
 	*ret = table + (uint64_t)(int64_t)distance;
 	return true;
