@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads the loader's cache: a header, entries of fixed size, then the texts that they
- * point to from the header's start. What does not fit into the file is left out.
+ * point to from the header's start. What does not fit into the file is left out. The loader also
+ * looks into directories of its own, for libraries that the cache does not have.
  */
 #include "symbol/library.h"
 
@@ -62,7 +63,7 @@ static int search(const char *cache, size_t size, const char *name, char *ret_pa
 	return -ENOENT;
 }
 
-int clew_library_find(const char *name, char *ret_path, size_t size)
+static int search_cache(const char *name, char *ret_path, size_t size)
 {
 	int file = open(CACHE, O_RDONLY | O_CLOEXEC), r;
 	struct stat status;
@@ -84,4 +85,32 @@ int clew_library_find(const char *name, char *ret_path, size_t size)
 	r = search(cache, got < 0 ? 0 : (size_t)got, name, ret_path, size);
 	free(cache);
 	return r;
+}
+
+/* Of Debian, then of others, whose /lib has libraries of 32 bits. */
+static int search_directories(const char *name, char *ret_path, size_t size)
+{
+	static const char *const directories[] = {"/lib/x86_64-linux-gnu",
+						  "/usr/lib/x86_64-linux-gnu",
+						  "/lib64",
+						  "/usr/lib64",
+						  "/lib",
+						  "/usr/lib"};
+
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		int length = snprintf(ret_path, size, "%s/%s", directories[i], name);
+
+		if (length > 0 && (size_t)length < size && !access(ret_path, R_OK))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int clew_library_find(const char *name, char *ret_path, size_t size)
+{
+	int r = search_cache(name, ret_path, size);
+
+	return r < 0 && r != -ENOMEM && !strchr(name, '/')
+		       ? search_directories(name, ret_path, size)
+		       : r;
 }

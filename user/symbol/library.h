@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the system's loader finds a library, by its cache /etc/ld.so.cache. */
+/* Where the system's loader finds a library: by its cache /etc/ld.so.cache, or in its directories.
+ */
 #ifndef CLEW_SYMBOL_LIBRARY_H
 #define CLEW_SYMBOL_LIBRARY_H
 
