@@ -37,6 +37,14 @@ struct {
 	__type(value, struct clew_function_values);
 } clew_function_values SEC(".maps");
 
+/* Addresses of texts; one entry unless values were asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct clew_function_unread_text);
+	__type(value, __u64);
+} clew_function_unread_texts SEC(".maps");
+
 /* One entry unless there is a limit to what functions cost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -164,7 +172,7 @@ static __always_inline void function_send(struct where *where, struct clew_task_
 		record->header.flags |= CLEW_FUNCTION_LOST;
 	if (ring) {
 		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
-			drain_wake(where->cpu, where->time);
+			drain_wake(where->cpu, record->header.time);
 		if (size <= CLEW_FUNCTION_ROOM)
 			sent = !bpf_ringbuf_output(ring, record, sizeof(*record) + size,
 						   BPF_RB_NO_WAKEUP);
@@ -198,6 +206,21 @@ static __always_inline bool read_value(struct pt_regs *registers, struct clew_fu
 	       !bpf_probe_read_user(ret_number, bytes, (void *)(*ret_number + value->offset));
 }
 
+/* Appends a text with its NUL. False if it cannot be read. */
+static __always_inline bool add_text(struct function_record *record, __u64 address)
+{
+	__u32 size = record->function.size;
+	long got;
+
+	if (size > CLEW_FUNCTION_ROOM - CLEW_FUNCTION_TEXT)
+		return false;
+	got = bpf_probe_read_user_str(record->values + size, CLEW_FUNCTION_TEXT, (void *)address);
+	if (got <= 0)
+		return false;
+	record->function.size = size + (__u32)got;
+	return true;
+}
+
 /* Appends a value: a number as eight bytes, a text with its NUL. False if it cannot be read. */
 static __noinline bool add_value(struct pt_regs *registers, struct clew_function_value *value,
 				 struct function_record *record)
@@ -205,25 +228,75 @@ static __noinline bool add_value(struct pt_regs *registers, struct clew_function
 	__u32 size = record->function.size;
 	__u8 shift = value->shift & 63;
 	__u64 number = 0;
-	long got;
 
-	if (size > CLEW_FUNCTION_ROOM - CLEW_FUNCTION_TEXT ||
-	    !read_value(registers, value, &number))
+	if (!read_value(registers, value, &number))
 		return false;
-	if (value->form & CLEW_FUNCTION_VALUE_TEXT) {
-		got = bpf_probe_read_user_str(record->values + size, CLEW_FUNCTION_TEXT,
-					      (void *)number);
-		if (got <= 0)
-			return false;
-		record->function.size = size + (__u32)got;
-		return true;
-	}
+	if (value->form & CLEW_FUNCTION_VALUE_TEXT)
+		return add_text(record, number);
+	if (size > CLEW_FUNCTION_ROOM - sizeof(number))
+		return false;
 	number <<= shift;
 	number = value->form & CLEW_FUNCTION_VALUE_SIGNED ? (__u64)((__s64)number >> shift)
 							  : number >> shift;
 	bpf_probe_read_kernel(record->values + size, sizeof(number), &number);
 	record->function.size = size + sizeof(number);
 	return true;
+}
+
+/* Keeps the address of a text that is not in memory, for the return. It will pop the return
+ * address. */
+static __noinline bool keep_unread(struct pt_regs *registers, struct clew_function_value *value,
+				   struct function_record *record, __u32 argument)
+{
+	struct clew_function_unread_text key = {
+		.stack = record->function.stack + sizeof(__u64),
+		.task = record->function.task,
+		.site = record->function.site,
+		.argument = argument,
+	};
+	__u64 address = 0;
+
+	return value->form & CLEW_FUNCTION_VALUE_TEXT && read_value(registers, value, &address) &&
+	       !bpf_map_update_elem(&clew_function_unread_texts, &key, &address, BPF_ANY);
+}
+
+/* Appends the texts of this call that were not in memory when it began. */
+static __noinline int add_unread(struct clew_function_values *values,
+				 struct function_record *record)
+{
+	struct clew_function_unread_text key = {
+		.stack = record->function.stack,
+		.task = record->function.task,
+		.site = record->function.site,
+	};
+	__u64 *address;
+
+	for (__u32 i = 0; i < CLEW_FUNCTION_AGAIN; i++) {
+		if (i >= values->again)
+			break;
+		if (!(values->entry[i].form & CLEW_FUNCTION_VALUE_TEXT))
+			continue;
+		key.argument = i;
+		address = bpf_map_lookup_elem(&clew_function_unread_texts, &key);
+		if (!address)
+			continue;
+		if (add_text(record, *address))
+			record->function.header.flags |= 2u << i;
+		bpf_map_delete_elem(&clew_function_unread_texts, &key);
+	}
+	return 0;
+}
+
+/* Appends the texts that were not in memory at the entry, and the result. */
+static __always_inline void add_result(struct pt_regs *registers,
+				       struct clew_function_values *values,
+				       struct clew_task_state *state,
+				       struct function_record *record)
+{
+	if (state->functions_unread && values->again)
+		add_unread(values, record);
+	if (values->returns && !add_value(registers, &values->result, record))
+		record->function.header.flags |= 1;
 }
 
 /*
@@ -240,14 +313,19 @@ static __noinline int send_values(struct pt_regs *registers, struct clew_functio
 	where.cpu_state = this_cpu_state(where.cpu);
 	if (!where.cpu_state)
 		return 0;
-	for (__u32 i = 0; i < CLEW_FUNCTION_VALUES; i++) {
-		if (i >= (entry ? values->count : 1))
+	for (__u32 i = 0; entry && i < CLEW_FUNCTION_VALUES; i++) {
+		if (i >= values->count)
 			break;
-		if (!add_value(registers, entry ? &values->entry[i] : &values->result, &record))
-			record.function.header.flags |= 1u << i;
+		if (add_value(registers, &values->entry[i], &record))
+			continue;
+		record.function.header.flags |= 1u << i;
+		if (i < values->again && keep_unread(registers, &values->entry[i], &record, i))
+			state->functions_unread = 1;
 	}
 	if (entry)
 		record.function.header.time = bpf_ktime_get_ns();
+	else
+		add_result(registers, values, state, &record);
 	function_send(&where, state, &record.function);
 	return 0;
 }
@@ -329,7 +407,9 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 	record.task = state->serial;
 	if (cookie & CLEW_FUNCTION_RETURNS) {
 		record.header.flags = CLEW_FUNCTION_RETURNED;
-		values = site->values & CLEW_SITE_VALUES_RESULT
+		values = site->values & (state->functions_unread
+						 ? CLEW_SITE_VALUES_RESULT | CLEW_SITE_VALUES_AGAIN
+						 : CLEW_SITE_VALUES_RESULT)
 				 ? bpf_map_lookup_elem(&clew_function_values, &number)
 				 : NULL;
 		if (values)

@@ -68,6 +68,21 @@ def skip_all(reason):
     finish()
 
 
+def skip_unless_functions(*options):
+    """
+    Ends the test where the kernel has no probes in programs. Any other refusal, as by the
+    verifier, is a failure.
+    """
+    done = run(CLEW, "record", "-o", scratch("probe.clew"), "-d", "100ms", *options, "-f",
+               "libc.so.6:getpid")
+    reasons = ("functions need Linux 6.6", "this kernel takes no probes in programs")
+    if done.returncode == 3 and any(reason in done.stderr for reason in reasons):
+        skip_all(done.stderr.strip())
+    if not ok(done.returncode == 0, "functions can be recorded",
+              f"status {done.returncode}: {done.stderr[-300:]}"):
+        finish()
+
+
 _scratch = None
 
 

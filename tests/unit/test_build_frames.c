@@ -724,6 +724,59 @@ static void values(void **state)
 	assert_memory_equal(kept.values[0], expected, sizeof(expected));
 }
 
+/* A call at `time` whose argument 1 is unread or not, and its return with a text of it. */
+static void put_call(struct synthetic *s, uint64_t time, bool unread)
+{
+	struct {
+		struct clew_function function;
+		uint64_t value;
+	} in = {.function = {.header = {.time = time,
+					.kind = CLEW_KIND_FUNCTION,
+					.flags = unread ? 2 : 0},
+			     .stack = 0x5000,
+			     .task = 1,
+			     .site = ENTRY(0),
+			     .size = 8},
+		.value = 17};
+	struct {
+		struct clew_function function;
+		char bytes[13];
+	} out = {.function = {.header = {.time = time + 100,
+					 .kind = CLEW_KIND_FUNCTION,
+					 .flags = CLEW_FUNCTION_RETURNED | 4},
+			      .stack = 0x5008,
+			      .task = 1,
+			      .site = ENTRY(0),
+			      .size = sizeof(out.bytes)},
+		 .bytes = "late\0result"};
+
+	synthetic_put(s, &in, sizeof(in.function) + 8);
+	synthetic_put(s, &out, sizeof(out.function) + sizeof(out.bytes));
+}
+
+/* A text that was not in memory at the entry and is at the return, and one of an earlier call. */
+static void values_again(void **state)
+{
+	struct synthetic s = {0};
+	struct kept kept;
+
+	(void)state;
+	threads(&s, 1);
+	put_sites(&s);
+	put_call(&s, 2000, true);
+	put_call(&s, 3000, false);
+	kept = frames_from(&s, 9000);
+	assert_int_equal(kept.count, 2);
+	assert_int_equal(kept.frames[0].unread, CLEW_FRAME_AGAIN & 1u << 7);
+	assert_int_equal(kept.frames[0].values_size, 8 + 5);
+	assert_int_equal(kept.frames[0].returned_size, 8);
+	assert_memory_equal(kept.values[0] + 8, "late\0result", 12);
+	assert_int_equal(kept.frames[1].unread, 0);
+	assert_int_equal(kept.frames[1].values_size, 8);
+	assert_int_equal(kept.frames[1].returned_size, 8);
+	assert_memory_equal(kept.values[1] + 8, "result", 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -735,6 +788,7 @@ int main(void)
 		cmocka_unit_test(dropped),
 		cmocka_unit_test(too_deep),
 		cmocka_unit_test(values),
+		cmocka_unit_test(values_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
  * what each call was given and returned: a line of JSON each.
  *
  *     arguments SEED
+ *
+ * a_late() and a_never() get texts of a file that was mapped and not touched: what they point to is
+ * not there at the entry. One of them reads it.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -11,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define NOT_INLINED __attribute__((noinline, noclone))
 
@@ -23,6 +27,9 @@ NOT_INLINED const char *a_named(int64_t number, void *where);
 NOT_INLINED double a_half(double value, short divisor);
 NOT_INLINED long a_large(struct large large, int count);
 NOT_INLINED long a_seven(long a, unsigned b, signed char c, bool d, uint16_t e, long f, long g);
+
+NOT_INLINED long a_late(int count, const char *first, const char *second);
+NOT_INLINED int a_never(const char *path, int count);
 
 /* Keeps the compiler from knowing what a function does. */
 #define OPAQUE() __asm__ volatile("" ::: "memory")
@@ -58,6 +65,18 @@ long a_seven(long a, unsigned b, signed char c, bool d, uint16_t e, long f, long
 {
 	OPAQUE();
 	return a + (long)b + c + d + e + f + g;
+}
+
+long a_late(int count, const char *first, const char *second)
+{
+	OPAQUE();
+	return count + (long)strlen(second) * (long)strlen(first);
+}
+
+int a_never(const char *path, int count)
+{
+	OPAQUE();
+	return path ? count : 0;
 }
 
 static long draw(void)
@@ -100,6 +119,68 @@ static void call_text(bool wild)
 	printf(",\"count\":%d,\"level\":%u},\"ret\":%d}\n", count, level, got);
 }
 
+/* Texts of a file, a page each. */
+#define TEXTS	  64
+#define TEXT_ROOM 4096
+
+/* The text, which is not in this process's memory. The kernel also maps pages around one that is
+ * touched: so its mapping has one page, and the neighbours have others than the file has there. */
+static const char *map_text(int file, int number)
+{
+	const char *text =
+		mmap(NULL, TEXT_ROOM, PROT_READ, MAP_PRIVATE, file, (off_t)number * TEXT_ROOM);
+
+	if (text == MAP_FAILED) {
+		perror("arguments: a file cannot be mapped");
+		exit(1);
+	}
+	return text;
+}
+
+static int make_file(void)
+{
+	char name[] = "arguments-XXXXXX", text[TEXT_ROOM] = "";
+	int file = mkstemp(name);
+
+	for (int i = 0; file >= 0 && i < TEXTS; i++) {
+		make_text(text, 1 + (int)(random() % 140));
+		if (write(file, text, sizeof(text)) != sizeof(text))
+			file = -1;
+	}
+	if (file < 0) {
+		perror("arguments: a file cannot be written");
+		exit(1);
+	}
+	unlink(name);
+	return file;
+}
+
+/* The texts of one call are not there at its entry, or only the first is. */
+static void call_late(int file)
+{
+	int number = (int)(random() % (TEXTS - 1)), count = (int)draw(), got_never;
+	const char *first = map_text(file, number), *second = map_text(file, number + 1),
+		   *never = map_text(file, (number + TEXTS / 2) % TEXTS);
+	bool there = random() & 1;
+	long got;
+
+	if (there)
+		(void)*(const volatile char *)first;
+	got = a_late(count, first, second);
+	printf("{\"name\":\"a_late\",\"late\":[%s\"second\"],\"args\":{\"count\":%d,\"first\":",
+	       there ? "" : "\"first\",", count);
+	print_text(first);
+	fputs(",\"second\":", stdout);
+	print_text(second);
+	printf("},\"ret\":%ld}\n", got);
+	got_never = a_never(never, count);
+	printf("{\"name\":\"a_never\",\"args\":{\"path\":null,\"count\":%d},\"ret\":%d}\n", count,
+	       got_never);
+	munmap((void *)first, TEXT_ROOM);
+	munmap((void *)second, TEXT_ROOM);
+	munmap((void *)never, TEXT_ROOM);
+}
+
 static void call_others(void)
 {
 	int64_t number = draw();
@@ -133,10 +214,14 @@ static void call_others(void)
 
 int main(int count, char **arguments)
 {
+	int file;
+
 	srandom(count > 1 ? (unsigned)atoi(arguments[1]) : 1);
+	file = make_file();
 	for (int i = 0; i < 100; i++) {
 		call_text(i % 10 == 9);
 		call_others();
+		call_late(file);
 	}
 	return 0;
 }

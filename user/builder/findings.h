@@ -341,6 +341,13 @@ enum clew_frame_closed {
 	0x01 /* the parent process entered it; it starts at the fork and is in no count */
 #define CLEW_FRAME_INCLUSIVE 0x02 /* a tail call's end is the callee's return */
 #define CLEW_FRAME_INFERRED  0x04 /* its end is the time of the event that proved it */
+
+/* clew_frame.unread. A text that was read at the return alone is behind the entry's other values.
+ */
+#define CLEW_FRAME_UNREAD	 0x803f /* bit n: value n is unknown; bit 15: the returned one */
+#define CLEW_FRAME_UNREAD_RESULT 0x8000
+#define CLEW_FRAME_AGAIN	 0x07c0 /* bit n + 6: value n was read at the return */
+#define CLEW_FRAME_AGAIN_SHIFT	 6
 struct clew_frame {
 	uint64_t start; /* exact, not in steps of CLEW_CLOCK_STEP */
 	uint64_t end;	/* CLEW_TIME_OPEN if OPEN */
@@ -356,7 +363,7 @@ struct clew_frame {
 	uint8_t flags;		/* CLEW_FRAME_* */
 	uint16_t values_size;	/* of the entry's values, in bytes */
 	uint16_t returned_size; /* of the return's, behind them */
-	uint16_t unread;	/* bit n: value n is unknown; bit 15: the returned one */
+	uint16_t unread;	/* CLEW_FRAME_UNREAD, CLEW_FRAME_AGAIN; from bit 0 on */
 	const uint8_t *values;
 };
 

@@ -242,6 +242,37 @@ static uint32_t find_aside(const struct frame_stack *stack, uint32_t function, u
 	return FRAME_NONE;
 }
 
+/* What a return has: the texts of arguments that were not in memory at the entry, and the result.
+ */
+static void take_result(struct frame_close *close, const struct clew_function *record)
+{
+	unsigned again = record->header.flags & CLEW_FUNCTION_RETURNED
+				 ? (record->header.flags & CLEW_FUNCTION_UNREAD) >> 1
+				 : 0;
+	const uint8_t *end;
+
+	close->values = (const uint8_t *)(record + 1);
+	close->values_size = record->size;
+	close->unread = record->header.flags & 1;
+	for (unsigned bits = again; bits; bits &= bits - 1) {
+		end = memchr(close->values + close->again_size, '\0',
+			     (size_t)(close->values_size - close->again_size));
+		if (!end)
+			return;
+		close->again_size = (uint16_t)(end + 1 - close->values);
+	}
+	close->again = (uint8_t)again;
+}
+
+/* They are of an earlier call that did not return. */
+static void leave_out_again(struct frame_close *close)
+{
+	close->values += close->again_size;
+	close->values_size -= close->again_size;
+	close->again_size = 0;
+	close->again = 0;
+}
+
 static int leave(struct clew_builder *builder, struct task *task, const struct frame_site *site,
 		 uint64_t pointer, const struct clew_function *record,
 		 enum clew_frame_closed closed)
@@ -255,11 +286,8 @@ static int leave(struct clew_builder *builder, struct task *task, const struct f
 
 	/* Other exits have no result; at an entry the values are the arguments. */
 	if (closed == CLEW_FRAME_RETURNED &&
-	    ((record->header.flags & CLEW_FUNCTION_RETURNED) || !(site->roles & CLEW_SITE_ENTER))) {
-		close.values = (const uint8_t *)(record + 1);
-		close.values_size = record->size;
-		close.unread = record->header.flags & CLEW_FUNCTION_UNREAD;
-	}
+	    ((record->header.flags & CLEW_FUNCTION_RETURNED) || !(site->roles & CLEW_SITE_ENTER)))
+		take_result(&close, record);
 	if (!find_open(stack, site->function, pointer, &number)) {
 		place = find_aside(stack, site->function, pointer);
 		if (place == FRAME_NONE)
@@ -273,6 +301,8 @@ static int leave(struct clew_builder *builder, struct task *task, const struct f
 	frame = frame_at(stack, stack->open.count - 1);
 	if (stack->unwinding && frame->start < stack->unwinding)
 		stack->unwinding = 0;
+	if (close.again & ~frame->unread)
+		leave_out_again(&close);
 	if (frame->tail && closed == CLEW_FRAME_RETURNED) {
 		close.closed = CLEW_FRAME_TAIL_CALL;
 		frame->flags |= CLEW_FRAME_INCLUSIVE;

@@ -120,9 +120,11 @@ struct frame_close {
 	uint64_t end;
 	uint8_t closed;	       /* enum clew_frame_closed */
 	uint32_t end_task;     /* CLEW_NO_TASK: its own */
-	const uint8_t *values; /* that it returns, `values_size` bytes */
+	const uint8_t *values; /* texts of arguments, then what it returns: `values_size` bytes */
 	uint16_t values_size;
-	bool unread;
+	uint16_t again_size; /* of the texts */
+	uint8_t again;	     /* a bit for each: its argument */
+	bool unread;	     /* what it returns is */
 };
 
 static inline struct frame *frame_at(const struct frame_stack *stack, size_t number)

@@ -112,9 +112,11 @@ static int send_frame(struct clew_builder *builder, const struct task *task,
 		.depth = frame->depth,
 		.closed = close->closed,
 		.flags = (uint8_t)(frame->flags | (open || left ? 0 : CLEW_FRAME_INFERRED)),
-		.values_size = frame->values_size,
-		.returned_size = close->values_size,
-		.unread = (uint16_t)(frame->unread | (close->unread ? 1u << 15 : 0)),
+		.values_size = (uint16_t)(frame->values_size + close->again_size),
+		.returned_size = (uint16_t)(close->values_size - close->again_size),
+		.unread = (uint16_t)((frame->unread & ~close->again) |
+				     close->again << CLEW_FRAME_AGAIN_SHIFT |
+				     (close->unread ? CLEW_FRAME_UNREAD_RESULT : 0)),
 	};
 	int r = join_values(builder, frame, close, &finding.values);
 

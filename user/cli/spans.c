@@ -120,7 +120,7 @@ static unsigned count_unread(const struct clew_trace *trace, const struct clew_t
 {
 	const struct clew_frame_detail *detail = clew_trace_frame_detail(trace, frame);
 
-	return detail ? (unsigned)__builtin_popcount(detail->unread) : 0;
+	return detail ? (unsigned)__builtin_popcount(detail->unread & CLEW_FRAME_UNREAD) : 0;
 }
 
 static void add_frame(struct answer *answer, const struct clew_trace_task *task,

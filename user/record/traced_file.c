@@ -220,11 +220,10 @@ bool traced_has(const struct traced_file *file, const struct clew_function_symbo
 }
 
 /* What the entry's site has of the values. */
-static uint8_t entry_values(const struct traced_values *values)
+static uint8_t entry_values(const struct traced_values *values, bool again)
 {
-	if (!values)
-		return 0;
-	return (uint8_t)((values->wanted.count ? CLEW_SITE_VALUES_ENTRY : 0) |
+	return (uint8_t)((again ? CLEW_SITE_VALUES_AGAIN : 0) |
+			 (values->wanted.count ? CLEW_SITE_VALUES_ENTRY : 0) |
 			 (values->wanted.returns ? CLEW_SITE_VALUES_RESULT : 0));
 }
 
@@ -232,9 +231,8 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 	       const struct clew_function_symbol *symbol, const char *path, uint8_t filters,
 	       const struct traced_values *values)
 {
-	struct clew_function_site entry = {
-		.roles = CLEW_SITE_ENTER, .filters = filters, .values = entry_values(values)};
-	bool fresh = !map_get(&file->starts, symbol->offset, 0);
+	struct clew_function_site entry = {.roles = CLEW_SITE_ENTER, .filters = filters};
+	bool fresh = !map_get(&file->starts, symbol->offset, 0), again;
 	struct clew_function_values filled;
 	struct traced_owner owner;
 	uint32_t number;
@@ -248,7 +246,9 @@ int traced_add(struct traced *traced, struct traced_file *file, struct clew_func
 	if (r < 0)
 		return r;
 	if (values) {
-		traced_values_fill(values, &filled);
+		again = owner.way == CLEW_SITE_WAY_TRAMPOLINE && traced_values_again(values);
+		entry.values = entry_values(values, again);
+		traced_values_fill(values, again, &filled);
 		owner.wanted = &values->wanted;
 		owner.values = &filled;
 	}

@@ -139,11 +139,26 @@ static struct clew_function_value fill(const struct clew_value_type *type, uint1
 	};
 }
 
-void traced_values_fill(const struct traced_values *values, struct clew_function_values *ret)
+bool traced_values_again(const struct traced_values *values)
+{
+	for (size_t i = 0; i < values->wanted.count && i < CLEW_FUNCTION_AGAIN; i++)
+		if (values->wanted.values[i].type.kind == CLEW_VALUE_TEXT)
+			return true;
+	return false;
+}
+
+void traced_values_fill(const struct traced_values *values, bool again,
+			struct clew_function_values *ret)
 {
 	const struct clew_wanted *wanted = &values->wanted;
 
-	*ret = (struct clew_function_values){.count = (uint32_t)wanted->count};
+	*ret = (struct clew_function_values){
+		.count = (uint32_t)wanted->count,
+		.returns = wanted->returns,
+		.again = (uint8_t)(!again				 ? 0
+				   : wanted->count < CLEW_FUNCTION_AGAIN ? wanted->count
+									 : CLEW_FUNCTION_AGAIN),
+	};
 	for (size_t i = 0; i < wanted->count; i++)
 		ret->entry[i] =
 			fill(&wanted->values[i].type, registers[wanted->values[i].type.argument]);

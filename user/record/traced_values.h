@@ -28,7 +28,10 @@ struct traced_refused_value {
 bool traced_values_find(struct clew_dwarf *dwarf, const struct clew_function_symbol *symbol,
 			const struct clew_wanted *wanted, struct traced_values *ret,
 			struct traced_refused_value *ret_refused);
-/* As the kernel side reads them. */
-void traced_values_fill(const struct traced_values *values, struct clew_function_values *ret);
+/* True if there are texts that may be read again at the return. */
+bool traced_values_again(const struct traced_values *values);
+/* As the kernel side reads them; `again`: and keeps what it needs for that. */
+void traced_values_fill(const struct traced_values *values, bool again,
+			struct clew_function_values *ret);
 
 #endif

@@ -139,8 +139,11 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 	has_values = options->lock_object_count || options->point_count;
 	for (size_t i = 0; i < options->function_count; i++)
 		has_values |= strchr(options->functions[i], '(') != NULL;
-	if (has_values)
+	if (has_values) {
 		bpf_map__set_max_entries(bpf->maps.clew_function_values, CLEW_FUNCTION_SITES);
+		bpf_map__set_max_entries(bpf->maps.clew_function_unread_texts,
+					 CLEW_FUNCTION_UNREAD_TEXTS);
+	}
 	for (size_t i = 0; i < options->function_count; i++)
 		bpf->rodata->filter_functions |=
 			options->functions[i][strspn(options->functions[i], DIGITS)] == ':';

@@ -36,7 +36,9 @@ const char *clew_frame_closed_text(unsigned closed)
 /* Values in their order, as far as the bytes reach. */
 struct reading {
 	const uint8_t *at, *end;
-	unsigned unread; /* bits of values */
+	const uint8_t *again; /* the next text that was read at the return */
+	unsigned unread;      /* bits of values */
+	unsigned at_return;   /* the same */
 };
 
 /* A value; both NULL and 0: it could not be read. */
@@ -47,14 +49,15 @@ struct value {
 
 static struct value take(struct reading *reading, unsigned bit, const struct clew_value_type *type)
 {
-	size_t left = (size_t)(reading->end - reading->at);
-	const uint8_t *at = reading->at, *end;
+	const uint8_t **from = reading->at_return >> bit & 1 ? &reading->again : &reading->at;
+	size_t left = (size_t)(reading->end - *from);
+	const uint8_t *at = *from, *end;
 
 	if (reading->unread >> bit & 1)
 		return (struct value){};
 	if (type->kind == CLEW_VALUE_TEXT) {
 		end = left ? memchr(at, '\0', left) : NULL;
-		reading->at = end ? end + 1 : reading->end;
+		*from = end ? end + 1 : reading->end;
 		return (struct value){.text = end ? (const char *)at : NULL};
 	}
 	if (left < sizeof(uint64_t))
@@ -74,11 +77,24 @@ static bool read_signature(const struct clew_trace *trace, uint32_t number, stru
 	       clew_wanted_parse(function->arguments, ret, &glob, &ignored) > 0;
 }
 
-static struct reading entry_of(const struct clew_frame_detail *detail)
+static struct reading entry_of(const struct clew_frame_detail *detail,
+			       const struct clew_wanted *wanted)
 {
-	return (struct reading){.at = detail->values,
-				.end = detail->values + detail->values_size,
-				.unread = detail->unread & 0x7fffu};
+	struct reading reading = {
+		.at = detail->values,
+		.end = detail->values + detail->values_size,
+		.unread = detail->unread & CLEW_FRAME_UNREAD & ~CLEW_FRAME_UNREAD_RESULT,
+		.at_return = (detail->unread & CLEW_FRAME_AGAIN) >> CLEW_FRAME_AGAIN_SHIFT,
+	};
+	struct reading entry = reading;
+
+	/* Texts that were read at the return are behind the values of the entry. */
+	entry.unread |= reading.at_return;
+	entry.at_return = 0;
+	for (unsigned i = 0; reading.at_return && i < wanted->count; i++)
+		take(&entry, i, &wanted->values[i].type);
+	reading.again = entry.at;
+	return reading;
 }
 
 static struct reading result_of(const struct clew_frame_detail *detail)
@@ -116,7 +132,7 @@ static bool give_arguments(const struct clew_trace *trace, uint32_t function,
 
 	if (!detail || !read_signature(trace, function, ret_wanted))
 		return false;
-	reading = entry_of(detail);
+	reading = entry_of(detail, ret_wanted);
 	for (unsigned i = 0; i < ret_wanted->count; i++)
 		give(&reading, i, &ret_wanted->values[i], ret_wanted->values[i].name, take_value,
 		     context);

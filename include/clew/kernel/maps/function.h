@@ -62,6 +62,7 @@ struct clew_function_site {
 /* clew_function_site.values */
 #define CLEW_SITE_VALUES_ENTRY	0x01
 #define CLEW_SITE_VALUES_RESULT 0x02
+#define CLEW_SITE_VALUES_AGAIN	0x04 /* its return may have texts of its arguments */
 
 /* A record has so many values at most, of so many bytes in all; a text is cut to CLEW_FUNCTION_TEXT
  * bytes with its NUL. */
@@ -87,8 +88,23 @@ struct clew_function_value {
 struct clew_function_values {
 	struct clew_function_value entry[CLEW_FUNCTION_VALUES];
 	struct clew_function_value result;
-	__u32 count; /* of entry */
-	__u32 reserved;
+	__u32 count;  /* of entry */
+	__u8 again;   /* the first arguments; their texts are read at the return, to the trampoline,
+			 if they were not in memory at the entry */
+	__u8 returns; /* `result` is asked for */
+	__u8 reserved[2];
+};
+
+/*
+ * A text that was not in memory at the entry of a call, for the return, whose stack pointer is
+ * `stack`. What calls leave that do not return goes when there is no room.
+ */
+#define CLEW_FUNCTION_UNREAD_TEXTS 4096u
+struct clew_function_unread_text {
+	__u64 stack;
+	__u32 task;
+	__u16 site;
+	__u16 argument;
 };
 
 /* How often a CPU met the probes of some sites: element cpu * CLEW_FUNCTION_ROWS + site /
@@ -103,5 +119,6 @@ CLEW_ASSERT_SIZE(struct clew_function_place, 16);
 CLEW_ASSERT_SIZE(struct clew_function_site, 24);
 CLEW_ASSERT_SIZE(struct clew_function_value, 8);
 CLEW_ASSERT_SIZE(struct clew_function_values, 64);
+CLEW_ASSERT_SIZE(struct clew_function_unread_text, 16);
 
 #endif

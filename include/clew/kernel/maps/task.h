@@ -121,6 +121,7 @@ struct clew_task_state {
 	__u64 identified; /* time of its last TASK record */
 	__u8 policy;	  /* of its last PRIORITY record, 0 before the first */
 	__u8 priority;
+	__u8 functions_unread; /* clew_function_unread_texts may have some of its calls */
 };
 
 #define CLEW_TASK_SLOT_BITS  12 /* 2^12 slots at least */

@@ -7,8 +7,12 @@
 
 #include <clew/kernel/records/header.h>
 
-/* header.flags of FUNCTION */
+/*
+ * header.flags of FUNCTION. At a return to the trampoline bit 0 of UNREAD is the result's; with bit
+ * n + 1 the text of argument n, which could not be read at the entry, is before the result.
+ */
 #define CLEW_FUNCTION_UNREAD   0x3f /* bit n: value n could not be read */
+#define CLEW_FUNCTION_AGAIN    5    /* the first arguments, whose texts are read again */
 #define CLEW_FUNCTION_LOST     0x40 /* others of this task were lost since its last one */
 #define CLEW_FUNCTION_RETURNED 0x80 /* the function returned, to the trampoline */
 
