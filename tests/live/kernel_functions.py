@@ -89,7 +89,8 @@ def check_waits(capture, pid):
 def check_with_program(path):
     """Functions of the kernel and of a library nest in each other."""
     capture = scratch("both.clew")
-    recording = start_recording(capture, "-k", "vfs_write", "-f", "libc.so.6:write")
+    recording = start_recording(capture, "-k", "vfs_write", "-f", "libc.so.6:write",
+                                "--max-cost", "1000000")
     with start_work(path) as work:
         work.communicate(timeout=PATIENCE)
     status, said = stop_recording(recording)
@@ -123,7 +124,7 @@ def main():
     check_refused(possible)
     if possible:
         path, capture = scratch("file"), scratch("kernel.clew")
-        recording = start_recording(capture, "-k", "vfs_*")
+        recording = start_recording(capture, "-k", "vfs_*", "--max-cost", "1000000")
         with start_work(path) as work:
             log = json.loads(work.communicate(timeout=PATIENCE)[0])
         began = time.monotonic()
