@@ -57,11 +57,11 @@ def check_dropped():
     """What costs too much is detached while the rest goes on."""
     capture = scratch("dropped.clew")
     done = run(CLEW, "record", "-o", capture, *OPTIONS, "--max-cost",
-               "3" if GUEST else "1", "-f", f"{LIBRARY}:getppid", "-f", f"{LIBRARY}:getuid", "--", "python3", "-S", "-c", """
+               "10" if GUEST else "1", "-f", f"{LIBRARY}:getppid", "-f", f"{LIBRARY}:getuid", "--", "python3", "-S", "-c", """
 import os, time
 until = time.monotonic() + 6
 while time.monotonic() < until:
-    for i in range(200):
+    for i in range(1000):
         os.getppid()
     os.getuid()
     time.sleep(.001)
@@ -92,10 +92,13 @@ def check_many():
     stopped = time.monotonic() - start
     print(f"# {probes} probes in {LIBRARY}: attached within {attached:.2f} s, "
           f"stopped within {stopped:.2f} s")
-    most = 60 if GUEST else 8
-    ok(status == 0 and probes > 1500 and attached < most and stopped < most,
-       "all functions of the C library are attached and detached within seconds",
-       f"{status}, {probes}, {attached}, {stopped}: {said[-300:]}")
+    # By the clock, and an emulated guest may have little of the machine. One by one they would take
+    # a tenth of a second each to detach.
+    ok(
+        status == 0 and probes > 1500 and attached < (PATIENCE if GUEST else 8) and stopped <
+        (60 if GUEST else 8),
+        "all functions of the C library are attached and detached within seconds",
+        f"{status}, {probes}, {attached}, {stopped}: {said[-300:]}")
 
 
 def check_killed():
