@@ -17,7 +17,7 @@ import zstandard
 FILE_MAGIC = b"\x89CLEW\r\n\x1a"
 CHUNK_MAGIC = b"\xc1chk"
 END_MAGIC = b"CLEWEND\n"
-SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING = range(1, 8)
+SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING, KEYFRAME = range(1, 9)
 PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR, NEXT = range(
     14)
 NONE = 0xFF
@@ -421,7 +421,7 @@ class Capture:
         if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 4:
             raise Malformed("no capture of format 4")
         chunks, self.complete, self.damaged = find_chunks(data)
-        self.schema, self.meta, self.clocks, self.ledger = None, {}, [], None
+        self.schema, self.meta, self.clocks, self.keyframes, self.ledger = None, {}, [], [], None
         streams, version = {}, -1
         for _, chunk in chunks:
             if chunk.kind == SCHEMA and self.schema is None:
@@ -432,6 +432,11 @@ class Capture:
                 self.clocks += [
                     list(struct.unpack_from("<QQQ", chunk.payload, at))
                     for at in range(0, len(chunk.payload), 24)
+                ]
+            elif chunk.kind == KEYFRAME:
+                self.keyframes += [
+                    list(struct.unpack_from("<QQ", chunk.payload, at))
+                    for at in range(0, len(chunk.payload), 16)
                 ]
             elif chunk.kind == LEDGER and chunk.row > version:
                 self.ledger, version = read_ledger(chunk.frame()), chunk.row
@@ -483,7 +488,8 @@ def main():
         print(json.dumps(record, separators=(",", ":")))
     summary = {
         "complete": capture.complete, "damaged": capture.damaged, "counts": counts, "meta":
-        capture.meta, "clocks": capture.clocks, "ledger": capture.ledger,
+        capture.meta, "clocks": capture.clocks, "keyframes": capture.keyframes, "ledger":
+        capture.ledger,
     }
     print(json.dumps({"summary": summary}, separators=(",", ":")))
     return 0

@@ -413,6 +413,17 @@ int build_feed_switch(struct clew_builder *builder, const struct clew_switch *re
 	return r < 0 ? r : enter(builder, cpu, record);
 }
 
+/* A keyframe says when the sleep began. */
+static int begin_earlier(struct clew_builder *builder, struct task *task,
+			 const struct clew_switch *record)
+{
+	uint64_t since = later(record->wake_time, task->start_time);
+
+	task->found = task->open_start = record->header.flags & CLEW_STATE_FOUND;
+	task->frontier = since;
+	return begin_sleep(builder, task, since, record);
+}
+
 int build_feed_state(struct clew_builder *builder, const struct clew_switch *record)
 {
 	struct task *task = build_task_get(builder, record->prev);
@@ -451,6 +462,8 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 	}
 	task->open_start = task->start_time <= start;
 	task->found = true;
+	if (flags & (CLEW_STATE_SINCE | CLEW_STATE_FOUND))
+		return begin_earlier(builder, task, record);
 	if (flags & CLEW_SWITCH_SLEEP)
 		return begin_sleep(builder, task, later(start, task->start_time), record);
 	if (flags & CLEW_STATE_RUNNABLE) {

@@ -12,6 +12,9 @@
 #include "cli/fail.h"
 #include "cli/recording.h"
 
+#define KEYFRAME_USUAL 10000000000u /* ns */
+#define KEYFRAME_LEAST 200000000u
+
 struct record_values {
 	struct clew_recording recording;
 };
@@ -67,6 +70,18 @@ static int take_stack_min(const struct clew_option *option, const char *argument
 	return status;
 }
 
+/* To make a keyframe takes a part of the shortest time. */
+static int take_keyframe(const struct clew_option *option, const char *argument, void *value)
+{
+	int status = clew_take_seconds(option, argument, value);
+	uint64_t *length = value;
+
+	if (!status && *length && *length < KEYFRAME_LEAST)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too little: at least 200ms",
+				 option->name, argument);
+	return status;
+}
+
 static int take_output(const struct clew_option *option, const char *argument, void *value)
 {
 	if (!strcmp(argument, "-"))
@@ -84,6 +99,9 @@ const struct clew_option clew_record_options[] = {
 	 clew_take_rotate, offsetof(struct record_values, recording.rotation.rotate)},
 	{0, "keep", "TIME[,SIZE]", "with --rotate: remove files that are older or in excess",
 	 clew_take_span, offsetof(struct record_values, recording.rotation.keep)},
+	{0, "keyframe", "DURATION",
+	 "say again that often what reading needs to begin there (10s; 0: never)", take_keyframe,
+	 offsetof(struct record_values, recording.keyframe)},
 	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_length,
 	 offsetof(struct record_values, recording.duration)},
 	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children",
@@ -137,7 +155,8 @@ const struct clew_option clew_record_options[] = {
 
 int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
-	struct record_values values = {.recording.output = CLEW_DEFAULT_TRACE};
+	struct record_values values = {.recording.output = CLEW_DEFAULT_TRACE,
+				       .recording.keyframe = KEYFRAME_USUAL};
 	struct clew_recording *recording;
 	char **operands;
 	bool recorded;

@@ -209,6 +209,8 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 		if (clew_recorder_tick(recorder))
 			break;
 		r = clew_rotation_tick(&recording->rotation, recorder, message);
+		if (!r)
+			r = clew_recorder_keyframe(recorder, message);
 		if (r < 0)
 			break;
 		if (recording->tick && !recording->tick(recording->tick_context))
@@ -308,6 +310,7 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 	return (struct clew_recorder_options){
 		.output = output,
 		.goes_on = recording->rotation.segments != NULL,
+		.keyframe = recording->rotation.segments ? 0 : recording->keyframe,
 		.pids = recording->pids.pids,
 		.pid_count = recording->pids.count,
 		.tids = recording->tids.pids,

@@ -31,6 +31,7 @@ struct clew_recording {
 	const char *title;  /* what messages call the output; NULL: that path */
 	struct clew_rotation rotation;
 	uint64_t duration; /* ns, 0: no limit */
+	uint64_t keyframe; /* ns between two keyframes, 0: none */
 	struct clew_pid_list pids;
 	struct clew_pid_list tids;
 	const char *comm;

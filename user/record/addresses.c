@@ -2,7 +2,7 @@
 /*
  * A taker of records asks for the place of each futex when it meets the first wait for it, and of
  * each lock when it meets the first function that takes it; a thread answers with an ADDRESS
- * record. In each file of a recording it is asked for again.
+ * record. In each file of a recording, and from each keyframe on, it is asked for again.
  *
  * Invariant: a place is right for the program that waited. The mappings are read a little after
  * the wait, and the process may have begun another program by then. So the thread keeps a place
@@ -110,8 +110,7 @@ static void ask(struct clew_addresses *addresses, uint32_t task, uint64_t addres
 
 	if (!OWNER_MEMORY(owner) || OWNER_PID(owner) == addresses->recorder->bpf->rodata->self_pid)
 		return;
-	key = hash_mix(__atomic_load_n(&addresses->recorder->files, __ATOMIC_RELAXED) + 1,
-		       owner << 10);
+	key = hash_mix(__atomic_load_n(&addresses->recorder->names, __ATOMIC_RELAXED), owner << 10);
 	key = hash_mix(key, address) | 1;
 	seen = &addresses->seen[key >> 40 & (SEEN - 1)];
 	if (atomic_load_explicit(seen, memory_order_relaxed) != key &&

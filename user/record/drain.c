@@ -24,6 +24,7 @@
 #include "base/thread.h"
 #include "clew.skel.h"
 #include "record/internal.h"
+#include "record/sleepers.h"
 
 #define CPUS_A_THREAD 8
 
@@ -186,6 +187,8 @@ static int open_drains(struct clew_recorder *recorder, struct clew_message *mess
 		drain->recorder = recorder;
 		drain->streams = &recorder->streams[i * CPUS_A_THREAD];
 		store_lock_init(&drain->lock);
+		if (recorder->options.keyframe && !(drain->sleepers = clew_sleepers_new()))
+			return clew_say(message, -ENOMEM, "no memory for the drain: free some");
 		drain->urgent = epoll_create1(EPOLL_CLOEXEC);
 		if (drain->urgent < 0)
 			return clew_say(message, -errno,
@@ -255,8 +258,9 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		struct stream *stream = &recorder->streams[cpu];
 
 		stream->recorder = recorder;
+		stream->drain = &recorder->drains[cpu / CPUS_A_THREAD];
 		stream->cpu = cpu;
-		stream->outlets.now = (struct outlet){.writer = recorder->writer, .file = 1};
+		stream->outlets.now = (struct outlet){.writer = recorder->writer, .names = 1};
 		/*
 		 * Memory is allocated here, not while records come: see
 		 * store/buffers.h. If there is none, take() tries again.
@@ -265,7 +269,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		stream->pending.room = stream->pending.data ? room : 0;
 		error = make_ring(stream, message);
 		if (!error)
-			error = add_ring(&recorder->drains[cpu / CPUS_A_THREAD], stream, message);
+			error = add_ring(stream->drain, stream, message);
 	}
 	return error;
 }
@@ -334,6 +338,7 @@ void clew_drain_close(struct clew_recorder *recorder)
 		if (recorder->drains[i].urgent > 0)
 			close(recorder->drains[i].urgent);
 		pthread_mutex_destroy(&recorder->drains[i].lock);
+		clew_sleepers_free(recorder->drains[i].sleepers);
 	}
 	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
 		if (recorder->streams[cpu].ring >= 0)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The files of a recording that goes on from one to the next, without a gap.
+ * The files of a recording that goes on from one to the next, without a gap, and keyframes.
  *
  * Records from a moment, the boundary, on go to the next file. The boundary lies a little ahead,
  * so no record of that time has been taken from a ring when the streams learn of it. From the
  * boundary on the programs name again what they refer to, and passes over all tasks say once more
- * who they are and what they wait for: each file can be read alone.
+ * who they are and what they wait for: each file can be read alone. A keyframe is the same within a
+ * file, which can be read from there on.
  *
  * Invariant: a record is in exactly one file. An old file is ended when each stream's horizon has
  * come to the boundary; the rare record that comes later is in the next file.
@@ -67,9 +68,10 @@ static uint64_t divert(struct clew_recorder *recorder, struct clew_writer *next)
 	for (unsigned i = 0; i <= recorder->cpu_count; i++) {
 		struct outlets *outlets = outlets_at(recorder, i);
 
-		outlets->next = (struct outlet){.writer = next, .file = recorder->files + 2};
+		outlets->next = (struct outlet){.writer = next, .names = recorder->names + 1};
 		outlets->boundary = boundary;
 	}
+	__atomic_store_n(&recorder->names, recorder->names + 1, __ATOMIC_RELAXED);
 	unlock_streams(recorder);
 	return boundary;
 }
@@ -94,6 +96,29 @@ static bool have_passed(struct clew_recorder *recorder, uint64_t boundary)
 		pthread_mutex_unlock(&recorder->drains[i].lock);
 	}
 	return passed;
+}
+
+void clew_file_await(struct clew_recorder *recorder, uint64_t time)
+{
+	while (!have_passed(recorder, time))
+		sleep_for(LOOK_AGAIN);
+}
+
+/* All streams are behind the keyframe: its outlets count what went to the file before it, too. */
+static void go_over_keyframe(struct clew_recorder *recorder)
+{
+	lock_streams(recorder);
+	for (unsigned i = 0; i <= recorder->cpu_count; i++) {
+		struct outlets *outlets = outlets_at(recorder, i);
+
+		for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++) {
+			outlets->next.read[kind] += outlets->now.read[kind];
+			outlets->next.made[kind] += outlets->now.made[kind];
+		}
+		outlets->now = outlets->next;
+		outlets->next.writer = NULL;
+	}
+	unlock_streams(recorder);
 }
 
 /* All streams go to the next file only. Copies the outlets of the one before. */
@@ -217,8 +242,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	while (clew_now() < boundary)
 		sleep_for(AHEAD);
 	r = state_again(recorder, message);
-	while (!have_passed(recorder, boundary))
-		sleep_for(LOOK_AGAIN);
+	clew_file_await(recorder, boundary);
 	go_over(recorder, old);
 	recorder->writer = next;
 	ended = end_file(recorder, old, boundary, false);
@@ -227,6 +251,29 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	if (r < 0)
 		return r;
 	r = ended < 0 ? ended : closed;
+	return r < 0 ? clew_say_unwritable(message, "the capture", r) : 0;
+}
+
+int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *message)
+{
+	const uint64_t period = recorder->options.keyframe;
+	struct clew_keyframe keyframe;
+	int r;
+
+	if (!period || clew_now() < recorder->next_keyframe)
+		return 0;
+	keyframe.from = divert(recorder, recorder->writer);
+	while (clew_now() < keyframe.from)
+		sleep_for(AHEAD);
+	r = state_again(recorder, message);
+	keyframe.until = clew_now();
+	clew_file_await(recorder, keyframe.from);
+	go_over_keyframe(recorder);
+	while (recorder->next_keyframe <= keyframe.until)
+		recorder->next_keyframe += period;
+	if (r < 0)
+		return r;
+	r = clew_writer_keyframe(recorder->writer, &keyframe);
 	return r < 0 ? clew_say_unwritable(message, "the capture", r) : 0;
 }
 

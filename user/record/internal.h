@@ -16,13 +16,15 @@
 struct bpf_object;
 struct bpf_program;
 struct clew_announcer;
+struct clew_sleepers;
 struct clew_bpf;
 struct ring_buffer;
 
-/* The file that a stream's records go to, and how many of them went there. */
+/* The file that a stream's records go to, and how many of them went there. A keyframe is a further
+ * outlet to the same file. */
 struct outlet {
 	struct clew_writer *writer;
-	uint64_t file; /* its number in the recording */
+	uint64_t names; /* in outlets of different numbers everything is named again */
 	uint64_t read[CLEW_KIND_COUNT];
 	uint64_t made[CLEW_KIND_COUNT]; /* records made by clew itself, not by a program */
 };
@@ -50,13 +52,15 @@ struct pending {
  */
 struct stream {
 	struct clew_recorder *recorder;
+	struct drain *drain;
 	struct pending pending;
 	uint64_t named[1024]; /* kernel addresses whose names were passed on, by hash .. */
-	uint64_t named_in;    /* .. to the file of this number */
+	uint64_t named_in;    /* .. for the outlets of this number */
 	unsigned cpu;
 	int ring;	    /* map */
 	uint32_t lost;	    /* of the last record */
 	uint64_t last_time; /* of the last record */
+	uint64_t last_gap;  /* when records were last found to be lost, 0 never */
 	size_t fill;	    /* bytes that this round found in the ring buffer */
 	size_t slot_fill;   /* slots that this round found */
 	uint64_t horizon;   /* of the last round, see struct clew_round */
@@ -69,8 +73,9 @@ struct drain {
 	int urgent;		/* epoll descriptor: ready when a program woke one of the rings */
 	struct stream *streams; /* the streams of this drain, stream_count of them */
 	unsigned stream_count;
-	pthread_mutex_t lock; /* protects the rings, the streams and `pause` */
-	uint64_t pause;	      /* ns that the polling thread sleeps after a round */
+	pthread_mutex_t lock; /* protects the rings, the streams, the sleepers and `pause` */
+	struct clew_sleepers *sleepers; /* NULL: there are no keyframes */
+	uint64_t pause;			/* ns that the polling thread sleeps after a round */
 	pthread_t threads[2];
 	unsigned thread_count;
 };
@@ -124,8 +129,11 @@ struct clew_recorder {
 	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
 	struct clew_recorder_summary summary; /* of the files that were ended */
 	char probe_costs[80];		      /* the file's, "" none */
-	char recording[40];   /* the same in all files of a recording, "": there is one file */
-	uint64_t files;	      /* that were ended */
+	char recording[40]; /* the same in all files of a recording, "": there is one file */
+	uint64_t files;	    /* that were ended */
+	uint64_t names;	    /* the number of the last outlets; atomic */
+	bool states_again;  /* it says what is known again and again, for files or keyframes */
+	uint64_t next_keyframe;
 	struct vector again;  /* records that each further file begins with, see user_stream.c */
 	struct vector hidden; /* tasks that hidden.c found */
 	uint64_t start_cpu_time;
@@ -276,6 +284,9 @@ void clew_user_try_round(struct clew_recorder *recorder, uint64_t now);
  */
 int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *text, uint64_t time);
 
+/* user_stream.c: puts the names of the kernel addresses of a wait. 0 or the file's error. */
+int clew_name_function(struct clew_recorder *recorder, const struct clew_wait *wait, uint64_t time);
+
 /*
  * disks.c: puts the names of the machine's disks, as records of that time. 0 or
  * the file's error.
@@ -327,6 +338,8 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outle
 
 /* file.c: says of a recording of several files which it is. 0 or -errno. */
 int clew_file_name_recording(struct clew_recorder *recorder);
+/* file.c: waits until all records of the rings that are older have been passed on. */
+void clew_file_await(struct clew_recorder *recorder, uint64_t time);
 /* file.c: writes the ends of the last file at the time `end`. 0 or the file's error. */
 int clew_file_end_last(struct clew_recorder *recorder, uint64_t end);
 

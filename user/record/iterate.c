@@ -15,6 +15,11 @@
 #include "record/environment.h"
 #include "record/internal.h"
 #include "record/pid_namespace.h"
+#include "record/sleepers.h"
+
+#define FORGET_AFTER                                                                               \
+	1000000000u /* ns: a task that is asleep for so long is among those that a pass            \
+		       finds, unless it is gone */
 
 /* The record that a pass writes for each task (bpf/iterate.bpf.c). */
 struct identified {
@@ -149,6 +154,101 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 	return error;
 }
 
+/* The last sleep of a task that was noted, and when. Locks the drains one after the other. */
+static bool find_sleeper(struct clew_recorder *recorder, uint32_t serial,
+			 struct clew_sleeper *ret_last)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		struct drain *drain = &recorder->drains[i];
+		const struct clew_sleeper *sleeper;
+
+		pthread_mutex_lock(&drain->lock);
+		sleeper = clew_sleepers_find(drain->sleepers, serial);
+		if (sleeper && (!any || sleeper->time > ret_last->time)) {
+			*ret_last = *sleeper;
+			any = true;
+		}
+		pthread_mutex_unlock(&drain->lock);
+	}
+	return any;
+}
+
+/* When records were last lost, 0 never. */
+static uint64_t last_gap(const struct clew_recorder *recorder)
+{
+	uint64_t last = 0;
+
+	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
+		if (recorder->streams[cpu].last_gap > last)
+			last = recorder->streams[cpu].last_gap;
+	return last;
+}
+
+/*
+ * States what tasks slept for as the switches had it, when all that was recorded before the pass
+ * has come. After a loss a task may have slept anew.
+ */
+static int state_sleepers(struct clew_recorder *recorder, struct found *found, size_t count)
+{
+	uint64_t now = clew_now(), lost;
+	struct clew_sleeper sleeper;
+	int r = 0;
+
+	clew_file_await(recorder, now);
+	lost = last_gap(recorder);
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		struct clew_switch *change = &found[i].change;
+
+		if (!(change->header.flags & CLEW_SWITCH_WAIT) ||
+		    !find_sleeper(recorder, change->prev, &sleeper) ||
+		    sleeper.time > change->header.time || sleeper.time < lost)
+			continue;
+		change->header.flags |= sleeper.found ? CLEW_STATE_FOUND : CLEW_STATE_SINCE;
+		change->wake_time = sleeper.time;
+		change->prev_state = sleeper.state;
+		found[i].wait = sleeper.wait;
+		r = clew_name_function(recorder, &sleeper.wait, change->header.time);
+	}
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		pthread_mutex_lock(&recorder->drains[i].lock);
+		clew_sleepers_forget(recorder->drains[i].sleepers, now - FORGET_AFTER);
+		pthread_mutex_unlock(&recorder->drains[i].lock);
+	}
+	return r;
+}
+
+/* Notes what tasks sleep for when the recording begins. */
+static void note_sleepers(struct clew_recorder *recorder, const struct found *found, size_t count)
+{
+	struct drain *drain = recorder->drains;
+
+	pthread_mutex_lock(&drain->lock);
+	for (size_t i = 0; i < count; i++)
+		if (found[i].change.header.flags & CLEW_SWITCH_WAIT)
+			clew_sleepers_note_found(drain->sleepers, &found[i].change, &found[i].wait,
+						 recorder->start);
+	pthread_mutex_unlock(&drain->lock);
+}
+
+static int put_states(struct clew_recorder *recorder, enum clew_pass which, struct found *found,
+		      size_t count)
+{
+	int r = 0;
+
+	if (recorder->options.keyframe && which == CLEW_PASS_START)
+		note_sleepers(recorder, found, count);
+	if (recorder->options.keyframe && which == CLEW_PASS_AGAIN)
+		r = state_sleepers(recorder, found, count);
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = clew_put_user(recorder, &found[i],
+				  found[i].change.header.flags & CLEW_SWITCH_WAIT
+					  ? sizeof(*found)
+					  : sizeof(found->change));
+	return r;
+}
+
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		       struct clew_message *message)
 {
@@ -162,18 +262,10 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 	if (error)
 		return clew_say(message, error, "the list of tasks cannot be read: %s: try again",
 				strerror(-error));
-	if (which == CLEW_PASS_IDENTIFY) {
+	if (which == CLEW_PASS_IDENTIFY)
 		error = put_identities(recorder, (struct identified *)data, size / each);
-	} else {
-		for (size_t at = 0; at + each <= size && !error; at += each) {
-			struct found *found = (struct found *)(data + at);
-
-			error = clew_put_user(recorder, found,
-					      found->change.header.flags & CLEW_SWITCH_WAIT
-						      ? sizeof(*found)
-						      : sizeof(found->change));
-		}
-	}
+	else
+		error = put_states(recorder, which, (struct found *)data, size / each);
 	free(data);
 	if (error)
 		return clew_say(message, error,

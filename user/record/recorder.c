@@ -96,7 +96,7 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 
 	if (error)
 		return clew_say_unwritable(message, options->output, error);
-	recorder->user.now = (struct outlet){.writer = recorder->writer, .file = 1};
+	recorder->user.now = (struct outlet){.writer = recorder->writer, .names = 1};
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
 		return clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
@@ -160,6 +160,8 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder->verify = options->verify;
 	recorder->layers = options->layers;
 	recorder->options = *options;
+	recorder->states_again = options->goes_on || options->keyframe;
+	recorder->names = 1;
 	recorder->summary.balanced = true;
 
 	error = clew_load(recorder, options, message);
@@ -206,6 +208,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	if (!error && clew_meta_number(recorder->writer, "start", recorder->start))
 		error = clew_say_unwritable(message, "the capture",
 					    clew_writer_error(recorder->writer));
+	recorder->next_keyframe = recorder->start + recorder->options.keyframe;
 	clew_takers_begin(recorder, recorder->start);
 	clew_user_round(recorder, clew_now(), true);
 	atomic_store(&recorder->user_current, true);

@@ -65,6 +65,8 @@ struct clew_recorder_options {
 	bool stacks_if_possible; /* without them where the kernel or a memory cgroup refuses them */
 	bool no_page_cache;	 /* do not record the page cache and the journals */
 	bool sync;
+	uint64_t keyframe;   /* ns between two moments from which on the file can be read, 0: there
+				are   none; not with `goes_on` */
 	bool goes_on;	     /* clew_recorder_go_on() may be called; strings stay until the stop */
 	bool trace_events;   /* for tests: attach to functions as before Linux 6.6 */
 	bool few_task_slots; /* for tests: most tasks find no slot for their state */
@@ -106,6 +108,12 @@ int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *mess
  * message.
  */
 int clew_recorder_tick(struct clew_recorder *recorder);
+
+/*
+ * To be called as often: makes a keyframe if it is time for one. After an error the recording is to
+ * be stopped.
+ */
+int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *message);
 
 /*
  * Goes over to another file, without a gap, and closes the one before. Each file can be read

@@ -201,7 +201,7 @@ static int take_image_news(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* Each file of a recording that goes on in the next one has names of its own. */
+/* Each file of a recording that goes on in the next one has names of its own, as each keyframe. */
 static void tick_jit(struct clew_stacks *stacks)
 {
 	uint64_t now = clew_now();
@@ -209,7 +209,7 @@ static void tick_jit(struct clew_stacks *stacks)
 	if (now - stacks->jit_ticked < JIT_NS)
 		return;
 	stacks->jit_ticked = now;
-	if (stacks->recorder->recording[0])
+	if (stacks->recorder->states_again)
 		clew_jit_name(stacks->jit, put_symbol, stacks);
 	else
 		clew_jit_tick(stacks->jit);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "record/internal.h"
+#include "record/sleepers.h"
 #include "relate/layer.h"
 #include "symbol/kernel.h"
 
@@ -53,6 +54,7 @@ void clew_stream_gap(struct stream *stream, uint64_t to, uint32_t count)
 		.count = count,
 	};
 
+	stream->last_gap = to;
 	put(stream, &gap, sizeof(gap));
 }
 
@@ -116,15 +118,15 @@ static void put_announce(struct stream *stream, const void *data)
 	put(stream, &record, sizeof(record.announce) + size);
 }
 
-/* `named` is about the newest file that the stream has come to. */
-static void name_in_file(struct stream *stream, const struct outlet *outlet)
+/* `named` is about the newest outlet that the stream has come to. */
+static void name_in_outlet(struct stream *stream, const struct outlet *outlet)
 {
 	bool newest = outlet == &stream->outlets.next || !stream->outlets.next.writer;
 
-	if (stream->named_in == outlet->file || !newest)
+	if (stream->named_in == outlet->names || !newest)
 		return;
 	memset(stream->named, 0, sizeof(stream->named));
-	stream->named_in = outlet->file;
+	stream->named_in = outlet->names;
 }
 
 /*
@@ -148,10 +150,10 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 				   ? clew_kernel_symbol_at(stream->recorder->symbols, address)
 				   : NULL;
 
-	name_in_file(stream, outlet);
-	if (!name || (*named == address && stream->named_in == outlet->file))
+	name_in_outlet(stream, outlet);
+	if (!name || (*named == address && stream->named_in == outlet->names))
 		return;
-	if (stream->named_in == outlet->file)
+	if (stream->named_in == outlet->names)
 		*named = address;
 	record.text.text_size = strnlen(name, CLEW_TEXT_SIZE);
 	memcpy(record.bytes, name, record.text.text_size);
@@ -252,6 +254,8 @@ unsigned clew_stream_pass_slot(struct stream *stream, const struct clew_switch_s
 		pass_whole(stream, &slot->whole);
 		return 1;
 	}
+	if (flags & (CLEW_SWITCH_WAIT | CLEW_SWITCH_DEAD) && stream->drain->sleepers)
+		clew_sleepers_note(stream->drain->sleepers, &slot->change, &slot->wait);
 	if (flags & CLEW_SWITCH_WAIT) {
 		size = sizeof(*slot);
 		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION ||

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "record/internal.h"
+#include "symbol/kernel.h"
 
 static int put(struct clew_recorder *recorder, const struct clew_header *record, size_t size)
 {
@@ -60,7 +61,7 @@ int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *recor
 {
 	int r = 0;
 
-	if (recorder->recording[0]) {
+	if (recorder->states_again) {
 		pthread_mutex_lock(&recorder->user_lock);
 		r = keep(recorder, record, size);
 		pthread_mutex_unlock(&recorder->user_lock);
@@ -107,6 +108,27 @@ void clew_user_try_round(struct clew_recorder *recorder, uint64_t now)
 		return;
 	end_round(recorder, now, false);
 	pthread_mutex_unlock(&recorder->user_lock);
+}
+
+int clew_name_function(struct clew_recorder *recorder, const struct clew_wait *wait, uint64_t time)
+{
+	uint64_t addresses[] = {
+		wait->object_kind == CLEW_OBJECT_FUNCTION || wait->object_kind == CLEW_OBJECT_TIMER
+			? wait->object
+			: 0,
+		wait->reason == CLEW_REASON_FUNCTION ? wait->function : 0,
+	};
+	int r = 0;
+
+	for (unsigned i = 0; i < 2 && r >= 0; i++) {
+		const char *name = addresses[i] && recorder->symbols
+					   ? clew_kernel_symbol_at(recorder->symbols, addresses[i])
+					   : NULL;
+
+		if (name)
+			r = clew_put_text(recorder, addresses[i], name, time);
+	}
+	return r;
 }
 
 int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *value, uint64_t time)

@@ -50,7 +50,7 @@ struct store_ahead {
 	pthread_cond_t decoded; /* a slot became ready */
 	pthread_cond_t freed;	/* a slot became free, or `closing` is set */
 	bool closing;
-	bool *begun; /* for each chunk of records: the thread or the reader decodes it, or has */
+	bool *begun; /* for each chunk of records: it is decoded, or not wanted */
 	size_t next; /* index of the next turn */
 	struct slot slots[SLOTS];
 	size_t count; /* of the turns; constant, as they are */
@@ -198,7 +198,7 @@ static void discard(struct store_ahead *ahead)
 	free(ahead);
 }
 
-int store_ahead_new(const struct store_file *file, const struct store_schema *schema,
+int store_ahead_new(const struct store_file *file, const struct store_schema *schema, uint64_t from,
 		    struct store_ahead **ret_ahead)
 {
 	size_t count = file->count - file->records;
@@ -210,6 +210,8 @@ int store_ahead_new(const struct store_file *file, const struct store_schema *sc
 	ahead->file = file;
 	ahead->count = count;
 	ahead->begun = calloc(count, sizeof(*ahead->begun));
+	for (size_t i = 0; ahead->begun && i < count; i++)
+		ahead->begun[i] = file->entries[file->records + i].last_time < from;
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->decoded, NULL);
 	pthread_cond_init(&ahead->freed, NULL);

@@ -15,10 +15,10 @@
 struct store_ahead;
 
 /*
- * Starts with the file's first chunk of records. File and schema must not
+ * Starts with the file's first chunk that has records from `from` (ns) on. File and schema must not
  * change, and must outlive the thread. 0 or -errno.
  */
-int store_ahead_new(const struct store_file *file, const struct store_schema *schema,
+int store_ahead_new(const struct store_file *file, const struct store_schema *schema, uint64_t from,
 		    struct store_ahead **ret_ahead);
 
 /*

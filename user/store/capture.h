@@ -45,6 +45,16 @@ struct clew_clock {
 	uint64_t wall;
 };
 
+/*
+ * A moment from which on the records name again what they refer to. Until another moment the user
+ * stream says once more of each task who it is and what it waits for, so that the capture can be
+ * read from there on. Both ns, monotonic.
+ */
+struct clew_keyframe {
+	uint64_t from;
+	uint64_t until;
+};
+
 struct clew_cost {
 	uint64_t user_ns; /* CPU time of clew's own threads */
 	uint64_t bpf_ns;  /* run time of its programs, scaled from samples */
@@ -85,6 +95,8 @@ int clew_writer_begin(struct clew_writer *writer);
  */
 int clew_writer_meta(struct clew_writer *writer, const char *key, const char *value);
 int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock);
+/* To be called when all records of the keyframe were put. */
+int clew_writer_keyframe(struct clew_writer *writer, const struct clew_keyframe *keyframe);
 
 /*
  * Appends one record (struct clew_header and what follows; in a CPU's stream
@@ -144,6 +156,8 @@ struct clew_capture_info {
 	size_t gap_count;
 	const struct clew_clock *clocks;
 	size_t clock_count;
+	const struct clew_keyframe *keyframes; /* in order of time */
+	size_t keyframe_count;
 	struct clew_cost cost;
 	uint64_t counts[CLEW_KIND_COUNT];	/* records in the file, by kind */
 	uint64_t column_bytes[CLEW_KIND_COUNT]; /* compressed bytes of the kind's columns (a share
@@ -189,6 +203,21 @@ int clew_reader_check(struct clew_reader *reader);
 
 /* Goes back to the first record. */
 int clew_reader_rewind(struct clew_reader *reader);
+
+/*
+ * Goes to the last keyframe that is not after `time` (ns), or to an earlier one if no more than
+ * `rows` records between the two are to be decoded; one of a slow stream counts as 20. No record
+ * before it comes then. Returns the keyframe, or NULL: there is none, and reading begins at the
+ * first record.
+ */
+const struct clew_keyframe *clew_reader_seek(struct clew_reader *reader, uint64_t time,
+					     uint64_t rows);
+
+/*
+ * True if a record that clew_reader_next() returned says again in what state a task is, for readers
+ * that begin at a later keyframe than this one has begun at: it is to be left out.
+ */
+bool clew_reader_is_again(const struct clew_reader *reader, const struct clew_header *record);
 
 void clew_reader_close(struct clew_reader *reader);
 

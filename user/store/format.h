@@ -18,7 +18,7 @@
 	"CLEW\r\n\x1a"
 #define STORE_MAGIC_SIZE    8
 #define STORE_VERSION_MAJOR 4
-#define STORE_VERSION_MINOR 3
+#define STORE_VERSION_MINOR 4
 #define STORE_CHUNK_MAGIC   0x6b6863c1u /* bytes c1 63 68 6b: "?chk" */
 #define STORE_END_MAGIC	    "CLEWEND\n"
 #define STORE_BLOCK	    4096 /* unit of writes around the page cache */
@@ -54,6 +54,7 @@ enum store_chunk_kind {
 	STORE_CHUNK_LEDGER = 5,
 	STORE_CHUNK_INDEX = 6,
 	STORE_CHUNK_PADDING = 7,
+	STORE_CHUNK_KEYFRAME = 8,
 };
 
 struct store_chunk_header {

@@ -249,7 +249,8 @@ static int write_records(struct joined *joined, const struct part *part, bool ag
 
 		if (stream >= joined->cpus && stream != CLEW_STREAM_USER)
 			return -EBADMSG;
-		if (again && is_again(joined, part, record)) {
+		if ((again && is_again(joined, part, record)) ||
+		    clew_reader_is_again(part->reader, record)) {
 			r = leave_out(joined, record);
 			if (r < 0)
 				return r;

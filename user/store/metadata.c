@@ -69,6 +69,47 @@ static int read_clocks(struct store_metadata *metadata, const uint8_t *payload, 
 	return 0;
 }
 
+static int compare_keyframes(const void *a, const void *b)
+{
+	const struct clew_keyframe *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Puts them in order of time, and drops those that overlap. */
+static void sort_keyframes(struct store_metadata *metadata)
+{
+	struct clew_keyframe *keyframes = metadata->keyframes;
+	size_t kept = 0;
+
+	if (metadata->keyframe_count)
+		qsort(keyframes, metadata->keyframe_count, sizeof(*keyframes), compare_keyframes);
+	for (size_t i = 0; i < metadata->keyframe_count; i++)
+		if (keyframes[i].from <= keyframes[i].until &&
+		    (!kept || keyframes[i].from > keyframes[kept - 1].until))
+			keyframes[kept++] = keyframes[i];
+	metadata->keyframe_count = kept;
+}
+
+static int read_keyframes(struct store_metadata *metadata, const uint8_t *payload, size_t size)
+{
+	if (size % 16)
+		return -EBADMSG;
+	for (; size; size -= 16, payload += 16) {
+		struct clew_keyframe *keyframes = store_one_more(
+			metadata->keyframes, metadata->keyframe_count, sizeof(*keyframes));
+		uint64_t values[2];
+
+		if (!keyframes)
+			return -ENOMEM;
+		metadata->keyframes = keyframes;
+		memcpy(values, payload, sizeof(values));
+		keyframes[metadata->keyframe_count++] =
+			(struct clew_keyframe){values[0], values[1]};
+	}
+	return 0;
+}
+
 static int read_ledger(struct store_metadata *metadata, const struct store_chunk_header *header,
 		       const uint8_t *payload)
 {
@@ -149,6 +190,9 @@ int store_metadata_read(struct store_metadata *metadata, struct store_file *file
 			case STORE_CHUNK_CLOCK:
 				r = read_clocks(metadata, file->payload.bytes, header.size);
 				break;
+			case STORE_CHUNK_KEYFRAME:
+				r = read_keyframes(metadata, file->payload.bytes, header.size);
+				break;
 			case STORE_CHUNK_LEDGER:
 				r = read_ledger(metadata, &header, file->payload.bytes);
 				break;
@@ -159,6 +203,7 @@ int store_metadata_read(struct store_metadata *metadata, struct store_file *file
 		else if (r < 0)
 			return r;
 	}
+	sort_keyframes(metadata);
 	return 0;
 }
 
@@ -193,5 +238,6 @@ void store_metadata_done(struct store_metadata *metadata)
 	free(metadata->pairs);
 	free(metadata->schema);
 	free(metadata->clocks);
+	free(metadata->keyframes);
 	free(metadata->ledger);
 }

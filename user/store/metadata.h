@@ -22,6 +22,8 @@ struct store_metadata {
 	struct clew_cost cost;
 	struct clew_clock *clocks;
 	size_t clock_count;
+	struct clew_keyframe *keyframes;
+	size_t keyframe_count;
 	struct store_pair *pairs;
 	size_t pair_count;
 };

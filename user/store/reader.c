@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "store/ahead.h"
 #include "store/grow.h"
+#include "store/keyframe.h"
 #include "store/merge.h"
 #include "store/metadata.h"
 #include "store/reader.h"
@@ -44,6 +45,7 @@ struct cursor {
 	struct store_rows rows;
 	const struct clew_header *record;
 	bool absent;			/* it stands for the CPUs that have no stream */
+	bool skips;			/* its rows are older than where reading begins */
 	uint64_t row;			/* number of its next row if none is missing */
 	uint64_t missing;		/* rows that are missing since the last one that was read */
 	uint64_t last_time;		/* of that row, or when recording began */
@@ -65,8 +67,9 @@ struct clew_reader {
 	bool begun;  /* each stream's first chunk was loaded, or all chunks are checked */
 	bool taken;  /* the first record of the heap was emitted */
 	bool checks; /* chunks are only checked, and not decoded */
-	struct store_ahead *ahead; /* NULL: no thread decodes ahead */
-	uint64_t ahead_rows;	   /* from so many rows on one does */
+	const struct clew_keyframe *begins; /* where reading does; NULL: at the first records */
+	struct store_ahead *ahead;	    /* NULL: no thread decodes ahead */
+	uint64_t ahead_rows;		    /* from so many rows on one does */
 };
 
 /* ---- streams ---- */
@@ -185,6 +188,17 @@ static void add_lost(struct cursor *cursor, const struct store_index_entry *entr
 		cursor->lost_until = until;
 }
 
+/* The first row of the chunk from where reading begins on, or NULL. */
+static const struct clew_header *first_row(const struct clew_reader *reader, struct cursor *cursor)
+{
+	const struct clew_header *record = store_rows_next(&cursor->rows);
+
+	while (cursor->skips && record && record->time < reader->begins->from)
+		record = store_rows_next(&cursor->rows);
+	cursor->skips &= !record;
+	return record;
+}
+
 /*
  * Loads the cursor's next chunk that is not damaged, and puts a GAP for rows
  * that are missing before it. At the stream's end the cursor's record is NULL,
@@ -208,7 +222,7 @@ static int load(struct clew_reader *reader, struct cursor *cursor)
 			return r;
 		cursor->missing += entry->row - cursor->row;
 		cursor->row = entry->row + entry->rows;
-		cursor->record = reader->checks ? NULL : store_rows_next(&cursor->rows);
+		cursor->record = reader->checks ? NULL : first_row(reader, cursor);
 		if (cursor->missing && (cursor->record || reader->checks))
 			r = put_gap_between(reader, cursor,
 					    reader->checks ? entry->first_time
@@ -373,22 +387,35 @@ static void stop_ahead(struct clew_reader *reader)
 	reader->ahead = NULL;
 }
 
-/* Puts every cursor before its stream's first chunk. */
-static void start_over(struct clew_reader *reader)
+/* Puts a cursor before its stream's first chunk, or the first one with records of the keyframe. */
+static void place(const struct clew_reader *reader, struct cursor *cursor)
 {
+	const struct store_index_entry *entries = reader->file.entries;
+	uint64_t from = reader->begins ? reader->begins->from : 0;
+
+	cursor->at = cursor->first;
+	while (cursor->at < cursor->end && entries[cursor->at].last_time < from)
+		cursor->at++;
+	cursor->row = 0;
+	if (cursor->at > cursor->first)
+		cursor->row = entries[cursor->at - 1].row + entries[cursor->at - 1].rows;
+	cursor->skips = reader->begins;
+	cursor->missing = cursor->lost_from = cursor->lost_until = 0;
+	cursor->last_time = reader->begins ? from : reader->info.start;
+}
+
+/* Puts every cursor where reading begins. */
+static void start_over(struct clew_reader *reader, const struct clew_keyframe *begins)
+{
+	reader->begins = begins;
 	stop_ahead(reader);
 	reader->heads.count = 0;
 	reader->begun = reader->taken = reader->checks = false;
 	/* Damage that is found while reading is counted once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
 	forget_own_gaps(reader);
-	for (size_t i = 0; i < reader->cursor_count; i++) {
-		struct cursor *cursor = &reader->cursors[i];
-
-		cursor->at = cursor->first;
-		cursor->row = cursor->missing = cursor->lost_from = cursor->lost_until = 0;
-		cursor->last_time = reader->info.start;
-	}
+	for (size_t i = 0; i < reader->cursor_count; i++)
+		place(reader, &reader->cursors[i]);
 }
 
 /* Loads the first chunk of each stream, or checks all chunks. */
@@ -415,7 +442,7 @@ int clew_reader_check(struct clew_reader *reader)
 {
 	int r;
 
-	start_over(reader);
+	start_over(reader, NULL);
 	reader->checks = true;
 	r = load_all(reader);
 	sort_gaps(reader);
@@ -434,7 +461,8 @@ static void start_ahead(struct clew_reader *reader)
 	for (size_t i = file->records; i < file->count; i++)
 		rows += file->entries[i].rows;
 	if (rows >= reader->ahead_rows &&
-	    store_ahead_new(file, reader->metadata.schema, &reader->ahead) < 0)
+	    store_ahead_new(file, reader->metadata.schema,
+			    reader->begins ? reader->begins->from : 0, &reader->ahead) < 0)
 		reader->ahead = NULL;
 }
 
@@ -445,8 +473,31 @@ void store_reader_ahead(struct clew_reader *reader, uint64_t rows)
 
 int clew_reader_rewind(struct clew_reader *reader)
 {
-	start_over(reader);
+	start_over(reader, NULL);
 	return 0;
+}
+
+const struct clew_keyframe *clew_reader_seek(struct clew_reader *reader, uint64_t time,
+					     uint64_t rows)
+{
+	uint64_t end = reader->info.end, whole_until = end;
+
+	if (!reader->file.complete)
+		whole_until = end > KILL_LACKS ? end - KILL_LACKS : 0;
+	start_over(reader, store_keyframe_choose(&reader->metadata, &reader->file, whole_until,
+						 time, rows));
+	return reader->begins;
+}
+
+bool clew_reader_is_again(const struct clew_reader *reader, const struct clew_header *record)
+{
+	const struct clew_keyframe *keyframe;
+
+	if (record->cpu != CLEW_STREAM_USER ||
+	    (record->kind != CLEW_KIND_STATE && record->kind != CLEW_KIND_END))
+		return false;
+	keyframe = store_keyframe_at(&reader->metadata, record->time);
+	return keyframe && keyframe != reader->begins;
 }
 
 /* Prepares for the first record, which is not necessary for the info. */
@@ -525,6 +576,8 @@ static void fill_info(struct clew_reader *reader)
 	info->gaps = reader->gaps;
 	info->clocks = metadata->clocks;
 	info->clock_count = metadata->clock_count;
+	info->keyframes = metadata->keyframes;
+	info->keyframe_count = metadata->keyframe_count;
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++) {
 		info->counts[kind] = file->totals[kind].count;
 		info->column_bytes[kind] = file->totals[kind].column_bytes;

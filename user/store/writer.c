@@ -533,17 +533,30 @@ int clew_writer_meta(struct clew_writer *writer, const char *key, const char *va
 	return bigger ? writer->error : -ENOMEM;
 }
 
-int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock)
+static int put_numbers(struct clew_writer *writer, enum store_chunk_kind kind,
+		       const uint64_t *numbers, size_t count)
 {
-	uint64_t payload[3] = {clock->monotonic, clock->boot, clock->wall};
 	struct store_chunk *chunk;
-	int r;
+	int r = store_chunk_new(kind, numbers, count * sizeof(*numbers), false, &chunk);
 
-	r = store_chunk_new(STORE_CHUNK_CLOCK, payload, sizeof(payload), false, &chunk);
 	if (r < 0)
 		return r;
 	enqueue(writer, chunk);
 	return writer->error;
+}
+
+int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock)
+{
+	const uint64_t numbers[] = {clock->monotonic, clock->boot, clock->wall};
+
+	return put_numbers(writer, STORE_CHUNK_CLOCK, numbers, 3);
+}
+
+int clew_writer_keyframe(struct clew_writer *writer, const struct clew_keyframe *keyframe)
+{
+	const uint64_t numbers[] = {keyframe->from, keyframe->until};
+
+	return put_numbers(writer, STORE_CHUNK_KEYFRAME, numbers, 2);
 }
 
 int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count,

@@ -262,7 +262,7 @@ static int take_dead(struct clew_trace *trace, const struct clew_switch *state)
 	if (!task)
 		return trace_nobody(state->prev) ? 0 : -ENOMEM;
 	if (task->task.death == CLEW_TIME_OPEN)
-		task->task.death = trace->start;
+		task->task.death = trace->stated.from ?: trace->start;
 	return 0;
 }
 

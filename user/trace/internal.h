@@ -143,6 +143,7 @@ struct clew_trace {
 	struct vector announcements; /* const struct clew_announce *, into the arena */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
+	struct clew_keyframe stated; /* where reading of a part began; 0 at the start */
 	struct arena arena;
 
 	pthread_mutex_t frame_lock; /* guards what tasks' frame_table is set to */

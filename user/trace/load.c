@@ -27,6 +27,21 @@ static uint64_t read_until(const struct clew_trace_options *options)
 	return part ? options->to + TRACE_PART_BEYOND : UINT64_MAX;
 }
 
+/*
+ * Goes to where reading begins: for a part, to a keyframe that is some time before it, NULL: to the
+ * start. Of functions and announced calls a keyframe does not say again which are under way.
+ */
+static const struct clew_keyframe *go_to_part(struct clew_reader *reader,
+					      const struct clew_trace_options *options)
+{
+	const struct clew_capture_info *info = clew_reader_info(reader);
+
+	if (!options || !options->to || options->from < TRACE_PART_BEFORE ||
+	    info->counts[CLEW_KIND_FUNCTION] || info->counts[CLEW_KIND_ANNOUNCE])
+		return NULL;
+	return clew_reader_seek(reader, options->from - TRACE_PART_BEFORE, TRACE_PART_ROWS);
+}
+
 /* *ret_end: when the trace ends. */
 static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 		    struct clew_trace *trace, const struct clew_trace_options *options,
@@ -45,6 +60,8 @@ static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 	if (total >= TOUCH_FROM && store_thread_pays())
 		touch = trace_touch_new();
 	while ((r = clew_reader_next(reader, &record)) > 0 && record->time <= until) {
+		if (clew_reader_is_again(reader, record))
+			continue;
 		r = clew_builder_feed(builder, record);
 		if (r < 0)
 			break;
@@ -104,7 +121,9 @@ static int keep_info(struct clew_trace *trace, const struct clew_reader *reader)
 	info->ledger = copy_array(trace, info->ledger, info->ledger_count * sizeof(*info->ledger));
 	info->gaps = copy_array(trace, info->gaps, info->gap_count * sizeof(*info->gaps));
 	info->clocks = copy_array(trace, info->clocks, info->clock_count * sizeof(*info->clocks));
-	if (!info->ledger || !info->gaps || !info->clocks)
+	info->keyframes =
+		copy_array(trace, info->keyframes, info->keyframe_count * sizeof(*info->keyframes));
+	if (!info->ledger || !info->gaps || !info->clocks || !info->keyframes)
 		return -ENOMEM;
 	trace->info = info;
 	return keep_metas(trace, reader);
@@ -138,6 +157,7 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 		.memory_most = PAGES_MOST,
 		.imported = clew_reader_info(reader)->imported,
 	};
+	const struct clew_keyframe *begins = go_to_part(reader, options);
 	struct clew_finding_taker takers[2];
 	struct clew_builder *builder;
 	struct clew_trace *trace;
@@ -147,6 +167,10 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 
 	if (r < 0)
 		return r;
+	if (begins) {
+		builder_options.start = begins->from;
+		trace->stated = *begins;
+	}
 	take_costs(reader, &builder_options);
 	takers[0] = clew_trace_taker(trace);
 	if (options && options->beside)

@@ -25,6 +25,11 @@
 /* ns: so far records are read beyond the interval, as a finding comes when its end is known. */
 #define TRACE_PART_BEYOND 10000000000ull
 
+/* ns: so far records are read before the interval, at least: what is behind a wait in it is then
+ * known. If that are not more than so many records, even further. */
+#define TRACE_PART_BEFORE 10000000000ull
+#define TRACE_PART_ROWS	  1000000
+
 struct trace_part {
 	uint64_t from, to;	/* ns: what overlaps this is kept */
 	struct map requests;	/* the builder's number -> the trace's, of those that are kept */

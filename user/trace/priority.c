@@ -15,7 +15,8 @@ int trace_priority_add(struct clew_trace *trace, const struct clew_priority *rec
 		return -ENOMEM;
 	*priority = (struct trace_priority){
 		.older = task->priority,
-		.since = record->header.time,
+		/* A keyframe says what holds already. */
+		.since = record->header.time <= trace->stated.until ? 0 : record->header.time,
 		.scheduled = {.policy = record->policy, .value = (int8_t)record->value},
 	};
 	task->priority = priority;

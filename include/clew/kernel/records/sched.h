@@ -31,6 +31,10 @@
 /* STATE: `next` came on this CPU unseen, some time since its last record; the wake fields are its
  * last wake's */
 #define CLEW_STATE_LATE 0x08
+/* STATE of a keyframe: the sleep began at wake_time, and the wait is as it was then */
+#define CLEW_STATE_SINCE 0x10
+/* STATE of a keyframe: the same, but the sleep was found when the recording began, at wake_time */
+#define CLEW_STATE_FOUND 0x20
 /* STATE: found by the pass at the stop; else by the one at the start */
 #define CLEW_STATE_STOP	    0x40
 #define CLEW_STATE_RUNNABLE 0x80 /* STATE: the task was runnable or running */

@@ -1,0 +1,227 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Keyframes of a recording: an answer about an interval, which is read from a keyframe on, is the same
+as that of a copy whose keyframes are damaged, which is read from the start. It takes as long wherever
+the interval is. The independent reader finds the keyframes and all records.
+"""
+
+import json
+import os
+import resource
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from _live import CLEW, answer, finish, note, ok, scratch, start_recording, stop_recording
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from capture_reader import KEYFRAME, Capture  # noqa: E402  pylint: disable=wrong-import-position
+
+LENGTH = 40  # s
+SECOND = 1_000_000_000
+BEFORE = 10 * SECOND  # of an interval, in which all is known
+WINDOW = 2 * SECOND
+SHOWN = 3
+MAGIC = b"\xc1chk"
+HEADER = 48
+
+
+def work(place, seconds):
+    """Waits of many kinds: files that are written, processes, pipes, locks, sleeps of any length."""
+    until = time.monotonic() + seconds
+    lock = threading.Lock()
+
+    def hold(length):
+        while time.monotonic() < until:
+            with lock:
+                time.sleep(length)
+
+    threads = [threading.Thread(target=hold, args=(each, )) for each in (0.003, 0.005, 0.3)]
+    threads.append(threading.Thread(target=time.sleep, args=(0.9 * seconds, )))
+    for each in threads:
+        each.start()
+    number = 0
+    while time.monotonic() < until:
+        number += 1
+        with open(os.path.join(place, "data%d" % (number % 5)), "wb") as file:
+            file.write(b"x" * 200000)
+            os.fsync(file.fileno())
+        subprocess.run("ls /etc | grep -c conf | cat",
+                       shell=True,
+                       stdout=subprocess.DEVNULL,
+                       check=True)
+        time.sleep(0.01)
+    for each in threads:
+        each.join()
+
+
+def damage(path, copy):
+    """Makes a copy whose keyframes are not whole. Returns how many there were."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    at, count = data.find(MAGIC), 0
+    while at >= 0:
+        kind, size = struct.unpack_from("<H", data,
+                                        at + 8)[0], struct.unpack_from("<I", data, at + 12)[0]
+        if kind == KEYFRAME and size == 16:
+            data[at + HEADER] ^= 0xff
+            count += 1
+        at = data.find(MAGIC, at + 1)
+    with open(copy, "wb") as file:
+        file.write(data)
+    return count
+
+
+def waits(rows):
+    """
+    Calls are numbered by their task as they come. What an open wait is about may be said by the
+    keyframe, and is then what held at that time. A task that no list of tasks has is found asleep.
+    """
+    calls, found = {}, []
+    for row in rows:
+        numbers = calls.setdefault(row["tid"], {})
+        row = dict(row, call_id=numbers.setdefault(row["call_id"], len(numbers)), other_end=0)
+        if row["open"] == "start" and row["kind"] == "unknown":
+            row["start"] = 0
+        found.append(dict(row, function=0) if row["open"] else row)
+    return found
+
+
+def requests(rows):
+    """
+    A request's number among those that were read, and those below it, differ. Pages that are written
+    after 30 s were dirtied before what is read.
+    """
+    return [
+        dict(row,
+             index=0,
+             lower=len(row["lower"]),
+             pages=row["reason"] != "periodic" and row["pages"]) for row in rows
+    ]
+
+
+def edges(rows, first):
+    """Those that are from what both have read."""
+    return [row for row in rows if min(end["at"] or 0 for end in row["from"]) >= first]
+
+
+def used():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def essence(command, row):
+    """What must be the same. What happened before that is read may be unknown in the rest."""
+    if command == "waits":
+        ended = row["ended_by"]
+        return (row["tid"], row["start"], row["end"], row["kind"], row["call"], row["open"], ended
+                and (ended["at"], ended["tid"], ended["context"]))
+    if command == "edges":
+        return (row["type"], row["context"], [(end["at"], end["tid"]) for end in row["from"]],
+                [(end["at"], end["tid"]) for end in row["to"]])
+    return tuple(row[name] for name in ("queued", "issued", "completed", "dev", "sector", "op"))
+
+
+def check_lists(command, got, expected):
+    """Returns how many rows there were, and how many were not the same, field for field."""
+    cores = [sorted(json.dumps(essence(command, row)) for row in rows) for rows in (got, expected)]
+    ok(cores[0] == cores[1], "%s of an interval are as when all is read" % command,
+       (len(got), len(expected), sorted(set(cores[0]) ^ set(cores[1]))[:SHOWN]))
+    whole = [{json.dumps(row, sort_keys=True) for row in rows} for rows in (got, expected)]
+    pairs = zip(*(sorted(each - other) for each, other in (whole, whole[::-1])))
+    for one, other in list(pairs)[:SHOWN]:
+        one, other = json.loads(one), json.loads(other)
+        note("%s differ in %s" % (command, [name for name in one if one[name] != other.get(name)]))
+    return len(got), len(whole[0] - whole[1])
+
+
+def check_windows(path, copy):
+    info = answer("info", path)
+    start, end = info["start"], info["end"]
+    found, differ = {}, {}
+    for at in (0.4, 0.55, 0.7):
+        begin = int(start + at * (end - start))
+        for command, rows_of in (("waits", waits),
+                                 ("edges", lambda rows, first=begin - BEFORE: edges(rows, first)),
+                                 ("requests", requests)):
+            lists = [
+                rows_of(
+                    answer(command, each, "--from", str(begin), "--to",
+                           str(begin + WINDOW))[command]) for each in (path, copy)
+            ]
+            count, others = check_lists(command, *lists)
+            found[command] = found.get(command, 0) + count
+            differ[command] = differ.get(command, 0) + others
+    note("compared: %s, differ: %s" % (found, differ))
+    ok(all(differ[each] * 20 <= found[each] for each in found),
+       "nineteen in twenty are the same field for field", (found, differ))
+    ok(found["waits"] > 100 and min(found.values()) > 10, "there was enough to compare", found)
+
+
+def cost(path, begin):
+    before = used()
+    done = subprocess.run(
+        [CLEW, "waits", path, "--json", "--from",
+         str(begin), "--to",
+         str(begin + SECOND)],
+        stdout=subprocess.DEVNULL,
+        check=False)
+    return used() - before if done.returncode == 0 else None
+
+
+def check_cost(path):
+    """CPU time, as others use the machine, too."""
+    info = answer("info", path)
+    length = info["end"] - info["start"]
+    early, late = (min(cost(path, info["start"] + int(at * length)) for _ in range(3))
+                   for at in (0.3, 0.9))
+    note("%.2f s early, %.2f s late" % (early, late))
+    ok(late < 1.5 * early + 0.1, "a late interval takes no longer", (early, late))
+
+
+def check_reader(path):
+    """A short recording, as the independent reader takes its time."""
+    process = start_recording(path, "--keyframe", "300ms")
+    time.sleep(1.5)
+    status, said = stop_recording(process)
+    info = answer("info", path)
+    with open(path, "rb") as file:
+        capture = Capture(file.read())
+    frames = capture.keyframes
+    counts = {}
+    stated = [set() for _ in frames]
+    for record in capture.records():
+        counts[record["kind"]] = counts.get(record["kind"], 0) + 1
+        for (first, last), names in zip(frames, stated):
+            if record["kind"] == "state" and first <= record["time"] <= last:
+                names.add(record["prev"])
+    ok(status == 0 and info["ledger"]["balanced"], "a recording with keyframes", said)
+    ok(3 <= len(frames) <= 5 and all(a[1] < b[0] for a, b in zip(frames, frames[1:])),
+       "the independent reader finds its keyframes", frames)
+    ok(counts == {kind: count
+                  for kind, count in info["events"].items()
+                  if count}, "it finds all records", (counts, info["events"]))
+    ok(all(len(names) > 20 for names in stated), "each keyframe states the tasks",
+       [len(names) for names in stated])
+
+
+def main():
+    path = scratch("frames.clew")
+    process = start_recording(path, "--keyframe", "2s")
+    work(scratch(), LENGTH)
+    status, said = stop_recording(process)
+    info = answer("info", path)
+    ok(status == 0 and info["complete"] and info["ledger"]["balanced"],
+       "a long recording with keyframes", said)
+    copy = scratch("damaged.clew")
+    ok(damage(path, copy) >= LENGTH // 2 - 2, "there are keyframes")
+    check_windows(path, copy)
+    check_cost(path)
+    check_reader(scratch("short.clew"))
+    finish()
+
+
+main()
