@@ -538,6 +538,7 @@ def test_metrics():
         value_of(after, "clew_lost_records_total") == 0 and
         value_of(after, "clew_records_total") > 0 and 5 < value_of(after, "clew_window_seconds") < 22 and
         value_of(after, "clew_cost_cpu_seconds_total", part="user") > 0 and
+        value_of(after, "clew_forgotten_writers_total") == 0 and
         value_of(after, "clew_memory_bytes") > 1e6, "so are losses, the cost and the window", after)
     left = [name for name in os.listdir(os.path.dirname(METRICS)) if name.startswith("clew.prom.")]
     code, error = daemon.stop()

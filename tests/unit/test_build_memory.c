@@ -29,114 +29,106 @@ static int take_pages(void *context, struct clew_finding finding)
 	return 0;
 }
 
-/* Writes pages of a file out, and lets their writers become known. */
-static void write_out(struct clew_builder *builder, struct synthetic *s, uint64_t *at,
-		      uint64_t inode)
+/* A builder of pages, and the time of the next write. */
+struct writing {
+	struct clew_builder *builder;
+	struct synthetic s;
+	struct last last;
+	uint64_t at;
+};
+
+static void writing_begin(struct writing *writing, size_t memory_most)
 {
-	writes_out(s, *at, 0x100, FLUSH, 800, inode, 0, 1);
-	*at += 5000 * MS;
-	synthetic_flush(builder, s);
-	assert_int_equal(clew_builder_advance(builder, *at), 0);
+	struct clew_builder_options options = {
+		.size = sizeof(options), .start = START, .memory_most = memory_most};
+	struct clew_finding_taker taker = {.wants = CLEW_FINDING_BIT(CLEW_FINDING_PAGES),
+					   .take = take_pages,
+					   .context = &writing->last};
+
+	*writing = (struct writing){.at = START + 5000};
+	assert_int_equal(clew_builder_new(&options, &taker, 1, &writing->builder), 0);
+	threads(&writing->s, 9);
+}
+
+static void writing_end(struct writing *writing)
+{
+	assert_int_equal(clew_builder_finish(writing->builder, writing->at), 0);
+	clew_builder_free(writing->builder);
+	synthetic_done(&writing->s);
+}
+
+/* A file's first write, by a task of its own; it stays dirty. */
+static void write_file(struct writing *writing, uint32_t number)
+{
+	writes(&writing->s, writing->at, 100 + number, FIRST_FILE + number, 0, 1);
+	synthetic_flush(writing->builder, &writing->s);
+	writing->at += 10 * MS;
+}
+
+/* Writes pages of a file out, lets their writers become known, and compares. `writer`: 0 if it
+ * is to be forgotten. */
+static void write_out(struct writing *writing, uint64_t inode, uint32_t writer)
+{
+	writing->at += 5000 * MS;
+	writes_out(&writing->s, writing->at, 0x100, FLUSH, 800, inode, 0, 1);
+	writing->at += 5000 * MS;
+	synthetic_flush(writing->builder, &writing->s);
+	assert_int_equal(clew_builder_advance(writing->builder, writing->at), 0);
+	assert_int_equal(writing->last.inode, inode);
+	assert_int_equal(writing->last.known, writer != 0);
+	assert_int_equal(writing->last.writer, writer);
 }
 
 static void within_limit(void **state)
 {
-	struct clew_builder_options options = {
-		.size = sizeof(options), .start = START, .memory_most = MEMORY_MOST};
-	struct last last = {0};
-	struct clew_finding_taker taker = {.wants = CLEW_FINDING_BIT(CLEW_FINDING_PAGES),
-					   .take = take_pages,
-					   .context = &last};
-	struct clew_builder *builder;
-	struct synthetic s = {0};
-	uint64_t at = START + 5000;
+	struct writing writing;
 	size_t most = 0;
 
 	(void)state;
-	assert_int_equal(clew_builder_new(&options, &taker, 1, &builder), 0);
-	threads(&s, 9);
-	/* Each write is a file's first, by a task of its own, and stays dirty. */
-	for (uint32_t i = 0; i < WRITES; i++, at += 10 * MS) {
-		writes(&s, at, 100 + i, FIRST_FILE + i, 0, 1);
-		synthetic_flush(builder, &s);
-		if (i % 100 == 0 && build_pages_memory(builder) > most)
-			most = build_pages_memory(builder);
+	writing_begin(&writing, MEMORY_MOST);
+	for (uint32_t i = 0; i < WRITES; i++) {
+		write_file(&writing, i);
+		if (i % 100 == 0 && build_pages_memory(writing.builder) > most)
+			most = build_pages_memory(writing.builder);
 	}
 	assert_in_range(most, MEMORY_MOST / 4, MEMORY_MOST + MEMORY_MOST / 10);
-	assert_in_range(clew_builder_forgotten(builder).pages, WRITES / 2, WRITES);
-	at += 5000 * MS;
-	write_out(builder, &s, &at, FIRST_FILE + WRITES - 1);
-	assert_int_equal(last.inode, FIRST_FILE + WRITES - 1);
-	assert_true(last.known);
-	assert_int_equal(last.writer, 100 + WRITES - 1);
-	write_out(builder, &s, &at, FIRST_FILE);
-	assert_int_equal(last.inode, FIRST_FILE);
-	assert_false(last.known);
-	assert_int_equal(clew_builder_finish(builder, at), 0);
-	clew_builder_free(builder);
-	synthetic_done(&s);
+	assert_in_range(clew_builder_forgotten(writing.builder).pages, WRITES / 2, WRITES);
+	write_out(&writing, FIRST_FILE + WRITES - 1, 100 + WRITES - 1);
+	write_out(&writing, FIRST_FILE, 0);
+	writing_end(&writing);
 }
 
 /* A file that is written to again and again stays, although it came first. */
 static void used_again(void **state)
 {
-	struct clew_builder_options options = {
-		.size = sizeof(options), .start = START, .memory_most = MEMORY_MOST};
-	struct last last = {0};
-	struct clew_finding_taker taker = {.wants = CLEW_FINDING_BIT(CLEW_FINDING_PAGES),
-					   .take = take_pages,
-					   .context = &last};
-	struct clew_builder *builder;
-	struct synthetic s = {0};
-	uint64_t at = START + 5000;
+	struct writing writing;
 
 	(void)state;
-	assert_int_equal(clew_builder_new(&options, &taker, 1, &builder), 0);
-	threads(&s, 9);
-	writes(&s, START + 2000, 1, FILE_A, 0, 1);
-	for (uint32_t i = 0; i < WRITES / 10; i++, at += 10 * MS) {
-		writes(&s, at, 100 + i, FIRST_FILE + i, 0, 1);
+	writing_begin(&writing, MEMORY_MOST);
+	writes(&writing.s, START + 2000, 1, FILE_A, 0, 1);
+	for (uint32_t i = 0; i < WRITES / 10; i++) {
+		write_file(&writing, i);
 		if (i % 500 == 0)
-			rewrites(&s, at + 1000, 1, FILE_A, 0, 1);
-		synthetic_flush(builder, &s);
+			rewrites(&writing.s, writing.at - 5 * MS, 1, FILE_A, 0, 1);
 	}
-	assert_true(clew_builder_forgotten(builder).pages > 0);
-	at += 5000 * MS;
-	write_out(builder, &s, &at, FILE_A);
-	assert_int_equal(last.inode, FILE_A);
-	assert_true(last.known);
-	assert_int_equal(last.writer, 1);
-	clew_builder_free(builder);
-	synthetic_done(&s);
+	assert_true(clew_builder_forgotten(writing.builder).pages > 0);
+	write_out(&writing, FILE_A, 1);
+	writing_end(&writing);
 }
 
 /* Without a limit nothing of this is forgotten. */
 static void without_limit(void **state)
 {
-	struct clew_builder_options options = {.size = sizeof(options), .start = START};
-	struct last last = {0};
-	struct clew_finding_taker taker = {.wants = CLEW_FINDING_BIT(CLEW_FINDING_PAGES),
-					   .take = take_pages,
-					   .context = &last};
-	struct clew_builder *builder;
-	struct synthetic s = {0};
-	uint64_t at = START + 5000;
+	struct writing writing;
 
 	(void)state;
-	assert_int_equal(clew_builder_new(&options, &taker, 1, &builder), 0);
-	threads(&s, 9);
-	for (uint32_t i = 0; i < WRITES / 10; i++, at += 10 * MS) {
-		writes(&s, at, 100 + i, FIRST_FILE + i, 0, 1);
-		synthetic_flush(builder, &s);
-	}
-	assert_int_equal(clew_builder_forgotten(builder).pages, 0);
-	assert_true(build_pages_memory(builder) > 2 * MEMORY_MOST);
-	at += 5000 * MS;
-	write_out(builder, &s, &at, FIRST_FILE);
-	assert_true(last.known);
-	assert_int_equal(last.writer, 100);
-	clew_builder_free(builder);
-	synthetic_done(&s);
+	writing_begin(&writing, 0);
+	for (uint32_t i = 0; i < WRITES / 10; i++)
+		write_file(&writing, i);
+	assert_int_equal(clew_builder_forgotten(writing.builder).pages, 0);
+	assert_true(build_pages_memory(writing.builder) > 2 * MEMORY_MOST);
+	write_out(&writing, FIRST_FILE, 100);
+	writing_end(&writing);
 }
 
 int main(void)

@@ -78,25 +78,31 @@ static void make_records(uint64_t seed)
 	}
 }
 
-static void build_plainly(struct found *found)
+/* `memory_most` is the builder's. Returns how often it has forgotten something. */
+static uint64_t build_plainly(struct found *found, size_t memory_most)
 {
-	struct clew_builder_options options = {.size = sizeof(options), .start = START};
+	struct clew_builder_options options = {
+		.size = sizeof(options), .start = START, .memory_most = memory_most};
 	struct clew_finding_taker taker = taker_of(found);
+	struct clew_builder_forgotten forgotten;
 	struct clew_builder *builder;
 
 	assert_int_equal(clew_builder_new(&options, &taker, 1, &builder), 0);
 	for (unsigned i = 0; i < RECORDS; i++)
 		assert_int_equal(clew_builder_feed(builder, &records[i].any.header), 0);
 	assert_int_equal(clew_builder_finish(builder, END), 0);
+	forgotten = clew_builder_forgotten(builder);
 	clew_builder_free(builder);
+	return forgotten.pages + forgotten.blocks;
 }
 
-static struct clew_live *open_live(struct found *found, size_t queue_size)
+static struct clew_live *open_live(struct found *found, size_t queue_size, size_t memory_most)
 {
 	struct clew_finding_taker taker = taker_of(found);
 	const struct clew_live_options options = {.size = sizeof(options),
 						  .cpus = CPUS,
 						  .queue_size = queue_size,
+						  .builder.memory_most = memory_most,
 						  .takers = &taker,
 						  .taker_count = 1};
 	struct clew_live *live;
@@ -141,8 +147,8 @@ static void test_same(void **state)
 
 	(void)state;
 	make_records(3);
-	build_plainly(&expected);
-	live = open_live(&found, 0);
+	build_plainly(&expected, 0);
+	live = open_live(&found, 0, 0);
 	taker = clew_live_taker(live);
 	feed_live(live);
 	taker.end(taker.context, END);
@@ -152,6 +158,29 @@ static void test_same(void **state)
 	assert_int_equal(summary.missed + summary.late, 0);
 	assert_memory_equal(&found, &expected, sizeof(found));
 	assert_true(found.count[CLEW_FINDING_RUN] > 20 && found.count[CLEW_FINDING_SLEEP] > 10);
+}
+
+/* With no memory for pages at all. */
+static void test_forgotten(void **state)
+{
+	struct found expected = {0}, found = {0};
+	struct clew_live_summary summary;
+	struct clew_record_taker taker;
+	struct clew_live *live;
+	uint64_t forgotten;
+
+	(void)state;
+	make_records(3);
+	forgotten = build_plainly(&expected, 1);
+	live = open_live(&found, 0, 1);
+	taker = clew_live_taker(live);
+	feed_live(live);
+	taker.end(taker.context, END);
+	assert_int_equal(clew_live_finish(live, &summary), 0);
+	assert_true(forgotten > 0);
+	assert_int_equal(clew_live_forgotten(live), forgotten);
+	clew_live_free(live);
+	assert_memory_equal(&found, &expected, sizeof(found));
 }
 
 /* What came before the begin does not fit. */
@@ -164,7 +193,7 @@ static void test_missed(void **state)
 
 	(void)state;
 	make_records(2);
-	live = open_live(&found, 4096);
+	live = open_live(&found, 4096, 0);
 	taker = clew_live_taker(live);
 	feed_live(live);
 	taker.end(taker.context, END);
@@ -184,7 +213,7 @@ static void test_error(void **state)
 
 	(void)state;
 	make_records(3);
-	live = open_live(&found, 0);
+	live = open_live(&found, 0, 0);
 	taker = clew_live_taker(live);
 	feed_live(live);
 	taker.end(taker.context, END);
@@ -202,13 +231,13 @@ static void test_no_end(void **state)
 	struct clew_live *live;
 
 	(void)state;
-	live = open_live(&found, 0);
+	live = open_live(&found, 0, 0);
 	clew_live_free(live);
-	live = open_live(&found, 0);
+	live = open_live(&found, 0, 0);
 	assert_int_equal(clew_live_finish(live, &summary), 0);
 	clew_live_free(live);
 	make_records(4);
-	live = open_live(&found, 0);
+	live = open_live(&found, 0, 0);
 	taker = clew_live_taker(live);
 	taker.begin(taker.context, START);
 	feed_live(live);
@@ -219,9 +248,8 @@ static void test_no_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_error),
+		cmocka_unit_test(test_same),   cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_missed), cmocka_unit_test(test_error),
 		cmocka_unit_test(test_no_end),
 	};
 

@@ -149,6 +149,7 @@ static int write_metrics(void *context, FILE *out)
 		.lost = recorded->lost,
 		.missed = recorded->missed,
 		.left_out = clew_live_missed(daemon->live),
+		.forgotten = clew_live_forgotten(daemon->live),
 		.user_ns = clew_daemon_cpu_time() - daemon->cpu_before,
 		.bpf_ns = recorded->cost.bpf_ns,
 		.memory = clew_daemon_memory(),
@@ -169,6 +170,8 @@ static char *answer(void *context, const char *request)
 		.held = clew_segments_held(daemon->recording.rotation.segments),
 		.bytes = clew_recorder_file_bytes(daemon->recording.recorder),
 		.watch = daemon->watch,
+		.left_out = clew_live_missed(daemon->live),
+		.forgotten = clew_live_forgotten(daemon->live),
 		.started = daemon->started,
 		.cpu_before = daemon->cpu_before,
 	};

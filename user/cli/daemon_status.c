@@ -85,6 +85,8 @@ void clew_daemon_status_print(FILE *out, const struct clew_daemon_status *status
 	fprintf(out, "recorded       %llu records, lost %llu, missed %llu\n",
 		(unsigned long long)recorded->records, (unsigned long long)recorded->lost,
 		(unsigned long long)recorded->missed);
+	fprintf(out, "watched        all but %llu records; writers of %llu ranges forgotten\n",
+		(unsigned long long)status->left_out, (unsigned long long)status->forgotten);
 	fprintf(out, "cost           %.2f %% of a CPU, and about %.2f %% in its kernel programs\n",
 		100.0 * (double)(clew_daemon_cpu_time() - status->cpu_before) /
 			(double)(length + 1),
@@ -110,6 +112,8 @@ void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
 	clew_json_unsigned(&json, "records", recorded->records);
 	clew_json_unsigned(&json, "lost", recorded->lost);
 	clew_json_unsigned(&json, "missed", recorded->missed);
+	clew_json_unsigned(&json, "left_out", status->left_out);
+	clew_json_unsigned(&json, "forgotten", status->forgotten);
 	clew_json_object(&json, "cost");
 	clew_json_unsigned(&json, "user_ns", clew_daemon_cpu_time() - status->cpu_before);
 	clew_json_unsigned(&json, "bpf_ns", recorded->cost.bpf_ns);

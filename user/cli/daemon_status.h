@@ -16,9 +16,10 @@ struct clew_daemon_status {
 	const struct clew_recorder_summary *recorded;
 	struct clew_segments_held held;
 	struct clew_watch *watch;
-	uint64_t bytes;	     /* of the current segment */
-	uint64_t started;    /* ns, CLOCK_MONOTONIC */
-	uint64_t cpu_before; /* CPU time until then, ns */
+	uint64_t left_out, forgotten; /* as in struct clew_metrics */
+	uint64_t bytes;		      /* of the current segment */
+	uint64_t started;	      /* ns, CLOCK_MONOTONIC */
+	uint64_t cpu_before;	      /* CPU time until then, ns */
 };
 
 /* CPU time of this process and of its children that have ended, ns. */

@@ -133,6 +133,8 @@ void clew_metrics_write(FILE *out, const struct clew_metrics *metrics)
 		    "Runs of programs that the kernel left out.");
 	write_count(out, "clew_left_out_records", metrics->left_out,
 		    "Records that are in a segment, but in none of these sums.");
+	write_count(out, "clew_forgotten_writers", metrics->forgotten,
+		    "Ranges of files whose writers and readers were forgotten for want of room.");
 	begin(out, "clew_cost_cpu_seconds", "counter", "seconds", "CPU time of clew itself.");
 	put_label(out, "clew_cost_cpu_seconds_total{", "part", "user");
 	put_seconds(out, metrics->user_ns);

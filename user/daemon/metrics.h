@@ -14,6 +14,7 @@ struct clew_metrics {
 	struct clew_watch *watch;
 	uint64_t records, lost, missed; /* of the recording */
 	uint64_t left_out;		/* records that the builder did not get */
+	uint64_t forgotten;		/* by the builder, for want of room */
 	uint64_t user_ns, bpf_ns;	/* CPU time */
 	uint64_t memory;		/* bytes */
 	uint64_t window;		/* ns that can be looked back */

@@ -38,9 +38,10 @@ struct clew_live {
 	struct missing *missing; /* CPUs, then the user stream */
 	pthread_t thread;
 	bool started;
-	_Atomic uint64_t start; /* ns, 0: recording has not begun */
-	_Atomic uint64_t end;	/* ns, 0: it has no end yet */
-	atomic_bool ending;	/* no record follows */
+	_Atomic uint64_t start;	    /* ns, 0: recording has not begun */
+	_Atomic uint64_t end;	    /* ns, 0: it has no end yet */
+	atomic_bool ending;	    /* no record follows */
+	_Atomic uint64_t forgotten; /* by the builder, of both kinds */
 
 	/* The thread's own: */
 	struct clew_builder *builder;
@@ -134,6 +135,13 @@ static int feed_builder(void *context, const struct clew_header *record)
 	return clew_builder_feed(live->builder, record);
 }
 
+static void note_forgotten(struct clew_live *live)
+{
+	struct clew_builder_forgotten forgotten = clew_builder_forgotten(live->builder);
+
+	atomic_store(&live->forgotten, forgotten.pages + forgotten.blocks);
+}
+
 /* Feeds what has become certain. Nothing does before the recording has begun. */
 static int run(struct clew_live *live)
 {
@@ -149,7 +157,10 @@ static int run(struct clew_live *live)
 		r = clew_builder_new(&options, live->takers, live->taker_count, &live->builder);
 	if (r == 0)
 		r = clew_merge_run(live->merge, feed_builder, live);
-	return r < 0 ? r : clew_builder_advance(live->builder, clew_merge_horizon(live->merge));
+	if (r < 0)
+		return r;
+	note_forgotten(live);
+	return clew_builder_advance(live->builder, clew_merge_horizon(live->merge));
 }
 
 /* Feeds the last records, and GAPs for those left out behind them. */
@@ -169,7 +180,11 @@ static int finish(struct clew_live *live)
 		if (gap.count)
 			r = clew_builder_feed(live->builder, &gap.header);
 	}
-	return r < 0 ? r : clew_builder_finish(live->builder, time);
+	if (r >= 0)
+		r = clew_builder_finish(live->builder, time);
+	if (live->builder)
+		note_forgotten(live);
+	return r;
 }
 
 static void *live_main(void *context)
@@ -239,6 +254,11 @@ uint64_t clew_live_missed(const struct clew_live *live)
 	for (unsigned i = 0; i <= live->cpus; i++)
 		missed += __atomic_load_n(&live->missing[i].total, __ATOMIC_RELAXED);
 	return missed;
+}
+
+uint64_t clew_live_forgotten(const struct clew_live *live)
+{
+	return atomic_load(&live->forgotten);
 }
 
 static void join(struct clew_live *live)

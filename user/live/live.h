@@ -43,6 +43,9 @@ struct clew_live_summary {
 /* Records that were left out so far; any thread may ask. */
 uint64_t clew_live_missed(const struct clew_live *live);
 
+/* How often the builder has forgotten something for want of room; any thread may ask. */
+uint64_t clew_live_forgotten(const struct clew_live *live);
+
 /*
  * Once the recording has stopped: feeds what is in the queues, finishes the builder if
  * the recording has an end, and ends the thread. 0, or the error of the builder or of
