@@ -131,6 +131,15 @@ def answer(*arguments):
     return json.loads(done.stdout)
 
 
+def spans_come_back(capture):
+    """True if the spans of a capture are the same after it was converted to notation and back."""
+    notation, back = scratch("spans.ctrace"), scratch("spans-back.clew")
+    spans = answer("spans", capture, "--list")["list"]
+    return clew("convert", capture, "-o", notation).returncode == 0 and clew(
+        "convert", notation, "-o", back).returncode == 0 and answer("spans", back,
+                                                                    "--list")["list"] == spans
+
+
 def record_workload(path, name, *arguments, options=()):
     """Records a workload. Returns the graph that it printed, or None, and why."""
     done = clew("record", "-o", path, *options, "--", os.path.join(WORKLOADS, name), *arguments)

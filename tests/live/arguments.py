@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from _live import CLEW, PATIENCE, ROOT, answer, finish, ok, run, scratch, skip_unless_functions, start_recording, stop_recording, wanted_runs
+from _live import CLEW, PATIENCE, ROOT, answer, finish, ok, run, scratch, skip_unless_functions, spans_come_back, start_recording, stop_recording, wanted_runs
 
 SOURCE = os.path.join(ROOT, "tools", "workloads", "arguments.c")
 GIVEN = ("a_text(path:str, count:int, level:u8) -> int", "a_named(number:i64, where:ptr) -> str",
@@ -77,11 +77,7 @@ def check_calls(label, capture, expected):
 
 def check_back(capture):
     """The values are in a converted trace, too."""
-    text, back = scratch("arguments.ctrace"), scratch("arguments-back.clew")
-    spans = answer("spans", capture, "--list")["list"]
-    run(CLEW, "convert", capture, "-o", text, timeout=PATIENCE)
-    run(CLEW, "convert", text, "-o", back, timeout=PATIENCE)
-    ok(answer("spans", back, "--list")["list"] == spans, "conversion and back keeps the values")
+    ok(spans_come_back(capture), "conversion and back keeps the values")
 
 
 def check_why(capture, expected):

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 
-from _live import CLEW, PATIENCE, ROOT, answer, finish, ok, run, scratch, skip_all, skip_unless_functions, start_recording, stop_recording, wanted_runs
+from _live import CLEW, PATIENCE, ROOT, answer, finish, ok, run, scratch, skip_all, skip_unless_functions, spans_come_back, start_recording, stop_recording, wanted_runs
 
 SOURCE = os.path.join(ROOT, "tests", "live", "usdt.c")
 PYTHON = "/usr/bin/python3"
@@ -146,11 +146,7 @@ def check_nested(program, seed):
 
 
 def check_back(capture):
-    text, back = scratch("usdt.ctrace"), scratch("usdt-back.clew")
-    spans = answer("spans", capture, "--list")["list"]
-    run(CLEW, "convert", capture, "-o", text, timeout=PATIENCE)
-    run(CLEW, "convert", text, "-o", back, timeout=PATIENCE)
-    ok(answer("spans", back, "--list")["list"] == spans, "conversion and back keeps them")
+    ok(spans_come_back(capture), "conversion and back keeps them")
 
 
 def check_text(capture, expected):

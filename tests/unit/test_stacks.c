@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Stacks of sleeps, and the functions that frames lie in. */
-#include "synthetic.h"
+#include "stack_records.h"
 #include "trace/stacks.h"
 #include "words/samples.h"
 
 #define FILE_ONE   7u
 #define AT(offset) CLEW_FRAME_IN(FILE_ONE, offset)
-
-static void put_tail(struct synthetic *s, void *head, size_t size, const void *tail, size_t length)
-{
-	char bytes[512];
-
-	assert_true(size + length <= sizeof(bytes));
-	memcpy(bytes, head, size);
-	memcpy(bytes + size, tail, length);
-	synthetic_put(s, bytes, size + length);
-}
-
-static void put_stack(struct synthetic *s, uint64_t hash, unsigned flags, const uint64_t *frames,
-		      size_t count)
-{
-	struct clew_stack stack = {
-		.header = {.time = START, .kind = CLEW_KIND_STACK, .flags = (__u8)flags},
-		.hash = hash,
-		.size = (__u16)(count * sizeof(*frames)),
-		.end = CLEW_STACK_ROOT,
-	};
-
-	put_tail(s, &stack, sizeof(stack), frames, count * sizeof(*frames));
-}
 
 static void put_symbol(struct synthetic *s, uint32_t image, uint64_t start, uint64_t length,
 		       const char *name)
@@ -51,20 +28,6 @@ static void put_image(struct synthetic *s, uint32_t number, const char *path)
 					  .size = (__u16)strlen(path)};
 
 	put_tail(s, &image, sizeof(image), path, strlen(path));
-}
-
-static void put_waited(struct synthetic *s, uint64_t at, uint32_t task, uint64_t user,
-		       uint64_t kernel, unsigned flags)
-{
-	struct clew_task_stacks waited = {
-		.header = {.time = at, .kind = CLEW_KIND_WAITED, .flags = (__u8)flags},
-		.task = task,
-		.user = user,
-		.kernel = kernel,
-		.end = CLEW_STACK_UNREAD,
-	};
-
-	synthetic_put(s, &waited, sizeof(waited));
 }
 
 static const uint64_t user_frames[] = {AT(0x110), AT(0x205), AT(0x150)};

@@ -4,7 +4,7 @@
  * each slice is explained by what ended the last one. Task 1 waits; 2 ends the last slice.
  */
 #include "explain/why.h"
-#include "synthetic.h"
+#include "stack_records.h"
 
 #define TIMEOUT	 0xffffffff81000100ull
 #define INTERVAL 0xffffffff81000200ull
@@ -19,14 +19,28 @@ struct variant {
 	struct clew_wait wait;
 	struct clew_wait other; /* of the slice number 1 */
 	bool has_other;
-	bool tick;	 /* a timer that the thread had armed ends the slices */
-	bool foreign;	 /* one that another task had armed */
-	bool given_up;	 /* the last slice ends by its timeout too */
-	bool signalled;	 /* by a signal */
-	uint64_t late;	 /* ns that the thread runs longer before the last slice */
-	uint32_t wakes;	 /* before the last slice, it wakes this task */
-	unsigned slices; /* that the wait is to have; 0: it is none */
+	bool tick;	     /* a timer that the thread had armed ends the slices */
+	bool foreign;	     /* one that another task had armed */
+	bool given_up;	     /* the last slice ends by its timeout too */
+	bool signalled;	     /* by a signal */
+	uint64_t late;	     /* ns that the thread runs longer before the last slice */
+	uint32_t wakes;	     /* before the last slice, it wakes this task */
+	uint64_t site;	     /* the stack of all slices, 0 unknown */
+	uint64_t other_site; /* of the slice number 1 instead, unless 0 */
+	unsigned slices;     /* that the wait is to have; 0: it is none */
 };
+
+/* Stacks by hash: two places that call one function, and the first one in part. */
+enum { HERE = 21, THERE, HALF };
+
+static void put_sites(struct synthetic *s)
+{
+	const uint64_t here[] = {0x1010, 0x1020}, there[] = {0x1010, 0x1030};
+
+	put_stack(s, HERE, 0, here, 2);
+	put_stack(s, THERE, 0, there, 2);
+	put_stack(s, HALF, 0, here, 1);
+}
 
 static struct woken by_timer(uint64_t at, const struct variant *variant)
 {
@@ -47,6 +61,7 @@ static struct clew_trace *make(struct synthetic *s, const struct variant *varian
 	threads(s, 3);
 	text(s, 10, TIMEOUT, "hrtimer_wakeup");
 	text(s, 11, INTERVAL, "it_real_fn");
+	put_sites(s);
 	SWITCH(s, .at = 100, .cpu = 1, .prev = IDLE, .next = 1);
 	SWITCH(s, .at = 101, .cpu = 2, .prev = IDLE, .next = 2);
 	SWITCH(s, .at = 102, .cpu = 3, .prev = IDLE, .next = 3);
@@ -63,6 +78,11 @@ static struct clew_trace *make(struct synthetic *s, const struct variant *varian
 		if (last)
 			at += variant->late;
 		sleeps(s, at, 1, 1, i == 1 && variant->has_other ? variant->other : variant->wait);
+		if (variant->site)
+			put_waited(s, at + SLICE, 1,
+				   i == 1 && variant->other_site ? variant->other_site
+								 : variant->site,
+				   0, 0);
 		if (!last || variant->given_up)
 			comes(s, at + SLICE, 1, 1, by_timer(at + SLICE, variant));
 		else
@@ -116,6 +136,13 @@ static void which_are_one(void **state)
 			       condition = wait_futex(0, 0x7f0000001028, 0);
 	const struct variant variants[] = {
 		{.name = "poll", .wait = poll, .slices = SLICES},
+		{.name = "at one place", .wait = poll, .site = HERE, .slices = SLICES},
+		{.name = "at two", .wait = poll, .site = HERE, .other_site = THERE, .slices = 2},
+		{.name = "perhaps at one",
+		 .wait = poll,
+		 .site = HERE,
+		 .other_site = HALF,
+		 .slices = SLICES},
 		{.name = "epoll",
 		 .wait = wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 9),
 		 .slices = SLICES},

@@ -2,14 +2,16 @@
 /*
  * Retried waits: a thread that waits for one thing with a timeout, and waits on each time
  * that it expires. The slices of such a wait are consecutive sleeps of one thread, of
- * one kind, in one call, for one object. All but the last were ended by the call's own
- * timeout, the last one by something else.
+ * one kind, in one call, for one object, from one place in the code, as far as stacks were
+ * taken. All but the last were ended by the call's own timeout, the last one by something
+ * else.
  *
  * Between two slices the thread only ran, for a small part of the slice before, and
  * completed nothing: it woke nobody, made no task and wrote to no file. A sleep is in one
  * retried wait at most. A series that ends with a timeout is none.
  */
 #include "trace/internal.h"
+#include "trace/stacks.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,12 +100,28 @@ static bool same_object(const struct clew_sleep *a, const struct clew_sleep *b)
 	       x->shared == y->shared && (x->number == y->number || same_condition(x, y));
 }
 
+/* False if the two sleeps were called from different places. A stack that ends before the root says
+ * nothing of what is beyond, nor does one that was not taken. */
+static bool same_site(const struct clew_trace *trace, const struct clew_sleep *a,
+		      const struct clew_sleep *b)
+{
+	struct clew_sleep_stacks x, y;
+	uint32_t count;
+
+	if (!clew_trace_sleep_stacks(trace, a, &x) || !clew_trace_sleep_stacks(trace, b, &y) ||
+	    !x.user || !y.user)
+		return true;
+	count = x.user->count < y.user->count ? x.user->count : y.user->count;
+	return !memcmp(x.user->frames, y.user->frames, count * sizeof(*x.user->frames));
+}
+
 static bool may_follow(const struct clew_trace *trace, const struct clew_sleep *before,
 		       const struct clew_sleep *after)
 {
 	return waits_for_others(before) && waits_for_others(after) && before->kind == after->kind &&
 	       before->call == after->call && same_object(before, after) &&
-	       before->switch_in <= after->start && by_own_timer(trace, before);
+	       before->switch_in <= after->start && by_own_timer(trace, before) &&
+	       same_site(trace, before, after);
 }
 
 /* Adds the seams of a task. Time that is not in the run queue counts as running. */
