@@ -505,13 +505,15 @@ static int keep_frame(void *context, struct clew_finding finding)
 {
 	struct kept *kept = context;
 	uint32_t number = finding.frame->number;
+	size_t size = finding.frame->values_size + finding.frame->returned_size;
 
 	kept->count++;
 	if (number >= FRAMES_KEPT)
 		return 0;
 	kept->frames[number] = *finding.frame;
-	memcpy(kept->values[number], finding.frame->values,
-	       finding.frame->values_size + finding.frame->returned_size);
+	assert_true(size <= sizeof(kept->values[number]));
+	if (size)
+		memcpy(kept->values[number], finding.frame->values, size);
 	return 0;
 }
 
