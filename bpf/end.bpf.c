@@ -206,8 +206,8 @@ static __always_inline void put_holder(struct bpf_iter__task_file *ctx, struct c
 	bpf_seq_write(ctx->meta->seq, &ended, sizeof(ended));
 }
 
-/* What one open file is: its own end, or the two of a pipe, and the requests that a FUSE daemon has
- * by it. */
+/* A walk over what one open file holds: its own end, or both ends of a pipe, and then the requests
+ * that a FUSE daemon has read from it. */
 struct held_walk {
 	struct bpf_iter__task_file *ctx;
 	struct clew_end_key key;

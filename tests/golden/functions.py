@@ -42,6 +42,15 @@ def ask(*arguments):
     return json.loads(done.stdout)
 
 
+def listing(path):
+    """The functions of a file as text."""
+    return subprocess.run([CLEW, "functions", path],
+                          capture_output=True,
+                          text=True,
+                          timeout=60,
+                          check=True).stdout
+
+
 class Disassembly:
     """objdump's: instructions by address, and what direct jumps lead to."""
 
@@ -186,11 +195,7 @@ def test_arguments():
     report(
         "arguments: inlined copies", "" if by_name["both"]["inlined"] == 3
         and not by_name["simple"]["inlined"] else repr(by_name["both"]))
-    text = subprocess.run([CLEW, "functions", path],
-                          capture_output=True,
-                          text=True,
-                          timeout=60,
-                          check=True).stdout
+    text = listing(path)
     missing = [
         words
         for words in ("simple(path:str, count:i32) -> i32", "both(a:i32) -> i32, inlined 3 times",
@@ -234,11 +239,7 @@ def test_carried():
     report("a pattern selects functions and probes",
            "" if [probe["name"] for probe in some["probes"]] == ["store:end"]
            and not some["functions"] else repr(some))
-    text = subprocess.run([CLEW, "functions", CARRIER],
-                          capture_output=True,
-                          text=True,
-                          timeout=60,
-                          check=True).stdout
+    text = listing(CARRIER)
     missing = [
         words for words in ("yes  store:begin(arg0:u64, arg1:i32, arg2:u64), at 2 instructions\n",
                             "no  store:end(arg0:?, arg1:i16)\n",

@@ -242,8 +242,8 @@ static uint32_t find_aside(const struct frame_stack *stack, uint32_t function, u
 	return FRAME_NONE;
 }
 
-/* What a return has: the texts of arguments that were not in memory at the entry, and the result.
- */
+/* Takes the values of a return record: first the texts of arguments that were not in memory at the
+ * entry, then the result. */
 static void take_result(struct frame_close *close, const struct clew_function *record)
 {
 	unsigned again = record->header.flags & CLEW_FUNCTION_RETURNED

@@ -488,7 +488,7 @@ static void unblock_signals(const struct session *session, const sigset_t *befor
 
 static int make_child(struct session *session, char **command, const sigset_t *mask)
 {
-	/* The programs take seconds to load: most mistakes are told before. */
+	/* Loading the BPF programs takes seconds: check the name of the command before that. */
 	int error = clew_child_check(command[0]);
 
 	if (error)

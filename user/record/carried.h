@@ -34,7 +34,7 @@ static inline struct clew_carried *clew_carried_at(const struct vector *list, si
 
 /* "arg0" and so on. */
 const char *clew_carried_argument(unsigned number);
-/* What an argument is read as if nobody says more. */
+/* The type of an argument to which the user gives none. */
 struct clew_value_type clew_carried_type(const struct clew_operand *operand);
 /* The largest form in which an argument is found at the instructions from `first` on that have
  * their name. NULL: it is nowhere, or nobody knows where. */

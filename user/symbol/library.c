@@ -87,7 +87,8 @@ static int search_cache(const char *name, char *ret_path, size_t size)
 	return r;
 }
 
-/* Of Debian, then of others, whose /lib has libraries of 32 bits. */
+/* Debian's directories come first. On other systems /lib may hold 32-bit libraries, so /lib64 comes
+ * before it. */
 static int search_directories(const char *name, char *ret_path, size_t size)
 {
 	static const char *const directories[] = {"/lib/x86_64-linux-gnu",
