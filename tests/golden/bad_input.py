@@ -183,8 +183,6 @@ def test_arguments(capture):
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
     fails("record: --keep alone", ["record", "--keep", "1s"], 2, "--rotate")
-    fails("record: keyframes in segments", ["record", "--rotate", "1s", "--keyframe", "2s"], 2,
-          "--keyframe", "--rotate")
     file = os.path.abspath(__file__)
     fails("record: segments in a file", ["record", "-o", file, "--rotate", "1s"], 2, "no directory")
     for arguments in (["-d", "soon"], ["-d", "-1s"], ["-d", "0"], ["-d", "0ms"], ["-o", "-"],

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Traces of parts of a capture: what overlaps a part is as in the trace of all of it, and
- * how much is kept does not depend on the capture's length.
+ * how much is kept does not depend on the capture's length. The windows of a capture together have
+ * each wait once.
  */
 #include "store_records.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "trace/trace.h"
+#include "trace/windows.h"
 
 #define BEGIN	1000000000ull
 #define LENGTH	40000000000ull
@@ -178,11 +183,159 @@ static void test_bounds(void **state)
 	unlink(path);
 }
 
+/* ---- windows ---- */
+
+struct found {
+	size_t count;
+	size_t most; /* sleeps of the trace */
+	struct clew_sleep *sleeps;
+};
+
+/* The sleeps that end in a window. Each has the run before it, even if that was long before. */
+static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
+		struct shared *out)
+{
+	struct found *found = shared_take(out, sizeof(*found));
+	const struct clew_sleep *sleeps;
+
+	(void)context;
+	out->root = found;
+	sleeps = clew_trace_sleeps(trace, &found->most);
+	found->sleeps = shared_take(out, found->most * sizeof(*sleeps));
+	if (!found->sleeps)
+		return -ENOMEM;
+	for (size_t i = 0; i < found->most; i++) {
+		struct clew_piece piece;
+
+		if (!clew_window_counts(window, sleeps[i].end))
+			continue;
+		if (sleeps[i].start > BEGIN &&
+		    (!clew_trace_piece(trace, sleeps[i].task, sleeps[i].start, true, &piece) ||
+		     piece.kind != CLEW_PIECE_RUNNING))
+			return -EBADMSG;
+		found->sleeps[found->count++] = sleeps[i];
+	}
+	return 0;
+}
+
+struct all {
+	struct clew_sleep sleeps[20000];
+	size_t count;
+	size_t windows;
+	size_t most;
+};
+
+static int add(void *context, const struct shared *shared)
+{
+	const struct found *found = shared->root;
+	struct all *all = context;
+
+	memcpy(all->sleeps + all->count, found->sleeps, found->count * sizeof(*found->sleeps));
+	all->count += found->count;
+	all->windows++;
+	all->most = found->most > all->most ? found->most : all->most;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct clew_sleep *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+static int run_windows(const char *path, const struct clew_windows_taker *taker, uint64_t records,
+		       unsigned processes, struct clew_trace **ret_names)
+{
+	const struct clew_windows_options options = {
+		.size = sizeof(options), .records = records, .processes = processes};
+	struct clew_reader *reader;
+	char message[200];
+	int r;
+
+	assert_int_equal(clew_reader_open(path, &reader, message, sizeof(message)), 0);
+	assert_true(clew_windows_pay(reader, records));
+	r = clew_windows_run(reader, &options, taker, ret_names);
+	clew_reader_close(reader);
+	return r;
+}
+
+static void test_windows(void **state)
+{
+	static struct all all;
+	struct clew_trace *whole, *names;
+	const struct clew_sleep *sleeps;
+	size_t count, kept;
+	char path[64];
+
+	(void)state;
+	write_capture(path);
+	whole = load(path, 0, 0);
+	sleeps = clew_trace_sleeps(whole, &count);
+	for (unsigned processes = 0; processes <= 3; processes++) {
+		struct clew_windows_taker taker = {.look = look, .add = add, .context = &all};
+
+		all = (struct all){};
+		assert_int_equal(run_windows(path, &taker, 800, processes, &names), 0);
+		assert_in_range(all.windows, 12, 20);
+		assert_in_range(all.most, 400, 1000);
+		assert_int_equal(all.count, count);
+		qsort(all.sleeps, count, sizeof(*all.sleeps), by_start);
+		for (size_t i = 0; i < count; i++)
+			expect_same(&all.sleeps[i], &sleeps[i]);
+		assert_int_equal(clew_trace_task_count(names), clew_trace_task_count(whole));
+		assert_null(clew_trace_sleeps(names, &kept));
+		clew_trace_free(names);
+	}
+	clew_trace_free(whole);
+	unlink(path);
+}
+
+static int look_fails(void *context, struct clew_trace *trace,
+		      const struct clew_trace_window *window, struct shared *out)
+{
+	(void)trace;
+	(void)out;
+	if (window->from == 0)
+		return 0;
+	if (*(const int *)context)
+		raise(SIGKILL);
+	return -ENOSPC;
+}
+
+static int add_nothing(void *context, const struct shared *shared)
+{
+	(void)context;
+	(void)shared;
+	return 0;
+}
+
+static void test_windows_fail(void **state)
+{
+	struct clew_trace *names;
+	int killed = 0;
+	struct clew_windows_taker taker = {
+		.look = look_fails, .add = add_nothing, .context = &killed};
+	char path[64];
+
+	(void)state;
+	write_capture(path);
+	assert_int_equal(run_windows(path, &taker, 800, 2, &names), -ENOSPC);
+	killed = 1;
+	assert_int_equal(run_windows(path, &taker, 800, 2, &names), -ECHILD);
+	assert_int_equal(waitpid(-1, NULL, 0), -1);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_in_whole),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_windows_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,6 @@
 
 #define KEYFRAME_USUAL 10000000000u /* ns */
 #define KEYFRAME_LEAST 200000000u
-#define NOT_GIVEN      UINT64_MAX
 
 struct record_values {
 	struct clew_recording recording;
@@ -157,10 +156,10 @@ const struct clew_option clew_record_options[] = {
 int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
 	struct record_values values = {.recording.output = CLEW_DEFAULT_TRACE,
-				       .recording.keyframe = NOT_GIVEN};
+				       .recording.keyframe = KEYFRAME_USUAL};
 	struct clew_recording *recording;
 	char **operands;
-	bool recorded, rotates;
+	bool recorded;
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
@@ -169,13 +168,8 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 	if (recording->no_stacks && (recording->stacks || recording->stack_min))
 		return clew_fail(CLEW_EXIT_INPUT, "--no-stacks: --%s takes some: give one of them",
 				 recording->stacks ? "stacks" : "stack-min");
-	rotates = recording->rotation.rotate.ns || recording->rotation.rotate.bytes;
-	if (rotates && recording->keyframe != NOT_GIVEN)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "--keyframe: segments have none, as each begins with what one "
-				 "says: give --rotate or --keyframe");
-	if (recording->keyframe == NOT_GIVEN)
-		recording->keyframe = KEYFRAME_USUAL;
-	recording->stacks_if_possible = !recording->stacks && !recording->stack_min && !rotates;
+	recording->stacks_if_possible = !recording->stacks && !recording->stack_min &&
+					!recording->rotation.rotate.ns &&
+					!recording->rotation.rotate.bytes;
 	return clew_recording_run(recording, operands, &recorded);
 }

@@ -219,6 +219,17 @@ const struct clew_keyframe *clew_reader_seek(struct clew_reader *reader, uint64_
  */
 bool clew_reader_is_again(const struct clew_reader *reader, const struct clew_header *record);
 
+/*
+ * Divides the capture into windows of about `rows` records: *ret_ends has the end of each (ns), in
+ * order, the last one being UINT64_MAX. It is the caller's to free. 0 or -ENOMEM.
+ */
+int clew_reader_divide(const struct clew_reader *reader, uint64_t rows, uint64_t **ret_ends,
+		       size_t *ret_count);
+
+/* From now on no thread decodes ahead, so that the process may fork between two records. Before the
+ * first record. */
+void clew_reader_alone(struct clew_reader *reader);
+
 void clew_reader_close(struct clew_reader *reader);
 
 #endif

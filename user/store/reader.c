@@ -14,6 +14,7 @@
 
 #include "base/thread.h"
 #include "store/ahead.h"
+#include "store/divide.h"
 #include "store/grow.h"
 #include "store/keyframe.h"
 #include "store/merge.h"
@@ -469,6 +470,17 @@ static void start_ahead(struct clew_reader *reader)
 void store_reader_ahead(struct clew_reader *reader, uint64_t rows)
 {
 	reader->ahead_rows = rows;
+}
+
+void clew_reader_alone(struct clew_reader *reader)
+{
+	store_reader_ahead(reader, UINT64_MAX);
+}
+
+int clew_reader_divide(const struct clew_reader *reader, uint64_t rows, uint64_t **ret_ends,
+		       size_t *ret_count)
+{
+	return store_divide(&reader->file, rows, ret_ends, ret_count);
 }
 
 int clew_reader_rewind(struct clew_reader *reader)

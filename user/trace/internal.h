@@ -50,6 +50,7 @@ struct trace_task {
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executable_inode;
 	uint32_t executable_device;
+	struct clew_run lead; /* of a part with leads: its last run that is not kept; `end` 0: none */
 	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;

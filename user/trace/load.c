@@ -4,8 +4,9 @@
  * connects them, and keeps only the trace. For a part of the capture it stops reading
  * when what overlaps the part should be over.
  */
+#include "trace/load.h"
+
 #include "base/thread.h"
-#include "builder/build.h"
 #include "trace/internal.h"
 #include "trace/touch.h"
 #include <errno.h>
@@ -110,8 +111,7 @@ static int keep_metas(struct clew_trace *trace, const struct clew_reader *reader
 	return 0;
 }
 
-/* Copies what the capture says of itself, once all of it was read. */
-static int keep_info(struct clew_trace *trace, const struct clew_reader *reader)
+int trace_keep_info(struct clew_trace *trace, const struct clew_reader *reader)
 {
 	struct clew_capture_info *info = arena_take(&trace->arena, sizeof(*info));
 
@@ -147,8 +147,9 @@ static void take_costs(const struct clew_reader *reader, struct clew_builder_opt
 	options->probe_ns[CLEW_SITE_CLASS_KERNEL] = (uint32_t)ns[4];
 }
 
-int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,
-		    struct clew_trace **ret_trace)
+int trace_load_begin(const struct clew_reader *reader, const struct clew_trace_options *options,
+		     const struct clew_keyframe *begins, struct clew_trace **ret_trace,
+		     struct clew_builder **ret_builder)
 {
 	struct clew_builder_options builder_options = {
 		.size = sizeof(builder_options),
@@ -157,32 +158,42 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 		.memory_most = PAGES_MOST,
 		.imported = clew_reader_info(reader)->imported,
 	};
-	const struct clew_keyframe *begins = go_to_part(reader, options);
 	struct clew_finding_taker takers[2];
-	struct clew_builder *builder;
-	struct clew_trace *trace;
 	size_t count = 1;
-	uint64_t end = 0;
-	int r = clew_trace_new(options, builder_options.start, &trace);
+	int r = clew_trace_new(options, builder_options.start, ret_trace);
 
 	if (r < 0)
 		return r;
 	if (begins) {
 		builder_options.start = begins->from;
-		trace->stated = *begins;
+		(*ret_trace)->stated = *begins;
 	}
 	take_costs(reader, &builder_options);
-	takers[0] = clew_trace_taker(trace);
+	takers[0] = clew_trace_taker(*ret_trace);
 	if (options && options->beside)
 		takers[count++] = *options->beside;
-	r = clew_builder_new(&builder_options, takers, count, &builder);
-	if (r >= 0) {
-		r = feed_all(reader, builder, trace, options, &end);
-		trace->forgotten = clew_builder_forgotten(builder);
-		clew_builder_free(builder);
-	}
+	r = clew_builder_new(&builder_options, takers, count, ret_builder);
+	if (r < 0)
+		clew_trace_free(*ret_trace);
+	return r;
+}
+
+int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,
+		    struct clew_trace **ret_trace)
+{
+	const struct clew_keyframe *begins = go_to_part(reader, options);
+	struct clew_builder *builder;
+	struct clew_trace *trace;
+	uint64_t end = 0;
+	int r = trace_load_begin(reader, options, begins, &trace, &builder);
+
+	if (r < 0)
+		return r;
+	r = feed_all(reader, builder, trace, options, &end);
+	trace->forgotten = clew_builder_forgotten(builder);
+	clew_builder_free(builder);
 	if (r >= 0)
-		r = keep_info(trace, reader);
+		r = trace_keep_info(trace, reader);
 	if (r >= 0)
 		r = clew_trace_finish(trace, end);
 	if (r < 0)

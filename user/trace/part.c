@@ -56,11 +56,29 @@ static int take_run(struct clew_trace *trace, const struct clew_run *run)
 
 	if (overlaps(trace->part, run->start, run->end))
 		return trace_take(trace, (struct clew_finding){CLEW_FINDING_RUN, .run = run});
-	task = trace_task_find(trace, run->task);
+	task = trace->part->leads ? trace_task_get(trace, run->task)
+				  : trace_task_find(trace, run->task);
 	if (task && run->ended == CLEW_RUN_EXITED)
 		task->task.death = run->end;
+	if (task && trace->part->leads)
+		task->lead = *run;
 	pass_piece(trace, run->task, run->start, false);
 	return 0;
+}
+
+/* Keeps the run that came before a wait that began before the part. */
+static int take_lead(struct clew_trace *trace, uint32_t serial, uint64_t start)
+{
+	struct trace_task *task = trace_task_find(trace, serial);
+	struct clew_run lead;
+
+	if (!task || !task->lead.end || task->lead.end > start)
+		return 0;
+	lead = task->lead;
+	task->lead.end = 0;
+	/* The list of its CPU is in order of time, and begins with the part. */
+	lead.cpu = UINT16_MAX;
+	return trace_take(trace, (struct clew_finding){CLEW_FINDING_RUN, .run = &lead});
 }
 
 /* The trace's number of a request that is kept. 0 or -ENOMEM. */
@@ -100,6 +118,9 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 		pass_piece(trace, sleep->task, sleep->start, false);
 		return 0;
 	}
+	r = take_lead(trace, sleep->task, sleep->start);
+	if (r < 0)
+		return r;
 	own.number = part->sleeps++;
 	r = trace_take(trace, (struct clew_finding){CLEW_FINDING_SLEEP, .sleep = &own});
 	return r < 0 ? r : renumber_links(trace, trace_sleep_at(trace, own.number));
@@ -107,8 +128,13 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 
 static int take_ready(struct clew_trace *trace, const struct clew_ready *ready)
 {
-	if (overlaps(trace->part, ready->start, ready->end))
-		return trace_take(trace, (struct clew_finding){CLEW_FINDING_READY, .ready = ready});
+	if (overlaps(trace->part, ready->start, ready->end)) {
+		int r = take_lead(trace, ready->task, ready->start);
+
+		return r < 0 ? r
+			     : trace_take(trace, (struct clew_finding){CLEW_FINDING_READY,
+								       .ready = ready});
+	}
 	pass_piece(trace, ready->task, ready->start, true);
 	return 0;
 }

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Windows of a capture, each in a process of its own. See windows.h.
+ *
+ * Invariant: a process begins before the first record of what it keeps, so each finding that
+ * overlaps it comes to that process. No thread decodes ahead, as a fork takes no threads along.
+ */
+#include "trace/windows.h"
+
+#include "trace/internal.h"
+#include "trace/load.h"
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RECORDS	       1000000	      /* of a window */
+#define PAYS_FROM      3	      /* windows: a shorter capture is read in one piece */
+#define BEFORE_MOST    10000000000ull /* ns: so far before a window everything is kept, */
+#define BEFORE_SHARE   4	      /* or one part in so many of the window, if that is less */
+#define BEHIND	       2500000000ull  /* ns: no finding of a wait comes later */
+#define SHARED_MOST    (1ull << 32)   /* bytes of one window's result */
+#define PROGRESS_EVERY (1u << 18)     /* records */
+
+struct child {
+	pid_t pid; /* 0: it is not running */
+	struct shared *found;
+};
+
+struct windows {
+	const struct clew_windows_options *options;
+	const struct clew_windows_taker *taker;
+	struct clew_reader *reader;
+	struct clew_builder *builder;
+	struct clew_trace *trace;
+	uint64_t *ends;
+	size_t count;
+	struct child *children; /* by window */
+	size_t begun;		/* windows that have, or had, a process */
+	size_t added;		/* windows whose result was added */
+	size_t most;		/* processes at a time */
+};
+
+static struct clew_trace_window window_at(const struct windows *windows, size_t number)
+{
+	const struct clew_capture_info *info = clew_reader_info(windows->reader);
+	struct clew_trace_window window = {.from = number ? windows->ends[number - 1] : 0,
+					   .to = windows->ends[number]};
+	uint64_t start = window.from ?: info->start,
+		 end = window.to < info->end ? window.to : info->end,
+		 before = end > start ? (end - start) / BEFORE_SHARE : 0;
+
+	before = before < BEFORE_MOST ? before : BEFORE_MOST;
+	window.known = window.from > before ? window.from - before : 0;
+	return window;
+}
+
+/* ---- in the process of a window ---- */
+
+/* Reads on from `record` until all of the window is known. 0 or -errno. */
+static int read_window(struct windows *windows, const struct clew_header *record,
+		       const struct clew_trace_window *window)
+{
+	struct trace_part *part = windows->trace->part;
+	uint64_t until = window->to < UINT64_MAX - BEHIND ? window->to + BEHIND : UINT64_MAX,
+		 end = clew_reader_info(windows->reader)->end;
+	int r = 1;
+
+	part->from = window->known;
+	part->to = until;
+	while (r > 0 && record->time <= until) {
+		if (!clew_reader_is_again(windows->reader, record))
+			r = clew_builder_feed(windows->builder, record);
+		if (r >= 0)
+			r = clew_reader_next(windows->reader, &record);
+	}
+	if (r > 0) {
+		part->cut = true;
+		end = until;
+	}
+	if (r >= 0)
+		r = clew_builder_finish(windows->builder, end);
+	if (r < 0)
+		return r;
+	windows->trace->forgotten = clew_builder_forgotten(windows->builder);
+	r = trace_keep_info(windows->trace, windows->reader);
+	return r < 0 ? r : clew_trace_finish(windows->trace, end);
+}
+
+static _Noreturn void look(struct windows *windows, const struct clew_header *record,
+			   const struct clew_trace_window *window, struct shared *found)
+{
+	int r;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	r = read_window(windows, record, window);
+	if (r >= 0)
+		r = windows->taker->look(windows->taker->context, windows->trace, window, found);
+	_exit(r < 0 ? -r : 0);
+}
+
+/* ---- in the calling process ---- */
+
+/* Waits for the first window whose result was not added, and adds it. 0 or -errno. */
+static int add_next(struct windows *windows)
+{
+	struct child *child = &windows->children[windows->added++];
+	int status, r;
+
+	while ((r = waitpid(child->pid, &status, 0)) < 0 && errno == EINTR)
+		;
+	child->pid = 0;
+	if (r < 0)
+		return -errno;
+	if (!WIFEXITED(status))
+		return -ECHILD;
+	r = -WEXITSTATUS(status);
+	if (r == 0)
+		r = windows->taker->add(windows->taker->context, child->found);
+	shared_free(child->found);
+	child->found = NULL;
+	return r;
+}
+
+/* Gives the next window a process, which goes on with `record`. 0 or -errno. */
+static int begin_next(struct windows *windows, const struct clew_header *record)
+{
+	struct clew_trace_window window = window_at(windows, windows->begun);
+	struct child *child = &windows->children[windows->begun];
+	int r = 0;
+
+	if (windows->begun - windows->added == windows->most)
+		r = add_next(windows);
+	if (r < 0)
+		return r;
+	child->found = shared_new(SHARED_MOST);
+	if (!child->found)
+		return -ENOMEM;
+	child->pid = fork();
+	if (child->pid == 0)
+		look(windows, record, &window, child->found);
+	if (child->pid < 0) {
+		r = -errno;
+		shared_free(child->found);
+		return r;
+	}
+	windows->begun++;
+	return 0;
+}
+
+static int read_names(struct windows *windows)
+{
+	const struct clew_windows_options *options = windows->options;
+	const struct clew_capture_info *info = clew_reader_info(windows->reader);
+	const struct clew_header *record;
+	uint64_t done = 0, total = 0;
+	int r;
+
+	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
+		total += info->counts[kind];
+	while ((r = clew_reader_next(windows->reader, &record)) > 0) {
+		while (r >= 0 && windows->begun < windows->count &&
+		       record->time >= window_at(windows, windows->begun).known)
+			r = begin_next(windows, record);
+		if (r >= 0 && !clew_reader_is_again(windows->reader, record))
+			r = clew_builder_feed(windows->builder, record);
+		if (r < 0)
+			return r;
+		if (++done % PROGRESS_EVERY == 0 && options->progress)
+			options->progress(options->progress_context,
+					  done < total ? (double)done / (double)total : 1.0);
+	}
+	while (r >= 0 && windows->added < windows->begun)
+		r = add_next(windows);
+	if (r >= 0)
+		r = clew_builder_finish(windows->builder, info->end);
+	windows->trace->forgotten = clew_builder_forgotten(windows->builder);
+	if (r >= 0)
+		r = trace_keep_info(windows->trace, windows->reader);
+	return r < 0 ? r : clew_trace_finish(windows->trace, info->end);
+}
+
+static size_t cpus(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (size_t)CPU_COUNT(&set);
+}
+
+/* Ends the processes that an error has left. */
+static void clean_up(struct windows *windows)
+{
+	for (size_t i = 0; windows->children && i < windows->begun; i++) {
+		if (windows->children[i].pid > 0) {
+			kill(windows->children[i].pid, SIGKILL);
+			waitpid(windows->children[i].pid, NULL, 0);
+		}
+		shared_free(windows->children[i].found);
+	}
+	free(windows->children);
+	free(windows->ends);
+	clew_builder_free(windows->builder);
+}
+
+bool clew_windows_pay(const struct clew_reader *reader, uint64_t records)
+{
+	const struct clew_capture_info *info = clew_reader_info(reader);
+	uint64_t total = 0;
+
+	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
+		total += info->counts[kind];
+	return total / PAYS_FROM >= (records ?: RECORDS);
+}
+
+int clew_windows_run(struct clew_reader *reader, const struct clew_windows_options *options,
+		     const struct clew_windows_taker *taker, struct clew_trace **ret_names)
+{
+	/* Nothing that happens is kept, and nothing that is not over at the end. */
+	struct clew_trace_options nothing = {.size = sizeof(nothing),
+					     .drop_types = options->drop_types,
+					     .from = UINT64_MAX,
+					     .to = UINT64_MAX};
+	struct windows windows = {.options = options,
+				  .taker = taker,
+				  .reader = reader,
+				  .most = options->processes ?: cpus()};
+	int r;
+
+	if (options->size < sizeof(*options))
+		return -EINVAL;
+	clew_reader_alone(reader);
+	r = trace_load_begin(reader, &nothing, NULL, &windows.trace, &windows.builder);
+	if (r < 0)
+		return r;
+	windows.trace->part->leads = true;
+	windows.trace->part->to = 0;
+	r = clew_reader_divide(reader, options->records ?: RECORDS, &windows.ends, &windows.count);
+	if (r >= 0) {
+		windows.children = calloc(windows.count, sizeof(*windows.children));
+		r = windows.children ? read_names(&windows) : -ENOMEM;
+	}
+	clean_up(&windows);
+	if (r < 0)
+		clew_trace_free(windows.trace);
+	else
+		*ret_names = windows.trace;
+	return r;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A long capture in windows: each is looked at in a process of its own, so that memory does not
+ * grow with the capture, and several CPUs have something to do.
+ *
+ * One process reads the whole capture and keeps only what tasks, files and others are called. Some
+ * time before each window it forks: the new process knows what the builder knows by then, such as
+ * since when each thread waits, reads on, and keeps what overlaps the window. What it finds out it
+ * leaves in shared memory.
+ *
+ * A wait belongs to the window in which it ends, and is whole there, however long it was. What else
+ * happened is only known from some time before the window on.
+ */
+#ifndef CLEW_TRACE_WINDOWS_H
+#define CLEW_TRACE_WINDOWS_H
+
+#include "base/shared.h"
+#include "trace/trace.h"
+
+/* ns, CLOCK_MONOTONIC. */
+struct clew_trace_window {
+	uint64_t from;	/* what ends at this moment or later, */
+	uint64_t to;	/* and before this one, belongs to the window; UINT64_MAX: the last one */
+	uint64_t known; /* from here on the trace has everything */
+};
+
+struct clew_windows_taker {
+	/*
+	 * Looks at a window, in a process of its own: what it finds out is to be in `out` and
+	 * begins at out->root. It must neither write to a stream nor exit. 0 or -errno.
+	 */
+	int (*look)(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
+		    struct shared *out);
+	/* Adds what look() left of one window, in the calling process, in order of time. 0 or
+	 * -errno. */
+	int (*add)(void *context, const struct shared *found);
+	void *context;
+};
+
+struct clew_windows_options {
+	size_t size;
+	uint64_t records;    /* a window has about so many; 0: the default */
+	unsigned processes;  /* at a time, beside the calling one; 0: one for each CPU */
+	uint32_t drop_types; /* as in clew_trace_options */
+	void (*progress)(void *context, double done); /* may be NULL */
+	void *progress_context;
+};
+
+/* True if a capture is so long that it is not to be read in one piece. `records`: as in struct
+ * clew_windows_options. */
+bool clew_windows_pay(const struct clew_reader *reader, uint64_t records);
+
+/* True if something that ended then (CLEW_TIME_OPEN: it did not) belongs to a window. */
+static inline bool clew_window_counts(const struct clew_trace_window *window, uint64_t end)
+{
+	return end >= window->from && (end < window->to || window->to == UINT64_MAX);
+}
+
+/*
+ * Looks at all windows of a capture that was opened and of which nothing was read yet. *ret_names
+ * is a trace that has all names of the capture, but nothing that happened. 0 or -errno; -ECHILD: a
+ * process was killed.
+ */
+int clew_windows_run(struct clew_reader *reader, const struct clew_windows_options *options,
+		     const struct clew_windows_taker *taker, struct clew_trace **ret_names);
+
+#endif
