@@ -299,7 +299,7 @@ static int digest_take(void *context, struct clew_finding finding)
 		break;
 	case CLEW_FINDING_PAGES:
 		digest_bytes(digest, pages->writers, pages->writer_count * sizeof(*pages->writers));
-		digest_bytes(digest, &pages->inode, 5 * sizeof(pages->inode));
+		digest_bytes(digest, &pages->inode, 6 * sizeof(pages->inode));
 		digest_bytes(digest, &pages->later_count, 2 * sizeof(pages->later_count));
 		break;
 	case CLEW_FINDING_TOUCH:

@@ -77,8 +77,8 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 		.operation = record->operation,
 		.file_device = record->file_device,
 		.task = build_nobody(record->task) ? CLEW_NO_TASK : record->task,
-		.upper = CLEW_NO_NUMBER,
-		.number = CLEW_NO_NUMBER,
+		.upper = CLEW_NO_REQUEST,
+		.number = CLEW_NO_REQUEST,
 		.swap = record->header.flags & CLEW_BIO_SWAP,
 	};
 	if (map_set(&table->bios, bio->address, 0, (uintptr_t)bio) < 0 ||
@@ -115,7 +115,8 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 {
 	struct block_table *table = &builder->blocks;
 	struct bio *bio = block_bio_find(table, record->bio);
-	uint32_t upper = CLEW_NO_NUMBER, task = CLEW_NO_TASK;
+	uint64_t upper = CLEW_NO_REQUEST;
+	uint32_t task = CLEW_NO_TASK;
 	int r;
 
 	/* The rest of a bio that was split is queued again unchanged. A bio that was remapped keeps
@@ -138,16 +139,16 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	if (!bio)
 		return -ENOMEM;
 	/* It was made below one that a limit had held back, whose submitter is known. */
-	if (bio->task == CLEW_NO_TASK && upper != CLEW_NO_NUMBER)
+	if (bio->task == CLEW_NO_TASK && upper != CLEW_NO_REQUEST)
 		bio->task = task;
 	block_limit_take(builder, bio);
 	bio->why = build_why_written(builder, record);
 	r = build_flight_new(builder, record, bio, &bio->flight);
 	if (r < 0)
 		return r;
-	if (upper == CLEW_NO_NUMBER && record->parent)
+	if (upper == CLEW_NO_REQUEST && record->parent)
 		upper = block_upper_at(builder, record->parent, record->bytes);
-	bio->upper = upper == CLEW_NO_NUMBER ? block_upper_of(builder, bio) : upper;
+	bio->upper = upper == CLEW_NO_REQUEST ? block_upper_of(builder, bio) : upper;
 	if (block_adopt(builder, bio)) {
 		block_bio_forget(table, bio);
 		return 0;
@@ -161,7 +162,7 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 	struct bio *bio = block_bio_find(table, record->bio);
 	struct bio *upper = block_bio_at(table, record->from_device, record->from_sector, true);
 
-	if (upper && upper->address != record->bio && upper->number == CLEW_NO_NUMBER)
+	if (upper && upper->address != record->bio && upper->number == CLEW_NO_REQUEST)
 		upper->number = table->numbers++;
 	if (bio && bio == upper) {
 		/* The same bio continues at another sector. */
@@ -244,7 +245,7 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 		.completed = builder->now,
 		.inode = bio->inode,
 		.index = bio->index,
-		.number = bio->number == CLEW_NO_NUMBER ? table->numbers++ : bio->number,
+		.number = bio->number == CLEW_NO_REQUEST ? table->numbers++ : bio->number,
 		.bytes = bio->bytes,
 		.device = bio->device,
 		.operation = bio->operation,

@@ -37,8 +37,8 @@ struct bio {
 	uint32_t operation;
 	uint32_t file_device;
 	uint32_t task;
-	uint32_t upper;	 /* number of the request above, CLEW_NO_NUMBER none */
-	uint32_t number; /* its own, where its device has no requests */
+	uint64_t upper;	 /* number of the request above, CLEW_NO_REQUEST none */
+	uint64_t number; /* its own, where its device has no requests */
 	/* when an I/O limit let it go, 0: none held it; the group that it is charged to, and the
 	   one with the limit, 0 unknown */
 	uint64_t released, group, limited;
@@ -60,7 +60,7 @@ struct request {
 	uint32_t covered;	/* bytes for which bios were queued below */
 	uint64_t orphan;	/* address of its first bio, until that is recorded; 0 none */
 	struct flight *flights; /* of its bios */
-	uint32_t upper;
+	uint64_t upper;
 	bool ended;
 	bool merged;			 /* into another request: it no longer exists */
 	bool listed;			 /* in its device's list of issued requests */
@@ -113,7 +113,7 @@ struct block_table {
 	size_t disk_count, disk_capacity;
 	struct bio *free_bios;
 	struct block_limits limits;
-	uint32_t numbers;
+	uint64_t numbers;
 	size_t memory;
 };
 
@@ -181,10 +181,10 @@ struct clew_link build_request_link(const struct request *request, uint64_t at);
  * a little. Joins a bio to such a request. False: there is none.
  */
 bool block_adopt(struct clew_builder *builder, struct bio *bio);
-/* The number of the loop device's request that a bio serves, CLEW_NO_NUMBER none. */
-uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
+/* The number of the loop device's request that a bio serves, CLEW_NO_REQUEST none. */
+uint64_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
 /* The same where the request's address is known. */
-uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t bytes);
+uint64_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t bytes);
 /* The loop device of the request that a task issued last before `at`, 0 none. */
 uint32_t build_issued_before(const struct clew_builder *builder, uint32_t task, uint64_t at);
 /* Emits all requests that have not been emitted. */

@@ -47,7 +47,7 @@ struct clew_builder {
 	struct futex_table futexes;
 	struct cpu *cpus;
 	size_t cpu_count;
-	uint32_t sleep_count;
+	uint64_t sleep_count;
 	uint64_t loss_to;     /* when the last gap ended, 0 none */
 	uint64_t last_switch; /* time of the last SWITCH record */
 	uint64_t now;	      /* the horizon */

@@ -18,9 +18,10 @@
 #include <clew/kernel/records.h>
 #include <clew/tokens.h>
 
-#define CLEW_TIME_OPEN UINT64_MAX /* an end that the capture does not contain */
-#define CLEW_NO_TASK   0u
-#define CLEW_NO_NUMBER UINT32_MAX
+#define CLEW_TIME_OPEN	UINT64_MAX /* an end that the capture does not contain */
+#define CLEW_NO_TASK	0u
+#define CLEW_NO_NUMBER	UINT32_MAX
+#define CLEW_NO_REQUEST UINT64_MAX
 
 enum clew_open {
 	CLEW_OPEN_NONE = 0,
@@ -144,16 +145,16 @@ struct clew_sleep {
 	uint16_t poller;   /* epoll wait: the same for all waits on one instance; 0 none */
 	struct clew_object object;
 	const struct clew_holder *holders;
-	uint32_t holder_count;
 	/*
 	 * The steps between the wake and its cause: link_count links, the one next to
 	 * the wake first. They are followed by and_count links to other requests that
 	 * had to end too before the sleep could.
 	 */
 	const struct clew_link *links;
+	uint32_t holder_count;
 	uint16_t link_count;
 	uint16_t and_count;
-	uint32_t number; /* sleeps in the order they began, from 0; a few numbers stay unused */
+	uint64_t number; /* sleeps in the order they began, from 0; a few numbers stay unused */
 };
 
 /* An interval off the CPU that did not begin with a sleep: the task was preempted, yielded or is
@@ -203,7 +204,7 @@ struct clew_block_request {
 			       completion was recorded; 0 never */
 	uint64_t inode;	    /* of the file whose page comes first in it, 0 none */
 	uint64_t index;	    /* of that page; UINT64_MAX: none, the memory is the caller's */
-	uint32_t number;    /* in the order they were first seen; a few stay unused */
+	uint64_t number;    /* in the order they were first seen; a few stay unused */
 	uint32_t bytes;
 	uint32_t device;    /* major << 20 | minor, a whole disk */
 	uint32_t operation; /* as in the kernel: operation in the low 8 bits, flags above */
@@ -217,8 +218,8 @@ struct clew_block_request {
 
 /* Request `lower` was made to serve a part of request `upper`; both are numbers. */
 struct clew_below {
-	uint32_t upper;
-	uint32_t lower;
+	uint64_t upper;
+	uint64_t lower;
 };
 
 /*
@@ -233,13 +234,13 @@ struct clew_page_extent {
 	uint64_t bytes;
 	uint64_t sector;	 /* on the request's disk */
 	uint64_t dirtied;	 /* when the first of it became dirty, 0 unknown */
+	uint64_t request;	 /* number */
 	const uint32_t *writers; /* tasks */
 	uint32_t writer_count;
 	uint32_t later_count;
-	uint32_t request; /* number */
-	uint32_t device;  /* of the file system */
-	uint32_t above; /* the disk that this file is behind, if the writers wrote to that disk; 0:
-			   they wrote to the file */
+	uint32_t device; /* of the file system */
+	uint32_t above;	 /* the disk that this file is behind, if the writers wrote to that disk; 0:
+			    they wrote to the file */
 	uint8_t evidence; /* enum clew_evidence */
 	bool known;	  /* the writers are known; false for every read */
 };

@@ -49,7 +49,7 @@ static int flight_new(struct clew_builder *builder, struct flight **ret_flight)
 	*flight = (struct flight){
 		.parts = parts,
 		.part_capacity = capacity,
-		.request = CLEW_NO_NUMBER,
+		.request = CLEW_NO_REQUEST,
 		.list_next = table->flights,
 	};
 	if (table->flights)

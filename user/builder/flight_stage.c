@@ -56,7 +56,7 @@ static int send_edge(struct clew_builder *builder, const struct flight *flight,
 		     enum clew_evidence evidence)
 {
 	struct page_table *table = &builder->pages;
-	uint64_t key = flight->why.pass ? flight->why.pass : flight->queued << 32;
+	uint64_t key = flight->why.pass ? flight->why.pass : ~flight->queued;
 	struct clew_edge edge = {
 		.from_at = dirtied,
 		.to_at = flight->queued,
@@ -259,7 +259,8 @@ static int ignore_finding(void *context, const struct epoch_finding *finding)
 static int settle(struct clew_builder *builder, struct flight *flight)
 {
 	struct finding_context context = {.builder = builder, .flight = flight};
-	bool wanted = build_wants(builder, CLEW_FINDING_PAGES) && flight->request != CLEW_NO_NUMBER;
+	bool wanted =
+		build_wants(builder, CLEW_FINDING_PAGES) && flight->request != CLEW_NO_REQUEST;
 	int r = 0;
 
 	for (uint32_t i = 0; i < flight->part_count && r >= 0; i++) {

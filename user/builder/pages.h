@@ -39,7 +39,7 @@ struct flight {
 	uint32_t bytes;
 	uint32_t task;
 	uint32_t disk;
-	uint32_t request; /* number, CLEW_NO_NUMBER none yet */
+	uint64_t request; /* number, CLEW_NO_REQUEST none yet */
 	uint32_t part_count, part_capacity;
 	struct part *parts;
 	struct why_written why;

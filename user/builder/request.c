@@ -196,7 +196,7 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 	request->older = older;
 	request->oldest = older ? older->oldest : request;
 	request->older_count = older ? older->older_count + 1 : 0;
-	request->upper = CLEW_NO_NUMBER;
+	request->upper = CLEW_NO_REQUEST;
 	request->block = (struct clew_block_request){
 		.number = table->numbers++,
 		.sector = record->sector,
@@ -251,7 +251,7 @@ static int take_bios(struct clew_builder *builder, struct request *request)
 	struct block_table *table = &builder->blocks;
 	struct clew_block_request *block = &request->block;
 	uint64_t at = block->sector, end = at + (block->bytes >> BLOCK_SECTOR_BITS);
-	uint32_t last_upper = CLEW_NO_NUMBER;
+	uint64_t last_upper = CLEW_NO_REQUEST;
 	int r = 0;
 
 	while (at < end && r >= 0) {
@@ -261,7 +261,7 @@ static int take_bios(struct clew_builder *builder, struct request *request)
 			break;
 		if (bio->queued < block->queued || block->submitter == CLEW_NO_TASK)
 			take_bio(block, bio);
-		if (bio->upper != CLEW_NO_NUMBER && bio->upper != last_upper) {
+		if (bio->upper != CLEW_NO_REQUEST && bio->upper != last_upper) {
 			struct clew_below below = {.upper = bio->upper, .lower = block->number};
 
 			last_upper = bio->upper;
@@ -428,12 +428,12 @@ int build_feed_request(struct clew_builder *builder, const struct clew_request *
 	}
 }
 
-uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t bytes)
+uint64_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t bytes)
 {
 	struct request *request = latest_at(&builder->blocks, address);
 
 	if (!request || request->ended)
-		return CLEW_NO_NUMBER;
+		return CLEW_NO_REQUEST;
 	request->covered += bytes;
 	return request->block.number;
 }
@@ -443,7 +443,7 @@ uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t
  * the oldest request of the same direction that is not yet covered by bios. A flush may
  * need any bio.
  */
-uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
+uint64_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
 {
 	struct task *task = bio->task == CLEW_NO_TASK ? NULL : build_task_find(builder, bio->task);
 	uint32_t device = task ? build_loop_device(task) : 0;
@@ -451,10 +451,10 @@ uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
 	struct disk *disk;
 
 	if (!device || bio->device == device)
-		return CLEW_NO_NUMBER;
+		return CLEW_NO_REQUEST;
 	disk = block_disk(&builder->blocks, device);
 	if (!disk || !disk->first)
-		return CLEW_NO_NUMBER;
+		return CLEW_NO_REQUEST;
 	only = disk->first == disk->last ? disk->first : NULL;
 	for (struct request *request = disk->first; request && !match; request = request->next) {
 		bool flush = (request->block.operation & BLOCK_OPERATION) == BLOCK_FLUSH;
@@ -466,7 +466,7 @@ uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
 	}
 	match = match ? match : only;
 	if (!match)
-		return CLEW_NO_NUMBER;
+		return CLEW_NO_REQUEST;
 	match->covered += bio->bytes;
 	return match->block.number;
 }
@@ -511,7 +511,7 @@ int build_blocks_finish(struct clew_builder *builder)
 		const struct bio *bio = (struct bio *)(uintptr_t)table->bios.slots[i].value;
 		struct clew_block_request block;
 
-		if (!table->bios.slots[i].used || bio->number == CLEW_NO_NUMBER)
+		if (!table->bios.slots[i].used || bio->number == CLEW_NO_REQUEST)
 			continue;
 		if (bio->flight)
 			bio->flight->request = bio->number;

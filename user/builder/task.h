@@ -51,7 +51,7 @@ struct task {
 	uint16_t cpu;
 	uint16_t sleep_state;
 	uint32_t call_id;
-	uint32_t number; /* of the sleep it is in */
+	uint64_t number; /* of the sleep it is in */
 	uint64_t since;
 	uint64_t refilled;    /* throttled: when a refill first left enough for all tasks of its
 				 group, 0 not yet */

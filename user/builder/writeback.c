@@ -55,7 +55,7 @@ struct flush {
 	uint32_t device, sync_device;
 	uint32_t sync_call; /* call_id of the syncing call */
 	uint32_t sync_in;   /* system call number of that call, plus 1 */
-	uint32_t pass, sync_pass;
+	uint64_t pass, sync_pass;
 	struct stint now, past[STINTS_PAST]; /* the current or last stint, and those before it,
 						the latest first */
 	bool syncs;

@@ -14,8 +14,8 @@ struct task;
 
 /* Why something is written, as of the moment its bio was queued. */
 struct why_written {
+	uint64_t pass;	/* number of the pass over a file that it belongs to, 0 none */
 	uint32_t task;	/* task that made it necessary, CLEW_NO_TASK none or unknown */
-	uint32_t pass;	/* number of the pass over a file that it belongs to, 0 none */
 	uint8_t reason; /* enum clew_request_reason */
 };
 
@@ -46,7 +46,7 @@ struct writeback_table {
 	struct map disks;   /* file system -> the disk its files are written to */
 	struct map systems; /* file system -> index of a struct dirty_system */
 	struct vector all_systems;
-	uint32_t passes;
+	uint64_t passes;
 	uint32_t choices;
 	size_t memory;
 };

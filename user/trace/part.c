@@ -82,11 +82,11 @@ static int take_lead(struct clew_trace *trace, uint32_t serial, uint64_t start)
 }
 
 /* The trace's number of a request that is kept. 0 or -ENOMEM. */
-static int own_number(struct trace_part *part, uint32_t number, uint32_t *ret_own)
+static int own_number(struct trace_part *part, uint64_t number, uint64_t *ret_own)
 {
 	const uint64_t *known = map_get(&part->requests, number, 0);
 
-	*ret_own = known ? (uint32_t)*known : (uint32_t)part->requests.count;
+	*ret_own = known ? *known : part->requests.count;
 	return known ? 0 : map_set(&part->requests, number, 0, *ret_own);
 }
 
@@ -98,12 +98,8 @@ static int renumber_links(struct clew_trace *trace, const struct clew_sleep *sle
 	int r = 0;
 
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		uint32_t own;
-
-		if (links[i].kind != CLEW_LINK_REQUEST || links[i].number >= UINT32_MAX)
-			continue;
-		r = own_number(trace->part, (uint32_t)links[i].number, &own);
-		links[i].number = own;
+		if (links[i].kind == CLEW_LINK_REQUEST && links[i].number != CLEW_NO_REQUEST)
+			r = own_number(trace->part, links[i].number, &links[i].number);
 	}
 	return r;
 }
@@ -139,14 +135,14 @@ static int take_ready(struct clew_trace *trace, const struct clew_ready *ready)
 	return 0;
 }
 
-static uint64_t *finished_word(const struct trace_part *part, uint32_t number)
+static uint64_t *finished_word(const struct trace_part *part, uint64_t number)
 {
 	size_t word = number / 64;
 
 	return word < part->finished.count ? (uint64_t *)part->finished.data + word : NULL;
 }
 
-static int note_finished(struct trace_part *part, uint32_t number)
+static int note_finished(struct trace_part *part, uint64_t number)
 {
 	struct vector *finished = &part->finished;
 	size_t words = number / 64 + 1;
@@ -161,7 +157,7 @@ static int note_finished(struct trace_part *part, uint32_t number)
 }
 
 /* True if a request is over and is not kept. */
-static bool is_past(const struct trace_part *part, uint32_t number)
+static bool is_past(const struct trace_part *part, uint64_t number)
 {
 	const uint64_t *word = finished_word(part, number);
 
@@ -207,7 +203,7 @@ static void sift(struct clew_trace *trace)
 static int take_belonging(struct clew_trace *trace, struct clew_finding finding)
 {
 	struct trace_part *part = trace->part;
-	uint32_t number =
+	uint64_t number =
 		finding.tag == CLEW_FINDING_PAGES ? finding.pages->request : finding.below->upper;
 
 	if (is_past(part, number))
@@ -278,11 +274,11 @@ int trace_part_take(void *context, struct clew_finding finding)
 	}
 }
 
-static uint32_t number_of(const struct trace_part *part, uint32_t number)
+static uint64_t number_of(const struct trace_part *part, uint64_t number)
 {
 	const uint64_t *own = map_get(&part->requests, number, 0);
 
-	return own ? (uint32_t)*own : UINT32_MAX;
+	return own ? *own : CLEW_NO_REQUEST;
 }
 
 void trace_part_finish(struct clew_trace *trace)

@@ -17,8 +17,8 @@ static struct clew_trace_request *request_at(const struct clew_trace *trace, siz
 
 int trace_add_request(struct clew_trace *trace, const struct clew_block_request *request)
 {
-	size_t count = (size_t)request->number + 1;
-	int r = vector_reserve(&trace->requests, count);
+	size_t count = request->number + 1;
+	int r = count > UINT32_MAX ? -EFBIG : vector_reserve(&trace->requests, count);
 
 	if (r < 0)
 		return r;

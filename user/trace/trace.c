@@ -96,7 +96,7 @@ static int add_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	size_t index = sleep->number;
 	struct clew_sleep *place;
-	int r = vector_reserve(&trace->sleeps, index + 1);
+	int r = index > PIECE_INDEX ? -EFBIG : vector_reserve(&trace->sleeps, index + 1);
 
 	if (r < 0)
 		return r;
