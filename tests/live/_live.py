@@ -223,33 +223,40 @@ def stop_recording(process, number=2):
     return process.returncode, said or ""
 
 
-def _programs_of(pid):
-    """Ids of the BPF programs that a process holds by a program's or a link's descriptor."""
+def _held_by(pid):
+    """BPF programs and maps that a process holds, a program by its own or a link's descriptor."""
     found = set()
     try:
         for number in os.listdir(f"/proc/{pid}/fd"):
             if not os.readlink(f"/proc/{pid}/fd/{number}").startswith("anon_inode:bpf"):
                 continue
             with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii") as info:
-                found.update(int(line.split()[1]) for line in info if line.startswith("prog_id:"))
+                found.update((line.split("_", 1)[0], int(line.split()[1])) for line in info
+                             if line.startswith(("prog_id:", "map_id:")))
     except OSError:
         pass
     return found
 
 
 def attached():
-    """BPF programs of clew in the kernel that belong to no living process."""
+    """
+    BPF programs and maps of clew in the kernel that belong to no living process. A link keeps its
+    program.
+    """
     path = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not path:
         return []
-    programs = json.loads(run(path, "prog", "show", "-j").stdout or "[]")
-    ours = [p for p in programs if isinstance(p, dict) and p.get("name", "").startswith("clew_")]
+    ours = []
+    for what in ("prog", "map"):
+        listed = json.loads(run(path, what, "show", "-j").stdout or "[]")
+        ours += [dict(each, what=what) for each in listed
+                 if isinstance(each, dict) and each.get("name", "").startswith("clew_")]
     if not ours:
         return []
     held = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        held |= _programs_of(pid)
-    return [p for p in ours if p["id"] not in held]
+        held |= _held_by(pid)
+    return [each for each in ours if (each["what"], each["id"]) not in held]
 
 
 def await_detached():
@@ -261,6 +268,6 @@ def await_detached():
     left = attached()
     while left and time.monotonic() < deadline:
         time.sleep(0.1)
-        there = {p["id"] for p in attached()}
-        left = [p for p in left if p["id"] in there]
+        there = {(each["what"], each["id"]) for each in attached()}
+        left = [each for each in left if (each["what"], each["id"]) in there]
     return left

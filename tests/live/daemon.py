@@ -562,8 +562,11 @@ def test_killed():
     note(f"{turn + 1} kills, {len(seen)} segments")
     ok(len(seen) > 8 and not unreadable, "killed, it leaves segments that can be read",
        (len(seen), unreadable))
+    left = [name for name in os.listdir(RUN) + os.listdir(f"{RUN}/ring")
+            if name not in ("ring", "lock", "control", "recorder.pid") and not name.endswith(".clew")]
+    ok(not left, "and no other file", left)
     left = await_detached()
-    ok(not left, "and no program in the kernel", left)
+    ok(not left, "and no program and no map in the kernel", left)
 
 
 def test_unit():
