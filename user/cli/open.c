@@ -110,11 +110,7 @@ static int resolve_operand(const char *operand, char *path, size_t size)
 	return 0;
 }
 
-/*
- * `message`: what the library found wrong with the file's contents, or the text
- * of a system error.
- */
-static int fail_to_read(const char *operand, int error, const char *message)
+int clew_fail_to_read(const char *operand, int error, const char *message)
 {
 	const char *name = name_of(operand);
 
@@ -245,7 +241,7 @@ static int open_capture(const char *operand, const char *path, const struct want
 	int status, r = clew_reader_open(path, &reader, message, sizeof(message));
 
 	if (r < 0)
-		return fail_to_read(operand, r, message);
+		return clew_fail_to_read(operand, r, message);
 	status = choose_part(wanted, reader, options);
 	if (status) {
 		clew_reader_close(reader);
@@ -259,7 +255,7 @@ static int open_capture(const char *operand, const char *path, const struct want
 	clew_progress_end(&progress);
 	clew_reader_close(reader);
 	if (r < 0)
-		return fail_to_read(operand, r, strerror(-r));
+		return clew_fail_to_read(operand, r, strerror(-r));
 	clew_print_damage(stderr, name_of(operand), false, clew_trace_info(*ret_trace));
 	return 0;
 }
@@ -393,7 +389,7 @@ int clew_open_info(const char *operand, struct clew_reader **ret_reader,
 	if (!is_capture)
 		return open_notation(operand, path, 0, ret_trace);
 	r = clew_reader_open(path, ret_reader, message, sizeof(message));
-	return r < 0 ? fail_to_read(operand, r, message) : 0;
+	return r < 0 ? clew_fail_to_read(operand, r, message) : 0;
 }
 
 static int no_relations(int r)

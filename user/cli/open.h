@@ -57,6 +57,10 @@ int clew_need_stacks(const char *command, struct clew_trace *trace,
 int clew_open_info(const char *operand, struct clew_reader **ret_reader,
 		   struct clew_trace **ret_trace);
 
+/* Reports why a capture could not be read; `r` and `message` are clew_reader_open()'s or
+ * clew_trace_read()'s. Returns an exit status. */
+int clew_fail_to_read(const char *operand, int r, const char *message);
+
 /* Loads a causal trace. *ret_capture says whether the operand is a capture; it may be NULL. */
 int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture);
 

@@ -25,9 +25,15 @@
 #define SHARED_MOST    (1ull << 32)   /* bytes of one window's result */
 #define PROGRESS_EVERY (1u << 18)     /* records */
 
+/* What a process says of its window besides what the taker looked for. */
+struct facts {
+	uint64_t hidden; /* waits that ended in it: as clew_trace_hidden() */
+};
+
 struct child {
 	pid_t pid; /* 0: it is not running */
 	struct shared *found;
+	struct facts *facts; /* in it */
 };
 
 struct windows {
@@ -42,6 +48,7 @@ struct windows {
 	size_t begun;		/* windows that have, or had, a process */
 	size_t added;		/* windows whose result was added */
 	size_t most;		/* processes at a time */
+	uint64_t hidden;	/* in all windows that were added */
 };
 
 static struct clew_trace_window window_at(const struct windows *windows, size_t number)
@@ -90,15 +97,29 @@ static int read_window(struct windows *windows, const struct clew_header *record
 	return r < 0 ? r : clew_trace_finish(windows->trace, end);
 }
 
-static _Noreturn void look(struct windows *windows, const struct clew_header *record,
-			   const struct clew_trace_window *window, struct shared *found)
+static uint64_t count_hidden(const struct clew_trace *trace, const struct clew_trace_window *window)
 {
+	uint64_t hidden = 0;
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+
+	for (size_t i = 0; i < count; i++)
+		hidden += sleeps[i].hidden && clew_window_counts(window, sleeps[i].end);
+	return hidden;
+}
+
+static _Noreturn void look(struct windows *windows, const struct clew_header *record,
+			   const struct clew_trace_window *window, const struct child *child)
+{
+	const struct clew_windows_taker *taker = windows->taker;
 	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	r = read_window(windows, record, window);
 	if (r >= 0)
-		r = windows->taker->look(windows->taker->context, windows->trace, window, found);
+		r = taker->look(taker->context, windows->trace, window, child->found);
+	if (r >= 0 && clew_trace_hidden(windows->trace))
+		child->facts->hidden = count_hidden(windows->trace, window);
 	_exit(r < 0 ? -r : 0);
 }
 
@@ -120,6 +141,7 @@ static int add_next(struct windows *windows)
 	r = -WEXITSTATUS(status);
 	if (r == 0)
 		r = windows->taker->add(windows->taker->context, child->found);
+	windows->hidden += child->facts->hidden;
 	shared_free(child->found);
 	child->found = NULL;
 	return r;
@@ -136,19 +158,15 @@ static int begin_next(struct windows *windows, const struct clew_header *record)
 		r = add_next(windows);
 	if (r < 0)
 		return r;
+	windows->begun++;
 	child->found = shared_new(SHARED_MOST);
-	if (!child->found)
+	child->facts = child->found ? shared_take(child->found, sizeof(*child->facts)) : NULL;
+	if (!child->facts)
 		return -ENOMEM;
 	child->pid = fork();
 	if (child->pid == 0)
-		look(windows, record, &window, child->found);
-	if (child->pid < 0) {
-		r = -errno;
-		shared_free(child->found);
-		return r;
-	}
-	windows->begun++;
-	return 0;
+		look(windows, record, &window, child);
+	return child->pid < 0 ? -errno : 0;
 }
 
 static int read_names(struct windows *windows)
@@ -180,7 +198,10 @@ static int read_names(struct windows *windows)
 	windows->trace->forgotten = clew_builder_forgotten(windows->builder);
 	if (r >= 0)
 		r = trace_keep_info(windows->trace, windows->reader);
-	return r < 0 ? r : clew_trace_finish(windows->trace, info->end);
+	if (r >= 0)
+		r = clew_trace_finish(windows->trace, info->end);
+	windows->trace->hidden = windows->hidden;
+	return r;
 }
 
 static size_t cpus(void)
@@ -237,9 +258,11 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 		return r;
 	windows.trace->part->leads = true;
 	windows.trace->part->to = 0;
-	r = clew_reader_divide(reader, options->records ?: RECORDS, &windows.ends, &windows.count);
+	if (taker)
+		r = clew_reader_divide(reader, options->records ?: RECORDS, &windows.ends,
+				       &windows.count);
 	if (r >= 0) {
-		windows.children = calloc(windows.count, sizeof(*windows.children));
+		windows.children = calloc(windows.count + 1, sizeof(*windows.children));
 		r = windows.children ? read_names(&windows) : -ENOMEM;
 	}
 	clean_up(&windows);

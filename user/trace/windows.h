@@ -58,8 +58,8 @@ static inline bool clew_window_counts(const struct clew_trace_window *window, ui
 
 /*
  * Looks at all windows of a capture that was opened and of which nothing was read yet. *ret_names
- * is a trace that has all names of the capture, but nothing that happened. 0 or -errno; -ECHILD: a
- * process was killed.
+ * is a trace that has all names of the capture, but nothing that happened. `taker`: NULL if only
+ * this is wanted. 0 or -errno; -ECHILD: a process was killed.
  */
 int clew_windows_run(struct clew_reader *reader, const struct clew_windows_options *options,
 		     const struct clew_windows_taker *taker, struct clew_trace **ret_names);
