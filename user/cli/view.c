@@ -90,6 +90,18 @@ static int make_sums(struct clew_sums *sums, struct clew_sum **ret_groups, size_
 	return 0;
 }
 
+void clew_print_groups(const struct clew_sum *groups, size_t count, const struct clew_view *view,
+		       const struct clew_sums_names *names)
+{
+	clew_print_sums_heading(stdout, clew_by_name(view->by));
+	for (size_t i = 0; i < count; i++) {
+		clew_print_sum(stdout, &groups[i]);
+		names->name(names->context, stdout, groups[i].longest);
+		clew_print_sum_vain(stdout, &groups[i]);
+		putchar('\n');
+	}
+}
+
 int clew_print_sums(struct clew_sums *sums, const struct clew_view *view,
 		    const struct clew_sums_names *names)
 {
@@ -99,13 +111,7 @@ int clew_print_sums(struct clew_sums *sums, const struct clew_view *view,
 
 	if (status)
 		return status;
-	clew_print_sums_heading(stdout, clew_by_name(view->by));
-	for (size_t i = 0; i < count; i++) {
-		clew_print_sum(stdout, &groups[i]);
-		names->name(names->context, stdout, groups[i].longest);
-		clew_print_sum_vain(stdout, &groups[i]);
-		putchar('\n');
-	}
+	clew_print_groups(groups, count, view, names);
 	free(groups);
 	return 0;
 }
@@ -124,15 +130,9 @@ static void json_name(struct clew_json *json, const struct clew_sums_names *name
 	free(text);
 }
 
-int clew_json_sums(struct clew_json *json, struct clew_sums *sums, const struct clew_view *view,
-		   const struct clew_sums_names *names)
+void clew_json_groups(struct clew_json *json, const struct clew_sum *groups, size_t count,
+		      const struct clew_view *view, const struct clew_sums_names *names)
 {
-	struct clew_sum *groups;
-	size_t count;
-	int status = make_sums(sums, &groups, &count);
-
-	if (status)
-		return status;
 	clew_json_string(json, "by", clew_by_name(view->by));
 	clew_json_array(json, "sums");
 	for (size_t i = 0; i < count; i++) {
@@ -144,6 +144,18 @@ int clew_json_sums(struct clew_json *json, struct clew_sums *sums, const struct 
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
+}
+
+int clew_json_sums(struct clew_json *json, struct clew_sums *sums, const struct clew_view *view,
+		   const struct clew_sums_names *names)
+{
+	struct clew_sum *groups;
+	size_t count;
+	int status = make_sums(sums, &groups, &count);
+
+	if (status)
+		return status;
+	clew_json_groups(json, groups, count, view, names);
 	free(groups);
 	return 0;
 }

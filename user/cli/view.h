@@ -80,7 +80,11 @@ struct clew_sums_names {
 	void (*fields)(void *context, struct clew_json *json, uint32_t item);
 	void *context;
 };
-/* Returns 0 or, after clew_fail(), an exit status. */
+void clew_print_groups(const struct clew_sum *groups, size_t count, const struct clew_view *view,
+		       const struct clew_sums_names *names);
+void clew_json_groups(struct clew_json *json, const struct clew_sum *groups, size_t count,
+		      const struct clew_view *view, const struct clew_sums_names *names);
+/* The same of sums. 0 or, after clew_fail(), an exit status. */
 int clew_print_sums(struct clew_sums *sums, const struct clew_view *view,
 		    const struct clew_sums_names *names);
 int clew_json_sums(struct clew_json *json, struct clew_sums *sums, const struct clew_view *view,

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Waits added up by object, kind, task, call or holder. */
+/*
+ * Waits added up by object, kind, task, call or holder, a part of them at a time: that of all
+ * parts together is as if they had been one.
+ */
 #ifndef CLEW_CLI_WAIT_SUMS_H
 #define CLEW_CLI_WAIT_SUMS_H
 
+#include "base/shared.h"
 #include "cli/view.h"
 #include "trace/trace.h"
 
@@ -13,11 +17,26 @@
 int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
 		       const struct clew_trace *trace, const struct clew_sleep *sleep);
 
-/* Names of the groups; the context is a struct clew_wait_names. */
-struct clew_wait_names {
-	const struct clew_trace *trace;
-	const struct clew_view *view;
+struct clew_wait_group;
+struct clew_wait_groups {
+	struct clew_wait_group *groups; /* in order of key, until they are finished */
+	size_t count;
+	size_t capacity;
 };
-struct clew_sums_names clew_wait_sums_names(struct clew_wait_names *names);
+
+/* Leaves the groups of one part: *ret_groups is in `out`. No wait can be added to `sums` after it.
+ * 0 or -ENOMEM. */
+int clew_wait_groups_leave(struct clew_sums *sums, const struct clew_view *view,
+			   const struct clew_trace *trace, struct shared *out,
+			   struct clew_wait_groups *ret_groups);
+/* Adds what was left of a part; parts come in order of time. 0 or -ENOMEM; then `groups` can only
+ * be freed. */
+int clew_wait_groups_add(struct clew_wait_groups *groups, const struct clew_wait_groups *left);
+void clew_wait_groups_done(struct clew_wait_groups *groups);
+
+/* Prints all groups, as text or into `json` if that is not NULL; nothing can be added after it.
+ * `trace` has the names. Returns 0 or, after clew_fail(), an exit status. */
+int clew_wait_groups_print(struct clew_wait_groups *groups, const struct clew_view *view,
+			   const struct clew_trace *trace, struct clew_json *json);
 
 #endif

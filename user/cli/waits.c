@@ -2,19 +2,15 @@
 /*
  * clew waits: every sleep of the chosen threads, on what, held and ended by whom.
  */
-#include "base/sort.h"
-#include "trace/trace.h"
-#include <stdlib.h>
+#include "cli/waits.h"
 
+#include "base/sort.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
-#include "cli/open.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/view.h"
-#include "cli/wait_sums.h"
+#include "cli/windows.h"
 #include "explain/operations.h"
 #include "words/describe.h"
 #include "words/ledger.h"
@@ -31,16 +27,6 @@
 #define STACK_MOST 5 /* functions of a stack in text */
 #define STACK_LEAD "                        in "
 #define WAKER_LEAD "                  woken in "
-
-struct waits_values {
-	struct clew_selection selection;
-	struct clew_view view;
-	uint64_t least; /* ns */
-	uint64_t kinds; /* bit mask, 0 all */
-	bool stacks;
-	struct clew_source_choice source;
-	bool json;
-};
 
 const struct clew_option clew_waits_options[] = {
 	{0, "tid", "N", "only waits of this thread", clew_take_number,
@@ -75,10 +61,10 @@ static bool is_idle(const struct clew_trace *trace, const struct waits_values *v
 	return sleep->end != CLEW_TIME_OPEN && wait_is_idle(trace, sleep);
 }
 
-static bool wanted(const struct clew_trace *trace, struct waits_values *values,
-		   const struct clew_sleep *sleep)
+bool waits_wanted(const struct clew_trace *trace, struct waits_values *values,
+		  const struct clew_sleep *sleep)
 {
-	const struct clew_trace_task *task = clew_trace_task(trace, sleep->task);
+	const struct clew_trace_task *task = clew_trace_task(values->tasks ?: trace, sleep->task);
 	struct clew_selection selection = values->selection;
 
 	selection.self = true;
@@ -99,6 +85,20 @@ static bool wanted(const struct clew_trace *trace, struct waits_values *values,
 		return false;
 	}
 	return true;
+}
+
+void waits_add(const struct clew_trace *trace, const struct waits_values *values,
+	       const struct clew_sleep *sleep, struct waits_count *count)
+{
+	uint64_t ns = clew_wait_end(trace, sleep) - sleep->start;
+	struct clew_sleep_stacks stacks;
+
+	count->wanted++;
+	count->ns += ns;
+	if (values->stacks && clew_trace_sleep_stacks(trace, sleep, &stacks)) {
+		count->covered++;
+		count->covered_ns += ns;
+	}
 }
 
 /* `coming`: those that had been woken for the lock and had no CPU yet. */
@@ -281,165 +281,138 @@ static void print_stack(const struct clew_trace *trace, const struct clew_sleep 
 /* The waits that are wanted, in their order: as keys whose index is the wait's. */
 struct list {
 	struct sort_key *keys;
-	size_t count;
-	size_t of; /* all waits */
-	uint64_t ns;
+	struct waits_count count;
 };
-
-/* The share of the listed time that has stacks. */
-static void print_covered(const struct clew_trace *trace, const struct list *list)
-{
-	uint64_t ns = 0;
-	size_t count, of = 0;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	struct clew_sleep_stacks stacks;
-
-	for (size_t i = 0; i < list->count; i++) {
-		const struct clew_sleep *sleep = &sleeps[list->keys[i].index];
-
-		if (!clew_trace_sleep_stacks(trace, sleep, &stacks))
-			continue;
-		of++;
-		ns += clew_wait_end(trace, sleep) - sleep->start;
-	}
-	printf("Stacks of %zu waits, %.1f %% of that time\n", of,
-	       list->ns ? 100.0 * (double)ns / (double)list->ns : 0.0);
-}
 
 static int make_list(const struct clew_trace *trace, struct waits_values *values,
 		     struct list *ret_list)
 {
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &ret_list->of);
-	struct sort_key *spare = malloc((ret_list->of + 1) * sizeof(*spare));
+	struct waits_count *count = &ret_list->count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count->all);
+	struct sort_key *spare = malloc((count->all + 1) * sizeof(*spare));
 
-	ret_list->keys = malloc((ret_list->of + 1) * sizeof(*ret_list->keys));
-	ret_list->count = 0;
+	ret_list->keys = malloc((count->all + 1) * sizeof(*ret_list->keys));
 	if (!spare || !ret_list->keys) {
 		free(spare);
 		return clew_fail_memory();
 	}
-	for (size_t i = 0; i < ret_list->of; i++) {
-		uint64_t length = clew_wait_end(trace, &sleeps[i]) - sleeps[i].start;
-
-		if (!wanted(trace, values, &sleeps[i]))
+	for (size_t i = 0; i < count->all; i++) {
+		if (!waits_wanted(trace, values, &sleeps[i]))
 			continue;
-		ret_list->ns += length;
-		ret_list->keys[ret_list->count++] =
-			(struct sort_key){.key = ~length, .index = (uint32_t)i};
+		ret_list->keys[count->wanted] = (struct sort_key){
+			.key = ~(clew_wait_end(trace, &sleeps[i]) - sleeps[i].start),
+			.index = (uint32_t)i};
+		waits_add(trace, values, &sleeps[i], count);
 	}
 	if (values->view.sort == CLEW_SORT_LENGTH)
-		sort_keys(ret_list->keys, spare, ret_list->count);
+		sort_keys(ret_list->keys, spare, count->wanted);
 	free(spare);
 	return 0;
 }
 
-static int add_up(const struct clew_trace *trace, const struct waits_values *values,
-		  const struct list *list, struct clew_json *json)
+void waits_end_json(struct clew_json *json, const struct clew_trace *trace,
+		    const struct waits_values *values)
 {
-	struct clew_wait_names names = {.trace = trace, .view = &values->view};
-	const struct clew_sums_names callbacks = clew_wait_sums_names(&names);
-	struct clew_sums sums = {};
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	int status = 0;
-
-	for (size_t i = 0; i < list->count && !status; i++)
-		if (clew_wait_sums_add(&sums, &values->view, trace, &sleeps[list->keys[i].index]) <
-		    0)
-			status = clew_fail_memory();
-	if (!status && json)
-		status = clew_json_sums(json, &sums, &values->view, &callbacks);
-	else if (!status)
-		status = clew_print_sums(&sums, &values->view, &callbacks);
-	clew_sums_done(&sums);
-	return status;
+	clew_json_lines_told(json, trace);
+	clew_json_left_out(json, &values->view);
+	clew_json_ledger(json, trace, values->view.window.from, values->view.window.to);
+	clew_json_object_end(json);
+	clew_json_end(json);
 }
 
-static int answer_json(const struct clew_trace *trace, const struct waits_values *values,
-		       const struct list *list)
+void waits_end_text(const struct clew_trace *trace, const struct waits_values *values,
+		    const struct waits_count *count)
 {
-	struct clew_json json = {.out = stdout};
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	int status = 0;
-
-	clew_json_object(&json, NULL);
-	if (values->view.by != CLEW_BY_NONE) {
-		status = add_up(trace, values, list, &json);
-	} else {
-		clew_json_array(&json, "waits");
-		for (size_t i = 0; i < list->count; i++)
-			json_wait(&json, trace, values->stacks, &sleeps[list->keys[i].index]);
-		clew_json_array_end(&json);
-	}
-	clew_json_lines_told(&json, trace);
-	clew_json_left_out(&json, &values->view);
-	clew_json_ledger(&json, trace, values->view.window.from, values->view.window.to);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-	return status;
-}
-
-static int answer_text(const struct clew_trace *trace, const struct waits_values *values,
-		       const struct list *list)
-{
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	int status = 0;
-
-	if (values->view.by != CLEW_BY_NONE)
-		status = add_up(trace, values, list, NULL);
-	else
-		for (size_t i = 0; i < list->count; i++) {
-			print_wait(trace, &sleeps[list->keys[i].index]);
-			if (values->stacks)
-				print_stack(trace, &sleeps[list->keys[i].index]);
-		}
 	putchar('\n');
-	clew_print_count(&values->view, list->count, list->of, "waits");
-	printf(", %s in all\n", CLEW_DURATION(list->ns));
+	clew_print_count(&values->view, count->wanted, count->all, "waits");
+	printf(", %s in all\n", CLEW_DURATION(count->ns));
 	if (values->stacks)
-		print_covered(trace, list);
+		printf("Stacks of %zu waits, %.1f %% of that time\n", count->covered,
+		       count->ns ? 100.0 * (double)count->covered_ns / (double)count->ns : 0.0);
 	clew_print_lines_told(stdout, trace);
 	clew_print_left_out(&values->view, "idle waits");
 	clew_print_ledger(stdout, trace, values->view.window.from, values->view.window.to);
 	clew_print_cost(stdout, clew_trace_info(trace));
-	return status;
 }
 
-static int answer(const struct clew_trace *trace, struct waits_values *values)
+static void list_json(const struct clew_trace *trace, const struct waits_values *values,
+		      const struct list *list)
+{
+	struct clew_json json = {.out = stdout};
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+
+	clew_json_object(&json, NULL);
+	clew_json_array(&json, "waits");
+	for (size_t i = 0; i < list->count.wanted; i++)
+		json_wait(&json, trace, values->stacks, &sleeps[list->keys[i].index]);
+	clew_json_array_end(&json);
+	waits_end_json(&json, trace, values);
+}
+
+static void list_text(const struct clew_trace *trace, const struct waits_values *values,
+		      const struct list *list)
+{
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+
+	for (size_t i = 0; i < list->count.wanted; i++) {
+		print_wait(trace, &sleeps[list->keys[i].index]);
+		if (values->stacks)
+			print_stack(trace, &sleeps[list->keys[i].index]);
+	}
+	waits_end_text(trace, values, &list->count);
+}
+
+static int answer(struct clew_trace *trace, struct waits_values *values)
 {
 	struct list list = {};
 	int status;
 
 	values->selection.self = values->view.self;
 	status = clew_selection_check(&values->selection, trace);
+	if (!status && values->view.by != CLEW_BY_NONE)
+		return waits_by(trace, values);
 	if (!status)
 		status = make_list(trace, values, &list);
 	if (!status)
-		status = (values->json ? answer_json : answer_text)(trace, values, &list);
+		(values->json ? list_json : list_text)(trace, values, &list);
 	free(list.keys);
 	return status;
+}
+
+/* True if the answer is a sum over the whole of a capture. */
+static bool is_sum(const struct waits_values *values)
+{
+	return values->view.by != CLEW_BY_NONE && !values->stacks &&
+	       !clew_window_given(&values->view.window);
 }
 
 int clew_command_waits(const struct clew_command *command, int argc, char **argv)
 {
 	struct waits_values values = {};
-	struct clew_trace *trace;
+	struct clew_reader *reader = NULL;
+	struct clew_trace *trace = NULL;
 	char **operands;
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	values.stacks |= clew_source_wanted(&values.source);
-	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
+	status = is_sum(&values) ? clew_windows_open(operands[0], &reader) : 0;
 	if (status)
 		return status;
-	if (values.stacks)
-		status = clew_need_stacks("waits", trace, &values.source);
-	if (!status)
-		status = answer(trace, &values);
+	if (reader) {
+		status = waits_by_in_windows(operands[0], reader, &values);
+		clew_reader_close(reader);
+	} else {
+		status = clew_open_window(operands[0], 0, &values.view.window, &trace);
+		if (!status && values.stacks)
+			status = clew_need_stacks("waits", trace, &values.source);
+		if (!status)
+			status = answer(trace, &values);
+		clew_trace_free(trace);
+	}
 	clew_selection_done(&values.selection);
-	clew_trace_free(trace);
 	return status;
 }

@@ -51,6 +51,29 @@ static int keep_server(struct clew_trace *trace, uint32_t serial, uint64_t asked
 	return r;
 }
 
+/* True if a process woke another one through a socket, so that it asked or answered. */
+static bool is_act(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return sleep->ended_by != CLEW_NO_TASK && !sleep->blind &&
+	       ended_on(trace, sleep) != SIDE_UNKNOWN;
+}
+
+/* Notes when `by` woke `to`: it did last then, unless it did later. */
+static int note_wake(struct map *last, uint32_t by, uint32_t to, uint64_t at)
+{
+	const uint64_t *known = map_get(last, by, to);
+
+	return known && *known > at ? 0 : map_set(last, by, to, at);
+}
+
+int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (!is_act(trace, sleep))
+		return 0;
+	return note_wake(&trace->part->woke, clew_trace_process(trace, sleep->ended_by),
+			 clew_trace_process(trace, sleep->task), sleep->end);
+}
+
 /* Takes the wake that ended a wait on one side of a socket. */
 static int take_wake(struct clew_trace *trace, struct map *last, uint32_t index)
 {
@@ -65,21 +88,20 @@ static int take_wake(struct clew_trace *trace, struct map *last, uint32_t index)
 		if (r == 0)
 			r = keep_server(trace, sleep->ended_by, *asked, sleep->end);
 	}
-	return r < 0 ? r : map_set(last, by, to, sleep->end);
+	return r < 0 ? r : note_wake(last, by, to, sleep->end);
 }
 
 int trace_find_exchanges(struct clew_trace *trace)
 {
 	struct vector keys = {.item = sizeof(struct sort_key)}, spare = keys;
-	struct map last = {}; /* (process that woke, process) -> when it did last */
+	struct map own = {}, *last = trace->part ? &trace->part->woke : &own;
 	struct sort_key *key;
 	int r = 0;
 
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++) {
 		const struct clew_sleep *sleep = trace_sleep_at(trace, (uint32_t)i);
 
-		if (sleep->ended_by == CLEW_NO_TASK || sleep->blind ||
-		    ended_on(trace, sleep) == SIDE_UNKNOWN)
+		if (!is_act(trace, sleep))
 			continue;
 		r = vector_reserve(&keys, keys.count + 1);
 		if (r < 0)
@@ -92,9 +114,9 @@ int trace_find_exchanges(struct clew_trace *trace)
 	if (r == 0 && keys.count) {
 		sort_keys(keys.data, spare.data, keys.count);
 		for (size_t i = 0; i < keys.count && r == 0; i++)
-			r = take_wake(trace, &last, ((struct sort_key *)keys.data)[i].index);
+			r = take_wake(trace, last, ((struct sort_key *)keys.data)[i].index);
 	}
-	map_done(&last);
+	map_done(&own);
 	vector_done(&keys);
 	vector_done(&spare);
 	return r;

@@ -50,7 +50,8 @@ struct trace_task {
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executable_inode;
 	uint32_t executable_device;
-	struct clew_run lead; /* of a part with leads: its last run that is not kept; `end` 0: none */
+	struct clew_run
+		lead;	 /* of a part with leads: its last run that is not kept; `end` 0: none */
 	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;
@@ -320,6 +321,8 @@ int trace_find_vain(struct clew_trace *trace);
 
 /* Finds the waits within exchanges. Everything else is finished. 0 or -ENOMEM. */
 int trace_find_exchanges(struct clew_trace *trace);
+/* Notes a sleep before the part that the trace is of. 0 or -ENOMEM. */
+int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep);
 
 /* ---- timeline.c ---- */
 

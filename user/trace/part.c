@@ -28,6 +28,7 @@ void trace_part_free(struct trace_part *part)
 	if (!part)
 		return;
 	map_done(&part->requests);
+	map_done(&part->woke);
 	vector_done(&part->finished);
 	free(part);
 }
@@ -112,7 +113,9 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 
 	if (!overlaps(part, sleep->start, sleep->switch_in)) {
 		pass_piece(trace, sleep->task, sleep->start, false);
-		return 0;
+		return part->leads && sleep->switch_in < part->from
+			       ? trace_exchange_pass(trace, sleep)
+			       : 0;
 	}
 	r = take_lead(trace, sleep->task, sleep->start);
 	if (r < 0)

@@ -36,8 +36,11 @@ struct trace_part {
 	struct vector finished; /* uint64_t, a bit for each of the builder's numbers: it has come */
 	uint32_t sleeps;	/* how many have a number */
 	bool cut;		/* reading ended before the capture */
-	bool leads; /* of a wait that began before the part, the run before it is kept, too */
-	size_t sift_at;		/* when so many page extents are there, sift them */
+	/* Of a wait that began before the part, the run before it is kept, too; and who woke whom
+	 * through a socket is known of all that was read. */
+	bool leads;
+	struct map woke; /* (process that woke, process) -> when it did last, before the part */
+	size_t sift_at;	 /* when so many page extents are there, sift them */
 };
 
 struct clew_trace;

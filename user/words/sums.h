@@ -6,6 +6,7 @@
 #ifndef CLEW_WORDS_SUMS_H
 #define CLEW_WORDS_SUMS_H
 
+#include "base/multiset.h"
 #include "base/vector.h"
 #include <stdio.h>
 
@@ -39,7 +40,20 @@ int clew_sums_add_vain(struct clew_sums *sums, struct clew_sum_key key, uint64_t
 		       uint64_t vain_ns);
 /* The groups, longest in all first; free(3) them. No item can be added after it. 0 or -ENOMEM. */
 int clew_sums_make(struct clew_sums *sums, struct clew_sum **ret_groups, size_t *ret_count);
+/* Calls `take` for each group, with all its lengths, in order of key; then no item can be added. 0,
+ * -ENOMEM, or what `take` returned that is not 0. */
+int clew_sums_each(struct clew_sums *sums,
+		   int (*take)(void *context, const struct clew_sum_key *key,
+			       const struct clew_sum *sum, const struct multiset *lengths),
+		   void *context);
 void clew_sums_done(struct clew_sums *sums);
+
+/* -1, 0 or 1: the order of keys. */
+int clew_sum_keys_compare(const struct clew_sum_key *a, const struct clew_sum_key *b);
+/* The length that a share of a group's items does not exceed. */
+uint64_t clew_sum_percentile(const struct multiset *lengths, unsigned percent);
+/* Puts groups in their order: longest in all first. */
+void clew_sums_order(struct clew_sum *groups, size_t count);
 
 /* The heading of a table, and the start of a row, which the caller ends with a name. */
 void clew_print_sums_heading(FILE *out, const char *name);

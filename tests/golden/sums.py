@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Sums over a capture that is read in windows are those of the capture in one piece, byte for byte;
+what is wrong with the arguments is said in the same words. Prints TAP.
+"""
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _export import clew, directory, made, place  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+NAMES = [
+    "calls", "containers", "crowd", "devices", "discard", "disk", "doubt", "filelock", "life",
+    "locks", "memory", "metadata", "mutex", "names", "own", "pages", "peer", "reused", "slices",
+    "stacks", "swap", "timers", "work"
+]
+WINDOWS = {"--json": ["3", "25"], "--no-pager": ["7"]}  # by form: records of a window
+KEYS = ["object", "kind", "task", "call", "holder"]
+QUESTIONS = {
+    "waits": [["--by", key] + more
+              for key in KEYS
+              for more in ([], ["--idle", "--self"])],
+}
+# What chooses threads, some of which the captures have.
+CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
+           ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
+           ["--container", "web"], ["--comm", "*", "--pid", "100"]]
+CHOOSING = [["waits", "--by", "kind"]]
+tap = Tap()
+
+
+def ask(capture, window, *arguments):
+    """(exit status, output, errors), in windows of so many records; None: in one piece."""
+    environment = {key: value for key, value in os.environ.items() if key != "CLEW_WINDOW_RECORDS"}
+    if window:
+        environment["CLEW_WINDOW_RECORDS"] = window
+    done = clew(arguments[0], capture, *arguments[1:], stdout=subprocess.PIPE, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def compare(arguments, names=tuple(NAMES)):
+    """Reports a question. Each capture is asked for JSON and for text."""
+    lengths, different = 0, []
+    for name in names:
+        for form, windows in WINDOWS.items():
+            whole = ask(made(name), None, *arguments, form)
+            lengths += len(whole[1])
+            different += [(name, window)
+                          for window in windows
+                          if ask(made(name), window, *arguments, form) != whole]
+    tap.report("%s in windows" % " ".join(arguments), str(different) if different else "")
+    return lengths
+
+
+def check_processes():
+    """Each window has a process: without any the answer fails, and in one piece it does not."""
+    capture = made("disk")
+    program = place("clew")
+    shutil.copy(CLEW, program)
+    for path, mode in ((directory.name, 0o755), (capture, 0o644), (program, 0o755)):
+        os.chmod(path, mode)
+
+    def run(**environment):
+        return subprocess.run([program, "waits", "--by", "kind", capture],
+                              capture_output=True,
+                              check=False,
+                              timeout=60,
+                              env=dict(os.environ, **environment),
+                              user="nobody",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (0, 0)))
+
+    environment = {"CLEW_WINDOW_RECORDS": "5"}
+    done = run(**environment)
+    tap.same("windows have processes", (done.returncode, done.stdout), (3, b""))
+    tap.same("their failure is said in a line", done.stderr.count(b"\n"), 1)
+    tap.same("a short capture has none", run(CLEW_WINDOW_RECORDS="").returncode, 0)
+
+
+def main():
+    told = sum(
+        compare([command] + options) for command, all_options in QUESTIONS.items()
+        for options in all_options)
+    tap.report("the answers say something", "" if told > 100000 else "%d bytes" % told)
+    for arguments in CHOOSING:
+        for choice in CHOICES:
+            compare(arguments + choice, ("containers", "peer", "disk", "names"))
+    check_processes()
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The choices of `clew waits`, and its sums. */
+#ifndef CLEW_CLI_WAITS_H
+#define CLEW_CLI_WAITS_H
+
+#include "cli/open.h"
+#include "cli/options.h"
+#include "cli/selection.h"
+#include "cli/view.h"
+
+struct waits_values {
+	struct clew_selection selection;
+	struct clew_view view;
+	uint64_t least; /* ns */
+	uint64_t kinds; /* bit mask, 0 all */
+	bool stacks;
+	struct clew_source_choice source;
+	bool json;
+	/* Who tasks are that are chosen, where a trace has only a part of the capture; else NULL.
+	 */
+	const struct clew_trace *tasks;
+};
+
+/* The size of a list. */
+struct waits_count {
+	size_t wanted, all; /* waits */
+	uint64_t ns;	    /* of the wanted ones */
+	size_t covered;	    /* of them that have stacks */
+	uint64_t covered_ns;
+};
+
+/* True if a wait is asked for. Counts in the view those that are left out. */
+bool waits_wanted(const struct clew_trace *trace, struct waits_values *values,
+		  const struct clew_sleep *sleep);
+/* Counts one that is. */
+void waits_add(const struct clew_trace *trace, const struct waits_values *values,
+	       const struct clew_sleep *sleep, struct waits_count *count);
+
+/* What follows the list or the sums; `trace` has the names. */
+void waits_end_json(struct clew_json *json, const struct clew_trace *trace,
+		    const struct waits_values *values);
+void waits_end_text(const struct clew_trace *trace, const struct waits_values *values,
+		    const struct waits_count *count);
+
+/* Adds up the waits of a trace, and prints the sums. Returns an exit status. */
+int waits_by(struct clew_trace *trace, struct waits_values *values);
+/* The same of a long capture, in windows. */
+struct clew_reader;
+int waits_by_in_windows(const char *operand, struct clew_reader *reader,
+			struct waits_values *values);
+
+#endif
