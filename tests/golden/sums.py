@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-Sums over a capture that is read in windows are those of the capture in one piece, byte for byte;
+Answers about a capture that is read in windows are those of the capture in one piece, byte for byte;
 what is wrong with the arguments is said in the same words. Prints TAP.
 """
 import os
@@ -25,12 +25,13 @@ QUESTIONS = {
     "waits": [["--by", key] + more
               for key in KEYS
               for more in ([], ["--idle", "--self"])],
+    "locks": [[], ["--self", "--top", "2"]],
 }
 # What chooses threads, some of which the captures have.
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
-CHOOSING = [["waits", "--by", "kind"]]
+CHOOSING = [["waits", "--by", "kind"], ["locks"]]
 tap = Tap()
 
 

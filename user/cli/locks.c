@@ -2,27 +2,18 @@
 /*
  * clew locks: what each contended lock cost, who held it, and why for so long.
  */
+#include "cli/locks.h"
+
 #include <stdlib.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/window.h"
-#include "explain/locks.h"
-#include "explain/locks_taken.h"
+#include "cli/windows.h"
 #include "words/ledger.h"
 #include "words/locks.h"
 
 #define TOP 10 /* locks in text */
-
-struct locks_values {
-	struct clew_selection selection;
-	struct clew_window window;
-	struct clew_number top;
-	bool json;
-};
 
 const struct clew_option clew_locks_options[] = {
 	{0, "tid", "N", "only locks that this thread waited for, and its waits", clew_take_number,
@@ -42,10 +33,16 @@ const struct clew_option clew_locks_options[] = {
 	CLEW_OPTION_END,
 };
 
-static void print(const struct clew_trace *trace, const struct locks_values *values,
-		  const struct clew_locks *locks, const struct clew_taken_locks *taken, size_t top)
+size_t locks_top(const struct locks_values *values)
+{
+	return values->top.given ? (size_t)values->top.value : values->json ? SIZE_MAX : TOP;
+}
+
+void locks_print(const struct clew_trace *trace, const struct locks_values *values,
+		 const struct clew_locks *locks, const struct clew_taken_locks *taken)
 {
 	struct clew_json json = {.out = stdout};
+	size_t top = locks_top(values);
 
 	if (!values->json) {
 		clew_print_locks(stdout, trace, locks, taken, top);
@@ -82,7 +79,6 @@ static int answer(const struct clew_trace *trace, const struct clew_relations *r
 {
 	const struct clew_chosen chosen = {.wants = clew_selection_wants,
 					   .context = &values->selection};
-	size_t top = values->top.given ? (size_t)values->top.value : values->json ? SIZE_MAX : TOP;
 	struct clew_taken_locks taken = {};
 	struct clew_locks locks;
 	int r = clew_locks_make(trace, &chosen, values->window.from, values->window.to, &locks);
@@ -91,34 +87,57 @@ static int answer(const struct clew_trace *trace, const struct clew_relations *r
 		r = clew_taken_make(trace, &chosen, values->window.from, values->window.to, &locks,
 				    &taken);
 	if (r == 0)
-		r = explain(trace, relations, &locks, &taken, top);
+		r = explain(trace, relations, &locks, &taken, locks_top(values));
 	if (r == 0)
-		print(trace, values, &locks, &taken, top);
+		locks_print(trace, values, &locks, &taken);
 	clew_taken_done(&taken);
 	clew_locks_done(&locks);
 	return r < 0 ? clew_fail_memory() : 0;
 }
 
-int clew_command_locks(const struct clew_command *command, int argc, char **argv)
+static int answer_whole(const char *operand, struct locks_values *values)
 {
-	struct locks_values values = {};
 	struct clew_relations *relations = NULL;
 	struct clew_trace *trace;
-	char **operands;
-	int status;
+	int status = clew_open_window(operand, 0, &values->window, &trace);
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = clew_open_window(operands[0], 0, &values.window, &trace);
 	if (status)
 		return status;
-	status = clew_selection_check(&values.selection, trace);
+	status = clew_selection_check(&values->selection, trace);
 	if (!status)
 		status = clew_try_relations(trace, &relations);
 	if (!status)
-		status = answer(trace, relations, &values);
+		status = answer(trace, relations, values);
 	clew_relations_free(relations);
-	clew_selection_done(&values.selection);
 	clew_trace_free(trace);
+	return status;
+}
+
+/* A window does not know which calls were under way when it began. */
+static bool has_calls(const struct clew_reader *reader)
+{
+	const struct clew_capture_info *info = clew_reader_info(reader);
+
+	return info->counts[CLEW_KIND_FUNCTION] || info->counts[CLEW_KIND_ANNOUNCE];
+}
+
+int clew_command_locks(const struct clew_command *command, int argc, char **argv)
+{
+	struct locks_values values = {};
+	struct clew_reader *reader = NULL;
+	char **operands;
+	int status = 0;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	if (!clew_window_given(&values.window))
+		status = clew_windows_open(operands[0], &reader);
+	if (!status)
+		status = reader && !has_calls(reader)
+				 ? locks_in_windows(operands[0], reader, &values)
+				 : answer_whole(operands[0], &values);
+	if (reader)
+		clew_reader_close(reader);
+	clew_selection_done(&values.selection);
 	return status;
 }

@@ -16,8 +16,7 @@ struct waits_values {
 	bool stacks;
 	struct clew_source_choice source;
 	bool json;
-	/* Who tasks are that are chosen, where a trace has only a part of the capture; else NULL.
-	 */
+	/* All of the capture's tasks, where a trace has only a part of it; else NULL. */
 	const struct clew_trace *tasks;
 };
 
@@ -36,7 +35,7 @@ bool waits_wanted(const struct clew_trace *trace, struct waits_values *values,
 void waits_add(const struct clew_trace *trace, const struct waits_values *values,
 	       const struct clew_sleep *sleep, struct waits_count *count);
 
-/* What follows the list or the sums; `trace` has the names. */
+/* Prints the end of the list or of the sums; `trace` has the names. */
 void waits_end_json(struct clew_json *json, const struct clew_trace *trace,
 		    const struct waits_values *values);
 void waits_end_text(const struct clew_trace *trace, const struct waits_values *values,

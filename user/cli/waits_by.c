@@ -13,7 +13,7 @@
 
 #define LEFT_MOST (1ull << 32) /* bytes of the sums of a capture that is read in one piece */
 
-/* What a window leaves. */
+/* The sums of a window. */
 struct left {
 	struct clew_wait_groups groups;
 	struct waits_count count;
@@ -37,7 +37,7 @@ static int look(void *context, struct clew_trace *trace, const struct clew_trace
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
 	int r = left ? 0 : -ENOMEM;
 
-	/* What earlier windows left out is not this one's. */
+	/* Earlier windows have counted theirs. */
 	view->idle_left_out = view->self_left_out = 0;
 	for (size_t i = 0; i < count && r == 0; i++) {
 		if (!clew_window_counts(window, sleeps[i].end))

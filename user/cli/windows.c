@@ -75,6 +75,18 @@ int clew_windows_look(const char *operand, struct clew_reader *reader, uint32_t 
 	return status;
 }
 
+int clew_windows_again(const char *operand, struct clew_reader *reader,
+		       const struct clew_windows_taker *taker)
+{
+	struct clew_trace *names = NULL;
+	int status;
+
+	clew_reader_rewind(reader);
+	status = run(operand, reader, 0, taker, &names);
+	clew_trace_free(names);
+	return status;
+}
+
 int clew_windows_names(const char *operand, struct clew_reader *reader,
 		       struct clew_trace **ret_names)
 {

@@ -18,6 +18,10 @@ int clew_windows_open(const char *operand, struct clew_reader **ret_reader);
 int clew_windows_look(const char *operand, struct clew_reader *reader, uint32_t drop_types,
 		      const struct clew_windows_taker *taker, struct clew_trace **ret_names);
 
+/* Looks at all windows once more, as before. */
+int clew_windows_again(const char *operand, struct clew_reader *reader,
+		       const struct clew_windows_taker *taker);
+
 /* Only reads the names, of the whole capture; the reader is at the start again afterwards. */
 int clew_windows_names(const char *operand, struct clew_reader *reader,
 		       struct clew_trace **ret_names);

@@ -23,6 +23,7 @@ struct found {
 
 struct finder {
 	const struct clew_trace *trace;
+	const struct clew_lock_waiting *waiting;
 	const struct clew_chosen *chosen;
 	uint64_t from;
 	uint64_t to;
@@ -73,7 +74,7 @@ static int add(struct finder *finder, struct found *found)
 	return 0;
 }
 
-static bool may_be_lock(const struct clew_sleep *sleep)
+bool clew_may_be_lock(const struct clew_sleep *sleep)
 {
 	const char *call = clew_call_name(sleep->call);
 
@@ -86,19 +87,17 @@ static bool may_be_lock(const struct clew_sleep *sleep)
 
 static int add_sleeps(struct finder *finder)
 {
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(finder->trace, &count);
 	int r = 0;
 
-	for (size_t i = 0; i < count && r == 0; i++) {
-		const struct clew_sleep *sleep = &sleeps[i];
+	for (size_t i = 0; i < finder->waiting->sleep_count && r == 0; i++) {
+		const struct clew_sleep *sleep = &finder->waiting->sleeps[i];
 		struct found found = {
 			.wait = {.from = sleep->start,
 				 .to = sleep->end == CLEW_TIME_OPEN ? finder->end : sleep->end,
 				 .sleep = sleep,
 				 .task = sleep->task}};
 
-		if (!may_be_lock(sleep))
+		if (!clew_may_be_lock(sleep))
 			continue;
 		found.key = sleep->object.kind == CLEW_OBJECT_LOCK
 				    ? kernel_key(finder->trace, sleep->object.number, sleep->start)
@@ -110,11 +109,10 @@ static int add_sleeps(struct finder *finder)
 
 static int add_spins(struct finder *finder)
 {
-	size_t count = finder->trace->spins.count;
-	const struct clew_spin *spins = finder->trace->spins.data;
+	const struct clew_spin *spins = finder->waiting->spins;
 	int r = 0;
 
-	for (size_t i = 0; i < count && r == 0; i++) {
+	for (size_t i = 0; i < finder->waiting->spin_count && r == 0; i++) {
 		struct found found = {.key = kernel_key(finder->trace, spins[i].lock, spins[i].end),
 				      .wait = {.from = spins[i].start,
 					       .to = spins[i].end,
@@ -233,10 +231,12 @@ static int make_locks(struct finder *finder, struct clew_locks *locks)
 	return r < 0 ? r : locks_find_cycles(locks, finder->end);
 }
 
-int clew_locks_make(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
-		    uint64_t to, struct clew_locks *ret_locks)
+int clew_locks_make_of(const struct clew_trace *trace, const struct clew_lock_waiting *waiting,
+		       const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		       struct clew_locks *ret_locks)
 {
 	struct finder finder = {.trace = trace,
+				.waiting = waiting,
 				.chosen = chosen,
 				.from = from,
 				.to = to,
@@ -254,6 +254,16 @@ int clew_locks_make(const struct clew_trace *trace, const struct clew_chosen *ch
 	if (r < 0)
 		clew_locks_done(ret_locks);
 	return r;
+}
+
+int clew_locks_make(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
+		    uint64_t to, struct clew_locks *ret_locks)
+{
+	struct clew_lock_waiting waiting = {.spins = trace->spins.data,
+					    .spin_count = trace->spins.count};
+
+	waiting.sleeps = clew_trace_sleeps(trace, &waiting.sleep_count);
+	return clew_locks_make_of(trace, &waiting, chosen, from, to, ret_locks);
 }
 
 void clew_locks_done(struct clew_locks *locks)

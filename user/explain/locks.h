@@ -37,6 +37,8 @@ struct clew_lock_doing {
 	uint64_t ns;
 	struct clew_segment segment; /* the longest one, without its chain */
 	uint32_t function;	     /* number; CLEW_NO_NUMBER: in no traced one */
+	const char *words; /* the segment in words; NULL: they are to be made of it. The owner of
+			      the trace that it was found in has them. */
 };
 
 /* All holds of one task. */
@@ -126,8 +128,31 @@ int clew_locks_make(const struct clew_trace *trace, const struct clew_chosen *ch
 		    uint64_t to, struct clew_locks *ret_locks);
 void clew_locks_done(struct clew_locks *locks);
 
+/* Waits that may be for locks. */
+struct clew_lock_waiting {
+	const struct clew_sleep *sleeps;
+	size_t sleep_count;
+	const struct clew_spin *spins;
+	size_t spin_count;
+};
+bool clew_may_be_lock(const struct clew_sleep *sleep);
+/* The same, from waits that outlive the result; `trace` has only the names. */
+int clew_locks_make_of(const struct clew_trace *trace, const struct clew_lock_waiting *waiting,
+		       const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		       struct clew_locks *ret_locks);
+
 /* Follows what the holders of a lock did. `relations`: as for clew_why_explain(). 0 or -ENOMEM. */
 int clew_lock_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		      struct clew_contended *lock);
+/*
+ * Adds what the holders of a lock did in some of its holds; these come in order of time.
+ * `part` has explained holders and inversions; `arena` gets copies of what is kept of them. 0 or
+ * -ENOMEM.
+ */
+struct arena;
+int clew_lock_explain_more(const struct clew_trace *trace, const struct clew_contended *part,
+			   struct clew_contended *lock, struct arena *arena);
+/* Puts it in order once all is added. */
+void clew_lock_explain_end(struct clew_contended *lock);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "explain/locks_internal.h"
 #include "trace/frames.h"
 
@@ -44,7 +45,7 @@ struct explainer {
 
 /* ---- doings ---- */
 
-static struct key key_of(const struct explainer *explainer, const struct clew_segment *segment,
+static struct key key_of(const struct clew_trace *trace, const struct clew_segment *segment,
 			 uint32_t function)
 {
 	struct key key;
@@ -64,14 +65,14 @@ static struct key key_of(const struct explainer *explainer, const struct clew_se
 		key.object = (struct clew_wait_key){
 			{segment->link->kind, segment->link->device, segment->link->flags}};
 	else if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING)
-		key.object = clew_wait_key(explainer->trace, segment->sleep);
+		key.object = clew_wait_key(trace, segment->sleep);
 	return key;
 }
 
 static int add(struct explainer *explainer, const struct clew_segment *segment, uint32_t function,
 	       uint64_t ns)
 {
-	struct key key = key_of(explainer, segment, function);
+	struct key key = key_of(explainer->trace, segment, function);
 	struct keyed *found = explainer->found;
 	size_t i = 0;
 	int r;
@@ -135,11 +136,11 @@ static int add_segment(struct explainer *explainer, const struct clew_segment *s
 
 static int by_length(const void *a, const void *b)
 {
-	const struct keyed *left = a, *right = b;
+	const struct clew_lock_doing *left = a, *right = b;
 
-	if (left->doing.ns != right->doing.ns)
-		return left->doing.ns > right->doing.ns ? -1 : 1;
-	return left->doing.segment.start < right->doing.segment.start ? -1 : 1;
+	if (left->ns != right->ns)
+		return left->ns > right->ns ? -1 : 1;
+	return left->segment.start < right->segment.start ? -1 : 1;
 }
 
 static int keep_doings(struct explainer *explainer)
@@ -149,10 +150,10 @@ static int keep_doings(struct explainer *explainer)
 	holder->doing = malloc((explainer->count + 1) * sizeof(*holder->doing));
 	if (!holder->doing)
 		return -ENOMEM;
-	if (explainer->count)
-		qsort(explainer->found, explainer->count, sizeof(*explainer->found), by_length);
 	for (size_t i = 0; i < explainer->count; i++)
 		holder->doing[holder->doing_count++] = explainer->found[i].doing;
+	if (holder->doing_count)
+		qsort(holder->doing, holder->doing_count, sizeof(*holder->doing), by_length);
 	return 0;
 }
 
@@ -335,4 +336,85 @@ int clew_lock_explain(const struct clew_trace *trace, const struct clew_relation
 		qsort(lock->inversions, lock->inversion_count, sizeof(*lock->inversions),
 		      longest_first);
 	return r;
+}
+
+/* ---- in parts ---- */
+
+/* Copies what a segment points to, and its words. 0 or -ENOMEM. */
+static int keep_longest(struct arena *arena, struct clew_lock_doing *doing,
+			const struct clew_lock_doing *longer)
+{
+	struct clew_segment *segment = &doing->segment;
+
+	*segment = longer->segment;
+	if (segment->sleep)
+		segment->sleep = arena_copy(arena, segment->sleep, sizeof(*segment->sleep));
+	if (segment->link)
+		segment->link = arena_copy(arena, segment->link, sizeof(*segment->link));
+	if (segment->stay)
+		segment->stay = arena_copy(arena, segment->stay, sizeof(*segment->stay));
+	if (segment->spin)
+		segment->spin = arena_copy(arena, segment->spin, sizeof(*segment->spin));
+	doing->words =
+		longer->words ? arena_copy(arena, longer->words, strlen(longer->words)) : NULL;
+	return !segment->sleep == !longer->segment.sleep &&
+			       !segment->link == !longer->segment.link &&
+			       !segment->stay == !longer->segment.stay &&
+			       !segment->spin == !longer->segment.spin &&
+			       !doing->words == !longer->words
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int add_more(const struct clew_trace *trace, struct clew_lock_holder *holder,
+		    const struct clew_lock_doing *more, struct arena *arena)
+{
+	struct key key = key_of(trace, &more->segment, more->function);
+	int r;
+
+	for (size_t i = 0; i < holder->doing_count; i++) {
+		struct clew_lock_doing *doing = &holder->doing[i];
+		struct key known = key_of(trace, &doing->segment, doing->function);
+
+		if (memcmp(&known, &key, sizeof(key)))
+			continue;
+		doing->ns += more->ns;
+		return clew_segment_length(&more->segment) > clew_segment_length(&doing->segment)
+			       ? keep_longest(arena, doing, more)
+			       : 0;
+	}
+	r = locks_reserve((void **)&holder->doing, holder->doing_count, sizeof(*holder->doing));
+	if (r < 0)
+		return r;
+	holder->doing[holder->doing_count] = *more;
+	return keep_longest(arena, &holder->doing[holder->doing_count++], more);
+}
+
+int clew_lock_explain_more(const struct clew_trace *trace, const struct clew_contended *part,
+			   struct clew_contended *lock, struct arena *arena)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < part->holder_count && r == 0; i++) {
+		const struct clew_lock_holder *more = &part->holders[i];
+		struct clew_lock_holder *holder = holder_of(lock, more->task);
+
+		holder->unknown_ns += more->unknown_ns;
+		for (size_t k = 0; k < more->doing_count && r == 0; k++)
+			r = add_more(trace, holder, &more->doing[k], arena);
+	}
+	for (size_t i = 0; i < part->inversion_count && r == 0; i++)
+		r = add_inversion(lock, part->inversions[i]);
+	return r;
+}
+
+void clew_lock_explain_end(struct clew_contended *lock)
+{
+	for (size_t i = 0; i < lock->holder_count; i++)
+		if (lock->holders[i].doing_count)
+			qsort(lock->holders[i].doing, lock->holders[i].doing_count,
+			      sizeof(*lock->holders[i].doing), by_length);
+	if (lock->inversion_count)
+		qsort(lock->inversions, lock->inversion_count, sizeof(*lock->inversions),
+		      longest_first);
 }

@@ -84,6 +84,10 @@ void clew_print_lock_doing(FILE *out, const struct clew_trace *trace, uint32_t h
 {
 	const struct clew_segment *segment = &doing->segment;
 
+	if (doing->words) {
+		fputs(doing->words, out);
+		return;
+	}
 	if (segment->task != holder) {
 		fputs("waited for ", out);
 		clew_print_task(out, trace, segment->task, segment->start);

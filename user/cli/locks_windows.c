@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew locks of a long capture. Each window leaves the waits that may be for locks, and the locks
+ * are made of all of these. Then each window is looked at again for what the holders did.
+ *
+ * A hold is explained by the window in which it ends; what of it came before that window knows
+ * anything, by those in which that was.
+ */
+#include "cli/locks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "cli/fail.h"
+#include "cli/windows.h"
+#include "trace/internal.h"
+#include "words/locks.h"
+
+struct long_locks {
+	const struct locks_values *values;
+	const struct clew_trace *names;
+	struct vector windows; /* struct clew_trace_window */
+	struct vector sleeps;  /* struct clew_sleep */
+	struct vector spins;   /* struct clew_spin */
+	struct arena arena;    /* what these point to, and what the locks do */
+	struct clew_locks locks;
+};
+
+/* ---- the waits ---- */
+
+struct left_waits {
+	struct clew_trace_window window;
+	struct clew_sleep *sleeps;
+	size_t sleep_count;
+	struct clew_spin *spins;
+	size_t spin_count;
+};
+
+static int leave_sleeps(const struct clew_trace *trace, const struct clew_trace_window *window,
+			struct shared *out, struct left_waits *left)
+{
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct clew_sleep *copy;
+
+		if (!clew_window_counts(window, sleeps[i].end) || !clew_may_be_lock(&sleeps[i]))
+			continue;
+		copy = shared_copy(out, &sleeps[i], sizeof(*copy));
+		if (!copy)
+			return -ENOMEM;
+		left->sleeps = left->sleeps ?: copy;
+		left->sleep_count++;
+		copy->links = NULL;
+		copy->link_count = copy->and_count = 0;
+	}
+	for (size_t i = 0; i < left->sleep_count; i++) {
+		struct clew_sleep *copy = &left->sleeps[i];
+
+		copy->holders = shared_copy(out, copy->holders,
+					    copy->holder_count * sizeof(*copy->holders));
+		if (!copy->holders)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int leave_spins(const struct clew_trace *trace, const struct clew_trace_window *window,
+		       struct shared *out, struct left_waits *left)
+{
+	const struct clew_spin *spins = trace->spins.data;
+
+	for (size_t i = 0; i < trace->spins.count; i++) {
+		struct clew_spin *copy;
+
+		if (!clew_window_counts(window, spins[i].end))
+			continue;
+		copy = shared_copy(out, &spins[i], sizeof(*copy));
+		if (!copy)
+			return -ENOMEM;
+		left->spins = left->spins ?: copy;
+		left->spin_count++;
+	}
+	return 0;
+}
+
+static int find_waits(void *context, struct clew_trace *trace,
+		      const struct clew_trace_window *window, struct shared *out)
+{
+	struct left_waits *left = out->root = shared_take(out, sizeof(*left));
+	int r;
+
+	(void)context;
+	if (!left)
+		return -ENOMEM;
+	left->window = *window;
+	r = leave_sleeps(trace, window, out, left);
+	return r < 0 ? r : leave_spins(trace, window, out, left);
+}
+
+static int append(struct vector *vector, const void *items, size_t count)
+{
+	int r = vector_reserve(vector, vector->count + count);
+
+	if (r == 0 && count)
+		memcpy((char *)vector->data + vector->count * vector->item, items,
+		       count * vector->item);
+	vector->count += r == 0 ? count : 0;
+	return r;
+}
+
+static int add_waits(void *context, const struct shared *found)
+{
+	const struct left_waits *left = found->root;
+	struct long_locks *it = context;
+	size_t first = it->sleeps.count;
+	int r = append(&it->windows, &left->window, 1);
+
+	if (r == 0)
+		r = append(&it->spins, left->spins, left->spin_count);
+	if (r == 0)
+		r = append(&it->sleeps, left->sleeps, left->sleep_count);
+	for (size_t i = first; r == 0 && i < it->sleeps.count; i++) {
+		struct clew_sleep *sleep = (struct clew_sleep *)it->sleeps.data + i;
+
+		if (sleep->holder_count)
+			sleep->holders = arena_copy(&it->arena, sleep->holders,
+						    sleep->holder_count * sizeof(*sleep->holders));
+		r = sleep->holder_count && !sleep->holders ? -ENOMEM : 0;
+	}
+	return r;
+}
+
+/* ---- what the holders did ---- */
+
+struct left_part {
+	size_t lock;
+	struct clew_contended found; /* holders, what they did, and inversions */
+	struct left_part *next;
+};
+
+static const struct clew_trace_window *window_of(const struct long_locks *it, uint64_t at)
+{
+	const struct clew_trace_window *windows = it->windows.data;
+	size_t low = 0, high = it->windows.count - 1;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (at < windows[middle].to)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return &windows[low];
+}
+
+/* The part of a hold that a window explains. False: none. */
+static bool part_of(const struct long_locks *it, const struct clew_trace_window *window,
+		    struct clew_lock_hold *hold)
+{
+	const struct clew_trace_window *last = window_of(it, hold->to);
+	bool ends_here = last->from == window->from;
+	uint64_t from = ends_here ? window->known : window->from,
+		 to = last->known < window->to ? last->known : window->to;
+
+	hold->from = hold->from > from ? hold->from : from;
+	if (!ends_here)
+		hold->to = hold->to < to ? hold->to : to;
+	return hold->from < hold->to;
+}
+
+/* A lock with those holds, or parts of them, that a window explains. 0 or -ENOMEM. */
+static int make_part(const struct long_locks *it, const struct clew_trace_window *window,
+		     const struct clew_contended *lock, struct clew_contended *ret_part)
+{
+	*ret_part = *lock;
+	ret_part->hold_count = 0;
+	ret_part->holds = malloc((lock->hold_count + 1) * sizeof(*lock->holds));
+	ret_part->holders = malloc((lock->holder_count + 1) * sizeof(*lock->holders));
+	if (!ret_part->holds || !ret_part->holders) {
+		free(ret_part->holds);
+		free(ret_part->holders);
+		return -ENOMEM;
+	}
+	/* Earlier windows have found theirs. */
+	ret_part->inversions = NULL;
+	ret_part->inversion_count = 0;
+	for (size_t i = 0; i < lock->holder_count; i++)
+		ret_part->holders[i] = (struct clew_lock_holder){.task = lock->holders[i].task};
+	for (size_t i = 0; i < lock->hold_count; i++) {
+		struct clew_lock_hold hold = lock->holds[i];
+
+		if (part_of(it, window, &hold))
+			ret_part->holds[ret_part->hold_count++] = hold;
+	}
+	return 0;
+}
+
+/* Text needs the trace that the segment is of. */
+static int say(const struct clew_trace *trace, uint32_t holder, struct clew_lock_doing *doing,
+	       struct shared *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *words = open_memstream(&text, &size);
+
+	if (!words)
+		return -ENOMEM;
+	clew_print_lock_doing(words, trace, holder, doing);
+	if (!fclose(words))
+		doing->words = shared_string(out, text);
+	free(text);
+	return doing->words ? 0 : -ENOMEM;
+}
+
+static bool copy_item(struct shared *out, const void **item, size_t size)
+{
+	if (*item)
+		*item = shared_copy(out, *item, size);
+	return *item;
+}
+
+/* Leaves what a segment points to. */
+static int leave_segment(struct shared *out, struct clew_segment *segment)
+{
+	struct clew_sleep *sleep;
+
+	if ((segment->link &&
+	     !copy_item(out, (const void **)&segment->link, sizeof(*segment->link))) ||
+	    (segment->stay &&
+	     !copy_item(out, (const void **)&segment->stay, sizeof(*segment->stay))) ||
+	    (segment->spin &&
+	     !copy_item(out, (const void **)&segment->spin, sizeof(*segment->spin))))
+		return -ENOMEM;
+	if (!segment->sleep)
+		return 0;
+	sleep = shared_copy(out, segment->sleep, sizeof(*sleep));
+	if (!sleep)
+		return -ENOMEM;
+	sleep->holders = NULL;
+	sleep->links = NULL;
+	sleep->holder_count = sleep->link_count = sleep->and_count = 0;
+	segment->sleep = sleep;
+	return 0;
+}
+
+static int leave_holder(const struct long_locks *it, const struct clew_trace *trace,
+			struct clew_lock_holder *holder, struct shared *out)
+{
+	int r = 0;
+
+	if (!holder->doing_count)
+		return 0;
+	holder->doing =
+		shared_copy(out, holder->doing, holder->doing_count * sizeof(*holder->doing));
+	if (!holder->doing)
+		return -ENOMEM;
+	for (size_t i = 0; i < holder->doing_count && r == 0; i++) {
+		if (!it->values->json)
+			r = say(trace, holder->task, &holder->doing[i], out);
+		if (r == 0)
+			r = leave_segment(out, &holder->doing[i].segment);
+	}
+	return r;
+}
+
+static int leave_part(const struct long_locks *it, const struct clew_trace *trace, size_t lock,
+		      const struct clew_contended *part, struct shared *out)
+{
+	struct left_part *left = shared_take(out, sizeof(*left));
+	struct clew_contended *found;
+	int r = 0;
+
+	if (!left)
+		return -ENOMEM;
+	left->lock = lock;
+	left->next = out->root;
+	out->root = left;
+	found = &left->found;
+	found->holder_count = part->holder_count;
+	found->holders =
+		shared_copy(out, part->holders, part->holder_count * sizeof(*part->holders));
+	found->inversion_count = part->inversion_count;
+	found->inversions = shared_copy(out, part->inversions,
+					part->inversion_count * sizeof(*part->inversions));
+	if (!found->holders || !found->inversions)
+		return -ENOMEM;
+	for (size_t i = 0; i < found->holder_count && r == 0; i++)
+		r = leave_holder(it, trace, &found->holders[i], out);
+	return r;
+}
+
+static size_t shown(const struct long_locks *it)
+{
+	size_t top = locks_top(it->values);
+
+	return top < it->locks.count ? top : it->locks.count;
+}
+
+/* Memory is not freed: the process ends with the window. */
+static int explain_window(void *context, struct clew_trace *trace,
+			  const struct clew_trace_window *window, struct shared *out)
+{
+	const struct long_locks *it = context;
+	int r = 0;
+
+	for (size_t i = 0; i < shown(it) && r == 0; i++) {
+		struct clew_contended part;
+
+		r = make_part(it, window, &it->locks.locks[i], &part);
+		if (r < 0 || !part.hold_count)
+			continue;
+		r = clew_lock_explain(trace, NULL, &part);
+		if (r == 0)
+			r = leave_part(it, trace, i, &part, out);
+	}
+	return r;
+}
+
+static int add_explained(void *context, const struct shared *found)
+{
+	struct long_locks *it = context;
+	int r = 0;
+
+	for (const struct left_part *left = found->root; left && r == 0; left = left->next)
+		r = clew_lock_explain_more(it->names, &left->found, &it->locks.locks[left->lock],
+					   &it->arena);
+	return r;
+}
+
+/* ---- */
+
+static int answer(const char *operand, struct clew_reader *reader, struct long_locks *it,
+		  struct locks_values *values)
+{
+	const struct clew_windows_taker taker = {
+		.look = explain_window, .add = add_explained, .context = it};
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = &values->selection};
+	const struct clew_lock_waiting waiting = {.sleeps = it->sleeps.data,
+						  .sleep_count = it->sleeps.count,
+						  .spins = it->spins.data,
+						  .spin_count = it->spins.count};
+	struct clew_taken_locks taken = {};
+	int status = 0, r = clew_locks_make_of(it->names, &waiting, &chosen, values->window.from,
+					       values->window.to, &it->locks);
+
+	if (r == 0)
+		r = clew_taken_make(it->names, &chosen, values->window.from, values->window.to,
+				    &it->locks, &taken);
+	if (r < 0)
+		return clew_fail_memory();
+	if (shown(it))
+		status = clew_windows_again(operand, reader, &taker);
+	for (size_t i = 0; i < shown(it); i++)
+		clew_lock_explain_end(&it->locks.locks[i]);
+	if (!status)
+		locks_print(it->names, values, &it->locks, &taken);
+	clew_taken_done(&taken);
+	return status;
+}
+
+int locks_in_windows(const char *operand, struct clew_reader *reader, struct locks_values *values)
+{
+	struct long_locks it = {
+		.values = values,
+		.windows.item = sizeof(struct clew_trace_window),
+		.sleeps.item = sizeof(struct clew_sleep),
+		.spins.item = sizeof(struct clew_spin),
+	};
+	const struct clew_windows_taker taker = {
+		.look = find_waits, .add = add_waits, .context = &it};
+	struct clew_trace *names = NULL;
+	int status = clew_windows_look(operand, reader, 0, &taker, &names);
+
+	it.names = names;
+	if (!status)
+		status = clew_window_take(&values->window, names);
+	if (!status)
+		status = clew_selection_check(&values->selection, names);
+	if (!status)
+		status = answer(operand, reader, &it, values);
+	clew_locks_done(&it.locks);
+	vector_done(&it.windows);
+	vector_done(&it.sleeps);
+	vector_done(&it.spins);
+	arena_done(&it.arena);
+	clew_trace_free(names);
+	return status;
+}
