@@ -193,6 +193,7 @@ bench: deps
 vm: deps
 	@$(MAKE_ALL)
 	@tests/vm/run
+	@tests/vm/service
 
 fuzz: deps
 	@tests/fuzz/run 600

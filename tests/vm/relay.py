@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """TAP of several guests as one: numbers results, holds back those of tests that are tried again."""
+import contextlib
 import re
 import threading
 import time
@@ -101,3 +102,38 @@ class Relay:
                 pending = lines.pop()
                 for line in lines:
                     self.line(line.rstrip("\r"))
+
+
+@contextlib.contextmanager
+def followed(relay, output):
+    """Empties the file, and has the relay print what comes in it until the block ends."""
+    with open(output, "wb"):
+        pass
+    ended = threading.Event()
+    follower = threading.Thread(target=relay.follow, args=(output, ended))
+    follower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        follower.join()
+        relay.tell()
+
+
+def tell_end(series, tap, relay, wrong, log):
+    """
+    Prints whether a guest did all that it was to do, and the last lines of its console if not.
+    `wrong`: what boot() said. Returns what is wrong now, or None.
+    """
+    if wrong is None and not relay.done:
+        wrong = "the guest powered off before its tests were done"
+    if wrong is None and not relay.results:
+        wrong = "the guest ran no test"
+    tap.line(
+        wrong is None, "%s: guest boots, runs its tests and powers off%s" %
+        (series, "" if wrong is None else ": " + wrong))
+    if wrong:
+        with open(log, "r", encoding="utf-8", errors="replace") as text:
+            for line in text.read().splitlines()[-25:]:
+                tap.comment("%s console: %s" % (series, line))
+    return wrong

@@ -50,6 +50,19 @@ static bool await(pid_t pid)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Where memory is short, what explains goes before what records. */
+static void give_memory_first(void)
+{
+	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return;
+	if (write(file, "1000", 4) < 0)
+		clew_fail(0, "an incident may take memory that the recording needs: %s",
+			  strerror(errno));
+	close(file);
+}
+
 static bool make(const struct daemon_request *request)
 {
 	pid_t pid;
@@ -61,6 +74,7 @@ static bool make(const struct daemon_request *request)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setpgid(0, 0);
+		give_memory_first();
 		_exit(daemon_incident_make(request) ? 1 : 0);
 	}
 	made = pid > 0 && await(pid);

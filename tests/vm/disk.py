@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+A guest's disk: a tree of what the host has, with the libraries that programs need, and the ext4
+image that is made of it.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+from kernel import CACHE, KERNELS, fail
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# File systems' tools are where not everybody looks.
+PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+# Programs of the host that the live tests may call, besides busybox's.
+PROGRAMS = ["bpftool", "strace", "dmsetup", "ip", "mkfs.btrfs", "mkfs.ext4", "mkfs.xfs"]
+# Parts of Python's library that no test needs; they are most of its size.
+UNWANTED = {
+    "test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3", "distutils", "site-packages",
+    "dist-packages", "turtledemo", "pydoc_data", "config-3"
+}
+MEGABYTES = 1024
+
+
+def libraries(path):
+    """Shared libraries, loader included, that a program or library needs."""
+    out = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+    return [match.group(1) for match in re.finditer(r"(/[^ ]+) \(0x", out)]
+
+
+class Tree:
+    """A directory that becomes the guest's root."""
+
+    def __init__(self, top):
+        self.top = top
+
+    def path(self, inside):
+        return os.path.join(self.top, inside.lstrip("/"))
+
+    def copy(self, source, inside=None):
+        target = self.path(inside or source)
+        if os.path.exists(target):
+            return
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy2(source, target)
+
+    def program(self, source, inside=None):
+        self.copy(source, inside)
+        for library in libraries(source):
+            self.copy(library)
+
+
+def add_python(tree):
+    library = sysconfig.get_path("stdlib")
+    tree.program(os.path.realpath(sys.executable))
+    link = tree.path("/usr/bin/python3")
+    if not os.path.lexists(link):
+        os.symlink(os.path.realpath(sys.executable), link)
+    for directory, below, files in os.walk(library):
+        below[:] = [
+            name for name in below if name not in UNWANTED and not name.startswith("config-")
+        ]
+        for name in files:
+            source = os.path.join(directory, name)
+            if name.endswith(".so"):
+                tree.program(source)
+            elif not name.endswith((".a", ".opt-1.pyc", ".opt-2.pyc")):
+                tree.copy(source)
+
+
+def add_cancellation(tree):
+    """The C library loads it when a thread is canceled or ends by pthread_exit()."""
+    for directory in ("/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"):
+        source = os.path.join(directory, "libgcc_s.so.1")
+        if os.path.exists(source):
+            tree.program(source)
+            return
+
+
+def make_disk(image, add=None):
+    """`add`: is given the tree, and puts more into it."""
+    with tempfile.TemporaryDirectory(prefix="clew-vm-") as top:
+        tree = Tree(top)
+        for name in ("bin", "dev", "proc", "sys", "tmp", "run", "root", "sbin", "usr/bin",
+                     "usr/sbin", "usr/lib", "results", "etc", "var/tmp"):
+            os.makedirs(tree.path(name), exist_ok=True)
+        # The host's /lib and /lib64 are links into /usr on a merged system: keep them so.
+        for name in ("lib", "lib64", "lib32"):
+            if os.path.islink("/" + name):
+                os.makedirs(tree.path("usr/" + name), exist_ok=True)
+                os.symlink("usr/" + name, tree.path(name))
+        tree.program(shutil.which("busybox") or "/bin/busybox", "/bin/busybox")
+        tree.copy(os.path.join(HERE, "init"), "/sbin/init")
+        with open(tree.path("/etc/passwd"), "w", encoding="ascii") as out:
+            out.write("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")
+        with open(tree.path("/etc/group"), "w", encoding="ascii") as out:
+            out.write("root:x:0:\nnogroup:x:65534:\n")
+        for name in PROGRAMS:
+            found = shutil.which(name, path=PATH)
+            if found:
+                tree.program(found, "/usr/bin/" + name)
+        for path in glob.glob("/etc/mke2fs.conf"):
+            tree.copy(path)
+        for series in KERNELS:
+            for path in glob.glob(os.path.join(CACHE, series, "modules", "*.ko")):
+                tree.copy(path, "/modules/%s/%s" % (series, os.path.basename(path)))
+        add_python(tree)
+        add_cancellation(tree)
+        programs = ["clew", "build/unwind_compare", "build/record_both"]
+        for path in programs + glob.glob("build/workloads/*", root_dir=ROOT):
+            program = os.path.join(ROOT, path)
+            if os.access(program, os.X_OK) and os.path.isfile(program):
+                tree.program(program, "/clew/" + path)
+        for directory, below, files in os.walk(os.path.join(ROOT, "tests/live")):
+            below[:] = [name for name in below if name != "__pycache__"]
+            for name in files:
+                source = os.path.join(directory, name)
+                tree.copy(source, "/clew/" + os.path.relpath(source, ROOT))
+        if add:
+            add(tree)
+        made = subprocess.run([
+            "mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", top, image,
+            "%dM" % MEGABYTES
+        ],
+                              env=dict(os.environ, PATH=PATH),
+                              capture_output=True,
+                              text=True,
+                              check=False)
+        if made.returncode:
+            fail("mke2fs: " + made.stderr.strip())
+
+
+def extract(image, inside, target):
+    """Copies a directory out of a guest's disk, as target/NAME."""
+    os.makedirs(target, exist_ok=True)
+    subprocess.run(["debugfs", "-R", "rdump %s %s" % (inside, target), image],
+                   env=dict(os.environ, PATH=PATH),
+                   capture_output=True,
+                   check=False)
