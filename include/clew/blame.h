@@ -59,6 +59,14 @@ struct clew_blame_options {
 	/* An antagonist is the call in which its thread was at the time, or in which it submitted
 	 * the request; else the thread. */
 	bool innermost;
+	/* Only waits that end at ends_from or later, and before ends_to, whole; both 0: all. Not
+	 * with all_running. */
+	clew_time ends_from, ends_to;
+	/* What ran is known from here on. */
+	clew_time known;
+	/* Not NULL: the time in run queues before `known` is added, which nobody is charged with.
+	 */
+	clew_time *unknown;
 };
 
 /*
@@ -67,5 +75,8 @@ struct clew_blame_options {
  */
 int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options,
 		    struct clew_blame_pair **ret_pairs, size_t *ret_count);
+
+/* Puts pairs in that order. */
+void clew_blame_sort(struct clew_blame_pair *pairs, size_t count);
 
 #endif

@@ -45,6 +45,9 @@ void clew_query_free(struct clew_query *query);
 bool clew_query_is_position(const struct clew_query *query);
 /* True if it names categories, so that it needs a hierarchy. */
 bool clew_query_has_categories(const struct clew_query *query);
+/* True if names and categories alone say which spans it selects: it asks neither for times nor for
+ * who started whom. */
+bool clew_query_is_by_name(const struct clew_query *query);
 
 struct clew_query_options {
 	uint32_t hierarchy; /* index of the hierarchy of category paths; CLEW_NONE: they are ignored

@@ -26,12 +26,18 @@ QUESTIONS = {
               for key in KEYS
               for more in ([], ["--idle", "--self"])],
     "locks": [[], ["--self", "--top", "2"]],
+    "blame": [[], ["--by", "function"], ["--all-running"]],
 }
 # What chooses threads, some of which the captures have.
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
 CHOOSING = [["waits", "--by", "kind"], ["locks"]]
+BLAMED = [["--victims", "(e)"], ["--victims", "nobody"], ["--antagonists", "(e)"],
+          ["--victims", "(e)", "--antagonists", "**"], ["--victims", "(e) where"],
+          ["--victims", "** where suspended_duration > duration(1ms)"],
+          ["--victims", "processes/* > *"], ["--victims", "* -> *"], ["--cgroup", "/*"],
+          ["--cgroup", "/nowhere"], ["--container", "web"], ["--top", "3"]]
 tap = Tap()
 
 
@@ -90,6 +96,8 @@ def main():
     for arguments in CHOOSING:
         for choice in CHOICES:
             compare(arguments + choice, ("containers", "peer", "disk", "names"))
+    for choice in BLAMED:
+        compare(["blame"] + choice, ("containers", "disk", "locks", "mutex", "work"))
     check_processes()
     return tap.end()
 

@@ -27,6 +27,8 @@ int clew_model_with_frames(const struct clew_trace *trace, size_t most_frames,
 /* The serial of the task that a root span of a model from this trace stands for; CLEW_NO_TASK: it
  * is no thread, or nothing else is known of it. */
 uint32_t clew_task_of_span(const struct clew_trace *trace, uint32_t root);
+/* The root span that a task has in a model from this trace; CLEW_NONE: nothing is known of it. */
+uint32_t clew_span_of_task(const struct clew_trace *trace, uint32_t serial);
 
 /*
  * Makes a trace of a causal trace. If the model came from a capture, the trace

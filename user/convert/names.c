@@ -23,6 +23,13 @@ uint32_t clew_task_of_span(const struct clew_trace *trace, uint32_t root)
 						   : CLEW_NO_TASK;
 }
 
+uint32_t clew_span_of_task(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct trace_task *task = trace_task_find(trace, serial);
+
+	return task ? task->index : CLEW_NONE;
+}
+
 const char *capture_name_of(struct conversion *conversion, uint32_t serial)
 {
 	uint32_t span = capture_span_of(conversion, serial);

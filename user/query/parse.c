@@ -511,6 +511,11 @@ bool clew_query_is_position(const struct clew_query *query)
 	return query->place != PLACE_NONE;
 }
 
+bool clew_query_is_by_name(const struct clew_query *query)
+{
+	return query->place == PLACE_NONE && !query->condition && !query->stages->next;
+}
+
 bool clew_query_has_categories(const struct clew_query *query)
 {
 	return query->has_categories;

@@ -50,9 +50,12 @@ struct trace_task {
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executable_inode;
 	uint32_t executable_device;
-	struct clew_run
-		lead;	 /* of a part with leads: its last run that is not kept; `end` 0: none */
-	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
+	/* Of a part with recent runs: */
+	struct clew_run lead; /* its last run that is not kept; `end` 0: none */
+	uint64_t led;	      /* the end of the one that is kept before a wait, 0: none is */
+	uint32_t kept;	      /* pieces that it had before recent runs were given */
+	bool recent;	      /* some were */
+	uint32_t origin;      /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;
 	struct trace_priority *priority;   /* its last one, NULL: it has none */
@@ -187,7 +190,10 @@ static inline void trace_note_mounts(struct clew_trace *trace, const struct clew
 		trace->mount_namespace = task->mount_namespace;
 }
 
-/* Adds a run, sleep or ready interval to a task's timeline. */
+/* Adds a run, sleep or ready interval at the end of a task's timeline, whenever it was. */
+int trace_append_piece(struct clew_trace *trace, struct trace_task *task, unsigned kind,
+		       size_t index);
+/* Adds it where it belongs. */
 int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
 		    uint64_t start);
 

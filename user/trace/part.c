@@ -27,6 +27,7 @@ void trace_part_free(struct trace_part *part)
 {
 	if (!part)
 		return;
+	trace_recent_free(part->recent);
 	map_done(&part->requests);
 	map_done(&part->woke);
 	vector_done(&part->finished);
@@ -57,11 +58,11 @@ static int take_run(struct clew_trace *trace, const struct clew_run *run)
 
 	if (overlaps(trace->part, run->start, run->end))
 		return trace_take(trace, (struct clew_finding){CLEW_FINDING_RUN, .run = run});
-	task = trace->part->leads ? trace_task_get(trace, run->task)
-				  : trace_task_find(trace, run->task);
+	task = trace->part->recent ? trace_task_get(trace, run->task)
+				   : trace_task_find(trace, run->task);
 	if (task && run->ended == CLEW_RUN_EXITED)
 		task->task.death = run->end;
-	if (task && trace->part->leads)
+	if (task && trace->part->recent && run->end < trace->part->from)
 		task->lead = *run;
 	pass_piece(trace, run->task, run->start, false);
 	return 0;
@@ -76,6 +77,7 @@ static int take_lead(struct clew_trace *trace, uint32_t serial, uint64_t start)
 	if (!task || !task->lead.end || task->lead.end > start)
 		return 0;
 	lead = task->lead;
+	task->led = lead.end;
 	task->lead.end = 0;
 	/* The list of its CPU is in order of time, and begins with the part. */
 	lead.cpu = UINT16_MAX;
@@ -113,7 +115,7 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 
 	if (!overlaps(part, sleep->start, sleep->switch_in)) {
 		pass_piece(trace, sleep->task, sleep->start, false);
-		return part->leads && sleep->switch_in < part->from
+		return part->recent && sleep->switch_in < part->from
 			       ? trace_exchange_pass(trace, sleep)
 			       : 0;
 	}
@@ -256,10 +258,29 @@ static bool is_kept(const struct trace_part *part, const struct clew_finding *fi
 	}
 }
 
+/* True if something that may be remembered was over before the part. */
+static bool comes_before(const struct trace_part *part, const struct clew_finding *finding)
+{
+	switch (finding->tag) {
+	case CLEW_FINDING_RUN:
+		return finding->run->end < part->from;
+	case CLEW_FINDING_STAY:
+		return finding->stay->end < part->from;
+	case CLEW_FINDING_TALLY:
+		return finding->tally->end < part->from;
+	case CLEW_FINDING_IDENTITY:
+		return finding->identity->time < part->from;
+	default:
+		return false;
+	}
+}
+
 int trace_part_take(void *context, struct clew_finding finding)
 {
 	struct clew_trace *trace = context;
 
+	if (trace->part->recent && comes_before(trace->part, &finding))
+		trace_recent_note(trace->part->recent, &finding);
 	switch (finding.tag) {
 	case CLEW_FINDING_RUN:
 		return take_run(trace, finding.run);

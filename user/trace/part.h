@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "builder/findings.h"
+#include "trace/recent.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,9 +37,9 @@ struct trace_part {
 	struct vector finished; /* uint64_t, a bit for each of the builder's numbers: it has come */
 	uint32_t sleeps;	/* how many have a number */
 	bool cut;		/* reading ended before the capture */
-	/* Of a wait that began before the part, the run before it is kept, too; and who woke whom
-	 * through a socket is known of all that was read. */
-	bool leads;
+	/* Not NULL: the last runs before the part, and of a wait that began before the part the run
+	 * before it is kept; and who woke whom through a socket is known of all that was read. */
+	struct trace_recent *recent;
 	struct map woke; /* (process that woke, process) -> when it did last, before the part */
 	size_t sift_at;	 /* when so many page extents are there, sift them */
 };

@@ -138,7 +138,7 @@ void trace_finish_stacks(struct clew_trace *trace)
 
 bool clew_trace_has_stacks(const struct clew_trace *trace)
 {
-	return trace->waited.count || trace->samples.count;
+	return trace->waited.count || trace->samples.count || trace->stacks.count;
 }
 
 static const struct clew_trace_stack *stack_of(const struct clew_trace *trace, uint64_t hash)

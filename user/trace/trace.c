@@ -28,6 +28,14 @@ static int add_number(struct clew_trace *trace, struct numbers *numbers, uint32_
 	return 0;
 }
 
+int trace_append_piece(struct clew_trace *trace, struct trace_task *task, unsigned kind,
+		       size_t index)
+{
+	if (index > PIECE_INDEX)
+		return -EFBIG;
+	return add_number(trace, &task->pieces, kind << PIECE_SHIFT | (uint32_t)index);
+}
+
 /* A sleep whose holders were found late arrives after its successors. */
 int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
 		    uint64_t start)
@@ -38,12 +46,10 @@ int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, si
 
 	if (!task)
 		return -ENOMEM;
-	if (index > PIECE_INDEX)
-		return -EFBIG;
-	piece = kind << PIECE_SHIFT | (uint32_t)index;
-	r = add_number(trace, &task->pieces, piece);
+	r = trace_append_piece(trace, task, kind, index);
 	if (r < 0)
 		return r;
+	piece = task->pieces.data[task->pieces.count - 1];
 	if (start >= task->last_start) {
 		task->last_start = start;
 		return 0;

@@ -67,9 +67,66 @@ static struct clew_trace_window window_at(const struct windows *windows, size_t 
 
 /* ---- in the process of a window ---- */
 
+/* Since when the wait of a task, or of another one that was woken first for the same lock, was one
+ * for a CPU. */
+static uint64_t queued_since(const struct clew_sleep *sleep)
+{
+	uint64_t since = sleep->end;
+
+	for (uint32_t i = 0; i < sleep->holder_count; i++)
+		if (sleep->holders[i].coming && sleep->holders[i].from < since)
+			since = sleep->holders[i].from;
+	return since;
+}
+
+/*
+ * Of the tasks that ran again in the window: since when one was ready (*ret_ready), and since when
+ * one was ready or waited for what others had (*ret_waited); not later than window->known.
+ */
+static void find_since(const struct clew_trace *trace, const struct clew_trace_window *window,
+		       uint64_t *ret_ready, uint64_t *ret_waited)
+{
+	const struct clew_ready *readies = trace->readies.data;
+
+	*ret_ready = *ret_waited = window->known;
+	for (size_t i = 0; i < trace->readies.count; i++)
+		if (readies[i].start < *ret_ready && clew_window_counts(window, readies[i].end))
+			*ret_ready = readies[i].start;
+	for (size_t i = 0; i < trace->sleeps.count; i++) {
+		const struct clew_sleep *sleep = trace_sleep_at(trace, (uint32_t)i);
+		bool lock = sleep->holder_count || sleep->edge_type == CLEW_EDGE_UNLOCK;
+
+		if (sleep->task == CLEW_NO_TASK || !clew_window_counts(window, sleep->switch_in))
+			continue;
+		if (queued_since(sleep) < *ret_ready)
+			*ret_ready = queued_since(sleep);
+		if (lock && sleep->start < *ret_waited)
+			*ret_waited = sleep->start;
+	}
+	if (*ret_ready < *ret_waited)
+		*ret_waited = *ret_ready;
+}
+
+/* Makes known what happened while these tasks waited. 0 or -errno. */
+static int know_before(struct clew_trace *trace, struct clew_trace_window *window)
+{
+	const struct trace_recent *recent = trace->part->recent;
+	uint64_t ready, waited, known;
+	int r = 0;
+
+	find_since(trace, window, &ready, &waited);
+	if (waited < window->known)
+		r = trace_recent_give_others(trace, recent, waited);
+	if (r < 0 || ready >= window->known)
+		return r;
+	r = trace_recent_give_runs(trace, recent, ready, &known);
+	window->known = known < window->known ? known : window->known;
+	return r;
+}
+
 /* Reads on from `record` until all of the window is known. 0 or -errno. */
 static int read_window(struct windows *windows, const struct clew_header *record,
-		       const struct clew_trace_window *window)
+		       struct clew_trace_window *window)
 {
 	struct trace_part *part = windows->trace->part;
 	uint64_t until = window->to < UINT64_MAX - BEHIND ? window->to + BEHIND : UINT64_MAX,
@@ -93,7 +150,9 @@ static int read_window(struct windows *windows, const struct clew_header *record
 	if (r < 0)
 		return r;
 	windows->trace->forgotten = clew_builder_forgotten(windows->builder);
-	r = trace_keep_info(windows->trace, windows->reader);
+	r = know_before(windows->trace, window);
+	if (r >= 0)
+		r = trace_keep_info(windows->trace, windows->reader);
 	return r < 0 ? r : clew_trace_finish(windows->trace, end);
 }
 
@@ -109,7 +168,7 @@ static uint64_t count_hidden(const struct clew_trace *trace, const struct clew_t
 }
 
 static _Noreturn void look(struct windows *windows, const struct clew_header *record,
-			   const struct clew_trace_window *window, const struct child *child)
+			   struct clew_trace_window *window, const struct child *child)
 {
 	const struct clew_windows_taker *taker = windows->taker;
 	int r;
@@ -256,9 +315,11 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	r = trace_load_begin(reader, &nothing, NULL, &windows.trace, &windows.builder);
 	if (r < 0)
 		return r;
-	windows.trace->part->leads = true;
+	windows.trace->part->recent = trace_recent_new();
 	windows.trace->part->to = 0;
-	if (taker)
+	if (!windows.trace->part->recent)
+		r = -ENOMEM;
+	if (taker && r >= 0)
 		r = clew_reader_divide(reader, options->records ?: RECORDS, &windows.ends,
 				       &windows.count);
 	if (r >= 0) {

@@ -8,7 +8,9 @@
 #include "words/pair_places.h"
 
 #include <clew/tokens.h>
+#include <errno.h>
 
+#include "base/shared.h"
 #include "convert/convert.h"
 #include "convert/stays.h"
 #include "words/es.h"
@@ -23,7 +25,7 @@ int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_mode
 					   .stacks = stacks,
 					   .sums.item = sizeof(struct clew_place_sums),
 					   .samples.item = sizeof(struct clew_samples)};
-	return clew_stays_of_model(model, &pairs->places);
+	return model ? clew_stays_of_model(model, &pairs->places) : 0;
 }
 
 void clew_pair_places_done(struct clew_pair_places *pairs)
@@ -38,6 +40,68 @@ void clew_pair_places_done(struct clew_pair_places *pairs)
 	vector_done(&pairs->sums);
 	vector_done(&pairs->samples);
 	clew_trace_free(pairs->places);
+}
+
+/* Makes room for what the pair of a number has; the memory is zero. 0 or -ENOMEM. */
+static int make_room(struct vector *vector, uint32_t number)
+{
+	int r = vector_reserve(vector, number + 1ul);
+
+	if (r == 0 && vector->count <= number)
+		vector->count = number + 1ul;
+	return r;
+}
+
+int clew_pair_places_export(struct clew_pair_places *pairs, const struct clew_blame_pair *pair,
+			    struct shared *shared, struct clew_pair_found *ret_found)
+{
+	const struct clew_task_stacks *const *samples;
+	struct clew_task_stacks *copies;
+
+	*ret_found = (struct clew_pair_found){};
+	if (pair->number < pairs->sums.count) {
+		ret_found->sums = clew_place_sums_list((struct clew_place_sums *)pairs->sums.data +
+							       pair->number,
+						       &ret_found->sum_count);
+		ret_found->sums = shared_copy(shared, ret_found->sums,
+					      ret_found->sum_count * sizeof(*ret_found->sums));
+		if (!ret_found->sums)
+			return -ENOMEM;
+	}
+	if (pair->number >= pairs->samples.count)
+		return 0;
+	samples = ((struct clew_samples *)pairs->samples.data)[pair->number].samples.data;
+	ret_found->sample_count =
+		((struct clew_samples *)pairs->samples.data)[pair->number].samples.count;
+	copies = shared_take(shared, ret_found->sample_count * sizeof(*copies));
+	if (!copies)
+		return -ENOMEM;
+	for (size_t i = 0; i < ret_found->sample_count; i++)
+		copies[i] = *samples[i];
+	ret_found->samples = copies;
+	return 0;
+}
+
+int clew_pair_places_import(struct clew_pair_places *pairs, uint32_t number, struct arena *arena,
+			    const struct clew_pair_found *found)
+{
+	const struct clew_task_stacks *samples = NULL;
+	int r = 0;
+
+	if (found->sum_count)
+		r = make_room(&pairs->sums, number);
+	for (size_t i = 0; i < found->sum_count && r == 0; i++)
+		r = clew_place_sums_merge((struct clew_place_sums *)pairs->sums.data + number,
+					  &found->sums[i]);
+	if (found->sample_count && r == 0) {
+		samples = arena_copy(arena, found->samples,
+				     found->sample_count * sizeof(*found->samples));
+		r = samples ? make_room(&pairs->samples, number) : -ENOMEM;
+	}
+	return r == 0 && samples
+		       ? clew_samples_add_list((struct clew_samples *)pairs->samples.data + number,
+					       samples, found->sample_count)
+		       : r;
 }
 
 /* ns of a thread's running within a stretch. */
@@ -74,11 +138,9 @@ static int add_samples(struct clew_pair_places *pairs, const struct clew_blame_p
 
 	if (task == CLEW_NO_TASK || from < 0)
 		return 0;
-	r = vector_reserve(&pairs->samples, pair->number + 1ul);
+	r = make_room(&pairs->samples, pair->number);
 	if (r < 0)
 		return r;
-	if (pairs->samples.count <= pair->number)
-		pairs->samples.count = pair->number + 1ul;
 	return clew_samples_add((struct clew_samples *)pairs->samples.data + pair->number,
 				pairs->stacks, task, (uint64_t)from, (uint64_t)to);
 }
@@ -88,13 +150,10 @@ int clew_pair_places_charge(void *context, const struct clew_blame_pair *pair, c
 {
 	struct clew_pair_places *pairs = context;
 	uint32_t span = clew_span_root(pairs->model, pair->antagonist);
-	int r = vector_reserve(&pairs->sums, pair->number + 1ul);
+	int r = make_room(&pairs->sums, pair->number);
 
-	if (r < 0)
-		return r;
-	if (pairs->sums.count <= pair->number)
-		pairs->sums.count = pair->number + 1ul;
-	r = add_samples(pairs, pair, span, from, to);
+	if (r == 0)
+		r = add_samples(pairs, pair, span, from, to);
 	while (from < to && r == 0) {
 		struct clew_segment place =
 			clew_place_at(pairs->places, pairs->model, span, from, to);

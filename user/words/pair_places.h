@@ -18,8 +18,24 @@ struct clew_pair_places {
 	struct vector samples;		 /* struct clew_samples, by the number of the pair */
 };
 
-/* 0 or -ENOMEM; to be released by clew_pair_places_done() in either case, as a zeroed one may be.
- */
+/* What a pair has, for another process. */
+struct clew_pair_found {
+	const struct clew_place_sum *sums;
+	size_t sum_count;
+	const struct clew_task_stacks *samples;
+	size_t sample_count;
+};
+struct shared;
+
+/* Copies what a pair has. 0 or -ENOMEM. */
+int clew_pair_places_export(struct clew_pair_places *pairs, const struct clew_blame_pair *pair,
+			    struct shared *shared, struct clew_pair_found *ret_found);
+/* Adds it to the pair of that number; samples are copied to the arena. 0 or -ENOMEM. */
+int clew_pair_places_import(struct clew_pair_places *pairs, uint32_t number, struct arena *arena,
+			    const struct clew_pair_found *found);
+
+/* `model`: NULL if nothing is charged, only imported. 0 or -ENOMEM; to be released by
+ * clew_pair_places_done() in either case, as a zeroed one may be. */
 int clew_pair_places_init(struct clew_pair_places *pairs, const struct clew_model *model,
 			  const struct clew_trace *stacks);
 void clew_pair_places_done(struct clew_pair_places *pairs);

@@ -76,33 +76,42 @@ static bool is_alike(const struct clew_stay *a, const struct clew_stay *b)
 	return a->call == b->call && a->reason == b->reason && a->evidence == b->evidence;
 }
 
-int clew_place_sums_add(struct clew_place_sums *sums, const struct clew_trace *places,
-			const struct clew_segment *segment, uint64_t ns)
+int clew_place_sums_merge(struct clew_place_sums *sums, const struct clew_place_sum *other)
 {
-	struct clew_stay stay =
-		segment->stay ? *segment->stay : (struct clew_stay){.call = CLEW_NO_CALL};
 	struct clew_place_sum *sum;
-	struct clew_running running;
 	int r;
 
-	clew_running_find(places, &segment, 1, &running);
-	if (!segment->stay && !running.faults)
-		return 0;
 	sums->sums.item = sizeof(*sum);
 	r = vector_reserve(&sums->sums, sums->sums.count + 1);
 	if (r < 0)
 		return r;
 	sum = sums->sums.data;
-	for (size_t i = 0; i < sums->sums.count && !is_alike(&sum->stay, &stay); i++)
+	for (size_t i = 0; i < sums->sums.count && !is_alike(&sum->stay, &other->stay); i++)
 		sum++;
 	if (sum == (struct clew_place_sum *)sums->sums.data + sums->sums.count) {
-		*sum = (struct clew_place_sum){.stay = stay};
+		*sum = (struct clew_place_sum){.stay = other->stay};
 		sums->sums.count++;
 	}
-	sum->ns += ns;
-	sum->faults += running.faults;
-	sum->segments++;
+	sum->ns += other->ns;
+	sum->faults += other->faults;
+	sum->segments += other->segments;
 	return 0;
+}
+
+int clew_place_sums_add(struct clew_place_sums *sums, const struct clew_trace *places,
+			const struct clew_segment *segment, uint64_t ns)
+{
+	struct clew_place_sum sum = {
+		.ns = ns,
+		.segments = 1,
+		.stay = segment->stay ? *segment->stay : (struct clew_stay){.call = CLEW_NO_CALL}};
+	struct clew_running running;
+
+	clew_running_find(places, &segment, 1, &running);
+	if (!segment->stay && !running.faults)
+		return 0;
+	sum.faults = running.faults;
+	return clew_place_sums_merge(sums, &sum);
 }
 
 static int longest_first(const void *left, const void *right)

@@ -43,6 +43,8 @@ struct clew_place_sums {
 /* Adds a running segment, `ns` of which ran. 0 or -ENOMEM. */
 int clew_place_sums_add(struct clew_place_sums *sums, const struct clew_trace *places,
 			const struct clew_segment *segment, uint64_t ns);
+/* Adds a sum of another one. 0 or -ENOMEM. */
+int clew_place_sums_merge(struct clew_place_sums *sums, const struct clew_place_sum *other);
 /* All sums, the longest first; they belong to `sums`. */
 const struct clew_place_sum *clew_place_sums_list(struct clew_place_sums *sums, size_t *ret_count);
 void clew_place_sums_done(struct clew_place_sums *sums);

@@ -21,20 +21,25 @@
 #define MOST_SPLIT   3	/* functions that one splits into */
 #define LEAST_SPLIT  20 /* one of them has at least one in so many samples */
 
-int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
-		     uint64_t from, uint64_t to)
+int clew_samples_add_list(struct clew_samples *samples, const struct clew_task_stacks *list,
+			  size_t count)
 {
-	const struct clew_task_stacks *found;
-	size_t count;
-
-	found = clew_trace_samples(trace, task, from, to, &count);
-	samples->samples.item = sizeof(found);
+	samples->samples.item = sizeof(list);
 	if (vector_reserve(&samples->samples, samples->samples.count + count) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		((const struct clew_task_stacks **)
-			 samples->samples.data)[samples->samples.count++] = &found[i];
+			 samples->samples.data)[samples->samples.count++] = &list[i];
 	return 0;
+}
+
+int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
+		     uint64_t from, uint64_t to)
+{
+	size_t count;
+	const struct clew_task_stacks *found = clew_trace_samples(trace, task, from, to, &count);
+
+	return clew_samples_add_list(samples, found, count);
 }
 
 int clew_samples_add_segments(struct clew_samples *samples, const struct clew_trace *trace,

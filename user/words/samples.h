@@ -20,6 +20,9 @@ struct clew_samples {
 /* Adds those of a task in from..to. 0 or -ENOMEM. */
 int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,
 		     uint64_t from, uint64_t to);
+/* Adds samples that live as long as the sum. 0 or -ENOMEM. */
+int clew_samples_add_list(struct clew_samples *samples, const struct clew_task_stacks *list,
+			  size_t count);
 /* Adds those of the running segments. 0 or -ENOMEM. */
 int clew_samples_add_segments(struct clew_samples *samples, const struct clew_trace *trace,
 			      const struct clew_segment *const *segments, size_t count);

@@ -58,6 +58,12 @@ static int compare(const void *a, const void *b)
 		       ?: (x->evidence > y->evidence) - (x->evidence < y->evidence);
 }
 
+void clew_blame_sort(struct clew_blame_pair *pairs, size_t count)
+{
+	if (count)
+		qsort(pairs, count, sizeof(*pairs), compare);
+}
+
 int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options,
 		    struct clew_blame_pair **ret_pairs, size_t *ret_count)
 {
@@ -91,8 +97,7 @@ int clew_blame_find(const struct clew_model *model, const struct clew_blame_opti
 		free(blame.pairs);
 		return r;
 	}
-	if (blame.count)
-		qsort(blame.pairs, blame.count, sizeof(*blame.pairs), compare);
+	clew_blame_sort(blame.pairs, blame.count);
 	*ret_pairs = blame.pairs;
 	*ret_count = blame.count;
 	return 0;

@@ -47,6 +47,19 @@ static uint32_t run_at(const struct blame_cpus *cpus, uint32_t span, clew_time a
 	return low < end && model->es[cpus->runs[low]].start <= at ? cpus->runs[low] : CLEW_NONE;
 }
 
+/* The part of a time in the run queue of which is known what ran. */
+static struct stretch cut_to_known(const struct blame *blame, struct stretch queue)
+{
+	const struct clew_blame_options *options = blame->options;
+	clew_time from = queue.to < options->known ? queue.to : options->known;
+
+	if (queue.from >= from || (!options->ends_from && !options->ends_to))
+		return queue;
+	if (options->unknown)
+		*options->unknown += from - queue.from;
+	return (struct stretch){from, queue.to};
+}
+
 int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, struct stretch wait)
 {
 	const struct clew_model *model = cpus->blame->model;
@@ -55,6 +68,7 @@ int blame_cpu(const struct blame_cpus *cpus, uint32_t victim, uint32_t queued, s
 	if (last == CLEW_NONE)
 		return 0;
 	cpu = model->es[last].span;
+	wait = cut_to_known(cpus->blame, wait);
 	while (run > model->spans[cpu].elementary.first && model->es[run - 1].end > wait.from)
 		run--;
 	for (; run <= last && model->es[run].start < wait.to; run++) {

@@ -25,6 +25,15 @@ static uint32_t root_named(const struct resources *resources, uint32_t string)
 	return blame_root_named(&resources->roots, string);
 }
 
+/* True if a wait that ends then is one of those that were asked for. */
+static bool is_asked_for(const struct resources *resources, clew_time end)
+{
+	const struct clew_blame_options *options = resources->blame->options;
+
+	return (!options->ends_from && !options->ends_to) ||
+	       (end >= options->ends_from && end < options->ends_to);
+}
+
 /* ---- locks ---- */
 
 static int charge_holders(struct resources *resources, uint32_t victim, struct stretch wait,
@@ -72,7 +81,7 @@ static int charge_spins(struct resources *resources, uint32_t victim)
 			row_word(&at, word, sizeof(word));
 		at += *at == ',';
 		holder = root_named(resources, clew_model_find_string(model, word));
-		if (holder == CLEW_NONE)
+		if (holder == CLEW_NONE || !is_asked_for(resources, times[1]))
 			continue;
 		r = blame_charge_stretch(resources->blame, victim, holder,
 					 (struct stretch){times[0], times[1]},
@@ -255,7 +264,8 @@ int blame_resources(struct blame *blame)
 	int r = prepare(&resources);
 
 	for (uint32_t es = 0; es < model->es_count && r == 0; es++)
-		if (blame->victims[model->es[es].span])
+		if (blame->victims[model->es[es].span] &&
+		    is_asked_for(&resources, model->es[es].start))
 			r = charge_es(&resources, es);
 	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0;
 	     root = model->spans[root].next_sibling)

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Sums over a capture in windows, each of which is looked at by a process of its own, are those over
+the capture in one piece. The load has more tasks than CPUs, so that some are ready for longer than a window.
+"""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+from _live import CLEW, ROOT, answer, finish, ok, run, scratch, start_recording, stop_recording
+
+LENGTH = 12  # s
+WINDOWS = 8  # about
+
+
+def work(place, seconds):
+    """Waits of many kinds: locks, files that are written, processes, pipes, run queues."""
+    until = time.monotonic() + seconds
+    lock = threading.Lock()
+
+    def hold(length):
+        while time.monotonic() < until:
+            with lock:
+                time.sleep(length)
+
+    threads = [threading.Thread(target=hold, args=(each, )) for each in (0.001, 0.002, 2.5)]
+    for each in threads:
+        each.start()
+    commands = [["timeout", str(seconds), "sh", "-c", "while :; do :; done"]] * 2
+    commands.append([os.path.join(ROOT, "build/tools/storm"), str(seconds), "2000", "0"])
+    others = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in commands]
+    number = 0
+    while time.monotonic() < until:
+        number += 1
+        with open(os.path.join(place, "data%d" % (number % 5)), "wb") as file:
+            file.write(b"x" * 200000)
+            os.fsync(file.fileno())
+        subprocess.run("ls /etc | grep -c conf | cat",
+                       shell=True,
+                       stdout=subprocess.DEVNULL,
+                       check=True)
+    for each in threads:
+        each.join()
+    for each in others:
+        each.wait()
+
+
+def ask(records, *arguments):
+    """Returns status, answer, and errors, with windows of so many records."""
+    done = run(CLEW, *arguments, env=dict(os.environ, CLEW_WINDOW_RECORDS=str(records)))
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def parts(one, other):
+    """The fields of two answers that differ, with an example of each."""
+    found = []
+    for field in sorted(set(one) | set(other)):
+        a, b = one.get(field), other.get(field)
+        if a == b:
+            continue
+        if isinstance(a, list) and isinstance(b, list):
+            a, b = {json.dumps(each) for each in a}, {json.dumps(each) for each in b}
+            found.append("%s: %d and %d of %d, as %s and %s" %
+                         (field, len(a - b), len(b - a), len(a | b), sorted(a - b)[:2],
+                          sorted(b - a)[:2]))
+        else:
+            found.append("%s: %s and %s" % (field, a, b))
+    return found
+
+
+def compare(capture, total, command, *arguments):
+    """The answer in windows against that in one piece."""
+    name = " ".join((command, *arguments))
+    whole = ask(1 << 40, command, capture, "--json", *arguments)
+    windows = ask(total // WINDOWS, command, capture, "--json", *arguments)
+    good = whole[0] == windows[0] == 0
+    ok(good, "%s: both ways answer" % name, "%s; %s" % (whole[2], windows[2]))
+    if not good:
+        return
+    one, other = json.loads(whole[1]), json.loads(windows[1])
+    size = max((len(each) for each in one.values() if isinstance(each, list)), default=0)
+    found = parts(one, other)
+    ok(not found and size, "%s: the answer in windows is that in one piece" % name,
+       "%d rows; %s" % (size, "; ".join(found)))
+
+
+def refuse(capture, total, command, *arguments):
+    """What is wrong is told in the same words."""
+    whole = ask(1 << 40, command, capture, *arguments)
+    windows = ask(total // WINDOWS, command, capture, *arguments)
+    ok(whole[0] == windows[0] == 2 and whole[2] == windows[2] and len(whole[2]) == 1,
+       "%s %s is refused in the same words" % (command, " ".join(arguments)),
+       "%s; %s" % (whole[2], windows[2]))
+
+
+def main():
+    capture, place = scratch("capture"), scratch("place")
+    os.makedirs(place)
+    recorder = start_recording(capture)
+    try:
+        work(place, LENGTH)
+    finally:
+        stop_recording(recorder)
+    total = sum(answer("info", capture)["events"].values())
+    ok(total > 20000, "the capture is worth windows", "%d records" % total)
+    compare(capture, total, "blame")
+    compare(capture, total, "blame", "--victims", "(^python)", "--antagonists", "(^sh-)")
+    compare(capture, total, "blame", "--victims",
+            "(^python) where suspended_duration > duration(1s)")
+    refuse(capture, total, "blame", "--victims", "nobody")
+    refuse(capture, total, "blame", "--cgroup", "/nothing")
+    finish()
+
+
+main()
