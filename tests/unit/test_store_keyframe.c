@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reading from a keyframe on: the records are those that all of the file has from that moment on,
- * wherever chunks begin, with a thread that decodes ahead and without. A reader says which records
+ * wherever chunks begin, with a thread that decodes ahead and without. Chunks that take long to
+ * decode are not large where keyframes are. A reader says which records
  * are for readers that begin at a keyframe. A file without an index has no keyframe that may be
  * incomplete.
  */
@@ -9,6 +10,7 @@
 
 #include "store/format.h"
 #include "store/reader.h"
+#include "store/scan.h"
 
 #define CPUS	3
 #define RECORDS 20000
@@ -28,7 +30,7 @@ static void put_state(struct clew_writer *writer, uint64_t time)
 }
 
 /* Other records are no states. `step`: ns between two records, at most. */
-static void write_capture(const char *path, uint64_t seed, unsigned step)
+static void write_capture(const char *path, uint64_t seed, unsigned step, bool flushes)
 {
 	struct random random = {.state = seed};
 	struct clew_writer *writer = open_writer(path, CPUS, true);
@@ -43,13 +45,15 @@ static void write_capture(const char *path, uint64_t seed, unsigned step)
 			struct clew_keyframe *frame = &frames[i / EACH - 1];
 
 			*frame = (struct clew_keyframe){.from = time, .until = time + STATED - 1};
+			for (unsigned k = 0; k < CPUS; k++)
+				assert_int_equal(clew_writer_cut(writer, k), 0);
 			for (unsigned k = 0; k < STATED; k++)
 				put_state(writer, time++);
 			assert_int_equal(clew_writer_keyframe(writer, frame), 0);
 		}
 		record.header.time = time;
 		assert_int_equal(clew_writer_put(writer, cpu, &record, sizeof(record)), 0);
-		if (random_below(&random, 500) == 0)
+		if (flushes && random_below(&random, 500) == 0)
 			assert_int_equal(clew_writer_flush(writer, cpu, time, 0), 0);
 	}
 	assert_int_equal(clew_writer_close(writer), 0);
@@ -119,12 +123,37 @@ static void test_same(void **state)
 	(void)state;
 	temporary_path(path);
 	for (uint64_t seed = 1; seed < 4; seed++) {
-		write_capture(path, seed, 1000);
+		write_capture(path, seed, 1000, true);
 		compare_all(path);
 	}
-	/* Slow streams have large chunks, in which a keyframe begins anywhere. */
-	write_capture(path, 4, 2 * STORE_SLOW_NS);
+	/* Slow streams have larger chunks, in which most keyframes begin anywhere. */
+	write_capture(path, 4, 2 * STORE_SLOW_NS, true);
 	compare_all(path);
+	unlink(path);
+}
+
+/* A reader that begins at a keyframe decodes few rows before it, though they take long. */
+static void test_small_chunks(void **state)
+{
+	struct store_file file = {};
+	char path[64], words[160];
+	size_t rows = 0, chunks = 0;
+
+	(void)state;
+	temporary_path(path);
+	write_capture(path, 7, 2 * STORE_SLOW_NS, false);
+	assert_int_equal(store_file_open(path, &file, words, sizeof(words)), 0);
+	for (size_t i = file.records; i < file.count; i++) {
+		if (file.entries[i].stream == CLEW_STREAM_USER)
+			continue;
+		assert_true(file.entries[i].rows < STORE_CUT_ROWS + EACH / 2);
+		rows += file.entries[i].rows;
+		chunks++;
+	}
+	assert_int_equal(rows, RECORDS);
+	/* Nor is there a chunk for each keyframe. */
+	assert_true(chunks <= RECORDS / STORE_CUT_ROWS + CPUS);
+	store_file_close(&file);
 	unlink(path);
 }
 
@@ -135,7 +164,7 @@ static void test_earlier(void **state)
 
 	(void)state;
 	temporary_path(path);
-	write_capture(path, 5, 1000);
+	write_capture(path, 5, 1000, true);
 	reader = open_reader(path);
 	assert_int_equal(clew_reader_info(reader)->keyframe_count, FRAMES);
 	assert_int_equal(clew_reader_seek(reader, frames[6].from, 10 * RECORDS)->from,
@@ -156,7 +185,7 @@ static void test_cut(void **state)
 
 	(void)state;
 	temporary_path(path);
-	write_capture(path, 6, step);
+	write_capture(path, 6, step, true);
 	size = read_file(path, &bytes);
 	write_file(path, bytes, size - 1);
 	free(bytes);
@@ -177,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_small_chunks),
 		cmocka_unit_test(test_earlier),
 		cmocka_unit_test(test_cut),
 	};

@@ -70,6 +70,9 @@ static uint64_t divert(struct clew_recorder *recorder, struct clew_writer *next)
 
 		outlets->next = (struct outlet){.writer = next, .names = recorder->names + 1};
 		outlets->boundary = boundary;
+		/* An error is there when the next record is put, too. */
+		if (next == recorder->writer)
+			clew_writer_cut(next, i == recorder->cpu_count ? CLEW_STREAM_USER : i);
 	}
 	__atomic_store_n(&recorder->names, recorder->names + 1, __ATOMIC_RELAXED);
 	unlock_streams(recorder);

@@ -115,6 +115,13 @@ int clew_writer_put(struct clew_writer *writer, unsigned stream, const void *rec
 int clew_writer_flush(struct clew_writer *writer, unsigned stream, uint64_t now, uint64_t age);
 
 /*
+ * To be called where a keyframe begins. A reader that begins there decodes few rows before it: a
+ * slow stream goes on in a new chunk, unless the open one is small, as small chunks take more of
+ * the file.
+ */
+int clew_writer_cut(struct clew_writer *writer, unsigned stream);
+
+/*
  * Replaces the ledger: the last one written is valid. Gaps are GAP records, put
  * like any other.
  */

@@ -32,6 +32,7 @@
 		*/
 #define STORE_SLOW_ROWS	 49152 /* .. and larger, as the model learns with each row */
 #define STORE_SLOW_BYTES (6u << 20)
+#define STORE_CUT_ROWS	 2048 /* .. but end at a keyframe, from so many rows on */
 
 /* Limits of a reader. */
 #define STORE_PAYLOAD_MAX     (64u << 20)

@@ -503,6 +503,19 @@ int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now,
 	return writer->error;
 }
 
+int clew_writer_cut(struct clew_writer *writer, unsigned number)
+{
+	struct stream *stream = find_stream(writer, number);
+
+	if (!stream)
+		return -EINVAL;
+	if (stream->count < STORE_CUT_ROWS || !is_slow(stream))
+		return writer->error;
+	if (writer->provisional)
+		save_rows(writer, stream, number);
+	return finish_chunk(writer, stream, number);
+}
+
 uint64_t clew_writer_stored(const struct clew_writer *writer, unsigned number, unsigned kind)
 {
 	const struct stream *stream = find_stream(writer, number);
