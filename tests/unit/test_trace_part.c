@@ -21,6 +21,20 @@
 #define LONG	9000000000ull /* and task 2 */
 #define RUNNING 1000000ull    /* how long each runs in between */
 
+/* The task's tid is a hundred more than its number. */
+static void put_task(struct clew_writer *writer, uint32_t task)
+{
+	const struct clew_task_record record = {
+		.header = {.time = BEGIN - 10, .kind = CLEW_KIND_TASK},
+		.task = task,
+		.process = task,
+		.tid = 100 + task,
+		.pid = 100 + task,
+	};
+
+	assert_int_equal(clew_writer_put(writer, CLEW_STREAM_USER, &record, sizeof(record)), 0);
+}
+
 /* The task sleeps and runs in turn on a CPU of its own. */
 static void put_sleeps(struct clew_writer *writer, unsigned cpu, uint32_t task, uint64_t sleep)
 {
@@ -62,6 +76,8 @@ static void write_capture(char *path)
 	assert_int_equal(clew_writer_meta(writer, "start", number), 0);
 	snprintf(number, sizeof(number), "%llu", BEGIN + LENGTH);
 	assert_int_equal(clew_writer_meta(writer, "end", number), 0);
+	for (uint32_t task = 1; task <= 3; task++)
+		put_task(writer, task);
 	put_sleeps(writer, 0, 1, SHORT);
 	put_sleeps(writer, 1, 2, LONG);
 	put_sleeps(writer, 2, 3, 2 * LENGTH); /* it sleeps all the time */
@@ -180,6 +196,59 @@ static void test_bounds(void **state)
 	assert_false(clew_trace_is_cut(part));
 	assert_int_equal(clew_trace_end(part), BEGIN + LENGTH);
 	clew_trace_free(part);
+	unlink(path);
+}
+
+/* When reading ends if one thread is asked for. Its sleeps in the part are as in the whole. */
+static uint64_t end_for(const struct clew_trace *whole, const char *path, uint32_t thread,
+			uint64_t from, uint64_t to)
+{
+	const struct clew_trace_options options = {
+		.size = sizeof(options), .from = from, .to = to, .thread = thread};
+	struct clew_trace *part;
+	char message[200];
+	uint64_t end;
+	size_t whole_count, part_count, at = 0;
+	const struct clew_sleep *all = clew_trace_sleeps(whole, &whole_count), *kept;
+
+	assert_int_equal(clew_trace_load(path, &options, &part, message, sizeof(message)), 0);
+	end = clew_trace_end(part);
+	assert_true(clew_trace_is_cut(part));
+	assert_true(clew_trace_is_cut_early(part) == (end < to + 10 * SECOND));
+	kept = clew_trace_sleeps(part, &part_count);
+	for (size_t i = 0; i < whole_count; i++) {
+		struct clew_sleep known = known_at(&all[i], end);
+
+		if (100 + all[i].task != thread || !in_part(&all[i], from, to))
+			continue;
+		while (at < part_count &&
+		       (kept[at].task != all[i].task || !in_part(&kept[at], from, to)))
+			at++;
+		assert_true(at < part_count);
+		expect_same(&kept[at++], &known);
+	}
+	clew_trace_free(part);
+	return end;
+}
+
+/* If one thread is asked for, reading ends a second after its last wait in the part. */
+static void test_thread(void **state)
+{
+	struct clew_trace *whole;
+	uint64_t from = BEGIN + 5 * SECOND, to = BEGIN + 6 * SECOND;
+	char path[64];
+
+	(void)state;
+	write_capture(path);
+	whole = load(path, 0, 0);
+	assert_in_range(end_for(whole, path, 101, from, to), to + SECOND, to + 13 * SECOND / 10);
+	/* Its first wait goes on for nine seconds. */
+	assert_in_range(end_for(whole, path, 102, from, to), BEGIN + LONG + SECOND,
+			BEGIN + LONG + 13 * SECOND / 10);
+	/* Its wait does not end, and nobody has that tid. */
+	assert_int_equal(end_for(whole, path, 103, from, to), to + 10 * SECOND);
+	assert_int_equal(end_for(whole, path, 104, from, to), to + 10 * SECOND);
+	clew_trace_free(whole);
 	unlink(path);
 }
 
@@ -332,9 +401,8 @@ static void test_windows_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_in_whole),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_as_in_whole),  cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_thread),	     cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_windows_fail),
 	};
 

@@ -228,6 +228,7 @@ static int choose_part(const struct wanted *wanted, const struct clew_reader *re
 	if (!status && window && clew_window_given(window)) {
 		options->from = window->from;
 		options->to = window->to;
+		options->thread = window->thread;
 	}
 	return status;
 }

@@ -620,6 +620,9 @@ int clew_command_why(const struct clew_command *command, int argc, char **argv)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "
 				 "with --call, --file, --lock, --operation and --span");
+	/* An operation may go on after the interval. */
+	if (!values.slowest.given && !clew_ask_given(&values.ask))
+		values.window.thread = values.selection.tid.value;
 	status = clew_open_window(operands[0], values.without, &values.window, &trace);
 	if (status)
 		return status;

@@ -12,6 +12,7 @@ struct clew_window {
 	const char *to_text;
 	uint64_t from; /* ns, CLOCK_MONOTONIC */
 	uint64_t to;
+	uint32_t thread; /* a tid: only what it does in the interval is asked for; 0: all is */
 };
 
 /* The rows of an option table: `member` is a struct clew_window of the structure of values. */

@@ -28,17 +28,31 @@ static uint64_t read_until(const struct clew_trace_options *options)
 	return part ? options->to + TRACE_PART_BEYOND : UINT64_MAX;
 }
 
+/* Of functions and announced calls a keyframe does not say again which are under way. */
+static bool has_calls(const struct clew_capture_info *info)
+{
+	return info->counts[CLEW_KIND_FUNCTION] || info->counts[CLEW_KIND_ANNOUNCE];
+}
+
+/* True if the thread that is asked for has nothing under way that is not known. */
+static bool is_over(struct clew_trace *trace, const struct clew_builder *builder,
+		    const struct clew_trace_options *options, const struct clew_capture_info *info,
+		    uint64_t time)
+{
+	return trace->part && options->thread && time >= trace->part->look_at && !has_calls(info) &&
+	       trace_part_is_over(trace, builder, options->thread, time);
+}
+
 /*
  * Goes to where reading begins: for a part, to a keyframe that is some time before it, NULL: to the
- * start. Of functions and announced calls a keyframe does not say again which are under way.
+ * start.
  */
 static const struct clew_keyframe *go_to_part(struct clew_reader *reader,
 					      const struct clew_trace_options *options)
 {
 	const struct clew_capture_info *info = clew_reader_info(reader);
 
-	if (!options || !options->to || options->from < TRACE_PART_BEFORE ||
-	    info->counts[CLEW_KIND_FUNCTION] || info->counts[CLEW_KIND_ANNOUNCE])
+	if (!options || !options->to || options->from < TRACE_PART_BEFORE || has_calls(info))
 		return NULL;
 	return clew_reader_seek(reader, options->from - TRACE_PART_BEFORE, TRACE_PART_ROWS);
 }
@@ -66,6 +80,8 @@ static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 		r = clew_builder_feed(builder, record);
 		if (r < 0)
 			break;
+		if (is_over(trace, builder, options, info, record->time))
+			until = record->time;
 		if (++done % TOUCH_EVERY == 0 && touch)
 			trace_touch_update(touch, filled);
 		if (done % PROGRESS_EVERY == 0 && options && options->progress)

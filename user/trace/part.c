@@ -7,7 +7,8 @@
 
 #include "trace/internal.h"
 
-#define SIFT_LEAST 4096 /* page extents: fewer are not worth a look */
+#define SIFT_LEAST 4096	     /* page extents: fewer are not worth a look */
+#define LOOK_AGAIN 100000000 /* ns between two looks whether a thread's wait is over */
 
 int trace_part_new(struct clew_trace *trace, uint64_t from, uint64_t to)
 {
@@ -17,6 +18,7 @@ int trace_part_new(struct clew_trace *trace, uint64_t from, uint64_t to)
 		return -ENOMEM;
 	part->from = from > TRACE_PART_MARGIN ? from - TRACE_PART_MARGIN : 0;
 	part->to = to < UINT64_MAX - TRACE_PART_MARGIN ? to + TRACE_PART_MARGIN : UINT64_MAX;
+	part->look_at = to;
 	part->finished.item = sizeof(uint64_t);
 	part->sift_at = SIFT_LEAST;
 	trace->part = part;
@@ -296,6 +298,51 @@ int trace_part_take(void *context, struct clew_finding finding)
 	default:
 		return is_kept(trace->part, &finding) ? trace_take(trace, finding) : 0;
 	}
+}
+
+struct thread_look {
+	const struct clew_trace *trace;
+	uint64_t to;
+	uint32_t thread;
+	bool waits;
+};
+
+/* Notes that the thread is in a wait that began in the interval or before. */
+static int look_at_open(void *context, struct clew_finding finding)
+{
+	struct thread_look *look = context;
+	bool ready = finding.tag == CLEW_FINDING_READY;
+	uint64_t start = ready ? finding.ready->start : finding.sleep->start;
+	const struct clew_trace_task *task =
+		clew_trace_task(look->trace, ready ? finding.ready->task : finding.sleep->task);
+
+	look->waits |= task && task->tid == look->thread && start <= look->to;
+	return 0;
+}
+
+static bool has_thread(const struct clew_trace *trace, uint32_t thread)
+{
+	for (size_t i = 0, count = clew_trace_task_count(trace); i < count; i++)
+		if (clew_trace_task_at(trace, i)->tid == thread)
+			return true;
+	return false;
+}
+
+bool trace_part_is_over(struct clew_trace *trace, const struct clew_builder *builder,
+			uint32_t thread, uint64_t time)
+{
+	struct trace_part *part = trace->part;
+	struct thread_look look = {
+		.trace = trace, .to = part->to - TRACE_PART_MARGIN, .thread = thread};
+
+	part->look_at = time + LOOK_AGAIN;
+	clew_builder_open(builder, look_at_open, &look);
+	if (look.waits || !has_thread(trace, thread))
+		part->over_at = 0;
+	else if (!part->over_at)
+		part->over_at = time;
+	part->early = part->over_at && time >= part->over_at + TRACE_PART_MARGIN;
+	return part->early;
 }
 
 static uint64_t number_of(const struct trace_part *part, uint64_t number)

@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "base/vector.h"
-#include "builder/findings.h"
+#include "builder/build.h"
 #include "trace/recent.h"
 
 #include <stdbool.h>
@@ -23,13 +23,14 @@
 /* ns: requests are kept that ended so long before the interval: a wait in it may be for several. */
 #define TRACE_PART_REQUESTS 10000000000ull
 
-/* ns: so far records are read beyond the interval, as a finding comes when its end is known. */
+/* ns: so far records are read beyond the interval, as a finding comes when its end is known. If one
+ * thread is asked for, only until a second after its wait is over that overlaps the interval. */
 #define TRACE_PART_BEYOND 10000000000ull
 
 /* ns: so far records are read before the interval, at least: what is behind a wait in it is then
- * known. If that are not more than so many records, even further. */
-#define TRACE_PART_BEFORE 10000000000ull
-#define TRACE_PART_ROWS	  1000000
+ * known if it happened since. If they are not more than so many, from even further. */
+#define TRACE_PART_BEFORE 2000000000ull
+#define TRACE_PART_ROWS	  500000
 
 struct trace_part {
 	uint64_t from, to;	/* ns: what overlaps this is kept */
@@ -37,6 +38,9 @@ struct trace_part {
 	struct vector finished; /* uint64_t, a bit for each of the builder's numbers: it has come */
 	uint32_t sleeps;	/* how many have a number */
 	bool cut;		/* reading ended before the capture */
+	bool early;		/* .. and soon after the part */
+	uint64_t look_at;	/* ns: when to ask trace_part_is_over() */
+	uint64_t over_at;	/* ns: when it was seen to be; 0: not yet */
 	/* Not NULL: the last runs before the part, and of a wait that began before the part the run
 	 * before it is kept; and who woke whom through a socket is known of all that was read. */
 	struct trace_recent *recent;
@@ -52,6 +56,14 @@ void trace_part_free(struct trace_part *part);
 
 /* Keeps a finding if it is in the part. `context`: the trace. */
 int trace_part_take(void *context, struct clew_finding finding);
+
+/*
+ * True if what a thread did in the interval is known: it has not slept from the interval on for a
+ * second. False if no thread has that tid. `time`: ns, of the record that the builder has taken,
+ * part->look_at or later.
+ */
+bool trace_part_is_over(struct clew_trace *trace, const struct clew_builder *builder,
+			uint32_t thread, uint64_t time);
 
 /* Gives what belongs to requests the trace's numbers, once all findings have come. */
 void trace_part_finish(struct clew_trace *trace);

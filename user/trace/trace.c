@@ -376,6 +376,11 @@ bool clew_trace_is_cut(const struct clew_trace *trace)
 	return trace->part && trace->part->cut;
 }
 
+bool clew_trace_is_cut_early(const struct clew_trace *trace)
+{
+	return clew_trace_is_cut(trace) && trace->part->early;
+}
+
 uint64_t clew_trace_start(const struct clew_trace *trace)
 {
 	return trace->start;

@@ -53,6 +53,11 @@ struct clew_trace_options {
 	 * is not over then ends at the trace's end. `to` 0: all is read and kept.
 	 */
 	uint64_t from, to;
+	/*
+	 * A tid: the answer is about what threads of that number do in the interval. Reading ends
+	 * when that is known. 0: about others, too.
+	 */
+	uint32_t thread;
 };
 
 /*
@@ -95,6 +100,8 @@ const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 /* True if only a part of the capture is wanted and reading ended before the capture does. The
  * trace's end is the moment of that. */
 bool clew_trace_is_cut(const struct clew_trace *trace);
+/* True if the end is less than 10 s after what is wanted, as all was known of its thread. */
+bool clew_trace_is_cut_early(const struct clew_trace *trace);
 uint64_t clew_trace_start(const struct clew_trace *trace);
 uint64_t clew_trace_end(const struct clew_trace *trace);
 

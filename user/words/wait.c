@@ -9,7 +9,10 @@ uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *
 
 const char *clew_end_words(const struct clew_trace *trace)
 {
-	return clew_trace_is_cut(trace) ? "10 s after the interval" : "at the capture's end";
+	if (!clew_trace_is_cut(trace))
+		return "at the capture's end";
+	return clew_trace_is_cut_early(trace) ? "soon after the interval"
+					      : "10 s after the interval";
 }
 
 uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep)
