@@ -27,12 +27,14 @@ QUESTIONS = {
               for more in ([], ["--idle", "--self"])],
     "locks": [[], ["--self", "--top", "2"]],
     "blame": [[], ["--by", "function"], ["--all-running"]],
+    "latency": [["--by", "kind"], ["--by", "call", "--idle", "--group", "thread"],
+                ["--by", "device", "--group", "cgroup"]],
 }
 # What chooses threads, some of which the captures have.
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
-CHOOSING = [["waits", "--by", "kind"], ["locks"]]
+CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"]]
 BLAMED = [["--victims", "(e)"], ["--victims", "nobody"], ["--antagonists", "(e)"],
           ["--victims", "(e)", "--antagonists", "**"], ["--victims", "(e) where"],
           ["--victims", "** where suspended_duration > duration(1ms)"],

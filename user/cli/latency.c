@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/latency_live.h"
+#include "cli/latency_windows.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/recording.h"
@@ -201,9 +202,18 @@ static int add_part(struct part *part, const struct latency_values *values, stru
 	int status;
 
 	part->window = values->window;
-	status = clew_open_window(part->operand, 0, &part->window, &part->trace);
-	if (!status)
-		status = gather(part, &selection, sum);
+	status = clew_window_given(&part->window)
+			 ? 0
+			 : clew_latency_in_windows(part->operand, &selection, &sum->by_given,
+						   &sum->options, &sum->latency, &sum->left_out,
+						   &part->trace);
+	if (!status && part->trace) {
+		status = clew_window_take(&part->window, part->trace);
+	} else if (!status) {
+		status = clew_open_window(part->operand, 0, &part->window, &part->trace);
+		if (!status)
+			status = gather(part, &selection, sum);
+	}
 	clew_selection_done(&selection);
 	return status;
 }

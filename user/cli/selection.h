@@ -29,6 +29,13 @@ struct clew_selection {
 int clew_selection_resolve(struct clew_selection *selection, const struct clew_trace *trace);
 void clew_selection_done(struct clew_selection *selection);
 
+/* True if tasks are chosen by what they are, and not all but clew's own. */
+static inline bool clew_selection_chooses(const struct clew_selection *selection)
+{
+	return selection->tid.given || selection->pid.given || selection->comm ||
+	       clew_groups_asked(&selection->group);
+}
+
 /* True if a task is chosen. clew's own threads are only where `self` is set, or --tid or --pid
  * names them. `context`: struct clew_selection *. */
 bool clew_selection_wants(void *context, const struct clew_trace_task *task);

@@ -117,13 +117,6 @@ int waits_by(struct clew_trace *trace, struct waits_values *values)
 	return status;
 }
 
-/* True if threads are chosen by what is known of them at the end only. */
-static bool chooses(const struct clew_selection *selection)
-{
-	return selection->tid.given || selection->pid.given || selection->comm ||
-	       clew_groups_asked(&selection->group);
-}
-
 int waits_by_in_windows(const char *operand, struct clew_reader *reader,
 			struct waits_values *values)
 {
@@ -134,7 +127,7 @@ int waits_by_in_windows(const char *operand, struct clew_reader *reader,
 	int status = 0;
 
 	values->selection.self = values->view.self;
-	if (chooses(&values->selection)) {
+	if (clew_selection_chooses(&values->selection)) {
 		status = clew_windows_names(operand, reader, &tasks);
 		if (!status)
 			status = clew_selection_check(&values->selection, tasks);

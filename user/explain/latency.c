@@ -177,15 +177,28 @@ struct cost {
 	uint32_t index, child, next; /* indexes, NONE none */
 };
 
-static int dearer_first(const void *left, const void *right)
+/* In order of name, properties and place, so that the order follows from what the groups are. */
+static int compare_names(const struct clew_latency_name *a, const struct clew_latency_name *b)
+{
+	int order = strcmp(a->name, b->name);
+
+	for (unsigned i = 0; !order && i < a->property_count && i < b->property_count; i++)
+		order = strcmp(a->properties[i].value, b->properties[i].value);
+	return order ?: strcmp(a->place, b->place);
+}
+
+static int dearer_first(const void *left, const void *right, void *context)
 {
 	const struct cost *a = left, *b = right;
+	int order;
 
 	if (a->most != b->most)
 		return a->most > b->most ? -1 : 1;
 	if (a->count != b->count)
 		return a->count > b->count ? -1 : 1;
-	return (a->index > b->index) - (a->index < b->index);
+	order = compare_names(&clew_latency_at(context, a->index)->name,
+			      &clew_latency_at(context, b->index)->name);
+	return order ?: (a->index > b->index) - (a->index < b->index);
 }
 
 static uint64_t key_of(const struct histogram *times, enum clew_latency_sort sort)
@@ -288,7 +301,7 @@ int clew_latency_order(const struct clew_latency *latency, const struct clew_lat
 	add_up(latency, view, by_index);
 	memcpy(sorted, by_index, count * sizeof(*sorted));
 	if (count)
-		qsort(sorted, count, sizeof(*sorted), dearer_first);
+		qsort_r(sorted, count, sizeof(*sorted), dearer_first, (void *)(uintptr_t)latency);
 	*ret_count = walk(latency, sorted, by_index, *ret_order);
 	free(by_index);
 	free(sorted);

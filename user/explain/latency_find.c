@@ -9,6 +9,7 @@
 #include "explain/operations.h"
 #include "explain/why.h"
 #include "trace/internal.h"
+#include "trace/windows.h"
 
 struct finder {
 	const struct clew_trace *trace;
@@ -74,7 +75,8 @@ static int take_sleep(const struct finder *finder, const struct clew_trace_task 
 					 .open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
 						 sleep->switch_in == CLEW_TIME_OPEN};
 
-	if (!lies_in(finder, item.from, item.to))
+	if (!lies_in(finder, item.from, item.to) ||
+	    (finder->asked->window && !clew_window_counts(finder->asked->window, sleep->end)))
 		return 0;
 	if (!finder->asked->idle && sleep_is_idle(finder->trace, sleep)) {
 		finder->asked->idle_left_out++;
@@ -104,14 +106,15 @@ static int find_by_task(const struct finder *finder,
 			int (*find)(const struct finder *finder, const struct clew_trace_task *task,
 				    const struct clew_time_split *split))
 {
-	size_t count = clew_trace_task_count(finder->trace);
+	const struct clew_trace *tasks = finder->asked->tasks ?: finder->trace;
+	size_t count = clew_trace_task_count(tasks);
 	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++) {
-		const struct clew_trace_task *task = clew_trace_task_at(finder->trace, i);
+		const struct clew_trace_task *task = clew_trace_task_at(tasks, i);
 		struct clew_time_split split;
 
-		if (!clew_is_chosen(&finder->asked->chosen, finder->trace, task->serial))
+		if (!clew_is_chosen(&finder->asked->chosen, tasks, task->serial))
 			continue;
 		r = clew_time_split_make(finder->trace, task->serial, &split);
 		if (r == 0)

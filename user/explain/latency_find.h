@@ -37,7 +37,9 @@ struct clew_latency_asked {
 	struct clew_chosen chosen;
 	uint64_t from; /* ns: things that overlap the interval */
 	uint64_t to;
-	bool idle;	      /* idle waits, too */
+	bool idle;				/* idle waits, too */
+	const struct clew_trace_window *window; /* NULL, or only waits that end in it, */
+	const struct clew_trace *tasks;		/* and what tasks are; NULL: the trace has them */
 	size_t idle_left_out; /* returned: waits that were left out as they were idle */
 };
 

@@ -416,7 +416,9 @@ int clew_latency_gather(const struct clew_trace *trace, const struct clew_latenc
 					   .chosen = options->chosen,
 					   .from = options->from,
 					   .to = options->to,
-					   .idle = options->idle};
+					   .idle = options->idle,
+					   .window = options->window,
+					   .tasks = options->tasks};
 	struct clew_latency_names *names;
 	int r = clew_latency_names_new(trace, options, latency, left_out, &names);
 

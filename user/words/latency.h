@@ -52,6 +52,9 @@ struct clew_latency_options {
 	uint64_t to;
 	bool idle; /* idle waits, too */
 	struct clew_latency_view view;
+	/* Only waits that end in this window of a long capture; NULL: all. */
+	const struct clew_trace_window *window;
+	const struct clew_trace *tasks; /* has the tasks of all of the capture; NULL: the trace */
 	bool narrow; /* as text: fewer figures, for less than CLEW_LATENCY_WIDE columns */
 };
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Times of waits of a long capture, in windows. See latency_windows.h. Each window leaves its
+ * groups, and results of several windows are added like those of several traces.
+ */
+#include "cli/latency_windows.h"
+
+#include <errno.h>
+
+#include "cli/windows.h"
+
+struct long_latency {
+	const struct clew_latency_options *options;
+	const struct clew_trace *tasks; /* of the whole capture; NULL: a window knows enough */
+	struct clew_latency *latency;
+	struct clew_latency_left_out *left_out;
+};
+
+/* The groups of a window. */
+struct left {
+	struct clew_latency latency;
+	struct clew_latency_left_out left_out;
+};
+
+/* ---- in the process of a window ---- */
+
+static bool leave_histogram(struct shared *out, struct histogram *histogram)
+{
+	histogram->chunks = shared_copy(out, histogram->chunks,
+					histogram->chunk_count * sizeof(*histogram->chunks));
+	for (size_t i = 0; histogram->chunks && i < histogram->chunk_count; i++) {
+		uint64_t **chunk = &histogram->chunks[i];
+
+		if (!*chunk)
+			continue;
+		*chunk = shared_copy(out, *chunk, HISTOGRAM_CHUNK * sizeof(**chunk));
+		if (!*chunk)
+			return false;
+	}
+	return histogram->chunks;
+}
+
+static bool leave_name(struct shared *out, struct clew_latency_name *name)
+{
+	bool left = (name->name = shared_string(out, name->name)) &&
+		    (name->place = shared_string(out, name->place));
+
+	for (unsigned i = 0; i < name->property_count && left; i++)
+		left = (name->properties[i].value = shared_string(out, name->properties[i].value));
+	return left;
+}
+
+/* Only what clew_latency_merge() reads is left; it stays the window's otherwise. */
+static int leave(struct shared *out, const struct clew_latency *latency, struct clew_latency *left)
+{
+	size_t count = latency->groups.count;
+
+	*left = *latency;
+	left->groups.data =
+		shared_copy(out, latency->groups.data, count * sizeof(struct clew_latency_group));
+	for (size_t i = 0; left->groups.data && i < count; i++) {
+		struct clew_latency_group *group = clew_latency_at(left, i);
+
+		if (!leave_histogram(out, &group->times) || !leave_name(out, &group->name))
+			return -ENOMEM;
+	}
+	return left->groups.data ? 0 : -ENOMEM;
+}
+
+static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
+		struct shared *out)
+{
+	const struct long_latency *it = context;
+	struct clew_latency_options options = *it->options;
+	struct clew_latency latency = clew_latency_new(it->latency->digits);
+	struct left *left = out->root = shared_take(out, sizeof(*left));
+	int r;
+
+	if (!left)
+		return -ENOMEM;
+	options.from = clew_trace_start(trace);
+	options.to = clew_trace_end(trace);
+	options.window = window;
+	options.tasks = it->tasks;
+	r = clew_latency_gather(trace, &options, &latency, &left->left_out);
+	if (r == 0)
+		r = leave(out, &latency, &left->latency);
+	clew_latency_done(&latency);
+	return r;
+}
+
+/* ---- in the calling process ---- */
+
+static int add(void *context, const struct shared *found)
+{
+	const struct left *left = found->root;
+	struct long_latency *it = context;
+
+	it->left_out->idle += left->left_out.idle;
+	it->left_out->elsewhere += left->left_out.elsewhere;
+	return clew_latency_merge(it->latency, &left->latency);
+}
+
+static bool is_of_waits(const struct clew_latency_options *options, bool by_given)
+{
+	return !options->argument &&
+	       (!by_given || options->by == CLEW_LATENCY_KIND || options->by == CLEW_LATENCY_CALL ||
+		options->by == CLEW_LATENCY_DEVICE);
+}
+
+static int answer(const char *operand, struct clew_reader *reader, struct clew_selection *selection,
+		  struct long_latency *it, enum clew_latency_level level,
+		  struct clew_trace **ret_names)
+{
+	const struct clew_windows_taker taker = {.look = look, .add = add, .context = it};
+	struct clew_trace *tasks = NULL;
+	int status = 0;
+
+	/* A task's group is the one that the capture saw last. */
+	if (clew_selection_chooses(selection) || level == CLEW_LATENCY_CGROUP)
+		status = clew_windows_names(operand, reader, &tasks);
+	if (!status && tasks)
+		status = clew_selection_check(selection, tasks);
+	it->tasks = tasks;
+	if (!status)
+		status = clew_windows_look(operand, reader, 0, &taker, ret_names);
+	clew_trace_free(tasks);
+	return status;
+}
+
+int clew_latency_in_windows(const char *operand, struct clew_selection *selection, bool *by_given,
+			    struct clew_latency_options *options, struct clew_latency *latency,
+			    struct clew_latency_left_out *left_out, struct clew_trace **ret_names)
+{
+	struct long_latency it = {.options = options, .latency = latency, .left_out = left_out};
+	struct clew_reader *reader = NULL;
+	int status = 0;
+
+	*ret_names = NULL;
+	if (is_of_waits(options, *by_given))
+		status = clew_windows_open(operand, &reader);
+	if (!reader)
+		return status;
+	if (!clew_reader_info(reader)->counts[CLEW_KIND_FUNCTION]) {
+		options->by = *by_given ? options->by : CLEW_LATENCY_KIND;
+		*by_given = true;
+		options->chosen =
+			(struct clew_chosen){.wants = clew_selection_wants, .context = selection};
+		status = answer(operand, reader, selection, &it, options->level, ret_names);
+	}
+	clew_reader_close(reader);
+	return status;
+}
