@@ -111,6 +111,15 @@ def main():
     compare(capture, total, "blame", "--victims", "(^python)", "--antagonists", "(^sh-)")
     compare(capture, total, "blame", "--victims",
             "(^python) where suspended_duration > duration(1s)")
+    for key in "object", "kind", "task", "call", "holder":
+        compare(capture, total, "waits", "--by", key)
+    compare(capture, total, "waits", "--by", "kind", "--comm", "python*", "--idle")
+    compare(capture, total, "locks")
+    compare(capture, total, "latency", "--by", "kind")
+    compare(capture, total, "latency", "--by", "call", "--group", "thread", "--idle")
+    refuse(capture, total, "waits", "--by", "kind", "--comm", "nobody")
+    refuse(capture, total, "locks", "--cgroup", "/nothing")
+    refuse(capture, total, "latency", "--tid", "4194304")
     refuse(capture, total, "blame", "--victims", "nobody")
     refuse(capture, total, "blame", "--cgroup", "/nothing")
     finish()
