@@ -100,6 +100,9 @@ def refuse(capture, total, command, *arguments):
 def main():
     capture, place = scratch("capture"), scratch("place")
     os.makedirs(place)
+    # Otherwise its threads are named after the script or after Python, as it was started.
+    with open("/proc/self/comm", "w", encoding="ascii") as name:
+        name.write("python-work")
     recorder = start_recording(capture)
     try:
         work(place, LENGTH)
