@@ -325,7 +325,7 @@ static int run_windows(const char *path, const struct clew_windows_taker *taker,
 	int r;
 
 	assert_int_equal(clew_reader_open(path, &reader, message, sizeof(message)), 0);
-	assert_true(clew_windows_pay(reader, records));
+	assert_true(clew_windows_pay(reader, records, false));
 	r = clew_windows_run(reader, &options, taker, ret_names);
 	clew_reader_close(reader);
 	return r;

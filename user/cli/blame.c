@@ -153,7 +153,7 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 	if (clew_source_wanted(&values.source) && (values.by || values.all_running))
 		return clew_fail(CLEW_EXIT_INPUT, "blame: --lines is about samples, which neither "
 						  "--by nor --all-running tells: leave one out");
-	status = clew_windows_open(operands[0], &reader);
+	status = clew_windows_open_models(operands[0], &reader);
 	if (status)
 		return status;
 	if (reader && blame_has_windows(reader, &values))

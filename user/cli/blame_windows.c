@@ -215,7 +215,8 @@ int blame_in_windows(const char *operand, struct clew_reader *reader,
 {
 	struct map victims = {}, antagonists = {};
 	struct summing summing = {.calls = !values->victims};
-	const struct clew_windows_taker taker = {.look = look, .add = add, .context = &summing};
+	const struct clew_windows_taker taker = {
+		.look = look, .add = add, .context = &summing, .models = true};
 	struct clew_trace *names = NULL;
 	int status = blame_sum_init(&summing.sum) < 0 ? blame_fail_for_memory() : 0;
 

@@ -12,15 +12,20 @@
 #include "cli/progress.h"
 #include "words/ledger.h"
 
-/* Records of a window, as the environment has it; 0: the default. */
-static uint64_t records_of_window(void)
+/* A number that the environment has; 0: the default. */
+static uint64_t number_of(const char *variable)
 {
-	const char *records = getenv("CLEW_WINDOW_RECORDS");
+	const char *value = getenv(variable);
 
-	return records ? strtoull(records, NULL, 10) : 0;
+	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-int clew_windows_open(const char *operand, struct clew_reader **ret_reader)
+static uint64_t records_of_window(void)
+{
+	return number_of("CLEW_WINDOW_RECORDS");
+}
+
+static int open_long(const char *operand, bool models, struct clew_reader **ret_reader)
 {
 	struct clew_trace *trace;
 	struct stat status;
@@ -32,11 +37,21 @@ int clew_windows_open(const char *operand, struct clew_reader **ret_reader)
 	    clew_capture_probe(operand) <= 0)
 		return 0;
 	r = clew_open_info(operand, ret_reader, &trace);
-	if (r || clew_windows_pay(*ret_reader, records_of_window()))
+	if (r || clew_windows_pay(*ret_reader, records_of_window(), models))
 		return r;
 	clew_reader_close(*ret_reader);
 	*ret_reader = NULL;
 	return 0;
+}
+
+int clew_windows_open(const char *operand, struct clew_reader **ret_reader)
+{
+	return open_long(operand, false, ret_reader);
+}
+
+int clew_windows_open_models(const char *operand, struct clew_reader **ret_reader)
+{
+	return open_long(operand, true, ret_reader);
 }
 
 /* `taker`: NULL if only the names are wanted. */
@@ -47,6 +62,7 @@ static int run(const char *operand, struct clew_reader *reader, uint32_t drop_ty
 	const struct clew_windows_options options = {
 		.size = sizeof(options),
 		.records = records_of_window(),
+		.processes = (unsigned)number_of("CLEW_WINDOW_PROCESSES"),
 		.drop_types = drop_types,
 		.progress = clew_progress_update,
 		.progress_context = &progress,

@@ -7,18 +7,20 @@
  */
 #include "trace/windows.h"
 
+#include "base/thread.h"
 #include "trace/internal.h"
 #include "trace/load.h"
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RECORDS	       1000000	      /* of a window */
-#define PAYS_FROM      3	      /* windows: a shorter capture is read in one piece */
+#define RECORDS	       1400000	      /* of a window: about 300 MB, */
+#define MODEL_RECORDS  400000	      /* and about 400 MB with the causal trace */
+#define PAYS_FROM      4	      /* windows: a shorter capture is read in one piece */
+#define PROCESSES      2	      /* by default, as each takes memory */
 #define BEFORE_MOST    10000000000ull /* ns: so far before a window everything is kept, */
 #define BEFORE_SHARE   4	      /* or one part in so many of the window, if that is less */
 #define BEHIND	       2500000000ull  /* ns: no finding of a wait comes later */
@@ -263,11 +265,9 @@ static int read_names(struct windows *windows)
 	return r;
 }
 
-static size_t cpus(void)
+static size_t usual_processes(void)
 {
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (size_t)CPU_COUNT(&set);
+	return store_thread_pays() ? PROCESSES : 1;
 }
 
 /* Ends the processes that an error has left. */
@@ -285,14 +285,19 @@ static void clean_up(struct windows *windows)
 	clew_builder_free(windows->builder);
 }
 
-bool clew_windows_pay(const struct clew_reader *reader, uint64_t records)
+static uint64_t usual_records(bool models)
+{
+	return models ? MODEL_RECORDS : RECORDS;
+}
+
+bool clew_windows_pay(const struct clew_reader *reader, uint64_t records, bool models)
 {
 	const struct clew_capture_info *info = clew_reader_info(reader);
 	uint64_t total = 0;
 
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
 		total += info->counts[kind];
-	return total / PAYS_FROM >= (records ?: RECORDS);
+	return total / PAYS_FROM >= (records ?: usual_records(models));
 }
 
 int clew_windows_run(struct clew_reader *reader, const struct clew_windows_options *options,
@@ -306,7 +311,7 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	struct windows windows = {.options = options,
 				  .taker = taker,
 				  .reader = reader,
-				  .most = options->processes ?: cpus()};
+				  .most = options->processes ?: usual_processes()};
 	int r;
 
 	if (options->size < sizeof(*options))
@@ -320,8 +325,8 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	if (!windows.trace->part->recent)
 		r = -ENOMEM;
 	if (taker && r >= 0)
-		r = clew_reader_divide(reader, options->records ?: RECORDS, &windows.ends,
-				       &windows.count);
+		r = clew_reader_divide(reader, options->records ?: usual_records(taker->models),
+				       &windows.ends, &windows.count);
 	if (r >= 0) {
 		windows.children = calloc(windows.count + 1, sizeof(*windows.children));
 		r = windows.children ? read_names(&windows) : -ENOMEM;

@@ -35,20 +35,21 @@ struct clew_windows_taker {
 	 * -errno. */
 	int (*add)(void *context, const struct shared *found);
 	void *context;
+	bool models; /* it makes causal traces of windows, which take much more memory */
 };
 
 struct clew_windows_options {
 	size_t size;
-	uint64_t records;    /* a window has about so many; 0: the default */
-	unsigned processes;  /* at a time, beside the calling one; 0: one for each CPU */
+	uint64_t records;    /* a window has about so many; 0: so many that two take about 1 GB */
+	unsigned processes;  /* at a time, beside the calling one; 0: two, or one on one CPU */
 	uint32_t drop_types; /* as in clew_trace_options */
 	void (*progress)(void *context, double done); /* may be NULL */
 	void *progress_context;
 };
 
 /* True if a capture is so long that it is not to be read in one piece. `records`: as in struct
- * clew_windows_options. */
-bool clew_windows_pay(const struct clew_reader *reader, uint64_t records);
+ * clew_windows_options; `models`: as in struct clew_windows_taker. */
+bool clew_windows_pay(const struct clew_reader *reader, uint64_t records, bool models);
 
 /* True if something that ended then (CLEW_TIME_OPEN: it did not) belongs to a window. */
 static inline bool clew_window_counts(const struct clew_trace_window *window, uint64_t end)

@@ -18,7 +18,7 @@ struct clew_pair_places {
 	struct vector samples;		 /* struct clew_samples, by the number of the pair */
 };
 
-/* What a pair has, for another process. */
+/* The calls and samples of a pair, for another process. */
 struct clew_pair_found {
 	const struct clew_place_sum *sums;
 	size_t sum_count;
