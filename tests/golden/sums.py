@@ -29,6 +29,7 @@ QUESTIONS = {
     "blame": [[], ["--by", "function"], ["--all-running"]],
     "latency": [["--by", "kind"], ["--by", "call", "--idle", "--group", "thread"],
                 ["--by", "device", "--group", "cgroup"]],
+    "io": [[], ["--self", "--sort", "waited"], ["--by", "file", "--sort", "name"]],
 }
 # What chooses threads, some of which the captures have.
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
@@ -98,6 +99,9 @@ def main():
     for arguments in CHOOSING:
         for choice in CHOICES:
             compare(arguments + choice, ("containers", "peer", "disk", "names"))
+    for choice in CHOICES:
+        if choice[0] in ("--cgroup", "--container"):
+            compare(["io"] + choice, ("containers", "disk", "pages"))
     for choice in BLAMED:
         compare(["blame"] + choice, ("containers", "disk", "locks", "mutex", "work"))
     check_processes()

@@ -123,6 +123,8 @@ def main():
     refuse(capture, total, "waits", "--by", "kind", "--comm", "nobody")
     refuse(capture, total, "locks", "--cgroup", "/nothing")
     refuse(capture, total, "latency", "--tid", "4194304")
+    compare(capture, total, "io", "--self")
+    compare(capture, total, "io", "--cgroup", "/*")
     refuse(capture, total, "blame", "--victims", "nobody")
     refuse(capture, total, "blame", "--cgroup", "/nothing")
     finish()

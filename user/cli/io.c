@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/selection.h"
 #include "cli/view.h"
+#include "cli/windows.h"
 #include "words/file.h"
 #include "words/ledger.h"
 #include "words/task.h"
@@ -452,7 +453,6 @@ static int analyse(struct io_answer *answer, struct io_values *values)
 	struct clew_chosen chosen = {};
 	int status = 0, r;
 
-	values->selection.self = true;
 	if (values->selection.groups)
 		chosen = (struct clew_chosen){clew_selection_wants, &values->selection};
 	r = clew_io_analyse(trace, &chosen, from, to, &answer->io);
@@ -461,34 +461,58 @@ static int analyse(struct io_answer *answer, struct io_values *values)
 	if (r >= 0 && !status && values->file)
 		r = clew_io_story(trace, &answer->io, answer->wanted, from, to, &answer->events,
 				  &answer->event_count);
-	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
-				 strerror(-r));
-	return status;
+	return r < 0 ? clew_fail_memory() : status;
+}
+
+/* *ret_trace is to be freed after the answer. */
+static int find_whole(const char *operand, struct io_values *values, struct io_answer *answer,
+		      struct clew_trace **ret_trace)
+{
+	int status = clew_open_window(operand, 0, &values->view.window, ret_trace);
+
+	answer->trace = *ret_trace;
+	if (!status)
+		status = clew_selection_resolve(&values->selection, *ret_trace);
+	return status ?: analyse(answer, values);
+}
+
+static int find_in_windows(const char *operand, struct clew_reader *reader,
+			   struct io_values *values, struct io_answer *answer,
+			   struct clew_trace **ret_trace)
+{
+	int status = io_sum_windows(operand, reader, &values->selection, &answer->io, ret_trace);
+
+	answer->trace = *ret_trace;
+	if (!status)
+		status = clew_window_take(&values->view.window, *ret_trace);
+	return status ?: io_choose(answer, NULL);
 }
 
 int clew_command_io(const struct clew_command *command, int argc, char **argv)
 {
 	struct io_values values = {};
 	struct io_answer answer = {.view = &values.view};
-	struct clew_trace *trace;
+	struct clew_reader *reader = NULL;
+	struct clew_trace *trace = NULL;
 	char **operands;
-	int status;
+	int status = 0;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
-	if (status)
-		return status;
-	answer.trace = trace;
 	answer.by = values.by;
 	answer.sort = values.sort;
-	status = clew_selection_resolve(&values.selection, trace);
+	values.selection.self = true;
+	/* A story has single events. */
+	if (!values.file && !clew_window_given(&values.view.window))
+		status = clew_windows_open(operands[0], &reader);
 	if (!status)
-		status = analyse(&answer, &values);
+		status = reader ? find_in_windows(operands[0], reader, &values, &answer, &trace)
+				: find_whole(operands[0], &values, &answer, &trace);
 	if (!status)
 		status = values.json ? json_answer(&answer, values.file)
 				     : print_answer(&answer, values.file);
+	if (reader)
+		clew_reader_close(reader);
 	clew_selection_done(&values.selection);
 	free(answer.events);
 	io_choice_done(&answer);

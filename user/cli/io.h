@@ -7,6 +7,7 @@
 #include "words/json.h"
 
 #include "cli/options.h"
+#include "cli/selection.h"
 
 struct clew_view;
 
@@ -40,6 +41,12 @@ struct io_process {
 	uint64_t written_bytes, passed_bytes; /* as those of struct clew_io_share */
 	uint64_t waited_ns, caused_ns;
 };
+
+/* The sums of a long capture. Returns 0 or, after clew_fail(), an exit status; *ret_names is of the
+ * whole capture, and the caller's to free in either case. */
+int io_sum_windows(const char *operand, struct clew_reader *reader,
+		   struct clew_selection *selection, struct clew_io *ret_io,
+		   struct clew_trace **ret_names);
 
 /* Adds up shares of tasks to shares of processes, the largest first. The array is the caller's to
  * free; NULL: no memory. */

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct clew_io_device *device_of(struct sums *sums, uint32_t device)
+struct clew_io_device *io_device_of(struct sums *sums, uint32_t device)
 {
 	const uint64_t *known = map_get(&sums->device_places, device, 0);
 	size_t count = sums->devices.count;
@@ -25,8 +25,7 @@ static struct clew_io_device *device_of(struct sums *sums, uint32_t device)
 	return (struct clew_io_device *)sums->devices.data + count;
 }
 
-static int add_level(struct sums *sums, uint32_t file, uint32_t task, uint32_t device,
-		     uint64_t bytes)
+int io_add_level(struct sums *sums, uint32_t file, uint32_t task, uint32_t device, uint64_t bytes)
 {
 	uint64_t key = (uint64_t)file << 32 | task;
 	const uint64_t *known = map_get(&sums->level_places, key, device);
@@ -122,7 +121,7 @@ static int add_extent(struct sums *sums, const struct clew_trace_request *reques
 		return 0;
 	if (extent->writer_count == 0) {
 		io_file_at(sums, number)->unknown_bytes += below ? 0 : bytes;
-		return add_level(sums, number, CLEW_NO_TASK, device, bytes);
+		return io_add_level(sums, number, CLEW_NO_TASK, device, bytes);
 	}
 	for (uint32_t i = 0; i < extent->writer_count && r >= 0; i++) {
 		uint64_t part = bytes / extent->writer_count;
@@ -135,7 +134,7 @@ static int add_extent(struct sums *sums, const struct clew_trace_request *reques
 			return -ENOMEM;
 		share->written_bytes += below ? 0 : part;
 		share->passed_bytes += below || !extent->above ? 0 : part;
-		r = add_level(sums, number, extent->writers[i], device, part);
+		r = io_add_level(sums, number, extent->writers[i], device, part);
 	}
 	return r;
 }
@@ -156,7 +155,7 @@ int io_add_request(struct sums *sums, const struct clew_trace_request *request)
 	 */
 	for (uint32_t i = 0; i < request->page_count; i++)
 		all += request->pages[i].bytes;
-	device = device_of(sums, block->device);
+	device = io_device_of(sums, block->device);
 	if (!device)
 		return -ENOMEM;
 	device->requests++;
@@ -201,8 +200,8 @@ int io_add_request(struct sums *sums, const struct clew_trace_request *request)
 		share->asked_bytes += block->bytes;
 		if (request->page_count == 0) {
 			share->written_bytes += block->bytes;
-			if (add_level(sums, number, block->submitter, block->device, block->bytes) <
-			    0)
+			if (io_add_level(sums, number, block->submitter, block->device,
+					 block->bytes) < 0)
 				return -ENOMEM;
 		}
 		io_file_at(sums, number)->asked_bytes += block->bytes;

@@ -90,6 +90,13 @@ struct trace_lock {
 	struct clew_lock_name record;
 };
 
+/* Touches while acts that follow each other closely are joined. */
+struct trace_touches {
+	struct vector *all; /* struct clew_touch, in the order in which they came */
+	struct map files;   /* clew_file_key -> number */
+	struct map last;    /* (number << 32 | task, event) -> index of the latest of `all` */
+};
+
 struct clew_trace {
 	struct clew_capture_info *info; /* in the arena; NULL: it came from no capture */
 	struct vector metas;		/* const char *: key, value, key, value; in the arena */
@@ -118,15 +125,13 @@ struct clew_trace {
 	struct vector
 		page_extents; /* struct clew_page_extent; by request, then sector, once finished */
 	uint32_t file_count;
-	struct vector touches;	  /* struct clew_touch */
-	struct map touched_files; /* clew_file_key -> number */
-	struct map
-		last_touches; /* (number << 32 | task, event) -> index of the latest of `touches` */
-	struct vector spins;  /* in order of task, then end, once finished */
-	struct vector retries;	/* struct clew_retried */
-	struct map vain;	/* index of a sleep -> ns; only those that ended for nothing */
-	struct map retry_of;	/* index of a sleep -> of `retries`; only slices have one */
-	struct map in_exchange; /* index of a sleep -> 1; only those in an exchange have one */
+	struct vector touches;	     /* struct clew_touch */
+	struct trace_touches joined; /* until finished */
+	struct vector spins;	     /* in order of task, then end, once finished */
+	struct vector retries;	     /* struct clew_retried */
+	struct map vain;	     /* index of a sleep -> ns; only those that ended for nothing */
+	struct map retry_of;	     /* index of a sleep -> of `retries`; only slices have one */
+	struct map in_exchange;	     /* index of a sleep -> 1; only those in an exchange have one */
 	struct vector stays, ticks, tallies; /* in order of task, then end */
 	struct vector frames;	     /* struct clew_trace_frame; by task and start once finished */
 	struct vector frame_keys;    /* struct frame_key, of each frame until finished */
@@ -253,6 +258,11 @@ int trace_add_tally(struct clew_trace *trace, const struct clew_tally *tally);
 void trace_finish_stays(struct clew_trace *trace);
 int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *extent);
 int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch);
+/* Adds a touch to touches->all, or to the one there that it goes on with. 0 or -ENOMEM. */
+int trace_join_touch(const struct clew_trace *trace, struct trace_touches *touches,
+		     const struct clew_touch *touch);
+/* `all` is left. */
+void trace_touches_done(struct trace_touches *touches);
 /* Gives requests their pages. place_of: by the builder's number, the request's index or
  * UINT32_MAX. */
 int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);

@@ -105,18 +105,20 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 #define ASKED_MOST	(CLEW_EXTENT_AGE + 4000000)
 #define CLEW_PAGE_SHIFT 12
 
-int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
+int trace_join_touch(const struct clew_trace *trace, struct trace_touches *touches,
+		     const struct clew_touch *touch)
 {
 	struct clew_file_key key =
 		clew_trace_file_key(trace, touch->device, touch->inode, touch->begin);
-	const uint64_t *file = map_get(&trace->touched_files, key.number, key.device), *known;
+	const uint64_t *file = map_get(&touches->files, key.number, key.device), *known;
+	struct vector *all = touches->all;
 	struct clew_touch *last;
-	uint64_t number = file ? *file : trace->touched_files.count;
+	uint64_t number = file ? *file : touches->files.count;
 
-	if (!file && map_set(&trace->touched_files, key.number, key.device, number) < 0)
+	if (!file && map_set(&touches->files, key.number, key.device, number) < 0)
 		return -ENOMEM;
-	known = map_get(&trace->last_touches, number << 32 | touch->task, touch->event);
-	last = known ? (struct clew_touch *)trace->touches.data + *known : NULL;
+	known = map_get(&touches->last, number << 32 | touch->task, touch->event);
+	last = known ? (struct clew_touch *)all->data + *known : NULL;
 	/* Each range that was read again is kept: requests are compared with them. */
 	if (last && touch->event == CLEW_TOUCH_AGAIN &&
 	    (touch->offset != last->offset + last->bytes || touch->begin > last->end))
@@ -127,12 +129,23 @@ int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
 		last->bytes += touch->bytes;
 		return 0;
 	}
-	if (vector_reserve(&trace->touches, trace->touches.count + 1) < 0 ||
-	    map_set(&trace->last_touches, number << 32 | touch->task, touch->event,
-		    trace->touches.count) < 0)
+	if (vector_reserve(all, all->count + 1) < 0 ||
+	    map_set(&touches->last, number << 32 | touch->task, touch->event, all->count) < 0)
 		return -ENOMEM;
-	((struct clew_touch *)trace->touches.data)[trace->touches.count++] = *touch;
+	((struct clew_touch *)all->data)[all->count++] = *touch;
 	return 0;
+}
+
+int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
+{
+	trace->joined.all = &trace->touches;
+	return trace_join_touch(trace, &trace->joined, touch);
+}
+
+void trace_touches_done(struct trace_touches *touches)
+{
+	map_done(&touches->files);
+	map_done(&touches->last);
 }
 
 int trace_finish_touches(struct clew_trace *trace)
@@ -141,8 +154,7 @@ int trace_finish_touches(struct clew_trace *trace)
 	size_t count = trace->touches.count;
 	struct sort_key *keys;
 
-	map_done(&trace->touched_files);
-	map_done(&trace->last_touches);
+	trace_touches_done(&trace->joined);
 	if (count < 2)
 		return 0;
 	keys = malloc(2 * count * sizeof(*keys));

@@ -280,9 +280,13 @@ static bool comes_before(const struct trace_part *part, const struct clew_findin
 int trace_part_take(void *context, struct clew_finding finding)
 {
 	struct clew_trace *trace = context;
+	struct trace_part *part = trace->part;
+	int r = part->tell ? part->tell(part->tell_context, trace, &finding, part->here) : 0;
 
-	if (trace->part->recent && comes_before(trace->part, &finding))
-		trace_recent_note(trace->part->recent, &finding);
+	if (r < 0)
+		return r;
+	if (part->recent && comes_before(part, &finding))
+		trace_recent_note(part->recent, &finding);
 	switch (finding.tag) {
 	case CLEW_FINDING_RUN:
 		return take_run(trace, finding.run);
@@ -296,7 +300,7 @@ int trace_part_take(void *context, struct clew_finding finding)
 	case CLEW_FINDING_BELOW:
 		return take_belonging(trace, finding);
 	default:
-		return is_kept(trace->part, &finding) ? trace_take(trace, finding) : 0;
+		return is_kept(part, &finding) ? trace_take(trace, finding) : 0;
 	}
 }
 

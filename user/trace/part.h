@@ -32,6 +32,8 @@
 #define TRACE_PART_BEFORE 2000000000ull
 #define TRACE_PART_ROWS	  500000
 
+struct clew_trace;
+
 struct trace_part {
 	uint64_t from, to;	/* ns: what overlaps this is kept */
 	struct map requests;	/* the builder's number -> the trace's, of those that are kept */
@@ -45,10 +47,14 @@ struct trace_part {
 	 * before it is kept; and who woke whom through a socket is known of all that was read. */
 	struct trace_recent *recent;
 	struct map woke; /* (process that woke, process) -> when it did last, before the part */
-	size_t sift_at;	 /* when so many page extents are there, sift them */
+	/* Not NULL: it is told each finding, before it is known whether that is kept. `here`: it
+	 * came while the window was read. 0 or -errno. */
+	int (*tell)(void *context, const struct clew_trace *trace,
+		    const struct clew_finding *finding, bool here);
+	void *tell_context;
+	bool here;
+	size_t sift_at; /* when so many page extents are there, sift them */
 };
-
-struct clew_trace;
 
 /* Makes a new trace one of a part. `from`, `to`: ns. 0 or -ENOMEM. */
 int trace_part_new(struct clew_trace *trace, uint64_t from, uint64_t to);

@@ -291,8 +291,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->below);
 	vector_done(&trace->page_extents);
 	vector_done(&trace->touches);
-	map_done(&trace->touched_files);
-	map_done(&trace->last_touches);
+	trace_touches_done(&trace->joined);
 	vector_done(&trace->spins);
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);

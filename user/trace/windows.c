@@ -51,6 +51,7 @@ struct windows {
 	size_t added;		/* windows whose result was added */
 	size_t most;		/* processes at a time */
 	uint64_t hidden;	/* in all windows that were added */
+	uint64_t seen;		/* the time of the latest record */
 };
 
 static struct clew_trace_window window_at(const struct windows *windows, size_t number)
@@ -138,6 +139,8 @@ static int read_window(struct windows *windows, const struct clew_header *record
 	part->from = window->known;
 	part->to = until;
 	while (r > 0 && record->time <= until) {
+		windows->seen = record->time > windows->seen ? record->time : windows->seen;
+		part->here = clew_window_counts(window, windows->seen);
 		if (!clew_reader_is_again(windows->reader, record))
 			r = clew_builder_feed(windows->builder, record);
 		if (r >= 0)
@@ -147,6 +150,7 @@ static int read_window(struct windows *windows, const struct clew_header *record
 		part->cut = true;
 		end = until;
 	}
+	part->here = window->to == UINT64_MAX;
 	if (r >= 0)
 		r = clew_builder_finish(windows->builder, end);
 	if (r < 0)
@@ -244,6 +248,7 @@ static int read_names(struct windows *windows)
 		while (r >= 0 && windows->begun < windows->count &&
 		       record->time >= window_at(windows, windows->begun).known)
 			r = begin_next(windows, record);
+		windows->seen = record->time > windows->seen ? record->time : windows->seen;
 		if (r >= 0 && !clew_reader_is_again(windows->reader, record))
 			r = clew_builder_feed(windows->builder, record);
 		if (r < 0)
@@ -322,6 +327,8 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 		return r;
 	windows.trace->part->recent = trace_recent_new();
 	windows.trace->part->to = 0;
+	windows.trace->part->tell = taker ? taker->tell : NULL;
+	windows.trace->part->tell_context = taker ? taker->context : NULL;
 	if (!windows.trace->part->recent)
 		r = -ENOMEM;
 	if (taker && r >= 0)

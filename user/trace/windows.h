@@ -34,6 +34,13 @@ struct clew_windows_taker {
 	/* Adds what look() left of one window, in the calling process, in order of time. 0 or
 	 * -errno. */
 	int (*add)(void *context, const struct shared *found);
+	/*
+	 * NULL, or is told each finding: those before the window in the calling process, those that
+	 * come while the window is read (`here`) and after it in the window's own, which has what
+	 * the calling one had in `context` by then. So each is here in one window. 0 or -errno.
+	 */
+	int (*tell)(void *context, const struct clew_trace *trace,
+		    const struct clew_finding *finding, bool here);
 	void *context;
 	bool models; /* it makes causal traces of windows, which take much more memory */
 };
