@@ -29,7 +29,7 @@
 
 /* ns: so far records are read before the interval, at least: what is behind a wait in it is then
  * known if it happened since. If they are not more than so many, from even further. */
-#define TRACE_PART_BEFORE 2000000000ull
+#define TRACE_PART_BEFORE 10000000000ull
 #define TRACE_PART_ROWS	  500000
 
 struct clew_trace;
