@@ -563,7 +563,7 @@ def test_killed():
     ok(len(seen) > 8 and not unreadable, "killed, it leaves segments that can be read",
        (len(seen), unreadable))
     left = [name for name in os.listdir(RUN) + os.listdir(f"{RUN}/ring")
-            if name not in ("ring", "lock", "control", "recorder.pid") and not name.endswith(".clew")]
+            if name not in ("ring", "lock", "log", "control", "recorder.pid") and not name.endswith(".clew")]
     ok(not left, "and no other file", left)
     left = await_detached()
     ok(not left, "and no program and no map in the kernel", left)
