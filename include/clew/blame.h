@@ -62,7 +62,7 @@ struct clew_blame_options {
 	/* Only waits that end at ends_from or later, and before ends_to, whole; both 0: all. Not
 	 * with all_running. */
 	clew_time ends_from, ends_to;
-	/* What ran is known from here on. */
+	/* The model has all runs from here on; used with ends_from and ends_to. */
 	clew_time known;
 	/* Not NULL: the time in run queues before `known` is added, which nobody is charged with.
 	 */

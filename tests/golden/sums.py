@@ -31,7 +31,7 @@ QUESTIONS = {
                 ["--by", "device", "--group", "cgroup"]],
     "io": [[], ["--self", "--sort", "waited"], ["--by", "file", "--sort", "name"]],
 }
-# What chooses threads, some of which the captures have.
+# Options that choose threads; the captures have some of these threads.
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]

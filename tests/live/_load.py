@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 
 class Load(threading.Thread):
@@ -38,3 +39,35 @@ def look(pid):
     with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as status:
         resident = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
     return resident, len(os.listdir("/proc/%d/fd" % pid))
+
+
+def wait_in_many_ways(place, seconds, holds, pause):
+    """
+    Waits for a lock that threads hold for so many seconds each, for files in `place` that are
+    written and synced, for processes and for pipes; `pause` seconds between two turns.
+    """
+    until = time.monotonic() + seconds
+    lock = threading.Lock()
+
+    def hold(length):
+        while time.monotonic() < until:
+            with lock:
+                time.sleep(length)
+
+    threads = [threading.Thread(target=hold, args=(each, )) for each in holds]
+    for each in threads:
+        each.start()
+    number = 0
+    while time.monotonic() < until:
+        number += 1
+        with open(os.path.join(place, "data%d" % (number % 5)), "wb") as file:
+            file.write(b"x" * 200000)
+            os.fsync(file.fileno())
+        subprocess.run("ls /etc | grep -c conf | cat",
+                       shell=True,
+                       stdout=subprocess.DEVNULL,
+                       check=True)
+        if pause:
+            time.sleep(pause)
+    for each in threads:
+        each.join()

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+from _load import wait_in_many_ways
 from _live import CLEW, answer, finish, note, ok, scratch, start_recording, stop_recording
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -30,32 +31,11 @@ HEADER = 48
 
 
 def work(place, seconds):
-    """Waits of many kinds: files that are written, processes, pipes, locks, sleeps of any length."""
-    until = time.monotonic() + seconds
-    lock = threading.Lock()
-
-    def hold(length):
-        while time.monotonic() < until:
-            with lock:
-                time.sleep(length)
-
-    threads = [threading.Thread(target=hold, args=(each, )) for each in (0.003, 0.005, 0.3)]
-    threads.append(threading.Thread(target=time.sleep, args=(0.9 * seconds, )))
-    for each in threads:
-        each.start()
-    number = 0
-    while time.monotonic() < until:
-        number += 1
-        with open(os.path.join(place, "data%d" % (number % 5)), "wb") as file:
-            file.write(b"x" * 200000)
-            os.fsync(file.fileno())
-        subprocess.run("ls /etc | grep -c conf | cat",
-                       shell=True,
-                       stdout=subprocess.DEVNULL,
-                       check=True)
-        time.sleep(0.01)
-    for each in threads:
-        each.join()
+    """Waits of many kinds, and a sleep that lasts nearly as long as all of them."""
+    sleeper = threading.Thread(target=time.sleep, args=(0.9 * seconds, ))
+    sleeper.start()
+    wait_in_many_ways(place, seconds, (0.003, 0.005, 0.3), 0.01)
+    sleeper.join()
 
 
 def damage(path, copy):

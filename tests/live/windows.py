@@ -8,9 +8,8 @@ the capture in one piece. The load has more tasks than CPUs, so that some are re
 import json
 import os
 import subprocess
-import threading
-import time
 
+from _load import wait_in_many_ways
 from _live import CLEW, answer, finish, ok, run, scratch, start_recording, stop_recording
 
 LENGTH = 12  # s
@@ -18,33 +17,11 @@ WINDOWS = 8  # about
 
 
 def work(place, seconds):
-    """Waits of many kinds: locks, files that are written, processes, pipes, run queues."""
-    until = time.monotonic() + seconds
-    lock = threading.Lock()
-
-    def hold(length):
-        while time.monotonic() < until:
-            with lock:
-                time.sleep(length)
-
-    threads = [threading.Thread(target=hold, args=(each, )) for each in (0.001, 0.002, 2.5)]
-    for each in threads:
-        each.start()
+    """Waits of many kinds, with locks that are held for long, and more tasks than CPUs."""
     commands = [["timeout", str(seconds), "sh", "-c", "while :; do :; done"]] * 2
     commands.append(["timeout", str(seconds), "sh", "-c", "while :; do echo; done | cat"])
     others = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in commands]
-    number = 0
-    while time.monotonic() < until:
-        number += 1
-        with open(os.path.join(place, "data%d" % (number % 5)), "wb") as file:
-            file.write(b"x" * 200000)
-            os.fsync(file.fileno())
-        subprocess.run("ls /etc | grep -c conf | cat",
-                       shell=True,
-                       stdout=subprocess.DEVNULL,
-                       check=True)
-    for each in threads:
-        each.join()
+    wait_in_many_ways(place, seconds, (0.001, 0.002, 2.5), 0)
     for each in others:
         each.wait()
 

@@ -7,13 +7,19 @@
 
 static uint64_t random_state;
 
-/* From 0 to count - 1. */
-static unsigned draw(unsigned count)
+/* All 64 bits: xorshift64 (Marsaglia). */
+static inline uint64_t draw_word(void)
 {
 	random_state ^= random_state << 13;
 	random_state ^= random_state >> 7;
 	random_state ^= random_state << 17;
-	return (unsigned)(random_state >> 33) % count;
+	return random_state;
+}
+
+/* From 0 to count - 1. */
+static inline unsigned draw(unsigned count)
+{
+	return (unsigned)(draw_word() >> 33) % count;
 }
 
 #endif

@@ -10,22 +10,14 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
+
 #define MOST 3000
-
-static uint64_t state = 88172645463325252ull;
-
-static uint64_t draw(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* Each magnitude is equally likely. */
 static uint64_t draw_value(unsigned bits)
 {
-	return draw() >> (64 - 1 - draw() % bits);
+	return draw_word() >> (64 - 1 - draw_word() % bits);
 }
 
 static int by_value(const void *a, const void *b)
@@ -62,7 +54,7 @@ static void percentiles(void **unused)
 	for (unsigned digits = HISTOGRAM_LEAST_DIGITS; digits <= HISTOGRAM_MOST_DIGITS; digits++) {
 		for (unsigned bits = 1; bits <= 50; bits += 7) {
 			struct histogram histogram = histogram_new(digits);
-			size_t count = 1 + draw() % MOST;
+			size_t count = 1 + draw_word() % MOST;
 			double mean = 0, squares = 0;
 			uint64_t sum = 0;
 
@@ -160,5 +152,6 @@ int main(void)
 		cmocka_unit_test(extremes),
 	};
 
+	random_state = 88172645463325252ull;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

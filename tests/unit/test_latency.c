@@ -13,21 +13,13 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
+
 #include "builder/findings.h"
 
 #define CALLS 4000
 #define NAMES 4
 #define DEEP  6
-
-static uint64_t state = 88172645463325252ull;
-
-static uint64_t draw(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* A call: the path of functions, and the thread that is its property. */
 struct call {
@@ -44,11 +36,12 @@ static const char *const threads[] = {"7", "8"};
 
 static struct call draw_call(void)
 {
-	struct call call = {
-		.depth = 1 + draw() % DEEP, .thread = draw() % 2, .ns = draw() % 1000000};
+	struct call call = {.depth = 1 + draw_word() % DEEP,
+			    .thread = draw_word() % 2,
+			    .ns = draw_word() % 1000000};
 
 	for (unsigned i = 0; i < call.depth; i++)
-		call.path[i] = draw() % NAMES;
+		call.path[i] = draw_word() % NAMES;
 	return call;
 }
 
@@ -423,5 +416,6 @@ int main(void)
 		cmocka_unit_test(memory),      cmocka_unit_test(nothing),
 	};
 
+	random_state = 88172645463325252ull;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,17 +9,9 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
+
 #define MOST 3000
-
-static uint64_t state = 88172645463325252ull;
-
-static uint64_t draw(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -60,11 +52,11 @@ static void test_random(void **unused)
 
 	(void)unused;
 	for (unsigned bits = 1; bits <= 64; bits++) {
-		size_t first = draw() % MOST, second = draw() % MOST;
+		size_t first = draw_word() % MOST, second = draw_word() % MOST;
 		struct multiset a, b;
 
 		for (size_t i = 0; i < first + second; i++)
-			values[i] = draw() >> (64 - bits);
+			values[i] = draw_word() >> (64 - bits);
 		a = make(values, first);
 		b = make(values + first, second);
 		assert_same(&a, values, first);
@@ -114,5 +106,6 @@ int main(void)
 		cmocka_unit_test(test_size),
 	};
 
+	random_state = 88172645463325252ull;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ class Outside:
 
     def close(self):
         for end in (self.stream, self.datagram):
-            # Who is in a call there does not notice a close alone.
+            # A thread that is in a call on the socket does not notice a close alone.
             try:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:

@@ -156,7 +156,7 @@ static int choose_by_names(const char *operand, struct clew_reader *reader,
 	return status;
 }
 
-/* True if the names of the whole capture tell which threads a pattern selects; NULL: all. */
+/* True if a pattern selects threads by their names alone; NULL selects all threads. */
 static bool is_by_name(const char *pattern)
 {
 	struct clew_query_error error;

@@ -8,9 +8,9 @@
 
 /*
  * Adds the times of a long capture. *ret_names: a trace with its names; NULL: nothing was done, as
- * the operand is no long capture, or not waits are wanted but what only a capture in one piece can
- * tell. `by_given` false: `options->by` is set to waits by kind if it has no functions. Returns 0
- * or, after clew_fail(), an exit status.
+ * the operand is no long capture, or the question needs the capture in one piece. If `by_given` is
+ * false and the capture has no functions, `options->by` is set to waits by kind. Returns 0 or,
+ * after clew_fail(), an exit status.
  */
 int clew_latency_in_windows(const char *operand, struct clew_selection *selection, bool *by_given,
 			    struct clew_latency_options *options, struct clew_latency *latency,

@@ -400,7 +400,7 @@ int clew_io_windows_finish(struct clew_io_windows *windows, const struct clew_tr
 	struct sums sums;
 	int r;
 
-	/* Names that came later may tell that two files are one. */
+	/* A name that was recorded later may show that two files are one. */
 	io_sums_init(&sums, names, windows->chosen);
 	r = add_all(&sums, &left);
 	if (r >= 0)

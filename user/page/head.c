@@ -61,12 +61,10 @@ static void put_records(struct page *page, const struct clew_capture_info *info)
 {
 	struct document *document = &page->document;
 	struct clew_ledger_sum sum;
-	uint64_t records = 0;
 
-	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
-		records += info->counts[kind];
 	clew_ledger_add_up(info, &sum);
-	document_put(document, "<span>%llu records</span>\n", (unsigned long long)records);
+	document_put(document, "<span>%llu records</span>\n",
+		     (unsigned long long)clew_capture_records(info));
 	if (sum.total.lost || sum.missing || sum.uncounted)
 		document_put(document,
 			     "<span class=\"badge bad\">%llu records are missing</span>\n",

@@ -171,6 +171,16 @@ struct clew_capture_info {
 						   of the frame by encoded size) */
 };
 
+/* Records in the file, of all kinds. */
+static inline uint64_t clew_capture_records(const struct clew_capture_info *info)
+{
+	uint64_t records = 0;
+
+	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
+		records += info->counts[kind];
+	return records;
+}
+
 /*
  * Opens a capture, and rebuilds the index of one that has none. `message` gets
  * one line of words when the result is not 0: -EINVAL foreign or malformed,

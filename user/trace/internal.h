@@ -50,7 +50,7 @@ struct trace_task {
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executable_inode;
 	uint32_t executable_device;
-	/* Of a part with recent runs: */
+	/* These four are used in a part with recent runs: */
 	struct clew_run lead; /* its last run that is not kept; `end` 0: none */
 	uint64_t led;	      /* the end of the one that is kept before a wait, 0: none is */
 	uint32_t kept;	      /* pieces that it had before recent runs were given */

@@ -28,7 +28,7 @@ static uint64_t read_until(const struct clew_trace_options *options)
 	return part ? options->to + TRACE_PART_BEYOND : UINT64_MAX;
 }
 
-/* Of functions and announced calls a keyframe does not say again which are under way. */
+/* A keyframe does not repeat which functions and announced calls are under way. */
 static bool has_calls(const struct clew_capture_info *info)
 {
 	return info->counts[CLEW_KIND_FUNCTION] || info->counts[CLEW_KIND_ANNOUNCE];
@@ -67,11 +67,9 @@ static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 	const struct clew_capture_info *info = clew_reader_info(reader);
 	const struct clew_header *record;
 	struct trace_touch *touch = NULL;
-	uint64_t total = 0, done = 0, until = read_until(options);
+	uint64_t total = clew_capture_records(info), done = 0, until = read_until(options);
 	int r;
 
-	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
-		total += info->counts[kind];
 	if (total >= TOUCH_FROM && store_thread_pays())
 		touch = trace_touch_new();
 	while ((r = clew_reader_next(reader, &record)) > 0 && record->time <= until) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What all ways of loading a trace from a capture share. */
+/* Helpers that all ways of loading a trace from a capture share. */
 #ifndef CLEW_TRACE_LOAD_H
 #define CLEW_TRACE_LOAD_H
 

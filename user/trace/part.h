@@ -47,8 +47,8 @@ struct trace_part {
 	 * before it is kept; and who woke whom through a socket is known of all that was read. */
 	struct trace_recent *recent;
 	struct map woke; /* (process that woke, process) -> when it did last, before the part */
-	/* Not NULL: it is told each finding, before it is known whether that is kept. `here`: it
-	 * came while the window was read. 0 or -errno. */
+	/* Not NULL: called for each finding, kept or not. `here`: the finding was emitted while
+	 * the window was read. 0 or -errno. */
 	int (*tell)(void *context, const struct clew_trace *trace,
 		    const struct clew_finding *finding, bool here);
 	void *tell_context;

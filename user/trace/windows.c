@@ -239,11 +239,9 @@ static int read_names(struct windows *windows)
 	const struct clew_windows_options *options = windows->options;
 	const struct clew_capture_info *info = clew_reader_info(windows->reader);
 	const struct clew_header *record;
-	uint64_t done = 0, total = 0;
+	uint64_t done = 0, total = clew_capture_records(info);
 	int r;
 
-	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
-		total += info->counts[kind];
 	while ((r = clew_reader_next(windows->reader, &record)) > 0) {
 		while (r >= 0 && windows->begun < windows->count &&
 		       record->time >= window_at(windows, windows->begun).known)
@@ -297,11 +295,8 @@ static uint64_t usual_records(bool models)
 
 bool clew_windows_pay(const struct clew_reader *reader, uint64_t records, bool models)
 {
-	const struct clew_capture_info *info = clew_reader_info(reader);
-	uint64_t total = 0;
+	uint64_t total = clew_capture_records(clew_reader_info(reader));
 
-	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
-		total += info->counts[kind];
 	return total / PAYS_FROM >= (records ?: usual_records(models));
 }
 

@@ -35,9 +35,10 @@ struct clew_windows_taker {
 	 * -errno. */
 	int (*add)(void *context, const struct shared *found);
 	/*
-	 * NULL, or is told each finding: those before the window in the calling process, those that
-	 * come while the window is read (`here`) and after it in the window's own, which has what
-	 * the calling one had in `context` by then. So each is here in one window. 0 or -errno.
+	 * Called for each finding, if not NULL. Before a window this is in the calling process.
+	 * From the fork on it is in the window's process, which has a copy of `context`. `here`:
+	 * the builder emitted the finding within the window; this holds in exactly one process.
+	 * 0 or -errno.
 	 */
 	int (*tell)(void *context, const struct clew_trace *trace,
 		    const struct clew_finding *finding, bool here);

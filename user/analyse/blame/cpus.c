@@ -53,7 +53,7 @@ static struct stretch cut_to_known(const struct blame *blame, struct stretch que
 	const struct clew_blame_options *options = blame->options;
 	clew_time from = queue.to < options->known ? queue.to : options->known;
 
-	if (queue.from >= from || (!options->ends_from && !options->ends_to))
+	if (queue.from >= from || blame_asks_for_all(options))
 		return queue;
 	if (options->unknown)
 		*options->unknown += from - queue.from;

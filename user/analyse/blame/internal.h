@@ -43,6 +43,12 @@ struct stretch {
 	clew_time from, to;
 };
 
+/* True if all waits are asked for, and not only those that end in an interval. */
+static inline bool blame_asks_for_all(const struct clew_blame_options *options)
+{
+	return !options->ends_from && !options->ends_to;
+}
+
 /* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
 int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist,
 		 const struct charge *charge);

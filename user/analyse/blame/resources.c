@@ -30,8 +30,7 @@ static bool is_asked_for(const struct resources *resources, clew_time end)
 {
 	const struct clew_blame_options *options = resources->blame->options;
 
-	return (!options->ends_from && !options->ends_to) ||
-	       (end >= options->ends_from && end < options->ends_to);
+	return blame_asks_for_all(options) || (end >= options->ends_from && end < options->ends_to);
 }
 
 /* ---- locks ---- */
