@@ -8,6 +8,7 @@ disk names the holder.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -195,6 +196,54 @@ def reload_right(daemon):
     kept = status()
     ok(good and 4 <= kept["segments"] <= 9 and kept["window_ns"] < 2_000_000_000,
        "with a right one it keeps what that says", kept)
+
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+WALL = 0x40000000  # of waitpid(): also a thread
+
+
+def thread_of(pid, name):
+    for tid in map(int, os.listdir(f"/proc/{pid}/task")):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as file:
+            if file.read().strip() == name:
+                return tid
+    raise LookupError(name)
+
+
+@contextlib.contextmanager
+def stopped(tid):
+    """One thread stands still, not its process."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long] * 4
+    if ptrace(PTRACE_SEIZE, tid, 0, 0) or ptrace(PTRACE_INTERRUPT, tid, 0, 0):
+        raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(tid, WALL)
+    try:
+        yield
+    finally:
+        ptrace(PTRACE_DETACH, tid, 0, 0)
+
+
+def test_watchdog():
+    """The watchdog is told that all is well only while rings are emptied and the builder is fed."""
+    configure("rotate 60s")
+    daemon = Daemon(watchdog=1500000)
+    came = sum(daemon.hears("WATCHDOG=1", 1.5) for _ in range(4))
+    ok(came == 4, "the watchdog is told in time while all is well", daemon.said)
+    for name, does in (("clew-drain", "empties the rings"), ("clew-live", "feeds the builder")):
+        with stopped(thread_of(daemon.process.pid, name)):
+            # What was sent before is heard first.
+            daemon.hears("WATCHDOG=1", 0.7)
+            heard = daemon.hears("WATCHDOG=1", 4)
+            told = status()
+        ok(not heard and isinstance(told, dict),
+           f"not when the thread that {does} stands still, although the main one goes on",
+           (heard, told, daemon.said))
+        ok(daemon.hears("WATCHDOG=1", 5), f"again when it goes on: {name}", daemon.said)
+    code, error = daemon.stop()
+    said = re.findall("the thread that (.*) stands still", error)
+    ok(code == 0 and said == ["empties the rings", "feeds the builder"],
+       "and the daemon says which one stood still", (code, error))
 
 
 def test_background():
@@ -597,6 +646,7 @@ def test_unit():
 
 
 test_life()
+test_watchdog()
 test_background()
 test_triggers()
 test_rules()

@@ -3,8 +3,8 @@
  * clew daemon: a recording in segments that goes on until it is told to stop, one a machine.
  *
  * The main thread ticks some ten times a second: it goes over to the next segment, answers who asks
- * at the socket, and tells the service manager that it is alive. SIGHUP has the configuration read
- * again; a wrong one changes nothing.
+ * at the socket, and tells the service manager that all threads go round. SIGHUP has the
+ * configuration read again; a wrong one changes nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,9 +71,10 @@ struct daemon {
 	int failed;	  /* an exit status */
 	int waiting;	  /* a pipe to the process that waits until this one is ready, -1: none */
 	uint64_t started; /* ns, CLOCK_MONOTONIC; 0: it does not record yet */
-	uint64_t cpu_before; /* CPU time until then, ns */
-	uint64_t watchdog, patted;
-	uint64_t metrics; /* ns: when they are due */
+	uint64_t cpu_before;	   /* CPU time until then, ns */
+	uint64_t watchdog, patted; /* ns: the manager's time, 0 none; when it was last told */
+	bool told;		   /* that a thread stands still */
+	uint64_t metrics;	   /* ns: when they are due */
 };
 
 /* ---- the configuration ---- */
@@ -252,13 +253,39 @@ static void take_firings(struct daemon *daemon, uint64_t now)
 		clew_watch_count(daemon->watch, rule, made);
 }
 
+/*
+ * Tells the service manager that all is well, if the threads that empty the rings and the one that
+ * feeds the builder went round since it was last told.
+ */
+static void pat(struct daemon *daemon, uint64_t now)
+{
+	const uint64_t waited = now - daemon->patted, watchdog = daemon->watchdog;
+	bool drained, fed;
+
+	if (!watchdog || waited <= watchdog / 3)
+		return;
+	drained = clew_recorder_drained(daemon->recording.recorder) > daemon->patted;
+	fed = clew_live_went_round(daemon->live) > daemon->patted;
+	if (drained && fed) {
+		clew_notify("WATCHDOG=1");
+		daemon->patted = now;
+		daemon->told = false;
+	} else if (!daemon->told && waited > watchdog * 2 / 3) {
+		clew_fail(0,
+			  "the thread that %s stands still: the service manager is not told any "
+			  "more that all is well",
+			  drained ? "feeds the builder" : "empties the rings");
+		daemon->told = true;
+	}
+}
+
 static bool tick(void *context)
 {
 	struct daemon *daemon = context;
 	uint64_t now = clock_read(CLOCK_MONOTONIC);
 
 	if (!daemon->started) {
-		daemon->started = now;
+		daemon->started = daemon->patted = now;
 		daemon->cpu_before = clew_daemon_cpu_time();
 		end_waiting(daemon);
 	}
@@ -267,10 +294,7 @@ static bool tick(void *context)
 	clew_control_serve(daemon->control, answer, daemon);
 	if (daemon->http)
 		clew_http_serve(daemon->http, write_metrics, daemon);
-	if (daemon->watchdog && now - daemon->patted > daemon->watchdog / 3) {
-		clew_notify("WATCHDOG=1");
-		daemon->patted = now;
-	}
+	pat(daemon, now);
 	if (!daemon_maker_is_gone(&daemon->maker))
 		return true;
 	daemon->failed = clew_fail(CLEW_EXIT_SYSTEM, "the process that makes incidents has ended: "

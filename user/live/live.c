@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "store/capture.h"
 #include "store/merge.h"
@@ -42,6 +43,7 @@ struct clew_live {
 	_Atomic uint64_t end;	    /* ns, 0: it has no end yet */
 	atomic_bool ending;	    /* no record follows */
 	_Atomic uint64_t forgotten; /* by the builder, of both kinds */
+	_Atomic uint64_t round;	    /* ns: the thread's last, 0: there was none yet */
 
 	/* The thread's own: */
 	struct clew_builder *builder;
@@ -196,6 +198,9 @@ static void *live_main(void *context)
 	pthread_setname_np(pthread_self(), "clew-live");
 	while (r >= 0 && !atomic_load(&live->ending)) {
 		r = run(live);
+		if (r >= 0)
+			atomic_store_explicit(&live->round, clock_read(CLOCK_MONOTONIC),
+					      memory_order_relaxed);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}
 	if (r >= 0)
@@ -259,6 +264,11 @@ uint64_t clew_live_missed(const struct clew_live *live)
 uint64_t clew_live_forgotten(const struct clew_live *live)
 {
 	return atomic_load(&live->forgotten);
+}
+
+uint64_t clew_live_went_round(const struct clew_live *live)
+{
+	return atomic_load_explicit(&live->round, memory_order_relaxed);
 }
 
 static void join(struct clew_live *live)

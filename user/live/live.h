@@ -43,6 +43,12 @@ struct clew_live_summary {
 /* Records that were left out so far; any thread may ask. */
 uint64_t clew_live_missed(const struct clew_live *live);
 
+/*
+ * When the thread last went round, ns of CLOCK_MONOTONIC, 0: not yet; any thread may ask. It does
+ * not after the builder or a taker failed.
+ */
+uint64_t clew_live_went_round(const struct clew_live *live);
+
 /* How often the builder has forgotten something for want of room; any thread may ask. */
 uint64_t clew_live_forgotten(const struct clew_live *live);
 

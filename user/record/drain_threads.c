@@ -85,10 +85,24 @@ static void *poll_main(void *argument)
 		empty_rings(drain, last);
 		pause = drain->pause;
 		pthread_mutex_unlock(&drain->lock);
+		atomic_store_explicit(&drain->polled, clew_now(), memory_order_relaxed);
 		if (last)
 			return NULL;
 		sleep_for(pause);
 	}
+}
+
+uint64_t clew_recorder_drained(const struct clew_recorder *recorder)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		uint64_t polled =
+			atomic_load_explicit(&recorder->drains[i].polled, memory_order_relaxed);
+
+		earliest = polled < earliest ? polled : earliest;
+	}
+	return earliest;
 }
 
 int clew_go_first(void)

@@ -76,6 +76,7 @@ struct drain {
 	pthread_mutex_t lock; /* protects the rings, the streams, the sleepers and `pause` */
 	struct clew_sleepers *sleepers; /* NULL: there are no keyframes */
 	uint64_t pause;			/* ns that the polling thread sleeps after a round */
+	_Atomic uint64_t polled;	/* ns: when that thread last ended a round, 0 not yet */
 	pthread_t threads[2];
 	unsigned thread_count;
 };

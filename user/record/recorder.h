@@ -122,6 +122,12 @@ int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *
 int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 			struct clew_message *message);
 
+/*
+ * Since when some ring may not have been emptied, ns of CLOCK_MONOTONIC; 0: since the start. It
+ * lies back by some 30 ms unless a thread that empties rings stands still.
+ */
+uint64_t clew_recorder_drained(const struct clew_recorder *recorder);
+
 /* Bytes of the current file so far. */
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder);
 
