@@ -276,7 +276,7 @@ def tiny_ring():
 def born_in_a_loss():
     """Whose identity was lost tells it again."""
     path = scratch("born.clew")
-    script = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done; /bin/sh -c 'echo $$; /bin/sleep 1.5; /bin/sleep 0.2'"
+    script = "i=0; while [ $i -lt 1200 ]; do /bin/true; i=$((i+1)); done; /bin/sh -c 'echo $$; /bin/sleep 1.5; /bin/sleep 0.2'"
     done = clew("record", "--ring-size", "65536", "--pause-drain", "1s", "-o", path, "--",
                 "/bin/sh", "-c", script)
     waits = clew("waits", path, "--json", "--pid", done.stdout.strip())

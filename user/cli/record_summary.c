@@ -18,6 +18,7 @@
 
 #define MOST_DROPPED 10
 #define FEW_RECORDS  1000000 /* it takes about a second to go through that many */
+#define SURE_RECORDS 100000  /* counted even where no switch seemed to be missing */
 
 /*
  * The waits that the missing switches touch. Where there are too many records to count these at
@@ -86,6 +87,8 @@ void clew_print_summary(const char *title, const char *output, bool segments,
 			(unsigned long long)summary->verified_switches);
 	print_dropped(summary);
 	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
-	if (!segments && (hidden || summary->missed_by[CLEW_KIND_SWITCH]))
+	/* The first switch of a CPU may contradict what was found there, which `hidden` lacks. */
+	if (!segments && (hidden || summary->missed_by[CLEW_KIND_SWITCH] ||
+			  summary->records <= SURE_RECORDS))
 		print_hidden(output, summary);
 }
