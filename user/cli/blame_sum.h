@@ -1,36 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pairs of a blame that several processes found, each in a causal trace of its own, added up. A
- * thread is the same in all of them by its serial, anything else by its name; a span below it by
- * its names and its start, too.
+ * Pairs of a blame that several processes found, each in a causal trace of its own, added up.
  */
 #ifndef CLEW_CLI_BLAME_SUM_H
 #define CLEW_CLI_BLAME_SUM_H
 
 #include <clew/blame.h>
 
-#include "base/map.h"
-#include "base/shared.h"
-#include "base/vector.h"
-#include "trace/trace.h"
+#include "cli/parties.h"
 #include "words/pair_places.h"
-
-/* A span, of any of the traces. */
-struct blame_party {
-	uint32_t serial;	  /* of the thread that its root stands for; CLEW_NO_TASK: none */
-	uint32_t depth;		  /* of the span below its root */
-	const char *const *names; /* depth + 1 of them, the root's first */
-	const char *disk;	  /* the name of the disk that the root stands for, NULL: none */
-	clew_time start;
-};
 
 struct blame_sum {
 	struct arena arena;
-	struct vector parties; /* struct blame_party */
-	struct map places;     /* of parties */
-	struct map resources;  /* (hash, kind) -> number */
-	struct map index;      /* (victim and antagonist, resource and candidate) -> of pairs */
-	struct vector pairs;   /* struct clew_blame_pair, whose spans are indexes of parties */
+	struct parties parties;
+	struct map resources; /* (hash, kind) -> number */
+	struct map index;     /* (victim and antagonist, resource and candidate) -> of pairs */
+	struct vector pairs;  /* struct clew_blame_pair, whose spans are indexes of parties */
 	struct clew_pair_places ran_in;
 	clew_time unknown;
 };
