@@ -102,6 +102,13 @@ int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t
 			 struct clew_path_operation **ret_operations, size_t *ret_count);
 
 /*
+ * True if a span has an idle wait before which no other one lies; then *ret_at is where it ran
+ * last before that wait. Its operation, if there is one, began before the trace did.
+ */
+bool clew_path_unbegun(const struct clew_model *model, uint32_t span, uint64_t idle_kinds,
+		       clew_time *ret_at);
+
+/*
  * A part of a path's time, never empty. Its kind is
  *
  * - running: an ES of the path runs (device: the ES is a request's), or the
@@ -186,6 +193,8 @@ void clew_path_totals_free(struct clew_path_totals *totals);
 /* 0 or -ENOMEM. */
 int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path_segment *segments,
 			 size_t count);
+/* Adds a sum of others. Its name has one address wherever it is the same. 0 or -ENOMEM. */
+int clew_path_totals_merge(struct clew_path_totals *totals, const struct clew_path_total *row);
 /*
  * All sums, by dimension, then from the largest down. The array belongs to
  * `totals` and is valid until something is added.

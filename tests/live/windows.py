@@ -8,6 +8,7 @@ the capture in one piece. The load has more tasks than CPUs, so that some are re
 import json
 import os
 import subprocess
+from itertools import zip_longest
 
 from _load import wait_in_many_ways
 from _live import CLEW, answer, finish, ok, run, scratch, start_recording, stop_recording
@@ -65,6 +66,17 @@ def compare(capture, total, command, *arguments):
        "%d rows; %s" % (size, "; ".join(found)))
 
 
+def compare_text(capture, total, *arguments):
+    """The same of text, if it is about something."""
+    name = " ".join(arguments)
+    whole = ask(1 << 40, *arguments, capture)
+    windows = ask(total // WINDOWS, *arguments, capture)
+    rows = zip_longest(whole[1].splitlines(), windows[1].splitlines())
+    ok(whole[0] == windows[0] == 0 and whole[1].count("\n") > 20 and whole[1] == windows[1],
+       "%s: the text in windows is that in one piece" % name,
+       "%s; %s; %s" % (whole[2], windows[2], [row for row in rows if row[0] != row[1]][:3]))
+
+
 def refuse(capture, total, command, *arguments):
     """What is wrong is told in the same words."""
     whole = ask(1 << 40, command, capture, *arguments)
@@ -97,6 +109,9 @@ def main():
     compare(capture, total, "locks")
     compare(capture, total, "latency", "--by", "kind")
     compare(capture, total, "latency", "--by", "call", "--group", "thread", "--idle")
+    compare_text(capture, total, "path", "--all", "**", "--operations")
+    compare_text(capture, total, "path", "--all", "(^python)", "--operations", "--idle",
+                 "poll,pipe,sleep,futex", "--strategy", "predecessor")
     refuse(capture, total, "waits", "--by", "kind", "--comm", "nobody")
     refuse(capture, total, "locks", "--cgroup", "/nothing")
     refuse(capture, total, "latency", "--tid", "4194304")

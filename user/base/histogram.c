@@ -90,7 +90,6 @@ int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	size_t place = place_of(bits_of(histogram->digits), value);
 	uint64_t *chunk = chunk_at(histogram, place / HISTOGRAM_CHUNK);
-	double distance;
 
 	if (!chunk)
 		return -ENOMEM;
@@ -100,17 +99,13 @@ int histogram_add(struct histogram *histogram, uint64_t value)
 	if (value > histogram->greatest)
 		histogram->greatest = value;
 	histogram->sum += value;
-	distance = (double)value - histogram->mean;
-	histogram->mean += distance / (double)++histogram->count;
-	histogram->squares += distance * ((double)value - histogram->mean);
+	histogram->squares += (unsigned __int128)value * value;
+	histogram->count++;
 	return 0;
 }
 
 int histogram_merge(struct histogram *histogram, const struct histogram *other)
 {
-	double distance = other->mean - histogram->mean, count = (double)histogram->count,
-	       added = (double)other->count;
-
 	if (!other->count)
 		return 0;
 	/* All memory is there before anything is added. */
@@ -126,9 +121,7 @@ int histogram_merge(struct histogram *histogram, const struct histogram *other)
 		histogram->greatest = other->greatest;
 	histogram->sum += other->sum;
 	histogram->count += other->count;
-	histogram->mean += distance * added / (count + added);
-	histogram->squares +=
-		other->squares + distance * distance * count * added / (count + added);
+	histogram->squares += other->squares;
 	return 0;
 }
 
@@ -154,7 +147,18 @@ uint64_t histogram_percentile(const struct histogram *histogram, double share)
 	return histogram->greatest;
 }
 
+double histogram_mean(const struct histogram *histogram)
+{
+	return histogram->count ? (double)histogram->sum / (double)histogram->count : 0;
+}
+
 double histogram_deviation(const struct histogram *histogram)
 {
-	return histogram->count ? sqrt(histogram->squares / (double)histogram->count) : 0;
+	unsigned __int128 whole = (unsigned __int128)histogram->sum * histogram->sum;
+	double count = (double)histogram->count, rest;
+
+	if (!histogram->count || histogram->squares < whole / histogram->count)
+		return 0;
+	rest = (double)(uint64_t)(whole % histogram->count) / count;
+	return sqrt(((double)(histogram->squares - whole / histogram->count) - rest) / count);
 }

@@ -2,8 +2,9 @@
 /*
  * A histogram of values over a wide range with a bounded relative error: each power of two
  * is divided evenly (log-linear, as HdrHistogram does). It takes any 64-bit value and grows as
- * larger ones come. Count, sum, least and greatest are exact. Memory is taken for the values that
- * occur and those near them, so that one with few values is small.
+ * larger ones come. Count, sum, least and greatest are exact, and so are mean and deviation unless
+ * the sum exceeds 64 bits: they do not depend on the order in which values come. Memory is taken
+ * for the values that occur and those near them, so that one with few values is small.
  */
 #ifndef CLEW_BASE_HISTOGRAM_H
 #define CLEW_BASE_HISTOGRAM_H
@@ -16,6 +17,9 @@
 
 #define HISTOGRAM_CHUNK 64
 
+/* Shared memory is aligned to 8. */
+typedef unsigned __int128 histogram_squares __attribute__((aligned(8)));
+
 struct histogram {
 	uint64_t **chunks; /* of HISTOGRAM_CHUNK counts each, NULL: all are 0 */
 	size_t chunk_count;
@@ -24,7 +28,7 @@ struct histogram {
 	uint64_t sum;
 	uint64_t least; /* of the values; 0 without any */
 	uint64_t greatest;
-	double mean, squares; /* squares: sum of squared distances from the mean */
+	histogram_squares squares; /* the sum of the values' squares, modulo 2^128 */
 };
 
 /* An empty histogram; `digits` from HISTOGRAM_LEAST_DIGITS to HISTOGRAM_MOST_DIGITS. */
@@ -43,7 +47,9 @@ int histogram_merge(struct histogram *histogram, const struct histogram *other);
  * in 10^digits; 0 without values.
  */
 uint64_t histogram_percentile(const struct histogram *histogram, double share);
-/* The standard deviation of the values. */
+/* The mean of the values; 0 without any. */
+double histogram_mean(const struct histogram *histogram);
+/* Their standard deviation. */
 double histogram_deviation(const struct histogram *histogram);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "cli/blame_sum.h"
 #include "cli/fail.h"
+#include "cli/query.h"
 #include "cli/windows.h"
 #include "convert/convert.h"
 #include "trace/stacks.h"
@@ -27,31 +28,15 @@ struct summing {
 
 /* ---- in the process of a window ---- */
 
-/* The spans of the chosen threads. NULL: no memory. */
-static uint32_t *spans_of(const struct clew_trace *trace, const struct clew_model *model,
-			  const struct map *chosen, bool calls, size_t *ret_count)
-{
-	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
-
-	*ret_count = 0;
-	for (uint32_t span = 0; spans && span < model->span_count; span++) {
-		uint32_t root = clew_span_root(model, span);
-
-		if ((span == root || calls) && map_get(chosen, clew_task_of_span(trace, root), 0))
-			spans[(*ret_count)++] = span;
-	}
-	return spans;
-}
-
 static int choose(const struct summing *summing, const struct clew_trace *trace,
 		  const struct clew_model *model, struct blame_choice *choice)
 {
-	choice->victims = summing->victims ? spans_of(trace, model, summing->victims,
-						      summing->calls, &choice->victim_count)
+	choice->victims = summing->victims ? parties_spans_of(trace, model, summing->victims,
+							      summing->calls, &choice->victim_count)
 					   : blame_find_others(model, NULL, &choice->victim_count);
 	if (summing->antagonists)
-		choice->antagonists = spans_of(trace, model, summing->antagonists, false,
-					       &choice->antagonist_count);
+		choice->antagonists = parties_spans_of(trace, model, summing->antagonists, false,
+						       &choice->antagonist_count);
 	return choice->victims && (!summing->antagonists || choice->antagonists) ? 0 : -ENOMEM;
 }
 
@@ -116,15 +101,6 @@ static int add(void *context, const struct shared *found)
 
 /* ---- in the calling process ---- */
 
-static int list(const struct clew_trace *names, const uint32_t *spans, size_t count,
-		struct map *serials)
-{
-	for (size_t i = 0; i < count; i++)
-		if (map_set(serials, clew_task_of_span(names, spans[i]), 0, 1) < 0)
-			return blame_fail_for_memory();
-	return 0;
-}
-
 /* Finds the threads that were chosen. 0 or, after clew_fail(), an exit status. */
 static int choose_by_names(const char *operand, struct clew_reader *reader,
 			   const struct blame_values *values, struct map *victims,
@@ -145,10 +121,10 @@ static int choose_by_names(const char *operand, struct clew_reader *reader,
 	status = clew_groups_spans(model, &values->group, &only);
 	if (!status)
 		status = blame_choose(model, values, only, &choice);
-	if (!status)
-		status = list(names, choice.victims, choice.victim_count, victims);
-	if (!status)
-		status = list(names, choice.antagonists, choice.antagonist_count, antagonists);
+	if (!status &&
+	    (parties_list(names, choice.victims, choice.victim_count, victims) < 0 ||
+	     parties_list(names, choice.antagonists, choice.antagonist_count, antagonists) < 0))
+		status = blame_fail_for_memory();
 	blame_choice_done(&choice);
 	free(only);
 	clew_model_free(model);
@@ -156,29 +132,13 @@ static int choose_by_names(const char *operand, struct clew_reader *reader,
 	return status;
 }
 
-/* True if a pattern selects threads by their names alone; NULL selects all threads. */
-static bool is_by_name(const char *pattern)
-{
-	struct clew_query_error error;
-	struct clew_query *query;
-	bool by_name;
-
-	if (!pattern)
-		return true;
-	if (clew_query_compile(pattern, strlen(pattern), &query, &error) < 0)
-		return false;
-	by_name = clew_query_is_by_name(query);
-	clew_query_free(query);
-	return by_name;
-}
-
 bool blame_has_windows(const struct clew_reader *reader, const struct blame_values *values)
 {
 	/* Functions that were called are spans as well, which the names do not have. */
 	bool functions = clew_reader_info(reader)->counts[CLEW_KIND_FUNCTION] > 0;
 
-	return !values->all_running && !values->by && is_by_name(values->victims) &&
-	       is_by_name(values->antagonists) &&
+	return !values->all_running && !values->by && clew_is_by_name(values->victims) &&
+	       clew_is_by_name(values->antagonists) &&
 	       (!functions || (!values->victims && !values->antagonists));
 }
 

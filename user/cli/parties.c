@@ -93,7 +93,32 @@ int parties_found_disks(struct parties_found *found)
 	return r;
 }
 
+uint32_t *parties_spans_of(const struct clew_trace *trace, const struct clew_model *model,
+			   const struct map *serials, bool below, size_t *ret_count)
+{
+	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
+
+	*ret_count = 0;
+	for (uint32_t span = 0; spans && span < model->span_count; span++) {
+		uint32_t root = clew_span_root(model, span);
+
+		if ((span == root || below) && map_get(serials, clew_task_of_span(trace, root), 0))
+			spans[(*ret_count)++] = span;
+	}
+	return spans;
+}
+
 /* ---- in the process that adds them up ---- */
+
+int parties_list(const struct clew_trace *names, const uint32_t *spans, size_t count,
+		 struct map *serials)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = map_set(serials, clew_task_of_span(names, spans[i]), 0, 1);
+	return r;
+}
 
 void parties_init(struct parties *parties, struct arena *arena)
 {

@@ -45,7 +45,16 @@ int parties_found_of(struct parties_found *found, uint32_t span, uint32_t *ret_p
 /* Devices are parties as well: they give resources their names. 0 or -ENOMEM. */
 int parties_found_disks(struct parties_found *found);
 
+/* The spans of the threads whose serials are in a table, in one trace. `below`:
+ * those below them, too. The caller frees them; NULL: no memory. */
+uint32_t *parties_spans_of(const struct clew_trace *trace, const struct clew_model *model,
+			   const struct map *serials, bool below, size_t *ret_count);
+
 /* ---- in the process that adds them up ---- */
+
+/* Puts the serials of the spans' threads into a table. 0 or -ENOMEM. */
+int parties_list(const struct clew_trace *names, const uint32_t *spans, size_t count,
+		 struct map *serials);
 
 /* All parties. Zeroed at first, but for the item size of `all`. */
 struct parties {

@@ -222,3 +222,18 @@ uint32_t *clew_scope_roots(const struct clew_model *model, const struct clew_sco
 			spans[(*ret_count)++] = span;
 	return spans;
 }
+
+bool clew_is_by_name(const char *pattern)
+{
+	struct clew_query_error error;
+	struct clew_query *query;
+	bool by_name;
+
+	if (!pattern)
+		return true;
+	if (clew_query_compile(pattern, strlen(pattern), &query, &error) < 0)
+		return false;
+	by_name = clew_query_is_by_name(query);
+	clew_query_free(query);
+	return by_name;
+}

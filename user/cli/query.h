@@ -45,6 +45,9 @@ int clew_find_spans(const char *what, const char *text, const struct clew_model 
 uint32_t *clew_scope_roots(const struct clew_model *model, const struct clew_scope *scope,
 			   size_t *ret_count);
 
+/* True if a pattern selects threads by their names alone; NULL selects all threads. */
+bool clew_is_by_name(const char *pattern);
+
 /* Prints two lines: a text, and a mark under its byte `offset`. */
 void clew_point_at(const char *text, size_t offset);
 

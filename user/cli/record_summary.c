@@ -88,7 +88,7 @@ void clew_print_summary(const char *title, const char *output, bool segments,
 	print_dropped(summary);
 	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
 	/* The first switch of a CPU may contradict what was found there, which `hidden` lacks. */
-	if (!segments && (hidden || summary->missed_by[CLEW_KIND_SWITCH] ||
-			  summary->records <= SURE_RECORDS))
+	if (!segments &&
+	    (hidden || summary->missed_by[CLEW_KIND_SWITCH] || summary->records <= SURE_RECORDS))
 		print_hidden(output, summary);
 }

@@ -39,7 +39,7 @@ static void json_times(struct clew_json *json, const struct histogram *times)
 
 	clew_json_unsigned(json, "count", times->count);
 	clew_json_unsigned(json, "total_ns", times->sum);
-	clew_json_unsigned(json, "mean_ns", (uint64_t)(times->mean + .5));
+	clew_json_unsigned(json, "mean_ns", (uint64_t)(histogram_mean(times) + .5));
 	clew_json_unsigned(json, "stdev_ns", (uint64_t)(histogram_deviation(times) + .5));
 	clew_json_unsigned(json, "min_ns", times->least);
 	for (unsigned i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)

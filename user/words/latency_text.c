@@ -131,7 +131,7 @@ static void print_figures(FILE *out, const struct histogram *times, bool narrow)
 	}
 	fprintf(out, "%9s %8" PRIu64 " ", CLEW_DURATION(times->sum), times->count);
 	if (!narrow)
-		fprintf(out, " %9s", CLEW_DURATION((uint64_t)(times->mean + .5)));
+		fprintf(out, " %9s", CLEW_DURATION((uint64_t)(histogram_mean(times) + .5)));
 	for (unsigned i = 0; i < count; i++)
 		fprintf(out, " %9s", CLEW_DURATION(histogram_percentile(times, shares[i])));
 }

@@ -55,9 +55,6 @@ static int make_room(struct vector *vector, uint32_t number)
 int clew_pair_places_export(struct clew_pair_places *pairs, const struct clew_blame_pair *pair,
 			    struct shared *shared, struct clew_pair_found *ret_found)
 {
-	const struct clew_task_stacks *const *samples;
-	struct clew_task_stacks *copies;
-
 	*ret_found = (struct clew_pair_found){};
 	if (pair->number < pairs->sums.count) {
 		ret_found->sums = clew_place_sums_list((struct clew_place_sums *)pairs->sums.data +
@@ -70,22 +67,13 @@ int clew_pair_places_export(struct clew_pair_places *pairs, const struct clew_bl
 	}
 	if (pair->number >= pairs->samples.count)
 		return 0;
-	samples = ((struct clew_samples *)pairs->samples.data)[pair->number].samples.data;
-	ret_found->sample_count =
-		((struct clew_samples *)pairs->samples.data)[pair->number].samples.count;
-	copies = shared_take(shared, ret_found->sample_count * sizeof(*copies));
-	if (!copies)
-		return -ENOMEM;
-	for (size_t i = 0; i < ret_found->sample_count; i++)
-		copies[i] = *samples[i];
-	ret_found->samples = copies;
-	return 0;
+	return clew_samples_export((struct clew_samples *)pairs->samples.data + pair->number,
+				   shared, &ret_found->samples);
 }
 
 int clew_pair_places_import(struct clew_pair_places *pairs, uint32_t number, struct arena *arena,
 			    const struct clew_pair_found *found)
 {
-	const struct clew_task_stacks *samples = NULL;
 	int r = 0;
 
 	if (found->sum_count)
@@ -93,14 +81,11 @@ int clew_pair_places_import(struct clew_pair_places *pairs, uint32_t number, str
 	for (size_t i = 0; i < found->sum_count && r == 0; i++)
 		r = clew_place_sums_merge((struct clew_place_sums *)pairs->sums.data + number,
 					  &found->sums[i]);
-	if (found->sample_count && r == 0) {
-		samples = arena_copy(arena, found->samples,
-				     found->sample_count * sizeof(*found->samples));
-		r = samples ? make_room(&pairs->samples, number) : -ENOMEM;
-	}
-	return r == 0 && samples
-		       ? clew_samples_add_list((struct clew_samples *)pairs->samples.data + number,
-					       samples, found->sample_count)
+	if (found->samples.count && r == 0)
+		r = make_room(&pairs->samples, number);
+	return r == 0 && found->samples.count
+		       ? clew_samples_import((struct clew_samples *)pairs->samples.data + number,
+					     arena, &found->samples)
 		       : r;
 }
 

@@ -22,10 +22,8 @@ struct clew_pair_places {
 struct clew_pair_found {
 	const struct clew_place_sum *sums;
 	size_t sum_count;
-	const struct clew_task_stacks *samples;
-	size_t sample_count;
+	struct clew_samples_found samples;
 };
-struct shared;
 
 /* Copies what a pair has. 0 or -ENOMEM. */
 int clew_pair_places_export(struct clew_pair_places *pairs, const struct clew_blame_pair *pair,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/shared.h"
 #include "trace/stacks.h"
 #include "words/stack.h"
 
@@ -31,6 +32,32 @@ int clew_samples_add_list(struct clew_samples *samples, const struct clew_task_s
 		((const struct clew_task_stacks **)
 			 samples->samples.data)[samples->samples.count++] = &list[i];
 	return 0;
+}
+
+int clew_samples_export(const struct clew_samples *samples, struct shared *shared,
+			struct clew_samples_found *ret_found)
+{
+	const struct clew_task_stacks *const *all = samples->samples.data;
+	size_t count = samples->samples.count;
+	struct clew_task_stacks *copies = shared_take(shared, count * sizeof(*copies));
+
+	if (!copies)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		copies[i] = *all[i];
+	*ret_found = (struct clew_samples_found){.samples = copies, .count = count};
+	return 0;
+}
+
+int clew_samples_import(struct clew_samples *samples, struct arena *arena,
+			const struct clew_samples_found *found)
+{
+	const struct clew_task_stacks *copies;
+
+	if (!found->count)
+		return 0;
+	copies = arena_copy(arena, found->samples, found->count * sizeof(*copies));
+	return copies ? clew_samples_add_list(samples, copies, found->count) : -ENOMEM;
 }
 
 int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trace, uint32_t task,

@@ -23,6 +23,19 @@ int clew_samples_add(struct clew_samples *samples, const struct clew_trace *trac
 /* Adds samples that live as long as the sum. 0 or -ENOMEM. */
 int clew_samples_add_list(struct clew_samples *samples, const struct clew_task_stacks *list,
 			  size_t count);
+/* Samples for another process. */
+struct clew_samples_found {
+	const struct clew_task_stacks *samples;
+	size_t count;
+};
+struct shared;
+
+/* Copies them to shared memory. 0 or -ENOMEM. */
+int clew_samples_export(const struct clew_samples *samples, struct shared *shared,
+			struct clew_samples_found *ret_found);
+/* Adds copies of them, which are in the arena. 0 or -ENOMEM. */
+int clew_samples_import(struct clew_samples *samples, struct arena *arena,
+			const struct clew_samples_found *found);
 /* Adds those of the running segments. 0 or -ENOMEM. */
 int clew_samples_add_segments(struct clew_samples *samples, const struct clew_trace *trace,
 			      const struct clew_segment *const *segments, size_t count);

@@ -53,44 +53,86 @@ static int add(struct clew_path_operation **operations, size_t *count,
 	return 0;
 }
 
-int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t idle_kinds,
-			 struct clew_path_operation **ret_operations, size_t *ret_count)
-{
-	const struct clew_range *range = &model->spans[span].elementary;
-	struct clew_path_operation *operations = NULL;
-	uint32_t last = CLEW_NONE;
-	struct calls calls = {};
-	uint64_t last_number = 0;
-	size_t count = 0;
-	int r = 0;
+/* The idle waits of a span in turn. */
+struct idle_waits {
+	const struct clew_model *model;
+	struct clew_range range;
+	uint64_t kinds;
+	struct calls calls; /* of the last wait */
+	uint32_t es;	    /* where the last idle wait ended */
+	bool ends;	    /* it began within the trace */
+};
 
-	for (uint32_t es = range->first + 1; es < range->first + range->count && r == 0; es++) {
+static struct idle_waits idle_waits_of(const struct clew_model *model, uint32_t span,
+				       uint64_t idle_kinds)
+{
+	const struct clew_range range = model->spans[span].elementary;
+
+	return (struct idle_waits){
+		.model = model, .range = range, .kinds = idle_kinds, .es = range.first};
+}
+
+static bool next_idle(struct idle_waits *waits)
+{
+	const struct clew_model *model = waits->model;
+
+	while (++waits->es < waits->range.first + waits->range.count) {
+		uint32_t number = model->es[waits->es].wait;
 		const struct clew_model_wait *wait =
-			model->es[es].wait == CLEW_NONE ? NULL : &model->waits[model->es[es].wait];
+			number == CLEW_NONE ? NULL : &model->waits[number];
 		const char *open;
-		clew_time from;
 
 		if (!wait || wait->kind >= CLEW_WAIT_KIND_COUNT ||
 		    clew_model_attribute(model, wait->attributes, "known"))
 			continue;
-		count_call(&calls, clew_model_attribute(model, wait->attributes, "call_id"));
+		count_call(&waits->calls, clew_model_attribute(model, wait->attributes, "call_id"));
 		if (!operation_is_idle(
 			    wait->kind,
-			    call_of(&calls, clew_model_attribute(model, wait->attributes, "call")),
-			    clew_model_attribute(model, wait->attributes, "exchange"), idle_kinds))
+			    call_of(&waits->calls,
+				    clew_model_attribute(model, wait->attributes, "call")),
+			    clew_model_attribute(model, wait->attributes, "exchange"),
+			    waits->kinds))
 			continue;
 		open = clew_model_attribute(model, wait->attributes, "open");
-		from = last == CLEW_NONE ? 0 : gap_ready(model, last);
-		if (last != CLEW_NONE && last_number != calls.number &&
-		    from < model->es[es - 1].end && (!open || !strcmp(open, "end")))
+		waits->ends = !open || !strcmp(open, "end");
+		return true;
+	}
+	return false;
+}
+
+bool clew_path_unbegun(const struct clew_model *model, uint32_t span, uint64_t idle_kinds,
+		       clew_time *ret_at)
+{
+	struct idle_waits waits = idle_waits_of(model, span, idle_kinds);
+
+	if (!next_idle(&waits) || !waits.ends)
+		return false;
+	*ret_at = model->es[waits.es - 1].end;
+	return true;
+}
+
+int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t idle_kinds,
+			 struct clew_path_operation **ret_operations, size_t *ret_count)
+{
+	struct idle_waits waits = idle_waits_of(model, span, idle_kinds);
+	struct clew_path_operation *operations = NULL;
+	uint32_t last = CLEW_NONE;
+	uint64_t last_number = 0;
+	size_t count = 0;
+	int r = 0;
+
+	for (; r == 0 && next_idle(&waits); last = waits.es, last_number = waits.calls.number) {
+		uint32_t before = waits.es - 1;
+		clew_time from = last == CLEW_NONE ? 0 : gap_ready(model, last);
+
+		if (last != CLEW_NONE && last_number != waits.calls.number &&
+		    from < model->es[before].end && waits.ends)
 			r = add(&operations, &count,
 				(struct clew_path_operation){
 					.from = from,
 					.start = {last, model->es[last].start},
-					.end = {es - 1, model->es[es - 1].end},
+					.end = {before, model->es[before].end},
 				});
-		last = es;
-		last_number = calls.number;
 	}
 	if (r < 0) {
 		free(operations);

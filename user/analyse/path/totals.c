@@ -35,8 +35,7 @@ void clew_path_totals_free(struct clew_path_totals *totals)
 	free(totals);
 }
 
-static int add(struct clew_path_totals *totals, uint64_t what, clew_time ns,
-	       struct clew_path_total row)
+static int add(struct clew_path_totals *totals, uint64_t what, struct clew_path_total row)
 {
 	uint32_t part = row.dimension << 16 | row.kind;
 	const uint64_t *place = map_get(&totals->index, what, part);
@@ -58,11 +57,16 @@ static int add(struct clew_path_totals *totals, uint64_t what, clew_time ns,
 		if (r < 0)
 			return r;
 		totals->rows[totals->count++] = row;
-		place = map_get(&totals->index, what, part);
+		return 0;
 	}
-	totals->rows[*place].ns += ns;
-	totals->rows[*place].segments++;
+	totals->rows[*place].ns += row.ns;
+	totals->rows[*place].segments += row.segments;
 	return 0;
+}
+
+static uint64_t key_of(const struct clew_path_total *row)
+{
+	return row->dimension == CLEW_BY_THREAD ? row->span : (uint64_t)(uintptr_t)row->name;
 }
 
 /* Listing has moved the rows. */
@@ -73,9 +77,7 @@ static int index_again(struct clew_path_totals *totals)
 	totals->sorted = false;
 	for (size_t i = 0; i < totals->count; i++) {
 		const struct clew_path_total *row = &totals->rows[i];
-		uint64_t what = row->dimension == CLEW_BY_THREAD ? row->span
-								 : (uint64_t)(uintptr_t)row->name;
-		int r = map_set(&totals->index, what, row->dimension << 16 | row->kind, i);
+		int r = map_set(&totals->index, key_of(row), row->dimension << 16 | row->kind, i);
 
 		if (r < 0)
 			return r;
@@ -95,6 +97,13 @@ static const char *function_of(const struct clew_model *model,
 	return operation ?: clew_model_string(model, model->spans[segment->span].name);
 }
 
+int clew_path_totals_merge(struct clew_path_totals *totals, const struct clew_path_total *row)
+{
+	int r = totals->sorted ? index_again(totals) : 0;
+
+	return r < 0 ? r : add(totals, key_of(row), *row);
+}
+
 int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path_segment *segments,
 			 size_t count)
 {
@@ -107,13 +116,17 @@ int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path
 		const char *object = clew_path_segment_object(model, segment), *name;
 		uint32_t root = segment->span;
 
-		r = add(totals, 0, ns,
-			(struct clew_path_total){.dimension = CLEW_BY_KIND,
+		r = add(totals, 0,
+			(struct clew_path_total){.ns = ns,
+						 .segments = 1,
+						 .dimension = CLEW_BY_KIND,
 						 .kind = segment->kind,
 						 .span = CLEW_NONE});
 		if (r == 0 && object)
-			r = add(totals, (uint64_t)(uintptr_t)object, ns,
-				(struct clew_path_total){.dimension = CLEW_BY_OBJECT,
+			r = add(totals, (uint64_t)(uintptr_t)object,
+				(struct clew_path_total){.ns = ns,
+							 .segments = 1,
+							 .dimension = CLEW_BY_OBJECT,
 							 .kind = segment->kind,
 							 .span = CLEW_NONE,
 							 .name = object});
@@ -122,13 +135,17 @@ int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path
 		while (model->spans[root].parent != CLEW_NONE)
 			root = model->spans[root].parent;
 		if (r == 0)
-			r = add(totals, root, ns,
-				(struct clew_path_total){.dimension = CLEW_BY_THREAD,
+			r = add(totals, root,
+				(struct clew_path_total){.ns = ns,
+							 .segments = 1,
+							 .dimension = CLEW_BY_THREAD,
 							 .span = root});
 		if (r == 0 && root != segment->span) {
 			name = function_of(model, segment);
-			r = add(totals, (uint64_t)(uintptr_t)name, ns,
-				(struct clew_path_total){.dimension = CLEW_BY_FUNCTION,
+			r = add(totals, (uint64_t)(uintptr_t)name,
+				(struct clew_path_total){.ns = ns,
+							 .segments = 1,
+							 .dimension = CLEW_BY_FUNCTION,
 							 .span = CLEW_NONE,
 							 .name = name});
 		}
