@@ -172,8 +172,8 @@ static int fail_to_add(const char *operand, int r)
 	return r == -ENOMEM ? path_out_of_memory() : clew_fail_to_read(operand, r, strerror(-r));
 }
 
-/* Finds them in one trace from `from`, ns, to the end of the last one. Those that began before it
- * are in adding.longs afterwards. */
+/* Finds them in one trace from `from`, ns, to the end of the last one. One that began before it
+ * is in adding.longs afterwards. */
 static int find_longs(struct summing *summing, const char *operand, const struct path_long *longs,
 		      size_t count, uint64_t from)
 {
