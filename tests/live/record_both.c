@@ -20,9 +20,9 @@
 #include "store/capture.h"
 #include "store/schema.h"
 
-static const char *const tag_names[] = {"identity", "run",   "sleep", "ready",	"edge",
-					"request",  "below", "spin",  "pages",	"touch",
-					"stay",	    "tally", "frame", "entered"};
+static const char *const tag_names[] = {"identity", "run",   "sleep", "ready",	 "edge",
+					"request",  "below", "spin",  "pages",	 "touch",
+					"stay",	    "tally", "frame", "entered", "served"};
 _Static_assert(sizeof(tag_names) / sizeof(tag_names[0]) == CLEW_FINDING_COUNT, "a name for each");
 
 /* ---- findings as text ---- */
@@ -170,6 +170,7 @@ static void add_finding(struct row *row, struct clew_finding finding)
 		add_edge(row, finding.edge);
 		break;
 	case CLEW_FINDING_REQUEST:
+	case CLEW_FINDING_SERVED:
 		add_request(row, finding.request);
 		break;
 	case CLEW_FINDING_BELOW:

@@ -288,6 +288,7 @@ static int digest_take(void *context, struct clew_finding finding)
 		digest_bytes(digest, edge->from_comm, sizeof(edge->from_comm));
 		break;
 	case CLEW_FINDING_REQUEST:
+	case CLEW_FINDING_SERVED:
 		digest_bytes(digest, &finding.request->sector,
 			     offsetof(struct clew_block_request, reason) + 1);
 		break;

@@ -264,8 +264,11 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 	block_bio_forget(table, bio);
 	if (r < 0)
 		return r;
-	return build_emit(builder,
-			  (struct clew_finding){.tag = CLEW_FINDING_REQUEST, .request = &block});
+	r = build_emit(builder,
+		       (struct clew_finding){.tag = CLEW_FINDING_SERVED, .request = &block});
+	return r < 0 ? r
+		     : build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_REQUEST,
+								 .request = &block});
 }
 
 int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record)

@@ -393,6 +393,9 @@ enum clew_finding_tag {
 	/* A frame that begins: its end means nothing yet. It comes before those that it calls, and
 	   before its FRAME. */
 	CLEW_FINDING_ENTERED,
+	/* A request that has just ended, in order of time; twice if it is flushed then and ends
+	   again. Its REQUEST comes much later, when no wake can name it any more. */
+	CLEW_FINDING_SERVED,
 	CLEW_FINDING_COUNT
 };
 #define CLEW_FINDING_BIT(tag) (1u << (tag))
@@ -406,7 +409,7 @@ struct clew_finding {
 		const struct clew_sleep *sleep;
 		const struct clew_ready *ready;
 		const struct clew_edge *edge;
-		const struct clew_block_request *request;
+		const struct clew_block_request *request; /* of REQUEST and SERVED */
 		const struct clew_below *below;
 		const struct clew_spin *spin;
 		const struct clew_page_extent *pages;

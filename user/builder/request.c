@@ -380,7 +380,10 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	}
 	request->ended = true;
 	unlist(builder, request);
-	r = land_flights(builder, request, builder->now);
+	r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_SERVED,
+						      .request = &request->block});
+	if (r >= 0)
+		r = land_flights(builder, request, builder->now);
 	return r < 0 ? r : note_ended(builder, request);
 }
 

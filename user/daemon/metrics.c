@@ -71,16 +71,16 @@ static void write_waits(FILE *out, const struct sums *sums)
 static void write_blame(FILE *out, const struct sums *sums)
 {
 	begin(out, "clew_blame_seconds", "counter", "seconds",
-	      "Time that the antagonist's threads had a lock or CPU that the victim's waited for, "
-	      "or "
-	      "that its limit took.");
+	      "Time that the antagonist's threads had a lock, CPU or disk that the victim's waited "
+	      "for, or that its limit took.");
 	for (size_t i = 0; i < sums->pair_count; i++) {
 		const struct sums_pair *pair = &sums->pairs[i];
 
 		put_label(out, "clew_blame_seconds_total{", "victim",
 			  sums->groups[pair->victim].name);
 		put_label(out, ",", "antagonist", sums->groups[pair->antagonist].name);
-		put_label(out, ",", "kind", clew_wait_kind_name(pair->kind));
+		put_label(out, ",", "kind",
+			  pair->kind == SUMS_DISK ? "disk" : clew_wait_kind_name(pair->kind));
 		put_seconds(out, pair->ns);
 	}
 }

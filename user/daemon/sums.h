@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Time that threads lost, in sum by control group and kind, and who kept whom waiting for locks
- * and CPUs.
+ * Time that threads lost, in sum by control group and kind, and who kept whom waiting for locks,
+ * CPUs and disks.
  *
  * Invariant: memory is bounded. From GROUPS_MOST groups on, new ones are added to "other". There
  * are PAIRS_MOST pairs; a new one takes the place of the least that has not grown for a while,
@@ -16,7 +16,8 @@
 
 #define SUMS_GROUPS_MOST 500
 #define SUMS_PAIRS_MOST	 50
-#define SUMS_OTHER	 0u /* the group that has what found no room */
+#define SUMS_OTHER	 0u			     /* the group that has what found no room */
+#define SUMS_DISK	 (CLEW_SEGMENT_RUNQUEUE + 1) /* of pairs: requests were ahead at a disk */
 
 struct sums_group {
 	char *name;
@@ -26,7 +27,7 @@ struct sums_group {
 
 struct sums_pair {
 	uint32_t victim, antagonist; /* groups */
-	unsigned kind;
+	unsigned kind;		     /* as in struct sums_group, or SUMS_DISK */
 	uint64_t ns;
 	uint64_t grown; /* ns: when it last did */
 };
@@ -36,7 +37,7 @@ struct sums {
 	struct sums_group *groups;
 	size_t group_count;
 	/* Beyond PAIRS_MOST there is room for those of "other", one a kind. */
-	struct sums_pair pairs[SUMS_PAIRS_MOST + CLEW_SEGMENT_RUNQUEUE + 1];
+	struct sums_pair pairs[SUMS_PAIRS_MOST + SUMS_DISK + 1];
 	size_t pair_count;
 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/served.h"
 #include "daemon/turns.h"
 #include "live/judge.h"
 
@@ -26,6 +27,7 @@ struct clew_watch {
 	struct clew_judge *judge;
 	struct sums sums;
 	struct turns turns;
+	struct served served;
 	struct clew_rule *rules;
 	struct clew_rule_counts *counts;
 	uint64_t *quiet; /* matches since it last fired, by rule */
@@ -124,6 +126,57 @@ static void blame_limit(struct clew_watch *watch, const struct clew_sleep *sleep
 			   .grown = sleep->end});
 }
 
+/* The time from which on a request is in its disk's queue: no limit holds it back any more. */
+static uint64_t later(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+/* Has those charged whose requests were ahead of the one that ended a wait. */
+static void blame_disk(struct clew_watch *watch, const struct clew_sleep *sleep, uint32_t victim)
+{
+	const struct clew_link *last =
+		sleep->link_count ? &sleep->links[sleep->link_count - 1] : NULL;
+	uint64_t queued;
+
+	if (!last || sleep->edge_type != CLEW_EDGE_REQUEST || last->kind != CLEW_LINK_REQUEST ||
+	    !last->at || sleep->blind || sleep->holder_count ||
+	    sleep->edge_evidence == CLEW_EVIDENCE_CANDIDATE)
+		return;
+	queued = later(last->at, last->released);
+	served_await(&watch->served, last->device,
+		     &(struct served_wait){.from = later(sleep->start, queued),
+					   .to = sleep->end,
+					   .queued = queued,
+					   .task = sleep->task,
+					   .group = victim});
+}
+
+static void charge_disk(void *context, const struct served_wait *wait, uint32_t group, uint64_t ns)
+{
+	struct clew_watch *watch = context;
+
+	sums_blame(&watch->sums, &(struct sums_pair){.victim = wait->group,
+						     .antagonist = group,
+						     .kind = SUMS_DISK,
+						     .ns = ns,
+						     .grown = wait->to});
+}
+
+static int take_served(struct clew_watch *watch, const struct clew_block_request *request)
+{
+	struct watched *task = find_task(watch, request->submitter);
+
+	if (!request->queued)
+		return 0;
+	return served_add(
+		&watch->served, request->device,
+		&(struct served_request){.queued = later(request->queued, request->released),
+					 .end = request->completed,
+					 .task = request->submitter,
+					 .group = group_of(watch, task)});
+}
+
 /* A wait for a CPU that is being charged. */
 struct charge {
 	struct clew_watch *watch;
@@ -201,6 +254,7 @@ static void take_sleep(struct clew_watch *watch, const struct clew_sleep *sleep)
 		was_ready(watch, task, sleep->end, sleep->switch_in);
 	blame(watch, sleep, group);
 	blame_limit(watch, sleep, group);
+	blame_disk(watch, sleep, group);
 }
 
 static void take_ready(struct clew_watch *watch, const struct clew_ready *ready)
@@ -237,6 +291,8 @@ static int take(void *context, struct clew_finding finding)
 		take_ready(watch, finding.ready);
 	else if (finding.tag == CLEW_FINDING_RUN && r >= 0)
 		r = take_run(watch, finding.run);
+	else if (finding.tag == CLEW_FINDING_SERVED && r >= 0)
+		r = take_served(watch, finding.request);
 	else if (finding.tag == CLEW_FINDING_IDENTITY)
 		take_identity(watch, finding.identity);
 	pthread_mutex_unlock(&watch->lock);
@@ -250,6 +306,7 @@ static int step(void *context, const struct clew_builder *builder, uint64_t now)
 
 	pthread_mutex_lock(&watch->lock);
 	r = clew_judge_step(watch->judge, builder, now);
+	served_step(&watch->served, now);
 	pthread_mutex_unlock(&watch->lock);
 	return r;
 }
@@ -257,7 +314,8 @@ static int step(void *context, const struct clew_builder *builder, uint64_t now)
 struct clew_finding_taker clew_watch_taker(struct clew_watch *watch)
 {
 	return (struct clew_finding_taker){.wants = CLEW_JUDGE_WANTS |
-						    CLEW_FINDING_BIT(CLEW_FINDING_RUN),
+						    CLEW_FINDING_BIT(CLEW_FINDING_RUN) |
+						    CLEW_FINDING_BIT(CLEW_FINDING_SERVED),
 					   .take = take,
 					   .step = step,
 					   .context = watch};
@@ -273,6 +331,7 @@ int clew_watch_new(struct clew_watch **ret_watch)
 	if (!watch)
 		return -ENOMEM;
 	pthread_mutex_init(&watch->lock, NULL);
+	watch->served = (struct served){.charge = charge_disk, .context = watch};
 	options.context = watch;
 	if (sums_init(&watch->sums) < 0 || clew_judge_new(&options, &watch->judge) < 0) {
 		clew_watch_free(watch);
@@ -289,6 +348,7 @@ void clew_watch_free(struct clew_watch *watch)
 	clew_judge_free(watch->judge);
 	sums_done(&watch->sums);
 	turns_done(&watch->turns);
+	served_done(&watch->served);
 	free(watch->rules);
 	free(watch->counts);
 	free(watch->quiet);

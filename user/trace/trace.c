@@ -197,7 +197,8 @@ int trace_take(void *context, struct clew_finding finding)
 		return trace_add_pages(trace, finding.pages);
 	case CLEW_FINDING_TOUCH:
 		return trace_add_touch(trace, finding.touch);
-	case CLEW_FINDING_ENTERED: /* it comes again when it is over */
+	case CLEW_FINDING_ENTERED: /* it comes again when it is over, .. */
+	case CLEW_FINDING_SERVED:  /* .. and this one as a REQUEST */
 		return 0;
 	case CLEW_FINDING_COUNT:
 		break;
