@@ -735,6 +735,12 @@ def test_killed():
     ok(not left, "and no program and no map in the kernel", left)
 
 
+def missing_with(bounds):
+    """What clew doctor misses with these capabilities."""
+    done = run("setpriv", f"--bounding-set={bounds}", "--no-new-privs", CLEW, "doctor", "--json")
+    return {each["name"] for each in json.loads(done.stdout)["features"] if not each["available"]}
+
+
 def test_unit():
     """The unit is right, and the daemon works with what it grants."""
     done = run("make", "-s", "-C", ROOT, "install", f"DESTDIR={scratch('root')}", "PREFIX=/usr")
@@ -760,6 +766,9 @@ def test_unit():
     ok(daemon.ready and code == 0 and isinstance(told, dict) and told["records"],
        "it works with the unit's capabilities", (code, error, told))
     note(f"with {' '.join(granted)}")
+    lacking = missing_with(bounds + ",-sys_admin") - missing_with(bounds)
+    ok(lacking <= {"user stacks"}, "without CAP_SYS_ADMIN the doctor misses what the docs say",
+       lacking)
 
 
 test_life()
