@@ -7,7 +7,6 @@
  */
 #include "explain/operations.h"
 
-#include "explain/why.h"
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -24,9 +23,8 @@ struct list {
 	size_t total;
 };
 
-static int longest_first(const void *left, const void *right)
+int clew_operation_compare(const struct clew_operation *a, const struct clew_operation *b)
 {
-	const struct clew_operation *a = left, *b = right;
 	uint64_t length_a = a->to - a->from, length_b = b->to - b->from;
 
 	if (length_a != length_b)
@@ -34,6 +32,11 @@ static int longest_first(const void *left, const void *right)
 	if (a->from != b->from)
 		return a->from < b->from ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static int longest_first(const void *left, const void *right)
+{
+	return clew_operation_compare(left, right);
 }
 
 static void sort_list(struct list *list)
@@ -95,30 +98,83 @@ bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *slee
 	       wait_is_idle(trace, sleep);
 }
 
-static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
-			 uint64_t idle_kinds, uint64_t from, uint64_t to, struct list *list)
+/* The operations between idle waits that are asked for. */
+struct between {
+	uint64_t idle_kinds;
+	uint64_t from, to;
+	const struct clew_trace_window *window; /* NULL: all idle waits */
+};
+
+bool clew_operation_between(const struct clew_idle_wait *before, const struct clew_idle_wait *after,
+			    uint32_t task, uint64_t from, uint64_t to,
+			    struct clew_operation *ret_operation)
 {
-	const struct clew_sleep *last = NULL;
+	*ret_operation =
+		(struct clew_operation){.from = before->end, .to = after->start, .task = task};
+	return before->call_id != after->call_id && before->end >= from && after->start <= to &&
+	       before->end < after->start && !after->open;
+}
+
+/* *ret_ends: its first and last idle wait; a task that has none is CLEW_NO_TASK. */
+static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
+			 const struct between *between, struct list *list,
+			 struct clew_idle_ends *ret_ends)
+{
+	struct clew_idle_ends ends = {.task = CLEW_NO_TASK};
+	struct clew_operation operation;
 	int r = 0;
 
 	for (uint32_t i = 0; i < task->pieces.count && r >= 0; i++) {
 		uint32_t piece = task->pieces.data[i];
 		const struct clew_sleep *sleep;
+		struct clew_idle_wait wait;
 
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
-		if (!operation_is_idle(sleep->kind, sleep->call,
-				       clew_trace_in_exchange(trace, sleep), idle_kinds))
+		if ((between->window && !clew_window_counts(between->window, sleep->end)) ||
+		    !operation_is_idle(sleep->kind, sleep->call,
+				       clew_trace_in_exchange(trace, sleep), between->idle_kinds))
 			continue;
-		if (last && last->call_id != sleep->call_id && last->end >= from &&
-		    sleep->start <= to && last->end < sleep->start &&
-		    !(sleep->open & CLEW_OPEN_START))
-			r = add(list, &(struct clew_operation){.from = last->end,
-							       .to = sleep->start,
-							       .task = task->task.serial});
-		last = sleep;
+		wait = (struct clew_idle_wait){.start = sleep->start,
+					       .end = sleep->end,
+					       .call_id = sleep->call_id,
+					       .open = sleep->open & CLEW_OPEN_START};
+		if (ends.task == CLEW_NO_TASK)
+			ends.first = wait;
+		else if (clew_operation_between(&ends.last, &wait, ends.task, between->from,
+						between->to, &operation))
+			r = add(list, &operation);
+		ends.task = task->task.serial;
+		ends.last = wait;
 	}
+	*ret_ends = ends;
+	return r;
+}
+
+/* `ends`: gets the ends of each task that has an idle wait; NULL: nobody asks. */
+static int find_between(const struct clew_trace *trace, const struct clew_chosen *chosen,
+			const struct between *between, struct list *list, struct vector *ends)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++) {
+		const struct trace_task *task = trace_task_at(trace, i);
+		struct clew_idle_ends own;
+
+		if (chosen->wants && !chosen->wants(chosen->context, &task->task))
+			continue;
+		r = operations_of(trace, task, between, list, &own);
+		if (r < 0 || !ends || own.task == CLEW_NO_TASK)
+			continue;
+		r = vector_reserve(ends, ends->count + 1);
+		if (r >= 0)
+			((struct clew_idle_ends *)ends->data)[ends->count++] = own;
+	}
+	if (r < 0)
+		free(list->operations);
+	else
+		sort_list(list);
 	return r;
 }
 
@@ -127,22 +183,38 @@ int clew_operations(const struct clew_trace *trace,
 		    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit,
 		    struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total)
 {
+	const struct clew_chosen chosen = {.wants = wanted, .context = context};
+	const struct between between = {.idle_kinds = idle_kinds, .from = from, .to = to};
 	struct list list = {.limit = limit};
-	int r = 0;
+	int r = find_between(trace, &chosen, &between, &list, NULL);
 
-	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++)
-		if (!wanted || wanted(context, &trace_task_at(trace, i)->task))
-			r = operations_of(trace, trace_task_at(trace, i), idle_kinds, from, to,
-					  &list);
-	if (r < 0) {
-		free(list.operations);
+	if (r < 0)
 		return r;
-	}
-	sort_list(&list);
 	if (ret_total)
 		*ret_total = list.total;
 	*ret_operations = list.operations;
 	*ret_count = list.count;
+	return 0;
+}
+
+int clew_operations_in_window(const struct clew_trace *trace, const struct clew_chosen *chosen,
+			      uint64_t from, uint64_t to, const struct clew_trace_window *window,
+			      size_t limit, struct clew_window_operations *ret_found)
+{
+	const struct between between = {.from = from, .to = to, .window = window};
+	struct list list = {.limit = limit};
+	int r;
+
+	*ret_found =
+		(struct clew_window_operations){.ends = {.item = sizeof(struct clew_idle_ends)}};
+	r = find_between(trace, chosen, &between, &list, &ret_found->ends);
+	if (r < 0) {
+		vector_done(&ret_found->ends);
+		return r;
+	}
+	ret_found->operations = list.operations;
+	ret_found->count = list.count;
+	ret_found->total = list.total;
 	return 0;
 }
 

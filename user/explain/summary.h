@@ -7,21 +7,7 @@
 #ifndef CLEW_EXPLAIN_SUMMARY_H
 #define CLEW_EXPLAIN_SUMMARY_H
 
-#include "explain/chosen.h"
-#include "trace/trace.h"
-
-enum clew_spent {
-	CLEW_SPENT_RUNNING,
-	CLEW_SPENT_READY, /* ready to run, without a CPU */
-	CLEW_SPENT_LOCK,
-	CLEW_SPENT_DISK,
-	CLEW_SPENT_NETWORK,
-	CLEW_SPENT_MEMORY,
-	/* A client waited for the thread's answer, and the thread for another one. */
-	CLEW_SPENT_PEER,
-	CLEW_SPENT_OTHER,
-	CLEW_SPENT_COUNT,
-};
+#include "explain/spent.h"
 
 struct clew_program {
 	char name[CLEW_COMM_SIZE + 1];
@@ -38,32 +24,27 @@ struct clew_summary {
 	struct clew_program *programs; /* most time first, `other` not counted */
 	size_t count;
 	uint32_t *program_of; /* by the index of a task: its program */
-	struct clew_chosen chosen;
+	struct clew_task_times times;
 };
 
 /*
- * Adds up from..to, ns, over the chosen tasks; all others are only in what programs had that these
- * waited for. Free the result with clew_summary_done(). 0 or -ENOMEM. Cost: each piece
- * of each task once, and for a piece without a CPU each run on that CPU meanwhile.
+ * The sums of programs from those of their tasks, which it takes over, also after an error. `trace`
+ * knows all tasks. Tasks that are not chosen are only in what programs had that the chosen ones
+ * waited for. Free the result with clew_summary_done(). 0 or -ENOMEM.
  */
-int clew_summary_make(const struct clew_trace *trace, const struct clew_chosen *chosen,
-		      uint64_t from, uint64_t to, struct clew_summary *ret_summary);
+int clew_summary_of(const struct clew_trace *trace, struct clew_task_times *times,
+		    struct clew_summary *ret_summary);
 void clew_summary_done(struct clew_summary *summary);
 
 /* The program of a task, by its serial; UINT32_MAX: none. */
 uint32_t clew_summary_program(const struct clew_summary *summary, const struct clew_trace *trace,
 			      uint32_t serial);
 
-/* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
-enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
-/* The same of a kind of wait, enum clew_wait_kind, if nothing else is known about the wait. */
-enum clew_spent clew_spent_of_kind(unsigned kind);
-
 /*
  * How long each program had the CPU for which the threads of `victim` (an index) were ready:
  * *ret_ns has summary->count elements, and is the caller's to free. 0 or -ENOMEM.
  */
 int clew_summary_cpu(const struct clew_summary *summary, const struct clew_trace *trace,
-		     uint32_t victim, uint64_t from, uint64_t to, uint64_t **ret_ns);
+		     uint32_t victim, uint64_t **ret_ns);
 
 #endif

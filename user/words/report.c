@@ -11,18 +11,18 @@
 /* A share of a program's time below which nothing is worth a headline. */
 #define LEAST_PERCENT 5
 
-static int explain_operation(const struct report *report, struct report_operation *operation)
+int report_explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   struct report_operation *operation)
 {
 	const struct clew_operation *asked = &operation->operation;
 	struct clew_tree tree = {};
 	struct clew_why why = {};
-	int r = clew_why_explain(report->trace, report->relations, asked->task, asked->from,
-				 asked->to, &why);
+	int r = clew_why_explain(trace, relations, asked->task, asked->from, asked->to, &why);
 
 	if (r >= 0)
-		r = clew_tree_make(report->trace, report->relations, &why, CLEW_TREE_TASKS, &tree);
+		r = clew_tree_make(trace, relations, &why, CLEW_TREE_TASKS, &tree);
 	if (r >= 0)
-		r = clew_tree_tell(report->trace, &tree, operation->causes, REPORT_MOST_CAUSES,
+		r = clew_tree_tell(trace, &tree, operation->causes, REPORT_MOST_CAUSES,
 				   &operation->cause_count);
 	clew_tree_done(&tree);
 	clew_why_done(&why);
@@ -42,18 +42,10 @@ static int add_operations(struct report *report)
 	for (size_t i = 0; i < count && r == 0; i++) {
 		report->operations[i].operation = operations[i];
 		report->operation_count++;
-		r = explain_operation(report, &report->operations[i]);
+		r = report_explain(report->trace, report->relations, &report->operations[i]);
 	}
 	free(operations);
 	return r;
-}
-
-static uint64_t length_within(const struct report *report, const struct clew_sleep *sleep)
-{
-	uint64_t start = sleep->start > report->from ? sleep->start : report->from,
-		 end = sleep->end < report->to ? sleep->end : report->to;
-
-	return end > start ? end - start : 0;
 }
 
 /* Adds up the waits that count as `spent`, of a program or (UINT32_MAX) of all, by object. */
@@ -68,7 +60,7 @@ static int sum_waits(const struct report *report, enum clew_spent spent, uint32_
 
 	for (size_t i = 0; i < count && r == 0; i++) {
 		const struct clew_sleep *sleep = &sleeps[i];
-		uint64_t ns = length_within(report, sleep);
+		uint64_t ns = report_length_within(sleep, report->from, report->to);
 		uint32_t of = clew_summary_program(&report->summary, trace, sleep->task);
 
 		if (!clew_is_chosen(&report->chosen, trace, sleep->task))
@@ -82,78 +74,6 @@ static int sum_waits(const struct report *report, enum clew_spent spent, uint32_
 		r = clew_sums_make(&sums, ret_sums, ret_count);
 	clew_sums_done(&sums);
 	return r;
-}
-
-static int by_device(const void *left, const void *right)
-{
-	const struct report_disk *a = left, *b = right;
-
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return a->program < b->program ? -1 : a->program > b->program;
-}
-
-static int busiest_first(const void *left, const void *right)
-{
-	const struct report_disk *a = left, *b = right;
-
-	if (a->busy_ns != b->busy_ns)
-		return a->busy_ns > b->busy_ns ? -1 : 1;
-	return by_device(a, b);
-}
-
-/* Makes one of the rows with the same device; `program` is the one with most time. */
-static size_t merge_disks(struct report_disk *disks, size_t count)
-{
-	size_t kept = 0;
-
-	for (size_t from = 0, to; from < count; from = to) {
-		struct report_disk disk = {.device = disks[from].device, .program = UINT32_MAX};
-		uint64_t most = 0, own = 0;
-
-		for (to = from; to < count && disks[to].device == disk.device; to++) {
-			own = to > from && disks[to].program == disks[to - 1].program ? own : 0;
-			own += disks[to].busy_ns;
-			if (own >= most) {
-				most = own;
-				disk.program = disks[to].program;
-			}
-			disk.busy_ns += disks[to].busy_ns;
-			disk.bytes += disks[to].bytes;
-			disk.requests++;
-		}
-		disks[kept++] = disk;
-	}
-	return kept;
-}
-
-static int add_disks(struct report *report)
-{
-	size_t count;
-	const struct clew_trace_request *requests = clew_trace_requests(report->trace, &count);
-
-	report->disks = calloc(count + 1, sizeof(*report->disks));
-	if (!report->disks)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		const struct clew_block_request *block = &requests[i].block;
-
-		if (!block->issued || block->completed < block->issued ||
-		    block->issued > report->to || block->completed < report->from ||
-		    !clew_request_is_chosen(&report->chosen, report->trace, &requests[i]))
-			continue;
-		report->disks[report->disk_count++] = (struct report_disk){
-			.device = block->device,
-			.program = clew_summary_program(&report->summary, report->trace,
-							block->submitter),
-			.busy_ns = block->completed - block->issued,
-			.bytes = block->bytes,
-		};
-	}
-	qsort(report->disks, report->disk_count, sizeof(*report->disks), by_device);
-	report->disk_count = merge_disks(report->disks, report->disk_count);
-	qsort(report->disks, report->disk_count, sizeof(*report->disks), busiest_first);
-	return 0;
 }
 
 /* The running time of the chosen tasks by function, if functions were traced. */
@@ -230,26 +150,15 @@ static void choose_headline(struct report *report)
 	}
 }
 
-/* Finds who or what the headline's program waited for most. */
-static int explain_headline(struct report *report)
+/* Finds who had the CPU that the headline's program waited for. */
+static int find_cause(struct report *report)
 {
-	struct clew_sum *sums = NULL;
 	uint64_t *had = NULL;
-	size_t count = 0;
 	int r;
 
-	report->cause = report->wait = UINT32_MAX;
-	if (report->program == UINT32_MAX || report->spent == CLEW_SPENT_RUNNING)
+	if (report->program == UINT32_MAX || report->spent != CLEW_SPENT_READY)
 		return 0;
-	if (report->spent != CLEW_SPENT_READY) {
-		r = sum_waits(report, report->spent, report->program, &sums, &count);
-		if (r == 0 && count)
-			report->wait = sums[0].longest;
-		free(sums);
-		return r;
-	}
-	r = clew_summary_cpu(&report->summary, report->trace, report->program, report->from,
-			     report->to, &had);
+	r = clew_summary_cpu(&report->summary, report->trace, report->program, &had);
 	for (uint32_t i = 0; r == 0 && i < report->summary.count; i++) {
 		if (had[i] <= report->cause_ns)
 			continue;
@@ -260,31 +169,80 @@ static int explain_headline(struct report *report)
 	return r;
 }
 
+/* Finds what the headline's program waited for most. */
+static int find_wait(struct report *report)
+{
+	struct clew_sum *sums = NULL;
+	size_t count = 0;
+	int r;
+
+	if (!report_wants_wait(report))
+		return 0;
+	r = sum_waits(report, report->spent, report->program, &sums, &count);
+	if (r == 0 && count)
+		report->wait = sums[0].longest;
+	free(sums);
+	return r;
+}
+
+int report_begin(const struct clew_trace *trace, const struct clew_relations *relations,
+		 const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		 struct clew_task_times *times, struct report *ret_report)
+{
+	int r;
+
+	*ret_report = (struct report){.trace = trace,
+				      .relations = relations,
+				      .chosen = *chosen,
+				      .from = from,
+				      .to = to,
+				      .cause = UINT32_MAX,
+				      .wait = UINT32_MAX};
+	clew_wall_base(trace, &ret_report->base);
+	r = clew_summary_of(trace, times, &ret_report->summary);
+	if (r < 0)
+		return r;
+	choose_headline(ret_report);
+	return find_cause(ret_report);
+}
+
+/* Adds all that is found in the trace beside the times of tasks. */
+static int add_found(struct report *report)
+{
+	struct vector shares = {};
+	size_t count;
+	int r = add_operations(report);
+
+	report->waits = clew_trace_sleeps(report->trace, &count);
+	if (r == 0)
+		r = sum_waits(report, CLEW_SPENT_DISK, UINT32_MAX, &report->files,
+			      &report->file_count);
+	if (r == 0)
+		r = sum_waits(report, CLEW_SPENT_LOCK, UINT32_MAX, &report->locks,
+			      &report->lock_count);
+	if (r == 0)
+		r = report_find_disks(report->trace, &report->chosen, report->from, report->to,
+				      NULL, &shares);
+	if (r == 0)
+		r = report_add_disks(report, &shares);
+	vector_done(&shares);
+	if (r == 0)
+		r = add_functions(report);
+	return r ? r : find_wait(report);
+}
+
 int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
 		const struct clew_chosen *chosen, uint64_t from, uint64_t to,
 		struct report *ret_report)
 {
-	int r;
+	struct clew_task_times times = {};
+	int r = clew_task_times_gather(&times, trace, chosen, from, to, NULL);
 
-	*ret_report = (struct report){
-		.trace = trace, .relations = relations, .chosen = *chosen, .from = from, .to = to};
-	clew_wall_base(trace, &ret_report->base);
-	r = clew_summary_make(trace, chosen, from, to, &ret_report->summary);
+	*ret_report = (struct report){};
 	if (r == 0)
-		r = add_operations(ret_report);
-	if (r == 0)
-		r = sum_waits(ret_report, CLEW_SPENT_DISK, UINT32_MAX, &ret_report->files,
-			      &ret_report->file_count);
-	if (r == 0)
-		r = sum_waits(ret_report, CLEW_SPENT_LOCK, UINT32_MAX, &ret_report->locks,
-			      &ret_report->lock_count);
-	if (r == 0)
-		r = add_disks(ret_report);
-	if (r == 0)
-		r = add_functions(ret_report);
-	if (r == 0)
-		choose_headline(ret_report);
-	return r ? r : explain_headline(ret_report);
+		r = report_begin(trace, relations, chosen, from, to, &times, ret_report);
+	clew_task_times_done(&times);
+	return r ? r : add_found(ret_report);
 }
 
 void report_done(struct report *report)

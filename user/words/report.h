@@ -26,6 +26,15 @@ struct report_operation {
 	size_t cause_count;
 };
 
+/* A share of a disk: that which requests of one task had. */
+struct report_disk_share {
+	uint32_t device;
+	uint32_t task;
+	uint64_t busy_ns; /* as in struct report_disk */
+	uint64_t bytes;
+	size_t requests;
+};
+
 /* A disk on which somebody waited. */
 struct report_disk {
 	uint32_t device;
@@ -45,8 +54,9 @@ struct report {
 	struct clew_summary summary;
 	struct report_operation operations[REPORT_MOST_OPERATIONS];
 	size_t operation_count;
-	size_t operation_total; /* in the interval */
-	struct clew_sum *files; /* waits for files and disks; longest: index of the wait */
+	size_t operation_total;		/* in the interval */
+	const struct clew_sleep *waits; /* what indexes of waits are of; not the report's own */
+	struct clew_sum *files;		/* waits for files and disks; longest: index of the wait */
 	size_t file_count;
 	struct clew_sum *locks;
 	size_t lock_count;
@@ -69,6 +79,43 @@ int report_make(const struct clew_trace *trace, const struct clew_relations *rel
 		const struct clew_chosen *chosen, uint64_t from, uint64_t to,
 		struct report *ret_report);
 void report_done(struct report *report);
+
+/*
+ * The parts of that, for a report which is made of windows. First the headline and the programs:
+ * *times is taken over, also after an error; operations, waits, disks and functions are still
+ * missing. Free it with report_done(), also after an error. 0 or -errno.
+ */
+int report_begin(const struct clew_trace *trace, const struct clew_relations *relations,
+		 const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		 struct clew_task_times *times, struct report *ret_report);
+/* True if report->wait is to be the longest wait for what report->program waited for most. */
+static inline bool report_wants_wait(const struct report *report)
+{
+	return report->program != UINT32_MAX && report->spent != CLEW_SPENT_RUNNING &&
+	       report->spent != CLEW_SPENT_READY;
+}
+/* The part of a wait in an interval, ns. */
+static inline uint64_t report_length_within(const struct clew_sleep *sleep, uint64_t from,
+					    uint64_t to)
+{
+	uint64_t start = sleep->start > from ? sleep->start : from,
+		 end = sleep->end < to ? sleep->end : to;
+
+	return end > start ? end - start : 0;
+}
+/* Finds the causes of an operation. `relations` may be NULL. 0 or -errno; causes that were found
+ * are to be freed in any case. */
+int report_explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   struct report_operation *operation);
+/*
+ * Finds what requests that ended in from..to had of disks: struct report_disk_share, for
+ * vector_done() also after an error. `window`: those that ended in it; NULL: all. 0 or -ENOMEM.
+ */
+int report_find_disks(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		      uint64_t from, uint64_t to, const struct clew_trace_window *window,
+		      struct vector *ret_shares);
+/* Makes the disks of such shares; a task may have several of one disk. 0 or -ENOMEM. */
+int report_add_disks(struct report *report, const struct vector *shares);
 
 /* `width`: columns of a line. `bars`: draw a bar for each program. */
 void report_print(FILE *out, const struct report *report, size_t width, bool bars);

@@ -96,12 +96,9 @@ static void json_operations(struct clew_json *json, const struct report *report)
 static void json_objects(struct clew_json *json, const struct report *report, const char *key,
 			 const struct clew_sum *sums, size_t count)
 {
-	size_t sleep_count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(report->trace, &sleep_count);
-
 	clew_json_array(json, key);
 	for (size_t i = 0; i < count; i++) {
-		const struct clew_sleep *sleep = &sleeps[sums[i].longest];
+		const struct clew_sleep *sleep = &report->waits[sums[i].longest];
 
 		clew_json_object(json, NULL);
 		clew_json_object_of(json, "object", report->trace, &sleep->object, sleep);

@@ -56,8 +56,7 @@ static void print_without_object(FILE *out, const struct clew_sleep *sleep)
 
 void report_print_awaited(FILE *out, const struct report *report, uint32_t wait)
 {
-	size_t count;
-	const struct clew_sleep *sleep = &clew_trace_sleeps(report->trace, &count)[wait];
+	const struct clew_sleep *sleep = &report->waits[wait];
 	const struct clew_holder *holder = clew_wait_main_holder(sleep);
 	const char *call = clew_call_name(sleep->call);
 
@@ -75,8 +74,7 @@ void report_print_awaited(FILE *out, const struct report *report, uint32_t wait)
 /* The longest wait of those that the headline is about; at peers, who ended it. */
 static void print_longest(FILE *out, const struct report *report)
 {
-	size_t count;
-	const struct clew_sleep *sleep = &clew_trace_sleeps(report->trace, &count)[report->wait];
+	const struct clew_sleep *sleep = &report->waits[report->wait];
 
 	if (report->spent != CLEW_SPENT_PEER) {
 		fputs(", most of it for ", out);

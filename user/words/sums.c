@@ -42,7 +42,7 @@ int clew_sums_add_vain(struct clew_sums *sums, struct clew_sum_key key, uint64_t
 
 int clew_sum_keys_compare(const struct clew_sum_key *a, const struct clew_sum_key *b)
 {
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		if (a->parts[i] != b->parts[i])
 			return a->parts[i] < b->parts[i] ? -1 : 1;
 	return 0;

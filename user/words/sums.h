@@ -14,7 +14,7 @@
 
 /* Items are of one group if all parts of their keys are equal. */
 struct clew_sum_key {
-	uint64_t parts[3];
+	uint64_t parts[4];
 };
 
 struct clew_sums {

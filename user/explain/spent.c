@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How tasks spent their time. See spent.h. */
+#include "explain/spent.h"
+
+#include <errno.h>
+
+#include "explain/operations.h"
+#include "trace/internal.h"
+
+static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
+	[CLEW_WAIT_FUTEX] = CLEW_SPENT_LOCK,	 [CLEW_WAIT_LOCK] = CLEW_SPENT_LOCK,
+	[CLEW_WAIT_READ] = CLEW_SPENT_DISK,	 [CLEW_WAIT_WRITE] = CLEW_SPENT_DISK,
+	[CLEW_WAIT_FSYNC] = CLEW_SPENT_DISK,	 [CLEW_WAIT_FILE] = CLEW_SPENT_DISK,
+	[CLEW_WAIT_IO] = CLEW_SPENT_DISK,	 [CLEW_WAIT_FAULT] = CLEW_SPENT_DISK,
+	[CLEW_WAIT_JOURNAL] = CLEW_SPENT_DISK,	 [CLEW_WAIT_IO_URING] = CLEW_SPENT_DISK,
+	[CLEW_WAIT_THROTTLE] = CLEW_SPENT_OTHER, [CLEW_WAIT_MEMORY] = CLEW_SPENT_MEMORY,
+	[CLEW_WAIT_PIPE] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_SOCKET] = CLEW_SPENT_NETWORK,
+	[CLEW_WAIT_EVENTFD] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_IPC] = CLEW_SPENT_OTHER,
+	[CLEW_WAIT_TTY] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_POLL] = CLEW_SPENT_COUNT,
+	[CLEW_WAIT_SLEEP] = CLEW_SPENT_COUNT,	 [CLEW_WAIT_SIGNAL] = CLEW_SPENT_COUNT,
+	[CLEW_WAIT_STOPPED] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_CHILD] = CLEW_SPENT_OTHER,
+	[CLEW_WAIT_VFORK] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_WORK] = CLEW_SPENT_OTHER,
+	[CLEW_WAIT_RCU] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_IDLE] = CLEW_SPENT_COUNT,
+	[CLEW_WAIT_OTHER] = CLEW_SPENT_OTHER,	 [CLEW_WAIT_UNKNOWN] = CLEW_SPENT_OTHER,
+};
+
+enum clew_spent clew_spent_of_kind(unsigned kind)
+{
+	return spent_of_kind[kind];
+}
+
+enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (sleep_is_idle(trace, sleep))
+		return CLEW_SPENT_COUNT;
+	/* Only in an exchange is a poll not idle. */
+	if (sleep->kind == CLEW_WAIT_POLL)
+		return sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
+		       : sleep->edge_type == CLEW_EDGE_TIMER	? CLEW_SPENT_OTHER
+								: CLEW_SPENT_PEER;
+	if (sleep->kind != CLEW_WAIT_FUTEX || sleep->holder_count)
+		return spent_of_kind[sleep->kind];
+	if (sleep->from != CLEW_NO_TASK && clew_trace_in_exchange(trace, sleep))
+		return CLEW_SPENT_PEER;
+	/* At a condition variable threads wait for each other or, until a timeout, for work. */
+	return sleep->from != CLEW_NO_TASK && sleep->edge_type != CLEW_EDGE_TIMER
+		       ? CLEW_SPENT_OTHER
+		       : CLEW_SPENT_COUNT;
+}
+
+/* ---- sums ---- */
+
+/* The sums of a task; NULL: no memory. Valid until those of another task are asked for. */
+static struct clew_task_time *time_of(struct clew_task_times *times, uint32_t task)
+{
+	const uint64_t *known = map_get(&times->places, task, 0);
+	struct vector *all = &times->times;
+	struct clew_task_time *time;
+
+	if (known)
+		return (struct clew_task_time *)all->data + *known;
+	all->item = sizeof(*time);
+	if (vector_reserve(all, all->count + 1) < 0 ||
+	    map_set(&times->places, task, 0, all->count) < 0)
+		return NULL;
+	time = (struct clew_task_time *)all->data + all->count++;
+	*time = (struct clew_task_time){.task = task};
+	return time;
+}
+
+int clew_task_times_add(struct clew_task_times *times, const struct clew_task_time *more)
+{
+	struct clew_task_time *time = time_of(times, more->task);
+
+	if (!time)
+		return -ENOMEM;
+	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
+		time->spent[spent] += more->spent[spent];
+	time->had_lock += more->had_lock;
+	return 0;
+}
+
+int clew_task_times_add_cpu(struct clew_task_times *times, uint32_t ready, uint32_t ran,
+			    uint64_t ns)
+{
+	uint64_t *known = map_get(&times->had_cpu, ready, ran);
+
+	if (!known)
+		return map_set(&times->had_cpu, ready, ran, ns);
+	*known += ns;
+	return 0;
+}
+
+void clew_task_times_done(struct clew_task_times *times)
+{
+	vector_done(&times->times);
+	map_done(&times->places);
+	map_done(&times->had_cpu);
+	*times = (struct clew_task_times){};
+}
+
+/* ---- of a trace ---- */
+
+struct gathering {
+	struct clew_task_times *times;
+	const struct clew_trace *trace;
+	const struct clew_trace_window *window; /* NULL: all of the trace */
+	uint64_t from, to;
+};
+
+static uint64_t overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t b_end)
+{
+	uint64_t start = a_start > b_start ? a_start : b_start;
+	uint64_t end = a_end < b_end ? a_end : b_end;
+
+	return end > start ? end - start : 0;
+}
+
+/* Adds who ran on a CPU while a task was ready for it. 0 or -ENOMEM. */
+static int add_cpu(const struct gathering *gathering, uint32_t serial, uint16_t cpu, uint64_t from,
+		   uint64_t to)
+{
+	int r = 0;
+
+	for (uint64_t at = from, until; at < to && r == 0; at = until) {
+		uint32_t by;
+
+		if (trace_ran_at(gathering->trace, cpu, at, to, &by, &until) &&
+		    by != CLEW_NO_TASK && by != serial)
+			r = clew_task_times_add_cpu(gathering->times, serial, by, until - at);
+	}
+	return r;
+}
+
+static int add_holders(const struct gathering *gathering, const struct clew_sleep *sleep,
+		       uint64_t from, uint64_t to)
+{
+	for (uint32_t i = 0; i < sleep->holder_count; i++) {
+		const struct clew_holder *holder = &sleep->holders[i];
+		struct clew_task_time *time = time_of(gathering->times, holder->task);
+
+		if (!time)
+			return -ENOMEM;
+		time->had_lock += overlap(holder->from, holder->to, from, to);
+	}
+	return 0;
+}
+
+/* Adds what a task did in from..to, which is a piece of its timeline. 0 or -ENOMEM. */
+static int add_piece(const struct gathering *gathering, uint32_t serial,
+		     const struct clew_piece *piece, uint64_t from, uint64_t to)
+{
+	enum clew_spent spent = CLEW_SPENT_COUNT;
+	struct clew_task_time *time;
+	int r = 0;
+
+	if (piece->kind == CLEW_PIECE_RUNNING) {
+		spent = CLEW_SPENT_RUNNING;
+	} else if (piece->kind == CLEW_PIECE_RUNQUEUE) {
+		spent = CLEW_SPENT_READY;
+		r = add_cpu(gathering, serial, piece->cpu, from, to);
+	} else if (piece->kind == CLEW_PIECE_SLEEP) {
+		spent = clew_spent_of(gathering->trace, piece->sleep);
+		r = add_holders(gathering, piece->sleep, from, to);
+	}
+	if (r < 0 || spent == CLEW_SPENT_COUNT)
+		return r;
+	time = time_of(gathering->times, serial);
+	if (!time)
+		return -ENOMEM;
+	time->spent[spent] += to - from;
+	return 0;
+}
+
+static int add_task(const struct gathering *gathering, const struct trace_task *task)
+{
+	uint64_t start = task->begin > gathering->from ? task->begin : gathering->from,
+		 end = task->end < gathering->to ? task->end : gathering->to;
+	struct clew_piece piece;
+	uint32_t hint = 0;
+	int r = 0;
+
+	for (uint64_t at = start, until; at < end && r == 0; at = until) {
+		if (!trace_piece_at(gathering->trace, task, at, &hint, &piece))
+			break;
+		until = piece.end < end ? piece.end : end;
+		if (until <= at)
+			break;
+		if (!gathering->window || clew_window_counts(gathering->window, until))
+			r = add_piece(gathering, task->task.serial, &piece, at, until);
+	}
+	return r;
+}
+
+int clew_task_times_gather(struct clew_task_times *times, const struct clew_trace *trace,
+			   const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+			   const struct clew_trace_window *window)
+{
+	const struct gathering gathering = {
+		.times = times, .trace = trace, .window = window, .from = from, .to = to};
+	int r = 0;
+
+	for (size_t i = 0; i < trace->tasks.count && r == 0; i++) {
+		const struct trace_task *task = trace_task_at(trace, i);
+
+		if (task->task.serial != CLEW_NO_TASK && !(task->task.flags & CLEW_TASK_SELF) &&
+		    clew_is_chosen(chosen, trace, task->task.serial))
+			r = add_task(&gathering, task);
+	}
+	return r;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How tasks spent their time, and who had what they waited for: sums by task, of a whole trace, or
+ * of the windows of a long capture one after another.
+ */
+#ifndef CLEW_EXPLAIN_SPENT_H
+#define CLEW_EXPLAIN_SPENT_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "explain/chosen.h"
+#include "trace/windows.h"
+
+enum clew_spent {
+	CLEW_SPENT_RUNNING,
+	CLEW_SPENT_READY, /* ready to run, without a CPU */
+	CLEW_SPENT_LOCK,
+	CLEW_SPENT_DISK,
+	CLEW_SPENT_NETWORK,
+	CLEW_SPENT_MEMORY,
+	/* A client waited for the thread's answer, and the thread for another one. */
+	CLEW_SPENT_PEER,
+	CLEW_SPENT_OTHER,
+	CLEW_SPENT_COUNT,
+};
+
+/* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
+enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* The same of a kind of wait, enum clew_wait_kind, if nothing else is known about the wait. */
+enum clew_spent clew_spent_of_kind(unsigned kind);
+
+/* The sums of a task. */
+struct clew_task_time {
+	uint32_t task;			  /* serial */
+	uint64_t spent[CLEW_SPENT_COUNT]; /* ns */
+	uint64_t had_lock;		  /* ns for which it had what chosen tasks waited for */
+};
+
+/* Zeroed at first. */
+struct clew_task_times {
+	struct vector times; /* struct clew_task_time */
+	struct map places;   /* a task -> its index in `times` */
+	struct map had_cpu;  /* (a task that was ready, one that ran on its CPU) -> ns */
+};
+
+/*
+ * Adds up from..to, ns, of the chosen tasks, but not of clew's own. `window`: only the pieces of
+ * timelines that end in it, each as a whole; NULL: all. 0 or -ENOMEM. Cost: each piece of each
+ * task once, and for a piece without a CPU each run on that CPU meanwhile.
+ */
+int clew_task_times_gather(struct clew_task_times *times, const struct clew_trace *trace,
+			   const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+			   const struct clew_trace_window *window);
+/* Adds the sums of a task to those that it has already. 0 or -ENOMEM. */
+int clew_task_times_add(struct clew_task_times *times, const struct clew_task_time *more);
+/* Adds time for which a task ran on the CPU that another one was ready for. 0 or -ENOMEM. */
+int clew_task_times_add_cpu(struct clew_task_times *times, uint32_t ready, uint32_t ran,
+			    uint64_t ns);
+void clew_task_times_done(struct clew_task_times *times);
+
+#endif
