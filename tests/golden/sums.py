@@ -33,12 +33,13 @@ QUESTIONS = {
     "io": [[], ["--self", "--sort", "waited"], ["--by", "file", "--sort", "name"]],
     "path": [["--all", "**", "--operations"],
              ["--all", "**", "--operations", "--idle", "futex,fsync,socket,pipe,sleep,device"]],
+    "report": [[]],
 }
 # Options that choose threads; the captures have some of these threads.
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
-CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"]]
+CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"], ["report"]]
 BLAMED = [["--victims", "(e)"], ["--victims", "nobody"], ["--antagonists", "(e)"],
           ["--victims", "(e)", "--antagonists", "**"], ["--victims", "(e) where"],
           ["--victims", "** where suspended_duration > duration(1ms)"],

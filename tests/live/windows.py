@@ -117,6 +117,8 @@ def main():
     refuse(capture, total, "latency", "--tid", "4194304")
     compare(capture, total, "io", "--self")
     compare(capture, total, "io", "--cgroup", "/*")
+    compare(capture, total, "report")
+    compare(capture, total, "report", "--comm", "python*")
     refuse(capture, total, "blame", "--victims", "nobody")
     refuse(capture, total, "blame", "--cgroup", "/nothing")
     finish()

@@ -13,9 +13,11 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/report_windows.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
+#include "cli/windows.h"
 #include "cli/write.h"
 #include "page/page.h"
 #include "words/ledger.h"
@@ -172,10 +174,38 @@ static int answer(const struct clew_trace *trace, struct report_values *values, 
 	return status;
 }
 
+/* *ret_answered: it is a long capture, and the answer could be made of windows. */
+static int answer_in_windows(struct report_values *values, const char *operand, bool *ret_answered)
+{
+	struct clew_reader *reader = NULL;
+	struct long_report *made = NULL;
+	int status = 0;
+
+	*ret_answered = false;
+	/* A page shows all of the timeline; lines of the source are of one trace's stacks. */
+	if (!values->html && !clew_window_given(&values->window) &&
+	    !clew_source_wanted(&values->source))
+		status = clew_windows_open(operand, &reader);
+	if (!reader)
+		return status;
+	if (report_windows_can(reader)) {
+		*ret_answered = true;
+		status = report_windows_make(operand, reader, &values->selection, &made);
+		if (!status && values->json)
+			print_json(report_windows_report(made));
+		else if (!status)
+			print_text(report_windows_report(made));
+		report_windows_done(made);
+	}
+	clew_reader_close(reader);
+	return status;
+}
+
 int clew_command_report(const struct clew_command *command, int argc, char **argv)
 {
 	struct report_values values = {};
-	struct clew_trace *trace;
+	struct clew_trace *trace = NULL;
+	bool answered = false;
 	char **operands;
 	int status;
 
@@ -183,12 +213,12 @@ int clew_command_report(const struct clew_command *command, int argc, char **arg
 		return status;
 	status = check_options(&values);
 	if (!status)
+		status = answer_in_windows(&values, operands[0], &answered);
+	if (!status && !answered)
 		status = clew_open_window(operands[0], 0, &values.window, &trace);
-	if (status)
-		return status;
-	if (clew_source_wanted(&values.source))
+	if (!status && trace && clew_source_wanted(&values.source))
 		status = clew_need_stacks("report", trace, &values.source);
-	if (!status)
+	if (!status && trace)
 		status = answer(trace, &values, operands[0]);
 	clew_selection_done(&values.selection);
 	clew_trace_free(trace);

@@ -16,6 +16,7 @@
 #include "words/describe.h"
 #include "words/object.h"
 #include "words/task.h"
+#include "words/wait.h"
 #include "words/wait_key.h"
 
 struct clew_wait_group {
@@ -105,17 +106,20 @@ static int leave_group(void *context, const struct clew_sum_key *key, const stru
 {
 	struct leaving *leaving = context;
 	struct clew_wait_group *group = &leaving->groups->groups[leaving->groups->count++];
+	const struct clew_holder *holder;
 	size_t count;
 
 	*group = (struct clew_wait_group){.key = *key, .sum = *sum, .lengths = *lengths};
 	group->lengths.bytes = shared_copy(leaving->out, lengths->bytes, lengths->size);
 	if (leaving->view->by != CLEW_BY_HOLDER) {
 		group->wait = clew_trace_sleeps(leaving->trace, &count)[sum->longest];
-		group->wait.holders = NULL;
-		group->wait.holder_count = 0;
+		holder = clew_wait_main_holder(&group->wait);
+		group->wait.holder_count = holder != NULL;
+		group->wait.holders = shared_copy(leaving->out, holder,
+						  group->wait.holder_count * sizeof(*holder));
 		group->wait.links =
 			shared_copy(leaving->out, group->wait.links, link_bytes(&group->wait));
-		if (!group->wait.links)
+		if (!group->wait.links || !group->wait.holders)
 			return -ENOMEM;
 	}
 	return group->lengths.bytes ? 0 : -ENOMEM;
@@ -156,25 +160,37 @@ static int compare_waits(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
+static void free_wait(struct clew_wait_group *group)
+{
+	free((void *)(uintptr_t)group->wait.links);
+	free((void *)(uintptr_t)group->wait.holders);
+}
+
 /* Has a group own a copy of a wait. 0 or -ENOMEM. */
 static int keep_wait(struct clew_wait_group *group, const struct clew_sleep *wait)
 {
-	size_t bytes = link_bytes(wait);
-	void *links = malloc(bytes + 1);
+	size_t bytes = link_bytes(wait), holder_bytes = wait->holder_count * sizeof(*wait->holders);
+	void *links = malloc(bytes + 1), *holders = malloc(holder_bytes + 1);
 
-	if (!links)
+	if (!links || !holders) {
+		free(links);
+		free(holders);
 		return -ENOMEM;
+	}
 	if (bytes)
 		memcpy(links, wait->links, bytes);
-	free((void *)(uintptr_t)group->wait.links);
+	if (holder_bytes)
+		memcpy(holders, wait->holders, holder_bytes);
+	free_wait(group);
 	group->wait = *wait;
 	group->wait.links = links;
+	group->wait.holders = holders;
 	return 0;
 }
 
 static void group_done(struct clew_wait_group *group)
 {
-	free((void *)(uintptr_t)group->wait.links);
+	free_wait(group);
 	multiset_done(&group->lengths);
 }
 
@@ -267,6 +283,25 @@ static int join_again(struct clew_wait_groups *groups, const struct clew_trace *
 	return r;
 }
 
+int clew_wait_groups_pick(const struct clew_wait_groups *groups, const struct clew_trace *trace,
+			  bool (*wanted)(void *context, const struct clew_sum_key *key),
+			  void *context, struct clew_wait_groups *ret_picked)
+{
+	int r = 0;
+
+	*ret_picked = (struct clew_wait_groups){};
+	for (size_t i = 0; i < groups->count && r == 0; i++) {
+		const struct clew_wait_group *group = &groups->groups[i];
+
+		if (!wanted(context, &group->key))
+			continue;
+		r = reserve(ret_picked, ret_picked->count + 1);
+		if (r == 0)
+			r = copy(&ret_picked->groups[ret_picked->count++], group);
+	}
+	return r < 0 ? r : join_again(ret_picked, trace);
+}
+
 /* ---- printing ---- */
 
 struct names {
@@ -328,13 +363,13 @@ static void json_fields(void *context, struct clew_json *json, uint32_t item)
 }
 
 /* The groups' sums in the order in which they are printed; free(3) them. NULL: no memory. */
-static struct clew_sum *order(struct clew_wait_groups *groups, const struct clew_view *view)
+static struct clew_sum *order(struct clew_wait_groups *groups, bool by_holder)
 {
 	struct clew_sum *sums = malloc((groups->count + 1) * sizeof(*sums));
 
 	if (!sums)
 		return NULL;
-	if (view->by != CLEW_BY_HOLDER && groups->count)
+	if (!by_holder && groups->count)
 		qsort(groups->groups, groups->count, sizeof(*groups->groups), compare_waits);
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct clew_wait_group *group = &groups->groups[i];
@@ -342,11 +377,21 @@ static struct clew_sum *order(struct clew_wait_groups *groups, const struct clew
 		sums[i] = group->sum;
 		sums[i].p50 = clew_sum_percentile(&group->lengths, 50);
 		sums[i].p99 = clew_sum_percentile(&group->lengths, 99);
-		sums[i].longest =
-			view->by == CLEW_BY_HOLDER ? (uint32_t)group->key.parts[0] : (uint32_t)i;
+		sums[i].longest = by_holder ? (uint32_t)group->key.parts[0] : (uint32_t)i;
 	}
 	clew_sums_order(sums, groups->count);
 	return sums;
+}
+
+struct clew_sum *clew_wait_groups_sums(struct clew_wait_groups *picked)
+{
+	return order(picked, false);
+}
+
+const struct clew_sleep *clew_wait_groups_wait(const struct clew_wait_groups *picked,
+					       uint32_t number)
+{
+	return &picked->groups[number].wait;
 }
 
 int clew_wait_groups_print(struct clew_wait_groups *groups, const struct clew_view *view,
@@ -358,7 +403,7 @@ int clew_wait_groups_print(struct clew_wait_groups *groups, const struct clew_vi
 	struct clew_sum *sums = NULL;
 
 	if (view->by != CLEW_BY_OBJECT || join_again(groups, trace) == 0)
-		sums = order(groups, view);
+		sums = order(groups, view->by == CLEW_BY_HOLDER);
 	if (!sums)
 		return clew_fail_memory();
 	if (json)

@@ -102,6 +102,7 @@ struct clew_trace {
 	struct vector metas;		/* const char *: key, value, key, value; in the arena */
 	struct vector own_types; /* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
 	uint64_t start, end;
+	uint64_t last_run;	  /* when the one ended that ended last */
 	uint32_t drop_types;	  /* bits of edge types that are left out */
 	uint32_t mount_namespace; /* the machine's own, 0 unknown */
 	int error;

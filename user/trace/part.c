@@ -41,33 +41,43 @@ static bool overlaps(const struct trace_part *part, uint64_t start, uint64_t end
 	return end >= part->from && start <= part->to;
 }
 
-/* Notes what a piece of a timeline that is not kept says of its task's life. */
-static void pass_piece(const struct clew_trace *trace, uint32_t serial, uint64_t start, bool ready)
+/* Finds the task of a piece that is not kept. The trace of all names has it even if no record is
+ * about it. *ret_task NULL: the trace need not have it. 0 or -ENOMEM. */
+static int find_passing(struct clew_trace *trace, uint32_t serial, struct trace_task **ret_task)
 {
-	struct trace_task *task = trace_task_find(trace, serial);
+	*ret_task = trace->part->recent ? trace_task_get(trace, serial)
+					: trace_task_find(trace, serial);
+	return *ret_task || !trace->part->recent || trace_nobody(serial) ? 0 : -ENOMEM;
+}
+
+/* Notes what a piece of a timeline that is not kept says of its task's life. */
+static int pass_piece(struct clew_trace *trace, uint32_t serial, uint64_t start, bool ready)
+{
+	struct trace_task *task;
+	int r = find_passing(trace, serial, &task);
 
 	if (!task)
-		return;
+		return r;
 	/* As in bound_timeline(): until it was made ready its creator was setting it up. */
 	if (ready && !task->cut && task->task.birth && start > task->task.birth)
 		task->task.birth = start;
 	task->cut = true;
+	return 0;
 }
 
 static int take_run(struct clew_trace *trace, const struct clew_run *run)
 {
 	struct trace_task *task;
+	int r;
 
 	if (overlaps(trace->part, run->start, run->end))
 		return trace_take(trace, (struct clew_finding){CLEW_FINDING_RUN, .run = run});
-	task = trace->part->recent ? trace_task_get(trace, run->task)
-				   : trace_task_find(trace, run->task);
+	r = find_passing(trace, run->task, &task);
 	if (task && run->ended == CLEW_RUN_EXITED)
 		task->task.death = run->end;
 	if (task && trace->part->recent && run->end < trace->part->from)
 		task->lead = *run;
-	pass_piece(trace, run->task, run->start, false);
-	return 0;
+	return r < 0 ? r : pass_piece(trace, run->task, run->start, false);
 }
 
 /* Keeps the run that came before a wait that began before the part. */
@@ -116,10 +126,10 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 	int r;
 
 	if (!overlaps(part, sleep->start, sleep->switch_in)) {
-		pass_piece(trace, sleep->task, sleep->start, false);
-		return part->recent && sleep->switch_in < part->from
-			       ? trace_exchange_pass(trace, sleep)
-			       : 0;
+		r = pass_piece(trace, sleep->task, sleep->start, false);
+		if (r < 0 || !part->recent || sleep->switch_in >= part->from)
+			return r;
+		return trace_exchange_pass(trace, sleep);
 	}
 	r = take_lead(trace, sleep->task, sleep->start);
 	if (r < 0)
@@ -138,8 +148,7 @@ static int take_ready(struct clew_trace *trace, const struct clew_ready *ready)
 			     : trace_take(trace, (struct clew_finding){CLEW_FINDING_READY,
 								       .ready = ready});
 	}
-	pass_piece(trace, ready->task, ready->start, true);
-	return 0;
+	return pass_piece(trace, ready->task, ready->start, true);
 }
 
 static uint64_t *finished_word(const struct trace_part *part, uint64_t number)
@@ -223,9 +232,10 @@ static int take_belonging(struct clew_trace *trace, struct clew_finding finding)
 }
 
 /* Records that are about a moment, and not about who or what something is. */
-static bool is_momentary(const struct clew_header *record)
+static bool is_momentary(const struct trace_part *part, const struct clew_header *record)
 {
-	return record->kind == CLEW_KIND_WAITED || record->kind == CLEW_KIND_SAMPLE;
+	return record->kind == CLEW_KIND_WAITED ||
+	       (record->kind == CLEW_KIND_SAMPLE && !part->samples);
 }
 
 static bool edge_is_kept(const struct trace_part *part, const struct clew_edge *edge)
@@ -240,7 +250,8 @@ static bool is_kept(const struct trace_part *part, const struct clew_finding *fi
 {
 	switch (finding->tag) {
 	case CLEW_FINDING_IDENTITY:
-		return !is_momentary(finding->identity) || finding->identity->time >= part->from;
+		return !is_momentary(part, finding->identity) ||
+		       finding->identity->time >= part->from;
 	case CLEW_FINDING_EDGE:
 		return edge_is_kept(part, finding->edge);
 	case CLEW_FINDING_SPIN:
@@ -271,7 +282,8 @@ static bool comes_before(const struct trace_part *part, const struct clew_findin
 	case CLEW_FINDING_TALLY:
 		return finding->tally->end < part->from;
 	case CLEW_FINDING_IDENTITY:
-		return finding->identity->time < part->from;
+		return is_momentary(part, finding->identity) &&
+		       finding->identity->time < part->from;
 	default:
 		return false;
 	}

@@ -53,6 +53,7 @@ struct trace_part {
 		    const struct clew_finding *finding, bool here);
 	void *tell_context;
 	bool here;
+	bool samples;	/* all samples are kept */
 	size_t sift_at; /* when so many page extents are there, sift them */
 };
 

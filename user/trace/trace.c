@@ -69,6 +69,7 @@ int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t 
 	if (r < 0)
 		return r;
 	((struct clew_run *)trace->runs.data)[trace->runs.count++] = *run;
+	trace->last_run = run->end > trace->last_run ? run->end : trace->last_run;
 	*ret_index = index;
 	if (run->cpu == UINT16_MAX)
 		return 0;
@@ -339,13 +340,9 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	trace->end = end > trace->start ? end : trace->start;
 	if (trace->info)
 		trace->info->imported = clew_trace_meta(trace, "imported") != NULL;
-	if (trace->runs.count > 0) {
-		/* The last records may be a little later than the moment of stopping. */
-		const struct clew_run *last =
-			(const struct clew_run *)trace->runs.data + trace->runs.count - 1;
-
-		trace->end = last->end > trace->end ? last->end : trace->end;
-	}
+	/* The last records may be a little later than the moment of stopping. */
+	if (trace->last_run > trace->end)
+		trace->end = trace->last_run;
 	if (trace->part)
 		trace_part_finish(trace);
 	r = trace_order_sleeps(trace);

@@ -30,6 +30,7 @@
 /* What a process says of its window besides what the taker looked for. */
 struct facts {
 	uint64_t hidden; /* waits that ended in it: as clew_trace_hidden() */
+	uint64_t end;	 /* the last window's: the end of its trace */
 };
 
 struct child {
@@ -51,6 +52,7 @@ struct windows {
 	size_t added;		/* windows whose result was added */
 	size_t most;		/* processes at a time */
 	uint64_t hidden;	/* in all windows that were added */
+	uint64_t end;		/* the latest end of a window's trace */
 	uint64_t seen;		/* the time of the latest record */
 };
 
@@ -64,7 +66,7 @@ static struct clew_trace_window window_at(const struct windows *windows, size_t 
 		 before = end > start ? (end - start) / BEFORE_SHARE : 0;
 
 	before = before < BEFORE_MOST ? before : BEFORE_MOST;
-	window.known = window.from > before ? window.from - before : 0;
+	window.kept = window.known = window.from > before ? window.from - before : 0;
 	return window;
 }
 
@@ -185,6 +187,8 @@ static _Noreturn void look(struct windows *windows, const struct clew_header *re
 		r = taker->look(taker->context, windows->trace, window, child->found);
 	if (r >= 0 && clew_trace_hidden(windows->trace))
 		child->facts->hidden = count_hidden(windows->trace, window);
+	if (window->to == UINT64_MAX)
+		child->facts->end = clew_trace_end(windows->trace);
 	_exit(r < 0 ? -r : 0);
 }
 
@@ -207,6 +211,8 @@ static int add_next(struct windows *windows)
 	if (r == 0)
 		r = windows->taker->add(windows->taker->context, child->found);
 	windows->hidden += child->facts->hidden;
+	if (child->facts->end > windows->end)
+		windows->end = child->facts->end;
 	shared_free(child->found);
 	child->found = NULL;
 	return r;
@@ -265,6 +271,9 @@ static int read_names(struct windows *windows)
 	if (r >= 0)
 		r = clew_trace_finish(windows->trace, info->end);
 	windows->trace->hidden = windows->hidden;
+	/* The last runs may have shown that recording went on for a little longer. */
+	if (windows->end > windows->trace->end)
+		windows->trace->end = windows->end;
 	return r;
 }
 
@@ -324,6 +333,7 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	windows.trace->part->to = 0;
 	windows.trace->part->tell = taker ? taker->tell : NULL;
 	windows.trace->part->tell_context = taker ? taker->context : NULL;
+	windows.trace->part->samples = taker && taker->samples;
 	if (!windows.trace->part->recent)
 		r = -ENOMEM;
 	if (taker && r >= 0)

@@ -21,7 +21,8 @@
 struct clew_trace_window {
 	uint64_t from;	/* what ends at this moment or later, */
 	uint64_t to;	/* and before this one, belongs to the window; UINT64_MAX: the last one */
-	uint64_t known; /* from here on the trace has everything */
+	uint64_t kept;	/* from here on the trace has everything, */
+	uint64_t known; /* and from here on all runs: the same moment or an earlier one */
 };
 
 struct clew_windows_taker {
@@ -43,7 +44,8 @@ struct clew_windows_taker {
 	int (*tell)(void *context, const struct clew_trace *trace,
 		    const struct clew_finding *finding, bool here);
 	void *context;
-	bool models; /* it makes causal traces of windows, which take much more memory */
+	bool models;  /* it makes causal traces of windows, which take much more memory */
+	bool samples; /* the trace of all names has all samples of what ran, too */
 };
 
 struct clew_windows_options {
