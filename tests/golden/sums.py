@@ -29,7 +29,8 @@ QUESTIONS = {
     "locks": [[], ["--self", "--top", "2"]],
     "blame": [[], ["--by", "function"], ["--all-running"]],
     "latency": [["--by", "kind"], ["--by", "call", "--idle", "--group", "thread"],
-                ["--by", "device", "--group", "cgroup"]],
+                ["--by", "device", "--group", "cgroup"], ["--by", "operation"],
+                ["--by", "operation", "--group", "cgroup"]],
     "io": [[], ["--self", "--sort", "waited"], ["--by", "file", "--sort", "name"]],
     "path": [["--all", "**", "--operations"],
              ["--all", "**", "--operations", "--idle", "futex,fsync,socket,pipe,sleep,device"]],
@@ -39,7 +40,8 @@ QUESTIONS = {
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
-CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"], ["report"]]
+CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"],
+            ["latency", "--by", "operation"], ["report"]]
 BLAMED = [["--victims", "(e)"], ["--victims", "nobody"], ["--antagonists", "(e)"],
           ["--victims", "(e)", "--antagonists", "**"], ["--victims", "(e) where"],
           ["--victims", "** where suspended_duration > duration(1ms)"],

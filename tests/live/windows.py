@@ -108,6 +108,8 @@ def main():
     compare(capture, total, "waits", "--by", "kind", "--comm", "python*", "--idle")
     compare(capture, total, "locks")
     compare(capture, total, "latency", "--by", "kind")
+    compare(capture, total, "latency", "--by", "operation")
+    compare(capture, total, "latency", "--by", "operation", "--group", "cgroup", "--comm", "python*")
     compare(capture, total, "latency", "--by", "call", "--group", "thread", "--idle")
     compare_text(capture, total, "path", "--all", "**", "--operations")
     compare_text(capture, total, "path", "--all", "(^python)", "--operations", "--idle",

@@ -7,19 +7,26 @@
 
 #include <errno.h>
 
+#include "cli/long_operations.h"
 #include "cli/windows.h"
+#include "explain/operations.h"
 
 struct long_latency {
 	const struct clew_latency_options *options;
 	const struct clew_trace *tasks; /* of the whole capture; NULL: a window knows enough */
 	struct clew_latency *latency;
 	struct clew_latency_left_out *left_out;
+	struct clew_last_idle last_idle;
+	struct vector longs; /* struct clew_operation: began before their window knows everything */
 };
 
 /* The groups of a window. */
 struct left {
 	struct clew_latency latency;
 	struct clew_latency_left_out left_out;
+	uint64_t from, to; /* ns: of the capture */
+	struct clew_idle_ends *ends;
+	size_t end_count;
 };
 
 /* ---- in the process of a window ---- */
@@ -74,38 +81,76 @@ static int look(void *context, struct clew_trace *trace, const struct clew_trace
 	struct clew_latency_options options = *it->options;
 	struct clew_latency latency = clew_latency_new(it->latency->digits);
 	struct left *left = out->root = shared_take(out, sizeof(*left));
+	struct vector ends = {};
 	int r;
 
 	if (!left)
 		return -ENOMEM;
-	options.from = clew_trace_start(trace);
-	options.to = clew_trace_end(trace);
+	options.from = left->from = clew_trace_start(trace);
+	options.to = left->to = clew_trace_end(trace);
 	options.window = window;
 	options.tasks = it->tasks;
+	options.ends = &ends;
 	r = clew_latency_gather(trace, &options, &latency, &left->left_out);
 	if (r == 0)
 		r = leave(out, &latency, &left->latency);
+	left->ends = shared_copy(out, ends.data, ends.count * sizeof(*left->ends));
+	left->end_count = ends.count;
+	vector_done(&ends);
 	clew_latency_done(&latency);
-	return r;
+	return r == 0 && !left->ends ? -ENOMEM : r;
 }
 
 /* ---- in the calling process ---- */
+
+/* Notes the operations that no window has. 0 or -ENOMEM. */
+static int add_longs(struct long_latency *it, const struct left *left)
+{
+	struct vector *longs = &it->longs;
+
+	for (size_t i = 0; i < left->end_count; i++) {
+		int r = vector_reserve(longs, longs->count + 1);
+
+		if (r == 0)
+			r = clew_last_idle_add(&it->last_idle, &left->ends[i], left->from, left->to,
+					       (struct clew_operation *)longs->data + longs->count);
+		if (r < 0)
+			return r;
+		longs->count += (size_t)r;
+	}
+	return 0;
+}
 
 static int add(void *context, const struct shared *found)
 {
 	const struct left *left = found->root;
 	struct long_latency *it = context;
+	int r = add_longs(it, left);
 
+	if (r < 0)
+		return r;
 	it->left_out->idle += left->left_out.idle;
 	it->left_out->elsewhere += left->left_out.elsewhere;
 	return clew_latency_merge(it->latency, &left->latency);
 }
 
-static bool is_of_waits(const struct clew_latency_options *options, bool by_given)
+static int find_longs(void *context, const struct clew_trace *trace,
+		      const struct clew_operation *operations, size_t count)
+{
+	struct long_latency *it = context;
+	struct clew_latency_options options = *it->options;
+
+	options.tasks = it->tasks;
+	options.operations = operations;
+	options.operation_count = count;
+	return clew_latency_gather(trace, &options, it->latency, it->left_out);
+}
+
+static bool has_windows(const struct clew_latency_options *options, bool by_given)
 {
 	return !options->argument &&
 	       (!by_given || options->by == CLEW_LATENCY_KIND || options->by == CLEW_LATENCY_CALL ||
-		options->by == CLEW_LATENCY_DEVICE);
+		options->by == CLEW_LATENCY_DEVICE || options->by == CLEW_LATENCY_OPERATION);
 }
 
 static int answer(const char *operand, struct clew_reader *reader, struct clew_selection *selection,
@@ -124,6 +169,9 @@ static int answer(const char *operand, struct clew_reader *reader, struct clew_s
 	it->tasks = tasks;
 	if (!status)
 		status = clew_windows_look(operand, reader, 0, &taker, ret_names);
+	if (!status)
+		status = clew_long_operations(operand, it->longs.data, it->longs.count, find_longs,
+					      it);
 	clew_trace_free(tasks);
 	return status;
 }
@@ -132,12 +180,15 @@ int clew_latency_in_windows(const char *operand, struct clew_selection *selectio
 			    struct clew_latency_options *options, struct clew_latency *latency,
 			    struct clew_latency_left_out *left_out, struct clew_trace **ret_names)
 {
-	struct long_latency it = {.options = options, .latency = latency, .left_out = left_out};
+	struct long_latency it = {.options = options,
+				  .latency = latency,
+				  .left_out = left_out,
+				  .longs.item = sizeof(struct clew_operation)};
 	struct clew_reader *reader = NULL;
 	int status = 0;
 
 	*ret_names = NULL;
-	if (is_of_waits(options, *by_given))
+	if (has_windows(options, *by_given))
 		status = clew_windows_open(operand, &reader);
 	if (!reader)
 		return status;
@@ -146,7 +197,10 @@ int clew_latency_in_windows(const char *operand, struct clew_selection *selectio
 		*by_given = true;
 		options->chosen =
 			(struct clew_chosen){.wants = clew_selection_wants, .context = selection};
+		clew_last_idle_init(&it.last_idle);
 		status = answer(operand, reader, selection, &it, options->level, ret_names);
+		clew_last_idle_done(&it.last_idle);
+		vector_done(&it.longs);
 	}
 	clew_reader_close(reader);
 	return status;

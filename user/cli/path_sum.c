@@ -18,7 +18,7 @@ struct left {
 	size_t ran_in_count;
 	struct clew_samples_found samples;
 	uint64_t ran, waited, waited_with;
-	struct path_long *longs;
+	struct clew_operation *longs;
 	size_t long_count;
 };
 
@@ -81,7 +81,7 @@ int path_sum_export(struct path_answer *answer, const struct clew_trace *trace,
 
 int path_adding_init(struct path_adding *adding)
 {
-	*adding = (struct path_adding){.longs.item = sizeof(struct path_long)};
+	*adding = (struct path_adding){.longs.item = sizeof(struct clew_operation)};
 	parties_init(&adding->parties, &adding->arena);
 	return clew_path_totals_new(NULL, &adding->totals);
 }
@@ -142,7 +142,7 @@ static int add_longs(struct path_adding *adding, const struct left *left)
 	if (vector_reserve(longs, longs->count + left->long_count) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < left->long_count; i++)
-		((struct path_long *)longs->data)[longs->count++] = left->longs[i];
+		((struct clew_operation *)longs->data)[longs->count++] = left->longs[i];
 	return 0;
 }
 

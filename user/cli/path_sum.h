@@ -8,13 +8,6 @@
 #include "cli/parties.h"
 #include "cli/path.h"
 
-/* An operation that began before its window knows everything. */
-struct path_long {
-	uint32_t serial; /* its thread */
-	uint64_t from;	 /* ns: an idle wait of the thread ended then, the last one that may be */
-	uint64_t end;
-};
-
 struct path_adding {
 	struct arena arena;
 	struct parties parties;
@@ -23,7 +16,9 @@ struct path_adding {
 	struct clew_place_sums ran_in;
 	struct clew_path_stacks stacks;
 	struct path_sum sum;
-	struct vector longs; /* struct path_long */
+	/* struct clew_operation: those that began before their window knows everything. They began
+	 * with `from`, or earlier if that idle wait was in an exchange. */
+	struct vector longs;
 };
 
 int path_adding_init(struct path_adding *adding); /* 0 or -ENOMEM; path_adding_done() in any case */

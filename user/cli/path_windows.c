@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cli/fail.h"
+#include "cli/long_operations.h"
 #include "cli/path.h"
 #include "cli/path_sum.h"
-#include "cli/progress.h"
 #include "cli/windows.h"
 #include "convert/convert.h"
 #include "trace/idle.h"
@@ -20,8 +20,7 @@
 #include "trace/stacks.h"
 #include "words/lines.h"
 
-#define APART	   10000000000ull /* ns: operations that are as near are in one trace */
-#define LEFT_BYTES (1ull << 32)	  /* the most that a trace's sums take */
+#define LEFT_BYTES (1ull << 32) /* the most that a trace's sums take */
 
 struct summing {
 	const struct path_values *values;
@@ -33,9 +32,9 @@ struct summing {
 /* The operations to find in a trace: those that end in a window, or those of a list. */
 struct wanted {
 	const struct clew_trace_window *window;
-	const struct path_long *longs;
+	const struct clew_operation *longs;
 	size_t count;
-	struct vector missed; /* struct path_long: began before the trace */
+	struct vector missed; /* struct clew_operation: began before the trace */
 };
 
 /* ---- in the process of a window ---- */
@@ -45,7 +44,7 @@ static bool is_wanted(const struct wanted *wanted, uint32_t serial, clew_time en
 	if (wanted->window)
 		return clew_window_counts(wanted->window, (uint64_t)end);
 	for (size_t i = 0; i < wanted->count; i++)
-		if (wanted->longs[i].serial == serial && wanted->longs[i].end == (uint64_t)end)
+		if (wanted->longs[i].task == serial && wanted->longs[i].to == (uint64_t)end)
 			return true;
 	return false;
 }
@@ -60,11 +59,11 @@ static int miss(const struct summing *summing, struct wanted *wanted, uint32_t s
 	/* Without an idle wait before it, there is none. */
 	if (wanted->window && !from)
 		return 0;
-	missed->item = sizeof(struct path_long);
+	missed->item = sizeof(struct clew_operation);
 	if (vector_reserve(missed, missed->count + 1) < 0)
 		return -ENOMEM;
-	((struct path_long *)missed->data)[missed->count++] = (struct path_long){
-		.serial = serial, .from = from ? *from : 0, .end = (uint64_t)end};
+	((struct clew_operation *)missed->data)[missed->count++] = (struct clew_operation){
+		.task = serial, .from = from ? *from : 0, .to = (uint64_t)end};
 	return 0;
 }
 
@@ -160,86 +159,37 @@ static int tell(void *context, const struct clew_trace *trace, const struct clew
 
 /* ---- operations that are longer than what a window knows ---- */
 
-static int compare_longs(const void *a, const void *b)
+/* Those that began before the trace are in adding.longs afterwards. 0 or -errno. */
+static int find_longs(void *context, const struct clew_trace *trace,
+		      const struct clew_operation *longs, size_t count)
 {
-	const struct path_long *x = a, *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static int fail_to_add(const char *operand, int r)
-{
-	return r == -ENOMEM ? path_out_of_memory() : clew_fail_to_read(operand, r, strerror(-r));
-}
-
-/* Finds them in one trace from `from`, ns, to the end of the last one. One that began before it
- * is in adding.longs afterwards. */
-static int find_longs(struct summing *summing, const char *operand, const struct path_long *longs,
-		      size_t count, uint64_t from)
-{
+	struct summing *summing = context;
 	struct wanted wanted = {.longs = longs, .count = count};
-	struct clew_progress progress;
-	struct clew_trace_options options = {.size = sizeof(options),
-					     .from = from,
-					     .progress = clew_progress_update,
-					     .progress_context = &progress};
 	struct shared *out = shared_new(LEFT_BYTES);
-	struct clew_trace *trace = NULL;
-	int r = out ? 0 : -ENOMEM;
+	int r = out ? find_in(summing, trace, &wanted, out) : -ENOMEM;
 
-	for (size_t i = 0; i < count; i++)
-		options.to = longs[i].end > options.to ? longs[i].end : options.to;
-	clew_progress_begin(&progress, "reading long operations");
-	if (r == 0)
-		r = clew_trace_load(operand, &options, &trace, NULL, 0);
-	clew_progress_end(&progress);
-	if (r == 0)
-		r = find_in(summing, trace, &wanted, out);
-	clew_trace_free(trace);
 	if (r == 0)
 		r = path_sum_add(&summing->adding, out);
 	shared_free(out);
-	return r < 0 ? fail_to_add(operand, r) : 0;
-}
-
-/* Operations that are near each other are found together. */
-static int find_groups(struct summing *summing, const char *operand, struct path_long *longs,
-		       size_t count)
-{
-	int status = 0;
-
-	qsort(longs, count, sizeof(*longs), compare_longs);
-	for (size_t first = 0, next; first < count && !status; first = next) {
-		uint64_t end = longs[first].end;
-
-		for (next = first + 1; next < count && longs[next].from < end + APART; next++)
-			end = longs[next].end > end ? longs[next].end : end;
-		status = find_longs(summing, operand, &longs[first], next - first,
-				    longs[first].from);
-	}
-	return status;
+	return r;
 }
 
 static int find_left_out(struct summing *summing, const char *operand)
 {
-	struct vector longs = summing->adding.longs, missed;
-	int status;
+	struct path_adding *adding = &summing->adding;
+	int status = 0;
 
-	if (!longs.count)
-		return 0;
-	fprintf(stderr,
-		"clew: operations that are longer than what a window knows are read once more: "
-		"%zu\n",
-		longs.count);
-	summing->adding.longs = (struct vector){.item = longs.item};
-	status = find_groups(summing, operand, longs.data, longs.count);
-	vector_done(&longs);
-	/* An idle wait that was in an exchange after all began none of them. */
-	missed = summing->adding.longs;
-	summing->adding.longs = (struct vector){.item = missed.item};
-	if (!status && missed.count)
-		status = find_longs(summing, operand, missed.data, missed.count, 0);
-	vector_done(&missed);
+	/* Where the idle wait was in an exchange after all, the operation began earlier. */
+	for (int attempt = 0; attempt < 2 && !status; attempt++) {
+		struct vector longs = adding->longs;
+		struct clew_operation *all = longs.data;
+
+		adding->longs = (struct vector){.item = longs.item};
+		for (size_t i = 0; attempt && i < longs.count; i++)
+			all[i].from = 0;
+		status = clew_long_operations(operand, all, longs.count, find_longs, summing);
+		vector_done(&longs);
+	}
 	return status;
 }
 

@@ -4,9 +4,9 @@
  * what its requests had of disks, and its longest operations with their causes. See
  * report_windows.h.
  *
- * An operation is of the window in which the wait behind it ends; if the wait before it ended in
- * an earlier window, it is found when the windows are added. The causes of one that began before
- * its window knows anything are found when it is known that it is to be shown.
+ * An operation is of the window in which the wait behind it ends; one that began before that
+ * window knows everything is found when the windows are added. Its causes are found when it is
+ * known that it is to be shown.
  */
 #include "cli/report_windows.h"
 
@@ -32,8 +32,7 @@ struct long_report {
 	struct clew_task_times times;
 	struct vector disks; /* struct report_disk_share */
 	struct clew_wait_groups groups;
-	struct map last_idle;	  /* a task -> index of idle_waits */
-	struct vector idle_waits; /* struct clew_idle_wait, the last one of each task */
+	struct clew_last_idle last_idle;
 	struct report_left_operation operations[REPORT_MOST_OPERATIONS];
 	size_t operation_count, operation_total;
 	struct clew_wait_groups picked[PICKED_COUNT];
@@ -89,30 +88,18 @@ static int add_operation(struct long_report *it, const struct report_left_operat
 	return own_causes(&it->operations[place]);
 }
 
-/* Adds the operation between two windows, if there is one. 0 or -ENOMEM. */
+/* Adds the operation that began before a window knows anything, if there is one. 0 or -ENOMEM. */
 static int add_ends(struct long_report *it, const struct report_left *left,
 		    const struct clew_idle_ends *ends)
 {
-	const uint64_t *known = map_get(&it->last_idle, ends->task, 0);
 	struct report_left_operation operation = {};
-	struct clew_idle_wait *last;
-	int r = 0;
+	int r = clew_last_idle_add(&it->last_idle, ends, left->from, left->to,
+				   &operation.it.operation);
 
-	if (known) {
-		last = (struct clew_idle_wait *)it->idle_waits.data + *known;
-		if (clew_operation_between(last, &ends->first, ends->task, left->from, left->to,
-					   &operation.it.operation)) {
-			it->operation_total++;
-			r = add_operation(it, &operation);
-		}
-		*last = ends->last;
+	if (r <= 0)
 		return r;
-	}
-	if (vector_reserve(&it->idle_waits, it->idle_waits.count + 1) < 0 ||
-	    map_set(&it->last_idle, ends->task, 0, it->idle_waits.count) < 0)
-		return -ENOMEM;
-	((struct clew_idle_wait *)it->idle_waits.data)[it->idle_waits.count++] = ends->last;
-	return 0;
+	it->operation_total++;
+	return add_operation(it, &operation);
 }
 
 static int add_disks(struct long_report *it, const struct report_left *left)
@@ -314,7 +301,7 @@ int report_windows_make(const char *operand, struct clew_reader *reader,
 	it->selection = selection;
 	it->chosen = (struct clew_chosen){wants, it};
 	it->disks.item = sizeof(struct report_disk_share);
-	it->idle_waits.item = sizeof(struct clew_idle_wait);
+	clew_last_idle_init(&it->last_idle);
 	status = gather(it, operand, reader);
 	if (status)
 		return status;
@@ -344,8 +331,7 @@ void report_windows_done(struct long_report *made)
 	clew_task_times_done(&made->times);
 	vector_done(&made->disks);
 	clew_wait_groups_done(&made->groups);
-	map_done(&made->last_idle);
-	vector_done(&made->idle_waits);
+	clew_last_idle_done(&made->last_idle);
 	free(made->waits);
 	clew_relations_free(made->relations);
 	clew_trace_free(made->names);

@@ -151,7 +151,8 @@ static int hand_on_all(const struct finder *finder, struct pending *all, size_t 
 	if (count)
 		qsort(all, count, sizeof(*all), by_task);
 	for (size_t i = 0; i < count && r == 0; i++) {
-		all[i].item.task = clew_trace_task(finder->trace, all[i].task);
+		all[i].item.task =
+			clew_trace_task(finder->asked->tasks ?: finder->trace, all[i].task);
 		if (!all[i].item.task)
 			continue;
 		if (i == 0 || all[i].task != all[i - 1].task) {
@@ -205,25 +206,66 @@ static int find_locks(const struct finder *finder)
 	return r;
 }
 
-static int find_operations(const struct finder *finder)
+/* A window does not know of a task all that the capture says. */
+static bool wants(void *context, const struct clew_trace_task *task)
+{
+	const struct finder *finder = context;
+	const struct clew_trace *tasks = finder->asked->tasks ?: finder->trace;
+
+	return clew_is_chosen(&finder->asked->chosen, tasks, task->serial);
+}
+
+/* Operations that began before a window knows everything are not handed on. */
+static int list_operations(const struct finder *finder, struct clew_operation **ret_operations,
+			   size_t *ret_count)
 {
 	const struct clew_latency_asked *asked = finder->asked;
-	struct clew_operation *operations = NULL;
-	struct pending *all;
-	size_t count;
-	int r = clew_operations(finder->trace, asked->chosen.wants, asked->chosen.context, 0,
-				asked->from, asked->to, 0, &operations, &count, NULL);
+	const struct clew_chosen chosen = {.wants = wants, .context = (void *)finder};
+	struct clew_window_operations found;
+	int r;
 
+	if (!asked->window)
+		return clew_operations(finder->trace, wants, (void *)finder, 0, asked->from,
+				       asked->to, 0, ret_operations, ret_count, NULL);
+	r = clew_operations_in_window(finder->trace, &chosen, asked->from, asked->to, asked->window,
+				      0, &found);
 	if (r < 0)
 		return r;
-	all = calloc(count + 1, sizeof(*all));
+	*ret_operations = found.operations;
+	*ret_count = found.count;
+	*asked->ends = found.ends;
+	return 0;
+}
+
+static int hand_on_operations(const struct finder *finder, const struct clew_operation *operations,
+			      size_t count)
+{
+	struct pending *all = calloc(count + 1, sizeof(*all));
+	int r;
+
 	for (size_t i = 0; all && i < count; i++)
 		all[i] = (struct pending){
 			.task = operations[i].task,
 			.item = {.from = operations[i].from, .to = operations[i].to}};
-	free(operations);
 	r = all ? hand_on_all(finder, all, count) : -ENOMEM;
 	free(all);
+	return r;
+}
+
+static int find_operations(const struct finder *finder)
+{
+	const struct clew_latency_asked *asked = finder->asked;
+	struct clew_operation *operations;
+	size_t count;
+	int r;
+
+	if (asked->operations)
+		return hand_on_operations(finder, asked->operations, asked->operation_count);
+	r = list_operations(finder, &operations, &count);
+	if (r < 0)
+		return r;
+	r = hand_on_operations(finder, operations, count);
+	free(operations);
 	return r;
 }
 

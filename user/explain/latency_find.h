@@ -38,8 +38,12 @@ struct clew_latency_asked {
 	uint64_t from; /* ns: things that overlap the interval */
 	uint64_t to;
 	bool idle;				/* idle waits, too */
-	const struct clew_trace_window *window; /* NULL, or only waits that end in it, */
+	const struct clew_trace_window *window; /* NULL, or only what ends in it, */
 	const struct clew_trace *tasks;		/* and what tasks are; NULL: the trace has them */
+	/* Only these operations; NULL: all. */
+	const struct clew_operation *operations;
+	size_t operation_count;
+	struct vector *ends;  /* with a window: gets struct clew_idle_ends of operations */
 	size_t idle_left_out; /* returned: waits that were left out as they were idle */
 };
 

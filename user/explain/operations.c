@@ -115,11 +115,18 @@ bool clew_operation_between(const struct clew_idle_wait *before, const struct cl
 	       before->end < after->start && !after->open;
 }
 
+/* An idle wait before a window, of which the window knows. */
+static struct clew_idle_ends reach(const struct clew_idle_wait *wait)
+{
+	return (struct clew_idle_ends){.task = CLEW_NO_TASK, .reached = true, .last = *wait};
+}
+
 /* *ret_ends: its first and last idle wait; a task that has none is CLEW_NO_TASK. */
 static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
 			 const struct between *between, struct list *list,
 			 struct clew_idle_ends *ret_ends)
 {
+	const struct clew_trace_window *window = between->window;
 	struct clew_idle_ends ends = {.task = CLEW_NO_TASK};
 	struct clew_operation operation;
 	int r = 0;
@@ -132,19 +139,24 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
-		if ((between->window && !clew_window_counts(between->window, sleep->end)) ||
-		    !operation_is_idle(sleep->kind, sleep->call,
+		if (!operation_is_idle(sleep->kind, sleep->call,
 				       clew_trace_in_exchange(trace, sleep), between->idle_kinds))
 			continue;
 		wait = (struct clew_idle_wait){.start = sleep->start,
 					       .end = sleep->end,
 					       .call_id = sleep->call_id,
 					       .open = sleep->open & CLEW_OPEN_START};
+		if (window && !clew_window_counts(window, wait.end)) {
+			if (wait.end >= window->known && wait.end < window->from)
+				ends = reach(&wait);
+			continue;
+		}
+		if ((ends.task != CLEW_NO_TASK || ends.reached) &&
+		    clew_operation_between(&ends.last, &wait, task->task.serial, between->from,
+					   between->to, &operation))
+			r = add(list, &operation);
 		if (ends.task == CLEW_NO_TASK)
 			ends.first = wait;
-		else if (clew_operation_between(&ends.last, &wait, ends.task, between->from,
-						between->to, &operation))
-			r = add(list, &operation);
 		ends.task = task->task.serial;
 		ends.last = wait;
 	}
@@ -399,5 +411,38 @@ int clew_operations_asked(const struct clew_trace *trace, const struct clew_rela
 	sort_list(&list);
 	*ret_operations = list.operations;
 	*ret_count = list.count;
+	return 0;
+}
+
+void clew_last_idle_init(struct clew_last_idle *last)
+{
+	*last = (struct clew_last_idle){.waits.item = sizeof(struct clew_idle_wait)};
+}
+
+void clew_last_idle_done(struct clew_last_idle *last)
+{
+	map_done(&last->index);
+	vector_done(&last->waits);
+}
+
+int clew_last_idle_add(struct clew_last_idle *last, const struct clew_idle_ends *ends,
+		       uint64_t from, uint64_t to, struct clew_operation *ret_operation)
+{
+	const uint64_t *known = map_get(&last->index, ends->task, 0);
+	struct clew_idle_wait *waits;
+	bool found;
+
+	if (known) {
+		waits = (struct clew_idle_wait *)last->waits.data + *known;
+		found = !ends->reached && clew_operation_between(waits, &ends->first, ends->task,
+								 from, to, ret_operation);
+		*waits = ends->last;
+		return found;
+	}
+	if (vector_reserve(&last->waits, last->waits.count + 1) < 0 ||
+	    map_set(&last->index, ends->task, 0, last->waits.count) < 0)
+		return -ENOMEM;
+	waits = last->waits.data;
+	waits[last->waits.count++] = ends->last;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef CLEW_EXPLAIN_OPERATIONS_H
 #define CLEW_EXPLAIN_OPERATIONS_H
 
+#include "base/map.h"
 #include "base/vector.h"
 #include "explain/chosen.h"
 #include "explain/why.h"
@@ -33,6 +34,7 @@ struct clew_idle_wait {
 /* The first and the last one of a task that ended in a window. */
 struct clew_idle_ends {
 	uint32_t task;
+	bool reached; /* the window knows of one before the first, and has the operation between */
 	struct clew_idle_wait first, last;
 };
 
@@ -42,8 +44,10 @@ bool clew_operation_between(const struct clew_idle_wait *before, const struct cl
 			    uint32_t task, uint64_t from, uint64_t to,
 			    struct clew_operation *ret_operation);
 
-/* Operations between idle waits that ended in one window. Between the last one of a window and the
- * first one of a later window is another one. */
+/*
+ * Operations whose idle wait behind them ended in one window. One that began before the window
+ * knows everything is found from the ends of two windows.
+ */
 struct clew_window_operations {
 	struct clew_operation *operations; /* the longest ones; free(3) them */
 	size_t count;
@@ -55,5 +59,18 @@ struct clew_window_operations {
 int clew_operations_in_window(const struct clew_trace *trace, const struct clew_chosen *chosen,
 			      uint64_t from, uint64_t to, const struct clew_trace_window *window,
 			      size_t limit, struct clew_window_operations *ret_found);
+
+/* The last idle wait of each task in all windows so far. */
+struct clew_last_idle {
+	struct map index;    /* a task -> index of waits */
+	struct vector waits; /* struct clew_idle_wait */
+};
+
+void clew_last_idle_init(struct clew_last_idle *last);
+void clew_last_idle_done(struct clew_last_idle *last);
+/* Adds those of a task in the next window. 1: *ret_operation, within from..to, lies between them
+ * and the ones before, and no window has it; 0: there is none; -ENOMEM. */
+int clew_last_idle_add(struct clew_last_idle *last, const struct clew_idle_ends *ends,
+		       uint64_t from, uint64_t to, struct clew_operation *ret_operation);
 
 #endif

@@ -418,6 +418,9 @@ int clew_latency_gather(const struct clew_trace *trace, const struct clew_latenc
 					   .to = options->to,
 					   .idle = options->idle,
 					   .window = options->window,
+					   .operations = options->operations,
+					   .operation_count = options->operation_count,
+					   .ends = options->ends,
 					   .tasks = options->tasks};
 	struct clew_latency_names *names;
 	int r = clew_latency_names_new(trace, options, latency, left_out, &names);

@@ -52,8 +52,11 @@ struct clew_latency_options {
 	uint64_t to;
 	bool idle; /* idle waits, too */
 	struct clew_latency_view view;
-	/* Only waits that end in this window of a long capture; NULL: all. */
+	/* Only what ends in this window of a long capture; NULL: all. */
 	const struct clew_trace_window *window;
+	struct vector *ends; /* with a window, by operation: gets struct clew_idle_ends */
+	const struct clew_operation *operations; /* only these; NULL: all */
+	size_t operation_count;
 	const struct clew_trace *tasks; /* has the tasks of all of the capture; NULL: the trace */
 	bool narrow; /* as text: fewer figures, for less than CLEW_LATENCY_WIDE columns */
 };
