@@ -159,7 +159,7 @@ static int tell(void *context, const struct clew_trace *trace, const struct clew
 
 /* ---- operations that are longer than what a window knows ---- */
 
-/* Those that began before the trace are in adding.longs afterwards. 0 or -errno. */
+/* One that began before the trace is in adding.longs afterwards. 0 or -errno. */
 static int find_longs(void *context, const struct clew_trace *trace,
 		      const struct clew_operation *longs, size_t count)
 {

@@ -31,7 +31,9 @@ uint64_t keys_hash(const char *value)
 
 static void put(struct writing *it, const void *bytes, size_t size)
 {
-	fwrite(bytes, 1, size, it->out);
+	/* Without a size there may be no bytes. */
+	if (size)
+		fwrite(bytes, 1, size, it->out);
 	it->at += size;
 }
 
