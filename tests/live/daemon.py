@@ -267,7 +267,7 @@ def test_watchdog():
     ok(came == 4, "the watchdog is told in time while all is well", daemon.said)
     for name, does in (("clew-drain", "empties the rings"), ("clew-live", "feeds the builder")):
         with stopped(thread_of(daemon.process.pid, name)):
-            # What was sent before is heard first.
+            # The socket delivers earlier messages first.
             daemon.hears("WATCHDOG=1", 0.7)
             heard = daemon.hears("WATCHDOG=1", 4)
             told = status()

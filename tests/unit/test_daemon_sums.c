@@ -95,7 +95,7 @@ static void test_turns(void **state)
 	turns_between(&turns, 3, 10 * (2 * TURNS_MOST - 2) + 3, 10 * (2 * TURNS_MOST - 1) + 2,
 		      charge, charged);
 	assert_true(charged[0] == 0 && charged[1] == 2 && charged[2] == 5);
-	/* What lies back too far is charged to nobody. */
+	/* A run that has left the ring is charged to nobody. */
 	turns_between(&turns, 3, 0, 10 * TURNS_MOST, charge, charged);
 	assert_true(charged[1] == 2 && charged[2] == 5);
 	turns_done(&turns);
@@ -129,7 +129,8 @@ static void make_requests(struct served_request *requests)
 	}
 }
 
-/* What it must be: by group, each moment at which it had a request ahead, and those before it. */
+/* The expected charge, by brute force: each group is charged up to the last moment at which it had
+ * a request ahead. */
 static void add_expected(const struct served_request *requests, const struct served_wait *wait,
 			 uint64_t *sums)
 {
@@ -177,7 +178,7 @@ static void test_served(void **state)
 	served_done(&served);
 }
 
-/* What lies back too far is charged to nobody, and memory is bounded. */
+/* A request that has left the ring is charged to nobody, and memory is bounded. */
 static void test_served_bounds(void **state)
 {
 	uint64_t charged[GROUPS * GROUPS] = {};

@@ -3,7 +3,7 @@
  * clew daemon: a recording in segments that goes on until it is told to stop, one a machine.
  *
  * The main thread ticks some ten times a second: it goes over to the next segment, answers who asks
- * at the socket, and tells the service manager that all threads go round. SIGHUP has the
+ * at the socket, and resets the service manager's watchdog while all threads run. SIGHUP has the
  * configuration read again; a wrong one changes nothing.
  */
 #include <errno.h>
@@ -71,10 +71,11 @@ struct daemon {
 	int failed;	  /* an exit status */
 	int waiting;	  /* a pipe to the process that waits until this one is ready, -1: none */
 	uint64_t started; /* ns, CLOCK_MONOTONIC; 0: it does not record yet */
-	uint64_t cpu_before;	   /* CPU time until then, ns */
-	uint64_t watchdog, patted; /* ns: the manager's time, 0 none; when it was last told */
-	bool told;		   /* that a thread stands still */
-	uint64_t metrics;	   /* ns: when they are due */
+	uint64_t cpu_before; /* CPU time until then, ns */
+	uint64_t watchdog;   /* ns: the manager's watchdog timeout, 0: it has none */
+	uint64_t patted;     /* ns: when the daemon last reset it */
+	bool told;	     /* that a thread stands still */
+	uint64_t metrics;    /* ns: when they are due */
 };
 
 /* ---- the configuration ---- */
@@ -254,8 +255,8 @@ static void take_firings(struct daemon *daemon, uint64_t now)
 }
 
 /*
- * Tells the service manager that all is well, if the threads that empty the rings and the one that
- * feeds the builder went round since it was last told.
+ * Resets the service manager's watchdog if each thread that drains rings and the thread that feeds
+ * the builder have completed a loop since the last reset.
  */
 static void pat(struct daemon *daemon, uint64_t now)
 {

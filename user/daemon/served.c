@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who was ahead of whom at a disk. See served.h. */
+/* Charges waits for a disk to the groups whose requests were ahead. See served.h. */
 #include "daemon/served.h"
 
 #include <errno.h>

@@ -126,7 +126,6 @@ static void blame_limit(struct clew_watch *watch, const struct clew_sleep *sleep
 			   .grown = sleep->end});
 }
 
-/* The time from which on a request is in its disk's queue: no limit holds it back any more. */
 static uint64_t later(uint64_t one, uint64_t other)
 {
 	return one > other ? one : other;
@@ -143,6 +142,7 @@ static void blame_disk(struct clew_watch *watch, const struct clew_sleep *sleep,
 	    !last->at || sleep->blind || sleep->holder_count ||
 	    sleep->edge_evidence == CLEW_EVIDENCE_CANDIDATE)
 		return;
+	/* Until its release, a limit keeps a request out of its disk's queue. */
 	queued = later(last->at, last->released);
 	served_await(&watch->served, last->device,
 		     &(struct served_wait){.from = later(sleep->start, queued),

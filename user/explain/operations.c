@@ -105,9 +105,11 @@ struct between {
 	const struct clew_trace_window *window; /* NULL: all idle waits */
 };
 
-bool clew_operation_between(const struct clew_idle_wait *before, const struct clew_idle_wait *after,
-			    uint32_t task, uint64_t from, uint64_t to,
-			    struct clew_operation *ret_operation)
+/* The operation between two idle waits of a task that follow each other; false: there is none in
+ * from..to, ns. */
+static bool operation_between(const struct clew_idle_wait *before,
+			      const struct clew_idle_wait *after, uint32_t task, uint64_t from,
+			      uint64_t to, struct clew_operation *ret_operation)
 {
 	*ret_operation =
 		(struct clew_operation){.from = before->end, .to = after->start, .task = task};
@@ -152,8 +154,8 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 			continue;
 		}
 		if ((ends.task != CLEW_NO_TASK || ends.reached) &&
-		    clew_operation_between(&ends.last, &wait, task->task.serial, between->from,
-					   between->to, &operation))
+		    operation_between(&ends.last, &wait, task->task.serial, between->from,
+				      between->to, &operation))
 			r = add(list, &operation);
 		if (ends.task == CLEW_NO_TASK)
 			ends.first = wait;
@@ -434,8 +436,8 @@ int clew_last_idle_add(struct clew_last_idle *last, const struct clew_idle_ends 
 
 	if (known) {
 		waits = (struct clew_idle_wait *)last->waits.data + *known;
-		found = !ends->reached && clew_operation_between(waits, &ends->first, ends->task,
-								 from, to, ret_operation);
+		found = !ends->reached &&
+			operation_between(waits, &ends->first, ends->task, from, to, ret_operation);
 		*waits = ends->last;
 		return found;
 	}

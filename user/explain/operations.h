@@ -38,12 +38,6 @@ struct clew_idle_ends {
 	struct clew_idle_wait first, last;
 };
 
-/* The operation between two idle waits of a task that follow each other; false: there is none in
- * from..to, ns. */
-bool clew_operation_between(const struct clew_idle_wait *before, const struct clew_idle_wait *after,
-			    uint32_t task, uint64_t from, uint64_t to,
-			    struct clew_operation *ret_operation);
-
 /*
  * Operations whose idle wait behind them ended in one window. One that began before the window
  * knows everything is found from the ends of two windows.
