@@ -30,7 +30,8 @@ QUESTIONS = {
     "blame": [[], ["--by", "function"], ["--all-running"]],
     "latency": [["--by", "kind"], ["--by", "call", "--idle", "--group", "thread"],
                 ["--by", "device", "--group", "cgroup"], ["--by", "operation"],
-                ["--by", "operation", "--group", "cgroup"]],
+                ["--by", "operation", "--group", "cgroup"], ["--by", "lock"],
+                ["--by", "lock", "--group", "cgroup", "--self"]],
     "io": [[], ["--self", "--sort", "waited"], ["--by", "file", "--sort", "name"]],
     "path": [["--all", "**", "--operations"],
              ["--all", "**", "--operations", "--idle", "futex,fsync,socket,pipe,sleep,device"]],
@@ -41,7 +42,7 @@ CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", 
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
 CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"],
-            ["latency", "--by", "operation"], ["report"]]
+            ["latency", "--by", "operation"], ["latency", "--by", "lock"], ["report"]]
 BLAMED = [["--victims", "(e)"], ["--victims", "nobody"], ["--antagonists", "(e)"],
           ["--victims", "(e)", "--antagonists", "**"], ["--victims", "(e) where"],
           ["--victims", "** where suspended_duration > duration(1ms)"],

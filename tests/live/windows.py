@@ -111,6 +111,7 @@ def main():
     compare(capture, total, "latency", "--by", "operation")
     compare(capture, total, "latency", "--by", "operation", "--group", "cgroup", "--comm", "python*")
     compare(capture, total, "latency", "--by", "call", "--group", "thread", "--idle")
+    compare(capture, total, "latency", "--by", "lock", "--group", "comm")
     compare_text(capture, total, "path", "--all", "**", "--operations")
     compare_text(capture, total, "path", "--all", "(^python)", "--operations", "--idle",
                  "poll,pipe,sleep,futex", "--strategy", "predecessor")

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "cli/fail.h"
+#include "cli/lock_waits.h"
 #include "cli/long_operations.h"
 #include "cli/windows.h"
 #include "explain/operations.h"
@@ -148,9 +150,33 @@ static int find_longs(void *context, const struct clew_trace *trace,
 
 static bool has_windows(const struct clew_latency_options *options, bool by_given)
 {
-	return !options->argument &&
-	       (!by_given || options->by == CLEW_LATENCY_KIND || options->by == CLEW_LATENCY_CALL ||
-		options->by == CLEW_LATENCY_DEVICE || options->by == CLEW_LATENCY_OPERATION);
+	bool calls = options->by == CLEW_LATENCY_PATH || options->by == CLEW_LATENCY_FUNCTION;
+
+	return !options->argument && !(by_given && calls);
+}
+
+/* The locks are known only when all waits for them are. */
+static int answer_locks(const char *operand, struct clew_reader *reader,
+			struct clew_selection *selection, struct long_latency *it,
+			struct clew_trace **ret_names)
+{
+	struct clew_latency_options options = *it->options;
+	struct clew_lock_times times;
+	struct lock_waits waits;
+	int status = lock_waits_gather(operand, reader, true, &waits, ret_names);
+
+	if (!status)
+		status = clew_selection_check(selection, *ret_names);
+	if (!status) {
+		times = lock_waits_times(&waits);
+		options.locks = &times;
+		options.from = clew_trace_start(*ret_names);
+		options.to = clew_trace_end(*ret_names);
+		if (clew_latency_gather(*ret_names, &options, it->latency, it->left_out) < 0)
+			status = clew_fail_memory();
+	}
+	lock_waits_done(&waits);
+	return status;
 }
 
 static int answer(const char *operand, struct clew_reader *reader, struct clew_selection *selection,
@@ -198,7 +224,10 @@ int clew_latency_in_windows(const char *operand, struct clew_selection *selectio
 		options->chosen =
 			(struct clew_chosen){.wants = clew_selection_wants, .context = selection};
 		clew_last_idle_init(&it.last_idle);
-		status = answer(operand, reader, selection, &it, options->level, ret_names);
+		status = options->by == CLEW_LATENCY_LOCK
+				 ? answer_locks(operand, reader, selection, &it, ret_names)
+				 : answer(operand, reader, selection, &it, options->level,
+					  ret_names);
 		clew_last_idle_done(&it.last_idle);
 		vector_done(&it.longs);
 	}

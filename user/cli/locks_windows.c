@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * clew locks of a long capture. Each window leaves the waits that may be for locks, and the locks
- * are made of all of these. Then each window is looked at again for what the holders did.
+ * clew locks of a long capture. The locks are made of the waits that all windows have left
+ * (lock_waits.h). Then each window is looked at again for what the holders did.
  *
  * A hold is explained by the window in which it ends; what of it came before that window knows
  * anything, by those in which that was.
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "cli/fail.h"
+#include "cli/lock_waits.h"
 #include "cli/windows.h"
 #include "trace/internal.h"
 #include "words/locks.h"
@@ -22,118 +22,10 @@
 struct long_locks {
 	const struct locks_values *values;
 	const struct clew_trace *names;
-	struct vector windows; /* struct clew_trace_window */
-	struct vector sleeps;  /* struct clew_sleep */
-	struct vector spins;   /* struct clew_spin */
-	struct arena arena;    /* what these point to, and what the locks do */
+	struct lock_waits waits;
+	struct arena arena; /* what the holders did */
 	struct clew_locks locks;
 };
-
-/* ---- the waits ---- */
-
-struct left_waits {
-	struct clew_trace_window window;
-	struct clew_sleep *sleeps;
-	size_t sleep_count;
-	struct clew_spin *spins;
-	size_t spin_count;
-};
-
-static int leave_sleeps(const struct clew_trace *trace, const struct clew_trace_window *window,
-			struct shared *out, struct left_waits *left)
-{
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		struct clew_sleep *copy;
-
-		if (!clew_window_counts(window, sleeps[i].end) || !clew_may_be_lock(&sleeps[i]))
-			continue;
-		copy = shared_copy(out, &sleeps[i], sizeof(*copy));
-		if (!copy)
-			return -ENOMEM;
-		left->sleeps = left->sleeps ?: copy;
-		left->sleep_count++;
-		copy->links = NULL;
-		copy->link_count = copy->and_count = 0;
-	}
-	for (size_t i = 0; i < left->sleep_count; i++) {
-		struct clew_sleep *copy = &left->sleeps[i];
-
-		copy->holders = shared_copy(out, copy->holders,
-					    copy->holder_count * sizeof(*copy->holders));
-		if (!copy->holders)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int leave_spins(const struct clew_trace *trace, const struct clew_trace_window *window,
-		       struct shared *out, struct left_waits *left)
-{
-	const struct clew_spin *spins = trace->spins.data;
-
-	for (size_t i = 0; i < trace->spins.count; i++) {
-		struct clew_spin *copy;
-
-		if (!clew_window_counts(window, spins[i].end))
-			continue;
-		copy = shared_copy(out, &spins[i], sizeof(*copy));
-		if (!copy)
-			return -ENOMEM;
-		left->spins = left->spins ?: copy;
-		left->spin_count++;
-	}
-	return 0;
-}
-
-static int find_waits(void *context, struct clew_trace *trace,
-		      const struct clew_trace_window *window, struct shared *out)
-{
-	struct left_waits *left = out->root = shared_take(out, sizeof(*left));
-	int r;
-
-	(void)context;
-	if (!left)
-		return -ENOMEM;
-	left->window = *window;
-	r = leave_sleeps(trace, window, out, left);
-	return r < 0 ? r : leave_spins(trace, window, out, left);
-}
-
-static int append(struct vector *vector, const void *items, size_t count)
-{
-	int r = vector_reserve(vector, vector->count + count);
-
-	if (r == 0 && count)
-		memcpy((char *)vector->data + vector->count * vector->item, items,
-		       count * vector->item);
-	vector->count += r == 0 ? count : 0;
-	return r;
-}
-
-static int add_waits(void *context, const struct shared *found)
-{
-	const struct left_waits *left = found->root;
-	struct long_locks *it = context;
-	size_t first = it->sleeps.count;
-	int r = append(&it->windows, &left->window, 1);
-
-	if (r == 0)
-		r = append(&it->spins, left->spins, left->spin_count);
-	if (r == 0)
-		r = append(&it->sleeps, left->sleeps, left->sleep_count);
-	for (size_t i = first; r == 0 && i < it->sleeps.count; i++) {
-		struct clew_sleep *sleep = (struct clew_sleep *)it->sleeps.data + i;
-
-		if (sleep->holder_count)
-			sleep->holders = arena_copy(&it->arena, sleep->holders,
-						    sleep->holder_count * sizeof(*sleep->holders));
-		r = sleep->holder_count && !sleep->holders ? -ENOMEM : 0;
-	}
-	return r;
-}
 
 /* ---- what the holders did ---- */
 
@@ -145,8 +37,8 @@ struct left_part {
 
 static const struct clew_trace_window *window_of(const struct long_locks *it, uint64_t at)
 {
-	const struct clew_trace_window *windows = it->windows.data;
-	size_t low = 0, high = it->windows.count - 1;
+	const struct clew_trace_window *windows = it->waits.windows.data;
+	size_t low = 0, high = it->waits.windows.count - 1;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -342,10 +234,7 @@ static int answer(const char *operand, struct clew_reader *reader, struct long_l
 		.look = explain_window, .add = add_explained, .context = it};
 	const struct clew_chosen chosen = {.wants = clew_selection_wants,
 					   .context = &values->selection};
-	const struct clew_lock_waiting waiting = {.sleeps = it->sleeps.data,
-						  .sleep_count = it->sleeps.count,
-						  .spins = it->spins.data,
-						  .spin_count = it->spins.count};
+	const struct clew_lock_waiting waiting = lock_waits_waiting(&it->waits);
 	struct clew_taken_locks taken = {};
 	int status = 0, r = clew_locks_make_of(it->names, &waiting, &chosen, values->window.from,
 					       values->window.to, &it->locks);
@@ -369,14 +258,9 @@ int locks_in_windows(const char *operand, struct clew_reader *reader, struct loc
 {
 	struct long_locks it = {
 		.values = values,
-		.windows.item = sizeof(struct clew_trace_window),
-		.sleeps.item = sizeof(struct clew_sleep),
-		.spins.item = sizeof(struct clew_spin),
 	};
-	const struct clew_windows_taker taker = {
-		.look = find_waits, .add = add_waits, .context = &it};
 	struct clew_trace *names = NULL;
-	int status = clew_windows_look(operand, reader, 0, &taker, &names);
+	int status = lock_waits_gather(operand, reader, false, &it.waits, &names);
 
 	it.names = names;
 	if (!status)
@@ -386,9 +270,7 @@ int locks_in_windows(const char *operand, struct clew_reader *reader, struct loc
 	if (!status)
 		status = answer(operand, reader, &it, values);
 	clew_locks_done(&it.locks);
-	vector_done(&it.windows);
-	vector_done(&it.sleeps);
-	vector_done(&it.spins);
+	lock_waits_done(&it.waits);
 	arena_done(&it.arena);
 	clew_trace_free(names);
 	return status;

@@ -21,7 +21,8 @@ static int compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static int load(const char *operand, uint64_t from, uint64_t to, struct clew_trace **ret_trace)
+int clew_load_interval(const char *operand, const char *title, uint64_t from, uint64_t to,
+		       struct clew_trace **ret_trace)
 {
 	struct clew_progress progress;
 	const struct clew_trace_options options = {.size = sizeof(options),
@@ -32,7 +33,7 @@ static int load(const char *operand, uint64_t from, uint64_t to, struct clew_tra
 	char message[512] = "";
 	int r;
 
-	clew_progress_begin(&progress, "reading long operations");
+	clew_progress_begin(&progress, title);
 	r = clew_trace_load(operand, &options, ret_trace, message, sizeof(message));
 	clew_progress_end(&progress);
 	return r < 0 ? clew_fail_to_read(operand, r, message) : 0;
@@ -59,7 +60,8 @@ int clew_long_operations(const char *operand, struct clew_operation *operations,
 
 		for (next = first + 1; next < count && operations[next].from < to + APART; next++)
 			to = operations[next].to > to ? operations[next].to : to;
-		status = load(operand, operations[first].from, to, &trace);
+		status = clew_load_interval(operand, "reading long operations",
+					    operations[first].from, to, &trace);
 		if (status)
 			return status;
 		r = find(context, trace, &operations[first], next - first);

@@ -15,4 +15,9 @@ int clew_long_operations(const char *operand, struct clew_operation *operations,
 				     const struct clew_operation *operations, size_t count),
 			 void *context);
 
+/* Reads from..to of a capture; `title` is that of the progress. 0 or, after clew_fail(), an exit
+ * status. */
+int clew_load_interval(const char *operand, const char *title, uint64_t from, uint64_t to,
+		       struct clew_trace **ret_trace);
+
 #endif

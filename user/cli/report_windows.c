@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "cli/fail.h"
+#include "cli/long_operations.h"
 #include "cli/open.h"
-#include "cli/progress.h"
 #include "cli/report_left.h"
 #include "cli/windows.h"
 
@@ -212,38 +212,27 @@ static int add_waits(struct long_report *it)
 }
 
 /* Finds the causes of an operation in a trace of that time. */
-static int explain(const char *operand, struct clew_reader *reader,
-		   struct report_operation *operation)
+static int explain(const char *operand, struct report_operation *operation)
 {
-	struct clew_progress progress;
-	const struct clew_trace_options options = {
-		.size = sizeof(options),
-		.from = operation->operation.from,
-		.to = operation->operation.to,
-		.progress = clew_progress_update,
-		.progress_context = &progress,
-	};
 	struct clew_trace *trace;
-	int r;
+	int status = clew_load_interval(operand, "looking at a slow operation",
+					operation->operation.from, operation->operation.to, &trace);
 
-	clew_reader_rewind(reader);
-	clew_progress_begin(&progress, "looking at a slow operation");
-	r = clew_trace_read(reader, &options, &trace);
-	clew_progress_end(&progress);
-	if (r < 0)
-		return clew_fail_to_read(operand, r, strerror(-r));
-	r = report_explain(trace, NULL, operation);
+	if (status)
+		return status;
+	if (report_explain(trace, NULL, operation) < 0)
+		status = clew_fail_memory();
 	clew_trace_free(trace);
-	return r < 0 ? clew_fail_memory() : 0;
+	return status;
 }
 
-static int add_operations(struct long_report *it, const char *operand, struct clew_reader *reader)
+static int add_operations(struct long_report *it, const char *operand)
 {
 	int status = 0;
 
 	for (size_t i = 0; i < it->operation_count && !status; i++) {
 		if (!it->operations[i].told)
-			status = explain(operand, reader, &it->operations[i].it);
+			status = explain(operand, &it->operations[i].it);
 		/* The report owns the texts. */
 		it->report.operations[it->report.operation_count++] = it->operations[i].it;
 		it->operations[i].it.cause_count = 0;
@@ -311,7 +300,7 @@ int report_windows_make(const char *operand, struct clew_reader *reader,
 		r = report_add_disks(&it->report, &it->disks);
 	if (r == 0)
 		r = add_waits(it);
-	return r < 0 ? clew_fail_memory() : add_operations(it, operand, reader);
+	return r < 0 ? clew_fail_memory() : add_operations(it, operand);
 }
 
 const struct report *report_windows_report(const struct long_report *made)

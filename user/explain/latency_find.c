@@ -5,6 +5,7 @@
 #include <clew/kernel/records.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "explain/operations.h"
 #include "explain/why.h"
@@ -130,6 +131,8 @@ static int find_by_task(const struct finder *finder,
 struct pending {
 	struct clew_latency_item item;
 	uint32_t task;
+	size_t index; /* of the wait that it is */
+	bool timed;   /* its split is known */
 };
 
 static int by_task(const void *left, const void *right)
@@ -143,45 +146,119 @@ static int by_task(const void *left, const void *right)
 	return (a->item.lock > b->item.lock) - (a->item.lock < b->item.lock);
 }
 
-static int hand_on_all(const struct finder *finder, struct pending *all, size_t count)
+/* Sorts items by task and finds their splits. 0 or -ENOMEM. */
+static int find_splits(const struct clew_trace *trace, struct pending *all, size_t count)
 {
 	struct clew_time_split split = {};
+	uint32_t task = CLEW_NO_TASK;
 	int r = 0;
 
 	if (count)
 		qsort(all, count, sizeof(*all), by_task);
 	for (size_t i = 0; i < count && r == 0; i++) {
-		all[i].item.task =
-			clew_trace_task(finder->asked->tasks ?: finder->trace, all[i].task);
-		if (!all[i].item.task)
+		struct clew_latency_item *item = &all[i].item;
+
+		if (item->open)
+			item->to = item->from;
+		if (all[i].timed)
 			continue;
-		if (i == 0 || all[i].task != all[i - 1].task) {
+		if (all[i].task != task) {
 			clew_time_split_done(&split);
-			r = clew_time_split_make(finder->trace, all[i].task, &split);
+			task = all[i].task;
+			r = clew_time_split_make(trace, task, &split);
 		}
 		if (r == 0)
-			r = hand_on(finder, &split, &all[i].item);
+			clew_time_split_add(&split, item->from, item->to, item->split);
 	}
 	clew_time_split_done(&split);
 	return r;
 }
 
+static int hand_on_all(const struct finder *finder, struct pending *all, size_t count)
+{
+	int r = find_splits(finder->trace, all, count);
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		all[i].item.task =
+			clew_trace_task(finder->asked->tasks ?: finder->trace, all[i].task);
+		if (all[i].item.task)
+			r = finder->take(finder->context, &all[i].item);
+	}
+	return r;
+}
+
+static struct pending pending_sleep(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return (struct pending){.task = sleep->task,
+				.item = {.from = sleep->start,
+					 .to = clew_sleep_over(trace, sleep),
+					 .open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
+						 sleep->switch_in == CLEW_TIME_OPEN}};
+}
+
+static struct pending pending_spin(const struct clew_spin *spin)
+{
+	return (struct pending){.task = spin->task, .item = {.from = spin->start, .to = spin->end}};
+}
+
 static struct pending pending_of(const struct finder *finder, const struct clew_contended *lock,
 				 const struct clew_lock_wait *wait)
 {
-	const struct clew_sleep *sleep = wait->sleep;
-	struct pending pending = {.task = wait->task, .item = {.lock = lock}};
+	const struct clew_lock_times *times = finder->asked->locks;
+	const struct clew_lock_time *time = NULL;
+	struct pending pending;
 
-	if (sleep) {
-		pending.item.from = sleep->start;
-		pending.item.to = clew_sleep_over(finder->trace, sleep);
-		pending.item.open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
-				    sleep->switch_in == CLEW_TIME_OPEN;
-	} else {
-		pending.item.from = wait->spin->start;
-		pending.item.to = wait->spin->end;
+	if (times)
+		time = wait->sleep ? &times->sleeps[wait->sleep - times->waiting.sleeps]
+				   : &times->spins[wait->spin - times->waiting.spins];
+	pending =
+		wait->sleep ? pending_sleep(finder->trace, wait->sleep) : pending_spin(wait->spin);
+	pending.item.lock = lock;
+	if (time) {
+		pending.timed = true;
+		pending.item.to = time->to;
+		pending.item.open = time->open;
+		memcpy(pending.item.split, time->split, sizeof(time->split));
 	}
 	return pending;
+}
+
+int clew_lock_times_find(const struct clew_trace *trace, const struct clew_lock_waiting *waiting,
+			 struct clew_lock_time *ret_sleeps, struct clew_lock_time *ret_spins)
+{
+	size_t sleeps = waiting->sleep_count, count = sleeps + waiting->spin_count;
+	struct pending *all = calloc(count + 1, sizeof(*all));
+	int r;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		all[i] = i < sleeps ? pending_sleep(trace, &waiting->sleeps[i])
+				    : pending_spin(&waiting->spins[i - sleeps]);
+		all[i].index = i;
+	}
+	r = find_splits(trace, all, count);
+	for (size_t i = 0; i < count; i++) {
+		size_t index = all[i].index;
+		struct clew_lock_time *time =
+			index < sleeps ? &ret_sleeps[index] : &ret_spins[index - sleeps];
+
+		*time = (struct clew_lock_time){.to = all[i].item.to, .open = all[i].item.open};
+		memcpy(time->split, all[i].item.split, sizeof(time->split));
+	}
+	free(all);
+	return r;
+}
+
+static int make_locks(const struct finder *finder, struct clew_locks *ret_locks)
+{
+	const struct clew_latency_asked *asked = finder->asked;
+
+	if (!asked->locks)
+		return clew_locks_make(finder->trace, &asked->chosen, asked->from, asked->to,
+				       ret_locks);
+	return clew_locks_make_of(finder->trace, &asked->locks->waiting, &asked->chosen,
+				  asked->from, asked->to, ret_locks);
 }
 
 static int find_locks(const struct finder *finder)
@@ -189,8 +266,7 @@ static int find_locks(const struct finder *finder)
 	struct clew_locks locks;
 	struct pending *all;
 	size_t count = 0, made = 0;
-	int r = clew_locks_make(finder->trace, &finder->asked->chosen, finder->asked->from,
-				finder->asked->to, &locks);
+	int r = make_locks(finder, &locks);
 
 	if (r < 0)
 		return r;

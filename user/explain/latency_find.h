@@ -32,6 +32,20 @@ struct clew_latency_item {
 	bool open;
 };
 
+/* When the thread of a wait for a lock ran again, and how the time until then divides. */
+struct clew_lock_time {
+	uint64_t to;
+	uint64_t split[CLEW_SPLIT_COUNT];
+	bool open; /* as in struct clew_latency_item */
+};
+
+/* Waits that may be for locks, and the time of each. */
+struct clew_lock_times {
+	struct clew_lock_waiting waiting;
+	const struct clew_lock_time *sleeps;
+	const struct clew_lock_time *spins;
+};
+
 struct clew_latency_asked {
 	enum clew_latency_of of;
 	struct clew_chosen chosen;
@@ -43,6 +57,7 @@ struct clew_latency_asked {
 	/* Only these operations; NULL: all. */
 	const struct clew_operation *operations;
 	size_t operation_count;
+	const struct clew_lock_times *locks; /* only these waits for locks; NULL: all */
 	struct vector *ends;  /* with a window: gets struct clew_idle_ends of operations */
 	size_t idle_left_out; /* returned: waits that were left out as they were idle */
 };
@@ -57,5 +72,9 @@ struct clew_latency_asked {
 int clew_latency_find(const struct clew_trace *trace, struct clew_latency_asked *asked,
 		      int (*take)(void *context, const struct clew_latency_item *item),
 		      void *context);
+
+/* Finds the times of waits of a trace: as many as there are sleeps and spins. 0 or -ENOMEM. */
+int clew_lock_times_find(const struct clew_trace *trace, const struct clew_lock_waiting *waiting,
+			 struct clew_lock_time *ret_sleeps, struct clew_lock_time *ret_spins);
 
 #endif

@@ -420,6 +420,7 @@ int clew_latency_gather(const struct clew_trace *trace, const struct clew_latenc
 					   .window = options->window,
 					   .operations = options->operations,
 					   .operation_count = options->operation_count,
+					   .locks = options->locks,
 					   .ends = options->ends,
 					   .tasks = options->tasks};
 	struct clew_latency_names *names;

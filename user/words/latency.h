@@ -57,6 +57,7 @@ struct clew_latency_options {
 	struct vector *ends; /* with a window, by operation: gets struct clew_idle_ends */
 	const struct clew_operation *operations; /* only these; NULL: all */
 	size_t operation_count;
+	const struct clew_lock_times *locks; /* by lock: only these waits; NULL: all */
 	const struct clew_trace *tasks; /* has the tasks of all of the capture; NULL: the trace */
 	bool narrow; /* as text: fewer figures, for less than CLEW_LATENCY_WIDE columns */
 };
