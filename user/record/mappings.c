@@ -358,8 +358,7 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 	return 0;
 }
 
-/* Opens it by its path in our mount namespace, if that is the very file: its process may be gone.
- */
+/* Opens it by its path in our mount namespace, if that is the very file. */
 static int open_here(const struct clew_mapping *mapping)
 {
 	int descriptor = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), generation = 0;
@@ -380,9 +379,13 @@ static int open_here(const struct clew_mapping *mapping)
 
 int clew_mapping_file(const struct clew_mapping *mapping)
 {
+	int descriptor = open_here(mapping);
 	char path[4200];
-	int descriptor;
 
+	if (descriptor >= 0)
+		return descriptor;
+	/* This takes the lock of the process's address space, for which the process may have to
+	 * wait. */
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", mapping->pid,
 		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -391,5 +394,5 @@ int clew_mapping_file(const struct clew_mapping *mapping)
 	/* The dynamic linker may have split the mapping meanwhile. */
 	snprintf(path, sizeof(path), "/proc/%d/root%s", mapping->pid, mapping->path);
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	return descriptor < 0 ? open_here(mapping) : descriptor;
+	return descriptor < 0 ? -errno : descriptor;
 }
