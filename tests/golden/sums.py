@@ -27,7 +27,8 @@ KEYS = ["object", "kind", "task", "call", "holder"]
 QUESTIONS = {
     "waits": [["--by", key] + more
               for key in KEYS
-              for more in ([], ["--idle", "--self"])],
+              for more in ([], ["--idle", "--self"])] +
+             [["--min", "0"], ["--sort", "start", "--idle", "--self"], ["--kind", "futex,sleep,disk"]],
     "locks": [[], ["--self", "--top", "2"]],
     "blame": [[], ["--by", "function"], ["--all-running"]],
     "latency": [["--by", "kind"], ["--by", "call", "--idle", "--group", "thread"],
@@ -43,7 +44,7 @@ QUESTIONS = {
 CHOICES = [["--comm", "*e*"], ["--comm", "nobody"], ["--tid", "100"], ["--tid", "77777"],
            ["--pid", "200"], ["--cgroup", "/*"], ["--cgroup", "/nowhere"],
            ["--container", "web"], ["--comm", "*", "--pid", "100"]]
-CHOOSING = [["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"],
+CHOOSING = [["waits"], ["waits", "--by", "kind"], ["locks"], ["latency", "--by", "kind"],
             ["latency", "--by", "operation"], ["latency", "--by", "lock"], ["report"]]
 BLAMED = [["--victims", "(e)"], ["--victims", "nobody"], ["--antagonists", "(e)"],
           ["--victims", "(e)", "--antagonists", "**"], ["--victims", "(e) where"],

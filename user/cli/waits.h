@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/selection.h"
 #include "cli/view.h"
+#include "cli/windows.h"
 
 struct waits_values {
 	struct clew_selection selection;
@@ -35,6 +36,14 @@ bool waits_wanted(const struct clew_trace *trace, struct waits_values *values,
 void waits_add(const struct clew_trace *trace, const struct waits_values *values,
 	       const struct clew_sleep *sleep, struct waits_count *count);
 
+void waits_count_add(struct waits_count *count, const struct waits_count *more);
+
+/* One of a list. `stacks`: with those of the wait. */
+void waits_json(struct clew_json *json, const struct clew_trace *trace, bool stacks,
+		const struct clew_sleep *sleep);
+void waits_print(FILE *out, const struct clew_trace *trace, bool stacks,
+		 const struct clew_sleep *sleep);
+
 /* Prints the end of the list or of the sums; `trace` has the names. */
 void waits_end_json(struct clew_json *json, const struct clew_trace *trace,
 		    const struct waits_values *values);
@@ -43,8 +52,15 @@ void waits_end_text(const struct clew_trace *trace, const struct waits_values *v
 
 /* Adds up the waits of a trace, and prints the sums. Returns an exit status. */
 int waits_by(struct clew_trace *trace, struct waits_values *values);
-/* The same of a long capture, in windows. */
-struct clew_reader;
+
+/* Looks at the windows of a long capture. *ret_tasks: what `values` refers to; *ret_names: the
+ * capture's names; both are to be freed, even after an error. 0 or, after clew_fail(), an exit
+ * status. */
+int waits_look(const char *operand, struct clew_reader *reader, struct waits_values *values,
+	       const struct clew_windows_taker *taker, struct clew_trace **ret_tasks,
+	       struct clew_trace **ret_names);
+/* The list and the sums of a long capture. Return an exit status. */
+int waits_in_windows(const char *operand, struct clew_reader *reader, struct waits_values *values);
 int waits_by_in_windows(const char *operand, struct clew_reader *reader,
 			struct waits_values *values);
 

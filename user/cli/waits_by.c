@@ -9,7 +9,6 @@
 
 #include "cli/fail.h"
 #include "cli/wait_sums.h"
-#include "cli/windows.h"
 
 #define LEFT_MOST (1ull << 32) /* bytes of the sums of a capture that is read in one piece */
 
@@ -75,11 +74,7 @@ static int add(void *context, const struct shared *found)
 	const struct left *left = found->root;
 	struct by *by = context;
 
-	by->count.wanted += left->count.wanted;
-	by->count.all += left->count.all;
-	by->count.ns += left->count.ns;
-	by->count.covered += left->count.covered;
-	by->count.covered_ns += left->count.covered_ns;
+	waits_count_add(&by->count, &left->count);
 	by->values->view.idle_left_out += left->idle;
 	by->values->view.self_left_out += left->self;
 	return clew_wait_groups_add(&by->groups, &left->groups);
@@ -123,20 +118,9 @@ int waits_by_in_windows(const char *operand, struct clew_reader *reader,
 	struct by by = {.values = values};
 	const struct clew_windows_taker taker = {
 		.look = look_at_window, .add = add, .context = &by};
-	struct clew_trace *tasks = NULL, *names = NULL;
-	int status = 0;
+	struct clew_trace *tasks, *names;
+	int status = waits_look(operand, reader, values, &taker, &tasks, &names);
 
-	values->selection.self = values->view.self;
-	if (clew_selection_chooses(&values->selection)) {
-		status = clew_windows_names(operand, reader, &tasks);
-		if (!status)
-			status = clew_selection_check(&values->selection, tasks);
-		values->tasks = tasks;
-	}
-	if (!status)
-		status = clew_windows_look(operand, reader, 0, &taker, &names);
-	if (!status)
-		status = clew_window_take(&values->view.window, names);
 	if (!status)
 		status = print(&by, names);
 	clew_wait_groups_done(&by.groups);

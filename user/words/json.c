@@ -91,6 +91,12 @@ void clew_json_array_end(struct clew_json *json)
 	close_value(json, ']');
 }
 
+void clew_json_written(struct clew_json *json, const char *value)
+{
+	begin_value(json, NULL);
+	fputs(value, json->out);
+}
+
 void clew_json_string(struct clew_json *json, const char *key, const char *value)
 {
 	begin_value(json, key);

@@ -26,6 +26,8 @@ void clew_json_object_end(struct clew_json *json);
 void clew_json_array(struct clew_json *json, const char *key);
 void clew_json_array_end(struct clew_json *json);
 
+/* An element that was written before, in a document of its own. */
+void clew_json_written(struct clew_json *json, const char *value);
 void clew_json_string(struct clew_json *json, const char *key, const char *value); /* NULL: null */
 void clew_json_unsigned(struct clew_json *json, const char *key, uint64_t value);
 void clew_json_signed(struct clew_json *json, const char *key, int64_t value);
