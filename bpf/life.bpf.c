@@ -91,8 +91,10 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
 	if (!identifying)
 		return 0;
-	if (enabled)
-		send_life(&where, CLEW_KIND_EXEC, life_flags(state), before, state->serial, 0);
+	/* The task's next record has to say that its functions are not open any more. */
+	if (enabled &&
+	    !send_life(&where, CLEW_KIND_EXEC, life_flags(state), before, state->serial, 0))
+		state->functions_lost = true;
 	record = (struct task_record *)begin_identity(&where, task, state, sizeof(*record));
 	if (!record)
 		return 0;

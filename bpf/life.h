@@ -118,19 +118,21 @@ static __always_inline __u8 life_flags(struct clew_task_state *state)
 	return state->functions_lost ? CLEW_LIFE_LOST : 0;
 }
 
-static __always_inline void send_life(struct where *where, __u8 kind, __u8 flags, __u32 task,
+/* False: the record is lost. */
+static __always_inline bool send_life(struct where *where, __u8 kind, __u8 flags, __u32 task,
 				      __u32 other, __u64 value)
 {
 	struct clew_life *life =
 		record_reserve(where->cpu_state, where->cpu, kind, where->time, sizeof(*life));
 
 	if (!life)
-		return;
+		return false;
 	life->header.flags = flags;
 	life->task = task;
 	life->other = other;
 	life->value = value;
 	record_submit(life);
+	return true;
 }
 
 #define PRIO_USUAL 120 /* task->prio of nice 0 */

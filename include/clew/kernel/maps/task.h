@@ -98,7 +98,7 @@ struct clew_task_state {
 	__u8 lock_slept;     /* it left the CPU while it waited for the lock */
 	__u8 functions;	     /* a bit for each choice of processes by `-f PID:` that it is in */
 	__u8 in_functions;   /* it was in a function that is recorded */
-	__u8 functions_lost; /* its last FUNCTION record was lost */
+	__u8 functions_lost; /* its last FUNCTION record was lost, or its EXEC */
 	struct clew_open_call call;
 	/* its last request for a lock on a file that was refused; it may have given up since */
 	__u64 file_lock;
