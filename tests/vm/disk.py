@@ -117,8 +117,6 @@ def make_disk(image, add=None):
             program = os.path.join(ROOT, path)
             if os.access(program, os.X_OK) and os.path.isfile(program):
                 tree.program(program, "/clew/" + path)
-        for source in glob.glob(os.path.join(ROOT, "tests/*.py")):
-            tree.copy(source, "/clew/" + os.path.relpath(source, ROOT))
         for directory, below, files in os.walk(os.path.join(ROOT, "tests/live")):
             below[:] = [name for name in below if name != "__pycache__"]
             for name in files:
