@@ -89,7 +89,7 @@ void trace_finish_ends(struct clew_trace *trace)
 		      by_holder);
 }
 
-/* The first of a task's records; `*ret_count`: how many it has. */
+/* The first of a task's records, NULL: none; `*ret_count`: how many it has. */
 static const struct clew_end *of_task(const struct clew_trace *trace, uint32_t task,
 				      size_t *ret_count)
 {
@@ -107,7 +107,7 @@ static const struct clew_end *of_task(const struct clew_trace *trace, uint32_t t
 	while (low + count < trace->end_sleepers.count && ends[low + count].task == task)
 		count++;
 	*ret_count = count;
-	return ends + low;
+	return count ? ends + low : NULL;
 }
 
 const struct clew_end *clew_trace_slept_on(const struct clew_trace *trace,
