@@ -146,7 +146,12 @@ class Results:
 
 
 def explain(path, fact):
-    return answer("why", path, "--tid", fact["tid"], "--from", fact["from"], "--to", fact["to"])
+    """The answer, or why there is none."""
+    try:
+        return answer("why", path, "--tid", fact["tid"], "--from", fact["from"], "--to",
+                      fact["to"])
+    except RuntimeError as error:
+        return str(error)
 
 
 def load_requests(results, path, graphs):
@@ -201,6 +206,9 @@ def compare(results, directory, about):
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for (name, seed, fact), why in zip(questions,
                                            pool.map(lambda q: explain(path, q[2]), questions)):
+            if isinstance(why, str):
+                results.note(name, seed, why)
+                continue
             # An emulated CPU's clock of a thread's own time and the wall clock drift apart.
             for problem in compare_why(fact, why, capture,
                                        LOOSE.get(name.partition(",")[0], 1.0) if GUEST else 1.0):
