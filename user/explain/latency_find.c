@@ -66,6 +66,12 @@ static int find_frames(const struct finder *finder, const struct clew_trace_task
 
 /* ---- waits ---- */
 
+/* True if its time is not known. */
+static bool is_open(const struct clew_sleep *sleep)
+{
+	return sleep->open || sleep->end == CLEW_TIME_OPEN || sleep->switch_in == CLEW_TIME_OPEN;
+}
+
 static int take_sleep(const struct finder *finder, const struct clew_trace_task *task,
 		      const struct clew_time_split *split, const struct clew_sleep *sleep)
 {
@@ -73,8 +79,7 @@ static int take_sleep(const struct finder *finder, const struct clew_trace_task 
 					 .from = sleep->start,
 					 .to = clew_sleep_over(finder->trace, sleep),
 					 .sleep = sleep,
-					 .open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
-						 sleep->switch_in == CLEW_TIME_OPEN};
+					 .open = is_open(sleep)};
 
 	if (!lies_in(finder, item.from, item.to) ||
 	    (finder->asked->window && !clew_window_counts(finder->asked->window, sleep->end)))
@@ -192,8 +197,7 @@ static struct pending pending_sleep(const struct clew_trace *trace, const struct
 	return (struct pending){.task = sleep->task,
 				.item = {.from = sleep->start,
 					 .to = clew_sleep_over(trace, sleep),
-					 .open = sleep->open || sleep->end == CLEW_TIME_OPEN ||
-						 sleep->switch_in == CLEW_TIME_OPEN}};
+					 .open = is_open(sleep)}};
 }
 
 static struct pending pending_spin(const struct clew_spin *spin)
