@@ -139,51 +139,63 @@ def asleep(span, at):
                if after["wait"] and after["wait"]["kind"] != "runqueue")
 
 
+def origins_by_dependency(spans):
+    """
+    For each dependency the numbers of the spans that it comes from, and of their elementary
+    spans. Requests of one place have one name, so that the names of its origins do not say
+    which ones are meant.
+    """
+    found = collections.defaultdict(dict)
+    for number, span in enumerate(spans):
+        for es, run in enumerate(span["elementary"]):
+            if run["out"]:
+                found[run["out"]["dep"]][number] = es
+    return found
+
+
 def check_fsync(trace, graph, whole):
     """
     An fsync over k requests waits in the end for all of them: one dependency with k
     origins. What else the call asks
     for, its log or a flush, has them for origins, too.
     """
-    spans = {span["path"]: span for span in trace["spans"]}
-    threads = {plain(path): span for path, span in spans.items()}
+    spans = trace["spans"]
+    threads = {plain(span["path"]): span for span in spans}
     names = {task["tid"]: f"{task['comm']}-{task['tid']}" for task in graph["tasks"]}
+    origins = origins_by_dependency(spans)
     several, wrong = [], []
     for rule in graph["rules"]:
         if rule["rule"] != "requests" or rule["op"] != "write":
             continue
         wanted = [(first, first + count) for first, count in rule["sectors"]]
         asked = {
-            path
-            for path, span in spans.items()
-            if path.startswith(rule["dev"] + "/") and span["attributes"].get("op") == "write"
-            and span["attributes"].get("submitter") == names[rule["tid"]] and rule["from"] -
+            number
+            for number, span in enumerate(spans)
+            if span["path"].startswith(rule["dev"] + "/") and span["attributes"].get("op") ==
+            "write" and span["attributes"].get("submitter") == names[rule["tid"]] and rule["from"] -
             SLACK <= span["start"] <= rule["to"] and any(
                 low <= int(span["attributes"]["sector"]) < high for low, high in wanted)
         }
-        ends = [
-            d for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]]
-            and {o["span"]
-                 for o in d["origins"]} >= asked
-        ]
+        mine = [d for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]]]
+        ends = [d for d in mine if origins[d["dep"]].keys() >= asked]
         if len(asked) < 2 or not asleep(threads[names[rule["tid"]]],
-                                        max(spans[path]["end"] for path in asked)):
+                                        max(spans[number]["end"] for number in asked)):
             continue
         several.append(len(asked))
         if not ends:
-            near = [
-                sorted(asked - {o["span"]
-                                for o in d["origins"]}) for d in whole
-                if plain(d["destinations"][0]["span"]) == names[rule["tid"]]
-            ]
+            near = [sorted(asked - origins[d["dep"]].keys()) for d in mine]
             lacks = min((lack for lack in near if len(lack) < len(asked)), key=len, default=None)
             wrong.append(
-                f"{len(asked)} requests: no dependency from all of them, the nearest lacks {lacks and [(path, spans[path]['start'], spans[path]['end']) for path in lacks]}, "
-                f"they end at {sorted(spans[path]['end'] for path in asked)}")
+                f"{len(asked)} requests: no dependency from all of them, the nearest lacks {lacks and [(spans[number]['path'], spans[number]['start'], spans[number]['end']) for number in lacks]}, "
+                f"they end at {sorted(spans[number]['end'] for number in asked)}")
         for end in ends:
-            last = max(spans[origin["span"]]["end"] for origin in end["origins"])
-            if spans[end["origins"][0]["span"]]["end"] != last:
-                wrong.append(f"{len(asked)} requests: the last one does not trigger")
+            over = [(spans[number]["path"], es, spans[number]["elementary"][es]["end"])
+                    for number, es in origins[end["dep"]].items()]
+            trigger = end["origins"][0]
+            last = max(at for _, _, at in over)
+            if (trigger["span"], trigger["es"], last) not in over:
+                wrong.append(
+                    f"{len(asked)} requests: {trigger} triggers, and they are over at {over}")
     # The last of them may be over before anyone sleeps, in a rare run for all:
     # there is nothing to say then.
     ok(
