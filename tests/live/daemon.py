@@ -9,6 +9,7 @@ disk names the holder.
 
 import contextlib
 import ctypes
+import importlib
 import json
 import os
 import re
@@ -114,6 +115,8 @@ while time.monotonic() < end:
 """
 INCIDENTS = scratch("incidents")
 METRICS = scratch("clew.prom")
+# Names of the reader for each format.
+TEXT, OPEN = "", ".openmetrics"
 CLOCKS = 5_000_000  # ns: a wait is shorter than its call by that at most
 CONF = scratch("clew.conf")
 RUN = scratch("run")
@@ -441,10 +444,12 @@ def test_rules():
            (got, expected, joined.stderr))
 
 
-def parsed(text):
-    """What metrics say, by a reader that takes only what is right: {(name, labels): value}."""
-    from prometheus_client.openmetrics.parser import text_string_to_metric_families
-    families = list(text_string_to_metric_families(text))
+def parsed(text, of_format):
+    """What metrics say, by the format's strict reader: {(name, labels): value}."""
+    read = importlib.import_module(f"prometheus_client{of_format}.parser")
+    families = list(read.text_string_to_metric_families(text))
+    untyped = [family.name for family in families if family.type not in ("counter", "gauge")]
+    assert not untyped and all(family.documentation for family in families), untyped
     return {(sample.name, frozenset(sample.labels.items())): sample.value
             for family in families for sample in family.samples}
 
@@ -459,7 +464,7 @@ def await_metrics(since):
     while time.monotonic() < deadline:
         if os.path.exists(METRICS) and os.stat(METRICS).st_mtime_ns > since:
             with open(METRICS, encoding="utf-8") as file:
-                return parsed(file.read())
+                return parsed(file.read(), TEXT)
         time.sleep(0.1)
     return {}
 
@@ -656,11 +661,19 @@ def check_quota_blame():
 def check_http(address):
     host, port = address.split(":")
     mute = socket.create_connection((host, int(port)))
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
-        kind, text = answer.headers["Content-Type"], answer.read().decode()
-    ok(
-        kind.startswith("application/openmetrics-text") and bool(parsed(text)),
-        "they are there by HTTP, too, while another client says nothing", (kind, text))
+    names = []
+    for accepted, of_format, expected in (("*/*", TEXT, "text/plain; version=0.0.4"),
+                                          ("application/openmetrics-text;version=1.0.0", OPEN,
+                                           "application/openmetrics-text; version=1.0.0")):
+        request = urllib.request.Request(f"http://{address}/metrics", headers={"Accept": accepted})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            kind, text = answer.headers["Content-Type"], answer.read().decode()
+        names.append({name for name, _ in parsed(text, of_format)})
+        ok(
+            kind.startswith(expected) and names[-1],
+            f"they are there by HTTP for {accepted}, while another client says nothing",
+            (kind, text))
+    ok(names[0] <= names[1], "with the same names in both formats", names)
     mute.settimeout(10)
     ok(mute.recv(1) == b"", "who says nothing is dropped")
     mute.close()
@@ -669,6 +682,16 @@ def check_http(address):
         ok(False, "nothing else is there")
     except urllib.error.HTTPError as error:
         ok(error.code == 404, "nothing else is there", error)
+
+
+def check_promtool():
+    """tools/deps does not install it: its package starts a server that listens."""
+    if not shutil.which("promtool"):
+        skip("promtool finds nothing wrong in the file", "no promtool: install prometheus")
+        return
+    with open(METRICS, encoding="utf-8") as file:
+        done = run("promtool", "check", "metrics", stdin=file)
+    ok(done.returncode == 0, "promtool finds nothing wrong in the file", done.stdout + done.stderr)
 
 
 def test_metrics():
@@ -681,6 +704,7 @@ def test_metrics():
     before = await_metrics(0)
     ok(bool(before), "metrics are in the file, for a strict reader")
     check_http(address)
+    check_promtool()
     check_blame()
     check_disk_blame()
     check_quota_blame()

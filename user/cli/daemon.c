@@ -140,7 +140,7 @@ static void reload(struct daemon *daemon)
 
 /* ---- while it records ---- */
 
-static int write_metrics(void *context, FILE *out)
+static void write_metrics(void *context, FILE *out, enum clew_metrics_format format)
 {
 	struct daemon *daemon = context;
 	const struct clew_recorder_summary *recorded =
@@ -159,7 +159,12 @@ static int write_metrics(void *context, FILE *out)
 			  clew_segments_held(daemon->recording.rotation.segments).since,
 	};
 
-	clew_metrics_write(out, &metrics);
+	clew_metrics_write(out, &metrics, format);
+}
+
+static int write_metrics_file(void *context, FILE *out)
+{
+	write_metrics(context, out, CLEW_METRICS_TEXT);
 	return 0;
 }
 
@@ -218,8 +223,9 @@ static void tell_metrics(struct daemon *daemon, uint64_t now)
 
 	if (!file || now < daemon->metrics)
 		return;
-	daemon->metrics = now + (clew_write_file(file, write_metrics, daemon) ? METRICS_AGAIN
-									      : METRICS_PERIOD);
+	daemon->metrics =
+		now + (clew_write_file(file, write_metrics_file, daemon) ? METRICS_AGAIN
+									 : METRICS_PERIOD);
 }
 
 /* Has an incident made of each firing whose segment has ended. */

@@ -114,10 +114,17 @@ static void drop(struct client *client)
 	*client = (struct client){.socket = -1};
 }
 
+static const char *const content_types[] = {
+	[CLEW_METRICS_TEXT] = "text/plain; version=0.0.4",
+	[CLEW_METRICS_OPEN] = "application/openmetrics-text; version=1.0.0",
+};
+
 /* Makes the answer to a whole request. */
-static void make_answer(struct client *client, int (*write)(void *context, FILE *out),
-			void *context)
+static void make_answer(struct client *client, clew_http_write write, void *context)
 {
+	enum clew_metrics_format format =
+		strcasestr(client->request, "application/openmetrics-text") ? CLEW_METRICS_OPEN
+									    : CLEW_METRICS_TEXT;
 	bool good = !strncmp(client->request, "GET /metrics ", 13) ||
 		    !strncmp(client->request, "GET /metrics?", 13);
 	FILE *out = open_memstream(&client->answer, &client->size);
@@ -125,20 +132,21 @@ static void make_answer(struct client *client, int (*write)(void *context, FILE 
 	if (!out)
 		return;
 	if (good)
-		fputs("HTTP/1.0 200 OK\r\nContent-Type: application/openmetrics-text; "
-		      "version=1.0.0; charset=utf-8\r\nConnection: close\r\n\r\n",
-		      out);
+		fprintf(out,
+			"HTTP/1.0 200 OK\r\nContent-Type: %s; charset=utf-8\r\n"
+			"Connection: close\r\n\r\n",
+			content_types[format]);
 	else
 		fputs("HTTP/1.0 404 Not Found\r\nConnection: close\r\n\r\n", out);
 	if (good)
-		write(context, out);
+		write(context, out, format);
 	if (fclose(out) != 0) {
 		free(client->answer);
 		client->answer = NULL;
 	}
 }
 
-static void serve(struct client *client, int (*write)(void *context, FILE *out), void *context)
+static void serve(struct client *client, clew_http_write write, void *context)
 {
 	bool late = clock_read(CLOCK_MONOTONIC) - client->since > PATIENCE;
 	ssize_t size;
@@ -161,7 +169,7 @@ static void serve(struct client *client, int (*write)(void *context, FILE *out),
 		drop(client);
 }
 
-void clew_http_serve(struct clew_http *http, int (*write)(void *context, FILE *out), void *context)
+void clew_http_serve(struct clew_http *http, clew_http_write write, void *context)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *client = &http->clients[i];

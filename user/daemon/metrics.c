@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Metrics as OpenMetrics text. See metrics.h. */
+/*
+ * Metrics as text. See metrics.h. The formats differ in the comments: OpenMetrics names a family
+ * of counters without "_total", has units, and says where the text ends.
+ */
 #include "daemon/metrics.h"
+
+#include <string.h>
 
 #include "base/utf8.h"
 
-static void begin(FILE *out, const char *name, const char *type, const char *unit, const char *help)
+struct output {
+	FILE *file;
+	enum clew_metrics_format format;
+};
+
+static void begin(const struct output *output, const char *name, const char *type, const char *unit,
+		  const char *help)
 {
-	fprintf(out, "# TYPE %s %s\n", name, type);
-	if (unit)
-		fprintf(out, "# UNIT %s %s\n", name, unit);
-	fprintf(out, "# HELP %s %s\n", name, help);
+	const bool open = output->format == CLEW_METRICS_OPEN;
+	const char *suffix = !open && !strcmp(type, "counter") ? "_total" : "";
+
+	fprintf(output->file, "# TYPE %s%s %s\n", name, suffix, type);
+	if (unit && open)
+		fprintf(output->file, "# UNIT %s %s\n", name, unit);
+	fprintf(output->file, "# HELP %s%s %s\n", name, suffix, help);
 }
 
 /* A label's value: escaped, and without bytes that are no UTF-8. */
@@ -45,9 +59,11 @@ static void put_seconds(FILE *out, uint64_t ns)
 		(unsigned long long)(ns % 1000000000));
 }
 
-static void write_waits(FILE *out, const struct sums *sums)
+static void write_waits(const struct output *output, const struct sums *sums)
 {
-	begin(out, "clew_wait_seconds", "counter", "seconds",
+	FILE *out = output->file;
+
+	begin(output, "clew_wait_seconds", "counter", "seconds",
 	      "Time that threads waited, or were ready and had no CPU, by control group and kind.");
 	for (size_t i = 0; i < sums->group_count; i++)
 		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {
@@ -57,7 +73,7 @@ static void write_waits(FILE *out, const struct sums *sums)
 			put_label(out, ",", "kind", clew_wait_kind_name(kind));
 			put_seconds(out, sums->groups[i].ns[kind]);
 		}
-	begin(out, "clew_waits", "counter", NULL, "How many such waits have ended.");
+	begin(output, "clew_waits", "counter", NULL, "How many such waits have ended.");
 	for (size_t i = 0; i < sums->group_count; i++)
 		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {
 			if (!sums->groups[i].count[kind])
@@ -68,9 +84,11 @@ static void write_waits(FILE *out, const struct sums *sums)
 		}
 }
 
-static void write_blame(FILE *out, const struct sums *sums)
+static void write_blame(const struct output *output, const struct sums *sums)
 {
-	begin(out, "clew_blame_seconds", "counter", "seconds",
+	FILE *out = output->file;
+
+	begin(output, "clew_blame_seconds", "counter", "seconds",
 	      "Time that the antagonist's threads had a lock, CPU or disk that the victim's waited "
 	      "for, or that its limit took.");
 	for (size_t i = 0; i < sums->pair_count; i++) {
@@ -85,10 +103,12 @@ static void write_blame(FILE *out, const struct sums *sums)
 	}
 }
 
-static void write_triggers(FILE *out, const struct clew_rule *rules,
+static void write_triggers(const struct output *output, const struct clew_rule *rules,
 			   const struct clew_rule_counts *counts, size_t count)
 {
-	begin(out, "clew_triggers", "counter", NULL,
+	FILE *out = output->file;
+
+	begin(output, "clew_triggers", "counter", NULL,
 	      "What became of the waits that a rule is about.");
 	for (size_t i = 0; i < count; i++) {
 		const struct {
@@ -117,32 +137,38 @@ static void write_watched(void *context, const struct sums *sums, const struct c
 	write_triggers(context, rules, counts, count);
 }
 
-static void write_count(FILE *out, const char *name, uint64_t value, const char *help)
+static void write_count(const struct output *output, const char *name, uint64_t value,
+			const char *help)
 {
-	begin(out, name, "counter", NULL, help);
-	fprintf(out, "%s_total %llu\n", name, (unsigned long long)value);
+	begin(output, name, "counter", NULL, help);
+	fprintf(output->file, "%s_total %llu\n", name, (unsigned long long)value);
 }
 
-void clew_metrics_write(FILE *out, const struct clew_metrics *metrics)
+void clew_metrics_write(FILE *out, const struct clew_metrics *metrics,
+			enum clew_metrics_format format)
 {
-	clew_watch_read(metrics->watch, write_watched, out);
-	write_count(out, "clew_records", metrics->records, "Records in segments that have ended.");
-	write_count(out, "clew_lost_records", metrics->lost,
+	struct output output = {.file = out, .format = format};
+
+	clew_watch_read(metrics->watch, write_watched, &output);
+	write_count(&output, "clew_records", metrics->records,
+		    "Records in segments that have ended.");
+	write_count(&output, "clew_lost_records", metrics->lost,
 		    "Records that are in no segment, as a ring was full.");
-	write_count(out, "clew_missed_runs", metrics->missed,
+	write_count(&output, "clew_missed_runs", metrics->missed,
 		    "Runs of programs that the kernel left out.");
-	write_count(out, "clew_left_out_records", metrics->left_out,
+	write_count(&output, "clew_left_out_records", metrics->left_out,
 		    "Records that are in a segment, but in none of these sums.");
-	write_count(out, "clew_forgotten_writers", metrics->forgotten,
+	write_count(&output, "clew_forgotten_writers", metrics->forgotten,
 		    "Ranges of files whose writers and readers were forgotten for want of room.");
-	begin(out, "clew_cost_cpu_seconds", "counter", "seconds", "CPU time of clew itself.");
+	begin(&output, "clew_cost_cpu_seconds", "counter", "seconds", "CPU time of clew itself.");
 	put_label(out, "clew_cost_cpu_seconds_total{", "part", "user");
 	put_seconds(out, metrics->user_ns);
 	put_label(out, "clew_cost_cpu_seconds_total{", "part", "bpf");
 	put_seconds(out, metrics->bpf_ns);
-	begin(out, "clew_memory_bytes", "gauge", "bytes", "Memory of clew without its ring.");
+	begin(&output, "clew_memory_bytes", "gauge", "bytes", "Memory of clew without its ring.");
 	fprintf(out, "clew_memory_bytes %llu\n", (unsigned long long)metrics->memory);
-	begin(out, "clew_window_seconds", "gauge", "seconds", "How far one can look back.");
+	begin(&output, "clew_window_seconds", "gauge", "seconds", "How far one can look back.");
 	fprintf(out, "clew_window_seconds %.3f\n", (double)metrics->window / 1e9);
-	fputs("# EOF\n", out);
+	if (format == CLEW_METRICS_OPEN)
+		fputs("# EOF\n", out);
 }

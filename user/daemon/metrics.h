@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Metrics as OpenMetrics text. The number of series is bounded, as sums.h says: the rest is in
+ * Metrics as text for Prometheus. The number of series is bounded, as sums.h says: the rest is in
  * series of the name "other".
  */
 #ifndef CLEW_DAEMON_METRICS_H
@@ -9,6 +9,11 @@
 #include <stdio.h>
 
 #include "daemon/watch.h"
+
+enum clew_metrics_format {
+	CLEW_METRICS_TEXT, /* Prometheus text 0.0.4, all that node_exporter reads from a file */
+	CLEW_METRICS_OPEN, /* OpenMetrics 1.0 */
+};
 
 struct clew_metrics {
 	struct clew_watch *watch;
@@ -21,6 +26,7 @@ struct clew_metrics {
 };
 
 /* Errors are left on the stream. */
-void clew_metrics_write(FILE *out, const struct clew_metrics *metrics);
+void clew_metrics_write(FILE *out, const struct clew_metrics *metrics,
+			enum clew_metrics_format format);
 
 #endif
