@@ -109,7 +109,7 @@ def main():
     compare(capture, total, "locks")
     compare(capture, total, "latency", "--by", "kind")
     compare(capture, total, "latency", "--by", "operation")
-    compare(capture, total, "latency", "--by", "operation", "--group", "cgroup", "--comm", "python*")
+    compare(capture, total, "latency", "--by", "operation", "--group", "cgroup", "--comm", "cat")
     compare(capture, total, "latency", "--by", "call", "--group", "thread", "--idle")
     compare(capture, total, "latency", "--by", "lock", "--group", "comm")
     compare_text(capture, total, "path", "--all", "**", "--operations")
