@@ -336,6 +336,40 @@ static void told_late(void **state)
 		synthetic_done(&s);
 	}
 
+	/* The last wake that was seen may be of the wait before, also of a task that a keyframe
+	 * found asleep: then the end is unknown. */
+	for (unsigned stated = 0; stated < 2; stated++) {
+		threads(&s, 3);
+		if (stated) {
+			put_switch(&s, CLEW_KIND_STATE,
+				   (struct switched){.at = 3000,
+						     .cpu = 0,
+						     .prev = 1,
+						     .state = 1,
+						     .flags = CLEW_SWITCH_SLEEP | CLEW_STATE_SINCE,
+						     .woken = {.at = 2000}});
+		} else {
+			SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+			sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
+		}
+		SWITCH(&s, .at = 3500, .cpu = 0, .prev = IDLE, .next = 2);
+		put_switch(&s, CLEW_KIND_STATE,
+			   (struct switched){.at = 4000,
+					     .cpu = 0,
+					     .prev = 1,
+					     .next = 1,
+					     .flags = CLEW_STATE_LATE,
+					     .woken = {.at = 1400, .context = CLEW_WAKE_IRQ}});
+		sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
+		t = synthetic_trace(&s, 6000, 0);
+		assert_sane(t);
+		assert_piece(t, 1, 2000, 3500, CLEW_PIECE_SLEEP);
+		assert_true(sleep_of(t, 1, 0)->blind);
+		assert_int_equal(sleep_of(t, 1, 0)->end, 3500);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+
 	/* One that was ready was so at least until the last one came on that CPU. */
 	threads(&s, 3);
 	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);

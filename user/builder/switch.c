@@ -420,7 +420,8 @@ static int begin_earlier(struct clew_builder *builder, struct task *task,
 	uint64_t since = later(record->wake_time, task->start_time);
 
 	task->found = task->open_start = record->header.flags & CLEW_STATE_FOUND;
-	task->frontier = since;
+	/* It sleeps still, so a stamp from before this is of an earlier wake. */
+	task->frontier = task->switched_in = since;
 	return begin_sleep(builder, task, since, record);
 }
 

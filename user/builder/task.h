@@ -55,7 +55,7 @@ struct task {
 	uint64_t since;
 	uint64_t refilled;    /* throttled: when a refill first left enough for all tasks of its
 				 group, 0 not yet */
-	uint64_t switched_in; /* when it last came on a CPU, 0 unknown */
+	uint64_t switched_in; /* when it last came on a CPU, or later, 0 unknown */
 	uint64_t frontier;
 	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
 	uint64_t resumed;     /* when it last came on a CPU after a sleep, or for the first time */
