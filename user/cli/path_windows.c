@@ -34,7 +34,7 @@ struct wanted {
 	const struct clew_trace_window *window;
 	const struct clew_operation *longs;
 	size_t count;
-	struct vector missed; /* struct clew_operation: began before the trace */
+	struct vector missed; /* struct clew_operation: began before the trace has everything */
 };
 
 /* ---- in the process of a window ---- */
@@ -70,7 +70,8 @@ static int miss(const struct summing *summing, struct wanted *wanted, uint32_t s
 static int find_of_span(const struct summing *summing, struct path_answer *answer,
 			struct wanted *wanted, uint32_t span, uint32_t serial)
 {
-	uint64_t known = wanted->window ? wanted->window->known : 0;
+	/* Where only runs are known, gaps have no reason yet. */
+	uint64_t kept = wanted->window ? wanted->window->kept : 0;
 	struct clew_path_operation *operations;
 	clew_time end;
 	size_t count;
@@ -82,7 +83,7 @@ static int find_of_span(const struct summing *summing, struct path_answer *answe
 	for (size_t i = 0; i < count && r == 0; i++) {
 		if (!is_wanted(wanted, serial, operations[i].end.at))
 			continue;
-		r = (uint64_t)operations[i].from < known
+		r = (uint64_t)operations[i].from < kept
 			    ? miss(summing, wanted, serial, operations[i].end.at)
 			    : path_find_operation(answer, span, &operations[i]);
 	}
