@@ -199,6 +199,54 @@ static void test_bounds(void **state)
 	unlink(path);
 }
 
+/* A task is born in the part, and sleeps and runs on behind it. */
+static void test_birth(void **state)
+{
+	const uint64_t forked = BEGIN + 5 * SECOND, ready = forked + 1000;
+	const struct clew_life fork = {
+		.header = {.time = forked, .kind = CLEW_KIND_FORK}, .task = 1, .other = 4};
+	struct clew_writer *writer;
+	char path[64], number[24];
+
+	(void)state;
+	temporary_path(path);
+	writer = open_writer(path, 1, true);
+	snprintf(number, sizeof(number), "%llu", BEGIN + LENGTH);
+	assert_int_equal(clew_writer_meta(writer, "end", number), 0);
+	put_task(writer, 1);
+	put_task(writer, 4);
+	assert_int_equal(clew_writer_put(writer, 0, &fork, sizeof(fork)), 0);
+	for (uint64_t at = forked + 5000; at < BEGIN + LENGTH; at += SECOND) {
+		const bool first = at == forked + 5000;
+		const struct clew_switch in = {
+			.header = {.time = at,
+				   .kind = CLEW_KIND_SWITCH,
+				   .flags = first ? CLEW_SWITCH_NEXT_NEW : CLEW_SWITCH_NEXT_SLEPT},
+			.next = 4,
+			.waker = first ? 1 : 0,
+			.wake_time = first ? ready : at - 1000,
+			.wake_context = first ? CLEW_WAKE_TASK : CLEW_WAKE_TIMER,
+		};
+		const struct clew_switch out = {.header = {.time = at + RUNNING,
+							   .kind = CLEW_KIND_SWITCH,
+							   .flags = CLEW_SWITCH_SLEEP},
+						.prev = 4,
+						.prev_state = 1};
+
+		assert_int_equal(clew_writer_put(writer, 0, &in, sizeof(in)), 0);
+		assert_int_equal(clew_writer_put(writer, 0, &out, sizeof(out)), 0);
+	}
+	assert_int_equal(clew_writer_close(writer), 0);
+	for (uint64_t to = forked + SECOND; to <= BEGIN + LENGTH; to += 11 * SECOND) {
+		struct clew_trace *part = load(path, forked - SECOND, to);
+
+		/* Until it is ready its creator sets it up. */
+		assert_int_equal(clew_trace_task(part, 4)->birth, ready);
+		clew_trace_free(part);
+	}
+	unlink(path);
+}
+
 /* When reading ends if one thread is asked for. Its sleeps in the part are as in the whole. */
 static uint64_t end_for(const struct clew_trace *whole, const char *path, uint32_t thread,
 			uint64_t from, uint64_t to)
@@ -401,9 +449,9 @@ static void test_windows_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_in_whole),  cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_thread),	     cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_windows_fail),
+		cmocka_unit_test(test_as_in_whole), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_birth),	    cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_windows),	    cmocka_unit_test(test_windows_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

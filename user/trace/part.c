@@ -56,7 +56,8 @@ static int pass_piece(struct clew_trace *trace, uint32_t serial, uint64_t start,
 	struct trace_task *task;
 	int r = find_passing(trace, serial, &task);
 
-	if (!task)
+	/* What comes behind the part does not change where a timeline begins. */
+	if (!task || (task->pieces.count && start > trace->part->from))
 		return r;
 	/* As in bound_timeline(): until it was made ready its creator was setting it up. */
 	if (ready && !task->cut && task->task.birth && start > task->task.birth)
