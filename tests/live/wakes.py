@@ -289,7 +289,7 @@ def run_all(path):
     recording = start_recording(path)
     running = []
     for number, (_, _, _, program, arguments, _) in enumerate(CASES):
-        words = [sys.executable, "-c", BEGIN + program, "5" if GUEST else "1", *arguments]
+        words = [sys.executable, "-c", BEGIN + program, "10" if GUEST else "1", *arguments]
         running.append(
             subprocess.Popen(words,
                              stdout=subprocess.PIPE,
