@@ -244,6 +244,18 @@ static void births_and_deaths_lost(void **state)
 	synthetic_done(&s);
 }
 
+/* A task is found on CPU 0, on which it came unseen; `woken`: its last wake that was seen. */
+static void found_running(struct synthetic *s, uint64_t at, uint32_t task, struct woken woken)
+{
+	put_switch(s, CLEW_KIND_STATE,
+		   (struct switched){.at = at,
+				     .cpu = 0,
+				     .prev = task,
+				     .next = task,
+				     .flags = CLEW_STATE_LATE,
+				     .woken = woken});
+}
+
 /* Some kernels hide the switches of some tasks from programs: that one came on is told when it
  * shows up. */
 static void told_late(void **state)
@@ -256,18 +268,10 @@ static void told_late(void **state)
 	threads(&s, 4);
 	sleeps(&s, 2000, 0, 1, wait_in(SYS_nanosleep));
 	SWITCH(&s, .at = 2500, .cpu = 0, .prev = IDLE, .next = 4);
-	put_switch(&s, CLEW_KIND_STATE,
-		   (struct switched){.at = 4000,
-				     .cpu = 0,
-				     .prev = 1,
-				     .next = 1,
-				     .flags = CLEW_STATE_LATE,
-				     .woken = {.at = 3000, .context = CLEW_WAKE_IRQ}});
+	found_running(&s, 4000, 1, (struct woken){.at = 3000, .context = CLEW_WAKE_IRQ});
 	sleeps(&s, 4000, 0, 1, wait_in(SYS_nanosleep));
 	SWITCH(&s, .at = 4500, .cpu = 0, .prev = IDLE, .next = 2);
-	put_switch(&s, CLEW_KIND_STATE,
-		   (struct switched){
-			   .at = 5000, .cpu = 0, .prev = 3, .next = 3, .flags = CLEW_STATE_LATE});
+	found_running(&s, 5000, 3, (struct woken){});
 	SWITCH(&s, .at = 5000, .cpu = 0, .prev = 3, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -286,13 +290,7 @@ static void told_late(void **state)
 	/* A wake by a task says all. */
 	threads(&s, 3);
 	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
-	put_switch(&s, CLEW_KIND_STATE,
-		   (struct switched){.at = 4000,
-				     .cpu = 0,
-				     .prev = 1,
-				     .next = 1,
-				     .flags = CLEW_STATE_LATE,
-				     .woken = {.at = 3000, .by = 2, .context = CLEW_WAKE_TASK}});
+	found_running(&s, 4000, 1, (struct woken){.at = 3000, .by = 2, .context = CLEW_WAKE_TASK});
 	sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
 	t = synthetic_trace(&s, 6000, 0);
 	assert_int_equal(sleep_of(t, 1, 0)->ended_by, 2);
@@ -317,15 +315,10 @@ static void told_late(void **state)
 		sleeps(&s, 2000, 0, 1, wait);
 		REQUEST(&s, 2990, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096,
 			.device = 254u << 20);
-		put_switch(&s, CLEW_KIND_STATE,
-			   (struct switched){.at = 4000,
-					     .cpu = 0,
-					     .prev = 1,
-					     .next = 1,
-					     .flags = CLEW_STATE_LATE,
-					     .woken = {.at = 3000,
-						       .context = i == 2 ? CLEW_WAKE_TIMER
-									 : CLEW_WAKE_SOFTIRQ}});
+		found_running(
+			&s, 4000, 1,
+			(struct woken){.at = 3000,
+				       .context = i == 2 ? CLEW_WAKE_TIMER : CLEW_WAKE_SOFTIRQ});
 		sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
 		t = synthetic_trace(&s, 6000, 0);
 		assert_int_equal(sleep_of(t, 1, 0)->blind, !waits);
@@ -336,8 +329,29 @@ static void told_late(void **state)
 		synthetic_done(&s);
 	}
 
-	/* The last wake that was seen may be of the wait before, also of a task that a keyframe
-	 * found asleep: then the end is unknown. */
+	/* One that was ready was so at least until the last one came on that CPU. */
+	threads(&s, 3);
+	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
+	SWITCH(&s, .at = 2500, .cpu = 0, .prev = 2, .next = 3, .flags = CLEW_SWITCH_PREEMPT);
+	found_running(&s, 4000, 1, (struct woken){});
+	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 1, 2000, 2500, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 1, 2500, 4000, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 2, 2500, 4000, CLEW_PIECE_RUNQUEUE);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* The last wake that the kernel side saw may have ended an earlier sleep, also of a task that a
+ * keyframe found asleep: then it is unknown when this one ended. */
+static void told_late_with_an_older_wake(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
 	for (unsigned stated = 0; stated < 2; stated++) {
 		threads(&s, 3);
 		if (stated) {
@@ -353,13 +367,7 @@ static void told_late(void **state)
 			sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
 		}
 		SWITCH(&s, .at = 3500, .cpu = 0, .prev = IDLE, .next = 2);
-		put_switch(&s, CLEW_KIND_STATE,
-			   (struct switched){.at = 4000,
-					     .cpu = 0,
-					     .prev = 1,
-					     .next = 1,
-					     .flags = CLEW_STATE_LATE,
-					     .woken = {.at = 1400, .context = CLEW_WAKE_IRQ}});
+		found_running(&s, 4000, 1, (struct woken){.at = 1400, .context = CLEW_WAKE_IRQ});
 		sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
 		t = synthetic_trace(&s, 6000, 0);
 		assert_sane(t);
@@ -369,22 +377,6 @@ static void told_late(void **state)
 		clew_trace_free(t);
 		synthetic_done(&s);
 	}
-
-	/* One that was ready was so at least until the last one came on that CPU. */
-	threads(&s, 3);
-	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
-	SWITCH(&s, .at = 2500, .cpu = 0, .prev = 2, .next = 3, .flags = CLEW_SWITCH_PREEMPT);
-	put_switch(&s, CLEW_KIND_STATE,
-		   (struct switched){
-			   .at = 4000, .cpu = 0, .prev = 1, .next = 1, .flags = CLEW_STATE_LATE});
-	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
-	t = synthetic_trace(&s, 6000, 0);
-	assert_sane(t);
-	assert_piece(t, 1, 2000, 2500, CLEW_PIECE_RUNQUEUE);
-	assert_piece(t, 1, 2500, 4000, CLEW_PIECE_UNKNOWN);
-	assert_piece(t, 2, 2500, 4000, CLEW_PIECE_RUNQUEUE);
-	clew_trace_free(t);
-	synthetic_done(&s);
 }
 
 /* The kernel side could not tell who came on, or had not marked a task born before the start as
@@ -488,6 +480,7 @@ int main(void)
 		cmocka_unit_test(births_and_deaths_lost),
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(told_late),
+		cmocka_unit_test(told_late_with_an_older_wake),
 		cmocka_unit_test(serials_that_could_not_be_had),
 	};
 
