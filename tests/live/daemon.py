@@ -115,7 +115,7 @@ while time.monotonic() < end:
 """
 INCIDENTS = scratch("incidents")
 METRICS = scratch("clew.prom")
-# Names of the reader for each format.
+# The part of the name of prometheus_client's reader that differs between the formats.
 TEXT, OPEN = "", ".openmetrics"
 CLOCKS = 5_000_000  # ns: a wait is shorter than its call by that at most
 CONF = scratch("clew.conf")

@@ -420,7 +420,7 @@ static int begin_earlier(struct clew_builder *builder, struct task *task,
 	uint64_t since = later(record->wake_time, task->start_time);
 
 	task->found = task->open_start = record->header.flags & CLEW_STATE_FOUND;
-	/* It sleeps still, so a stamp from before this is of an earlier wake. */
+	/* The keyframe found it asleep, so a wake from before this sleep ended an earlier one. */
 	task->frontier = task->switched_in = since;
 	return begin_sleep(builder, task, since, record);
 }

@@ -70,7 +70,7 @@ static int miss(const struct summing *summing, struct wanted *wanted, uint32_t s
 static int find_of_span(const struct summing *summing, struct path_answer *answer,
 			struct wanted *wanted, uint32_t span, uint32_t serial)
 {
-	/* Where only runs are known, gaps have no reason yet. */
+	/* Before this moment the trace has runs alone: it gives no reason for the gaps. */
 	uint64_t kept = wanted->window ? wanted->window->kept : 0;
 	struct clew_path_operation *operations;
 	clew_time end;

@@ -66,7 +66,7 @@ static int find_frames(const struct finder *finder, const struct clew_trace_task
 
 /* ---- waits ---- */
 
-/* True if its time is not known. */
+/* True if it is not known how long a sleep lasted. */
 static bool is_open(const struct clew_sleep *sleep)
 {
 	return sleep->open || sleep->end == CLEW_TIME_OPEN || sleep->switch_in == CLEW_TIME_OPEN;

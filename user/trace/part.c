@@ -56,7 +56,7 @@ static int pass_piece(struct clew_trace *trace, uint32_t serial, uint64_t start,
 	struct trace_task *task;
 	int r = find_passing(trace, serial, &task);
 
-	/* What comes behind the part does not change where a timeline begins. */
+	/* A piece after the part says nothing of a birth that the part itself shows. */
 	if (!task || (task->pieces.count && start > trace->part->from))
 		return r;
 	/* As in bound_timeline(): until it was made ready its creator was setting it up. */
