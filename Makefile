@@ -18,6 +18,7 @@ BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
+CLI_LIBS := -lncursesw -ltinfo
 LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lsqlite3 -lm
 PREFIX ?= /usr/local
 VERSION = $(shell sed -n 's/^\#define CLEW_VERSION "\(.*\)"/\1/p' user/cli/commands.h)
@@ -49,7 +50,7 @@ deps:
 	@tools/deps
 
 $(PROGRAM): $(CLI_OBJECTS) $(B)/libclew.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJECTS) $(B)/libclew.a $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJECTS) $(B)/libclew.a $(LIBS) $(CLI_LIBS)
 
 $(B)/libclew.a: $(LIB_OBJECTS)
 	@rm -f $@

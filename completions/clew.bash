@@ -28,7 +28,7 @@ _clew()
 	join)
 		options='-o --output --from --to --color --no-pager -h --help' files='-o|--output' others='--from|--to' ;;
 	top)
-		options='--period -n --count --pid --comm --cgroup --container --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
+		options='--period -n --count --pid --comm --cgroup --container --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
 	report)
 		options='--pid --comm --cgroup --container --from --to --lines --debuginfod --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
 	info)

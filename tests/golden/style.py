@@ -17,7 +17,7 @@ count = 0
 FOLDERS = [
     "base", "symbol", "store", "import", "builder", "trace", "model", "analyse/forest", "relate", "record",
     "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export",
-    "daemon", "cli"
+    "daemon", "top", "cli"
 ]
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.
 PUBLIC = {

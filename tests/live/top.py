@@ -1,43 +1,26 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-clew top tells of a lock that is held for some seconds who waits for it and who has it, in each
-period, and leaves nothing behind. Prints TAP.
+clew top beside a lock that is held for some seconds and two programs that share a CPU: its JSON tells
+who waits for what, for how long over all periods, who has it and what that one does, what the lock
+and the CPU cost; its screen in tmux has the same, and keys do what the manual says.
 """
+
+import contextlib
 import fcntl
 import glob
 import json
 import os
-import pty
-import select
+import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CLEW = os.environ.get("CLEW", os.path.join(ROOT, "clew"))
-count = failed = 0
+from _live import (CLEW, GUEST, answer, clew, finish, ok, scratch, skip)
+from _tmux import Terminal, has
 
-
-def ok(good, name, why=""):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f": {why}"),
-          flush=True)
-
-
-def waiter(path, held):
-    """A process that waits for a lock which this one has through an open file."""
-    pid = os.fork()
-    if not pid:
-        held.close()
-        with open(path, "w", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        os._exit(0)
-    return pid
+PERIOD = "1s" if GUEST else "500ms"
+HOGS = ("hogone", "hogtwo")  # of one CPU
 
 
 def folders():
@@ -51,63 +34,203 @@ def left_behind():
     return folders() - BEFORE
 
 
-def test_json(folder):
-    path = os.path.join(folder, "lock")
+def named(name, program):
+    """A copy of a program, of that name."""
+    path = scratch(name)
+    if not os.path.exists(path):
+        shutil.copy(shutil.which(program), path)
+    return path
+
+
+def is_held(path):
     with open(path, "w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        pid = waiter(path, file)
-        done = subprocess.run([CLEW, "top", "-n", "3", "--period", "500ms", "--json"],
-                              capture_output=True,
-                              text=True,
-                              timeout=60,
-                              check=False)
-    os.waitpid(pid, 0)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def held_lock():
+    """A program that has a lock while its child sleeps, and one that waits: yields both pids."""
+    path = scratch("lock")
+    with subprocess.Popen([named("lockholder", "flock"), path, "sleep", "600"],
+                          start_new_session=True) as holder:
+        while not is_held(path):
+            time.sleep(.05)
+        with subprocess.Popen([named("lockwaiter", "flock"), path, "true"]) as waiter:
+            yield holder.pid, waiter.pid
+            os.killpg(holder.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def shared_cpu():
+    """Two programs that compute on one CPU: yields its number."""
+    cpu = max(os.sched_getaffinity(0))
+    hogs = [subprocess.Popen(["taskset", "-c", str(cpu), named(name, "dash"), "-c", "while :; do :; done"])
+            for name in HOGS]
+    yield cpu
+    for hog in hogs:
+        hog.kill()
+        hog.wait()
+
+
+def periods_of(*arguments):
+    done = clew("top", "--period", PERIOD, *arguments)
     periods = [json.loads(line) for line in done.stdout.splitlines()]
-    ok(done.returncode == 0 and not done.stderr and len(periods) == 3, "three periods, a line each",
+    return done, periods
+
+
+def test_lock():
+    with held_lock() as (holder, waiter):
+        time.sleep(.5)
+        done, periods = periods_of("-n", "4")
+    ok(done.returncode == 0 and not done.stderr and len(periods) == 4,
+       "without a terminal: four periods, a line each",
        f"{done.returncode}: {done.stderr} {done.stdout[:300]}")
-    found = [[it for it in period["now"] if it["tid"] == pid] for period in periods]
-    ok(all(len(it) == 1 for it in found), "each tells of the waiter", found)
-    ok(all(it[0]["longer"] and it[0]["object"]["name"] == path for it in found if it),
+    found = [[it for it in period["now"] if it["tid"] == waiter] for period in periods]
+    if not ok(all(len(it) == 1 for it in found), "each tells of the waiter", found):
+        return
+    found = [it[0] for it in found]
+    ok(all(it["longer"] and it["object"]["name"] == scratch("lock") for it in found),
        "what it waits for, and that it did so before", found)
-    holder = f"-{os.getpid()}"
-    ok(all(holder in (it[0]["text"] or "") for it in found if it), "who has the lock", found)
-    ok(all(it[0]["ns"] >= 0.9 * (period["to"] - period["from"])
-           for it, period in zip(found, periods) if it), "it waited for all of each period", found)
+    ok(all(f"lockholder-{holder}" in it["text"] for it in found), "who has the lock", found)
+    ok(all("sleep-" in it["text"] and "clock_nanosleep" in it["text"] for it in found),
+       "the chain goes on to the holder's child, and what that one does", found)
+    lengths = [period["to"] - period["from"] for period in periods]
+    expected = [sum(lengths[:i + 1]) for i in range(len(lengths))]
+    ok(all(.95 * length - 50e6 <= it["ns"] <= 1.05 * length + 50e6
+           for it, length in zip(found, expected)), "its age goes on from period to period",
+       ([it["ns"] for it in found], expected))
     ok(all(a["to"] <= b["from"] + 1000000 for a, b in zip(periods, periods[1:])),
        "periods follow each other", [(it["from"], it["to"]) for it in periods])
+    objects = [[it for it in period["objects"] if it["object"]["name"] == scratch("lock")]
+               for period in periods]
+    ok(all(len(it) == 1 and it[0]["waits"] == 1 and abs(it[0]["ns"] - length) < .05 * length
+           and it[0]["holder"] and it[0]["holder"]["pid"] == holder
+           for it, length in zip(objects, lengths)), "what the lock cost, and who had it", objects)
+    blame = [[it["ns"] for it in period["blame"] if it["victim"] == "lockwaiter"
+              and it["antagonist"] == "lockholder"] for period in periods]
+    ok(all(len(it) == 1 and abs(it[0] - length) < .05 * length
+           for it, length in zip(blame, lengths)), "the holder's program is blamed", blame)
     ok(not left_behind(), "nothing is left behind", left_behind())
 
 
-def read_until(terminal, text, seconds):
-    """What a terminal shows until it shows that text."""
-    shown, until = b"", time.monotonic() + seconds
-    while text not in shown and time.monotonic() < until:
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                shown += os.read(terminal, 65536)
-            except OSError:
-                break
-    return shown
+def test_cpu():
+    with shared_cpu() as cpu:
+        time.sleep(.5)
+        _, periods = periods_of("-n", "3")
+    lengths = [period["to"] - period["from"] for period in periods]
+    queues = [[it for it in period["run_queues"] if it["cpu"] == cpu] for period in periods]
+    ok(len(periods) == 3 and all(len(it) == 1 for it in queues), "each period has the CPU", queues)
+    ok(all(it[0]["busy_ns"] > .9 * length and .8 * length < it[0]["ready_ns"]
+           for it, length in zip(queues, lengths)),
+       "it is busy, and one of two programs is always ready", (queues, lengths))
+    ok(all(it[0]["ran"] in HOGS and it[0]["waited"] in HOGS for it in queues),
+       "they are named as those that ran and waited", queues)
+    for victim, antagonist in (HOGS, HOGS[::-1]):
+        blame = [sum(it["ns"] for it in period["blame"]
+                     if (it["victim"], it["antagonist"], it["kind"]) ==
+                     (victim, antagonist, "runqueue")) for period in periods]
+        ok(all(.3 * length < it < .6 * length for it, length in zip(blame, lengths)),
+           f"{victim} waited half of the time for {antagonist}", (blame, lengths))
+
+
+def row_of(lines, text):
+    """The line of a table with that text, without the head; -1: none."""
+    rows = [i for i, line in enumerate(lines) if text in line and i > 3]
+    return rows[0] if rows else -1
 
 
 def test_screen():
-    pid, terminal = pty.fork()
-    if not pid:
-        os.environ["TERM"] = "xterm"
-        os.execv(CLEW, [CLEW, "top", "--period", "500ms"])
-    shown = read_until(terminal, b"Where each program's time went", 30)
-    ok(b"Under way now" in shown and b"\x1b[?1049h" in shown, "a screen on a terminal", shown[-300:])
-    os.write(terminal, b"q")
-    shown = read_until(terminal, b"\x1b[?1049l", 20)
-    status = os.waitpid(pid, 0)[1]
-    os.close(terminal)
-    ok(b"\x1b[?1049l" in shown and os.waitstatus_to_exitcode(status) == 0,
-       "q ends it, and the terminal is as before", (status, shown[-100:]))
+    terminal = Terminal(120, 30)
+    folder = scratch("saved")
+    os.mkdir(folder)
+    terminal.send(f"cd {folder}; {CLEW} top --period {PERIOD}; echo status $?", "Enter")
+    with held_lock() as (holder, waiter), shared_cpu() as cpu:
+        lines = terminal.wait_for(has(f"lockwaiter-{waiter}"))
+        ok(has("lost 0")(lines) and has("q quit")(lines) and has("AGE")(lines),
+           "a screen with a head, a table and the keys", lines)
+        ok(f"lockholder-{holder}" in lines[row_of(lines, f"lockwaiter-{waiter}")],
+           "the wait is there, with its chain", lines)
+        terminal.send("2")
+        lines = terminal.wait_for(lambda lines: row_of(lines, scratch("lock")) > 0)
+        ok(f"lockholder-{holder}" in lines[row_of(lines, scratch("lock"))] and
+           has("LONGEST")(lines), "2: the lock is there, and who has it", lines)
+        terminal.send("3")
+        lines = terminal.wait_for(lambda lines: row_of(lines, "lockholder") > 0)
+        ok("lockwaiter" in lines[row_of(lines, "lockholder")] and row_of(lines, HOGS[0]) > 0,
+           "3: who blocks whom", lines)
+        terminal.send("c")
+        lines = terminal.wait_for(has("control groups"))
+        ok(has("control groups")(lines) and row_of(lines, "/") > 0, "c: by control group", lines)
+        terminal.send("4")
+        lines = terminal.wait_for(has("RAN MOST"))
+        ok(any(line.split()[:1] == [str(cpu)] and "hog" in line for line in lines),
+           "4: the CPU, and what ran on it", lines)
+        test_keys(terminal, waiter)
+        terminal.send("w")
+        lines = terminal.wait_for(has("saved: "))
+        saved = glob.glob(folder + "/clew-top-*.clew")
+        ok(len(saved) == 1 and has("saved: ")(lines), "w saves a capture", (saved, lines))
+        ok(any(wait["tid"] == waiter for wait in answer("waits", saved[0])["waits"])
+           if saved else False, "that has the wait", saved)
+    terminal.send("q")
+    lines = terminal.wait_for(has("status 0"))
+    ok(has("status 0")(lines) and not has("q quit")(lines), "q leaves the shell's screen", lines)
     ok(not left_behind(), "nothing is left behind the screen", left_behind())
+    terminal.send(f"TERM=nothing {CLEW} top", "Enter")
+    lines = terminal.wait_for(has("use --text"))
+    ok(has("the terminal 'nothing' is not known")(lines), "an unknown terminal is told", lines)
+
+
+def head(lines):
+    return lines[0] if lines else ""
+
+
+def test_keys(terminal, waiter):
+    """What keys do with the table of waits and that of who blocks whom."""
+    terminal.send("3", "c", "/", "HOG")
+    lines = terminal.wait_for(has("filter: HOG_"))
+    ok(row_of(lines, "hogone") > 0 and row_of(lines, "lockholder") < 0,
+       "/ leaves the rows with a text", lines)
+    terminal.send("Enter", "s", "s")
+    lines = terminal.wait_for(has("by VICTIM"))
+    rows = [line.split()[2] for line in lines[4:-1] if "hog" in line]
+    ok(has("filter 'HOG'")(lines) and rows == sorted(rows) and len(rows) > 1,
+       "s sorts by the next column", lines)
+    terminal.send("Escape", "1")
+    lines = terminal.wait_for(has(f"lockwaiter-{waiter}"))
+    terminal.send(" ")
+    frozen = terminal.wait_for(has("FROZEN"))
+    time.sleep(2.5 if GUEST else 1.5)
+    ok(has("FROZEN")(frozen) and terminal.screen() == frozen, "the blank stays at a period", frozen)
+    terminal.send("/", "LOCKWAITER", "Enter", "Enter")
+    lines = terminal.wait_for(has("Where the time went"))
+    ok(f"lockwaiter-{waiter}" in head(lines) and has("clock_nanosleep")(lines),
+       "enter opens the chain", lines)
+    terminal.resize(80, 12)
+    lines = terminal.wait_for(lambda lines: len(lines) == 12)
+    terminal.send("G")
+    lines = terminal.wait_for(lambda lines: not has("Where the time went")(lines))
+    ok(not has("Where the time went")(lines) and has("escape back")(lines),
+       "a small screen scrolls it", lines)
+    terminal.send("Escape", "Escape")
+    terminal.resize(120, 30)
+    terminal.send(" ")
+    lines = terminal.wait_for(lambda lines: has("AGE")(lines) and not has("FROZEN")(lines) and
+                              row_of(lines, f"lockwaiter-{waiter}") > 0)
+    ok(row_of(lines, f"lockwaiter-{waiter}") > 0 and not has("FROZEN")(lines) and len(lines) == 30,
+       "escape and the blank go on", lines)
+    terminal.send("h")
+    lines = terminal.wait_for(has("this text"))
+    ok(has("who blocks whom: had the lock")(lines), "h explains the keys", lines)
+    terminal.send("h")
 
 
 def test_interrupted():
-    with subprocess.Popen([CLEW, "top", "--period", "500ms", "--json"],
+    with subprocess.Popen([CLEW, "top", "--period", PERIOD, "--json"],
                           stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -117,10 +240,13 @@ def test_interrupted():
        (process.returncode, error, left_behind()))
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        test_json(place)
+test_lock()
+test_cpu()
+if shutil.which("tmux"):
     test_screen()
-    test_interrupted()
-    print(f"1..{count}")
-    sys.exit(1 if failed else 0)
+else:
+    skip("the screen", "tmux is not installed")
+test_interrupted()
+done = clew("top", "-n", "1", "--period", PERIOD, "--text")
+ok(done.returncode == 0 and "Under way now" in done.stdout, "--text: as text", done.stdout)
+finish()

@@ -51,13 +51,13 @@ const struct clew_command clew_commands[] = {
 	 "      all segments of the last recording in the directory ring\n"
 	 "  clew join ring --from 10:32:07 --to 10:32:09 -o slow.clew\n"
 	 "      those of two seconds, as a log has them\n"},
-	{"top", "", "what threads wait for now and why, again each two seconds", clew_command_top,
-	 clew_top_options, false, CLEW_OUTPUT_RAW,
+	{"top", "", "what threads wait for now and why, who blocks whom, again each two seconds",
+	 clew_command_top, clew_top_options, false, CLEW_OUTPUT_RAW,
 	 "  clew top\n"
 	 "      the whole machine\n"
 	 "  clew top --comm 'postgres*'\n"
 	 "      PostgreSQL alone\n"
-	 "  clew top -n 5 --json\n"
+	 "  clew top -n 5 > periods.json\n"
 	 "      five lines for a program\n"},
 	{"report", "[TRACE]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",

@@ -332,6 +332,20 @@ int clew_open_window(const char *operand, uint32_t drop_types, struct clew_windo
 	return open_trace(operand, drop_types, window, ret_trace);
 }
 
+int clew_open_segment(const char *path, struct clew_trace **ret_trace)
+{
+	const struct clew_trace_options options = {.size = sizeof(options), .live = true};
+	char message[512] = "";
+	struct clew_reader *reader;
+	int r = clew_reader_open(path, &reader, message, sizeof(message));
+
+	if (r < 0)
+		return clew_fail_to_read(path, r, message);
+	r = clew_trace_read(reader, &options, ret_trace);
+	clew_reader_close(reader);
+	return r < 0 ? clew_fail_to_read(path, r, strerror(-r)) : 0;
+}
+
 int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
 		      struct clew_trace **ret_trace)
 {

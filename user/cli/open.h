@@ -22,6 +22,8 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
  */
 int clew_open_window(const char *operand, uint32_t drop_types, struct clew_window *window,
 		     struct clew_trace **ret_trace);
+/* Loads a segment of a recording that goes on. It shows no progress. */
+int clew_open_segment(const char *path, struct clew_trace **ret_trace);
 /* Loads a capture, nothing else; `beside` gets its findings while it is read. */
 int clew_open_capture(const char *operand, const struct clew_finding_taker *beside,
 		      struct clew_trace **ret_trace);

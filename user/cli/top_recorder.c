@@ -13,13 +13,16 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/fail.h"
 #include "cli/write.h"
 
-/* Segments are kept that long if this program cannot keep up, in periods. */
-#define MOST_PERIODS 5
+/* Segments are kept that long, in periods: to be saved, and if this program cannot keep up. They
+ * take no more memory than that. */
+#define MOST_PERIODS 15
+#define MOST_BYTES   "256M"
 
 /* Runs `clew record` in the child; only returns if it cannot. */
 static void record(const struct top_recorder *recorder, uint64_t period, int errors)
@@ -28,7 +31,8 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	snprintf(rotate, sizeof(rotate), "%lluns", (unsigned long long)period);
-	snprintf(keep, sizeof(keep), "%lluns", (unsigned long long)(MOST_PERIODS * period));
+	snprintf(keep, sizeof(keep), "%lluns," MOST_BYTES,
+		 (unsigned long long)(MOST_PERIODS * period));
 	/* It ends with this program, whatever way that ends. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* Keys are not for it. */
@@ -147,6 +151,55 @@ int top_recorder_next(struct top_recorder *recorder, char **ret_path)
 	free(first);
 	free(second);
 	return 0;
+}
+
+/* Runs `clew snapshot` in the child; only returns if it cannot. */
+static void snapshot(const struct top_recorder *recorder, const char *name, int output)
+{
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	execl("/proc/self/exe", "clew", "snapshot", recorder->folder, "-o", name, NULL);
+}
+
+/* The first line that comes from a pipe until it is closed. */
+static void read_line(int pipe_end, char *ret_line, size_t size)
+{
+	size_t got = 0;
+	char rest[256];
+	ssize_t more;
+
+	while ((more = read(pipe_end, got + 1 < size ? ret_line + got : rest,
+			    got + 1 < size ? size - got - 1 : sizeof(rest))) > 0)
+		got += got + 1 < size ? (size_t)more : 0;
+	ret_line[got] = '\0';
+	ret_line[strcspn(ret_line, "\n")] = '\0';
+}
+
+void top_recorder_save(const struct top_recorder *recorder, char *ret_message, size_t size)
+{
+	const time_t now = time(NULL);
+	char name[64], said[160] = "";
+	int output[2], status;
+	pid_t pid;
+
+	strftime(name, sizeof(name), "clew-top-%Y%m%dT%H%M%S.clew", localtime(&now));
+	if (pipe2(output, O_CLOEXEC) < 0) {
+		snprintf(ret_message, size, "clew: %s: try again", strerror(errno));
+		return;
+	}
+	pid = fork();
+	if (!pid) {
+		snapshot(recorder, name, output[1]);
+		_exit(CLEW_EXIT_SYSTEM);
+	}
+	close(output[1]);
+	read_line(output[0], said, sizeof(said));
+	close(output[0]);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status))
+		snprintf(ret_message, size, "saved: ask clew why %s --slowest", name);
+	else
+		snprintf(ret_message, size, "%s",
+			 *said ? said : "clew: nothing was saved: try again");
 }
 
 void top_recorder_end(struct top_recorder *recorder)

@@ -3,6 +3,7 @@
 #ifndef CLEW_CLI_TOP_RECORDER_H
 #define CLEW_CLI_TOP_RECORDER_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,10 +18,17 @@ struct top_recorder {
 int top_recorder_begin(struct top_recorder *recorder, uint64_t period);
 
 /*
- * The next segment that is whole; *ret_path is NULL if there is none yet. The caller removes the
- * file and frees the path. 0, or an exit status if the recorder has ended, which has said why.
+ * The next segment that is whole; *ret_path is NULL if there is none yet. The file
+ * stays for some time; the caller frees the path. 0, or an exit status if the recorder has ended,
+ * which has said why.
  */
 int top_recorder_next(struct top_recorder *recorder, char **ret_path);
+
+/*
+ * Writes what the recorder keeps as one capture into the current directory, by `clew snapshot`.
+ * The message says where, or why not.
+ */
+void top_recorder_save(const struct top_recorder *recorder, char *ret_message, size_t size);
 
 /* Stops recording and removes the folder. */
 void top_recorder_end(struct top_recorder *recorder);

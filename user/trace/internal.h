@@ -106,6 +106,7 @@ struct clew_trace {
 	uint32_t drop_types;	  /* bits of edge types that are left out */
 	uint32_t mount_namespace; /* the machine's own, 0 unknown */
 	int error;
+	bool live;
 	struct trace_part *part; /* NULL: all findings are kept */
 
 	struct vector runs, sleeps, readies;

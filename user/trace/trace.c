@@ -228,6 +228,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 		return -ENOMEM;
 	trace->start = trace->end = start;
 	trace->drop_types = options ? options->drop_types : 0;
+	trace->live = options && options->live;
 	trace->runs.item = sizeof(struct clew_run);
 	trace->sleeps.item = sizeof(struct clew_sleep);
 	trace->readies.item = sizeof(struct clew_ready);
@@ -371,6 +372,11 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 bool clew_trace_is_cut(const struct clew_trace *trace)
 {
 	return trace->part && trace->part->cut;
+}
+
+bool clew_trace_is_live(const struct clew_trace *trace)
+{
+	return trace->live;
 }
 
 bool clew_trace_is_cut_early(const struct clew_trace *trace)

@@ -58,6 +58,8 @@ struct clew_trace_options {
 	 * when that is known. 0: about others, too.
 	 */
 	uint32_t thread;
+	/* The recording goes on: what is not over at the capture's end is so until now. */
+	bool live;
 };
 
 /*
@@ -100,6 +102,8 @@ const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 /* True if only a part of the capture is wanted and reading ended before the capture does. The
  * trace's end is the moment of that. */
 bool clew_trace_is_cut(const struct clew_trace *trace);
+/* True if the recording that the capture is of goes on. */
+bool clew_trace_is_live(const struct clew_trace *trace);
 /* True if the end is less than 10 s after what is wanted, as all was known of its thread. */
 bool clew_trace_is_cut_early(const struct clew_trace *trace);
 uint64_t clew_trace_start(const struct clew_trace *trace);

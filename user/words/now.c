@@ -15,11 +15,12 @@
 #include "words/text.h"
 #include "words/wrap.h"
 
-/* True for a wait of which somebody would ask why it is not over. */
-static bool matters(const struct clew_trace *trace, const struct clew_sleep *sleep)
+bool clew_wait_matters(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (sleep->end != CLEW_TIME_OPEN || wait_is_idle(trace, sleep))
+	if (wait_is_idle(trace, sleep))
 		return false;
+	if (sleep->kind == CLEW_WAIT_THROTTLE)
+		return true;
 	switch (clew_spent_of_kind(sleep->kind)) {
 	case CLEW_SPENT_LOCK:
 		/* Threads at a condition variable wait for work, as far as anybody can tell. */
@@ -42,6 +43,16 @@ static int longest_first(const void *left, const void *right)
 	return a->sleep < b->sleep ? -1 : a->sleep > b->sleep;
 }
 
+static struct clew_now begin(const struct clew_trace *trace, const struct clew_now_age *age,
+			     const struct clew_sleep *sleep)
+{
+	struct clew_now wait = {.sleep = sleep, .longer = sleep->open & CLEW_OPEN_START};
+
+	wait.ns = age ? age->of(age->context, sleep, &wait.longer)
+		      : clew_trace_end(trace) - sleep->start;
+	return wait;
+}
+
 static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct clew_now *wait)
 {
@@ -61,20 +72,19 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 }
 
 int clew_now_find(const struct clew_trace *trace, const struct clew_relations *relations,
-		  const struct clew_chosen *chosen, size_t most, struct clew_now **ret_waits,
-		  size_t *ret_count)
+		  const struct clew_chosen *chosen, const struct clew_now_age *age, size_t most,
+		  struct clew_now **ret_waits, size_t *ret_count)
 {
 	size_t count, found = 0;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	uint64_t end = clew_trace_end(trace);
 	struct clew_now *waits = calloc(clew_trace_task_count(trace) + 1, sizeof(*waits));
 	int r = waits ? 0 : -ENOMEM;
 
 	/* A task has one wait under way, at most. */
 	for (size_t i = 0; i < count && r >= 0 && found < clew_trace_task_count(trace); i++)
-		if (matters(trace, &sleeps[i]) && clew_is_chosen(chosen, trace, sleeps[i].task))
-			waits[found++] =
-				(struct clew_now){.sleep = &sleeps[i], .ns = end - sleeps[i].start};
+		if (sleeps[i].end == CLEW_TIME_OPEN && clew_wait_matters(trace, &sleeps[i]) &&
+		    clew_is_chosen(chosen, trace, sleeps[i].task))
+			waits[found++] = begin(trace, age, &sleeps[i]);
 	if (found)
 		qsort(waits, found, sizeof(*waits), longest_first);
 	if (found > most)
@@ -113,7 +123,7 @@ void clew_now_print(FILE *out, const struct clew_trace *trace, const struct clew
 		fclose(memory);
 		fprintf(out, "  %s%8s%s%c ", clew_style_begin(clew_style_of_kind(sleep->kind)),
 			CLEW_DURATION(waits[i].ns), clew_style_end(clew_style_of_kind(sleep->kind)),
-			sleep->open & CLEW_OPEN_START ? '+' : ' ');
+			waits[i].longer ? '+' : ' ');
 		clew_print_wrapped(out, text, 12, 12, width);
 		free(text);
 	}
@@ -129,7 +139,7 @@ void clew_now_json(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, sleep->task, sleep->start);
 		clew_json_unsigned(json, "ns", waits[i].ns);
-		clew_json_bool(json, "longer", sleep->open & CLEW_OPEN_START);
+		clew_json_bool(json, "longer", waits[i].longer);
 		clew_json_string(json, "kind", clew_wait_kind_name(sleep->kind));
 		clew_json_string(json, "call", clew_call_name(sleep->call));
 		clew_json_object_of(json, "object", trace, &sleep->object, sleep);

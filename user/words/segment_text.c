@@ -101,6 +101,8 @@ static void print_unknown(FILE *out, const struct clew_trace *trace,
 	if (sleep->end == CLEW_TIME_OPEN) {
 		if (clew_trace_is_cut(trace))
 			fprintf(out, ", not over %s", clew_end_words(trace));
+		else if (clew_trace_is_live(trace))
+			fputs(", until now", out);
 		else
 			fputs(", and the capture ended first", out);
 		clew_print_other_end(out, trace, sleep, false);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * For how long waits have been under way, over segments of one recording that follow each other
+ * without a gap: a segment alone knows of a wait since its own begin only.
+ */
+#ifndef CLEW_TOP_AGES_H
+#define CLEW_TOP_AGES_H
+
+#include "base/map.h"
+#include "trace/trace.h"
+
+/* Zeroed at first; ages_done() at last. */
+struct ages {
+	struct map before; /* task -> how long its wait lasted when the last segment ended, ns */
+	struct map unseen; /* tasks whose wait began before the first segment */
+	uint64_t end;	   /* ns, of the last segment; 0: there was none */
+};
+
+/*
+ * Takes the next segment. A segment in between that was missed makes all waits as old as the
+ * segments since. 0 or -ENOMEM.
+ */
+int ages_take(struct ages *ages, const struct clew_trace *trace);
+
+/* How long a wait that is open at the end of the last segment has lasted, ns. *ret_longer: it began
+ * before anything was seen of it. */
+uint64_t ages_of(const struct ages *ages, const struct clew_sleep *sleep, bool *ret_longer);
+
+void ages_done(struct ages *ages);
+
+#endif
