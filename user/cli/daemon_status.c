@@ -36,12 +36,12 @@ uint64_t clew_daemon_memory(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void print_rules(void *context, const struct sums *sums, const struct clew_rule *rules,
+static void print_rules(void *context, const struct account *account, const struct clew_rule *rules,
 			const struct clew_rule_counts *counts, size_t count)
 {
 	FILE *out = context;
 
-	(void)sums;
+	(void)account;
 	for (size_t i = 0; i < count; i++)
 		fprintf(out,
 			"trigger        %s: %s: fired %llu times, suppressed %llu, incidents %llu, "
@@ -51,12 +51,12 @@ static void print_rules(void *context, const struct sums *sums, const struct cle
 			(unsigned long long)counts[i].made, (unsigned long long)counts[i].failed);
 }
 
-static void json_rules(void *context, const struct sums *sums, const struct clew_rule *rules,
+static void json_rules(void *context, const struct account *account, const struct clew_rule *rules,
 		       const struct clew_rule_counts *counts, size_t count)
 {
 	struct clew_json *json = context;
 
-	(void)sums;
+	(void)account;
 	clew_json_array(json, "triggers");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(json, NULL);

@@ -129,11 +129,12 @@ static void write_triggers(const struct output *output, const struct clew_rule *
 	}
 }
 
-static void write_watched(void *context, const struct sums *sums, const struct clew_rule *rules,
-			  const struct clew_rule_counts *counts, size_t count)
+static void write_watched(void *context, const struct account *account,
+			  const struct clew_rule *rules, const struct clew_rule_counts *counts,
+			  size_t count)
 {
-	write_waits(context, sums);
-	write_blame(context, sums);
+	write_waits(context, &account->sums);
+	write_blame(context, &account->sums);
 	write_triggers(context, rules, counts, count);
 }
 

@@ -9,8 +9,8 @@
 #ifndef CLEW_DAEMON_WATCH_H
 #define CLEW_DAEMON_WATCH_H
 
+#include "daemon/account.h"
 #include "daemon/config.h"
-#include "daemon/sums.h"
 
 struct clew_watch;
 
@@ -53,7 +53,7 @@ void clew_watch_suppress(struct clew_watch *watch, const char *rule);
  * Calls `read` while the live thread waits. `rules` and `counts` have `count` elements each.
  */
 void clew_watch_read(struct clew_watch *watch,
-		     void (*read)(void *context, const struct sums *sums,
+		     void (*read)(void *context, const struct account *account,
 				  const struct clew_rule *rules,
 				  const struct clew_rule_counts *counts, size_t count),
 		     void *context);
