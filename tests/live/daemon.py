@@ -7,6 +7,7 @@ Its rules fire for waits whose length the waiter's own clock says, and the expla
 disk names the holder.
 """
 
+import collections
 import contextlib
 import ctypes
 import importlib
@@ -448,7 +449,8 @@ def parsed(text, of_format):
     """What metrics say, by the format's strict reader: {(name, labels): value}."""
     read = importlib.import_module(f"prometheus_client{of_format}.parser")
     families = list(read.text_string_to_metric_families(text))
-    untyped = [family.name for family in families if family.type not in ("counter", "gauge")]
+    types = ("counter", "gauge", "histogram")
+    untyped = [family.name for family in families if family.type not in types]
     assert not untyped and all(family.documentation for family in families), untyped
     return {(sample.name, frozenset(sample.labels.items())): sample.value
             for family in families for sample in family.samples}
@@ -658,6 +660,93 @@ def check_quota_blame():
        (blamed, known, charged))
 
 
+def ask(address, accepted):
+    """The answer by HTTP: its type and its text."""
+    request = urllib.request.Request(f"http://{address}/metrics", headers={"Accept": accepted})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+def ask_open(address):
+    return ask(address, "application/openmetrics-text;version=1.0.0")[1]
+
+
+def sums_by(found, metric, label):
+    """{value of the label: sum of all series that have it}"""
+    sums = collections.Counter()
+    for (name, labels), value in found.items():
+        if name == metric:
+            sums[dict(labels)[label]] += value
+    return sums
+
+
+def unlike(one, other):
+    return {key for key in {*one, *other} if abs(one.get(key, 0) - other.get(key, 0)) > 1e-6}
+
+
+def are_cumulative(found, metric):
+    """Whether the buckets of each series of a histogram grow up to its count."""
+    series = collections.defaultdict(list)
+    for (name, labels), value in found.items():
+        if name == metric + "_bucket":
+            bound = float(dict(labels)["le"])
+            series[frozenset(each for each in labels if each[0] != "le")].append((bound, value))
+    counts = {labels: value for (name, labels), value in found.items() if name == metric + "_count"}
+    return series.keys() == counts.keys() and all(
+        sorted(value for _, value in buckets) == [value for _, value in sorted(buckets)]
+        and max(buckets) == (float("inf"), counts[labels]) and len(buckets) == 20
+        for labels, buckets in series.items())
+
+
+def check_lengths(address):
+    """What the histogram says of all groups together is what the counters say of each."""
+    found = parsed(ask_open(address), OPEN)
+    length = "clew_wait_length_seconds"
+    counts = sums_by(found, length + "_count", "kind")
+    ok(
+        counts["file"] >= 5 and counts["runqueue"] > 100
+        and not unlike(counts, sums_by(found, "clew_waits_total", "kind")),
+        "the lengths of waits count as many as have ended in all groups", counts)
+    sums = sums_by(found, length + "_sum", "kind")
+    ok(not unlike(sums, sums_by(found, "clew_wait_seconds_total", "kind")),
+       "they are as long together", sums)
+    ok(are_cumulative(found, length), "a bucket has all that the shorter ones have",
+       [each for each in found.items() if each[0][0].startswith(length)])
+
+
+def examples(text):
+    """{bound of the bucket: (incident, value, timestamp)} of waits for files."""
+    read = importlib.import_module("prometheus_client.openmetrics.parser")
+    return {
+        float(sample.labels["le"]): (sample.exemplar.labels["incident"], sample.exemplar.value,
+                                     float(sample.exemplar.timestamp))
+        for family in read.text_string_to_metric_families(text) for sample in family.samples
+        if sample.exemplar and sample.labels["kind"] == "file"
+    }
+
+
+def check_examples(address):
+    """The last incident for a wait of some length is named beside the bucket of that length."""
+    deadline = time.monotonic() + 30
+    while status()["triggers"][0]["made"] < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    expected = {}
+    for name in incidents():
+        if "-held-" in name:
+            trigger = json.loads(told_of(name)["trigger.json"])
+            ended = (trigger["wall"] - (trigger["at"] - trigger["end"])) / 1e9
+            least = min(bound for bound in (0.25, 0.5, 1, 2.5) if trigger["ns"] <= bound * 1e9)
+            expected[least] = (name, trigger["ns"] / 1e9, ended)
+    text = ask_open(address)
+    found = examples(text)
+    ok(
+        expected and found.keys() == expected.keys() and all(
+            each[0] == expected[bound][0] and abs(each[1] - expected[bound][1]) < 1e-6
+            and abs(each[2] - expected[bound][2]) < 1e-3 for bound, each in found.items()),
+        "a bucket names the last incident for a wait of its length", (found, expected))
+    ok("# {" in text and "# {" not in ask(address, "*/*")[1], "in OpenMetrics alone")
+
+
 def check_http(address):
     host, port = address.split(":")
     mute = socket.create_connection((host, int(port)))
@@ -665,9 +754,7 @@ def check_http(address):
     for accepted, of_format, expected in (("*/*", TEXT, "text/plain; version=0.0.4"),
                                           ("application/openmetrics-text;version=1.0.0", OPEN,
                                            "application/openmetrics-text; version=1.0.0")):
-        request = urllib.request.Request(f"http://{address}/metrics", headers={"Accept": accepted})
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            kind, text = answer.headers["Content-Type"], answer.read().decode()
+        kind, text = ask(address, accepted)
         names.append({name for name, _ in parsed(text, of_format)})
         ok(
             kind.startswith(expected) and names[-1],
@@ -708,6 +795,7 @@ def test_metrics():
     check_blame()
     check_disk_blame()
     check_quota_blame()
+    check_lengths(address)
     for _ in range(4):
         hold(0.2)
     time.sleep(0.5)
@@ -726,6 +814,7 @@ def test_metrics():
         and value_of(after, "clew_forgotten_writers_total") == 0
         and value_of(after, "clew_memory_bytes") > 1e6, "so are losses, the cost and the window",
         after)
+    check_examples(address)
     left = [name for name in os.listdir(os.path.dirname(METRICS)) if name.startswith("clew.prom.")]
     code, error = daemon.stop()
     ok(code == 0 and not left, "it stops, and leaves nothing beside the file", (error, left))

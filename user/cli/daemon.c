@@ -245,8 +245,7 @@ static void pass_on(struct daemon *daemon)
 static void take_firings(struct daemon *daemon, uint64_t now)
 {
 	struct clew_rotation *rotation = &daemon->recording.rotation;
-	char rule[CLEW_RULE_NAME];
-	bool made;
+	struct clew_made made;
 
 	if (daemon->ending && !rotation->now)
 		pass_on(daemon);
@@ -256,8 +255,8 @@ static void take_firings(struct daemon *daemon, uint64_t now)
 	if (daemon->firing_count && !daemon->ending &&
 	    daemon->firings[daemon->firing_count - 1].slow.at + AFTER < now)
 		daemon->ending = rotation->now = true;
-	while (daemon_maker_result(&daemon->maker, rule, &made))
-		clew_watch_count(daemon->watch, rule, made);
+	while (daemon_maker_result(&daemon->maker, &made))
+		clew_watch_count(daemon->watch, &made);
 }
 
 /*

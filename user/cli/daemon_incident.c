@@ -26,12 +26,6 @@
 #define MEMORY_MOST  (2ull << 30)  /* bytes for an explanation */
 #define TEXT_OF_MOST 4200
 
-struct incident {
-	const struct daemon_request *request;
-	char *id;
-	uint64_t wall; /* ns since 1970: when the rule was met */
-};
-
 /* ---- the capture ---- */
 
 /* Chooses the segments from a while before the wait up to the last that has ended. */
@@ -52,7 +46,7 @@ static int choose(struct clew_joining *joining, const struct clew_slow *slow)
 	return 0;
 }
 
-static int write_capture(const struct incident *incident, const char *folder)
+static int write_capture(const struct daemon_request *request, const char *folder)
 {
 	char path[TEXT_OF_MOST];
 	struct clew_joining joining = {.name = path, .quiet = true};
@@ -61,9 +55,9 @@ static int write_capture(const struct incident *incident, const char *folder)
 	snprintf(path, sizeof(path), "%s/capture.clew", folder);
 	if (clew_join_new(&joining.join) < 0)
 		return clew_fail_memory();
-	status = clew_joining_directory(joining.join, incident->request->ring);
+	status = clew_joining_directory(joining.join, request->ring);
 	if (!status)
-		status = choose(&joining, &incident->request->firing.slow);
+		status = choose(&joining, &request->firing.slow);
 	if (!status)
 		status = clew_joining_write(&joining);
 	clew_join_free(joining.join);
@@ -73,14 +67,14 @@ static int write_capture(const struct incident *incident, const char *folder)
 /* ---- the explanation ---- */
 
 /* Runs clew why in the child; only returns if it cannot. */
-static void run_why(const struct incident *incident, const char *folder, int output, bool json)
+static void run_why(const struct daemon_request *request, const char *folder, int output, bool json)
 {
-	const struct clew_slow *slow = &incident->request->firing.slow;
+	const struct clew_slow *slow = &request->firing.slow;
 	const struct rlimit memory = {MEMORY_MOST, MEMORY_MOST};
 	char capture[TEXT_OF_MOST], tid[16], from[24], to[24];
 
 	snprintf(capture, sizeof(capture), "%s/capture.clew", folder);
-	snprintf(tid, sizeof(tid), "%u", incident->request->firing.tid);
+	snprintf(tid, sizeof(tid), "%u", request->firing.tid);
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)slow->start);
 	snprintf(to, sizeof(to), "%llu", (unsigned long long)slow->end);
 	setrlimit(RLIMIT_AS, &memory);
@@ -93,7 +87,7 @@ static void run_why(const struct incident *incident, const char *folder, int out
 }
 
 /* Writes why.txt or why.json. Where there is no explanation, the text says why not. */
-static int explain(const struct incident *incident, const char *folder, bool json)
+static int explain(const struct daemon_request *request, const char *folder, bool json)
 {
 	char path[TEXT_OF_MOST];
 	int output, status;
@@ -105,7 +99,7 @@ static int explain(const struct incident *incident, const char *folder, bool jso
 		return clew_fail_to_write(path, errno);
 	pid = fork();
 	if (!pid) {
-		run_why(incident, folder, output, json);
+		run_why(request, folder, output, json);
 		_exit(CLEW_EXIT_SYSTEM);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
@@ -120,15 +114,15 @@ static int explain(const struct incident *incident, const char *folder, bool jso
 
 static int write_trigger(void *context, FILE *out)
 {
-	const struct incident *incident = context;
-	const struct clew_firing *firing = &incident->request->firing;
+	const struct daemon_request *request = context;
+	const struct clew_firing *firing = &request->firing;
 	struct clew_json json = {.out = out};
 
 	clew_json_object(&json, NULL);
-	clew_json_string(&json, "id", incident->id);
+	clew_json_string(&json, "id", request->id);
 	clew_json_string(&json, "name", firing->rule);
 	clew_json_string(&json, "rule", firing->text);
-	clew_json_unsigned(&json, "wall", incident->wall);
+	clew_json_unsigned(&json, "wall", request->wall);
 	clew_json_unsigned(&json, "pid", firing->pid);
 	clew_json_unsigned(&json, "tid", firing->tid);
 	clew_json_string(&json, "comm", firing->comm);
@@ -142,36 +136,40 @@ static int write_trigger(void *context, FILE *out)
 
 static int make(void *context, const char *folder)
 {
-	struct incident *incident = context;
+	struct daemon_request *request = context;
 	char path[TEXT_OF_MOST];
-	int status = write_capture(incident, folder);
+	int status = write_capture(request, folder);
 
 	if (!status)
-		status = explain(incident, folder, false);
+		status = explain(request, folder, false);
 	if (!status)
-		status = explain(incident, folder, true);
+		status = explain(request, folder, true);
 	snprintf(path, sizeof(path), "%s/trigger.json", folder);
 	if (!status)
-		status = clew_write_file(path, write_trigger, incident);
+		status = clew_write_file(path, write_trigger, request);
 	return status;
 }
 
-int daemon_incident_make(const struct daemon_request *request)
+int daemon_incident_name(struct daemon_request *request)
 {
-	struct incident incident = {
-		.request = request,
-		.wall = clock_read(CLOCK_REALTIME) -
-			(clock_read(CLOCK_MONOTONIC) - request->firing.slow.at)};
-	char path[TEXT_OF_MOST];
-	int r = clew_incident_name(request->incidents, request->firing.rule, incident.wall,
-				   &incident.id),
-	    status;
+	char *id;
+	int r;
 
+	request->wall = clock_read(CLOCK_REALTIME) -
+			(clock_read(CLOCK_MONOTONIC) - request->firing.slow.at);
+	r = clew_incident_name(request->incidents, request->firing.rule, request->wall, &id);
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name another directory of incidents",
 				 request->incidents, strerror(-r));
-	snprintf(path, sizeof(path), "%s/%s", request->incidents, incident.id);
-	status = clew_write_folder(path, make, &incident);
-	free(incident.id);
-	return status;
+	snprintf(request->id, sizeof(request->id), "%s", id);
+	free(id);
+	return 0;
+}
+
+int daemon_incident_make(struct daemon_request *request)
+{
+	char path[TEXT_OF_MOST];
+
+	snprintf(path, sizeof(path), "%s/%s", request->incidents, request->id);
+	return clew_write_folder(path, make, request);
 }

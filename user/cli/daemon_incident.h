@@ -10,9 +10,14 @@ struct daemon_request {
 	char ring[1024], incidents[1024];
 	uint64_t quota; /* bytes */
 	unsigned quota_count;
+	char id[CLEW_INCIDENT_ID]; /* by daemon_incident_name() */
+	uint64_t wall;		   /* ns since 1970: when the rule was met */
 };
 
+/* Gives the incident its id and its time. Returns an exit status. */
+int daemon_incident_name(struct daemon_request *request);
+
 /* Makes the incident's directory, which has its name once it is whole. Returns an exit status. */
-int daemon_incident_make(const struct daemon_request *request);
+int daemon_incident_make(struct daemon_request *request);
 
 #endif

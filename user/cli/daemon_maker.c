@@ -26,11 +26,6 @@
 
 #define PATIENCE 60 /* s for an incident */
 
-struct result {
-	char rule[CLEW_RULE_NAME];
-	bool made;
-};
-
 /* Waits for a child, at most for that time. True: it ended by itself and well. */
 static bool await(pid_t pid)
 {
@@ -63,12 +58,12 @@ static void give_memory_first(void)
 	close(file);
 }
 
-static bool make(const struct daemon_request *request)
+static bool make(struct daemon_request *request)
 {
 	pid_t pid;
 	bool made;
 
-	if (clew_place_make(request->incidents) < 0)
+	if (clew_place_make(request->incidents) < 0 || daemon_incident_name(request))
 		return false;
 	pid = fork();
 	if (!pid) {
@@ -95,9 +90,11 @@ static void serve(int asked)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpriority(PRIO_PROCESS, 0, 19);
 	while (recv(asked, &request, sizeof(request), 0) == sizeof(request)) {
-		struct result result = {.made = make(&request)};
+		struct clew_made result = {.slow = request.firing.slow, .made = make(&request)};
 
+		result.wall = request.wall;
 		strcpy(result.rule, request.firing.rule);
+		strcpy(result.id, request.id);
 		if (send(asked, &result, sizeof(result), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -143,15 +140,11 @@ bool daemon_maker_ask(struct daemon_maker *maker, const struct clew_config *conf
 	return true;
 }
 
-bool daemon_maker_result(struct daemon_maker *maker, char ret_rule[CLEW_RULE_NAME], bool *ret_made)
+bool daemon_maker_result(struct daemon_maker *maker, struct clew_made *ret_made)
 {
-	struct result result;
-
-	if (recv(maker->socket, &result, sizeof(result), MSG_DONTWAIT) != sizeof(result))
+	if (recv(maker->socket, ret_made, sizeof(*ret_made), MSG_DONTWAIT) != sizeof(*ret_made))
 		return false;
 	maker->pending--;
-	memcpy(ret_rule, result.rule, CLEW_RULE_NAME);
-	*ret_made = result.made;
 	return true;
 }
 

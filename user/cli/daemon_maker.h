@@ -26,7 +26,7 @@ bool daemon_maker_ask(struct daemon_maker *maker, const struct clew_config *conf
 		      const struct clew_firing *firing);
 
 /* Takes a result. False: there is none. */
-bool daemon_maker_result(struct daemon_maker *maker, char ret_rule[CLEW_RULE_NAME], bool *ret_made);
+bool daemon_maker_result(struct daemon_maker *maker, struct clew_made *ret_made);
 
 /* True if the process has ended, which it should not. */
 bool daemon_maker_is_gone(struct daemon_maker *maker);

@@ -142,10 +142,17 @@ static void blame_runs(struct account *account, struct account_task *task)
 	task->ready = task->runs;
 }
 
+/* A wait, or a time without a CPU, has ended. */
+static void add_wait(struct account *account, uint32_t group, unsigned kind, uint64_t ns)
+{
+	sums_add(&account->sums, group, kind, ns);
+	lengths_add(&account->lengths, kind, ns);
+}
+
 static void was_ready(struct account *account, struct account_task *task, uint64_t from,
 		      uint64_t to)
 {
-	sums_add(&account->sums, group_of(account, task), CLEW_SEGMENT_RUNQUEUE, to - from);
+	add_wait(account, group_of(account, task), CLEW_SEGMENT_RUNQUEUE, to - from);
 	if (!task)
 		return;
 	task->ready = from;
@@ -182,7 +189,7 @@ static void take_sleep(struct account *account, const struct clew_sleep *sleep)
 	if (is_own(task) || sleep->end == CLEW_TIME_OPEN)
 		return;
 	group = group_of(account, task);
-	sums_add(&account->sums, group, sleep->kind, sleep->end - sleep->start);
+	add_wait(account, group, sleep->kind, sleep->end - sleep->start);
 	if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in > sleep->end)
 		was_ready(account, task, sleep->end, sleep->switch_in);
 	blame(account, sleep, group);

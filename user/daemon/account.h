@@ -2,12 +2,13 @@
 /*
  * The daemon's sums, and what each finding adds to them.
  *
- * Invariant: memory is bounded by what sums.h, turns.h and served.h say.
+ * Invariant: memory is bounded by what sums.h, lengths.h, turns.h and served.h say.
  */
 #ifndef CLEW_DAEMON_ACCOUNT_H
 #define CLEW_DAEMON_ACCOUNT_H
 
 #include "builder/findings.h"
+#include "daemon/lengths.h"
 #include "daemon/served.h"
 #include "daemon/sums.h"
 #include "daemon/turns.h"
@@ -24,6 +25,7 @@ struct account_task {
 struct account {
 	const struct known *known; /* with a struct account_task each */
 	struct sums sums;
+	struct lengths lengths;
 	struct turns turns;
 	struct served served;
 };

@@ -84,6 +84,52 @@ static void write_waits(const struct output *output, const struct sums *sums)
 		}
 }
 
+/* The incident that explains a wait in this bucket. The older format has no place for it. */
+static void write_example(const struct output *output, const struct length_example *example)
+{
+	if (output->format != CLEW_METRICS_OPEN || !example || !example->incident[0])
+		return;
+	put_label(output->file, " # {", "incident", example->incident);
+	fprintf(output->file, "} %.9f %llu.%09llu", (double)example->ns / 1e9,
+		(unsigned long long)(example->wall / 1000000000),
+		(unsigned long long)(example->wall % 1000000000));
+}
+
+/* `labels`: as they are written, without braces. `examples`: one a bucket, or NULL. */
+static void write_buckets(const struct output *output, const char *name, const char *labels,
+			  const struct buckets *buckets, const struct length_example *examples)
+{
+	FILE *out = output->file;
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		count += buckets->counts[i];
+		fprintf(out, "%s_bucket{%s,le=\"%s\"} %llu", name, labels,
+			i < BUCKETS_BOUNDS ? buckets_bounds[i].seconds : "+Inf",
+			(unsigned long long)count);
+		write_example(output, examples ? &examples[i] : NULL);
+		fputc('\n', out);
+	}
+	fprintf(out, "%s_count{%s} %llu\n", name, labels, (unsigned long long)count);
+	fprintf(out, "%s_sum{%s", name, labels);
+	put_seconds(out, buckets->ns);
+}
+
+static void write_lengths(const struct output *output, const struct lengths *lengths)
+{
+	char labels[64];
+
+	begin(output, "clew_wait_length_seconds", "histogram", "seconds",
+	      "How long waits were that have ended, by kind.");
+	for (unsigned kind = 0; kind < LENGTHS_KINDS; kind++) {
+		if (!lengths->kinds[kind].count)
+			continue;
+		snprintf(labels, sizeof(labels), "kind=\"%s\"", clew_wait_kind_name(kind));
+		write_buckets(output, "clew_wait_length_seconds", labels, &lengths->kinds[kind],
+			      lengths->examples[kind]);
+	}
+}
+
 static void write_blame(const struct output *output, const struct sums *sums)
 {
 	FILE *out = output->file;
@@ -134,6 +180,7 @@ static void write_watched(void *context, const struct account *account,
 			  size_t count)
 {
 	write_waits(context, &account->sums);
+	write_lengths(context, &account->lengths);
 	write_blame(context, &account->sums);
 	write_triggers(context, rules, counts, count);
 }

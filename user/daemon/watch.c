@@ -222,17 +222,19 @@ bool clew_watch_next(struct clew_watch *watch, struct clew_firing *ret_firing)
 	return found;
 }
 
-void clew_watch_count(struct clew_watch *watch, const char *rule, bool made)
+void clew_watch_count(struct clew_watch *watch, const struct clew_made *made)
 {
 	struct clew_rule_counts *counts;
 	size_t at;
 
 	pthread_mutex_lock(&watch->lock);
-	counts = find_rule(watch, rule, &at);
-	if (counts && made)
+	counts = find_rule(watch, made->rule, &at);
+	if (counts && made->made)
 		counts->made++;
 	else if (counts)
 		counts->failed++;
+	if (made->made)
+		lengths_explain(&watch->account.lengths, &made->slow, made->id, made->wall);
 	pthread_mutex_unlock(&watch->lock);
 }
 

@@ -25,6 +25,15 @@ struct clew_firing {
 	uint64_t suppressed; /* matches of the rule since it last fired */
 };
 
+/* An incident that was asked for. */
+struct clew_made {
+	char rule[CLEW_RULE_NAME];
+	char id[CLEW_INCIDENT_ID]; /* its directory's name */
+	struct clew_slow slow;	   /* the firing's */
+	uint64_t wall;		   /* ns since 1970: when the rule was met */
+	bool made;		   /* false: it could not be made */
+};
+
 /* What became of a rule's matches. */
 struct clew_rule_counts {
 	uint64_t fired;	       /* incidents were asked for */
@@ -45,7 +54,7 @@ int clew_watch_set_rules(struct clew_watch *watch, const struct clew_rule *rules
 bool clew_watch_next(struct clew_watch *watch, struct clew_firing *ret_firing);
 
 /* Counts an incident that was made, or was not. A rule that is there no more is ignored. */
-void clew_watch_count(struct clew_watch *watch, const char *rule, bool made);
+void clew_watch_count(struct clew_watch *watch, const struct clew_made *made);
 /* Counts a firing as suppressed after all. */
 void clew_watch_suppress(struct clew_watch *watch, const char *rule);
 

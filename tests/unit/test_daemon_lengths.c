@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Lengths that the daemon counts: each is in the right bucket, and has the right incident. */
+#include "daemon/lengths.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_bounds(void **state)
+{
+	char *end;
+
+	(void)state;
+	for (unsigned i = 0; i < BUCKETS_BOUNDS; i++) {
+		const struct bucket_bound *bound = &buckets_bounds[i];
+
+		assert_true(!i || bound->ns > bound[-1].ns);
+		assert_int_equal((uint64_t)(strtod(bound->seconds, &end) * 1e9 + 0.5), bound->ns);
+		assert_int_equal(*end, '\0');
+		/* A length that is the bound lies below it. */
+		assert_int_equal(buckets_of(bound->ns), i);
+		assert_int_equal(buckets_of(bound->ns + 1), i + 1);
+	}
+	assert_int_equal(buckets_bounds[0].ns, 10000);
+	assert_int_equal(buckets_bounds[BUCKETS_BOUNDS - 1].ns, 10000000000);
+	assert_int_equal(buckets_of(0), 0);
+	assert_int_equal(buckets_of(UINT64_MAX), BUCKETS_BOUNDS);
+}
+
+static void test_counts(void **state)
+{
+	static struct lengths lengths;
+	uint64_t known[LENGTHS_KINDS] = {}, count = 0, below = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		const unsigned kind = (unsigned)rand() % LENGTHS_KINDS;
+		const uint64_t ns = 1ull << rand() % 40;
+
+		known[kind] += ns;
+		below += ns <= 25000;
+		lengths_add(&lengths, kind, ns);
+	}
+	for (unsigned kind = 0; kind < LENGTHS_KINDS; kind++) {
+		const struct buckets *buckets = &lengths.kinds[kind];
+		uint64_t all = 0;
+
+		for (unsigned i = 0; i < BUCKETS; i++)
+			all += buckets->counts[i];
+		assert_int_equal(all, buckets->count);
+		assert_int_equal(buckets->ns, known[kind]);
+		count += all;
+		below -= buckets->counts[0] + buckets->counts[1];
+	}
+	assert_int_equal(count, 10000);
+	assert_int_equal(below, 0);
+}
+
+static void test_incidents(void **state)
+{
+	static struct lengths lengths;
+	struct clew_slow slow = {.start = 5000, .end = 45000, .at = 55000, .kind = CLEW_WAIT_LOCK};
+	const struct length_example *of = lengths.examples[CLEW_WAIT_LOCK];
+
+	(void)state;
+	lengths_explain(&lengths, &slow, "first", 1000000);
+	assert_string_equal(of[2].incident, "first");
+	assert_int_equal(of[2].ns, 40000);
+	/* The rule was met later than the wait ended. */
+	assert_int_equal(of[2].wall, 990000);
+	lengths_explain(&lengths, &slow, "second", 2000000);
+	assert_string_equal(of[2].incident, "second");
+	/* How long one that goes on is, is not known, and an operation is no wait. */
+	slow.open = true;
+	lengths_explain(&lengths, &slow, "third", 2000000);
+	slow.open = false;
+	slow.kind = CLEW_SLOW_OPERATION;
+	lengths_explain(&lengths, &slow, "third", 2000000);
+	assert_string_equal(of[2].incident, "second");
+	for (unsigned i = 0; i < BUCKETS; i++)
+		assert_true(i == 2 || !of[i].incident[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_incidents),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
