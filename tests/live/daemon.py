@@ -700,6 +700,9 @@ def are_cumulative(found, metric):
 
 def check_lengths(address):
     """What the histogram says of all groups together is what the counters say of each."""
+    for _ in range(5):
+        hold(0.02)
+    time.sleep(1)
     found = parsed(ask_open(address), OPEN)
     length = "clew_wait_length_seconds"
     counts = sums_by(found, length + "_count", "kind")
@@ -745,6 +748,37 @@ def check_examples(address):
             and abs(each[2] - expected[bound][2]) < 1e-3 for bound, each in found.items()),
         "a bucket names the last incident for a wait of its length", (found, expected))
     ok("# {" in text and "# {" not in ask(address, "*/*")[1], "in OpenMetrics alone")
+
+
+def await_open(address, met):
+    """Waits until `met` is true of how many waits for a file go on and how long the oldest has."""
+    deadline = time.monotonic() + 30
+    while True:
+        found = parsed(ask_open(address), OPEN)
+        told = [
+            value_of(found, metric, kind="file")
+            for metric in ("clew_open_waits", "clew_longest_wait_seconds")
+        ]
+        if met(*told) or time.monotonic() > deadline:
+            return told
+        time.sleep(0.1)
+
+
+def check_open(address):
+    """A wait for a lock is in the gauges while it goes on, with its age, and not behind that."""
+    name = "a wait that goes on is counted, with its age"
+    if await_open(address, lambda *_: True)[0]:
+        skip(name, "something else waits for a file")
+        return
+    command = [sys.executable, "-c", HOLDER, WAITER, scratch("lock"), "8"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        count, longest = await_open(address, lambda _, longest: longest >= 3)
+        seen = time.monotonic_ns()
+        _, _, before, after = map(int, process.communicate(timeout=PATIENCE)[0].split())
+    ok(count == 1 and 3 <= longest <= (seen - before) / 1e9 and seen < after, name,
+       (count, longest, before, seen, after))
+    told = await_open(address, lambda *told: not any(told))
+    ok(not any(told), "and no more when it has ended", told)
 
 
 def check_http(address):
@@ -815,6 +849,7 @@ def test_metrics():
         and value_of(after, "clew_memory_bytes") > 1e6, "so are losses, the cost and the window",
         after)
     check_examples(address)
+    check_open(address)
     left = [name for name in os.listdir(os.path.dirname(METRICS)) if name.startswith("clew.prom.")]
     code, error = daemon.stop()
     ok(code == 0 and not left, "it stops, and leaves nothing beside the file", (error, left))

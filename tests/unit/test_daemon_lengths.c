@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lengths that the daemon counts: each is in the right bucket, and has the right incident. */
 #include "daemon/lengths.h"
+#include "daemon/ongoing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,12 +86,36 @@ static void test_incidents(void **state)
 		assert_true(i == 2 || !of[i].incident[0]);
 }
 
+static void test_ongoing(void **state)
+{
+	const uint64_t begin = 5 * ONGOING_PERIOD;
+	struct ongoing ongoing = {};
+	const struct ongoing_kind *of = &ongoing.kinds[CLEW_WAIT_PIPE];
+
+	(void)state;
+	assert_true(ongoing_begin(&ongoing, begin));
+	ongoing_add(&ongoing, CLEW_WAIT_PIPE, begin - 30);
+	ongoing_add(&ongoing, CLEW_WAIT_PIPE, begin - 70);
+	ongoing_add(&ongoing, CLEW_WAIT_PIPE, begin - 50);
+	/* A record of this moment may come late. */
+	ongoing_add(&ongoing, CLEW_WAIT_LOCK, begin + 1);
+	assert_true(of->seen && of->count == 3 && of->longest == 70);
+	assert_int_equal(ongoing.kinds[CLEW_WAIT_LOCK].longest, 0);
+	assert_false(ongoing_begin(&ongoing, begin + ONGOING_PERIOD - 1));
+	assert_int_equal(of->count, 3);
+	/* A kind stays that was seen. */
+	assert_true(ongoing_begin(&ongoing, begin + ONGOING_PERIOD));
+	assert_true(of->seen && !of->count && !of->longest);
+	assert_false(ongoing.kinds[CLEW_WAIT_READ].seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_incidents),
+		cmocka_unit_test(test_ongoing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,9 +239,23 @@ int account_take(struct account *account, struct clew_finding finding)
 	}
 }
 
-void account_step(struct account *account, uint64_t now)
+static int take_open(void *context, struct clew_finding finding)
+{
+	struct account *account = context;
+	const bool sleeps = finding.tag == CLEW_FINDING_SLEEP;
+
+	if (!is_own(find_task(account, sleeps ? finding.sleep->task : finding.ready->task)))
+		ongoing_add(&account->ongoing, sleeps ? finding.sleep->kind : CLEW_SEGMENT_RUNQUEUE,
+			    sleeps ? finding.sleep->start : finding.ready->start);
+	return 0;
+}
+
+int account_step(struct account *account, const struct clew_builder *builder, uint64_t now)
 {
 	served_step(&account->served, now);
+	return ongoing_begin(&account->ongoing, now)
+		       ? clew_builder_open(builder, take_open, account)
+		       : 0;
 }
 
 int account_init(struct account *account, const struct known *known)

@@ -2,13 +2,14 @@
 /*
  * The daemon's sums, and what each finding adds to them.
  *
- * Invariant: memory is bounded by what sums.h, lengths.h, turns.h and served.h say.
+ * Invariant: memory is bounded by what sums.h, lengths.h, ongoing.h, turns.h and served.h say.
  */
 #ifndef CLEW_DAEMON_ACCOUNT_H
 #define CLEW_DAEMON_ACCOUNT_H
 
-#include "builder/findings.h"
+#include "builder/build.h"
 #include "daemon/lengths.h"
+#include "daemon/ongoing.h"
 #include "daemon/served.h"
 #include "daemon/sums.h"
 #include "daemon/turns.h"
@@ -26,6 +27,7 @@ struct account {
 	const struct known *known; /* with a struct account_task each */
 	struct sums sums;
 	struct lengths lengths;
+	struct ongoing ongoing;
 	struct turns turns;
 	struct served served;
 };
@@ -40,7 +42,7 @@ void account_done(struct account *account);
 	 CLEW_FINDING_BIT(CLEW_FINDING_SERVED))
 /* As `take` of a taker that wants ACCOUNT_WANTS, once `known` has the finding. */
 int account_take(struct account *account, struct clew_finding finding);
-/* All that ended before that time has come. */
-void account_step(struct account *account, uint64_t now);
+/* As `step` of it. */
+int account_step(struct account *account, const struct clew_builder *builder, uint64_t now);
 
 #endif

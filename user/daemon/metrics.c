@@ -130,6 +130,27 @@ static void write_lengths(const struct output *output, const struct lengths *len
 	}
 }
 
+static void write_ongoing(const struct output *output, const struct ongoing *ongoing)
+{
+	FILE *out = output->file;
+
+	begin(output, "clew_open_waits", "gauge", NULL, "How many waits go on, by kind.");
+	for (unsigned kind = 0; kind < ONGOING_KINDS; kind++) {
+		if (!ongoing->kinds[kind].seen)
+			continue;
+		put_label(out, "clew_open_waits{", "kind", clew_wait_kind_name(kind));
+		fprintf(out, "} %llu\n", (unsigned long long)ongoing->kinds[kind].count);
+	}
+	begin(output, "clew_longest_wait_seconds", "gauge", "seconds",
+	      "How long the oldest of them has gone on, as far as it was recorded.");
+	for (unsigned kind = 0; kind < ONGOING_KINDS; kind++) {
+		if (!ongoing->kinds[kind].seen)
+			continue;
+		put_label(out, "clew_longest_wait_seconds{", "kind", clew_wait_kind_name(kind));
+		put_seconds(out, ongoing->kinds[kind].longest);
+	}
+}
+
 static void write_blame(const struct output *output, const struct sums *sums)
 {
 	FILE *out = output->file;
@@ -181,6 +202,7 @@ static void write_watched(void *context, const struct account *account,
 {
 	write_waits(context, &account->sums);
 	write_lengths(context, &account->lengths);
+	write_ongoing(context, &account->ongoing);
 	write_blame(context, &account->sums);
 	write_triggers(context, rules, counts, count);
 }

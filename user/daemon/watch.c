@@ -76,7 +76,8 @@ static int step(void *context, const struct clew_builder *builder, uint64_t now)
 
 	pthread_mutex_lock(&watch->lock);
 	r = clew_judge_step(watch->judge, builder, now);
-	account_step(&watch->account, now);
+	if (r >= 0)
+		r = account_step(&watch->account, builder, now);
 	pthread_mutex_unlock(&watch->lock);
 	return r;
 }
