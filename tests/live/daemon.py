@@ -750,6 +750,34 @@ def check_examples(address):
     ok("# {" in text and "# {" not in ask(address, "*/*")[1], "in OpenMetrics alone")
 
 
+def check_requests(address):
+    """Each block that is written behind the page cache is one request, and they follow another."""
+    name = "requests of a disk are counted with what they took"
+    with Place(only=["ext4"]) as place:
+        if place.lacks.get("ext4"):
+            skip(name, place.lacks["ext4"])
+            return
+        file = f"{place.path}/ext4/requests"
+        with open(file, "wb") as made:
+            made.write(bytes(64 * 4096))
+            os.fsync(made.fileno())
+        device = os.stat(file).st_dev
+        labels = {
+            "dev": f"{os.major(device)}:{os.minor(device)}", "op": "write", "reason": "direct"
+        }
+        told = [parsed(ask_open(address), OPEN)]
+        before = time.monotonic()
+        done = run("dd", "if=/dev/zero", f"of={file}", "bs=4k", "count=64", "oflag=direct",
+                   "conv=notrunc")
+        took = time.monotonic() - before
+        time.sleep(1)
+        told.append(parsed(ask_open(address), OPEN))
+    count, seconds = (value_of(told[1], metric, **labels) - value_of(told[0], metric, **labels)
+                      for metric in ("clew_request_seconds_count", "clew_request_seconds_sum"))
+    ok(count == 64 and 0 < seconds < took, name, (count, seconds, took, done.stderr, labels))
+    ok(are_cumulative(told[1], "clew_request_seconds"), "in buckets that have all shorter ones")
+
+
 def await_open(address, met):
     """Waits until `met` is true of how many waits for a file go on and how long the oldest has."""
     deadline = time.monotonic() + 30
@@ -830,6 +858,7 @@ def test_metrics():
     check_disk_blame()
     check_quota_blame()
     check_lengths(address)
+    check_requests(address)
     for _ in range(4):
         hold(0.2)
     time.sleep(0.5)

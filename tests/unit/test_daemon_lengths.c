@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lengths that the daemon counts: each is in the right bucket, and has the right incident. */
+#include "daemon/answers.h"
 #include "daemon/lengths.h"
 #include "daemon/ongoing.h"
 
@@ -109,13 +110,49 @@ static void test_ongoing(void **state)
 	assert_false(ongoing.kinds[CLEW_WAIT_READ].seen);
 }
 
+static uint64_t all_answered(const struct answers *answers)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < answers->count; i++)
+		all += answers->of[i].buckets.ns;
+	return all;
+}
+
+static void test_answers(void **state)
+{
+	static struct answers answers;
+	struct clew_block_request request = {.completed = 5000, .bytes = 4096};
+	uint64_t known = 0;
+
+	(void)state;
+	/* It is not known when this one was queued. */
+	answers_add(&answers, &request);
+	assert_int_equal(answers.count, 0);
+	for (unsigned i = 0; i < 10000; i++) {
+		request.device = (uint32_t)rand() % 10;
+		request.operation = (uint32_t)rand() % 2;
+		request.reason = (uint8_t)(rand() % CLEW_REQUEST_REASON_COUNT);
+		request.queued = 1 + (uint64_t)rand() % 5000;
+		known += request.completed - request.queued;
+		answers_add(&answers, &request);
+		assert_int_equal(all_answered(&answers), known);
+	}
+	assert_int_equal(answers.count, ANSWERS_MOST + 1);
+	assert_null(answers.of[ANSWERS_MOST].operation);
+	for (unsigned i = 0; i < ANSWERS_MOST; i++)
+		for (unsigned k = 0; k < i; k++)
+			assert_false(answers.of[i].device == answers.of[k].device &&
+				     !strcmp(answers.of[i].operation, answers.of[k].operation) &&
+				     !strcmp(answers.of[i].reason, answers.of[k].reason));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_incidents),
-		cmocka_unit_test(test_ongoing),
+		cmocka_unit_test(test_bounds),	  cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_incidents), cmocka_unit_test(test_ongoing),
+		cmocka_unit_test(test_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

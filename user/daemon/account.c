@@ -99,6 +99,7 @@ static int take_served(struct account *account, const struct clew_block_request 
 {
 	struct account_task *task = find_task(account, request->submitter);
 
+	answers_add(&account->answers, request);
 	if (!request->queued)
 		return 0;
 	return served_add(

@@ -2,12 +2,13 @@
 /*
  * The daemon's sums, and what each finding adds to them.
  *
- * Invariant: memory is bounded by what sums.h, lengths.h, ongoing.h, turns.h and served.h say.
+ * Invariant: memory is bounded by what the headers of its parts say.
  */
 #ifndef CLEW_DAEMON_ACCOUNT_H
 #define CLEW_DAEMON_ACCOUNT_H
 
 #include "builder/build.h"
+#include "daemon/answers.h"
 #include "daemon/lengths.h"
 #include "daemon/ongoing.h"
 #include "daemon/served.h"
@@ -28,6 +29,7 @@ struct account {
 	struct sums sums;
 	struct lengths lengths;
 	struct ongoing ongoing;
+	struct answers answers;
 	struct turns turns;
 	struct served served;
 };

@@ -130,6 +130,24 @@ static void write_lengths(const struct output *output, const struct lengths *len
 	}
 }
 
+static void write_answers(const struct output *output, const struct answers *answers)
+{
+	char device[32], labels[160];
+
+	begin(output, "clew_request_seconds", "histogram", "seconds",
+	      "How long block requests took from queued to completed.");
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct answers_of *of = &answers->of[i];
+
+		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(of->device),
+			 CLEW_DEVICE_MINOR(of->device));
+		snprintf(labels, sizeof(labels), "dev=\"%s\",op=\"%s\",reason=\"%s\"",
+			 of->operation ? device : "other", of->operation ?: "other",
+			 of->reason ?: "other");
+		write_buckets(output, "clew_request_seconds", labels, &of->buckets, NULL);
+	}
+}
+
 static void write_ongoing(const struct output *output, const struct ongoing *ongoing)
 {
 	FILE *out = output->file;
@@ -203,6 +221,7 @@ static void write_watched(void *context, const struct account *account,
 	write_waits(context, &account->sums);
 	write_lengths(context, &account->lengths);
 	write_ongoing(context, &account->ongoing);
+	write_answers(context, &account->answers);
 	write_blame(context, &account->sums);
 	write_triggers(context, rules, counts, count);
 }
