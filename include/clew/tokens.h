@@ -126,6 +126,7 @@ const char *clew_frame_closed_name(unsigned closed); /* how an activation of a f
  */
 enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes);
 const char *clew_request_operation_name(unsigned operation, unsigned bytes);
+int clew_request_operation_from_name(const char *name);
 
 /*
  * The name of a system call by its native number; NULL for 0xffff (no call). It

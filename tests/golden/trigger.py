@@ -57,6 +57,25 @@ CASES = [
     ("sum(fsync) > 2% of /web over 1s", [], [], 0),
     ("sum(lock) > 50% of /w*", [(9, "web", 3, 9, True)], [6], 0),
     ("sum(runqueue) > 4% of /db over 1s", [(22, "db", 21, 21.05, False)], [0.05], 0),
+    ("request * > 20ms where comm web", [(8.3, "web", 8, 8.3, False),
+                                         (24.02, "web", 22, 24.02, True)], [], 0),
+    ("request write vda > 500ms", [(24.5, "web", 22, 24.5, True)], [], 0),
+    ("request read vda > 20ms", [(9.05, "db", 9, 9.05, False)], [], 0),
+    # A disk is meant by its name, by that of its mapping, and by its number, which is always known.
+    # What ends twice is too long once. What is issued late meets the rule then.
+    ("request vault > 20ms", [(10.03, "db", 10, 10.03, False), (21.5, "client", 18, 21.5, True),
+                              (26.02, "db", 25, 26.02, False)], [], 0),
+    ("request dm-0 > 100ms where cgroup /db", [(10.3, "db", 10, 10.3, False),
+                                               (26.02, "db", 25, 26.02, False)], [], 0),
+    ("request flush v?a > 20ms", [(11.03, "db", 11, 11.03, False),
+                                  (11.031, "db", 11, 11.031, False)], [], 0),
+    ("request discard 254:* > 50ms", [(12.1, "hog", 12, 12.1, False)], [], 0),
+    ("request nvme* > 10ms", [(17.22, "web", 17.2, 17.22, False)], [], 0),
+    ("request 259:0 > 10ms", [(16.22, "web", 16.2, 16.22, False),
+                              (17.22, "web", 17.2, 17.22, False)], [], 0),
+    ("request sda > 1ms", [], [], 0),
+    ("p50(request vda) > 20ms over 1s", [(9, "web", 8, 8.3, False),
+                                         (12, "db", 11, 11.031, False)], [0.3, 0.03], 0),
 ]
 
 

@@ -54,6 +54,8 @@ static void requests(void **state)
 	assert_string_equal(clew_request_operation_name(1 | 1u << 18, 0), "flush");
 	assert_string_equal(clew_request_operation_name(2, 0), "flush");
 	assert_string_equal(clew_request_operation_name(77, 0), "other");
+	assert_int_equal(clew_request_operation_from_name("flush"), CLEW_REQUEST_FLUSH);
+	assert_int_equal(clew_request_operation_from_name("vda"), -1);
 }
 
 int main(void)

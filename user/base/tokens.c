@@ -171,6 +171,11 @@ const char *clew_request_operation_name(unsigned operation, unsigned bytes)
 		    clew_request_operation(operation, bytes));
 }
 
+int clew_request_operation_from_name(const char *name)
+{
+	return value_of(request_operations, COUNT(request_operations), name);
+}
+
 const char *clew_request_reason_name(unsigned reason)
 {
 	return word(request_reasons, COUNT(request_reasons), reason);

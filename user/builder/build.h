@@ -71,6 +71,15 @@ int clew_builder_finish(struct clew_builder *builder, uint64_t end);
 int clew_builder_open(const struct clew_builder *builder,
 		      int (*take)(void *context, struct clew_finding finding), void *context);
 
+/*
+ * Calls `take` for each request that was issued and has not ended, as a finding of tag REQUEST
+ * whose `completed` is 0; not for one whose end may be among records that were lost. Bios of
+ * devices that have no requests are left out. Stops at the first negative return, and returns it.
+ */
+int clew_builder_open_requests(const struct clew_builder *builder,
+			       int (*take)(void *context, struct clew_finding finding),
+			       void *context);
+
 /* How often something was forgotten for want of room: no record was lost, but who wrote or read a
  * range of a file, or changed a block of metadata, is not known. */
 struct clew_builder_forgotten {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What goes on: waits and times without a CPU that have not ended. */
+/* What goes on: waits, times without a CPU, and requests that have not ended. */
+#include "builder/block.h"
 #include "builder/builder.h"
 #include "builder/futex.h"
 #include "builder/task.h"
@@ -55,5 +56,22 @@ int clew_builder_open(const struct clew_builder *builder,
 		for (size_t k = 0; table->pages[i] && k <= TASK_PAGE_MASK && r >= 0; k++)
 			if (table->pages[i]->tasks[k])
 				r = take_open(builder, table->pages[i]->tasks[k], take, context);
+	return r;
+}
+
+int clew_builder_open_requests(const struct clew_builder *builder,
+			       int (*take)(void *context, struct clew_finding finding),
+			       void *context)
+{
+	const struct block_table *table = &builder->blocks;
+	int r = 0;
+
+	for (size_t i = 0; i < table->disk_count && r >= 0; i++)
+		for (const struct request *request = table->disks[i].first; request && r >= 0;
+		     request = request->next)
+			if (builder->loss_to <= request->block.issued)
+				r = take(context,
+					 (struct clew_finding){.tag = CLEW_FINDING_REQUEST,
+							       .request = &request->block});
 	return r;
 }

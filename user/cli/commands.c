@@ -23,7 +23,9 @@ const struct clew_command clew_commands[] = {
 	 "  clew trigger test slow.clew 'wait fsync > 50ms'\n"
 	 "      which waits for fsync were longer\n"
 	 "  clew trigger test slow.clew 'lock wait > 20ms' --json\n"
-	 "      waits for locks, for a script\n"},
+	 "      waits for locks, for a script\n"
+	 "  clew trigger test slow.clew 'request write vda > 20ms'\n"
+	 "      writes for which the disk vda took longer\n"},
 	{"daemon", "[status]", "record all the time, and keep the last minutes",
 	 clew_command_daemon, clew_daemon_options, false, CLEW_OUTPUT_RAW,
 	 "  clew daemon\n"

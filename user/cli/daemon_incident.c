@@ -20,6 +20,7 @@
 #include "cli/write.h"
 #include "daemon/incident.h"
 #include "words/slow.h"
+#include "words/text.h"
 
 #define BEFORE	     5000000000ull /* ns before the wait that the capture has at least, if kept */
 #define PATIENCE     20		   /* s for an explanation */
@@ -86,17 +87,54 @@ static void run_why(const struct daemon_request *request, const char *folder, in
 	      json ? "--json" : NULL, NULL);
 }
 
+/* Writes what the request was, as clew why is about the task alone. */
+static void write_request(const struct clew_firing *firing, int output)
+{
+	const struct clew_slow *slow = &firing->slow;
+	int copy = dup(output);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!out) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	clew_print_slow_request(out, &slow->request, firing->disk);
+	fprintf(out, slow->open ? " goes on after %s" : " took %s",
+		CLEW_DURATION(slow->end - slow->start));
+	if (firing->tid) {
+		fputs(", for ", out);
+		clew_print_safe(out, firing->comm);
+		fprintf(out, "-%u\n\nWhat that thread did meanwhile:\n\n", firing->tid);
+	} else {
+		fputs(", for an unknown thread\n\n"
+		      "clew: nobody is known whose request it was: ask clew requests\n",
+		      out);
+	}
+	fclose(out);
+}
+
 /* Writes why.txt or why.json. Where there is no explanation, the text says why not. */
 static int explain(const struct daemon_request *request, const char *folder, bool json)
 {
+	const struct clew_firing *firing = &request->firing;
+	bool of_disk = firing->slow.kind == CLEW_SLOW_REQUEST;
 	char path[TEXT_OF_MOST];
 	int output, status;
 	pid_t pid;
 
+	if (of_disk && !firing->tid && json)
+		return 0;
 	snprintf(path, sizeof(path), "%s/why.%s", folder, json ? "json" : "txt");
 	output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (output < 0)
 		return clew_fail_to_write(path, errno);
+	if (of_disk && !json)
+		write_request(firing, output);
+	if (of_disk && !firing->tid) {
+		close(output);
+		return 0;
+	}
 	pid = fork();
 	if (!pid) {
 		run_why(request, folder, output, json);

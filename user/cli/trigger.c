@@ -8,6 +8,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "live/judge.h"
+#include "trace/name.h"
 #include "trace/trace.h"
 #include "words/json.h"
 #include "words/ledger.h"
@@ -92,6 +93,11 @@ static void print_fired(const struct clew_trace *trace, const struct clew_trigge
 	printf("+%-13s %9s  %-9s ", CLEW_OFFSET(slow->at - start, length),
 	       CLEW_DURATION(slow->end - slow->start), clew_slow_name(slow->kind));
 	clew_print_task(stdout, trace, slow->task, slow->start);
+	if (slow->kind == CLEW_SLOW_REQUEST) {
+		fputs(", ", stdout);
+		clew_print_slow_request(stdout, &slow->request,
+					CLEW_DISK(trace, slow->request.device));
+	}
 	if (slow->open)
 		fputs(", goes on", stdout);
 	if (trigger->how == CLEW_TRIGGER_PERCENTILE)

@@ -54,6 +54,9 @@ static void fire(void *context, size_t rule, const struct clew_slow *slow,
 	strcpy(firing->text, fired->text);
 	snprintf(firing->comm, sizeof(firing->comm), "%s", task ? task->comm : "");
 	snprintf(firing->cgroup, sizeof(firing->cgroup), "%s", path ?: "");
+	if (slow->kind == CLEW_SLOW_REQUEST)
+		snprintf(firing->disk, sizeof(firing->disk), "%s",
+			 known_disk(clew_judge_known(watch->judge), slow->request.device) ?: "");
 }
 
 static int take(void *context, struct clew_finding finding)

@@ -20,6 +20,7 @@ struct clew_firing {
 	char text[CLEW_RULE_TEXT];
 	char comm[CLEW_COMM_SIZE + 1]; /* "" unknown */
 	char cgroup[256];
+	char disk[64];	   /* of a request, "" unknown */
 	uint32_t tid, pid; /* 0 unknown */
 	struct clew_slow slow;
 	uint64_t suppressed; /* matches of the rule since it last fired */

@@ -17,7 +17,7 @@
 
 struct rule {
 	struct clew_trigger trigger;
-	struct map opened;    /* (begin, task) of what it was met for while that went on */
+	struct map opened;    /* what it was met for while that went on; all requests that it was */
 	struct window window; /* of a rule about the last seconds */
 	bool above;	      /* its value was above the threshold a second ago */
 };
@@ -34,9 +34,9 @@ struct clew_judge {
 	struct operations operations;
 	struct rule *rules;
 	size_t count;
-	bool sums, waits, calls, works; /* some rule needs what is open of these */
-	struct vector pending;		/* struct met */
-	struct vector open;		/* struct met, of sums: what goes on in this step */
+	bool sums, waits, calls, works, requests; /* some rule needs what is open of these */
+	struct vector pending;			  /* struct met */
+	struct vector open; /* struct met, of sums: what goes on in this step */
 	uint64_t now;
 	uint64_t second; /* up to which windows were looked at, 0 none */
 };
@@ -63,7 +63,11 @@ static int by_time(const void *left, const void *right)
 		return a->rule < b->rule ? -1 : 1;
 	if (a->slow.start != b->slow.start)
 		return a->slow.start < b->slow.start ? -1 : 1;
-	return a->slow.task < b->slow.task ? -1 : a->slow.task > b->slow.task;
+	if (a->slow.task != b->slow.task)
+		return a->slow.task < b->slow.task ? -1 : 1;
+	return a->slow.request.sector < b->slow.request.sector
+		       ? -1
+		       : a->slow.request.sector > b->slow.request.sector;
 }
 
 /* Hands on the matches up to a time. */
@@ -94,18 +98,35 @@ static bool is_meant(const struct clew_judge *judge, const struct clew_trigger *
 
 /* ---- single ones ---- */
 
+/* A task does one thing at a time, but queues several requests at once. */
+static bool was_met(const struct rule *rule, const struct clew_slow *slow)
+{
+	return slow->kind == CLEW_SLOW_REQUEST
+		       ? map_get(&rule->opened, slow->request.number, CLEW_NO_TASK)
+		       : map_get(&rule->opened, slow->start, slow->task);
+}
+
+static int note_met(struct rule *rule, const struct clew_slow *slow)
+{
+	if (rule->opened.count >= OPENED_MOST)
+		map_done(&rule->opened);
+	return slow->kind == CLEW_SLOW_REQUEST
+		       ? map_set(&rule->opened, slow->request.number, CLEW_NO_TASK, 1)
+		       : map_set(&rule->opened, slow->start, slow->task, 1);
+}
+
 /* Something goes on. */
 static int judge_open(struct clew_judge *judge, size_t number, struct clew_slow slow)
 {
 	struct rule *rule = &judge->rules[number];
 	uint64_t at = slow.start + rule->trigger.threshold + CLEW_JUDGE_OPEN;
 
-	if (at > judge->now || map_get(&rule->opened, slow.start, slow.task) ||
-	    !is_meant(judge, &rule->trigger, slow.task))
+	/* It may have waited for longer than that until it was issued. */
+	if (slow.kind == CLEW_SLOW_REQUEST && at < slow.at)
+		at = slow.at;
+	if (at > judge->now || was_met(rule, &slow) || !is_meant(judge, &rule->trigger, slow.task))
 		return 0;
-	if (rule->opened.count >= OPENED_MOST)
-		map_done(&rule->opened);
-	if (map_set(&rule->opened, slow.start, slow.task, 1) < 0)
+	if (note_met(rule, &slow) < 0)
 		return -ENOMEM;
 	slow.end = slow.at = at;
 	slow.open = true;
@@ -117,13 +138,16 @@ static int judge_ended(struct clew_judge *judge, size_t number, struct clew_slow
 {
 	struct rule *rule = &judge->rules[number];
 
-	if (rule->opened.count && map_get(&rule->opened, slow.start, slow.task)) {
-		map_remove(&rule->opened, slow.start, slow.task);
+	if (rule->opened.count && was_met(rule, &slow)) {
+		if (slow.kind != CLEW_SLOW_REQUEST)
+			map_remove(&rule->opened, slow.start, slow.task);
 		return 0;
 	}
 	if (slow.end - slow.start <= rule->trigger.threshold ||
 	    !is_meant(judge, &rule->trigger, slow.task))
 		return 0;
+	if (slow.kind == CLEW_SLOW_REQUEST && note_met(rule, &slow) < 0)
+		return -ENOMEM;
 	return keep(&judge->pending, number, &slow);
 }
 
@@ -278,8 +302,36 @@ static int judge_ready(struct clew_judge *judge, const struct clew_ready *ready)
 	return r;
 }
 
+/* A request that was served, or goes on: then it was issued. */
+static int judge_request(struct clew_judge *judge, const struct clew_block_request *request)
+{
+	const struct clew_slow slow = {.start = request->queued,
+				       .end = request->completed ?: CLEW_TIME_OPEN,
+				       .at = request->completed ?: request->issued,
+				       .task = request->reason_task != CLEW_NO_TASK
+						       ? request->reason_task
+						       : request->submitter,
+				       .kind = CLEW_SLOW_REQUEST,
+				       .request = {.number = request->number,
+						   .sector = request->sector,
+						   .bytes = request->bytes,
+						   .device = request->device,
+						   .operation = request->operation}};
+	const char *disk = known_disk(&judge->known, request->device);
+	int r = 0;
+
+	if (!slow.start || slow.end < slow.start)
+		return 0;
+	for (size_t i = 0; i < judge->count && r >= 0; i++)
+		if (clew_trigger_means_request(&judge->rules[i].trigger, request, disk))
+			r = judge_slow(judge, i, slow, false);
+	return r;
+}
+
 static int take_open(void *context, struct clew_finding finding)
 {
+	if (finding.tag == CLEW_FINDING_REQUEST)
+		return judge_request(context, finding.request);
 	return finding.tag == CLEW_FINDING_SLEEP ? judge_sleep(context, finding.sleep)
 						 : judge_ready(context, finding.ready);
 }
@@ -294,6 +346,8 @@ int clew_judge_take(struct clew_judge *judge, struct clew_finding finding)
 		return finding.sleep->end == CLEW_TIME_OPEN ? 0 : judge_sleep(judge, finding.sleep);
 	case CLEW_FINDING_READY:
 		return finding.ready->end == CLEW_TIME_OPEN ? 0 : judge_ready(judge, finding.ready);
+	case CLEW_FINDING_SERVED:
+		return judge_request(judge, finding.request);
 	default:
 		return 0;
 	}
@@ -308,6 +362,8 @@ int clew_judge_step(struct clew_judge *judge, const struct clew_builder *builder
 	judge->open.count = 0;
 	if (judge->waits || judge->sums || judge->works)
 		r = clew_builder_open(builder, take_open, judge);
+	if (judge->requests && r >= 0)
+		r = clew_builder_open_requests(builder, take_open, judge);
 	for (size_t i = 0; judge->calls && i < judge->announced.calls.count && r >= 0; i++)
 		r = judge_call(judge, (struct announced_call *)judge->announced.calls.data + i,
 			       CLEW_TIME_OPEN);
@@ -346,16 +402,19 @@ static void free_rules(struct rule *rules, size_t count)
 /* Whether rules need what is open. */
 static void find_needs(struct clew_judge *judge)
 {
-	judge->sums = judge->waits = judge->calls = judge->works = false;
+	judge->sums = judge->waits = judge->calls = judge->works = judge->requests = false;
 	for (size_t i = 0; i < judge->count; i++) {
 		const struct clew_trigger *trigger = &judge->rules[i].trigger;
 
 		judge->sums |= trigger->how == CLEW_TRIGGER_SUM;
 		judge->waits |= trigger->how == CLEW_TRIGGER_EACH &&
 				trigger->what != CLEW_TRIGGER_ANNOUNCED &&
-				trigger->what != CLEW_TRIGGER_OPERATION;
+				trigger->what != CLEW_TRIGGER_OPERATION &&
+				trigger->what != CLEW_TRIGGER_REQUEST;
 		judge->calls |= trigger->what == CLEW_TRIGGER_ANNOUNCED;
 		judge->works |= trigger->what == CLEW_TRIGGER_OPERATION;
+		judge->requests |=
+			trigger->how == CLEW_TRIGGER_EACH && trigger->what == CLEW_TRIGGER_REQUEST;
 	}
 	if (!judge->calls)
 		judge->announced.calls.count = 0;

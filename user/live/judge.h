@@ -5,6 +5,7 @@
  *
  * A rule about single waits is met when one ends that was too long, or once CLEW_JUDGE_OPEN
  * after that length if it still goes on: what ends soon is explained better when its end is known.
+ * A request ends twice if the disk's cache is flushed for it: a rule is met once.
  * A rule about the last seconds is met when its value rises above the threshold, which is looked at
  * once a second.
  *
@@ -43,7 +44,7 @@ int clew_judge_set(struct clew_judge *judge, const struct clew_trigger *const *t
 
 #define CLEW_JUDGE_WANTS                                                                           \
 	(CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY) | CLEW_FINDING_BIT(CLEW_FINDING_SLEEP) |          \
-	 CLEW_FINDING_BIT(CLEW_FINDING_READY))
+	 CLEW_FINDING_BIT(CLEW_FINDING_READY) | CLEW_FINDING_BIT(CLEW_FINDING_SERVED))
 /* As `take` and `step` of a taker that wants CLEW_JUDGE_WANTS. Others are ignored. */
 int clew_judge_take(struct clew_judge *judge, struct clew_finding finding);
 int clew_judge_step(struct clew_judge *judge, const struct clew_builder *builder, uint64_t now);

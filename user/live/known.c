@@ -29,6 +29,7 @@ void known_done(struct known *known)
 {
 	free_values(&known->tasks);
 	free_values(&known->paths);
+	free_values(&known->disks);
 	vector_done(&known->ended);
 }
 
@@ -42,6 +43,13 @@ struct known_task *known_find(const struct known *known, uint32_t serial)
 const char *known_path(const struct known *known, uint64_t cgroup)
 {
 	const uint64_t *place = map_get(&known->paths, cgroup, 0);
+
+	return place ? (const char *)(uintptr_t)*place : NULL;
+}
+
+const char *known_disk(const struct known *known, uint32_t device)
+{
+	const uint64_t *place = map_get(&known->disks, device, 0);
 
 	return place ? (const char *)(uintptr_t)*place : NULL;
 }
@@ -102,6 +110,30 @@ static int take_cgroup(struct known *known, const struct clew_cgroup_record *rec
 	return 0;
 }
 
+/* Takes the name of a disk. Each segment states them all, and a number may get another disk. */
+static int take_text(struct known *known, const struct clew_text_record *record)
+{
+	uint32_t device = (uint32_t)record->hash;
+	const char *text = (const char *)(record + 1), *before = known_disk(known, device);
+	char *name;
+
+	if ((record->hash & ~(uint64_t)UINT32_MAX) != CLEW_TEXT_DISK ||
+	    (before && strlen(before) == record->text_size &&
+	     !memcmp(before, text, record->text_size)))
+		return 0;
+	if (known->disks.count >= KNOWN_MOST)
+		free_values(&known->disks);
+	else if (before)
+		free((char *)before);
+	name = strndup(text, record->text_size);
+	if (!name || map_set(&known->disks, device, 0, (uintptr_t)name) < 0) {
+		free(name);
+		map_remove(&known->disks, device, 0);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 static int take_end(struct known *known, const struct clew_life *life)
 {
 	if (vector_reserve(&known->ended, known->ended.count + 1) < 0)
@@ -121,6 +153,8 @@ int known_take(struct known *known, const struct clew_header *record)
 		return take_task(known, (const struct clew_task_record *)record);
 	case CLEW_KIND_CGROUP:
 		return take_cgroup(known, (const struct clew_cgroup_record *)record);
+	case CLEW_KIND_TEXT:
+		return take_text(known, (const struct clew_text_record *)record);
 	case CLEW_KIND_EXIT:
 		return take_end(known, (const struct clew_life *)record);
 	case CLEW_KIND_RENAME:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of tasks while findings come: their numbers, names and control groups.
+ * What is known of tasks while findings come: their numbers, names and control groups; and what
+ * disks are called.
  *
  * Invariant: memory is bounded by the tasks that live, and those beyond KNOWN_MOST: then all are
  * forgotten until a record states them again. A task stays for KNOWN_LINGER after its end, as its
@@ -28,6 +29,7 @@ struct known {
 	size_t task_size;
 	struct map tasks; /* serial -> struct known_task * */
 	struct map paths; /* id of a cgroup -> its path */
+	struct map disks; /* device -> its name, and in brackets the one that a mapping was given */
 	struct vector ended;
 	size_t gone; /* of `ended` */
 };
@@ -41,5 +43,7 @@ int known_take(struct known *known, const struct clew_header *record);
 struct known_task *known_find(const struct known *known, uint32_t serial);
 /* The path of a cgroup; NULL: unknown. */
 const char *known_path(const struct known *known, uint64_t cgroup);
+/* The name of a disk; NULL: unknown. */
+const char *known_disk(const struct known *known, uint32_t device);
 
 #endif

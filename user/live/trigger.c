@@ -2,7 +2,10 @@
 /* Which findings a rule is about, and how often it fires. See trigger.h. */
 #include "live/trigger.h"
 
+#include <clew/tokens.h>
 #include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
 
 #define DAY 86400000000000ull /* ns */
 
@@ -10,6 +13,8 @@ const char *clew_slow_name(unsigned kind)
 {
 	if (kind == CLEW_SLOW_OPERATION)
 		return "operation";
+	if (kind == CLEW_SLOW_REQUEST)
+		return "request";
 	return kind == CLEW_SLOW_ANNOUNCED ? "announced" : clew_wait_kind_name(kind);
 }
 
@@ -40,6 +45,7 @@ bool clew_trigger_means(const struct clew_trigger *trigger, const struct clew_sl
 		break;
 	case CLEW_TRIGGER_ANNOUNCED:
 	case CLEW_TRIGGER_OPERATION:
+	case CLEW_TRIGGER_REQUEST:
 		break;
 	}
 	if (meant)
@@ -62,6 +68,36 @@ bool clew_trigger_means_ready(const struct clew_trigger *trigger, const struct c
 bool clew_trigger_means_call(const struct clew_trigger *trigger, const char *name)
 {
 	return trigger->what == CLEW_TRIGGER_ANNOUNCED && !fnmatch(trigger->name, name, 0);
+}
+
+/* A disk has up to four names: "dm-0" and "root" of "dm-0 (root)", both as one, and its number. */
+static bool means_disk(const char *glob, uint32_t device, const char *disk)
+{
+	const char *bracket = disk ? strstr(disk, " (") : NULL;
+	char part[CLEW_TEXT_SIZE];
+
+	if (disk && !fnmatch(glob, disk, 0))
+		return true;
+	if (bracket) {
+		snprintf(part, sizeof(part), "%.*s", (int)(bracket - disk), disk);
+		if (!fnmatch(glob, part, 0))
+			return true;
+		snprintf(part, sizeof(part), "%.*s", (int)strcspn(bracket + 2, ")"), bracket + 2);
+		if (!fnmatch(glob, part, 0))
+			return true;
+	}
+	snprintf(part, sizeof(part), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	return !fnmatch(glob, part, 0);
+}
+
+bool clew_trigger_means_request(const struct clew_trigger *trigger,
+				const struct clew_block_request *request, const char *disk)
+{
+	unsigned operation = clew_request_operation(request->operation, request->bytes);
+
+	return trigger->what == CLEW_TRIGGER_REQUEST &&
+	       (!trigger->operations || trigger->operations >> operation & 1) &&
+	       means_disk(trigger->name, request->device, disk);
 }
 
 bool clew_trigger_wants(const struct clew_trigger *trigger, const char *comm, const char *cgroup)

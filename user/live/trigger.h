@@ -8,6 +8,7 @@
  *	runqueue > DURATION		a task was ready to run and had no CPU
  *	operation > DURATION		from a wait for work to the next one
  *	announced GLOB > DURATION	a call INTERFACE.OPERATION that a program announced
+ *	request [OP] DEV > DURATION	a disk's request, from being queued to being completed
  *	pN(any of these) > DURATION	N of 100 are not longer than some length, which is too long
  *	sum(KIND) > N% of GLOB		all waits of a cgroup, or time without a CPU (runqueue)
  *
@@ -37,6 +38,7 @@ enum clew_trigger_what {
 	CLEW_TRIGGER_RUNQUEUE,
 	CLEW_TRIGGER_ANNOUNCED,
 	CLEW_TRIGGER_OPERATION,
+	CLEW_TRIGGER_REQUEST,
 };
 
 enum clew_trigger_how {
@@ -48,13 +50,14 @@ enum clew_trigger_how {
 struct clew_trigger {
 	enum clew_trigger_how how;
 	enum clew_trigger_what what;
-	uint64_t kinds;	    /* of WAIT and LOCK: a bit for each enum clew_wait_kind */
-	unsigned call;	    /* of CALL */
-	char name[96];	    /* of ANNOUNCED, a glob */
-	unsigned share;	    /* of PERCENTILE: of 100 */
-	unsigned over;	    /* s, of PERCENTILE and SUM */
-	uint64_t threshold; /* ns, in all of `over` for a SUM */
-	char comm[64];	    /* globs, "" all */
+	uint64_t kinds;	     /* of WAIT and LOCK: a bit for each enum clew_wait_kind */
+	unsigned call;	     /* of CALL */
+	unsigned operations; /* of REQUEST: a bit for each enum clew_request_operation, 0 all */
+	char name[96];	     /* a glob: of ANNOUNCED; of REQUEST, the disk's name or number */
+	unsigned share;	     /* of PERCENTILE: of 100 */
+	unsigned over;	     /* s, of PERCENTILE and SUM */
+	uint64_t threshold;  /* ns, in all of `over` for a SUM */
+	char comm[64];	     /* globs, "" all */
 	char cgroup[128];
 	unsigned limit;			       /* times a day */
 	uint64_t fired[CLEW_TRIGGER_DAY_MOST]; /* the last times, ns; a ring, 0 none */
@@ -64,8 +67,15 @@ struct clew_trigger {
 /* struct clew_slow, kind */
 #define CLEW_SLOW_ANNOUNCED CLEW_SEGMENT_KIND_COUNT
 #define CLEW_SLOW_OPERATION (CLEW_SEGMENT_KIND_COUNT + 1)
+#define CLEW_SLOW_REQUEST   (CLEW_SEGMENT_KIND_COUNT + 2)
 
-/* Time that a task lost. */
+/* As in struct clew_block_request. */
+struct clew_slow_request {
+	uint64_t number, sector;
+	uint32_t bytes, device, operation;
+};
+
+/* Time that a task lost, or that its request took. */
 struct clew_slow {
 	uint64_t start, end; /* ns; it ended, or was seen to go on, then */
 	uint64_t at;	/* when a rule was met; before: when its length was known, 0 at `end` */
@@ -73,6 +83,7 @@ struct clew_slow {
 	uint32_t task;
 	uint8_t kind; /* enum clew_wait_kind, CLEW_SEGMENT_RUNQUEUE, or CLEW_SLOW_* */
 	bool open;    /* it goes on */
+	struct clew_slow_request request; /* of CLEW_SLOW_REQUEST */
 };
 
 /* The word for what kind of time was lost. */
@@ -90,6 +101,10 @@ bool clew_trigger_means_ready(const struct clew_trigger *trigger, const struct c
 			      struct clew_slow *ret_slow);
 /* True if the rule is about calls of that name, as INTERFACE.OPERATION. */
 bool clew_trigger_means_call(const struct clew_trigger *trigger, const char *name);
+/* True if the rule is about such requests. `disk`: the name of their disk, NULL unknown: then its
+ * number, as 254:0, may be meant. A name that a mapping was given is in brackets behind it. */
+bool clew_trigger_means_request(const struct clew_trigger *trigger,
+				const struct clew_block_request *request, const char *disk);
 
 /* True if a task of that name in that cgroup is meant. NULL: unknown, which is no name. */
 bool clew_trigger_wants(const struct clew_trigger *trigger, const char *comm, const char *cgroup);

@@ -2,6 +2,7 @@
 /* Reads a rule. See trigger.h. */
 #include "live/trigger.h"
 
+#include <clew/tokens.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +56,8 @@ static int say_form(struct rule *rule, const char *at)
 	rule->at = at;
 	return clew_say(rule->message, -EINVAL,
 			"this is no rule: write wait KIND, lock wait, call NAME, runqueue, "
-			"operation or announced INTERFACE.OPERATION, or p99(one of these), and > "
-			"50ms; or sum(KIND) > 20%% of CGROUP");
+			"operation, announced INTERFACE.OPERATION or request DISK, or p99(one of "
+			"these), and > 50ms; or sum(KIND) > 20%% of CGROUP");
 }
 
 static int take_kind(struct rule *rule, struct clew_trigger *trigger)
@@ -91,6 +92,33 @@ static int take_call(struct rule *rule, struct clew_trigger *trigger)
 			"there is no system call \"%s\": write its name, as fsync", word);
 }
 
+/* Takes OP, if there is one, and DEV. */
+static int take_request(struct rule *rule, struct clew_trigger *trigger)
+{
+	const char *at = rule->at;
+	int operation;
+
+	trigger->what = CLEW_TRIGGER_REQUEST;
+	take_word(rule, trigger->name, sizeof(trigger->name));
+	operation = clew_request_operation_from_name(trigger->name);
+	if (operation >= 0) {
+		at = rule->at;
+		trigger->operations = 1u << operation;
+		take_word(rule, trigger->name, sizeof(trigger->name));
+	}
+	/* Where nothing follows, that is what is wrong. */
+	if (trigger->name[0] && strchr(">)", *rule->at))
+		return 0;
+	rule->at = at;
+	if (!trigger->name[0])
+		return clew_say(rule->message, -EINVAL,
+				"no disk: write its name, as vda, its number, as 254:0, or *");
+	return clew_say(rule->message, -EINVAL,
+			"'%s' is nothing that a disk is asked for: write read, write, flush, "
+			"discard or zeroes, and then the disk",
+			trigger->name);
+}
+
 static int take_condition(struct rule *rule, struct clew_trigger *trigger)
 {
 	const char *begin = rule->at;
@@ -111,6 +139,8 @@ static int take_condition(struct rule *rule, struct clew_trigger *trigger)
 		trigger->what = CLEW_TRIGGER_OPERATION;
 		return 0;
 	}
+	if (!strcmp(word, "request"))
+		return take_request(rule, trigger);
 	if (!strcmp(word, "announced")) {
 		trigger->what = CLEW_TRIGGER_ANNOUNCED;
 		return take_word(rule, trigger->name, sizeof(trigger->name))
@@ -128,6 +158,10 @@ static int take_condition(struct rule *rule, struct clew_trigger *trigger)
 /* Takes KIND of a sum. */
 static int take_summed(struct rule *rule, struct clew_trigger *trigger)
 {
+	if (!strncmp(rule->at, "request", strlen("request")))
+		return clew_say(rule->message, -EINVAL,
+				"requests have no sum: write p99(request DISK) > 20ms, or the kind "
+				"of wait that is for them, as sum(fsync)");
 	if (strncmp(rule->at, "runqueue", strlen("runqueue")) != 0)
 		return take_kind(rule, trigger);
 	rule->at += strlen("runqueue");

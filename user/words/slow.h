@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time for which a rule was met, in JSON. */
+/* Time for which a rule was met, in JSON and in words. */
 #ifndef CLEW_WORDS_SLOW_H
 #define CLEW_WORDS_SLOW_H
 
@@ -8,5 +8,9 @@
 
 /* Its fields, into an object. */
 void clew_slow_json(struct clew_json *json, const struct clew_slow *slow);
+
+/* "write of 4096 bytes at sector 2048 of vda". `disk`: NULL or "" unknown, then it is its number.
+ */
+void clew_print_slow_request(FILE *out, const struct clew_slow_request *request, const char *disk);
 
 #endif
