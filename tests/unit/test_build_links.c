@@ -390,6 +390,37 @@ static void flushes(void **state)
 	synthetic_done(&s);
 }
 
+/* A disk writes through its cache without a flush: the flush later on is of the task that asks for
+ * one then. */
+static void writes_through(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_trace_request *requests;
+	size_t count, flushed = 0;
+
+	(void)state;
+	threads(&s, 2);
+	asks(&s, 2000, 1, 0xb1, ADDRESS, 800, WRITES | 1u << 17);
+	completes(&s, 2100, ADDRESS, 2001, 4096);
+	BIO(&s, 3000, CLEW_BIO_QUEUE, .bio = 0xb2, .device = DISK, .operation = WRITES | PREFLUSH,
+	    .task = 2);
+	REQUEST(&s, 3110, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8, .sector = UINT64_MAX,
+		.device = DISK, .operation = 2, .task = 9);
+	completes(&s, 3900, ADDRESS + 8, 0, 0);
+	t = synthetic_trace(&s, 5000, 0);
+	requests = clew_trace_requests(t, &count);
+	for (size_t i = 0; i < count; i++)
+		if (requests[i].block.sector == UINT64_MAX) {
+			flushed++;
+			assert_int_equal(requests[i].block.submitter, 2);
+			assert_int_equal(requests[i].block.queued, 3000);
+		}
+	assert_int_equal(flushed, 1);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* A request that is over in two parts ends two sleeps of one task: it has woken that one task. */
 static void over_in_parts(void **state)
 {
@@ -899,6 +930,7 @@ int main(void)
 		cmocka_unit_test(memory),
 		cmocka_unit_test(merged_split_and_again),
 		cmocka_unit_test(flushes),
+		cmocka_unit_test(writes_through),
 		cmocka_unit_test(end_lost),
 		cmocka_unit_test(over_in_parts),
 		cmocka_unit_test(several_requests),

@@ -83,6 +83,7 @@ struct disk {
 	uint64_t flush_queued;
 	uint64_t flush_issued; /* the last time */
 	bool flush_wanted;     /* since then */
+	bool flush_by_fua;     /* .. by a write through the cache, perhaps without a flush */
 	unsigned next_issue;
 	struct disk_issue issues[DISK_ISSUES]; /* the latest, of a loop device */
 	struct request *first, *last;	       /* issued, not ended */
