@@ -129,6 +129,12 @@ static void test_answers(void **state)
 	/* It is not known when this one was queued. */
 	answers_add(&answers, &request);
 	assert_int_equal(answers.count, 0);
+	/* This one was counted when it was written. */
+	request.queued = 1;
+	request.again = true;
+	answers_add(&answers, &request);
+	assert_int_equal(answers.count, 0);
+	request.again = false;
 	for (unsigned i = 0; i < 10000; i++) {
 		request.device = (uint32_t)rand() % 10;
 		request.operation = (uint32_t)rand() % 2;

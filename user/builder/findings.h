@@ -214,6 +214,8 @@ struct clew_block_request {
 				 CLEW_NO_TASK none or unknown */
 	uint8_t reason;	      /* enum clew_request_reason */
 	bool swap;	      /* it swaps pages in or out */
+	bool again; /* of SERVED: it was written before, and the disk's cache is flushed for it now
+		     */
 };
 
 /* Request `lower` was made to serve a part of request `upper`; both are numbers. */

@@ -378,6 +378,7 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 		take_flight(request, bio);
 		block_bio_forget(table, bio);
 	}
+	block->again = request->ended;
 	request->ended = true;
 	unlist(builder, request);
 	r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_SERVED,

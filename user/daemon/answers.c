@@ -25,7 +25,7 @@ void answers_add(struct answers *answers, const struct clew_block_request *reque
 {
 	struct answers_of *of;
 
-	if (!request->queued || request->completed < request->queued)
+	if (!request->queued || request->completed < request->queued || request->again)
 		return;
 	of = find(answers, request->device,
 		  clew_request_operation_name(request->operation, request->bytes),

@@ -26,7 +26,8 @@ struct answers {
 	size_t count;
 };
 
-/* Adds a request that is over, unless it is not known when it was queued. */
+/* Adds a request that is over, unless it is not known when it was queued. A write behind which the
+ * disk is flushed counts when it is written, and the flush by itself. */
 void answers_add(struct answers *answers, const struct clew_block_request *request);
 
 #endif

@@ -322,9 +322,14 @@ static int judge_request(struct clew_judge *judge, const struct clew_block_reque
 
 	if (!slow.start || slow.end < slow.start)
 		return 0;
-	for (size_t i = 0; i < judge->count && r >= 0; i++)
-		if (clew_trigger_means_request(&judge->rules[i].trigger, request, disk))
+	for (size_t i = 0; i < judge->count && r >= 0; i++) {
+		const struct clew_trigger *trigger = &judge->rules[i].trigger;
+
+		/* Among many, it counts once. */
+		if (clew_trigger_means_request(trigger, request, disk) &&
+		    !(request->again && trigger->how == CLEW_TRIGGER_PERCENTILE))
 			r = judge_slow(judge, i, slow, false);
+	}
 	return r;
 }
 
