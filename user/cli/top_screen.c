@@ -111,8 +111,8 @@ int top_screen_key(unsigned milliseconds)
 
 /* ---- text ---- */
 
-/* Puts as much of a text as fits in so many columns; blanks fill the rest. What is no character of
- * the locale is a question mark. */
+/* Puts as much of a text as fits in so many columns; blanks fill the rest. A question mark stands
+ * for what is no character of the locale. */
 static void put_text(int y, int x, size_t width, const char *text)
 {
 	mbstate_t state = {};

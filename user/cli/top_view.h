@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the user of clew top's screen has chosen to see, and what keys change of it. It knows
- * nothing of the terminal.
+ * The state of clew top's screen: the table, order and filter that the user has chosen, and what
+ * keys change of it. It knows nothing of the terminal.
  */
 #ifndef CLEW_CLI_TOP_VIEW_H
 #define CLEW_CLI_TOP_VIEW_H
