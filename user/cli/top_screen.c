@@ -13,8 +13,10 @@
 #include "words/text.h"
 #include "words/wall.h"
 
-#define HEAD_LINES 4
-#define KEYS_SHORT "1-4 tables  s sort  / filter  enter chain  space freeze  w save  h help  q quit"
+#define HEAD_LINES  4
+#define CHAIN_LINES 3  /* of the selected wait's chain, below the table of waits .. */
+#define LEAST_LINES 14 /* .. on a screen that has so many lines */
+#define KEYS_SHORT  "1-4 tables  s sort  / filter  enter chain  space freeze  w save  h help  q quit"
 
 static SCREEN *screen;
 
@@ -172,9 +174,7 @@ static void draw_head(const struct top_period *period)
 	/* Without the date and the milliseconds. */
 	wall[strcspn(wall, ".")] = '\0';
 	snprintf(line, sizeof(line),
-		 "clew top  %s  %s  %zu CPUs %u %% busy, %.2f threads ready, lost %llu, clew %.1f "
-		 "%% "
-		 "of a CPU",
+		 "clew top  %s  %s  %zu CPUs %u %% busy, %.2f ready, lost %llu, clew %.1f %%",
 		 strrchr(wall, ' ') ? strrchr(wall, ' ') + 1 : wall, CLEW_DURATION(length), cpus,
 		 clew_percent(busy, length * (cpus ?: 1)),
 		 length ? (double)ready / (double)length : 0, (unsigned long long)ledger.total.lost,
@@ -280,9 +280,38 @@ static const char *const nothing[TOP_TABLES] = {
 	[TOP_CPUS] = "nothing ran",
 };
 
+/* Puts a text on the lines from y to before `bottom`, broken at blanks. */
+static void put_wrapped(int y, int bottom, const char *text)
+{
+	const size_t width = top_screen_columns();
+
+	for (; y < bottom; y++) {
+		size_t length = strlen(text), end = length < width ? length : width;
+		char line[1024];
+
+		while (end < length && end && text[end] != ' ')
+			end--;
+		/* A word that is longer than a line is cut. */
+		end = end ?: width;
+		snprintf(line, sizeof(line), "%.*s", (int)end, text);
+		put_line(y, line, A_DIM);
+		text += end < length ? end : length;
+		text += strspn(text, " ");
+	}
+}
+
+/* Puts the chain of the selected wait below the table, as its column may be too narrow. */
+static void draw_selected(const struct top_view *view, int bottom)
+{
+	bool chosen = view->selected < view->rows.count;
+
+	put_wrapped(bottom, LINES - 1, chosen ? view->rows.rows[view->selected].cells[3] : "");
+}
+
 static void draw_table(struct top_view *view, const struct top_period *period)
 {
-	int bottom = LINES - 1;
+	const bool chain = view->table == TOP_WAITS && LINES >= LEAST_LINES;
+	int bottom = LINES - 1 - (chain ? CHAIN_LINES : 0);
 	size_t first;
 
 	view->page = bottom > HEAD_LINES ? (size_t)(bottom - HEAD_LINES) : 1;
@@ -302,6 +331,8 @@ static void draw_table(struct top_view *view, const struct top_period *period)
 			 : *view->filter ? "nothing has the text of the filter: escape clears it"
 					 : nothing[view->table],
 			 A_DIM);
+	if (chain)
+		draw_selected(view, bottom);
 }
 
 static void draw_foot(const struct top_view *view)
