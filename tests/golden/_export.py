@@ -91,7 +91,9 @@ def requests_told(capture):
     return collections.Counter(
         (r["op"], r["queued"] or r["issued"], r["completed"], r["bytes"], r["reason"], "%s-%s" %
          (r["submitter"]["comm"], r["submitter"]["tid"]) if r["submitter"]["tid"] else None)
-        for r in ask(capture, "requests", "--idle", "--self")["requests"])
+        for r in ask(capture, "requests", "--idle", "--self")["requests"]
+        # A request with an end alone has no place in time.
+        if r["queued"] or r["issued"])
 
 
 def runs_told(capture):

@@ -81,6 +81,8 @@ def requests_told(capture):
     """(time, event, tid or None, sector, sectors, writes)"""
     found = collections.Counter()
     for request in ask(capture, "requests", "--idle", "--self")["requests"]:
+        if not request["queued"] and not request["issued"]:
+            continue
         what = request["sector"] or 0, request["bytes"] // SECTOR, request["op"] == "write"
         tid = request["submitter"]["tid"] or 0
         for event, at, who in (("insert", request["queued"], tid),

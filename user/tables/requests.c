@@ -5,6 +5,7 @@
 #include "tables/internal.h"
 #include "trace/name.h"
 #include "words/file.h"
+#include "words/object.h"
 
 enum {
 	REQUEST_ID,
@@ -115,7 +116,8 @@ static void request_plain_value(const struct table_source *source,
 		set_string(value, clew_request_operation_name(block->operation, block->bytes));
 		break;
 	case REQUEST_SECTOR:
-		set_known(value, block->sector, UINT64_MAX);
+		if (clew_has_sector(block))
+			set_number(value, block->sector);
 		break;
 	case REQUEST_BYTES:
 		set_number(value, block->bytes);

@@ -12,13 +12,18 @@
 #include "words/text.h"
 #include "words/writers.h"
 
+bool clew_has_sector(const struct clew_block_request *block)
+{
+	return block->sector != UINT64_MAX &&
+	       strcmp(clew_request_operation_name(block->operation, block->bytes), "flush") != 0;
+}
+
 void clew_json_sector(struct clew_json *json, const struct clew_block_request *block)
 {
-	if (block->sector == UINT64_MAX ||
-	    !strcmp(clew_request_operation_name(block->operation, block->bytes), "flush"))
-		clew_json_null(json, "sector");
-	else
+	if (clew_has_sector(block))
 		clew_json_unsigned(json, "sector", block->sector);
+	else
+		clew_json_null(json, "sector");
 }
 
 static void json_device(struct clew_json *json, uint32_t device)

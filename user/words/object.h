@@ -11,6 +11,9 @@
 
 #include "words/json.h"
 
+/* True unless the request is a flush, for data or empty. */
+bool clew_has_sector(const struct clew_block_request *block);
+
 /* The field "sector" of the open object: null where a request has none. */
 void clew_json_sector(struct clew_json *json, const struct clew_block_request *block);
 
