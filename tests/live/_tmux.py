@@ -12,7 +12,7 @@ class Terminal:
     """Its prompt is "$ "; it ends with the test."""
 
     def __init__(self, width, height):
-        self.socket = scratch("tmux")
+        self.socket = scratch(f"tmux-{time.monotonic_ns()}")
         self.tmux("new-session", "-d", "-s", "it", "-x", str(width), "-y", str(height), "sh")
         self.send("PS1='$ '", "Enter")
         atexit.register(self.end)

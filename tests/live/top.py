@@ -16,7 +16,7 @@ import signal
 import subprocess
 import time
 
-from _live import (CLEW, GUEST, answer, clew, finish, ok, scratch, skip)
+from _live import CLEW, GUEST, answer, clew, finish, ok, run, scratch, skip
 from _tmux import Terminal, has
 
 PERIOD = "1s" if GUEST else "500ms"
@@ -226,7 +226,46 @@ def test_keys(terminal, waiter):
     terminal.send("h")
     lines = terminal.wait_for(has("this text"))
     ok(has("who blocks whom: had the lock")(lines), "h explains the keys", lines)
-    terminal.send("h")
+    terminal.send("/")
+    lines = terminal.wait_for(has("AGE"))
+    ok(has("AGE")(lines) and not has("filter:")(lines), "any key goes back, and does no more", lines)
+
+
+def test_told():
+    """What ends the screen is told on the shell's."""
+    terminal = Terminal(100, 24)
+    terminal.send(f"setpriv --reuid 65534 --clear-groups {CLEW} top; echo status $?", "Enter")
+    lines = terminal.wait_for(has("status 3"))
+    told = [line for line in lines if line.startswith("clew: ")]
+    ok(has("status 3")(lines) and len(told) == 1 and "root" in told[0], "no permission is told",
+       lines)
+    terminal.send("clear", "Enter")
+    terminal.send(f"{CLEW} top --period {PERIOD}; echo status $?", "Enter")
+    terminal.wait_for(has("lost 0"))
+    # A recorder that dies at once can say nothing.
+    subprocess.run(["pkill", "-KILL", "-f", "clew record --rotate .*clew-top"], check=False)
+    lines = terminal.wait_for(has("status 3"))
+    ok(has("the recorder ended: start again")(lines), "so is the recorder's end", lines)
+    terminal.end()
+
+
+def test_reader():
+    """The reader of a pipe has seen enough; a program that was killed left its recording."""
+    top = run("sh", "-c", f"{CLEW} top --period {PERIOD} | head -n 1", timeout=60)
+    ok(json.loads(top.stdout)["run_queues"] and not top.stderr and not left_behind(),
+       "it ends when its reader has left", (top, left_behind()))
+    with subprocess.Popen([CLEW, "top", "--period", PERIOD], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.kill()
+    left = left_behind()
+    for folder in left:
+        # The recorder ends soon after that.
+        while run("pgrep", "-f", folder).stdout:
+            time.sleep(.1)
+        os.utime(folder, (0, 0))
+    clew("top", "-n", "1", "--period", PERIOD)
+    ok(len(left) == 1 and not left_behind(), "what a killed one left is removed by the next one",
+       (left, left_behind()))
 
 
 def test_interrupted():
@@ -244,8 +283,10 @@ test_lock()
 test_cpu()
 if shutil.which("tmux"):
     test_screen()
+    test_told()
 else:
     skip("the screen", "tmux is not installed")
+test_reader()
 test_interrupted()
 done = clew("top", "-n", "1", "--period", PERIOD, "--text")
 ok(done.returncode == 0 and "Under way now" in done.stdout, "--text: as text", done.stdout)

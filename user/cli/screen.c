@@ -22,6 +22,7 @@
 
 static struct termios before;
 static bool is_on;
+static void (*registered)(void);
 
 void clew_screen_begin(void)
 {
@@ -38,8 +39,18 @@ void clew_screen_begin(void)
 	fflush(stdout);
 }
 
+void clew_screen_register(void (*end)(void))
+{
+	registered = end;
+}
+
 void clew_screen_end(void)
 {
+	void (*end)(void) = registered;
+
+	registered = NULL;
+	if (end)
+		end();
 	if (!is_on)
 		return;
 	is_on = false;

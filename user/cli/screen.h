@@ -11,7 +11,10 @@
 
 /* Both standard input and output are a terminal. */
 void clew_screen_begin(void);
+/* Ends this screen or the one that was registered; does nothing without one. */
 void clew_screen_end(void);
+/* Another screen has the terminal: clew_screen_end() calls `end`, once. */
+void clew_screen_register(void (*end)(void));
 
 /* Draws lines of text from the top, as many as fit; lines are cut at the right edge. */
 void clew_screen_draw(const char *text);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/options.h"
@@ -51,6 +52,7 @@ struct top {
 	struct top_recorder recorder;
 	struct ages ages;
 	struct top_period *period; /* that is shown; NULL: none yet */
+	uint64_t cpu;		   /* ns that this process had taken when it read that */
 	bool screen;
 	struct top_view view;
 };
@@ -64,10 +66,12 @@ static int show(struct top *top)
 	} else if (top->values->text) {
 		top_period_print(stdout, top->period, clew_terminal_width());
 		putchar('\n');
-		fflush(stdout);
 	} else {
 		top_period_json(stdout, top->period);
 	}
+	/* Nobody reads it any more; main() says so where that is an error. */
+	if (!top->screen && (fflush(stdout) || ferror(stdout)))
+		top->view.quit = true;
 	return 0;
 }
 
@@ -76,7 +80,11 @@ static int take_segment(struct top *top, const char *path)
 {
 	struct top_period *period;
 	int status = top_period_read(path, &top->values->selection, &top->ages, &period);
+	uint64_t cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID);
 
+	if (!status)
+		period->own_ns = cpu - top->cpu;
+	top->cpu = cpu;
 	if (status || top->view.frozen) {
 		top_period_free(period);
 		return status;
@@ -179,6 +187,7 @@ int clew_command_top(const struct clew_command *command, int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGQUIT, &action, NULL);
 	top.screen = !values.json && !values.text && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	status = run(&top);
 	top_screen_end();

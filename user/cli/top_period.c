@@ -197,6 +197,5 @@ void top_period_json(FILE *out, const struct top_period *period)
 		if (text[i] == '\n')
 			text[i] = ' ';
 	fprintf(out, "%s\n", text);
-	fflush(out);
 	free(text);
 }

@@ -15,6 +15,7 @@ struct top_period {
 	struct clew_trace *trace;
 	struct clew_relations *relations; /* may be NULL */
 	struct clew_selection *selection;
+	uint64_t own_ns; /* CPU time that clew top took since the period before */
 	struct report report;
 	struct clew_now *waits; /* under way when it ended */
 	struct top_object *objects;

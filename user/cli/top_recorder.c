@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,17 +13,127 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/fail.h"
+#include "cli/screen.h"
 #include "cli/write.h"
 
-/* Segments are kept that long, in periods: to be saved, and if this program cannot keep up. They
- * take no more memory than that. */
+/* Segments are kept that long, in periods, to be saved; unread ones, too, if this program cannot
+ * keep up. Read ones take no more memory than that, and no more than half of what is free. */
 #define MOST_PERIODS 15
-#define MOST_BYTES   "256M"
+#define MOST_BYTES   (256ull << 20)
+
+#define MEMORY	   "/dev/shm" /* the recording is no load for a disk there */
+#define ELSEWHERE  "/tmp"
+#define BEGINNING  "clew-top."
+#define LEAST_FREE (64ull << 20)
+#define LEFT_AFTER 60 /* s */
+
+/* Waits for a child that ends soon, whatever signals come. */
+static int await(pid_t pid, int *ret_status)
+{
+	pid_t ended;
+
+	while ((ended = waitpid(pid, ret_status, 0)) < 0 && errno == EINTR)
+		;
+	return ended == pid ? 0 : -1;
+}
+
+/* ---- the folder ---- */
+
+/* Removes folders of programs that were killed: no recorder has the lock on them, or is about to
+ * take it. */
+static void remove_left(const char *directory)
+{
+	DIR *folders = opendir(directory);
+	struct dirent *entry;
+	char path[sizeof(MEMORY) + NAME_MAX + 1];
+
+	while (folders && (entry = readdir(folders))) {
+		struct stat status;
+		int folder;
+
+		if (strncmp(entry->d_name, BEGINNING, strlen(BEGINNING)) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		/* In these directories nobody else can put a link in the place of an own folder. */
+		if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+		    status.st_mtime + LEFT_AFTER < time(NULL) &&
+		    flock(folder, LOCK_EX | LOCK_NB) == 0)
+			clew_remove_folder(path);
+		if (folder >= 0)
+			close(folder);
+	}
+	if (folders)
+		closedir(folders);
+}
+
+/* How much is free where a directory is, bytes. */
+static uint64_t free_in(const char *directory)
+{
+	struct statvfs status;
+
+	return access(directory, W_OK) || statvfs(directory, &status) < 0
+		       ? 0
+		       : (uint64_t)status.f_bavail * status.f_frsize;
+}
+
+static int make_folder(struct top_recorder *recorder)
+{
+	const char *directory;
+	uint64_t most;
+
+	remove_left(MEMORY);
+	remove_left(ELSEWHERE);
+	directory = free_in(MEMORY) < LEAST_FREE ? ELSEWHERE : MEMORY;
+	most = free_in(directory) / 2;
+	recorder->most = most < MOST_BYTES ? most : MOST_BYTES;
+	snprintf(recorder->folder, sizeof(recorder->folder), "%s/" BEGINNING "XXXXXX", directory);
+	if (!mkdtemp(recorder->folder))
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make room there", recorder->folder,
+				 strerror(errno));
+	recorder->descriptor = open(recorder->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return 0;
+}
+
+static int is_segment(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && !strcmp(dot, ".clew");
+}
+
+/* Removes the oldest segments that were read, if there are too many, but not the last one. */
+static void trim(const struct top_recorder *recorder)
+{
+	struct dirent **segments;
+	int count = scandirat(recorder->descriptor, ".", &segments, is_segment, alphasort),
+	    kept = 0;
+	uint64_t bytes = 0;
+
+	for (int i = count - 1; i >= 0; i--) {
+		const char *name = segments[i]->d_name;
+		struct stat status = {};
+
+		if (strcmp(name, recorder->last) <= 0) {
+			fstatat(recorder->descriptor, name, &status, AT_SYMLINK_NOFOLLOW);
+			bytes += (uint64_t)status.st_size;
+			if (kept++ && (kept > MOST_PERIODS || bytes > recorder->most))
+				unlinkat(recorder->descriptor, name, 0);
+		}
+		free(segments[i]);
+	}
+	if (count >= 0)
+		free(segments);
+}
+
+/* ---- the recorder ---- */
 
 /* Runs `clew record` in the child; only returns if it cannot. */
 static void record(const struct top_recorder *recorder, uint64_t period, int errors)
@@ -31,8 +142,7 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	snprintf(rotate, sizeof(rotate), "%lluns", (unsigned long long)period);
-	snprintf(keep, sizeof(keep), "%lluns," MOST_BYTES,
-		 (unsigned long long)(MOST_PERIODS * period));
+	snprintf(keep, sizeof(keep), "%lluns", (unsigned long long)(MOST_PERIODS * period));
 	/* It ends with this program, whatever way that ends. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* Keys are not for it. */
@@ -46,15 +156,12 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 
 int top_recorder_begin(struct top_recorder *recorder, uint64_t period)
 {
-	int errors[2];
+	int errors[2], status;
 
-	*recorder = (struct top_recorder){.pid = -1, .errors = -1};
-	/* In memory if that is possible: the recording is no load for a disk then. */
-	snprintf(recorder->folder, sizeof(recorder->folder), "%s/clew-top.XXXXXX",
-		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	if (!mkdtemp(recorder->folder))
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make room there", recorder->folder,
-				 strerror(errno));
+	*recorder = (struct top_recorder){.pid = -1, .errors = -1, .descriptor = -1};
+	status = make_folder(recorder);
+	if (status)
+		return status;
 	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: try again", strerror(errno));
 	recorder->pid = fork();
@@ -77,10 +184,9 @@ static void find_segments(const struct top_recorder *recorder, char **ret_first,
 
 	*ret_first = *ret_second = NULL;
 	while (folder && (entry = readdir(folder))) {
-		const char *name = entry->d_name, *dot = strrchr(name, '.');
+		const char *name = entry->d_name;
 
-		if (!dot || strcmp(dot, ".clew") ||
-		    (recorder->last && strcmp(name, recorder->last) <= 0))
+		if (!is_segment(entry) || (recorder->last && strcmp(name, recorder->last) <= 0))
 			continue;
 		if (!*ret_first || strcmp(name, *ret_first) < 0) {
 			free(*ret_second);
@@ -114,6 +220,8 @@ static int ended(struct top_recorder *recorder)
 	if (waitpid(recorder->pid, &status, WNOHANG) != recorder->pid)
 		return 0;
 	recorder->pid = -1;
+	/* On the screen of clew top nobody would see it. */
+	clew_screen_end();
 	if (!pass_errors(recorder))
 		clew_fail(CLEW_EXIT_SYSTEM, "the recorder ended: start again");
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLEW_EXIT_SYSTEM;
@@ -147,6 +255,7 @@ int top_recorder_next(struct top_recorder *recorder, char **ret_path)
 		first = NULL;
 		if (asprintf(ret_path, "%s/%s", recorder->folder, recorder->last) < 0)
 			*ret_path = NULL;
+		trim(recorder);
 	}
 	free(first);
 	free(second);
@@ -169,8 +278,9 @@ static void read_line(int pipe_end, char *ret_line, size_t size)
 	ssize_t more;
 
 	while ((more = read(pipe_end, got + 1 < size ? ret_line + got : rest,
-			    got + 1 < size ? size - got - 1 : sizeof(rest))) > 0)
-		got += got + 1 < size ? (size_t)more : 0;
+			    got + 1 < size ? size - got - 1 : sizeof(rest))) > 0 ||
+	       (more < 0 && errno == EINTR))
+		got += got + 1 < size && more > 0 ? (size_t)more : 0;
 	ret_line[got] = '\0';
 	ret_line[strcspn(ret_line, "\n")] = '\0';
 }
@@ -195,7 +305,7 @@ void top_recorder_save(const struct top_recorder *recorder, char *ret_message, s
 	close(output[1]);
 	read_line(output[0], said, sizeof(said));
 	close(output[0]);
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status))
+	if (pid > 0 && await(pid, &status) == 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 		snprintf(ret_message, size, "saved: ask clew why %s --slowest", name);
 	else
 		snprintf(ret_message, size, "%s",
@@ -205,11 +315,15 @@ void top_recorder_save(const struct top_recorder *recorder, char *ret_message, s
 void top_recorder_end(struct top_recorder *recorder)
 {
 	if (recorder->pid > 0) {
+		int status;
+
 		kill(recorder->pid, SIGINT);
-		waitpid(recorder->pid, NULL, 0);
+		await(recorder->pid, &status);
 	}
 	if (recorder->errors >= 0)
 		close(recorder->errors);
 	clew_remove_folder(recorder->folder);
+	if (recorder->descriptor >= 0)
+		close(recorder->descriptor);
 	free(recorder->last);
 }

@@ -9,7 +9,9 @@
 
 struct top_recorder {
 	char folder[64];
-	char *last; /* the segment that was given last */
+	int descriptor; /* of the folder */
+	uint64_t most;	/* bytes that segments take which were read */
+	char *last;	/* the segment that was given last */
 	pid_t pid;
 	int errors; /* its standard error */
 };

@@ -4,11 +4,14 @@
 
 #include <locale.h>
 #include <ncurses.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #include "cli/fail.h"
+#include "cli/screen.h"
 #include "words/ledger.h"
 #include "words/text.h"
 #include "words/wall.h"
@@ -40,6 +43,7 @@ int top_screen_begin(bool colors)
 				 "the terminal '%s' is not known: set TERM, or use --text",
 				 name ?: "");
 	atexit(top_screen_end);
+	clew_screen_register(top_screen_end);
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);
@@ -73,6 +77,13 @@ size_t top_screen_columns(void)
 	return (size_t)COLS;
 }
 
+static bool is_gone(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	return poll(&input, 1, 0) == 1 && input.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
 int top_screen_key(unsigned milliseconds)
 {
 	int key;
@@ -81,7 +92,7 @@ int top_screen_key(unsigned milliseconds)
 	key = getch();
 	switch (key) {
 	case ERR:
-		return TOP_KEY_NONE;
+		return is_gone() ? TOP_KEY_GONE : TOP_KEY_NONE;
 	case KEY_UP:
 		return TOP_KEY_UP;
 	case KEY_DOWN:
@@ -144,6 +155,8 @@ static void put_text(int y, int x, size_t width, const char *text)
 
 static void put_line(int y, const char *text, attr_t attributes)
 {
+	if (y >= LINES)
+		return;
 	attron(attributes);
 	put_text(y, 0, top_screen_columns(), text);
 	attroff(attributes);
@@ -155,6 +168,15 @@ static attr_t attribute_of(enum clew_style style)
 }
 
 /* ---- the head ---- */
+
+/* CPU time of the recorder, of its programs in the kernel as far as that is known, and of clew top
+ * itself, ns. */
+static uint64_t own_cost(const struct top_period *period)
+{
+	const struct clew_cost *cost = &clew_trace_info(period->trace)->cost;
+
+	return cost->user_ns + (cost->bpf_sampled ? cost->bpf_ns : 0) + period->own_ns;
+}
 
 static void draw_head(const struct top_period *period)
 {
@@ -173,13 +195,13 @@ static void draw_head(const struct top_period *period)
 	clew_format_wall(period->report.to, &period->report.base, wall, sizeof(wall));
 	/* Without the date and the milliseconds. */
 	wall[strcspn(wall, ".")] = '\0';
-	snprintf(line, sizeof(line),
-		 "clew top  %s  %s  %zu CPUs %u %% busy, %.2f ready, lost %llu, clew %.1f %%",
-		 strrchr(wall, ' ') ? strrchr(wall, ' ') + 1 : wall, CLEW_DURATION(length), cpus,
-		 clew_percent(busy, length * (cpus ?: 1)),
-		 length ? (double)ready / (double)length : 0, (unsigned long long)ledger.total.lost,
-		 length ? 100.0 * (double)(info->cost.user_ns + info->cost.bpf_ns) / (double)length
-			: 0);
+	snprintf(
+		line, sizeof(line),
+		"clew top  %s  %s  %zu CPUs %u %% busy, %.2f ready, lost %llu, clew %.1f %% of one",
+		strrchr(wall, ' ') ? strrchr(wall, ' ') + 1 : wall, CLEW_DURATION(length), cpus,
+		clew_percent(busy, length * (cpus ?: 1)),
+		length ? (double)ready / (double)length : 0, (unsigned long long)ledger.total.lost,
+		length ? 100.0 * (double)own_cost(period) / (double)length : 0);
 	put_line(0, line, A_BOLD);
 }
 
@@ -200,6 +222,9 @@ static void draw_headline(const struct top_period *period)
 static void draw_tabs(const struct top_view *view)
 {
 	const struct top_column *sorted = &top_columns[view->table][view->sort[view->table]];
+	const char *filter = view->typing ? "" : view->filter;
+	char rest[sizeof(view->filter) + 80];
+	int x, y;
 
 	move(2, 0);
 	clrtoeol();
@@ -209,13 +234,14 @@ static void draw_tabs(const struct top_view *view)
 		printw(" %d %s ", table + 1, top_table_names[table]);
 		attroff(A_REVERSE);
 	}
-	printw("  by %s", sorted->title);
-	if (view->table == TOP_BLAME)
-		printw(", %s", view->by == TOP_BY_PROGRAM ? "programs" : "control groups");
-	if (*view->filter && !view->typing)
-		printw("  filter '%s'", view->filter);
-	if (view->frozen)
-		printw("  FROZEN");
+	snprintf(rest, sizeof(rest), "%s%s%s%s  by %s%s", view->frozen ? "  FROZEN" : "",
+		 *filter ? "  filter '" : "", filter, *filter ? "'" : "", sorted->title,
+		 view->table != TOP_BLAME     ? ""
+		 : view->by == TOP_BY_PROGRAM ? ", programs"
+					      : ", control groups");
+	getyx(stdscr, y, x);
+	if (y == 2 && (size_t)x < top_screen_columns())
+		put_text(2, x, top_screen_columns() - (size_t)x, rest);
 }
 
 /* ---- tables ---- */
@@ -257,6 +283,8 @@ static void draw_row(int y, enum top_table table, const struct top_row *row, boo
 	size_t widths[TOP_COLUMNS_MOST];
 	int x = 0;
 
+	if (y >= LINES)
+		return;
 	find_widths(table, widths);
 	move(y, 0);
 	clrtoeol();
@@ -280,20 +308,23 @@ static const char *const nothing[TOP_TABLES] = {
 	[TOP_CPUS] = "nothing ran",
 };
 
-/* Puts a text on the lines from y to before `bottom`, broken at blanks. */
+/* Puts a text on the lines from y to before `bottom`, broken at blanks. Two dots stand for what has
+ * no room. A character of several bytes counts as so many columns. */
 static void put_wrapped(int y, int bottom, const char *text)
 {
 	const size_t width = top_screen_columns();
 
 	for (; y < bottom; y++) {
-		size_t length = strlen(text), end = length < width ? length : width;
+		const bool last = y + 1 == bottom && strlen(text) > width;
+		size_t length = strlen(text), room = last && width > 3 ? width - 3 : width,
+		       end = length < room ? length : room;
 		char line[1024];
 
 		while (end < length && end && text[end] != ' ')
 			end--;
 		/* A word that is longer than a line is cut. */
-		end = end ?: width;
-		snprintf(line, sizeof(line), "%.*s", (int)end, text);
+		end = end ?: room;
+		snprintf(line, sizeof(line), "%.*s%s", (int)end, text, last ? " .." : "");
 		put_line(y, line, A_DIM);
 		text += end < length ? end : length;
 		text += strspn(text, " ");
@@ -386,7 +417,7 @@ static const char *const help[] = {
 	"h      this text",
 	"q      quit",
 	"",
-	"A plus behind an age: the wait began before clew top did.",
+	"A plus behind an age: the wait is older than what clew top has seen.",
 };
 
 static void draw_help(void)
@@ -394,7 +425,7 @@ static void draw_help(void)
 	erase();
 	for (size_t i = 0; i < sizeof(help) / sizeof(help[0]); i++)
 		put_line((int)i, help[i], i ? A_NORMAL : A_BOLD);
-	put_line(LINES - 1, "h back", A_DIM);
+	put_line(LINES - 1, "any key: back", A_DIM);
 }
 
 void top_screen_draw(struct top_view *view, const struct top_period *period)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "words/object.h"
 #include "words/task.h"
 #include "words/text.h"
@@ -20,13 +21,13 @@ const char *const top_table_names[TOP_TABLES] = {
 };
 
 const struct top_column top_columns[TOP_TABLES][TOP_COLUMNS_MOST + 1] = {
-	[TOP_WAITS] = {{"AGE", 9, false, true},
+	[TOP_WAITS] = {{"AGE", 12, false, true},
 		       {"KIND", 8, false, false},
 		       {"THREAD", 22, false, false},
 		       {"WHY", 20, true, false}},
 	[TOP_OBJECTS] = {{"WAITED/S", 9, false, true},
 			 {"WAITS", 7, false, true},
-			 {"LONGEST", 9, false, true},
+			 {"LONGEST", 11, false, true},
 			 {"KIND", 8, false, false},
 			 {"OBJECT", 20, true, false},
 			 {"HAD BY", 22, false, false}},
@@ -37,7 +38,7 @@ const struct top_column top_columns[TOP_TABLES][TOP_COLUMNS_MOST + 1] = {
 	[TOP_CPUS] = {{"CPU", 4, false, true},
 		      {"BUSY", 6, false, true},
 		      {"QUEUE", 7, false, true},
-		      {"LONGEST", 9, false, true},
+		      {"LONGEST", 11, false, true},
 		      {"RAN MOST", 18, true, false},
 		      {"WAITED MOST", 18, true, false}},
 };
@@ -78,7 +79,7 @@ __attribute__((format(printf, 3, 4))) static void put_cell(struct filling *filli
 	end_cell(filling);
 }
 
-/* A name that is not safe for a terminal. */
+/* Puts a name, made safe for a terminal. */
 static void put_name(struct filling *filling, const char *name)
 {
 	if (begin_cell(filling, 0))
@@ -202,6 +203,23 @@ static bool fill(struct filling *filling, const struct top_period *period,
 	return true;
 }
 
+/* The columns that say which row it is: they end the list. */
+static const unsigned naming[TOP_TABLES][4] = {
+	[TOP_WAITS] = {2, TOP_COLUMNS_MOST},
+	[TOP_OBJECTS] = {3, 4, TOP_COLUMNS_MOST},
+	[TOP_BLAME] = {1, 2, 3, TOP_COLUMNS_MOST},
+	[TOP_CPUS] = {0, TOP_COLUMNS_MOST},
+};
+
+static uint64_t name_of(enum top_table table, const struct top_row *row)
+{
+	uint64_t hash = HASH_SEED;
+
+	for (const unsigned *column = naming[table]; *column < TOP_COLUMNS_MOST; column++)
+		hash = hash_text(hash_mix(hash, *column), row->cells[*column]);
+	return hash;
+}
+
 static void row_done(struct top_row *row)
 {
 	for (size_t i = 0; i < TOP_COLUMNS_MOST; i++)
@@ -249,6 +267,11 @@ int top_rows_make(const struct top_period *period, const struct top_choice *choi
 		if (!fill(&filling, period, choice, i))
 			continue;
 		failed = filling.failed;
+		if (failed) {
+			row_done(filling.row);
+			break;
+		}
+		filling.row->name = name_of(choice->table, filling.row);
 		if (matches(filling.row, choice->filter))
 			ret_rows->count++;
 		else

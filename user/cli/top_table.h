@@ -21,6 +21,7 @@ struct top_row {
 	char *cells[TOP_COLUMNS_MOST];
 	uint64_t values[TOP_COLUMNS_MOST]; /* of numbers: by which rows are put in order */
 	const struct clew_sleep *wait;	   /* whose chain can be opened; NULL: none */
+	uint64_t name;			   /* a hash, the same in each period */
 	enum clew_style style;		   /* of the row's kind */
 };
 

@@ -9,8 +9,28 @@
 
 #define CHAIN_HEAD 3 /* lines of the screen that an open chain does not have */
 
+/* Lines of an open chain that the screen shows. */
+static size_t chain_page(size_t lines)
+{
+	return lines > CHAIN_HEAD ? lines - CHAIN_HEAD : 1;
+}
+
+/* Selects the row of that name again; the first one stays the first one. */
+static void select_again(struct top_view *view, uint64_t name)
+{
+	for (size_t i = 0; view->selected && i < view->rows.count; i++)
+		if (view->rows.rows[i].name == name) {
+			view->selected = i;
+			return;
+		}
+	if (view->selected >= view->rows.count)
+		view->selected = view->rows.count ? view->rows.count - 1 : 0;
+}
+
 int top_view_update(struct top_view *view, const struct top_period *period)
 {
+	uint64_t name =
+		view->selected < view->rows.count ? view->rows.rows[view->selected].name : 0;
 	const struct top_choice choice = {.table = view->table,
 					  .by = view->by,
 					  .sort = view->sort[view->table],
@@ -19,11 +39,9 @@ int top_view_update(struct top_view *view, const struct top_period *period)
 
 	top_rows_done(&view->rows);
 	r = period ? top_rows_make(period, &choice, &view->rows) : 0;
-	if (r < 0)
-		return r;
-	if (view->selected >= view->rows.count)
-		view->selected = view->rows.count ? view->rows.count - 1 : 0;
-	return 0;
+	if (r == 0)
+		select_again(view, name);
+	return r;
 }
 
 /* ---- moving ---- */
@@ -94,7 +112,7 @@ static int open_chain(struct top_view *view, const struct top_period *period, si
 			 "a chain belongs to a wait: open it in table 1 or 2");
 		return 0;
 	}
-	view->chain = top_chain_text(period, row->wait, lines - CHAIN_HEAD, width);
+	view->chain = top_chain_text(period, row->wait, chain_page(lines), width);
 	if (!view->chain)
 		return -ENOMEM;
 	snprintf(view->chain_title, sizeof(view->chain_title), "%s",
@@ -107,7 +125,7 @@ static int open_chain(struct top_view *view, const struct top_period *period, si
 
 static void key_in_chain(struct top_view *view, int key, size_t lines)
 {
-	size_t page = lines - CHAIN_HEAD, first;
+	size_t page = chain_page(lines), first;
 
 	if (key == TOP_KEY_ESCAPE || key == TOP_KEY_ENTER || key == TOP_KEY_BACKSPACE ||
 	    key == 'q' || key == 'Q') {
@@ -171,7 +189,7 @@ static int key_in_table(struct top_view *view, const struct top_period *period, 
 		break;
 	case 'h':
 	case '?':
-		view->help = !view->help;
+		view->help = true;
 		break;
 	case TOP_KEY_ENTER:
 		return open_chain(view, period, lines, width);
@@ -187,7 +205,16 @@ int top_view_key(struct top_view *view, const struct top_period *period, int key
 {
 	if (key == TOP_KEY_NONE || key == TOP_KEY_RESIZE)
 		return 0;
+	if (key == TOP_KEY_GONE) {
+		view->quit = true;
+		return 0;
+	}
 	view->message[0] = '\0';
+	if (view->help) {
+		view->help = false;
+		view->quit = key == 'q' || key == 'Q';
+		return 0;
+	}
 	if (view->typing) {
 		type(view, key);
 		return top_view_update(view, period);

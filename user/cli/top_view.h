@@ -21,6 +21,7 @@ enum top_key {
 	TOP_KEY_ESCAPE,
 	TOP_KEY_BACKSPACE,
 	TOP_KEY_RESIZE,
+	TOP_KEY_GONE, /* the terminal is */
 };
 
 struct top_view {

@@ -2,6 +2,8 @@
 /* Adds findings to the daemon's sums. See account.h. */
 #include "daemon/account.h"
 
+#include "live/charged.h"
+
 static struct account_task *find_task(const struct account *account, uint32_t serial)
 {
 	return (struct account_task *)known_find(account->known, serial);
@@ -26,7 +28,7 @@ static void blame(struct account *account, const struct clew_sleep *sleep, uint3
 		uint64_t from = holder->from > sleep->start ? holder->from : sleep->start,
 			 to = holder->to < sleep->end ? holder->to : sleep->end;
 
-		if (from >= to || holder->coming || holder->evidence == CLEW_EVIDENCE_CANDIDATE)
+		if (from >= to || !charged_holder(holder))
 			continue;
 		sums_blame(&account->sums,
 			   &(struct sums_pair){.victim = victim,
@@ -46,8 +48,7 @@ static void blame_limit(struct account *account, const struct clew_sleep *sleep,
 {
 	const uint64_t group = sleep->object.number;
 
-	if (sleep->object.kind != CLEW_OBJECT_CGROUP || sleep->blind ||
-	    (sleep->kind != CLEW_WAIT_THROTTLE && sleep->kind != CLEW_WAIT_MEMORY))
+	if (!charged_limit(sleep))
 		return;
 	sums_blame(&account->sums, &(struct sums_pair){.victim = victim,
 						       .antagonist = sums_group_of(
@@ -66,16 +67,12 @@ static uint64_t later(uint64_t one, uint64_t other)
 /* Has those charged whose requests were ahead of the one that ended a wait. */
 static void blame_disk(struct account *account, const struct clew_sleep *sleep, uint32_t victim)
 {
-	const struct clew_link *last =
-		sleep->link_count ? &sleep->links[sleep->link_count - 1] : NULL;
+	const struct clew_link *last = charged_request(sleep);
 	uint64_t queued;
 
-	if (!last || sleep->edge_type != CLEW_EDGE_REQUEST || last->kind != CLEW_LINK_REQUEST ||
-	    !last->at || sleep->blind || sleep->holder_count ||
-	    sleep->edge_evidence == CLEW_EVIDENCE_CANDIDATE)
+	if (!last)
 		return;
-	/* Until its release, a limit keeps a request out of its disk's queue. */
-	queued = later(last->at, last->released);
+	queued = charged_from(last->at, last->released);
 	served_await(&account->served, last->device,
 		     &(struct served_wait){.from = later(sleep->start, queued),
 					   .to = sleep->end,
@@ -104,7 +101,7 @@ static int take_served(struct account *account, const struct clew_block_request 
 		return 0;
 	return served_add(
 		&account->served, request->device,
-		&(struct served_request){.queued = later(request->queued, request->released),
+		&(struct served_request){.queued = charged_from(request->queued, request->released),
 					 .end = request->completed,
 					 .task = request->submitter,
 					 .group = group_of(account, task)});

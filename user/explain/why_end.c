@@ -11,13 +11,13 @@
 static int find_end(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		    struct clew_other_ends *ret_ends)
 {
-	uint32_t child = clew_awaited_child(trace, sleep);
+	uint8_t evidence;
+	uint32_t child = clew_awaited_child(trace, sleep, &evidence);
 
 	if (child == CLEW_NO_TASK)
 		return clew_other_ends_find(trace, sleep, ret_ends);
-	*ret_ends = (struct clew_other_ends){.follow = child,
-					     .follow_type = CLEW_EDGE_EXIT,
-					     .follow_evidence = CLEW_EVIDENCE_OBSERVED};
+	*ret_ends = (struct clew_other_ends){
+		.follow = child, .follow_type = CLEW_EDGE_EXIT, .follow_evidence = evidence};
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builder/block.h"
 #include "builder/build.h"
 #include "live/announced.h"
 #include "live/operation.h"
@@ -115,6 +116,13 @@ static int note_met(struct rule *rule, const struct clew_slow *slow)
 		       : map_set(&rule->opened, slow->start, slow->task, 1);
 }
 
+/* A write ends again when its disk's cache is flushed for it. */
+static bool may_end_again(const struct clew_slow *slow)
+{
+	return slow->kind == CLEW_SLOW_REQUEST &&
+	       slow->request.operation & (BLOCK_PREFLUSH | BLOCK_FUA);
+}
+
 /* Something goes on. */
 static int judge_open(struct clew_judge *judge, size_t number, struct clew_slow slow)
 {
@@ -141,12 +149,14 @@ static int judge_ended(struct clew_judge *judge, size_t number, struct clew_slow
 	if (rule->opened.count && was_met(rule, &slow)) {
 		if (slow.kind != CLEW_SLOW_REQUEST)
 			map_remove(&rule->opened, slow.start, slow.task);
+		else if (!may_end_again(&slow))
+			map_remove(&rule->opened, slow.request.number, CLEW_NO_TASK);
 		return 0;
 	}
 	if (slow.end - slow.start <= rule->trigger.threshold ||
 	    !is_meant(judge, &rule->trigger, slow.task))
 		return 0;
-	if (slow.kind == CLEW_SLOW_REQUEST && note_met(rule, &slow) < 0)
+	if (may_end_again(&slow) && note_met(rule, &slow) < 0)
 		return -ENOMEM;
 	return keep(&judge->pending, number, &slow);
 }

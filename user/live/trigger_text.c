@@ -115,7 +115,7 @@ static int take_request(struct rule *rule, struct clew_trigger *trigger)
 				"no disk: write its name, as vda, its number, as 254:0, or *");
 	return clew_say(rule->message, -EINVAL,
 			"'%s' is nothing that a disk is asked for: write read, write, flush, "
-			"discard or zeroes, and then the disk",
+			"discard, zeroes or other, and then the disk",
 			trigger->name);
 }
 

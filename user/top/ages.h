@@ -17,8 +17,8 @@ struct ages {
 };
 
 /*
- * Takes the next segment. A segment in between that was missed makes all waits as old as the
- * segments since. 0 or -ENOMEM.
+ * Takes the next segment. If one in between was missed, waits that go on count from this segment's
+ * begin, as a thread may have slept anew in between. 0 or -ENOMEM.
  */
 int ages_take(struct ages *ages, const struct clew_trace *trace);
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vector.h"
+#include "live/charged.h"
 #include "trace/wait_key.h"
 #include "words/now.h"
 
@@ -63,7 +64,7 @@ static int add_holders(struct finding *finding, struct top_object *object, uint6
 		uint64_t ns = within(finding, holder->from, holder->to);
 		const uint64_t *before;
 
-		if (holder->coming || !ns)
+		if (!charged_holder(holder) || !ns)
 			continue;
 		before = map_get(&finding->holders, key, holder->task);
 		ns += before ? *before : 0;

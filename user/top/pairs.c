@@ -11,6 +11,7 @@
 #include "daemon/served.h"
 #include "daemon/sums.h"
 #include "explain/operations.h"
+#include "live/charged.h"
 
 struct finding {
 	const struct clew_trace *trace;
@@ -119,10 +120,10 @@ static void charge_holders(struct finding *finding, const struct clew_sleep *sle
 	for (uint32_t i = 0; i < sleep->holder_count; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
 
-		if (holder->coming || holder->evidence == CLEW_EVIDENCE_CANDIDATE)
-			continue;
-		charge(finding, party_of(finding, sleep->task), party_of(finding, holder->task),
-		       sleep->kind, within(finding, sleep, holder->from, holder->to));
+		if (charged_holder(holder))
+			charge(finding, party_of(finding, sleep->task),
+			       party_of(finding, holder->task), sleep->kind,
+			       within(finding, sleep, holder->from, holder->to));
 	}
 }
 
@@ -131,8 +132,7 @@ static void charge_limit(struct finding *finding, const struct clew_sleep *sleep
 {
 	const char *path;
 
-	if (sleep->object.kind != CLEW_OBJECT_CGROUP || sleep->blind ||
-	    (sleep->kind != CLEW_WAIT_THROTTLE && sleep->kind != CLEW_WAIT_MEMORY))
+	if (!charged_limit(sleep))
 		return;
 	path = clew_trace_cgroup(finding->trace, sleep->object.number);
 	charge(finding, party_of(finding, sleep->task), party_named(finding, path ?: "unknown"),
@@ -183,19 +183,6 @@ static int by_time(const void *left, const void *right)
 	return (b->request != NULL) - (a->request != NULL);
 }
 
-/* The request that ended a wait; NULL: something else did. */
-static const struct clew_link *ended_by_request(const struct clew_sleep *sleep)
-{
-	const struct clew_link *last =
-		sleep->link_count ? &sleep->links[sleep->link_count - 1] : NULL;
-
-	return last && sleep->edge_type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST &&
-			       last->at && !sleep->blind && !sleep->holder_count &&
-			       sleep->edge_evidence != CLEW_EVIDENCE_CANDIDATE
-		       ? last
-		       : NULL;
-}
-
 static struct event *find_events(struct finding *finding, size_t *ret_count)
 {
 	size_t request_count, sleep_count, count = 0;
@@ -209,7 +196,7 @@ static struct event *find_events(struct finding *finding, size_t *ret_count)
 			events[count++] = (struct event){.at = requests[i].block.completed,
 							 .request = &requests[i].block};
 	for (size_t i = 0; events && i < sleep_count; i++)
-		if (ended_by_request(&sleeps[i]) &&
+		if (charged_request(&sleeps[i]) &&
 		    clew_is_chosen(finding->chosen, finding->trace, sleeps[i].task))
 			events[count++] = (struct event){.at = sleeps[i].end, .sleep = &sleeps[i]};
 	if (events && count)
@@ -226,8 +213,8 @@ static void charge_request(void *context, const struct served_wait *wait, uint32
 
 static void await(struct finding *finding, struct served *served, const struct clew_sleep *sleep)
 {
-	const struct clew_link *link = ended_by_request(sleep);
-	uint64_t queued = later(link->at, link->released);
+	const struct clew_link *link = charged_request(sleep);
+	uint64_t queued = charged_from(link->at, link->released);
 
 	served_await(
 		served, link->device,
@@ -254,7 +241,7 @@ static void charge_disks(struct finding *finding)
 		}
 		if (served_add(&served, request->device,
 			       &(struct served_request){
-				       .queued = later(request->queued, request->released),
+				       .queued = charged_from(request->queued, request->released),
 				       .end = request->completed,
 				       .task = request->submitter,
 				       .group = party_of(finding, request->submitter)}) < 0)

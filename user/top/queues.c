@@ -73,10 +73,8 @@ static int add_ready(struct finding *finding, uint32_t task, uint64_t start, uin
 	queue = &finding->queues[piece.cpu];
 	queue->ready_ns += ns;
 	queue->times++;
-	if (ns > queue->longest_ns) {
+	if (ns > queue->longest_ns)
 		queue->longest_ns = ns;
-		queue->longest = task;
-	}
 	return add_most(&finding->waited,
 			clew_summary_program(finding->summary, finding->trace, task), piece.cpu, ns,
 			&queue->waited, &queue->waited_ns);

@@ -9,7 +9,6 @@ struct top_queue {
 	uint64_t busy_ns;
 	uint64_t ready_ns;   /* threads that then came to run there were ready, added up */
 	uint64_t longest_ns; /* one was, at most */
-	uint32_t longest;    /* that one's task, CLEW_NO_TASK none */
 	size_t times;	     /* that somebody was */
 	bool seen;	     /* anything is known of it */
 	/* Programs, by their index in the summary, UINT32_MAX none or unknown. */

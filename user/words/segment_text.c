@@ -502,6 +502,12 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		print_end(out, trace, segment, sleep, waiter);
 		return;
 	}
+	if (segment->via_type == CLEW_EDGE_EXIT && sleep && sleep->end == CLEW_TIME_OPEN) {
+		fputs(" is the child that ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" waits for, and ", out);
+		return;
+	}
 	sleep = sleep ? clew_trace_last_slice(trace, sleep) : NULL;
 	fputs(", which then ", out);
 	if (segment->via_type == CLEW_EDGE_FORK || segment->via_type == CLEW_EDGE_EXEC) {
