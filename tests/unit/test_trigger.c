@@ -239,6 +239,8 @@ static void test_requests(void **state)
 							 .completed = end + turn * MS,
 							 .submitter = 1,
 							 .reason_task = 2,
+							 .operation = 1 | 1u << 17,
+							 .again = turn > 0,
 							 .number = 3});
 	/* Another one that was queued at the same time, held back by a limit. */
 	serve(judge, (struct clew_block_request){.queued = queued,
