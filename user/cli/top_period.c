@@ -15,10 +15,12 @@
 #define MOST_WAITS 40 /* each is explained */
 #define BARS_WIDTH 98 /* columns that a terminal must have for bars */
 
-/* clew top itself is no part of the answer. */
+/* The chosen threads, but none of clew top itself. */
 static bool wants(void *context, const struct clew_trace_task *task)
 {
-	return task->pid != (uint32_t)getpid() && clew_selection_wants(context, task);
+	struct top_period *period = context;
+
+	return task->pid != period->own && clew_selection_wants(&period->selection, task);
 }
 
 static uint64_t age_of(void *context, const struct clew_sleep *sleep, bool *ret_longer)
@@ -29,7 +31,7 @@ static uint64_t age_of(void *context, const struct clew_sleep *sleep, bool *ret_
 static int find(struct top_period *period, struct ages *ages)
 {
 	const struct clew_trace *trace = period->trace;
-	const struct clew_chosen chosen = {wants, period->selection};
+	const struct clew_chosen chosen = {wants, period};
 	const struct clew_now_age age = {age_of, ages};
 	int r = report_make(trace, period->relations, &chosen, clew_trace_start(trace),
 			    clew_trace_end(trace), &period->report);
@@ -49,7 +51,7 @@ static int find(struct top_period *period, struct ages *ages)
 	return r;
 }
 
-int top_period_read(const char *path, struct clew_selection *selection, struct ages *ages,
+int top_period_read(const char *path, const struct clew_selection *selection, struct ages *ages,
 		    struct top_period **ret_period)
 {
 	struct top_period *period = *ret_period = calloc(1, sizeof(*period));
@@ -57,16 +59,15 @@ int top_period_read(const char *path, struct clew_selection *selection, struct a
 
 	if (status)
 		return status;
-	period->selection = selection;
+	period->selection = *selection;
+	period->own = (uint32_t)getpid();
 	status = clew_open_segment(path, &period->trace);
 	if (!status)
-		status = clew_selection_resolve(selection, period->trace);
+		status = clew_selection_resolve(&period->selection, period->trace);
 	if (!status)
 		status = clew_try_relations(period->trace, &period->relations);
 	if (!status && find(period, ages) < 0)
 		status = clew_fail_memory();
-	clew_selection_done(selection);
-	selection->groups = NULL;
 	return status;
 }
 
@@ -74,6 +75,7 @@ void top_period_free(struct top_period *period)
 {
 	if (!period)
 		return;
+	clew_selection_done(&period->selection);
 	report_done(&period->report);
 	clew_now_free(period->waits, period->wait_count);
 	free(period->objects);

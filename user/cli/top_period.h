@@ -14,7 +14,8 @@
 struct top_period {
 	struct clew_trace *trace;
 	struct clew_relations *relations; /* may be NULL */
-	struct clew_selection *selection;
+	struct clew_selection selection; /* a copy, for this trace */
+	uint32_t own;			 /* pid of this process, which is no part of the answer */
 	uint64_t own_ns; /* CPU time that clew top took since the period before */
 	struct report report;
 	struct clew_now *waits; /* under way when it ended */
@@ -28,7 +29,7 @@ struct top_period {
  * Reads a segment. `ages` goes on from period to period. top_period_free() in any case. Returns 0
  * or, after clew_fail(), an exit status.
  */
-int top_period_read(const char *path, struct clew_selection *selection, struct ages *ages,
+int top_period_read(const char *path, const struct clew_selection *selection, struct ages *ages,
 		    struct top_period **ret_period);
 void top_period_free(struct top_period *period);
 

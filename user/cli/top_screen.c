@@ -291,9 +291,10 @@ static void draw_row(int y, enum top_table table, const struct top_row *row, boo
 	if (selected)
 		put_line(y, "", A_REVERSE);
 	for (size_t i = 0; columns[i].title; i++) {
-		attr_t attributes = (selected ? A_REVERSE : A_NORMAL) |
-				    (row && i < 2 ? attribute_of(row->style) : A_NORMAL) |
-				    (row ? A_NORMAL : A_BOLD);
+		attr_t attributes = !row       ? A_BOLD
+				    : selected ? A_REVERSE
+				    : i < 2    ? attribute_of(row->style)
+					       : A_NORMAL;
 
 		attron(attributes);
 		put_cell(y, &x, &columns[i], widths[i], row ? row->cells[i] : columns[i].title);

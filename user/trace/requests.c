@@ -197,7 +197,7 @@ static uint64_t seen_until(const struct clew_trace *trace)
  * time after that. */
 static void find_ends(struct clew_trace *trace)
 {
-	uint64_t seen = seen_until(trace);
+	uint64_t seen = seen_until(trace), over = 0;
 
 	for (size_t i = 0; i < trace->requests.count; i++) {
 		struct clew_trace_request *request = request_at(trace, i);
@@ -206,6 +206,8 @@ static void find_ends(struct clew_trace *trace)
 		request->until = block->completed			     ? block->completed
 				 : request->end_lost || seen < block->issued ? block->issued
 									     : seen;
+		over = request->until > over ? request->until : over;
+		request->over = over;
 	}
 }
 

@@ -207,6 +207,7 @@ struct clew_trace_request {
 	 * first CPU's records end, but not before its issue; else CLEW_TIME_OPEN.
 	 */
 	uint64_t until;
+	uint64_t over; /* the latest `until` of this one and all before it in the list */
 };
 const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace,
 						     size_t *ret_count);

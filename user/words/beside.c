@@ -136,7 +136,8 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 		else
 			high = middle;
 	}
-	for (size_t i = low; i-- > 0 && i + LOOKED_AT >= low && r >= 0;) {
+	for (size_t i = low;
+	     i-- > 0 && i + LOOKED_AT >= low && requests[i].over > segment->start && r >= 0;) {
 		const struct clew_block_request *block = &requests[i].block;
 		uint64_t begin = block->issued > segment->start ? block->issued : segment->start,
 			 until = requests[i].until;
