@@ -14,9 +14,9 @@
 struct top_period {
 	struct clew_trace *trace;
 	struct clew_relations *relations; /* may be NULL */
-	struct clew_selection selection; /* a copy, for this trace */
-	uint32_t own;			 /* pid of this process, which is no part of the answer */
-	uint64_t own_ns; /* CPU time that clew top took since the period before */
+	struct clew_selection selection;  /* a copy, for this trace */
+	uint32_t own;			  /* pid of this process, which is no part of the answer */
+	uint64_t own_ns;		  /* CPU time that clew top took since the period before */
 	struct report report;
 	struct clew_now *waits; /* under way when it ended */
 	struct top_object *objects;
