@@ -62,7 +62,8 @@ CASES = [
     ("request write vda > 500ms", [(24.5, "web", 22, 24.5, True)], [], 0),
     ("request read vda > 20ms", [(9.05, "db", 9, 9.05, False)], [], 0),
     # A disk is meant by its name, by that of its mapping, and by its number, which is always known.
-    # What ends twice is too long once. What is issued late meets the rule then.
+    # A write that is flushed ends twice and meets the rule once. A request that is issued late
+    # meets it then.
     ("request vault > 20ms", [(10.03, "db", 10, 10.03, False), (21.5, "client", 18, 21.5, True),
                               (26.02, "db", 25, 26.02, False)], [], 0),
     ("request dm-0 > 100ms where cgroup /db", [(10.3, "db", 10, 10.3, False),

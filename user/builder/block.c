@@ -101,9 +101,8 @@ static int note_flush(struct clew_builder *builder, const struct bio *bio)
 	disk = block_disk(&builder->blocks, bio->device);
 	if (!disk)
 		return -ENOMEM;
-	/* One flush serves all who ask before it is issued. A disk that writes through its cache
-	 * when it is told to (FUA) may never be flushed for that: who asks for a flush goes before.
-	 */
+	/* One flush serves all bios that need one before it is issued. A disk with FUA needs none
+	 * for a FUA write, so a bio that asks for a flush replaces that write here. */
 	if (disk->flush_wanted && !(disk->flush_by_fua && bio->operation & BLOCK_PREFLUSH))
 		return 0;
 	disk->flush_by_fua = !(bio->operation & BLOCK_PREFLUSH);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What goes on: waits, times without a CPU, and requests that have not ended. */
+/* Hands out waits, times without a CPU, and requests that have not ended. */
 #include "builder/block.h"
 #include "builder/builder.h"
 #include "builder/futex.h"

@@ -138,7 +138,7 @@ static void json_pairs(struct clew_json *json, const char *name, const struct to
 		clew_json_object(json, NULL);
 		clew_json_string(json, "victim", pairs->pairs[i].victim);
 		clew_json_string(json, "antagonist", pairs->pairs[i].antagonist);
-		clew_json_string(json, "kind", top_pair_kind_name(pairs->pairs[i].kind));
+		clew_json_string(json, "kind", sums_pair_kind_name(pairs->pairs[i].kind));
 		clew_json_unsigned(json, "ns", pairs->pairs[i].ns);
 		clew_json_object_end(json);
 	}

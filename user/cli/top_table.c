@@ -139,9 +139,9 @@ static void fill_pair(struct filling *filling, const struct top_period *period,
 		      const struct top_pair *pair)
 {
 	filling->row->style =
-		pair->kind == TOP_PAIR_DISK ? CLEW_STYLE_DISK : clew_style_of_kind(pair->kind);
+		pair->kind == SUMS_DISK ? CLEW_STYLE_DISK : clew_style_of_kind(pair->kind);
 	put_rate(filling, period, pair->ns);
-	put_name(filling, top_pair_kind_name(pair->kind));
+	put_name(filling, sums_pair_kind_name(pair->kind));
 	put_name(filling, pair->victim);
 	put_name(filling, pair->antagonist);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interval.h"
 #include "cli/fail.h"
 #include "words/describe.h"
 #include "words/object.h"
@@ -28,10 +29,7 @@ struct clew_wait_group {
 
 static uint64_t overlap(const struct clew_window *window, uint64_t start, uint64_t end)
 {
-	uint64_t from = start > window->from ? start : window->from,
-		 to = end < window->to ? end : window->to;
-
-	return to > from ? to - from : 0;
+	return interval_overlap(start, end, window->from, window->to);
 }
 
 static int add_holders(struct clew_sums *sums, const struct clew_view *view,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long disks took to answer requests, by disk, operation and reason.
+ * Counts how long disks took to answer requests, by disk, operation and reason.
  *
  * Invariant: memory is fixed. The first ANSWERS_MOST of these triples have sums of their own, and
  * all others share one. A triple keeps its sums, so that they never fall.

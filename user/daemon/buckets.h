@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How many lengths lie between fixed bounds, for a metric of type histogram. base/histogram.h tells
- * lengths apart much better, but its bounds are not the same for all.
+ * Counts lengths in buckets with fixed bounds, for a metric of type histogram. base/histogram.h is
+ * more precise, but a metric needs the same bounds in each series.
  *
  * Invariant: memory is fixed. A length lies in the first bucket whose bound it does not exceed; the
  * last bucket has no bound.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long waits of each kind were, and the incident that was made last for one of each length.
+ * Counts how long waits of each kind were, and keeps for each length the incident that was made
+ * last for such a wait.
  *
  * Invariant: memory is fixed. The lengths of a kind add up to what sums.h has of it in all groups.
  */

@@ -182,8 +182,7 @@ static void write_blame(const struct output *output, const struct sums *sums)
 		put_label(out, "clew_blame_seconds_total{", "victim",
 			  sums->groups[pair->victim].name);
 		put_label(out, ",", "antagonist", sums->groups[pair->antagonist].name);
-		put_label(out, ",", "kind",
-			  pair->kind == SUMS_DISK ? "disk" : clew_wait_kind_name(pair->kind));
+		put_label(out, ",", "kind", sums_pair_kind_name(pair->kind));
 		put_seconds(out, pair->ns);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The waits that go on: how many of each kind, and how old the oldest one is. They are counted
- * anew each ONGOING_PERIOD.
+ * Counts the waits that go on, by kind, and keeps the age of the oldest one. Each ONGOING_PERIOD it
+ * counts them anew.
  *
  * Invariant: memory is fixed. A kind that was seen once stays, with a count of 0 if none goes on.
  */

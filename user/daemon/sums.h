@@ -51,4 +51,10 @@ uint32_t sums_group_of(struct sums *sums, uint64_t id, const char *path);
 void sums_add(struct sums *sums, uint32_t group, unsigned kind, uint64_t ns);
 void sums_blame(struct sums *sums, const struct sums_pair *charge);
 
+/* The word for a kind of pairs. */
+static inline const char *sums_pair_kind_name(unsigned kind)
+{
+	return kind == SUMS_DISK ? "disk" : clew_wait_kind_name(kind);
+}
+
 #endif

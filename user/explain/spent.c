@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/interval.h"
 #include "explain/operations.h"
 #include "trace/internal.h"
 
@@ -108,14 +109,6 @@ struct gathering {
 	uint64_t from, to;
 };
 
-static uint64_t overlap(uint64_t a_start, uint64_t a_end, uint64_t b_start, uint64_t b_end)
-{
-	uint64_t start = a_start > b_start ? a_start : b_start;
-	uint64_t end = a_end < b_end ? a_end : b_end;
-
-	return end > start ? end - start : 0;
-}
-
 /* Adds who ran on a CPU while a task was ready for it. 0 or -ENOMEM. */
 static int add_cpu(const struct gathering *gathering, uint32_t serial, uint16_t cpu, uint64_t from,
 		   uint64_t to)
@@ -141,7 +134,7 @@ static int add_holders(const struct gathering *gathering, const struct clew_slee
 
 		if (!time)
 			return -ENOMEM;
-		time->had_lock += overlap(holder->from, holder->to, from, to);
+		time->had_lock += interval_overlap(holder->from, holder->to, from, to);
 	}
 	return 0;
 }

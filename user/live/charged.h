@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who may be charged with a wait: by what is known of it for certain, and no candidates. */
+/* These functions tell whom a wait may be charged to. Candidates are never charged. */
 #ifndef CLEW_LIVE_CHARGED_H
 #define CLEW_LIVE_CHARGED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of tasks while findings come: their numbers, names and control groups; and what
- * disks are called.
+ * This table keeps the numbers, names and control groups of tasks, and the names of disks, while
+ * findings come.
  *
  * Invariant: memory is bounded by the tasks that live, and those beyond KNOWN_MOST: then all are
  * forgotten until a record states them again. A task stays for KNOWN_LINGER after its end, as its

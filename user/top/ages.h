@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For how long waits have been under way, over segments of one recording that follow each other
- * without a gap: a segment alone knows of a wait since its own begin only.
+ * Remembers how long waits have been under way, over segments of one recording that follow each
+ * other without a gap: a segment alone knows of a wait since its own begin only.
  */
 #ifndef CLEW_TOP_AGES_H
 #define CLEW_TOP_AGES_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each object cost in a period. See objects.h. */
+/* Adds up waits by object. See objects.h. */
 #include "top/objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/interval.h"
 #include "base/map.h"
 #include "base/vector.h"
 #include "live/charged.h"
@@ -33,10 +34,7 @@ static uint64_t key_of(const struct clew_trace *trace, const struct clew_sleep *
 /* The part of an interval within the period, ns. */
 static uint64_t within(const struct finding *finding, uint64_t start, uint64_t end)
 {
-	uint64_t from = start > finding->from ? start : finding->from,
-		 to = end < finding->to ? end : finding->to;
-
-	return to > from ? to - from : 0;
+	return interval_overlap(start, end, finding->from, finding->to);
 }
 
 /* The object of that key, a new one if there is none; NULL: no memory. */

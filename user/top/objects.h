@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each object cost in a period: locks, files, disks and others that threads waited for. */
+/* Adds up, for each lock, file, disk or other object, how long threads waited for it in a period.
+ */
 #ifndef CLEW_TOP_OBJECTS_H
 #define CLEW_TOP_OBJECTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who kept whom waiting in a period. See pairs.h. */
+/* Finds who kept whom waiting in a period. See pairs.h. */
 #include "top/pairs.h"
 
 #include <clew/kernel/records.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/interval.h"
 #include "daemon/served.h"
-#include "daemon/sums.h"
 #include "explain/operations.h"
 #include "live/charged.h"
 
@@ -100,18 +100,12 @@ static uint64_t later(uint64_t one, uint64_t other)
 	return one > other ? one : other;
 }
 
-static uint64_t sooner(uint64_t one, uint64_t other)
-{
-	return one < other ? one : other;
-}
-
 /* The part of an interval in which a wait went on, within the period, ns. */
 static uint64_t within(const struct finding *finding, const struct clew_sleep *sleep, uint64_t from,
 		       uint64_t to)
 {
-	from = later(later(from, sleep->start), finding->from);
-	to = sooner(sooner(to, sleep->end), finding->to);
-	return to > from ? to - from : 0;
+	return interval_overlap(later(from, sleep->start), to < sleep->end ? to : sleep->end,
+				finding->from, finding->to);
 }
 
 /* The tasks that had the lock, each for its own time. */
@@ -208,7 +202,7 @@ static struct event *find_events(struct finding *finding, size_t *ret_count)
 static void charge_request(void *context, const struct served_wait *wait, uint32_t group,
 			   uint64_t ns)
 {
-	charge(context, wait->group, group, TOP_PAIR_DISK, ns);
+	charge(context, wait->group, group, SUMS_DISK, ns);
 }
 
 static void await(struct finding *finding, struct served *served, const struct clew_sleep *sleep)
@@ -305,9 +299,4 @@ void top_pairs_done(struct top_pairs *pairs)
 	free(pairs->pairs);
 	arena_done(&pairs->names);
 	*pairs = (struct top_pairs){};
-}
-
-const char *top_pair_kind_name(unsigned kind)
-{
-	return kind == TOP_PAIR_DISK ? "disk" : clew_wait_kind_name(kind);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each CPU did in a period. See queues.h. */
+/* Adds up runs and waits for a CPU. See queues.h. */
 #include "top/queues.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/interval.h"
 #include "store/capture.h"
 
 struct finding {
@@ -34,12 +35,10 @@ static int add_most(struct map *sums, uint32_t program, uint32_t cpu, uint64_t n
 	return 0;
 }
 
+/* The part of an interval within the period, ns. */
 static uint64_t within(const struct finding *finding, uint64_t start, uint64_t end)
 {
-	uint64_t from = start > finding->from ? start : finding->from,
-		 to = end < finding->to ? end : finding->to;
-
-	return to > from ? to - from : 0;
+	return interval_overlap(start, end, finding->from, finding->to);
 }
 
 static int add_run(struct finding *finding, const struct clew_run *run)

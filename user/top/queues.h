@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each CPU did in a period, and what was ready for it and had to wait. */
+/* Adds up, for each CPU, how long it was busy in a period, and how long threads were ready for it.
+ */
 #ifndef CLEW_TOP_QUEUES_H
 #define CLEW_TOP_QUEUES_H
 

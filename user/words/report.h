@@ -6,6 +6,7 @@
 #ifndef CLEW_WORDS_REPORT_H
 #define CLEW_WORDS_REPORT_H
 
+#include "base/interval.h"
 #include "explain/summary.h"
 #include "explain/why.h"
 #include "trace/frames.h"
@@ -98,10 +99,7 @@ static inline bool report_wants_wait(const struct report *report)
 static inline uint64_t report_length_within(const struct clew_sleep *sleep, uint64_t from,
 					    uint64_t to)
 {
-	uint64_t start = sleep->start > from ? sleep->start : from,
-		 end = sleep->end < to ? sleep->end : to;
-
-	return end > start ? end - start : 0;
+	return interval_overlap(sleep->start, sleep->end, from, to);
 }
 /* Finds the causes of an operation. `relations` may be NULL. 0 or -errno; causes that were found
  * are to be freed in any case. */
