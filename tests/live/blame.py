@@ -63,9 +63,11 @@ def check_text(name, path, tid, antagonist, kind):
     """Text has the pairs of JSON, in their order, this one among them."""
     said = [(t, k) for k, _, t, _ in blame(path, tid)]
     done = clew("blame", path, "--victims", f"(-{tid}$)", "--top", len(said))
+    # A line is broken after 80 columns, and goes on two columns further right.
+    text = done.stdout.replace("\n" + 16 * " ", " ")
     lines = [
         re.match(r" *\S+ \S+  .*?-(\d+)(?: \(inside \d+\))?(?: of .*)? by (.*?), (\S+)", line)
-        for line in done.stdout.splitlines()
+        for line in text.splitlines()
     ]
     # A thread of another name than its process's: "worker-12 of server".
     found = [(tid_of(re.sub(r"( \(inside \d+\))?( of .*)?$", "", line.group(2))), line.group(3))
