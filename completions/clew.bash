@@ -68,7 +68,7 @@ _clew()
 	slack)
 		options='--from --to --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--cgroup|--container|--hierarchy' ;;
 	blame)
-		options='--victims --antagonists --all-running --by --top --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--by|--top|--cgroup|--container|--hierarchy' ;;
+		options='--victims --antagonists --all-running --by --top --from --to --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--by|--top|--from|--to|--cgroup|--container|--hierarchy' ;;
 	what-if)
 		options='--sweep --steps --cpus --resources --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--hierarchy' ;;
 	pair)

@@ -62,6 +62,8 @@ struct clew_blame_options {
 	/* Only waits that end at ends_from or later, and before ends_to, whole; both 0: all. Not
 	 * with all_running. */
 	clew_time ends_from, ends_to;
+	/* Only the time from `from` on and before `to`; both 0: all. */
+	clew_time from, to;
 	/* The model has all runs from here on; used with ends_from and ends_to. */
 	clew_time known;
 	/* Not NULL: the time in run queues before `known` is added, which nobody is charged with.

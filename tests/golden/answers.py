@@ -67,6 +67,7 @@ CASES = [
     ("disk", "why", ["why", "--tid", "70"]),
     ("disk", "requests-named", ["requests", "--dev", "vda", *WHOLE]),
     ("disk", "blame", ["blame"]),
+    ("disk", "blame-part", ["blame", "--from", "0.25ms", "--to", "1ms"]),
     ("disk", "slack", ["slack"]),
     ("disk", "io-file", ["io", "--file", "/data/dump"]),
     ("discard", "io", ["io"]),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """clew slack and clew blame on traces with known answers, and their errors. Prints TAP."""
+import collections
 import os
 import sys
 
@@ -54,6 +55,15 @@ wait c 80..90 futex
 dep unlock d@85 -> c@90
 """
 
+LIMITS = """
+span a [0,100]
+span b [0,100]
+wait a 10..60 throttle object="cgroup:/x"
+wait a 70..75 memory object="cgroup:/y"
+wait b 10..20 throttle object="device:8:0"
+wait b 30..40 memory
+"""
+
 
 def rows(answer):
     if isinstance(answer, str):
@@ -70,6 +80,12 @@ def pairs(answer, resource=False):
         return answer
     return sorted((p["victim"], p["antagonist"], p["ns"]) + ((p["resource"], ) if resource else ())
                   for p in answer["pairs"])
+
+
+def sums(answer):
+    return collections.Counter({(p["victim"], p["antagonist"], p["kind"], p["resource"], p["evidence"]):
+                                p["ns"]
+                                for p in answer["pairs"]})
 
 
 def test_slack():
@@ -250,6 +266,35 @@ wait q 10..90 futex object="futex:0x10" holder="x 10 65 exact,v 65 80 observed c
                                                                      ("q", "x", 55, "futex:0x10")])
 
 
+def test_interval():
+    """Of a wait, only what lies between --from and --to counts."""
+    between = lambda trace, begin, end: ask(  # noqa: E731
+        trace, ["blame", "--from", str(begin), "--to", str(end)])
+    tap.same("locks between two moments", pairs(between(LOCKS, 20, 40)), [("a", "b", 10),
+                                                                          ("a", "c", 10)])
+    tap.same("a moment with nothing", pairs(between(LOCKS, 61, 79)), [])
+    tap.same("turns between two moments",
+             pairs(ask(TURNS, ["blame", "--from", "30", "--to", "70", "--all-running"])),
+             [("a", "b", 20), ("b", "a", 20)])
+    for name, trace in (("locks", LOCKS), ("turns", TURNS), ("limits", LIMITS),
+                        ("waiting", WAITING), ("in turn", ROUND_ROBIN)):
+        for more in ([], ["--all-running"]):
+            whole = sums(ask(trace, ["blame", *more]))
+            parts = [
+                sums(ask(trace, ["blame", *more, "--from", begin, "--to", end]))
+                for begin, end in (("0", "37"), ("37", "73"), ("73", "100"))
+            ]
+            tap.same(" ".join(["the parts of", name, *more, "are the whole"]),
+                     sum(parts, collections.Counter()), whole)
+    for name, words, told in (("an interval that ends first", ["--from", "40", "--to", "20"],
+                               "--from is not before --to"),
+                              ("a moment outside", ["--from", "400"], "--from: '400' is outside"),
+                              ("no moment", ["--to", "then"], "--to: 'then' is no moment")):
+        status, out, err = run(LOCKS, ["blame", *words])
+        tap.report(name, "" if status == 2 and told in err and err.count("\n") == 1 and not out else
+                   repr((status, out, err)))
+
+
 def test_names():
     """
     Nine workers that wait in turn for each other, for what a writer has, and
@@ -311,14 +356,7 @@ def test_pools():
 
 
 def test_limits():
-    trace = """
-span a [0,100]
-span b [0,100]
-wait a 10..60 throttle object="cgroup:/x"
-wait a 70..75 memory object="cgroup:/y"
-wait b 10..20 throttle object="device:8:0"
-wait b 30..40 memory
-"""
+    trace = LIMITS
     told = [(p["victim"], p["antagonist"], p["ns"], p["resource"], p["kind"])
             for p in ask(trace, ["blame"])["pairs"]]
     tap.same("a limit of a group is blamed itself", told, [("a", None, 50, "cgroup:/x", "throttle"),
@@ -347,6 +385,6 @@ def test_errors():
 
 
 for test in (test_slack, test_all_running, test_resources, test_candidates, test_names, test_pools, test_limits,
-             test_errors):
+             test_interval, test_errors):
     test()
 sys.exit(tap.end())

@@ -31,10 +31,11 @@ static clew_time waits_from(const struct random_model *m, uint32_t es, clew_time
 	return from;
 }
 
-static void count_moments(const struct random_model *m, clew_time begin,
-			  clew_time sums[MOST_SPANS][MOST_SPANS])
+/* Counts the moments from `from` on and before `to`. */
+static void count_moments(const struct random_model *m, clew_time begin, clew_time from,
+			  clew_time to, clew_time sums[MOST_SPANS][MOST_SPANS])
 {
-	for (clew_time at = begin; at < LAST; at++) {
+	for (clew_time at = from > begin ? from : begin; at < to; at++) {
 		bool waits[MOST_SPANS] = {false}, runs[MOST_SPANS] = {false};
 
 		for (uint32_t es = 0; es < m->model.es_count; es++) {
@@ -79,7 +80,11 @@ static void test_running(void **state)
 				antagonist[span] = true;
 			}
 		}
-		count_moments(&m, begin, sums);
+		if (pick(&m, 2)) {
+			options.from = pick(&m, LAST / 2);
+			options.to = options.from + 1 + pick(&m, LAST / 2);
+		}
+		count_moments(&m, begin, options.from, options.to ?: LAST, sums);
 		for (uint32_t v = 0; v < m.model.span_count; v++)
 			for (uint32_t a = 0; a < m.model.span_count; a++)
 				expected += victim[v] && antagonist[a] && v != a && sums[v][a];

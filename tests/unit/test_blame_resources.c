@@ -41,25 +41,54 @@ static unsigned thread_of(const struct clew_model *model, uint32_t span)
 	return (unsigned)(name[1] - '0');
 }
 
-static void check(const struct text *text, clew_time expected[THREADS][THREADS], unsigned *found)
+/* Takes the time between two moments, both 0: all, from what is expected. Returns how many pairs.
+ */
+static size_t subtract(const struct clew_model *model, clew_time from, clew_time to,
+		       clew_time expected[THREADS][THREADS])
 {
-	struct clew_model *model = read_text(text);
 	struct clew_blame_pair *pairs;
 	size_t count;
 
-	assert_int_equal(clew_blame_find(model, &(struct clew_blame_options){.victims = NULL},
+	assert_int_equal(clew_blame_find(model,
+					 &(struct clew_blame_options){.from = from, .to = to},
 					 &pairs, &count),
 			 0);
-	*found += count > 0;
 	for (size_t i = 0; i < count; i++)
 		expected[thread_of(model, pairs[i].victim)]
 			[thread_of(model, pairs[i].antagonist)] -= pairs[i].ns;
+	free(pairs);
+	return count;
+}
+
+/* The parts of the time before and after each moment are all of it. */
+static void check_parts(const struct text *text, const struct clew_model *model,
+			clew_time whole[THREADS][THREADS])
+{
+	for (clew_time cut = SLOT / 2; cut < LAST; cut += 3 * SLOT + 2) {
+		clew_time left[THREADS][THREADS];
+
+		memcpy(left, whole, sizeof(left));
+		subtract(model, 0, cut, left);
+		subtract(model, cut, LAST, left);
+		for (unsigned i = 0; i < THREADS * THREADS; i++)
+			if (left[i / THREADS][i % THREADS])
+				fail_msg("t%u by t%u, cut at %lld: %lld too few in\n%s",
+					 i / THREADS, i % THREADS, (long long)cut,
+					 (long long)left[i / THREADS][i % THREADS], text->data);
+	}
+}
+
+static void check(const struct text *text, clew_time expected[THREADS][THREADS], unsigned *found)
+{
+	struct clew_model *model = read_text(text);
+
+	check_parts(text, model, expected);
+	*found += subtract(model, 0, 0, expected) > 0;
 	for (unsigned victim = 0; victim < THREADS; victim++)
 		for (unsigned antagonist = 0; antagonist < THREADS; antagonist++)
 			if (expected[victim][antagonist])
 				fail_msg("t%u by t%u: %lld too few in\n%s", victim, antagonist,
 					 (long long)expected[victim][antagonist], text->data);
-	free(pairs);
 	clew_model_free(model);
 }
 

@@ -26,6 +26,7 @@ const struct clew_option clew_blame_options[] = {
 	 clew_take_string, offsetof(struct blame_values, by)},
 	{0, "top", "K", "in text, the K longest (20)", clew_take_number,
 	 offsetof(struct blame_values, top)},
+	CLEW_WINDOW_OPTIONS(struct blame_values, window),
 	CLEW_GROUP_OPTIONS(struct blame_values, group, "what kept threads waiting"),
 	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
 	 clew_take_string, offsetof(struct blame_values, hierarchy)},
@@ -90,7 +91,9 @@ static int answer_with(const struct clew_model *model, const struct clew_trace *
 	struct blame_answer answer = {.victims = {.model = model},
 				      .antagonists = {.model = model},
 				      .is_by_function = values->by != NULL,
-				      .all_running = values->all_running};
+				      .all_running = values->all_running,
+				      .from = INT64_MIN,
+				      .to = INT64_MAX};
 	struct clew_blame_options options = {
 		.all_running = values->all_running,
 		.innermost = values->by != NULL,
@@ -99,6 +102,10 @@ static int answer_with(const struct clew_model *model, const struct clew_trace *
 	struct blame_choice choice;
 	int status = blame_choose(model, values, only, &choice);
 
+	if (clew_window_given(&values->window)) {
+		options.from = answer.from = (clew_time)values->window.from;
+		options.to = answer.to = (clew_time)values->window.to;
+	}
 	if (!status) {
 		options.victims = choice.victims;
 		options.victim_count = choice.victim_count;
@@ -116,12 +123,12 @@ static int answer_with(const struct clew_model *model, const struct clew_trace *
 	return status;
 }
 
-static int answer_in_one_piece(const char *operand, const struct blame_values *values)
+static int answer_in_one_piece(const char *operand, struct blame_values *values)
 {
 	struct clew_trace *stacks;
 	struct clew_model *model;
 	bool *only = NULL;
-	int status = clew_open_model_stacks(operand, &model, &stacks);
+	int status = clew_open_model_window(operand, &values->window, &model, &stacks);
 
 	if (status)
 		return status;
@@ -142,9 +149,9 @@ static int answer_in_one_piece(const char *operand, const struct blame_values *v
 int clew_command_blame(const struct clew_command *command, int argc, char **argv)
 {
 	struct blame_values values = {.top = {.value = 20}};
-	struct clew_reader *reader;
+	struct clew_reader *reader = NULL;
 	char **operands;
-	int status;
+	int status = 0;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
@@ -153,7 +160,8 @@ int clew_command_blame(const struct clew_command *command, int argc, char **argv
 	if (clew_source_wanted(&values.source) && (values.by || values.all_running))
 		return clew_fail(CLEW_EXIT_INPUT, "blame: --lines is about samples, which neither "
 						  "--by nor --all-running tells: leave one out");
-	status = clew_windows_open_models(operands[0], &reader);
+	if (!clew_window_given(&values.window))
+		status = clew_windows_open_models(operands[0], &reader);
 	if (status)
 		return status;
 	if (reader && blame_has_windows(reader, &values))

@@ -24,6 +24,7 @@ struct blame_values {
 	struct clew_number top;
 	const char *by;
 	bool all_running;
+	struct clew_window window;
 	struct clew_source_choice source;
 	bool json;
 };
@@ -37,8 +38,9 @@ struct blame_answer {
 	struct clew_blame_rows by_function;
 	bool is_by_function;
 	bool all_running;
-	clew_time unknown; /* ns in run queues of which is not known what ran meanwhile */
-	int error;	   /* of the printing, 0 none */
+	clew_time from, to; /* the interval that it is about */
+	clew_time unknown;  /* ns in run queues of which is not known what ran meanwhile */
+	int error;	    /* of the printing, 0 none */
 };
 
 /* Adds the pairs up as they are printed, and prints them. */

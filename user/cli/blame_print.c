@@ -114,7 +114,7 @@ static void print_json(struct blame_answer *answer)
 		clew_json_lines_told(&json, answer->ran_in.stacks);
 	if (answer->unknown)
 		clew_json_signed(&json, "unknown_ns", answer->unknown);
-	clew_json_model_truth(&json, answer->victims.model, CLEW_WHOLE);
+	clew_json_model_truth(&json, answer->victims.model, answer->from, answer->to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -200,7 +200,7 @@ static void print_functions(const struct blame_answer *answer, uint32_t top)
 	}
 	if (rows->count > top)
 		printf("%12s  and %zu more\n", "", rows->count - top);
-	clew_print_model_truth(stdout, answer->victims.model, CLEW_WHOLE);
+	clew_print_model_truth(stdout, answer->victims.model, answer->from, answer->to);
 }
 
 static void print_text(struct blame_answer *answer, uint32_t top)
@@ -236,7 +236,7 @@ static void print_text(struct blame_answer *answer, uint32_t top)
 		printf("\n%s in run queues is charged to nobody, as it is not known what ran so "
 		       "long before the end of the wait.\n",
 		       CLEW_DURATION((uint64_t)answer->unknown));
-	clew_print_model_truth(stdout, answer->victims.model, CLEW_WHOLE);
+	clew_print_model_truth(stdout, answer->victims.model, answer->from, answer->to);
 }
 
 int blame_fail_for_memory(void)

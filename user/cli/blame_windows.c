@@ -145,7 +145,8 @@ bool blame_has_windows(const struct clew_reader *reader, const struct blame_valu
 static int print(struct summing *summing, const struct blame_values *values,
 		 struct clew_trace *names)
 {
-	struct blame_answer answer = {.unknown = summing->sum.unknown};
+	struct blame_answer answer = {
+		.from = INT64_MIN, .to = INT64_MAX, .unknown = summing->sum.unknown};
 	struct clew_trace *stacks = clew_trace_has_stacks(names) ? names : NULL;
 	struct clew_model *model = NULL;
 	int status = 0;

@@ -213,6 +213,8 @@ const struct clew_command clew_commands[] = {
 	 clew_blame_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew blame slow.clew\n"
 	 "      who kept whom waiting, for what\n"
+	 "  clew blame slow.clew --from 10:32:07 --to 10:32:09\n"
+	 "      the same for two seconds of it\n"
 	 "  clew blame slow.clew --victims '(^postgres)'\n"
 	 "      who kept PostgreSQL waiting\n"},
 	{"what-if", "TRACE [PROGRAM]",

@@ -69,8 +69,7 @@ static int take_apart(const char *text, struct position_text *ret_parts)
 	return ret_parts->moment ? 0 : clew_fail_memory();
 }
 
-/* When the trace is, by its capture or else by its spans; *ret_first: its first span's start. */
-static int find_base(const struct clew_model *model, struct clew_time_base *ret_base,
+int clew_moment_base(const struct clew_model *model, struct clew_time_base *ret_base,
 		     clew_time *ret_first)
 {
 	struct clew_trace *trace;
@@ -106,7 +105,7 @@ static int replace(const char *option, const struct position_text *parts, const 
 	struct clew_time_base base;
 	clew_time first;
 	uint64_t at = 0;
-	int status = find_base(model, &base, &first);
+	int status = clew_moment_base(model, &base, &first);
 
 	if (!status)
 		status = clew_moment_take(option, parts->moment, &base, &at);

@@ -17,6 +17,13 @@ struct clew_ends {
 
 struct clew_time_base;
 /*
+ * When a causal trace is, by its capture or else by its spans; *ret_first: its first span's start.
+ * Returns 0 or, after clew_fail(), an exit status.
+ */
+int clew_moment_base(const struct clew_model *model, struct clew_time_base *ret_base,
+		     clew_time *ret_first);
+
+/*
  * Before there is a model: if both ends have moments, in order and within the recording, they
  * become *ret_from and *ret_to, and are replaced by ns of CLOCK_MONOTONIC. *ret_to is 0 if they are
  * not, and the ends stay. New texts are as those of clew_ends_take(). Returns 0 or, after

@@ -357,27 +357,39 @@ int clew_open_capture(const char *operand, const struct clew_finding_taker *besi
 		      : open_capture(operand, path, &(struct wanted){}, &options, ret_trace);
 }
 
-int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
-			   struct clew_trace **ret_stacks)
+/* A causal trace in notation, and what an interval means in it. */
+static int open_notation_model(const char *operand, const char *path, struct clew_window *window,
+			       struct clew_model **ret_model)
 {
-	return clew_open_model_between(operand, NULL, NULL, ret_model, ret_stacks);
+	struct clew_time_base base;
+	clew_time first;
+	int status = load_model(operand, path, 0, ret_model, NULL);
+
+	if (status || !window)
+		return status;
+	status = clew_moment_base(*ret_model, &base, &first);
+	if (!status)
+		status = clew_window_take_in(window, &base);
+	if (status) {
+		clew_model_free(*ret_model);
+		*ret_model = NULL;
+	}
+	return status;
 }
 
-int clew_open_model_between(const char *operand, struct clew_ends *ends, char *ret_memory[2],
-			    struct clew_model **ret_model, struct clew_trace **ret_stacks)
+static int open_part(const char *operand, const struct wanted *wanted,
+		     struct clew_model **ret_model, struct clew_trace **ret_stacks)
 {
 	struct clew_trace_options options = {};
 	char path[4096];
 	bool is_capture;
 	int status = probe_operand(operand, path, sizeof(path), &is_capture), r;
 
-	if (ends)
-		ret_memory[0] = ret_memory[1] = NULL;
 	*ret_stacks = NULL;
-	if (status || !is_capture)
-		return status ? status : load_model(operand, path, 0, ret_model, NULL);
-	status = open_capture(operand, path, &(struct wanted){.ends = ends, .memory = ret_memory},
-			      &options, ret_stacks);
+	if (!status && !is_capture)
+		return open_notation_model(operand, path, wanted->window, ret_model);
+	if (!status)
+		status = open_capture(operand, path, wanted, &options, ret_stacks);
 	if (status)
 		return status;
 	r = clew_model_from_trace(*ret_stacks, ret_model);
@@ -388,6 +400,26 @@ int clew_open_model_between(const char *operand, struct clew_ends *ends, char *r
 	return r < 0 ? fail_to_load(name_of(operand), r == -E2BIG ? -EINVAL : r,
 				    "has more in it than a causal trace can hold")
 		     : 0;
+}
+
+int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
+			   struct clew_trace **ret_stacks)
+{
+	return open_part(operand, &(struct wanted){}, ret_model, ret_stacks);
+}
+
+int clew_open_model_between(const char *operand, struct clew_ends *ends, char *ret_memory[2],
+			    struct clew_model **ret_model, struct clew_trace **ret_stacks)
+{
+	ret_memory[0] = ret_memory[1] = NULL;
+	return open_part(operand, &(struct wanted){.ends = ends, .memory = ret_memory}, ret_model,
+			 ret_stacks);
+}
+
+int clew_open_model_window(const char *operand, struct clew_window *window,
+			   struct clew_model **ret_model, struct clew_trace **ret_stacks)
+{
+	return open_part(operand, &(struct wanted){.window = window}, ret_model, ret_stacks);
 }
 
 int clew_open_info(const char *operand, struct clew_reader **ret_reader,

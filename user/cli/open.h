@@ -83,6 +83,13 @@ int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 int clew_open_model_between(const char *operand, struct clew_ends *ends, char *ret_memory[2],
 			    struct clew_model **ret_model, struct clew_trace **ret_stacks);
 
+/*
+ * The same, and finds what an interval means. If --from or --to was given, only what overlaps it
+ * and a little around it is in the causal trace of a capture.
+ */
+int clew_open_model_window(const char *operand, struct clew_window *window,
+			   struct clew_model **ret_model, struct clew_trace **ret_stacks);
+
 /* Finds what programs announced in a trace. `match_window`: ns, see struct clew_relations_options.
  */
 int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,

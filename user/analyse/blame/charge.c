@@ -95,6 +95,7 @@ int blame_charge_stretch(struct blame *blame, uint32_t victim, uint32_t antagoni
 
 	if (!is_asked(blame, victim, antagonist))
 		return 0;
+	stretch = blame_part_of(blame, stretch);
 	while (stretch.from < stretch.to && r == 0) {
 		clew_time until = stretch.to;
 		uint32_t who = blame->innermost

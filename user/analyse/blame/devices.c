@@ -174,7 +174,7 @@ int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretc
 		   uint32_t request, uint32_t kind, unsigned evidence)
 {
 	const struct behind behind = {.devices = devices,
-				      .wait = wait,
+				      .wait = blame_part_of(devices->blame, wait),
 				      .victim = victim,
 				      .kind = kind,
 				      .evidence = evidence};

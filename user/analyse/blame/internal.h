@@ -49,6 +49,17 @@ static inline bool blame_asks_for_all(const struct clew_blame_options *options)
 	return !options->ends_from && !options->ends_to;
 }
 
+/* The part of a stretch in which time is charged; empty if there is none. */
+static inline struct stretch blame_part_of(const struct blame *blame, struct stretch stretch)
+{
+	const struct clew_blame_options *options = blame->options;
+
+	if (!options->from && !options->to)
+		return stretch;
+	return (struct stretch){stretch.from > options->from ? stretch.from : options->from,
+				stretch.to < options->to ? stretch.to : options->to};
+}
+
 /* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
 int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist,
 		 const struct charge *charge);

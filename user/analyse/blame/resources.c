@@ -184,9 +184,12 @@ static int charge_es(struct resources *resources, uint32_t es)
 		object = clew_model_attribute(model, model->waits[row].attributes, "object");
 		holders = clew_model_attribute(model, model->waits[row].attributes, "holder");
 	}
-	charge = (struct charge){.ns = wait.to - wait.from, .kind = kind, .resource = object};
-	if (is_limited(kind, object))
+	charge = (struct charge){.kind = kind, .resource = object};
+	if (is_limited(kind, object)) {
+		wait = blame_part_of(resources->blame, wait);
+		charge.ns = wait.to - wait.from;
 		return blame_charge(resources->blame, victim, CLEW_NONE, &charge);
+	}
 	if (holders)
 		return charge_holders(resources, victim, wait, holders, kind, object);
 	if (trigger == CLEW_NONE)

@@ -48,7 +48,7 @@ static bool next_stretch(const struct running *running, struct actor *actor)
 	for (; actor->next < actor->end; actor->next++, actor->run_next = false) {
 		es = &blame->model->es[actor->next];
 		if (!actor->run_next && blame->victims[actor->span]) {
-			actor->stretch = running->waits(blame, actor->next);
+			actor->stretch = blame_part_of(blame, running->waits(blame, actor->next));
 			actor->runs = false;
 			actor->run_next = true;
 			if (actor->stretch.from < actor->stretch.to)
