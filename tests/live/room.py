@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 A recorder in a memory cgroup: it fits into what the group leaves, or refuses and says what it
-needs. And what a command leaves behind is told.
+needs, and so do commands that read a capture. And what a command leaves behind is told.
 """
 
 import contextlib
 import os
 import re
+import sys
 import time
 
 from _live import CLEW, PATIENCE, answer, clew, finish, ok, run, scratch, skip
@@ -35,25 +36,23 @@ def group(mebibytes):
             time.sleep(0.1)
 
 
+def in_group(path, *arguments):
+    """A clew command whose process is in a group."""
+    return run("/bin/sh",
+               "-c",
+               f"echo $$ >{path}/cgroup.procs && exec \"$@\"",
+               "sh",
+               CLEW,
+               *arguments,
+               timeout=PATIENCE)
+
+
 def record_in(path, *arguments):
     capture = scratch("room.clew")
     with contextlib.suppress(OSError):
         os.unlink(capture)
     # The processes that are recorded are outside, those that record inside.
-    inside = f"echo $$ >{path}/cgroup.procs && exec \"$@\""
-    done = run("/bin/sh",
-               "-c",
-               inside,
-               "sh",
-               CLEW,
-               "record",
-               "-o",
-               capture,
-               "-d",
-               "1",
-               *arguments,
-               timeout=PATIENCE)
-    return done, capture
+    return in_group(path, "record", "-o", capture, "-d", "1", *arguments), capture
 
 
 def check_groups():
@@ -100,6 +99,40 @@ def check_groups():
            f"status {done.returncode}: {done.stderr}")
 
 
+PING_PONG = """
+import os
+to, back = os.pipe(), os.pipe()
+if os.fork() == 0:
+    for _ in range(40000):
+        os.write(back[1], os.read(to[0], 1))
+    os._exit(0)
+for _ in range(40000):
+    os.write(to[1], b".")
+    os.read(back[0], 1)
+os.wait()
+"""
+
+
+def check_readers():
+    """A capture that cannot be read in the memory that is left is not begun."""
+    capture = scratch("long.clew")
+    run(CLEW, "record", "-o", capture, "--", sys.executable, "-c", PING_PONG, timeout=PATIENCE)
+    count = sum(answer("info", capture)["events"].values())
+    with group(24) as path:
+        for arguments in (["blame", "--all-running"], ["slack"], ["check"]):
+            done = in_group(path, *arguments, capture)
+            told = re.search(r"at least (\d+) MiB of memory, and (\d+) MiB are left: choose less",
+                             done.stderr)
+            ok(
+                done.returncode == 3 and not done.stdout and done.stderr.count("\n") == 1 and told
+                and int(told[2]) <= 24 < int(told[1]) < count * 500 / MEBIBYTE,
+                f"{arguments[0]} of {count} records does not begin in 24 MiB", done.stderr)
+    with group(1024) as path:
+        done = in_group(path, "blame", capture)
+        ok(done.returncode == 0 and "by" in done.stdout, "where there is room, it is read",
+           done.stderr)
+
+
 def check_left_behind():
     daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep({})\n    os._exit(0)\nos.wait()"
     cases = (("a daemon", daemon.format(20), 1), ("two jobs of a shell", None, 2),
@@ -122,6 +155,7 @@ def main():
     check_left_behind()
     try:
         check_groups()
+        check_readers()
     except (Lacking, OSError) as error:
         skip("a recorder in a memory group", str(error))
     finish()

@@ -6,7 +6,6 @@
 #include "cli/daemon_maker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory_left.h"
 #include "cli/daemon_incident.h"
 #include "cli/fail.h"
 #include "daemon/incident.h"
@@ -48,14 +48,11 @@ static bool await(pid_t pid)
 /* Where memory is short, what explains goes before what records. */
 static void give_memory_first(void)
 {
-	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	int r = memory_yield();
 
-	if (file < 0)
-		return;
-	if (write(file, "1000", 4) < 0)
+	if (r < 0)
 		clew_fail(0, "an incident may take memory that the recording needs: %s",
-			  strerror(errno));
-	close(file);
+			  strerror(-r));
 }
 
 static bool make(struct daemon_request *request)

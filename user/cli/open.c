@@ -5,6 +5,7 @@
 #include "cli/open.h"
 
 #include "cli/fail.h"
+#include "cli/memory.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
 #include "trace/lines.h"
@@ -198,9 +199,16 @@ int clew_open_model(const char *operand, struct clew_model **ret_model, bool *re
 int clew_open_model_frames(const char *operand, uint64_t frames, struct clew_model **ret_model,
 			   bool *ret_capture)
 {
-	char path[4096];
+	char path[4096], message[512];
+	struct clew_reader *reader;
 	int status = resolve_operand(operand, path, sizeof(path));
 
+	/* A capture that cannot be read fails below, with a reason. */
+	if (!status && clew_capture_probe(path) > 0 &&
+	    clew_reader_open(path, &reader, message, sizeof(message)) >= 0) {
+		status = clew_memory_check(name_of(operand), clew_reader_info(reader), 0, 0, true);
+		clew_reader_close(reader);
+	}
 	return status ? status : load_model(operand, path, frames, ret_model, ret_capture);
 }
 
@@ -209,6 +217,7 @@ struct wanted {
 	struct clew_window *window; /* NULL: it is none */
 	struct clew_ends *ends;	    /* NULL: there are none */
 	char **memory;		    /* of the ends' texts */
+	bool model;		    /* a causal trace is made of it */
 };
 
 /* Finds what the interval or the ends mean in a capture, and has only that read. */
@@ -244,6 +253,9 @@ static int open_capture(const char *operand, const char *path, const struct want
 	if (r < 0)
 		return clew_fail_to_read(operand, r, message);
 	status = choose_part(wanted, reader, options);
+	if (!status)
+		status = clew_memory_check(name_of(operand), clew_reader_info(reader),
+					   options->from, options->to, wanted->model);
 	if (status) {
 		clew_reader_close(reader);
 		return status;
@@ -405,21 +417,23 @@ static int open_part(const char *operand, const struct wanted *wanted,
 int clew_open_model_stacks(const char *operand, struct clew_model **ret_model,
 			   struct clew_trace **ret_stacks)
 {
-	return open_part(operand, &(struct wanted){}, ret_model, ret_stacks);
+	return open_part(operand, &(struct wanted){.model = true}, ret_model, ret_stacks);
 }
 
 int clew_open_model_between(const char *operand, struct clew_ends *ends, char *ret_memory[2],
 			    struct clew_model **ret_model, struct clew_trace **ret_stacks)
 {
 	ret_memory[0] = ret_memory[1] = NULL;
-	return open_part(operand, &(struct wanted){.ends = ends, .memory = ret_memory}, ret_model,
-			 ret_stacks);
+	return open_part(operand,
+			 &(struct wanted){.ends = ends, .memory = ret_memory, .model = true},
+			 ret_model, ret_stacks);
 }
 
 int clew_open_model_window(const char *operand, struct clew_window *window,
 			   struct clew_model **ret_model, struct clew_trace **ret_stacks)
 {
-	return open_part(operand, &(struct wanted){.window = window}, ret_model, ret_stacks);
+	return open_part(operand, &(struct wanted){.window = window, .model = true}, ret_model,
+			 ret_stacks);
 }
 
 int clew_open_info(const char *operand, struct clew_reader **ret_reader,

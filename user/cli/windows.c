@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory_left.h"
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/progress.h"
@@ -70,13 +71,15 @@ static int run(const char *operand, struct clew_reader *reader, uint32_t drop_ty
 	int r;
 
 	fflush(NULL);
+	/* Without the right to, it is as likely to be killed as others. */
+	(void)memory_yield();
 	clew_progress_begin(&progress, taker ? "reading the capture" : "reading names");
 	r = clew_windows_run(reader, &options, taker, ret_names);
 	clew_progress_end(&progress);
 	if (r == -ECHILD)
 		return clew_fail(CLEW_EXIT_SYSTEM,
 				 "%s: a process that looked at part of it was killed: free some "
-				 "memory",
+				 "memory, or look at one part at a time (CLEW_WINDOW_PROCESSES=1)",
 				 operand);
 	return r < 0 ? clew_fail_to_read(operand, r, strerror(-r)) : 0;
 }
