@@ -134,12 +134,13 @@ def check_readers():
 
 
 def check_left_behind():
-    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep({})\n    os._exit(0)\nos.wait()"
+    # They let go of the output, so that nobody reads it until they end.
+    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    os.closerange(1, 3)\n    if os.fork() == 0:\n        time.sleep({})\n    os._exit(0)\nos.wait()"
     cases = (("a daemon", daemon.format(20), 1), ("two jobs of a shell", None, 2),
              ("nothing", "pass", 0), ("a process that ends with it", daemon.format(0), 0))
     for what, program, count in cases:
         command = ["/usr/bin/python3", "-c", program
-                   ] if program else ["/bin/sh", "-c", "sleep 20 & (setsid sleep 20 &)"]
+                   ] if program else ["/bin/sh", "-c", "exec >/dev/null 2>&1; sleep 20 & (setsid sleep 20 &)"]
         done = run(CLEW, "record", "-o", scratch("left.clew"), "--", *command, timeout=PATIENCE)
         told = re.search(r"left (\d+) process\w* running: (.*?): the recording", done.stderr)
         pids = [int(name.rpartition("-")[2]) for name in told[2].split(", ")] if told else []
