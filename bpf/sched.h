@@ -144,33 +144,38 @@ static __always_inline bool is_throttled(struct cfs_rq *queue)
 		       : BPF_CORE_READ_BITFIELD_PROBED(bit, throttled) != 0;
 }
 
-#define GROUP_LEVELS 10
+#define GROUP_LEVELS 64
 
-/* The group whose quota is used up: the first on the way up that is throttled
- * on this CPU. */
-static __always_inline void describe_quota(struct task_struct *task, __u32 cpu,
-					   struct clew_switch *change, struct clew_wait *wait)
+/* The cgroup whose quota is used up: the first on a task's way up that is
+ * throttled on this CPU. 0: it is deeper than that, and none of these is. */
+__noinline __u64 cgroup_out_of_quota(__u64 task)
 {
-	struct sched_entity *entity = &task->se;
-	struct cfs_rq *queue = NULL;
-	struct cgroup *cgroup;
+	struct sched_entity *entity = (void *)task + bpf_core_field_offset(struct task_struct, se);
+	struct cfs_rq *queue;
 	int i;
 
 	for (i = 0; i < GROUP_LEVELS && entity; i++) {
 		queue = READ(entity, cfs_rq);
-		if (!queue || is_throttled(queue))
-			break;
+		if (!queue)
+			return 0;
+		if (is_throttled(queue))
+			return READ_NUMBER(READ(queue, tg), css.cgroup);
 		entity = READ(entity, parent);
 	}
-	if (!queue)
-		return;
-	cgroup = (void *)READ_NUMBER(READ(queue, tg), css.cgroup);
+	return 0;
+}
+
+static __always_inline void describe_quota(struct task_struct *task, __u32 cpu,
+					   struct clew_switch *change, struct clew_wait *wait)
+{
+	__u64 cgroup = cgroup_out_of_quota(number_of(task));
+
 	__builtin_memset(wait, 0, sizeof(*wait));
 	wait->call = CLEW_NO_CALL;
 	wait->descriptor = -1;
 	wait->reason = CLEW_REASON_QUOTA;
 	wait->object_kind = CLEW_OBJECT_CGROUP;
-	wait->object = cgroup ? send_cgroup((__u64)cgroup, cpu, change->header.time) : 0;
+	wait->object = cgroup ? send_cgroup(cgroup, cpu, change->header.time) : 0;
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 

@@ -61,10 +61,20 @@ def check_files():
         f"a path of {len(paths[-1])} bytes is marked as cut", cut)
 
 
-def check_groups():
+def limit(group, unified, quota):
+    """Microseconds in 20 ms; None: as many as it likes."""
+    if unified:
+        write(f"{group}/cpu.max", f"{quota or 'max'} 20000")
+    else:
+        write(f"{group}/cpu.cfs_period_us", 20000)
+        write(f"{group}/cpu.cfs_quota_us", quota or -1)
+
+
+@contextlib.contextmanager
+def deep_groups():
+    """44 groups, one in the other, and whether they are of version 2."""
     directory, unified = controller("cpu")
-    top = os.path.join(directory, f"clew-live-{os.getpid()}-deep")
-    groups = [top]
+    groups = [os.path.join(directory, f"clew-live-{os.getpid()}-deep")]
     try:
         for level in range(1, 45):
             groups.append(os.path.join(groups[-1], f"level-{level}-of-a-very-deep-hierarchy"))
@@ -72,30 +82,36 @@ def check_groups():
             os.mkdir(group)
             if unified and group != groups[-1]:
                 write(f"{group}/cgroup.subtree_control", "+cpu")
-        chosen = (groups[20], groups[-1]) if not unified else (groups[-1], )
-        for group in chosen:
-            if unified:
-                write(f"{group}/cpu.max", "4000 20000")
-            else:
-                write(f"{group}/cpu.cfs_period_us", 20000)
-                write(f"{group}/cpu.cfs_quota_us", 4000)
-        capture = record(SPEND, *chosen)
+        yield directory, groups, unified
     finally:
         for group in reversed(groups):
             with contextlib.suppress(OSError):
                 os.rmdir(group)
-    told = {
+
+
+def paths_told(capture):
+    """Of groups whose quota was used up."""
+    return {
         w["object"]["path"]
         for w in answer("waits", capture, "--kind", "throttle")["waits"]
         if w["object"] and "very-deep" in (w["object"].get("path") or "")
     }
-    for group in chosen:
-        path = "/" + os.path.relpath(group, directory)
-        if len(path) < 1000:
-            ok(path in told, f"a group's path of {len(path)} bytes is whole", told)
-            continue
-        cut = [t for t in told if t.startswith(".../level-") and path.endswith(t[3:])]
-        ok(len(cut) == 1, f"a group's path of {len(path)} bytes is marked as cut", told)
+
+
+def check_groups():
+    with deep_groups() as (directory, groups, unified):
+        path = {group: "/" + os.path.relpath(group, directory) for group in groups}
+        high, deepest = groups[20], groups[-1]
+        limit(deepest, unified, 4000)
+        cut = paths_told(record(SPEND, deepest))
+        ok(
+            len(cut) == 1 and min(cut).startswith(".../level-") and path[deepest].endswith(min(cut)[3:]),
+            f"a group's path of {len(path[deepest])} bytes is marked as cut", cut)
+        limit(deepest, unified, None)
+        limit(high, unified, 4000)
+        told = paths_told(record(SPEND, deepest))
+        ok(told == {path[high]},
+           f"a quota 24 groups above is told so, with a path of {len(path[high])} bytes", told)
 
 
 def main():

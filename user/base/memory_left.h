@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How much memory a process may still take, bytes: before the kernel has to kill something.
- * What the kernel can take back at once, as pages of files, counts as left.
+ * How much memory a process may still take, bytes, before the kernel has to kill something.
+ * Pages of files, which the kernel takes back at once, count as left.
  */
 #ifndef CLEW_BASE_MEMORY_LEFT_H
 #define CLEW_BASE_MEMORY_LEFT_H
