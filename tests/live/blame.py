@@ -166,15 +166,22 @@ def check_convoy(seed):
             sum(charged.values()) + coming == sum(w["end"] - w["start"] for w in waits),
             f"{name}: with those that were coming that is all of its wait",
             (sum(charged.values()), coming))
-    # The holder sleeps with the lock for milliseconds; nobody else keeps it that long.
+    # The holder sleeps with the lock for milliseconds; nobody else keeps it that long, unless the
+    # machine has no CPU for him: the workload knows how long he had it at most.
     last = max(convoy, key=lambda wait: len(wait["holders"]))
     holder = last["holders"][0]
     least = holder["to_min"] - last["start_max"] - SLACK
     charged = by_antagonist(blame(path, last["tid"]), "futex")
+    longer = {
+        after["tid"]
+        for before, after in zip(last["holders"], last["holders"][1:])
+        if after["to_max"] - before["to_min"] >= least
+    }
+    most = charged.most_common(1)[0][0]
     ok(
-        charged.most_common(1)[0][0] == holder["tid"] and charged[holder["tid"]] >= least,
+        most in {holder["tid"], *longer} and charged[holder["tid"]] >= least,
         f"{name}: who sleeps with the lock is most to blame",
-        f"{charged.most_common(2)}, not {holder['tid']} for {least}")
+        f"{charged.most_common(2)}, not {holder['tid']} for {least}, or {longer}")
     check_text(name, path, last["tid"], holder["tid"], "futex")
 
 
