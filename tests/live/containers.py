@@ -15,13 +15,19 @@ from _live import CLEW, answer, clew, finish, ok, run, scratch, skip
 from _place import Lacking, controller, write
 
 # Two programs read from pipes that stay empty; the first one is chosen. The tids printed are those
-# of the namespace.
+# of the namespace. They are such that no thread of the kernel has them outside.
 INSIDE = """
 cd "$1"
+(echo $(($(cat /proc/sys/kernel/pid_max) - 1000)) >/proc/sys/kernel/ns_last_pid) 2>/dev/null
 exec 3<>chosen-pipe 4<>other-pipe
 "$4" -c "$5" chosen <&3 & chosen=$!
 "$4" -c "$5" other <&4 & other=$!
-sleep 0.3
+for pid in $chosen $other; do
+	until read name </proc/$pid/comm && read call file rest </proc/$pid/syscall &&
+		case "$name $call $file" in "chosen 0 0x0" | "other 0 0x0") true;; *) false;; esac; do
+		sleep 0.01
+	done
+done
 "$2" record -o "$3" -p $chosen -d 500ms
 status=$?
 kill $chosen $other
