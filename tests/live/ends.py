@@ -40,8 +40,27 @@ def begin(command):
         truth[name] = int(waiter), int(followed), [int(tid) for tid in holders.split()]
         if path and path != "-":
             paths[int(waiter)] = path
-    time.sleep(0.5)
+    settle(truth)
     return process, truth
+
+
+def sleeps(tid):
+    """How often a task has gone to sleep."""
+    with open(f"/proc/{tid}/status", encoding="ascii", errors="replace") as file:
+        return next(line.split()[1] for line in file if line.startswith("voluntary_ctxt_switches"))
+
+
+def settle(truth):
+    """Waits until no task of these has gone to sleep, nor runs, for half a second."""
+    tids = {tid for waiter, followed, holders in truth.values()
+            for tid in (waiter, followed, *holders) if tid}
+    seen, deadline = None, time.monotonic() + 30
+    while time.monotonic() < deadline:
+        now = [(sleeps(tid), wchan(tid)) for tid in sorted(tids)]
+        if now == seen and all(where != "0" for _, where in now):
+            return
+        seen = now
+        time.sleep(0.5)
 
 
 def is_told(name, wait, holders):
@@ -106,7 +125,8 @@ def record(late):
     if late:
         process.stdin.write("\n")
         process.stdin.flush()
-    time.sleep(1)
+        time.sleep(0.5)
+    settle(truth)
     functions = {waiter: wchan(waiter) for waiter, _, _ in truth.values()}
     status, said = stop_recording(recording)
     ok(status == 0, f"{'late' if late else 'early'} waits are recorded", said)
@@ -125,7 +145,7 @@ def record_requests(late):
     else:
         process, truth = begin(command)
         recording = start_recording(path, "--no-stacks")
-        time.sleep(0.5)
+    settle(truth)
     functions = {waiter: wchan(waiter) for waiter, _, _ in truth.values()}
     stop_recording(recording)
     ok(process.poll() is None and len(truth) == 11, f"{what}: the daemons run", truth)
@@ -171,7 +191,7 @@ def record_namespaces():
             os.read(told, 1)
         path = scratch("namespaces.clew")
         recording = start_recording(path, "--no-stacks")
-        time.sleep(0.5)
+        settle(waiters)
         functions = {waiter: wchan(waiter) for waiter, _, _ in waiters.values()}
         stop_recording(recording)
         check(path, waiters, functions, "network namespaces")
