@@ -13,7 +13,7 @@ import time
 from _live import answer, clew, feature, finish, ok, scratch, skip_all, start_recording, stop_recording
 
 # Does what it is told, line by line: take or leave a lock of the whole file
-# (flock) or of ten bytes of it (fcntl); "try" gives up after 0.3 s.
+# (flock) or of ten bytes of it (fcntl); "try" gives up after 2 s.
 LOCKER = """
 import fcntl, signal, sys
 class Enough(Exception):
@@ -28,7 +28,7 @@ for line in sys.stdin:
     files[path] = file
     operation = fcntl.LOCK_UN if what == "leave" else fcntl.LOCK_EX
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3 if what == "try" else 0)
+        signal.setitimer(signal.ITIMER_REAL, 2 if what == "try" else 0)
         if how == "flock":
             fcntl.flock(file, operation)
         else:
@@ -72,6 +72,20 @@ class Locker:
             time.sleep(0.005)
         raise TimeoutError(line)
 
+    def sleeps(self):
+        """How often it has gone to sleep."""
+        with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1]) for line in file
+                        if line.startswith("voluntary_ctxt_switches"))
+
+    def await_sleep(self, before):
+        """Waits until it has gone to sleep again."""
+        end = time.monotonic() + 20
+        while self.sleeps() == before:
+            if time.monotonic() > end:
+                raise TimeoutError("it does not wait anew")
+            time.sleep(0.005)
+
     def end(self):
         self.process.kill()
         self.process.communicate()
@@ -107,7 +121,7 @@ def check(path, lockers, files):
     ok(last["cycle"] and last["kind"] == "file" and set(last["chain"]) == {left.pid, right.pid},
        "flock: two in a circle", last)
     said = clew("why", path, "--tid", str(waits_fcntl.pid)).stdout
-    ok(", holding " in said, "why says who has what was never had", said)
+    ok(", holding " in " ".join(said.split()), "why says who has what was never had", said)
 
 
 def main():
@@ -132,8 +146,10 @@ def main():
         recording = start_recording(path)
         gives_up.is_refused(f"try flock {c}")
         behind.is_refused(f"take flock {c}")
+        asleep = behind.sleeps()
         gives_up.done()
-        time.sleep(0.2)  # who was behind him waits anew
+        behind.await_sleep(asleep)  # who was behind him waits anew
+        time.sleep(0.1)
         has.do(f"leave flock {a}")
         waits_flock.done()
         has.do(f"leave flock {c}")
