@@ -14,7 +14,7 @@ import time
 from _graph import Capture, compare_wait
 from _live import GUEST, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
 
-WAITER = "import os, sys, time\nr, w = os.pipe()\nif os.fork() == 0:\n    for i in range(100000):\n        os.write(w, b'x'); time.sleep(0.005)\nwhile True:\n    os.read(r, 1)\n"
+WAITER = "import os, sys, time\nr, w = os.pipe()\nif os.fork() == 0:\n    for i in range(100000):\n        os.write(w, b'x'); time.sleep(0.005)\nprint('here', flush=True)\nwhile True:\n    os.read(r, 1)\n"
 
 # Three threads queue for a mutex, that each keeps for 100 ms, in this order.
 # They name themselves "early", before they say their tids and wait for a
@@ -60,16 +60,20 @@ for turn, thread in enumerate(threads):
 
 
 def start_waiter(name):
-    """A process, with a child of its own, that reads a pipe for ever."""
+    """A process, with a child of its own, that reads a pipe for ever; it does so now."""
     program = scratch(name)
     if not os.path.exists(program):
         os.symlink("/usr/bin/python3", program)
-    return subprocess.Popen([program, "-c", WAITER], start_new_session=True)
+    process = subprocess.Popen([program, "-c", WAITER],
+                               start_new_session=True,
+                               stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
 
 
 def end(process):
     os.killpg(process.pid, 9)
-    process.wait()
+    process.communicate()
 
 
 def pipe_waits(path, pid):
@@ -82,7 +86,6 @@ def pipe_waits(path, pid):
 def check(name, *options):
     """With these options only `wanted` is looked at closely."""
     wanted, other = start_waiter("wanted-one"), start_waiter("other-one")
-    time.sleep(0.3)
     try:
         path = scratch(f"{name}.clew")
         recording = start_recording(path, *[o(wanted) if callable(o) else o for o in options])
@@ -168,7 +171,9 @@ def check_locks(program, variant):
         skip(f"{name}: holders", "the workload was not possible here")
         return
     capture = Capture([], answer("waits", path)["waits"])
-    problems = [problem for problem in (compare_wait(wait, capture) for wait in held) if problem]
+    # Some virtual machines hide single switches, and clew says that it could not see there.
+    problems = [problem for wait in held for problem in [compare_wait(wait, capture)]
+                if problem and not capture.blind(wait["tid"], wait["start_min"], wait["end_max"])]
     ok(not problems, f"{name}: holders of {len(held)} waits of tasks that were not chosen",
        problems[:2])
 
