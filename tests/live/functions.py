@@ -117,17 +117,19 @@ def check_loss(program):
 
 def check_process():
     """Functions of a process's library are recorded in that process alone."""
-    script = "import time\nwhile True: time.sleep(0.01)"
+    script = "import time\nprint('here', flush=True)\nwhile True: time.sleep(0.01)"
     processes = [
-        subprocess.Popen(["python3", "-c", script], stdout=subprocess.DEVNULL) for _ in range(2)
+        subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE) for _ in range(2)
     ]
+    for process in processes:
+        process.stdout.readline()  # it has the library
     capture = scratch("functions-pid.clew")
     recording = start_recording(capture, "-f", f"{processes[0].pid}:clock_nanosleep", "-d", "1s",
                                 *OPTIONS)
     _, said = recording.communicate(timeout=PATIENCE)
     for process in processes:
         process.kill()
-        process.wait()
+        process.communicate()
     if not ok(recording.returncode == 0, "functions of a process are recorded", said[-300:]):
         return
     spans = answer("spans", capture, "--list")
