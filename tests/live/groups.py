@@ -18,6 +18,7 @@ PIECE = 1 << 20
 def spend(child, path):
     """Writes more than the limit, so that it waits for what it wrote before."""
     write(f"{child}/cgroup.procs", os.getpid())
+    print(os.getpid())
     with open(path, "wb", buffering=0) as file:
         for _ in range(5 * LIMIT // PIECE):
             file.write(bytes(PIECE))
@@ -48,8 +49,10 @@ def waited_for(directory, unified, room):
             with contextlib.suppress(OSError):
                 os.rmdir(group)
     ok(done.returncode == 0, "recorded", done.stderr)
+    # Other programs of the machine may wait for memory, too.
     waits = [
-        w for w in answer("waits", capture, "--kind", "memory")["waits"] if w["call"] == "write"
+        w for w in answer("waits", capture, "--kind", "memory", "--tid", done.stdout.strip())
+        ["waits"] if w["call"] == "write"
     ]
     named = sorted({(w["object"] or {}).get("name") for w in waits}, key=str)
     note(f"{len(waits)} waits for memory, of {named}")
