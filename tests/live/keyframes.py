@@ -179,8 +179,10 @@ def check_reader(path):
             if record["kind"] == "state" and first <= record["time"] <= last:
                 names.add(record["prev"])
     ok(status == 0 and info["ledger"]["balanced"], "a recording with keyframes", said)
-    ok(3 <= len(frames) <= 5 and all(a[1] < b[0] for a, b in zip(frames, frames[1:])),
-       "the independent reader finds its keyframes", frames)
+    # It lasts longer where the machine has no CPU for the test.
+    most = (info["end"] - info["start"]) // 300_000_000
+    ok(3 <= len(frames) <= most and all(a[1] < b[0] for a, b in zip(frames, frames[1:])),
+       "the independent reader finds its keyframes", (frames, most))
     ok(counts == {kind: count
                   for kind, count in info["events"].items()
                   if count}, "it finds all records", (counts, info["events"]))
