@@ -89,7 +89,9 @@ def check_why(capture, expected):
         len(shown) == 3 and all(one in calls for one in shown),
         "why shows the values of the slowest calls",
         str(shown)[:300])
-    text = run(CLEW, "why", capture, "--span", "a_seven", "--slowest", "1").stdout
+    # Its lines are broken after 80 columns.
+    text = " ".join(
+        run(CLEW, "why", capture, "--span", "a_seven", "--slowest", "1").stdout.split())
     ok(any(f"a_seven(a={call['args']['a']}, " in text for call in expected if "a" in call["args"]),
        "also in its text", text[:300])
 
