@@ -31,6 +31,10 @@ class Terminal:
     def resize(self, width, height):
         self.tmux("resize-window", "-t", "it", "-x", str(width), "-y", str(height))
 
+    def shell(self):
+        """Its pid."""
+        return int(self.tmux("display-message", "-p", "-t", "it", "#{pane_pid}"))
+
     def screen(self):
         return self.tmux("capture-pane", "-p", "-t", "it").splitlines()
 
