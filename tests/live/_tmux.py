@@ -53,3 +53,7 @@ class Terminal:
 
 def has(text):
     return lambda lines: any(text in line for line in lines)
+
+
+def all_of(*texts):
+    return lambda lines: all(has(text)(lines) for text in texts)

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from _live import CLEW, WORKLOADS, feature, finish, ok, skip_all
-from _tmux import Terminal, has
+from _tmux import Terminal, all_of, has
 
 PROGRAM = os.path.join(WORKLOADS, "dearest")
 SIZES = ((80, 24), (200, 50))
@@ -31,17 +31,19 @@ def main():
     words = " ".join(f"-f {PROGRAM}:{name}" for name in ("first", "steady", "seldom"))
     terminal = Terminal(*SIZES[0])
     terminal.send(f"{CLEW} latency --live --max-cost 1000 {words}; echo status $?", "Enter")
-    lines = terminal.wait_for(has("so far"))
+    # A screen may be looked at while it is drawn: all that is wanted is waited for.
+    lines = terminal.wait_for(all_of("so far", "q quit"))
     ok(has("q quit")(lines), "the first line has the keys", lines[:3])
     with subprocess.Popen([PROGRAM, "3"], stdout=subprocess.DEVNULL):
-        lines = terminal.wait_for(lambda lines: len(names(lines)) == 3)
+        lines = terminal.wait_for(lambda lines: names(lines) == ["first", "steady", "seldom"])
     ok(names(lines) == ["first", "steady", "seldom"], "what took most comes first", lines)
     terminal.send("/", "SELD")
-    lines = terminal.wait_for(lambda lines: names(lines) == ["steady", "seldom"])
+    lines = terminal.wait_for(lambda lines: names(lines) == ["steady", "seldom"] and has("SELD_")
+                              (lines))
     ok(names(lines) == ["steady", "seldom"] and has("SELD_")(lines),
        "a filter leaves the groups with the text and their callers", lines)
     terminal.send("Enter", "s")
-    lines = terminal.wait_for(has("s sort (count)"))
+    lines = terminal.wait_for(all_of("s sort (count)", "/ filter (SELD)"))
     ok(has("s sort (count)")(lines) and has("/ filter (SELD)")(lines), "s sorts by the next figure",
        lines[:3])
     terminal.resize(*SIZES[1])
@@ -50,7 +52,8 @@ def main():
     ok(len(names(lines)) == 3 and len(lines) <= SIZES[1][1], "all are there again, on a larger screen",
        lines)
     terminal.send("C-c")
-    lines = terminal.wait_for(has("status 0"))
+    lines = terminal.wait_for(lambda lines: has("status 0")(lines) and not has("q quit")(lines) and
+                              len(names(lines)) == 3)
     ok(has("status 0")(lines) and not has("q quit")(lines) and len(names(lines)) == 3,
        "an interrupt leaves the shell's screen, with the last answer", lines)
     terminal.send(f"{CLEW} latency --live -f {PROGRAM}:nobody", "Enter")

@@ -17,7 +17,7 @@ import subprocess
 import time
 
 from _live import CLEW, GUEST, answer, clew, finish, ok, run, scratch, skip
-from _tmux import Terminal, has
+from _tmux import Terminal, all_of, has
 
 PERIOD = "1s" if GUEST else "500ms"
 HOGS = ("hogone", "hogtwo")  # of one CPU
@@ -142,10 +142,6 @@ def test_cpu():
         ok(all(it and abs(it - other) < .03 * length
                for it, other, length in zip(blame, ran, lengths)),
            f"{victim} waited for {antagonist} while that one ran", (blame, ran, lengths))
-
-
-def all_of(*texts):
-    return lambda lines: all(has(text)(lines) for text in texts)
 
 
 def row_of(lines, text):
