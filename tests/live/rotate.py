@@ -17,21 +17,26 @@ import time
 from _live import clew, finish, note, ok, scratch, start_recording, stop_recording
 
 READER = """
-import os, sys, time
+import os, resource, sys, time
 data, come, go, begun = sys.argv[1], *map(int, sys.argv[2:4]), time.monotonic_ns
 seen = []
+def switches():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
 file = os.open(data, os.O_CREAT | os.O_RDWR)
 while True:
-    before = begun()
+    slept, before = switches(), begun()
     byte = os.read(come, 1)
-    after = begun()
+    after, slept = begun(), switches() - slept
     if not byte:
         break
-    seen.append(("pipe", before, after))
+    if slept:
+        seen.append(("pipe", before, after))
     os.pwrite(file, b"x" * 4096, 0)
-    before = begun()
+    slept, before = switches(), begun()
     os.fsync(file)
-    seen.append(("fsync", before, begun()))
+    after, slept = begun(), switches() - slept
+    if slept:
+        seen.append(("fsync", before, after))
     os.write(go, b"x")
 print(os.getpid(), *("%s:%d:%d" % each for each in seen))
 """
@@ -40,10 +45,16 @@ LEAST = 2_000_000  # ns: of a wait that has to be found
 CLOCKS = 1_000_000  # ns: two recordings' times of an event differ by that at most
 EDGE = 50_000_000  # ns at both ends of a recording that are not compared
 STATED = 50_000_000  # ns from a file's start: what tasks wait for is said by then
+KEPT = 1_000_000_000  # ns
+# A process has its maker's name until its exec.
+OWN_NAMES = {"true", "sh", open("/proc/self/comm", encoding="ascii").read().strip()}
 
 
 def workload(seconds, place):
-    """Runs it; returns its pid and its waits: kind, before and after, by its own clock."""
+    """
+    Runs it; returns its pid and its waits: kind, before and after, by its own clock. A call in
+    which it lost its CPU, and did not sleep, is none.
+    """
     come, give = os.pipe()
     took, go = os.pipe()
     process = subprocess.Popen(
@@ -90,11 +101,20 @@ def pieces(kind, before, after, parts):
     return found
 
 
+def hidden(before, after, parts):
+    """Some machines hide single switches from every tracer: clew says so."""
+    return any(wait["blind"] and wait["start"] < after and (wait["end"] or after) > before
+               for _, waits in parts for wait in waits)
+
+
 def check_waits(known, parts):
     """Each wait once; over a boundary in two pieces. An fsync may have several waits."""
-    missing, wrong, split, unstated = [], [], 0, 0
+    missing, wrong, split, unstated, unseen = [], [], 0, 0, 0
     for each in known:
         if each[2] - each[1] < LEAST:
+            continue
+        if hidden(*each[1:], parts):
+            unseen += 1
             continue
         found = pieces(*each, parts)
         split += found == ["end", "start"]
@@ -104,7 +124,10 @@ def check_waits(known, parts):
             unstated += 1
         elif each[0] == "pipe" and found not in ([None], ["end", "start"]):
             wrong.append((each, found))
-    note("%d ended before the next file said what tasks wait for" % unstated)
+    note("%d ended before the next file said what tasks wait for, of %d a switch was hidden" %
+         (unstated, unseen))
+    if unseen > max(2, len(known) // 50):
+        missing.append("%d of %d hidden" % (unseen, len(known)))
     return missing, wrong, split
 
 
@@ -143,20 +166,24 @@ def check_short_lives(place):
     """Tasks that end as a file begins are named in it, though no list of tasks has them any more."""
     path = os.path.join(place, "lives")
     process = start_recording(path, "--rotate", "200ms")
-    made, until = 0, time.monotonic() + 4
+    made, until = set(), time.monotonic() + 4
+    script = "echo $$; /bin/true & echo $!; /bin/true & echo $!; wait"
     while time.monotonic() < until:
-        subprocess.run(["sh", "-c", "/bin/true & /bin/true & wait"], check=True)
-        made += 3
+        done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True)
+        made.update(map(int, done.stdout.split()))
     stop_recording(process)
     query = "SELECT tid, comm FROM tasks"
     rows = [(os.path.basename(each), row["tid"], row["comm"])
             for each in segments(path)
             for row in json.loads(clew("sql", each, "--json", query).stdout)["rows"]]
-    found = sum(comm in ("true", "sh") for _, _, comm in rows)
-    nameless = [row for row in rows if not row[1] or not row[2]]
-    note("%d processes were made, %d are in %d files" % (made, found, len(segments(path))))
-    ok(made <= found <= 1.2 * made and not nameless, "short-lived tasks have names in each file",
-       nameless[:3])
+    # Of one that a file ends in both files tell.
+    found = {tid for _, tid, comm in rows if comm in ("true", "sh")}
+    wrong = [row for row in rows if not row[1] or not row[2]]
+    wrong += [row for row in rows if row[1] in made and row[2] not in OWN_NAMES]
+    note("%d processes were made, %d are in %d files" %
+         (len(made), len(found & made), len(segments(path))))
+    ok(made and made <= found and not wrong, "short-lived tasks have names in each file",
+       (sorted(made - found)[:3], wrong[:3]))
 
 
 def others(path):
@@ -250,10 +277,15 @@ def check_keep(place):
     path = os.path.join(place, "kept")
     process = start_recording(path, "--rotate", "200ms", "--keep", "1s")
     time.sleep(4)
-    kept = segments(path)
     stop_recording(process)
-    ok(5 <= len(kept) <= 8 and not kept[0].endswith("00000001"), "--keep 1s keeps a second",
-       [os.path.basename(each) for each in kept])
+    kept = segments(path)
+    infos = [json.loads(clew("info", each, "--json").stdout) for each in kept]
+    # A file goes once another one ends a second after it: how many there are depends on how
+    # exactly the machine keeps the time.
+    ok(not os.path.basename(kept[0]).startswith("00000001")
+       and infos[0]["start"] <= infos[-1]["end"] - KEPT
+       and infos[0]["end"] >= infos[-1]["start"] - KEPT, "--keep 1s keeps a second",
+       [(os.path.basename(each), info["start"], info["end"]) for each, info in zip(kept, infos)])
     process = start_recording(path, "--rotate", "200ms", "--keep", "1M")
     last = segments(path)[-1]
     refused = clew("record", "--rotate", "1s", "-o", path, "-d", "1")
