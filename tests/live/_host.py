@@ -14,12 +14,13 @@ from _live import TRIES, note
 
 STEP = 5_000_000  # ns between two looks at the clock
 FIRST = 90  # real-time priority, above that of clew's own threads
+LATE = 1_000_000  # ns: what a CPU takes for by itself is shorter
 AWAY = 10_000_000  # ns: who lacks a CPU for longer is disturbed
 PR_SET_PDEATHSIG = 1
 
 
 def _look(cpu, write):
-    """Writes the longest delay, ns, whenever it has grown; is killed."""
+    """Writes each delay, ns; is killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.sched_setaffinity(0, {cpu})
     try:
@@ -27,21 +28,22 @@ def _look(cpu, write):
     except OSError:
         return  # without it, it would be late for others' sake
     time.sleep(STEP / 1e9)
-    longest = 0
     while True:
         begun = time.monotonic_ns()
         time.sleep(STEP / 1e9)
         late = time.monotonic_ns() - begun - STEP
-        if late > longest:
-            longest = late
-            os.write(write, b"%d\n" % longest)
+        if late > LATE:
+            os.write(write, b"%d\n" % late)
 
 
 class Host:
-    """Within it the CPUs are watched; `away`: for how many ns one of them ran nothing, at most."""
+    """
+    Within it the CPUs are watched. `away`: for how many ns one of them ran nothing, at most;
+    `stolen`: for how many all of them, in sum.
+    """
 
     def __init__(self):
-        self.away, self.children, self.read = 0, [], None
+        self.away, self.stolen, self.children, self.read = 0, 0, [], None
 
     def __enter__(self):
         self.read, write = os.pipe()
@@ -61,7 +63,8 @@ class Host:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
         with os.fdopen(self.read, encoding="ascii") as told:
-            self.away = max(map(int, told.read().split()), default=0)
+            delays = [int(delay) for delay in told.read().split()]
+        self.away, self.stolen = max(delays, default=0), sum(delays)
 
 
 def undisturbed(attempt, is_bad):

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import time
 
-from _live import CLEW, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all
+from _host import Host
+from _live import CLEW, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all, start_recording, stop_recording
 
 CALLS = 500
 FEW = 10  # one call of so many waits for the disk
@@ -90,11 +91,12 @@ def check_precision(path):
         ok(groups and not wrong, f"{digits} digits: percentiles are as exact as is told", wrong)
 
 
-def check_split(truth, groups):
+def check_split(truth, groups, stolen):
+    """`stolen`: ns for which CPUs ran nothing. The program's CPU clock leaves them out."""
     wrong = []
     for name, told in truth.items():
         group = groups[name]
-        may = SHARE * group["total_ns"] + LEAST
+        may = SHARE * group["total_ns"] + LEAST + stolen
         split = group["split"]
         off = split["running"] - told["running"]
         rest = sum(ns for part, ns in split.items()
@@ -119,7 +121,7 @@ def check_sums(path):
     ok(seen and not wrong, f"each split adds up to its total, in {seen} groups", wrong[:3])
 
 
-def check_waits(path):
+def check_waits(path, truth):
     pid = answer("spans", path, "--list")["list"][0]["pid"]
     kinds = by_path(answer("latency", path, "--by", "kind", "--idle", "--pid", pid))
     counts = collections.Counter(w["kind"] for w in answer("waits", path, "--pid", pid)["waits"])
@@ -127,9 +129,12 @@ def check_waits(path):
     ok(told == counts, "by kind, every wait is counted once", f"{told}, not {counts}")
     locks = answer("latency", path, "--by", "lock", "--comm", "latency")["groups"]
     mutex = max(locks, key=lambda group: group["total_ns"])
-    ok(mutex["count"] >= CALLS * .9 and mutex["split"]["lock"] >= mutex["total_ns"] * .8,
+    # On a busy machine the lock may be free before it is asked for, and who waited for it be ready.
+    waited = sum(length > PROBED for length in truth["take_lock"]["lengths"])
+    asleep = mutex["total_ns"] - mutex["split"]["runqueue"]
+    ok(mutex["count"] >= waited * .9 and waited and mutex["split"]["lock"] >= asleep * .8,
        "the mutex has its waits",
-       f"{mutex['path']}: {mutex['count']} waits, {mutex['split']}")
+       f"{mutex['path']}: {mutex['count']} waits of {waited}, {mutex['split']}")
     threads = answer("latency", path, "--group", "thread")["groups"]
     tids = {group["properties"].get("tid") for group in threads}
     ok(len(tids) == 1 and all(t and t.isdigit() for t in tids), "all calls are of one thread", tids)
@@ -159,7 +164,11 @@ def check_command():
     """Recorded and answered about at once: the command's output and status stay its own."""
     words = [word for function in FUNCTIONS for word in ("-f", f"{PROGRAM}:{function}")]
     script = f"{PROGRAM} {CALLS // FEW} {scratch('')} && exit 7"
-    done = clew("latency", "--json", *words, "--", "sh", "-c", script)
+    # Others may record at the same time.
+    kept = scratch("kept")
+    os.mkdir(kept)
+    own = dict(os.environ, TMPDIR=kept)
+    done = clew("latency", "--json", *words, "--", "sh", "-c", script, env=own)
     first, _, rest = done.stdout.partition("\n")
     answered = done.returncode == 7 and rest.startswith('{"by"')
     if not ok(answered, "the answer follows the command's output",
@@ -170,17 +179,17 @@ def check_command():
     wrong = [name for name in truth if groups[name]["count"] != len(truth[name]["lengths"])]
     ok(not wrong and told["ledger"]["complete"], "and has all of its calls", wrong)
     file = scratch("answer.json")
-    done = clew("latency", "--json", "-o", file, "--by", "kind", "--idle", "--", "sleep", "0.05")
+    # A sleep may begin a little before its thread leaves the CPU.
+    done = clew("latency", "--json", "-o", file, "--by", "kind", "--idle", "--", "sleep", "0.1", env=own)
     with open(file, encoding="utf-8") as answered:
         told = by_path(json.load(answered))
     ok(done.returncode == 0 and not done.stdout and told["sleep"]["max_ns"] >= 50_000_000,
        "-o has the answer, and standard output nothing", done.stdout)
-    done = clew("latency", "-d", "200ms", "--json")
+    done = clew("latency", "-d", "200ms", "--json", env=own)
     told = json.loads(done.stdout or "{}")
     ok(done.returncode == 0 and told.get("ledger", {}).get("complete"), "-d alone records so long",
        done.stderr[-300:])
-    kept = os.listdir(os.environ.get("TMPDIR", "/var/tmp"))
-    left = [name for name in kept if name.startswith("clew-recording-")]
+    left = os.listdir(kept)
     ok(not left, "no recording is left behind", left)
 
 
@@ -191,7 +200,12 @@ def check_live():
                             stderr=subprocess.PIPE,
                             text=True)
     lines = [live.stdout.readline()]
+    # Some machines hide single switches from every tracer: a capture says of how many waits.
+    path = scratch("sleeps.clew")
+    beside = start_recording(path, "--no-stacks")
     done = run(PROGRAM, CALLS, scratch(""))
+    stop_recording(beside)
+    hidden = sum(w["blind"] for w in answer("waits", path, "--comm", "latency")["waits"])
     lines.append(live.stdout.readline())
     live.send_signal(signal.SIGINT)
     rest, said = live.communicate(timeout=PATIENCE)
@@ -215,8 +229,9 @@ def check_live():
     groups = by_path(final)
     found = groups["sleep"]["count"] if "sleep" in groups else 0
     slept = json.loads(done.stdout)["sleeps"]
-    ok(final["missed"] or found == slept, "all sleeps that gave the CPU up are counted",
-       f"{found} of {slept}, {final['missed']} records missed")
+    ok(final["missed"] or abs(found - slept) <= hidden, "all sleeps that gave the CPU up are counted",
+       f"{found} of {slept}, {final['missed']} records missed, {hidden} hidden")
+    ok(hidden <= slept / 100, "hardly any is hidden", hidden)
     # In rest() and both(), and the threads that hold the lock and that answer.
     ok(slept >= 0.98 * 4 * CALLS, f"nearly all of {4 * CALLS} do", slept)
     wrong = [g["path"] for g in final["groups"] if sum(g["split"].values()) != g["total_ns"]]
@@ -272,7 +287,8 @@ def check_live_calls():
     """One run of the program, recorded and live at once."""
     words = [word for function in FUNCTIONS for word in ("-f", f"{PROGRAM}:{function}")]
     live, lines = start_live(*words)
-    truth, path = record("beside.clew", CALLS, scratch(""))
+    with Host() as host:
+        truth, path = record("beside.clew", CALLS, scratch(""))
     answers = stop_live(live, lines)
     final, recorded = by_path(answers[-1]), by_path(answer("latency", path))
     check_growing(answers)
@@ -293,7 +309,7 @@ def check_live_calls():
             if abs(final[name][field] - wanted) > 2 * PROBED + wanted / 1000:
                 wrong.append(f"{name} {field}: {final[name][field]}, {wanted} by its own clock")
     ok(len(wrong) <= 1, "and percentiles by the program's own clock", wrong)
-    check_split(truth, final)
+    check_split(truth, final, host.stolen)
 
 
 def check_live_functions():
@@ -317,7 +333,8 @@ def main():
     available, reason = feature("functions")
     if not available:
         skip_all(reason)
-    truth, path = record("first.clew", CALLS, scratch(""))
+    with Host() as host:
+        truth, path = record("first.clew", CALLS, scratch(""))
     told = answer("latency", path)
     groups = by_path(told)
     ok(told["by"] == "path" and told["partial"] is False and told["unplaced"] == 0,
@@ -325,9 +342,9 @@ def main():
     check_counts(truth, groups)
     check_percentiles(truth, groups)
     check_precision(path)
-    check_split(truth, groups)
+    check_split(truth, groups, host.stolen)
     check_sums(path)
-    check_waits(path)
+    check_waits(path, truth)
     check_command()
     check_live()
     check_live_calls()
