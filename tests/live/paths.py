@@ -8,6 +8,7 @@ deeper than a capture keeps.
 import contextlib
 import os
 
+from _host import undisturbed
 from _live import answer, clew, finish, ok, scratch, skip
 from _place import Lacking, controller, write
 
@@ -25,18 +26,24 @@ for path in sys.argv[1:]:
 
 SPEND = """
 import os, sys, time
+def throttled(group):
+    with open(group + "/cpu.stat") as file:
+        return int(dict(line.split() for line in file)["nr_throttled"])
 for group in sys.argv[1:]:
     with open(group + "/cgroup.procs", "w") as file:
         file.write(str(os.getpid()))
-    end = time.monotonic() + 0.3
-    while time.monotonic() < end:
+    # On a busy machine it gets little of a CPU anyway.
+    end = time.monotonic() + 60
+    while throttled(group) < 5 and time.monotonic() < end:
         pass
 """
 
 
 def record(program, *arguments):
     capture = scratch("paths.clew")
-    done = clew("record", "-o", capture, "--", "/usr/bin/python3", "-c", program, *arguments)
+    done = undisturbed(
+        lambda: clew("record", "-o", capture, "--", "/usr/bin/python3", "-c", program, *arguments),
+        lambda found: "lost 0" not in found.stderr)
     if done.returncode or "lost 0" not in done.stderr:
         raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
     return capture
