@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 
+from _host import undisturbed
 from _live import answer, clew, feature, finish, note, ok, scratch, skip, skip_all
 from _place import Lacking, controller, write
 
@@ -81,8 +82,10 @@ def unused_pages(program, number, size=LARGE, group=None):
         file.write(os.urandom(size))
         os.fsync(file.fileno())
     inside = f"import os; open({group!r} + '/cgroup.procs', 'w').write(str(os.getpid()))\n"
-    done = clew("record", "-o", capture, "--", "/usr/bin/python3", "-c",
-                (inside if group else "") + PROGRAMS[program] + COMMON, data, number)
+    script = (inside if group else "") + PROGRAMS[program] + COMMON
+    done = undisturbed(
+        lambda: clew("record", "-o", capture, "--", "/usr/bin/python3", "-c", script, data, number),
+        lambda found: "lost 0" not in found.stderr)
     if done.returncode or "lost 0" not in done.stderr:
         raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
     found = [f for f in answer("io", capture)["files"] if f["path"] == data]
