@@ -7,12 +7,19 @@ clew itself are left out unless asked for.
 
 import json
 import os
+import shutil
 import subprocess
+import time
 
 from _live import answer, clew, finish, ok, scratch, start_recording
 
 SCRIPT = "#!/bin/bash\nwhile :; do :; done\n"
 SECONDS = 1.5
+
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
 
 
 def record():
@@ -24,7 +31,12 @@ def record():
             file.write(SCRIPT)
         os.chmod(path, 0o755)
         programs.append(subprocess.Popen(["taskset", "-c", "0", path]))
-    programs.append(subprocess.Popen(["sleep", "60"]))
+    # Others may run a sleep of theirs.
+    shutil.copy(shutil.which("sleep"), scratch("sleeper"))
+    programs.append(subprocess.Popen([scratch("sleeper"), "60"]))
+    for program, name in zip(programs, ("victim", "hog", "hog", "sleeper")):
+        while name_of(program.pid) != name:
+            time.sleep(0.01)
     capture = scratch("report.clew")
     recording = start_recording(capture, "-d", f"{SECONDS}s")
     status, said = stop_recording_at_end(recording)
@@ -61,7 +73,7 @@ def check_report(capture):
        "the headline says so, and who ran", report["headline"])
     ok(hog["had_cpu_ns"] > victim["had_cpu_ns"] > 0, "two hogs had more of the CPU than one victim",
        (hog, victim))
-    ok("sleep" not in programs, "who sleeps is left out", sorted(programs))
+    ok("sleeper" not in programs, "who sleeps is left out", sorted(programs))
     middle = (report["from"] + report["to"]) // 2
     parts = [answer("report", capture, "--to", middle), answer("report", capture, "--from", middle)]
     for name, whole in (("victim", victim), ("hog", hog)):
@@ -89,7 +101,7 @@ def check_lists(capture):
     ok(lengths == sorted(lengths, reverse=True), "waits: the longest first")
     ok(
         not any(wait["kind"] in ("poll", "sleep", "idle", "signal") for wait in shown["waits"])
-        and not any(wait["comm"] == "sleep" for wait in shown["waits"]), "waits: none is idle",
+        and not any(wait["comm"] == "sleeper" for wait in shown["waits"]), "waits: none is idle",
         [wait for wait in shown["waits"] if wait["kind"] in ("poll", "sleep", "idle")][:1])
     ok(
         len(shown["waits"]) + shown["left_out"]["idle"] == len(whole)
