@@ -16,6 +16,32 @@ from _place import Lacking, controller, write
 
 MEBIBYTE = 1 << 20
 
+DAEMON = """
+import os, time
+told, tell = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(1, 3)  # nobody reads the output until it ends
+    if os.fork() == 0:
+        os.write(tell, b"%d" % os.getpid())
+        time.sleep({})
+    os._exit(0)
+os.wait()
+pid = int(os.read(told, 20))
+{}
+"""
+# Whoever is its parent now may leave it a zombie.
+AWAITED = """
+def state():
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+while state() not in "ZX":
+    time.sleep(0.01)
+"""
+
 
 @contextlib.contextmanager
 def group(mebibytes):
@@ -134,10 +160,8 @@ def check_readers():
 
 
 def check_left_behind():
-    # They let go of the output, so that nobody reads it until they end.
-    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    os.closerange(1, 3)\n    if os.fork() == 0:\n        time.sleep({})\n    os._exit(0)\nos.wait()"
-    cases = (("a daemon", daemon.format(20), 1), ("two jobs of a shell", None, 2),
-             ("nothing", "pass", 0), ("a process that ends with it", daemon.format(0), 0))
+    cases = (("a daemon", DAEMON.format(20, ""), 1), ("two jobs of a shell", None, 2),
+             ("nothing", "pass", 0), ("a process that ends with it", DAEMON.format(0, AWAITED), 0))
     for what, program, count in cases:
         command = ["/usr/bin/python3", "-c", program
                    ] if program else ["/bin/sh", "-c", "exec >/dev/null 2>&1; sleep 20 & (setsid sleep 20 &)"]
