@@ -16,7 +16,7 @@ import signal
 import subprocess
 import time
 
-from _live import CLEW, GUEST, answer, clew, finish, ok, run, scratch, skip
+from _live import CLEW, GUEST, PATIENCE, answer, clew, finish, ok, run, scratch, skip
 from _tmux import Terminal, all_of, has
 
 PERIOD = "1s" if GUEST else "500ms"
@@ -291,7 +291,8 @@ def test_reader():
     left = left_behind()
     for folder in left:
         # The recorder ends soon after that.
-        while run("pgrep", "-f", folder).stdout:
+        until = time.monotonic() + PATIENCE
+        while run("pgrep", "-f", folder).stdout and time.monotonic() < until:
             time.sleep(.1)
         os.utime(folder, (0, 0))
     clew("top", "-n", "1", "--period", PERIOD)
