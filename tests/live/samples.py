@@ -14,11 +14,29 @@ import re
 from _live import WORKLOADS, answer, clew, finish, note, ok, require_stacks, scratch
 
 SIGMAS = 3.3  # one case in a thousand is farther off by chance
-SECONDS = "2"
+SECONDS = ("2", "4", "8")  # of the tries
 LEAST = 100  # samples
+LEAST_KERNEL = 50
+UNKNOWN = 4_000_000  # ns: samples are farther apart
 
 
-def record(*arguments):
+def record(function, least, *arguments):
+    """
+    Records until a function has enough samples, and no switch of its thread was hidden: on a busy
+    machine it gets a part of a CPU, and some machines hide single switches from every tracer.
+    """
+    for seconds in SECONDS:
+        truth, path = record_once(*arguments, seconds)
+        if not truth:
+            break
+        why = answer("why", path, "--comm", "shares")
+        count = sum(s["samples"] for s in why["stacks"] if function in names(s))
+        if count >= least and not why["unknown_ns"]:
+            break
+    return truth, path
+
+
+def record_once(*arguments):
     path = scratch("samples.clew")
     done = clew("record", "--stacks", "-o", path, "--", os.path.join(WORKLOADS, "shares"),
                 *arguments)
@@ -67,7 +85,11 @@ def check_report(path, stacks):
     def sums(all_):
         return sorted(([name or "" for name in names(s)], s["samples"]) for s in all_)
 
-    ok(told and sums(told) == sums(stacks), "the report has the samples of the program's thread",
+    # Where a switch was hidden, why says of none that it was met in what is unknown then.
+    hidden = answer("why", path, "--comm", "shares")["unknown_ns"]
+    more = sum(s["samples"] for s in told) - sum(s["samples"] for s in stacks)
+    ok(told and (sums(told) == sums(stacks) or 0 < more <= 1 + hidden / UNKNOWN and hidden),
+       "the report has the samples of the program's thread",
        f"{sum(s['samples'] for s in told)}, not {sum(s['samples'] for s in stacks)}")
     ok(all(s["low"] <= s["share"] <= s["high"] for s in told), "with shares in their bounds")
     text = " ".join(clew("report", path).stdout.partition("In which functions")[2].split())
@@ -81,7 +103,7 @@ def check_report(path, stacks):
 
 
 def check_shares(turn):
-    truth, path = record(turn, SECONDS)
+    truth, path = record("burn", LEAST, turn)
     if not truth:
         return
     stacks = stacks_of(path)
@@ -104,13 +126,13 @@ def check_shares(turn):
 
 
 def check_kernel():
-    truth, path = record("--kernel", "1000", "1")
+    truth, path = record("take_zeros", LEAST_KERNEL, "--kernel", "1000")
     if not truth:
         return
     stacks = [s for s in stacks_of(path) if "take_zeros" in names(s)]
     count = sum(s["samples"] for s in stacks)
     inside = [s for s in stacks if s["kernel"]]
-    ok(count >= 50 and sum(s["samples"] for s in inside) >= count * 0.9,
+    ok(count >= LEAST_KERNEL and sum(s["samples"] for s in inside) >= count * 0.9,
        "reading is met in the kernel", f"{inside} of {count}")
     wrong = [s for s in inside if not any(n and n.startswith("vfs_read") for n in s["kernel"])]
     ok(
