@@ -180,7 +180,8 @@ def check_command():
     ok(not wrong and told["ledger"]["complete"], "and has all of its calls", wrong)
     file = scratch("answer.json")
     # A sleep may begin a little before its thread leaves the CPU.
-    done = clew("latency", "--json", "-o", file, "--by", "kind", "--idle", "--", "sleep", "0.1", env=own)
+    words = ["--by", "kind", "--idle", "--", "sleep", "0.1"]
+    done = clew("latency", "--json", "-o", file, *words, env=own)
     with open(file, encoding="utf-8") as answered:
         told = by_path(json.load(answered))
     ok(done.returncode == 0 and not done.stdout and told["sleep"]["max_ns"] >= 50_000_000,
@@ -229,7 +230,8 @@ def check_live():
     groups = by_path(final)
     found = groups["sleep"]["count"] if "sleep" in groups else 0
     slept = json.loads(done.stdout)["sleeps"]
-    ok(final["missed"] or abs(found - slept) <= hidden, "all sleeps that gave the CPU up are counted",
+    ok(final["missed"] or abs(found - slept) <= hidden,
+       "all sleeps that gave the CPU up are counted",
        f"{found} of {slept}, {final['missed']} records missed, {hidden} hidden")
     ok(hidden <= slept / 100, "hardly any is hidden", hidden)
     # In rest() and both(), and the threads that hold the lock and that answer.

@@ -27,8 +27,8 @@ LINES = 200000  # of the page: compressing it takes some ms
 PERCENTILES = {"p50_ns": .5, "p90_ns": .9, "p99_ns": .99, "max_ns": 1}
 # The client's own code, the way through the loopback, and what nginx does around the handler.
 AROUND = 1_500_000  # ns, on an idle machine
-# Both go before all others, each on a CPU of its own if there are two: else the client may have read
-# an answer and be gone while the handler that sent it waits for a CPU.
+# Both go before all others, each on a CPU of its own if there are two: else the client may have
+# read an answer and be gone while the handler that sent it waits for a CPU.
 FAVOURED = ["nice", "-n", "-20"]
 CONFIGURATION = """
 daemon off;

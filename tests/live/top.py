@@ -164,8 +164,8 @@ def test_screen():
         ok(f"lockholder-{holder}" in lines[row_of(lines, f"lockwaiter-{waiter}")],
            "the wait is there, with its chain", lines)
         terminal.send("2")
-        lines = terminal.wait_for(lambda lines: row_of(lines, scratch("lock")) > 0 and has("LONGEST")
-                                  (lines))
+        lines = terminal.wait_for(
+            lambda lines: row_of(lines, scratch("lock")) > 0 and has("LONGEST")(lines))
         ok(f"lockholder-{holder}" in lines[row_of(lines, scratch("lock"))] and
            has("LONGEST")(lines), "2: the lock is there, and who has it", lines)
         terminal.send("3")
@@ -208,8 +208,8 @@ def head(lines):
 def test_keys(terminal, waiter):
     """What keys do with the table of waits and that of who blocks whom."""
     terminal.send("3", "c", "/", "HOG")
-    lines = terminal.wait_for(lambda lines: has("filter: HOG_")(lines) and row_of(lines, "hogone") > 0
-                              and row_of(lines, "lockholder") < 0)
+    lines = terminal.wait_for(lambda lines: has("filter: HOG_")(lines) and row_of(lines, "hogone") >
+                              0 and row_of(lines, "lockholder") < 0)
     ok(row_of(lines, "hogone") > 0 and row_of(lines, "lockholder") < 0,
        "/ leaves the rows with a text", lines)
     terminal.send("Enter", "s", "s")
