@@ -157,9 +157,9 @@ def test_screen():
     terminal.send(f"cd {folder}; {CLEW} top --period {PERIOD}; echo status $?", "Enter")
     with held_lock() as (holder, waiter), shared_cpu() as cpu:
         # A screen may be looked at while it is drawn.
-        whole = all_of("lost ", "q quit", "AGE", f"lockwaiter-{waiter}", f"lockholder-{holder}")
+        whole = all_of("lost 0", "q quit", "AGE", f"lockwaiter-{waiter}", f"lockholder-{holder}")
         lines = terminal.wait_for(whole)
-        ok(has("lost ")(lines) and has("q quit")(lines) and has("AGE")(lines),
+        ok(has("lost 0")(lines) and has("q quit")(lines) and has("AGE")(lines),
            "a screen with a head, a table and the keys", lines)
         ok(f"lockholder-{holder}" in lines[row_of(lines, f"lockwaiter-{waiter}")],
            "the wait is there, with its chain", lines)
@@ -270,7 +270,7 @@ def test_told():
        lines)
     terminal.send("clear", "Enter")
     terminal.send(f"{CLEW} top --period {PERIOD}; echo status $?", "Enter")
-    terminal.wait_for(has("lost "))
+    terminal.wait_for(has("lost 0"))
     # A recorder that dies at once can say nothing.
     for top in children(terminal.shell()):
         for recorder in children(top):

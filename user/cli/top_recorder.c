@@ -135,8 +135,18 @@ static void trim(const struct top_recorder *recorder)
 
 /* ---- the recorder ---- */
 
-/* Runs `clew record` in the child; only returns if it cannot. */
-static void record(const struct top_recorder *recorder, uint64_t period, int errors)
+/* Signals do in the child what they do by default, those too that came since the fork. */
+static void default_signals(const sigset_t *mask)
+{
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+/* Runs `clew record` in the child; only returns if it cannot. `mask`: of signals, before the fork,
+ * for which it blocked all. */
+static void record(const struct top_recorder *recorder, uint64_t period, int errors, pid_t parent,
+		   const sigset_t *mask)
 {
 	char rotate[40], keep[40];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -145,6 +155,9 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 	snprintf(keep, sizeof(keep), "%lluns", (unsigned long long)(MOST_PERIODS * period));
 	/* It ends with this program, whatever way that ends. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		return;
+	default_signals(mask);
 	/* Keys are not for it. */
 	setpgid(0, 0);
 	dup2(null, STDIN_FILENO);
@@ -156,6 +169,8 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 
 int top_recorder_begin(struct top_recorder *recorder, uint64_t period)
 {
+	const pid_t parent = getpid();
+	sigset_t all, mask;
 	int errors[2], status;
 
 	*recorder = (struct top_recorder){.pid = -1, .errors = -1, .descriptor = -1};
@@ -164,11 +179,14 @@ int top_recorder_begin(struct top_recorder *recorder, uint64_t period)
 		return status;
 	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: try again", strerror(errno));
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
 	recorder->pid = fork();
 	if (!recorder->pid) {
-		record(recorder, period, errors[1]);
+		record(recorder, period, errors[1], parent, &mask);
 		_exit(CLEW_EXIT_SYSTEM);
 	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(errors[1]);
 	recorder->errors = errors[0];
 	if (recorder->pid < 0)
