@@ -117,11 +117,30 @@ static bool copy_item(struct shared *out, const void **item, size_t size)
 	return *item;
 }
 
+/* Leaves a sleep with the timer that it is about; further links are to the window's own trace. */
+static const struct clew_sleep *leave_sleep(struct shared *out, const struct clew_sleep *sleep)
+{
+	struct clew_sleep *copy = shared_copy(out, sleep, sizeof(*sleep));
+
+	if (!copy)
+		return NULL;
+	copy->holders = NULL;
+	copy->links = NULL;
+	copy->holder_count = copy->link_count = copy->and_count = 0;
+	for (uint32_t i = 0; i < sleep->link_count && !copy->links; i++) {
+		if (sleep->links[i].kind != CLEW_LINK_TIMER)
+			continue;
+		copy->links = shared_copy(out, &sleep->links[i], sizeof(*sleep->links));
+		if (!copy->links)
+			return NULL;
+		copy->link_count = 1;
+	}
+	return copy;
+}
+
 /* Leaves what a segment points to. */
 static int leave_segment(struct shared *out, struct clew_segment *segment)
 {
-	struct clew_sleep *sleep;
-
 	if ((segment->link &&
 	     !copy_item(out, (const void **)&segment->link, sizeof(*segment->link))) ||
 	    (segment->stay &&
@@ -131,14 +150,8 @@ static int leave_segment(struct shared *out, struct clew_segment *segment)
 		return -ENOMEM;
 	if (!segment->sleep)
 		return 0;
-	sleep = shared_copy(out, segment->sleep, sizeof(*sleep));
-	if (!sleep)
-		return -ENOMEM;
-	sleep->holders = NULL;
-	sleep->links = NULL;
-	sleep->holder_count = sleep->link_count = sleep->and_count = 0;
-	segment->sleep = sleep;
-	return 0;
+	segment->sleep = leave_sleep(out, segment->sleep);
+	return segment->sleep ? 0 : -ENOMEM;
 }
 
 static int leave_holder(const struct long_locks *it, const struct clew_trace *trace,

@@ -340,6 +340,16 @@ int clew_lock_explain(const struct clew_trace *trace, const struct clew_relation
 
 /* ---- in parts ---- */
 
+static const struct clew_sleep *keep_sleep(struct arena *arena, const struct clew_sleep *sleep)
+{
+	struct clew_sleep *copy = arena_copy(arena, sleep, sizeof(*sleep));
+
+	if (!copy || !sleep->link_count)
+		return copy;
+	copy->links = arena_copy(arena, sleep->links, sleep->link_count * sizeof(*sleep->links));
+	return copy->links ? copy : NULL;
+}
+
 /* Copies what a segment points to, and its words. 0 or -ENOMEM. */
 static int keep_longest(struct arena *arena, struct clew_lock_doing *doing,
 			const struct clew_lock_doing *longer)
@@ -348,7 +358,7 @@ static int keep_longest(struct arena *arena, struct clew_lock_doing *doing,
 
 	*segment = longer->segment;
 	if (segment->sleep)
-		segment->sleep = arena_copy(arena, segment->sleep, sizeof(*segment->sleep));
+		segment->sleep = keep_sleep(arena, segment->sleep);
 	if (segment->link)
 		segment->link = arena_copy(arena, segment->link, sizeof(*segment->link));
 	if (segment->stay)
