@@ -3,10 +3,12 @@
  * The protocol is one datagram to a Unix socket; a name that begins with @ is in
  * the abstract namespace.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,6 +18,9 @@ void clew_notify(const char *state)
 {
 	const char *name = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timeval patience = {.tv_sec = 1};
+	/* The next one comes soon; any other is sent once. */
+	const bool repeats = !strcmp(state, "WATCHDOG=1");
 	size_t length = name ? strlen(name) : 0;
 	int descriptor;
 
@@ -27,7 +32,8 @@ void clew_notify(const char *state)
 	descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (descriptor < 0)
 		return;
-	sendto(descriptor, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
+	setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	sendto(descriptor, state, strlen(state), MSG_NOSIGNAL | (repeats ? MSG_DONTWAIT : 0),
 	       (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + length);
 	close(descriptor);
 }

@@ -10,7 +10,8 @@
 
 /*
  * Sends a line such as READY=1 to the datagram socket that $NOTIFY_SOCKET names, if it is set.
- * It is not an error if nobody listens.
+ * It is not an error if nobody listens. Where the socket is full it waits for a second, but not
+ * with WATCHDOG=1, which is sent again and again.
  */
 void clew_notify(const char *state);
 
