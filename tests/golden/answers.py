@@ -66,6 +66,7 @@ CASES = [
     ("disk", "requests", ["requests", *WHOLE]),
     ("disk", "why", ["why", "--tid", "70"]),
     ("disk", "requests-named", ["requests", "--dev", "vda", *WHOLE]),
+    ("disk", "requests-part", ["requests", *WHOLE, "--from", "0.25ms", "--to", "1ms"]),
     ("disk", "blame", ["blame"]),
     ("disk", "blame-part", ["blame", "--from", "0.25ms", "--to", "1ms"]),
     ("disk", "slack", ["slack"]),

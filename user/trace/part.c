@@ -31,6 +31,8 @@ void trace_part_free(struct trace_part *part)
 		return;
 	trace_recent_free(part->recent);
 	map_done(&part->requests);
+	map_done(&part->newest);
+	map_done(&part->again);
 	map_done(&part->woke);
 	vector_done(&part->finished);
 	free(part);
@@ -181,6 +183,31 @@ static bool is_past(const struct trace_part *part, uint64_t number)
 	return word && *word >> number % 64 & 1 && !map_get(&part->requests, number, 0);
 }
 
+/* Notes when something was asked for that is later than what a map has. 0 or -ENOMEM. */
+static int note_later(struct map *map, uint64_t key, uint32_t device, uint64_t at)
+{
+	uint64_t *known = map_get(map, key, device);
+
+	if (!known)
+		return map_set(map, key, device, at);
+	*known = at > *known ? at : *known;
+	return 0;
+}
+
+/* Notes what a request that is not kept says of others: see trace_finish_requests(). */
+static int pass_request(struct clew_trace *trace, const struct clew_block_request *request)
+{
+	uint64_t at = request->queued ?: request->issued;
+	int r;
+
+	if (!request->completed)
+		return 0;
+	r = note_later(&trace->part->newest, request->device, 0, at);
+	if (r == 0 && request->bytes && trace->gaps.count)
+		r = note_later(&trace->part->again, request->sector, request->device, at);
+	return r;
+}
+
 static int take_request(struct clew_trace *trace, const struct clew_block_request *request)
 {
 	struct trace_part *part = trace->part;
@@ -189,8 +216,10 @@ static int take_request(struct clew_trace *trace, const struct clew_block_reques
 		 end = request->completed ? request->completed + TRACE_PART_REQUESTS : UINT64_MAX;
 	int r = note_finished(part, request->number);
 
-	if (r < 0 || (!overlaps(part, begin, end) && !map_get(&part->requests, own.number, 0)))
+	if (r < 0)
 		return r;
+	if (!overlaps(part, begin, end) && !map_get(&part->requests, own.number, 0))
+		return pass_request(trace, request);
 	r = own_number(part, request->number, &own.number);
 	if (r < 0)
 		return r;

@@ -38,11 +38,15 @@ struct trace_part {
 	uint64_t from, to;	/* ns: what overlaps this is kept */
 	struct map requests;	/* the builder's number -> the trace's, of those that are kept */
 	struct vector finished; /* uint64_t, a bit for each of the builder's numbers: it has come */
-	uint32_t sleeps;	/* how many have a number */
-	bool cut;		/* reading ended before the capture */
-	bool early;		/* .. and soon after the part */
-	uint64_t look_at;	/* ns: when to ask trace_part_is_over() */
-	uint64_t over_at;	/* ns: when it was seen to be; 0: not yet */
+	/* When the last complete request that is not kept was asked for, ns: of a device; and,
+	 * since records were lost, of a sector of one. They tell which requests have lost their
+	 * end. */
+	struct map newest, again;
+	uint32_t sleeps;  /* how many have a number */
+	bool cut;	  /* reading ended before the capture */
+	bool early;	  /* .. and soon after the part */
+	uint64_t look_at; /* ns: when to ask trace_part_is_over() */
+	uint64_t over_at; /* ns: when it was seen to be; 0: not yet */
 	/* Not NULL: the last runs before the part, and of a wait that began before the part the run
 	 * before it is kept; and who woke whom through a socket is known of all that was read. */
 	struct trace_recent *recent;

@@ -137,14 +137,23 @@ static uint64_t lost_until(const struct clew_trace *trace)
 	return until;
 }
 
+/* The later one of two moments, of which a map of a part of the capture may have one. */
+static uint64_t later_of(uint64_t at, const struct map *passed, uint64_t key, uint32_t device)
+{
+	const uint64_t *other = passed ? map_get(passed, key, device) : NULL;
+
+	return other && *other > at ? *other : at;
+}
+
 /*
  * Finds the requests whose completion was lost. The kernel re-used the request's memory;
  * or records were lost since, and a later request for the same sectors, or one that came
  * much later, is complete. Without a loss a request may take very long. `open`: sectors
- * of requests without a completion -> index of the last complete request there.
+ * of requests without a completion -> when the last complete request there was asked for.
  */
 static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
 {
+	const struct trace_part *part = trace->part;
 	size_t count = trace->requests.count;
 	uint64_t until = lost_until(trace);
 	int r = 0;
@@ -155,7 +164,9 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 
 		request->end_lost = block->reused != 0;
 		if (!block->completed && asked_at(block) < until)
-			r = map_set(open, block->sector, block->device, 0);
+			r = map_set(open, block->sector, block->device,
+				    later_of(0, part ? &part->again : NULL, block->sector,
+					     block->device));
 	}
 	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
 		const struct clew_block_request *block = &request_at(trace, i)->block;
@@ -163,20 +174,22 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 					  ? map_get(open, block->sector, block->device)
 					  : NULL;
 
-		if (again)
-			*again = i;
+		if (again && asked_at(block) > *again)
+			*again = asked_at(block);
 		if (block->completed)
 			r = map_set(newest, block->device, 0, asked_at(block));
 	}
 	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
 		struct clew_trace_request *request = request_at(trace, i);
 		const struct clew_block_request *block = &request->block;
-		const uint64_t *later = map_get(newest, block->device, 0),
+		const uint64_t *known = map_get(newest, block->device, 0),
 			       *again = map_get(open, block->sector, block->device);
+		uint64_t later =
+			later_of(known ? *known : 0, part ? &part->newest : NULL, block->device, 0);
 
 		if (!block->completed && asked_at(block) < until)
-			request->end_lost |= (block->bytes && again && *again > i) ||
-					     (later && *later > asked_at(block) + OVERTAKEN);
+			request->end_lost |= (block->bytes && again && *again > asked_at(block)) ||
+					     later > asked_at(block) + OVERTAKEN;
 	}
 	return r;
 }
