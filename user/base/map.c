@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define LEAST 64 /* slots */
+
 static size_t home(const struct map *map, uint64_t key, uint32_t part)
 {
 	uint64_t hash = (key ^ ((uint64_t)part << 32 | part)) * 0x9e3779b97f4a7c15ull;
@@ -34,10 +36,9 @@ uint64_t *map_get(const struct map *map, uint64_t key, uint32_t part)
 	return slot->used ? &slot->value : NULL;
 }
 
-static int grow(struct map *map)
+static int grow(struct map *map, size_t capacity)
 {
-	struct map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
-			     .count = map->count};
+	struct map larger = {.capacity = capacity, .count = map->count};
 
 	larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
 	if (!larger.slots)
@@ -55,7 +56,7 @@ int map_set(struct map *map, uint64_t key, uint32_t part, uint64_t value)
 	struct map_slot *slot;
 
 	if ((map->count + 1) * 4 > map->capacity * 3) {
-		int r = grow(map);
+		int r = grow(map, map->capacity ? map->capacity * 2 : LEAST);
 
 		if (r < 0)
 			return r;
@@ -65,6 +66,15 @@ int map_set(struct map *map, uint64_t key, uint32_t part, uint64_t value)
 		map->count++;
 	*slot = (struct map_slot){.key = key, .part = part, .value = value, .used = true};
 	return 0;
+}
+
+int map_reserve(struct map *map, size_t count)
+{
+	size_t capacity = map->capacity ?: LEAST;
+
+	while (count * 4 > capacity * 3)
+		capacity *= 2;
+	return capacity > map->capacity ? grow(map, capacity) : 0;
 }
 
 void map_remove(struct map *map, uint64_t key, uint32_t part)

@@ -27,6 +27,8 @@ struct map {
 uint64_t *map_get(const struct map *map, uint64_t key, uint32_t part);
 /* Sets a key's value; 0 or -ENOMEM. */
 int map_set(struct map *map, uint64_t key, uint32_t part, uint64_t value);
+/* Makes room for `count` keys in all, so that setting them takes no memory. 0 or -ENOMEM. */
+int map_reserve(struct map *map, size_t count);
 void map_remove(struct map *map, uint64_t key, uint32_t part);
 void map_done(struct map *map);
 size_t map_memory(const struct map *map);

@@ -7,6 +7,12 @@
 #include "base/map.h"
 #include "base/vector.h"
 
+/*
+ * Tasks for which there is room from the start. Who drains the rings notes sleeps, and must not ask
+ * for the lock of the process's mappings, as memory for more may do.
+ */
+#define ROOM 4096
+
 struct place {
 	struct clew_sleeper sleeper;
 	bool asked;
@@ -17,15 +23,6 @@ struct clew_sleepers {
 	struct vector list; /* struct place, without holes */
 };
 
-struct clew_sleepers *clew_sleepers_new(void)
-{
-	struct clew_sleepers *sleepers = calloc(1, sizeof(*sleepers));
-
-	if (sleepers)
-		sleepers->list.item = sizeof(struct place);
-	return sleepers;
-}
-
 void clew_sleepers_free(struct clew_sleepers *sleepers)
 {
 	if (!sleepers)
@@ -33,6 +30,19 @@ void clew_sleepers_free(struct clew_sleepers *sleepers)
 	map_done(&sleepers->places);
 	vector_done(&sleepers->list);
 	free(sleepers);
+}
+
+struct clew_sleepers *clew_sleepers_new(void)
+{
+	struct clew_sleepers *sleepers = calloc(1, sizeof(*sleepers));
+
+	if (!sleepers)
+		return NULL;
+	sleepers->list.item = sizeof(struct place);
+	if (vector_reserve(&sleepers->list, ROOM) == 0 && map_reserve(&sleepers->places, ROOM) == 0)
+		return sleepers;
+	clew_sleepers_free(sleepers);
+	return NULL;
 }
 
 static struct place *place_at(const struct clew_sleepers *sleepers, size_t index)
