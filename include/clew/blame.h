@@ -16,7 +16,7 @@
  *
  * By all that ran (`all_running`): an ES waits from the moment that its
  * dependencies were resolved; without any, from the trace's first moment. Every
- * span that ran meanwhile is charged.
+ * span that ran meanwhile is charged, CPUs and devices only if they were chosen.
  *
  * A span and those that it calls are one thread, which is no antagonist of its own.
  *

@@ -120,6 +120,20 @@ def test_all_running():
         "chosen victims and antagonists",
         pairs(ask(WAITING, ["blame", "--all-running", "--victims", "c", "--antagonists", "b"])),
         [("c", "b", 50)])
+    machine = """
+hierarchy processes cpus devices
+span a [0,100] in processes:p
+span b [0,100] in processes:p
+span cpu0 [0,100] in cpus:machine
+span d [0,100] in devices:disks
+suspend a 0..20
+suspend b 20..100
+"""
+    tap.same("CPUs and devices are not blamed", pairs(ask(machine, ["blame", "--all-running"])),
+             [("a", "b", 20), ("b", "a", 80)])
+    tap.same("unless they are chosen",
+             pairs(ask(machine, ["blame", "--all-running", "--antagonists", "cpu0"])),
+             [("a", "cpu0", 20), ("b", "cpu0", 80)])
     backwards = "span a [0,50]\nspan b [20,60]\ndep send a@50 -> b@30\n"
     tap.same("an edge against time resolves nothing",
              pairs(ask(backwards, ["blame", "--all-running"])), [("b", "a", 20)])

@@ -42,6 +42,31 @@ static struct stretch since_resolved(const struct blame *blame, uint32_t es)
 	return stretch;
 }
 
+static bool is_in(const struct clew_model *model, uint32_t root, uint32_t hierarchy)
+{
+	return hierarchy != CLEW_NONE &&
+	       clew_model_category_of(model, root, hierarchy) != CLEW_NONE;
+}
+
+/* Leaves out CPUs and devices, which wait for nobody. They run for others, and are blamed only if
+ * they were chosen. */
+static void leave_machine(struct blame *blame)
+{
+	const struct clew_model *model = blame->model;
+	uint32_t cpus = hierarchy_named(model, "cpus"), devices = hierarchy_named(model, "devices");
+
+	for (uint32_t span = 0; span < model->span_count; span++) {
+		uint32_t root = span;
+
+		while (model->spans[root].parent != CLEW_NONE)
+			root = model->spans[root].parent;
+		if (!is_in(model, root, cpus) && !is_in(model, root, devices))
+			continue;
+		blame->victims[span] = false;
+		blame->antagonists[span] &= blame->options->antagonists != NULL;
+	}
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct clew_blame_pair *x = a, *y = b;
@@ -79,6 +104,8 @@ int clew_blame_find(const struct clew_model *model, const struct clew_blame_opti
 		if (model->spans[span].start < blame.begin)
 			blame.begin = model->spans[span].start;
 	blame.innermost = options->innermost;
+	if (blame.victims && blame.antagonists && options->all_running)
+		leave_machine(&blame);
 	if (blame.victims && blame.antagonists)
 		r = blame_find_threads(&blame);
 	if (r == 0 && blame.innermost)
