@@ -141,6 +141,9 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
+		/* Where a switch was hidden, a wait may have no time: a causal trace has none. */
+		if (sleep->switch_in <= sleep->start)
+			continue;
 		if (!operation_is_idle(sleep->kind, sleep->call,
 				       clew_trace_in_exchange(trace, sleep), between->idle_kinds))
 			continue;
