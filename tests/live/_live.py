@@ -110,6 +110,13 @@ def run(*arguments, timeout=None, **options):
                           **options)
 
 
+def sleeps_of(tid):
+    """How often a task has gone to sleep."""
+    with open(f"/proc/{tid}/status", encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) for line in file
+                    if line.startswith("voluntary_ctxt_switches"))
+
+
 def clew(*arguments, **options):
     return run(CLEW, *arguments, **options)
 

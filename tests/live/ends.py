@@ -13,7 +13,7 @@ import subprocess
 import time
 
 from _live import (WORKLOADS, answer, clew, feature, finish, ok, scratch, skip, skip_all,
-                   start_recording, stop_recording)
+                   sleeps_of, start_recording, stop_recording)
 from _place import Place, enter
 
 PR_SET_PDEATHSIG = 1
@@ -44,19 +44,13 @@ def begin(command):
     return process, truth
 
 
-def sleeps(tid):
-    """How often a task has gone to sleep."""
-    with open(f"/proc/{tid}/status", encoding="ascii", errors="replace") as file:
-        return next(line.split()[1] for line in file if line.startswith("voluntary_ctxt_switches"))
-
-
 def settle(truth):
     """Waits until no task of these has gone to sleep, nor runs, for half a second."""
     tids = {tid for waiter, followed, holders in truth.values()
             for tid in (waiter, followed, *holders) if tid}
     seen, deadline = None, time.monotonic() + 30
     while time.monotonic() < deadline:
-        now = [(sleeps(tid), wchan(tid)) for tid in sorted(tids)]
+        now = [(sleeps_of(tid), wchan(tid)) for tid in sorted(tids)]
         if now == seen and all(where != "0" for _, where in now):
             return
         seen = now

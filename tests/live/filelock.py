@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from _live import answer, clew, feature, finish, ok, scratch, skip_all, start_recording, stop_recording
+from _live import answer, clew, feature, finish, ok, scratch, skip_all, sleeps_of, start_recording, stop_recording
 
 # Does what it is told, line by line: take or leave a lock of the whole file
 # (flock) or of ten bytes of it (fcntl); "try" gives up after 2 s.
@@ -72,16 +72,10 @@ class Locker:
             time.sleep(0.005)
         raise TimeoutError(line)
 
-    def sleeps(self):
-        """How often it has gone to sleep."""
-        with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as file:
-            return next(int(line.split()[1]) for line in file
-                        if line.startswith("voluntary_ctxt_switches"))
-
     def await_sleep(self, before):
         """Waits until it has gone to sleep again."""
         end = time.monotonic() + 20
-        while self.sleeps() == before:
+        while sleeps_of(self.pid) == before:
             if time.monotonic() > end:
                 raise TimeoutError("it does not wait anew")
             time.sleep(0.005)
@@ -146,7 +140,7 @@ def main():
         recording = start_recording(path)
         gives_up.is_refused(f"try flock {c}")
         behind.is_refused(f"take flock {c}")
-        asleep = behind.sleeps()
+        asleep = sleeps_of(behind.pid)
         gives_up.done()
         behind.await_sleep(asleep)  # who was behind him waits anew
         time.sleep(0.1)

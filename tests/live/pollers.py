@@ -101,7 +101,7 @@ def check(path, what, writers, pollers):
             continue
         kind, number = writers[source]
         thing = edge["object"] or {}
-        # Who writes to a pipe has its lock in the kernel, and a reader may wait for that.
+        # A writer holds the pipe's lock in the kernel, and a reader may wait for that lock.
         if edge["type"] == "unlock" and thing.get("kind") == "lock":
             continue
         found[kind] += 1

@@ -130,7 +130,7 @@ def ended_by_signals():
         ok(info["complete"] and ledger["balanced"] and ledger["lost"] == 0,
            f"{number.name}: complete, balanced, nothing lost", ledger_text(ledger))
     path, most = scratch("duration.clew"), 3e9 if GUEST else 0.9e9
-    # Who has no CPU stops late.
+    # A recorder that has no CPU stops late.
     for _ in range(TRIES):
         begun = time.monotonic()
         done = clew("record", "-d", "500ms", "-o", path)

@@ -30,7 +30,7 @@ os.wait()
 pid = int(os.read(told, 20))
 {}
 """
-# Whoever is its parent now may leave it a zombie.
+# Its new parent may leave it a zombie.
 AWAITED = """
 def state():
     try:

@@ -176,7 +176,7 @@ def check_short_lives(place):
     rows = [(os.path.basename(each), row["tid"], row["comm"])
             for each in segments(path)
             for row in json.loads(clew("sql", each, "--json", query).stdout)["rows"]]
-    # Of one that a file ends in both files tell.
+    # A process that lives while one file ends and the next one begins is in both.
     found = {tid for _, tid, comm in rows if comm in ("true", "sh")}
     wrong = [row for row in rows if not row[1] or not row[2]]
     wrong += [row for row in rows if row[1] in made and row[2] not in OWN_NAMES]

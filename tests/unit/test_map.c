@@ -41,7 +41,7 @@ static void test_random(void **state)
 	map_done(&map);
 }
 
-/* What was reserved is set without taking memory. */
+/* Setting keys allocates nothing up to the number that was reserved. */
 static void test_room(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* These functions tell whom a wait may be charged to. Candidates are never charged. */
+/* Finds the tasks that a wait is charged to. A task that is only a candidate is never charged. */
 #ifndef CLEW_LIVE_CHARGED_H
 #define CLEW_LIVE_CHARGED_H
 

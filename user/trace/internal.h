@@ -269,6 +269,11 @@ void trace_touches_done(struct trace_touches *touches);
  * UINT32_MAX. */
 int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);
 int trace_finish_touches(struct clew_trace *trace);
+/* When a request was queued or, if that is not known, issued, ns. */
+static inline uint64_t trace_asked_at(const struct clew_block_request *request)
+{
+	return request->queued ?: request->issued;
+}
 /* Puts requests in order, and joins them to each other and to the sleeps that they ended. Sleeps
  * are in order already. */
 int trace_finish_requests(struct clew_trace *trace);

@@ -197,7 +197,7 @@ static int note_later(struct map *map, uint64_t key, uint32_t device, uint64_t a
 /* Notes what a request that is not kept says of others: see trace_finish_requests(). */
 static int pass_request(struct clew_trace *trace, const struct clew_block_request *request)
 {
-	uint64_t at = request->queued ?: request->issued;
+	uint64_t at = trace_asked_at(request);
 	int r;
 
 	if (!request->completed)
@@ -212,7 +212,7 @@ static int take_request(struct clew_trace *trace, const struct clew_block_reques
 {
 	struct trace_part *part = trace->part;
 	struct clew_block_request own = *request;
-	uint64_t begin = request->queued ? request->queued : request->issued,
+	uint64_t begin = trace_asked_at(request),
 		 end = request->completed ? request->completed + TRACE_PART_REQUESTS : UINT64_MAX;
 	int r = note_finished(part, request->number);
 

@@ -38,9 +38,9 @@ struct trace_part {
 	uint64_t from, to;	/* ns: what overlaps this is kept */
 	struct map requests;	/* the builder's number -> the trace's, of those that are kept */
 	struct vector finished; /* uint64_t, a bit for each of the builder's numbers: it has come */
-	/* When the last complete request that is not kept was asked for, ns: of a device; and,
-	 * since records were lost, of a sector of one. They tell which requests have lost their
-	 * end. */
+	/* The times, ns, at which the newest completed requests that are not kept were queued: by
+	 * device and, once records were lost, also by sector. trace_finish_requests() compares with
+	 * them to find the requests whose completion was lost. */
 	struct map newest, again;
 	uint32_t sleeps;  /* how many have a number */
 	bool cut;	  /* reading ended before the capture */

@@ -121,11 +121,6 @@ static int order_requests(struct clew_trace *trace, uint32_t *place_of)
 /* ns: a disk may do later requests first, but not those that come this much later. */
 #define OVERTAKEN 1000000000
 
-static uint64_t asked_at(const struct clew_block_request *block)
-{
-	return block->queued ?: block->issued;
-}
-
 /* When the last gap ended, 0 there was none. */
 static uint64_t lost_until(const struct clew_trace *trace)
 {
@@ -163,7 +158,7 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 		const struct clew_block_request *block = &request->block;
 
 		request->end_lost = block->reused != 0;
-		if (!block->completed && asked_at(block) < until)
+		if (!block->completed && trace_asked_at(block) < until)
 			r = map_set(open, block->sector, block->device,
 				    later_of(0, part ? &part->again : NULL, block->sector,
 					     block->device));
@@ -174,10 +169,10 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 					  ? map_get(open, block->sector, block->device)
 					  : NULL;
 
-		if (again && asked_at(block) > *again)
-			*again = asked_at(block);
+		if (again && trace_asked_at(block) > *again)
+			*again = trace_asked_at(block);
 		if (block->completed)
-			r = map_set(newest, block->device, 0, asked_at(block));
+			r = map_set(newest, block->device, 0, trace_asked_at(block));
 	}
 	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
 		struct clew_trace_request *request = request_at(trace, i);
@@ -187,9 +182,10 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 		uint64_t later =
 			later_of(known ? *known : 0, part ? &part->newest : NULL, block->device, 0);
 
-		if (!block->completed && asked_at(block) < until)
-			request->end_lost |= (block->bytes && again && *again > asked_at(block)) ||
-					     later > asked_at(block) + OVERTAKEN;
+		if (!block->completed && trace_asked_at(block) < until)
+			request->end_lost |=
+				(block->bytes && again && *again > trace_asked_at(block)) ||
+				later > trace_asked_at(block) + OVERTAKEN;
 	}
 	return r;
 }

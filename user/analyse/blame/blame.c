@@ -56,10 +56,8 @@ static void leave_machine(struct blame *blame)
 	uint32_t cpus = hierarchy_named(model, "cpus"), devices = hierarchy_named(model, "devices");
 
 	for (uint32_t span = 0; span < model->span_count; span++) {
-		uint32_t root = span;
+		uint32_t root = blame_root_of(model, span);
 
-		while (model->spans[root].parent != CLEW_NONE)
-			root = model->spans[root].parent;
 		if (!is_in(model, root, cpus) && !is_in(model, root, devices))
 			continue;
 		blame->victims[span] = false;

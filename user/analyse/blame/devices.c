@@ -193,11 +193,7 @@ int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretc
 
 bool blame_on_device(const struct blame_devices *devices, uint32_t span)
 {
-	const struct clew_model *model = devices->blame->model;
-
-	while (model->spans[span].parent != CLEW_NONE)
-		span = model->spans[span].parent;
-	return devices->device_of[span] != CLEW_NONE;
+	return devices->device_of[blame_root_of(devices->blame->model, span)] != CLEW_NONE;
 }
 
 /* ---- indexes ---- */

@@ -49,7 +49,15 @@ static inline bool blame_asks_for_all(const struct clew_blame_options *options)
 	return !options->ends_from && !options->ends_to;
 }
 
-/* The part of a stretch in which time is charged; empty if there is none. */
+static inline uint32_t blame_root_of(const struct clew_model *model, uint32_t span)
+{
+	while (model->spans[span].parent != CLEW_NONE)
+		span = model->spans[span].parent;
+	return span;
+}
+
+/* Clips a stretch to the interval that options->from and options->to give. It is empty if they do
+ * not overlap. */
 static inline struct stretch blame_part_of(const struct blame *blame, struct stretch stretch)
 {
 	const struct clew_blame_options *options = blame->options;
