@@ -115,13 +115,18 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
 __noinline int btrfs_range(__u64 bio_address, struct walk *walk)
 {
 	struct bio *bio = (struct bio *)bio_address;
-	struct btrfs_bio *of = (void *)bio_address - bpf_core_field_offset(struct btrfs_bio, bio);
-	struct btrfs_bio___ordered *ordered = (void *)of;
-	__u64 end = READ_NUMBER(bio, bi_end_io);
+	struct btrfs_bio___ordered *ordered;
 	struct btrfs_inode *inode;
+	struct btrfs_bio *of;
+	__u64 end;
 
-	if (!walk || (end != btrfs_end_io && end != btrfs_write_end_io))
+	if (!walk || !bpf_core_type_exists(struct btrfs_bio))
 		return 0;
+	end = READ_NUMBER(bio, bi_end_io);
+	if (end != btrfs_end_io && end != btrfs_write_end_io)
+		return 0;
+	of = (void *)bio_address - bpf_core_field_offset(struct btrfs_bio, bio);
+	ordered = (void *)of;
 	if (is_btrfs_direct(of, walk)) {
 		walk->range.bytes = READ(bio, bi_iter.bi_size);
 		return 0;

@@ -79,7 +79,9 @@ struct text_record {
 };
 
 /* Some functions below are global, so that the verifier checks each one once,
- * on its own. Their arguments are addresses as numbers for the same reason. */
+ * on its own. Their arguments are addresses as numbers for the same reason.
+ * Before 6.8 it does so even if no caller reaches them: a type of a module is
+ * asked for inside, not at the caller. */
 
 /* A walk from an entry to the root. Each step is a callback of bpf_loop(),
  * which the verifier checks once. */
