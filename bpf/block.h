@@ -48,7 +48,8 @@ const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
 const volatile __u64 btrfs_direct_end; /* of direct I/O */
 /* Fixed at load: bi_end_io of a buffer's bio, and b_end_io of a buffer that
- * ext4's journal writes; 0 unknown. */
+ * ext4's journal writes; 0 unknown. Since 7.3 or so there is no b_end_io: the
+ * second one is bi_end_io of such a buffer's bio. */
 const volatile __u64 buffer_end_io;
 const volatile __u64 journal_end_io;
 /* Fixed at load: bi_end_io of swapping; 0 unknown. */
@@ -161,7 +162,8 @@ __noinline int journal_range(__u64 bio_address, struct walk *walk)
 	struct piece piece;
 	__u64 page, data;
 
-	if (!walk || READ_NUMBER(buffer, b_end_io) != journal_end_io)
+	if (!walk || (bpf_core_field_exists(buffer->b_end_io) &&
+		      READ_NUMBER(buffer, b_end_io) != journal_end_io))
 		return 0;
 	of = READ(buffer, b_private);
 	/* The journal's own blocks are no copies. */
@@ -179,10 +181,13 @@ __noinline int journal_range(__u64 bio_address, struct walk *walk)
 						   : CLEW_BIO_JOURNAL | CLEW_BIO_FROZEN;
 }
 
+/* True if the journal may write the buffer that a bio is for. */
 static __always_inline bool is_buffer(struct bio *bio)
 {
-	return page_cache && journal_end_io && buffer_end_io &&
-	       (__u64)bio->bi_end_io == buffer_end_io;
+	struct buffer_head *buffer = NULL;
+	__u64 end = bpf_core_field_exists(buffer->b_end_io) ? buffer_end_io : journal_end_io;
+
+	return page_cache && journal_end_io && end && (__u64)bio->bi_end_io == end;
 }
 
 static __always_inline void direct_range(struct context *context, struct bio *bio, __u64 offset,

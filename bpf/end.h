@@ -111,16 +111,28 @@ static __always_inline struct sock *sock_of(struct file *file)
 	return socket ? (struct sock *)READ_NUMBER(socket, sk) : NULL;
 }
 
+/* The connection of an open /dev/fuse, NULL if it has none yet. */
+static __always_inline struct fuse_conn *connection_of(struct fuse_dev *device)
+{
+	struct fuse_dev___chan *by_channel = (void *)device;
+
+	if (bpf_core_field_exists(by_channel->chan))
+		return BPF_CORE_READ(by_channel, chan, conn);
+	return BPF_CORE_READ(device, fc);
+}
+
 /* The device of the file system that a FUSE daemon serves by this file, 0 none
  * yet. The types may be a module's. */
 static __always_inline __u32 served_device(struct file *file)
 {
 	struct fuse_dev *device = (struct fuse_dev *)READ_NUMBER(file, private_data);
+	struct fuse_conn *connection;
 
 	if (!device || !bpf_core_type_exists(struct fuse_dev) ||
 	    !bpf_core_type_exists(struct fuse_conn))
 		return 0;
-	return BPF_CORE_READ(device, fc, dev);
+	connection = connection_of(device);
+	return BPF_CORE_READ(connection, dev);
 }
 
 /* Anonymous inodes have no type before 6.15 or so, and are regular files since. */

@@ -65,17 +65,29 @@ static int request_step(__u32 index, struct request_walk *walk)
 	return 0;
 }
 
+/* The address of the list of what the daemon has not read yet; 0 none. */
+static __always_inline __u64 pending_requests(struct fuse_dev *device)
+{
+	struct fuse_dev___chan *by_channel = (void *)device;
+	__u64 of;
+
+	if (bpf_core_field_exists(by_channel->chan)) {
+		of = (__u64)BPF_CORE_READ(by_channel, chan);
+		return of ? of + bpf_core_field_offset(struct fuse_chan, iq.pending) : 0;
+	}
+	of = (__u64)connection_of(device);
+	return of ? of + bpf_core_field_offset(struct fuse_conn, iq.pending) : 0;
+}
+
 /* Finds the waiters of what the daemon has not read yet, and of what was read
  * by this open file and is not answered. */
 static __always_inline void find_request_waiters(struct fuse_dev *device)
 {
-	struct fuse_conn *connection = READ(device, fc);
-	struct request_walk walk = {};
+	struct request_walk walk = {.head = pending_requests(device)};
 
 	request_count = 0;
-	if (!connection)
+	if (!walk.head)
 		return;
-	walk.head = (__u64)connection + bpf_core_field_offset(struct fuse_conn, iq.pending);
 	walk.node = read_number(walk.head);
 	walk.lists = walk.lists_end = READ_NUMBER(device, pq.processing);
 	if (walk.lists)

@@ -287,13 +287,16 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 {
 	struct inode *inode = (struct inode *)inode_address;
-	struct hlist_node *name = (void *)READ_NUMBER(inode, i_dentry.first);
+	void *name = (void *)READ_NUMBER(inode, i_dentry.first);
+	struct dentry___alias *direct = NULL;
 
 	/* A block device's inode has no name. */
 	if (!name)
 		return 0;
-	send_path(inode, (void *)name - bpf_core_field_offset(struct dentry, d_u.d_alias), NULL,
-		  true, cpu, time, 0);
+	name -= bpf_core_field_exists(direct->d_alias)
+			? bpf_core_field_offset(struct dentry___alias, d_alias)
+			: bpf_core_field_offset(struct dentry, d_u.d_alias);
+	send_path(inode, name, NULL, true, cpu, time, 0);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 		state->serial = new_serial();
 		state->slept = 1;
 	}
-	if (task->rseq && task->__state == TASK_INTERRUPTIBLE)
+	if (flagged_at_switch(task) && task->__state == TASK_INTERRUPTIBLE)
 		__sync_fetch_and_and(&sleeping_flags, task->thread_info.flags);
 	update_filter(task, state, false);
 	/* The file that was begun has no record of its priority. */

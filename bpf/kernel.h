@@ -191,6 +191,10 @@ struct dentry {
 	union dentry_links d_u;
 };
 
+struct dentry___alias { /* since 7.0 or so */
+	struct hlist_node d_alias;
+};
+
 struct vfsmount {
 	struct dentry *mnt_root;
 };
@@ -381,6 +385,19 @@ struct trace_uprobe {
 
 struct uprobe_dispatch_data {
 	struct trace_uprobe *tu;
+};
+
+struct rseq_event {
+	__u8 has_rseq;
+};
+
+struct rseq_data {
+	void *usrptr;
+	struct rseq_event event;
+};
+
+struct task_struct___rseq { /* since 6.19 or so */
+	struct rseq_data rseq;
 };
 
 /* Since 6.18 a quota throttles tasks, not run queues. */

@@ -328,6 +328,15 @@ struct fuse_dev {
 	struct fuse_pqueue pq;
 };
 
+struct fuse_chan { /* since 7.3 or so */
+	struct fuse_conn *conn;
+	struct fuse_iqueue iq;
+};
+
+struct fuse_dev___chan {
+	struct fuse_chan *chan;
+};
+
 struct iov_iter {
 	bool data_source;
 	unsigned long count;

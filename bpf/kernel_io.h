@@ -52,6 +52,10 @@ struct page {
 	unsigned long compound_head;
 };
 
+struct page___info { /* since 7.1 or so */
+	unsigned long compound_info;
+};
+
 struct xarray {
 	void *xa_head;
 };
@@ -79,6 +83,14 @@ struct bvec_iter {
 	unsigned int bi_idx;
 	unsigned int bi_bvec_done;
 } __attribute__((packed));
+
+struct bvec_iter___offset { /* since 7.3 or so */
+	unsigned int bi_offset;
+};
+
+struct bio___offset {
+	struct bvec_iter___offset bi_iter;
+};
 
 struct block_device {
 	struct gendisk *bd_disk;
@@ -179,6 +191,11 @@ struct rw_semaphore {
 
 struct rt_mutex_base {
 	struct task_struct *owner;
+};
+
+/* In a real-time kernel. */
+struct rwbase_rt {
+	struct rt_mutex_base rtmutex;
 };
 
 struct rtnl_link_ops;

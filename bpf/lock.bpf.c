@@ -52,6 +52,8 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 		state->lock_type = type;
 		return 0;
 	}
+	if (state->lock && lock_is_inside((__u64)lock, state->lock, state->lock_type))
+		return 0;
 	state->lock = (__u64)lock;
 	state->lock_type = type;
 	state->lock_since = clock_ns();

@@ -16,6 +16,7 @@
 #include "kernel.h"
 #include "kernel_fs.h"
 #include "kernel_io.h"
+#include "lock.h"
 #include "object.h"
 #include "read.h"
 #include "record.h"
@@ -167,11 +168,11 @@ __noinline int lock_name_send(__u64 lock, __u32 type, __u32 cpu, __u64 time)
 
 	if (!cpu_state)
 		return 0;
-	if (type & CLEW_LOCK_MUTEX)
+	if (type & CLEW_LOCK_MUTEX || (type & CLEW_LOCK_RT && !(type & LOCK_READ_WRITE)))
 		find_mutex(lock, &parent);
 	else if (type & CLEW_LOCK_PERCPU)
 		find_freeze(lock, &parent);
-	else if (type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE))
+	else if (type & LOCK_READ_WRITE)
 		find_semaphore(lock, &parent);
 	inode = (struct inode *)parent.inode;
 	if (inode) {

@@ -69,19 +69,36 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 	return bpf_core_field_exists(before->_folio_nr_pages) ? READ(before, _folio_nr_pages) : 1;
 }
 
+/*
+ * The folio of a page. The lowest bit is set in all pages but the first one. The
+ * others hold the address of the first, or since 7.1 or so a mask for their own
+ * address, which leads to it: no address has only ones in its upper half.
+ */
+static __always_inline struct folio *page_folio(__u64 page)
+{
+	struct page___info *apart = (void *)page;
+	__u64 head;
+
+	if (!bpf_core_field_exists(apart->compound_info)) {
+		head = READ_NUMBER((struct page *)page, compound_head);
+		return (void *)(head & 1 ? head - 1 : page);
+	}
+	head = READ_NUMBER(apart, compound_info);
+	if (head & 1)
+		page = head >> 32 == 0xffffffff ? page & head : head - 1;
+	return (void *)page;
+}
+
 /* Finds what is `offset` bytes after the start of a page. */
 static __always_inline void page_locate(__u64 page, __u64 offset, struct piece *ret_piece)
 {
-	__u64 head, page_size = bpf_core_type_size(struct page);
+	__u64 page_size = bpf_core_type_size(struct page);
 	struct folio *folio;
 	__u64 mapping, number;
-	struct page *of;
 
 	page += (offset >> PAGE_SHIFT) * page_size;
 	offset &= PAGE_SIZE - 1;
-	of = (void *)page;
-	head = READ_NUMBER(of, compound_head);
-	folio = (void *)(head & 1 ? head - 1 : page);
+	folio = page_folio(page);
 	mapping = READ_NUMBER(folio, mapping);
 	number = (page - (__u64)folio) / page_size;
 	ret_piece->mapping = mapping & MAPPING_FLAGS ? 0 : mapping;
@@ -197,6 +214,15 @@ static long walk_piece(__u32 turn, struct walk *walk)
 	return 0;
 }
 
+/* How many bytes of its current bio_vec a bio has done. */
+static __always_inline __u32 vector_done(struct bio *bio)
+{
+	struct bio___offset *renamed = (void *)bio;
+
+	return bpf_core_field_exists(renamed->bi_iter.bi_offset) ? renamed->bi_iter.bi_offset
+								 : bio->bi_iter.bi_bvec_done;
+}
+
 /* Finds the first range of a bio that has pages. */
 static __always_inline void first_range(struct bio *bio, struct walk *walk)
 {
@@ -208,7 +234,7 @@ static __always_inline void first_range(struct bio *bio, struct walk *walk)
 	walk->operation = bio->bi_opf;
 	walk->paged = 1;
 	walk->vector = vectors + skipped * size;
-	walk->done = bio->bi_iter.bi_bvec_done;
+	walk->done = vector_done(bio);
 	vector = (void *)walk->vector;
 	/* bi_vcnt is that of the whole bio: it gives the last vector if no part
 	 * of the bio is done yet. */

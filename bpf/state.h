@@ -11,6 +11,7 @@
 
 #include "kernel.h"
 #include "read.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
 #include <clew/kernel/records.h>
@@ -61,12 +62,25 @@ volatile __u64 named_before; /* the same for the file before it */
 __u32 last_serial;
 /*
  * The bit of thread_info.flags that is set from a switch-out to the return to
- * user mode, for a thread with a registered rseq. Its number differs among
- * kernels. The first pass of the iterator collects the flags that all sleeping
- * threads have in common; user space picks the bit.
+ * user mode, for a thread with a registered rseq, and the one that is set while
+ * a signal is pending; 0 unknown. Their numbers differ among kernels. The first
+ * pass of the iterator collects the flags that all sleeping threads have in
+ * common; user space picks the bits.
  */
-volatile __u64 notify_resume_mask;
+volatile __u64 return_flag;
+volatile __u64 signal_flag;
 __u64 sleeping_flags = ~0ULL;
+
+/* True if each switch from the task sets return_flag: it has a registered rseq.
+ * With a newer form of rseq, since 6.19 or so, not each one does. */
+static __always_inline bool flagged_at_switch(struct task_struct *task)
+{
+	struct task_struct___rseq *apart = (void *)task;
+
+	if (!bpf_core_field_exists(apart->rseq.usrptr))
+		return READ_TRUSTED(task, rseq);
+	return READ_TRUSTED(apart, rseq.event.has_rseq) == 1;
+}
 
 /* Differs between the files that records of two times are in. */
 static __always_inline __u64 file_at(__u64 time)

@@ -215,7 +215,7 @@ static __always_inline bool describe_restart(struct task_struct *task,
 	*wait = state->wait;
 	wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
 	wait->flags &= ~CLEW_WAIT_FLAG_SAME_CALL;
-	if (notify_resume_mask && (task->thread_info.flags & notify_resume_mask))
+	if (task->thread_info.flags & return_flag)
 		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
 	return true;
 }

@@ -37,11 +37,10 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 	__u64 pending;
 
 	/*
-	 * The flag of a pending signal is set before the wake. It is the bit
-	 * after that of notify_resume_mask in all kernels. The signals
+	 * The flag of a pending signal is set before the wake. The signals
 	 * themselves are in cold memory.
 	 */
-	if (likely(notify_resume_mask && !(task->thread_info.flags & notify_resume_mask << 1)))
+	if (likely(signal_flag && !(task->thread_info.flags & signal_flag)))
 		return false;
 	pending = task->pending.signal.sig[0] | READ(task, signal, shared_pending.signal.sig[0]);
 	if (likely(!pending))

@@ -28,7 +28,7 @@
 /* True if the task was not in user mode since it last came on a CPU. */
 static __always_inline bool stayed_in_kernel(struct task_struct *task)
 {
-	return READ_TRUSTED(task, rseq) && (task->thread_info.flags & notify_resume_mask);
+	return (task->thread_info.flags & return_flag) && flagged_at_switch(task);
 }
 
 /* See clew_where.identity. */

@@ -29,6 +29,11 @@
 #include "record/tracer.h"
 #include "symbol/kernel.h"
 
+/* Flags of a task, as in sleeping_flags. */
+#define RESUME_NEW (1UL << 0)
+#define RESUME_OLD (1UL << 1)
+#define RSEQ_APART (1UL << 11)
+
 #define RING_SIZE_MAX	(8UL << 20)
 #define RING_SIZE_TOTAL (512UL << 20)
 
@@ -179,9 +184,27 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	return 0;
 }
 
+/*
+ * The first pass has found the flags that all sleeping threads with rseq share.
+ * TIF_NOTIFY_RESUME is bit 1 in older kernels, and bit 0 since all architectures
+ * number these flags alike; TIF_SIGPENDING is the next one. Since 6.19 or so rseq
+ * has a flag of its own, TIF_RSEQ.
+ */
+static void find_flags(struct clew_bpf *bpf)
+{
+	uint64_t common = bpf->data->sleeping_flags, first = common & (RESUME_NEW | RESUME_OLD);
+
+	if (first == RESUME_NEW || first == RESUME_OLD) {
+		bpf->bss->return_flag = first;
+		bpf->bss->signal_flag = first << 1;
+	} else if (!first && common & RSEQ_APART) {
+		bpf->bss->return_flag = RSEQ_APART;
+		bpf->bss->signal_flag = RESUME_NEW << 1;
+	}
+}
+
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message)
 {
-	uint64_t common;
 	int error;
 
 	recorder->start_cpu_time = clew_cpu_time();
@@ -190,14 +213,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 		error = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
 	if (error)
 		return error;
-	/*
-	 * The first pass has found the flags that all sleeping threads with
-	 * rseq share. TIF_NOTIFY_RESUME is bit 1 in older kernels, and bit 0
-	 * since all architectures number these flags alike.
-	 */
-	common = recorder->bpf->data->sleeping_flags & 3;
-	recorder->bpf->bss->notify_resume_mask = common == 1 || common == 2 ? common : 0;
-
+	find_flags(recorder->bpf);
 	clew_missed_runs(recorder, recorder->missed_before);
 	recorder->start = clew_now();
 	recorder->started = true;
