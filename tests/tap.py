@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a test program's TAP says, and the list of results that are known to be flaky.
 
-A flaky result failed first and passed on a second try. A program says so itself by
-"ok N - NAME # FLAKY WHAT FAILED FIRST", or the runner finds it out by running the program again. A
-flaky result counts as passed only if tests/flaky lists it.
+A flaky result failed first and passed on a later try. A program says so itself by
+"ok N - NAME # FLAKY WHAT FAILED FIRST", or the runner finds it out by running the program again
+(tests/settle.py). With UNSETTLED instead of FLAKY it passed three times in a row. A flaky result
+counts as passed only if tests/flaky lists it, or if it is unsettled.
 """
 import os
 import re
 import signal
 
+import settle
+
 RESULT = re.compile(r"(not )?ok\b[ \t]*(\d*)[ \t]*(?:-[ \t]*)?(.*)$")
 SKIP = re.compile(r"#[ \t]*skip\b[ \t:]*(.*)$", re.IGNORECASE)
-FLAKY = re.compile(r"[ \t]*# FLAKY\b[ \t]*(.*)$")
+FLAKY = re.compile(r"[ \t]*# (FLAKY|UNSETTLED)\b[ \t]*(.*)$")
 PLAN = re.compile(r"1\.\.(\d+)[ \t]*(?:#[ \t]*skip\S*[ \t]*(.*))?$", re.IGNORECASE)
 TOOK = re.compile(r"# (\S.*?) took (\d+) s\b")
 
@@ -23,7 +26,7 @@ class Results:
         self.passed = []  # names
         self.failed = []  # "name: why"
         self.skipped = []  # "name: reason"
-        self.flaky = []  # (name, what failed first)
+        self.flaky = []  # (name, what failed first, how often it passed in a row then)
 
     def add(self, other):
         self.passed += other.passed
@@ -43,16 +46,18 @@ class Results:
         """Puts the program's name before each result."""
         self.failed = ["%s: %s" % (label, line) for line in self.failed]
         self.skipped = ["%s: %s" % (label, line) for line in self.skipped]
-        self.flaky = [("%s: %s" % (label, name), first) for name, first in self.flaky]
+        self.flaky = [("%s: %s" % (label, name), *rest) for name, *rest in self.flaky]
 
-    def failed_before(self, lines):
-        """These results of an earlier try failed; all of this one passed."""
-        for line in lines:
-            same = [name for name in self.passed if name and line.startswith(name)]
-            name = max(same, key=len, default=line)
-            if same:
-                self.passed.remove(name)
-            self.flaky.append((name, line))
+    def take_back(self, name):
+        """Forgets that a result passed, of which this is the name or its beginning."""
+        same = settle.like(self.passed, name)
+        if same:
+            self.passed.remove(min(same, key=len))
+
+    def failed_before(self, name, line, passes):
+        """This result failed in an earlier run, with that line, and passed so often since."""
+        self.take_back(name)
+        self.flaky.append((name, line, passes))
 
 
 def _take(results, line):
@@ -78,7 +83,8 @@ def _take(results, line):
     elif match.group(1):
         results.failed.append(name or "test %s" % match.group(2))
     elif flaky:
-        results.flaky.append((name[:flaky.start()], flaky.group(1)))
+        passes = settle.PASSES if flaky.group(1) == "UNSETTLED" else 1
+        results.flaky.append((name[:flaky.start()], flaky.group(2), passes))
     else:
         results.passed.append(name)
     return 0
@@ -135,5 +141,5 @@ class Known:
 
     def reason(self, name):
         """Why a result of this name may be flaky, or None."""
-        return next((reason for known, reason in self.reasons.items()
-                     if name == known or name.startswith((known + ":", known + " "))), None)
+        return next(
+            (reason for known, reason in self.reasons.items() if settle.like([name], known)), None)

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """tests/run itself: programs that pass, fail, die, hang, keep silent or are flaky. Prints TAP."""
+import argparse
 import contextlib
+import datetime
 import importlib.machinery
 import importlib.util
 import io
@@ -16,7 +18,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "vm"))
 loader = importlib.machinery.SourceFileLoader("runner", os.path.join(HERE, "..", "run"))
 runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
 loader.exec_module(runner)
+import beside  # noqa: E402  pylint: disable=wrong-import-position
 import relay  # noqa: E402  pylint: disable=wrong-import-position
+import settle  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 # name, output, exit status; passed, failed, skipped
@@ -38,9 +42,11 @@ CASES = [("all pass", "1..2\nok 1 - a\nok 2 - b\n", 0, 2, 0, 0),
 
 # What leaves a process behind that has its output open, and what fails the first time only.
 LEAVES = ["sh", "-c", "sleep 60 & echo ok 1 - a"]
-FAILS_FIRST = [
-    "sh", "-c",
-    "echo >>\"$0\"; if test $(wc -l <\"$0\") -gt $1; then echo ok 1 - a; else echo not ok 1 - a; exit 1; fi"
+# Each run prints the next of the lines, or pieces that have lines of their own; the last one again
+# and again.
+PRINTS = [
+    "sh", "-c", """f=$0; echo >>"$f"; n=$(wc -l <"$f"); if test $n -gt $#; then n=$#; fi
+shift $((n - 1)); printf "$1\\n"; case $1 in *not*) exit 1;; esac"""
 ]
 
 
@@ -66,49 +72,102 @@ def is_known(text, name):
 
 
 def committed():
-    """Each entry of tests/flaky is of a live test that is there."""
-    known = tap.Known(runner.FLAKY)
-    programs = {entry.partition(": ")[0] for entry in known.reasons}
+    """Each entry of tests/flaky and tests/unsettled is of a live test that is there."""
+    names = [*tap.Known(runner.FLAKY).reasons, *runner.read_unsettled().entries]
     live = {"live " + name for name, *_ in runner.scripts("tests/live", {}, 0)}
-    return programs <= live | {"vm guests"}
+    return {name.partition(": ")[0] for name in names} <= live | {"vm guests"}
 
 
-def section(programs, text="", **options):
-    """A section's run, with a list of flaky results that has this text."""
+def none_too_old():
+    wrong = runner.read_unsettled().wrong(datetime.date.today())
+    print("\n".join("# " + line for line in wrong))
+    return not wrong
+
+
+def section(programs, text="", unsettled="", **options):
+    """A section's run, with lists of flaky and unsettled results that have these texts."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        run = runner.Run(tap.Known(file.name))
+        run = runner.Run(tap.Known(file.name), settle.Unsettled(unsettled))
     with contextlib.redirect_stdout(io.StringIO()):
         run.section("s", programs, **options)
     return run
 
 
 def counts(run):
-    return [len(run.total.passed), len(run.total.failed), len(run.total.skipped), len(run.flaky)]
+    return [
+        len(lines) for lines in (run.total.passed, run.total.failed, run.total.skipped, run.flaky,
+                                 run.unsettled)
+    ]
 
 
-def fails_first(failures, text="", tries=2):
-    """Passed, failed, skipped and flaky where a program fails that often first."""
+def runs(*outputs, text="", again=True):
+    """The run of one program that prints these one after the other, and how often it ran."""
     with tempfile.TemporaryDirectory() as directory:
-        command = FAILS_FIRST + [os.path.join(directory, "been"), str(failures)]
-        return counts(section([("p", command, {}, 10)], text, tries=tries))
+        been = os.path.join(directory, "been")
+        run = section([("p", [*PRINTS, been, *outputs], {}, 10)], text, again=again)
+        with open(been, encoding="ascii") as file:
+            return run, len(file.readlines())
 
 
-def says_flaky(text=""):
-    """The same where the program says itself that a result is flaky."""
-    return counts(section([("p", ["echo", "ok 1 - a: 3 runs # FLAKY a was late"], {}, 10)], text))
+def tried(*outputs, **options):
+    """The same, counted: passed, failed, skipped, flaky and unsettled, and the runs."""
+    run, count = runs(*outputs, **options)
+    return [*counts(run), count]
+
+
+def says(word, text=""):
+    """The counts where the program says itself that a result failed first."""
+    return counts(section([("p", ["echo", f"ok 1 - a: 3 runs # {word} a was late"], {}, 10)], text))
+
+
+def entry_of(unsettled):
+    """What is said of a result that is unsettled, with this list."""
+    return settle.Unsettled(unsettled).line("live t.py: workload a: 1 runs, 30 pairs", "late")
+
+
+def is_entry(line, days=0):
+    """Whether a list takes this line, so many days after 2026-03-01; False if it refuses it."""
+    try:
+        listed = settle.Unsettled(line + "\n")
+    except ValueError:
+        return None
+    return not listed.wrong(datetime.date(2026, 3, 1) + datetime.timedelta(days))
+
+
+def chosen(*words):
+    """What the runner answers to names and options, without running anything."""
+    options = argparse.Namespace(names=[word for word in words if word != "--times"],
+                                 times=2 * ("--times" in words))
+    try:
+        return runner.find_programs(options)
+    except ValueError:
+        return False
+
+
+def loaded():
+    """The load is there for as long as its block, and no longer."""
+    with beside.load(2):
+        children = runner.execute(
+            ["ps", "-o", "args=", "--ppid", str(os.getpid())], dict(os.environ), 10)[0]
+    left = runner.execute(
+        ["ps", "-o", "args=", "--ppid", str(os.getpid())], dict(os.environ), 10)[0]
+    return children.count("beside.py") == 2 and "beside.py" not in left
 
 
 def summed_up():
     """The last line counts, and flaky results and slow tests are named before it."""
-    run = section([("p", ["echo", "ok 1 - a # FLAKY was late"], {}, 10)])
+    run = section([("p", ["printf",
+                          "ok - a # FLAKY was late\\nok - b # UNSETTLED b: slow"], {}, 10)])
     with contextlib.redirect_stdout(io.StringIO()) as out:
         run.summary(runner.Stopwatch())
     lines = out.getvalue().splitlines()
     flaky = [line for line in lines if "s p: a: failed first: was late" in line]
     slow = lines[lines.index("== slowest") + 1]
-    return lines[-1] == "0 passed, 1 failed, 0 skipped" and flaky and slow.endswith(": s p")
+    unsettled = lines[-3] == "   %s s p: b  b: slow" % datetime.date.today()
+    return lines[-1] == "1 passed, 1 failed, 0 skipped" and flaky and unsettled and slow.endswith(
+        ": s p")
 
 
 def relayed(*tries):
@@ -126,16 +185,58 @@ def relayed(*tries):
 
 PASSES_THEN = ["ok 1 - 6.1: t.py: a # FLAKY 6.1: t.py: a: late", "ok 2 - 6.1: t.py: b"]
 ENTRY = "s p: a  it is slow\n"
+A, NOT_A, SKIP_A = "ok - a\\n", "not ok - a: late\\n", "ok - a # SKIP hidden\\n"
+B, NOT_B, FLAKY_B = "ok - b\\n", "not ok - b: late\\n", "ok - b # FLAKY late\\n"
 MORE = [
     ("a hanging program is ended", hangs), ("who outlives a program is not waited for", is_left),
-    ("a section without a program fails", lambda: counts(section([])) == [0, 1, 0, 0]),
+    ("a section without a program fails", lambda: counts(section([])) == [0, 1, 0, 0, 0]),
     ("a program that fails is not tried again",
-     lambda: fails_first(1, ENTRY, tries=1) == [0, 1, 0, 0]),
-    ("unless its section says so; what passes then fails", lambda: fails_first(1) == [0, 1, 0, 1]),
-    ("or passes if it is listed", lambda: fails_first(1, ENTRY) == [1, 0, 0, 1]),
-    ("what fails twice fails, listed or not", lambda: fails_first(2, ENTRY) == [0, 1, 0, 0]),
-    ("a program may say that it tried again", lambda: says_flaky() == [0, 1, 0, 1]),
-    ("and passes if that is listed", lambda: says_flaky(ENTRY) == [1, 0, 0, 1]),
+     lambda: tried(NOT_A, A, text=ENTRY, again=False) == [0, 1, 0, 0, 0, 1]),
+    ("unless its section says so: three passes in a row settle it",
+     lambda: tried(NOT_A, A) == [1, 0, 0, 0, 1, 4]),
+    ("an entry is printed for it",
+     lambda: runs(NOT_A, A)[0].unsettled == ["%s s p: a  a: late" % datetime.date.today()]),
+    ("but not two", lambda: tried(NOT_A, A, A, NOT_A, A) == [0, 1, 0, 0, 0, 4]),
+    ("what fails twice fails at once", lambda: tried(NOT_A) == [0, 1, 0, 0, 0, 2]),
+    ("another result has to pass three times by itself",
+     lambda: tried(NOT_A + B, A + NOT_B, A + B) == [2, 0, 0, 0, 2, 5]),
+    ("what had no time to pass so often fails with the other one",
+     lambda: tried(NOT_A + B, A + NOT_B, A + NOT_B) == [0, 2, 0, 0, 0, 3]),
+    ("a result that is skipped then has not passed",
+     lambda: tried(NOT_A, SKIP_A) == [0, 1, 1, 0, 0, 9]),
+    ("a death is settled by runs to the end",
+     lambda: tried("1..2\\n" + A, "1..2\\n" + A + B) == [3, 0, 0, 0, 1, 4]),
+    ("and by no other ones", lambda: tried("1..2\\n" + A)[1] == 1),
+    ("what only a failure prints, too", lambda: tried(NOT_A, B) == [2, 0, 0, 0, 1, 4]),
+    ("a listed result has to pass once", lambda: tried(NOT_A, A, text=ENTRY) == [1, 0, 0, 1, 0, 2]),
+    ("and may fail twice", lambda: tried(NOT_A, NOT_A, A, text=ENTRY) == [1, 0, 0, 1, 0, 3]),
+    ("but not three times", lambda: tried(NOT_A, text=ENTRY) == [0, 1, 0, 0, 0, 3]),
+    ("what an earlier run says of another result stays",
+     lambda: tried(NOT_A + FLAKY_B, A + B) == [1, 1, 0, 1, 1, 4]),
+    ("a program may say that it tried again", lambda: says("FLAKY") == [0, 1, 0, 1, 0]),
+    ("and passes if that is listed", lambda: says("FLAKY", ENTRY) == [1, 0, 0, 1, 0]),
+    ("or if it passed three times", lambda: says("UNSETTLED") == [1, 0, 0, 0, 1]),
+    ("which is flaky, too, where it is listed",
+     lambda: says("UNSETTLED", ENTRY) == [1, 0, 0, 1, 0]),
+    ("an entry of the unsettled has a day, a result and what was seen",
+     lambda: is_entry("2026-03-01 live t.py: a b  late") and all(
+         is_entry(line) is None
+         for line in ("live t.py: a  late", "2026-03-01 live t.py: a", "2026-02-30 live t.py: a  x",
+                      "2026-03-01 live t.py  late"))),
+    ("it holds for 14 days",
+     lambda: [is_entry("2026-03-01 live t.py: a  late", days)
+              for days in (-1, 0, 14, 15)] == [False, True, True, False]),
+    ("no entry is older", none_too_old),
+    ("an unsettled result's entry is without counts",
+     lambda: entry_of("") == "%s live t.py: workload a  late" % datetime.date.today()),
+    ("and the one that is there is found", lambda: entry_of("2026-03-01 live t.py: workload a  x")
+     == "2026-03-01 live t.py: workload a  late (it has an entry)"),
+    ("programs are chosen by name", lambda: chosen("where.py", "test_map") ==
+     ["where.py", "test_map"] and chosen("live") is None and chosen() is None),
+    ("or all of a section, to run them several times",
+     lambda: "runner.py" in chosen("golden", "--times") and chosen("vm", "--times") is False),
+    ("other names are refused", lambda: chosen("nowhere.py") is False),
+    ("a load lasts as long as the run", loaded),
     ("flaky and slow tests are named at the end", summed_up),
     ("an entry is for names that go on after it",
      lambda: is_known(ENTRY, "s p: a: 3 runs") == "it is slow"),

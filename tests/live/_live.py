@@ -39,13 +39,17 @@ def wanted_runs(usual):
     return int(os.environ.get("CLEW_LIVE_RUNS", usual))
 
 
-def ok(good, name, why="", first=""):
-    """One result; returns whether it passed. `first`: why it failed at an earlier try."""
+def ok(good, name, why="", first="", unsettled=False):
+    """
+    One result; returns whether it passed. `first`: why it failed at an earlier try; `unsettled`: it
+    passed three times in a row then.
+    """
     global _count, _failed
     _count += 1
     reason = str(why if not good else first).replace("\n", " ").replace("#", "number ")
     if good:
-        print(f"ok {_count} - {name}" + (f" # FLAKY {reason}" if reason else ""), flush=True)
+        word = "UNSETTLED" if unsettled else "FLAKY"
+        print(f"ok {_count} - {name}" + (f" # {word} {reason}" if reason else ""), flush=True)
     else:
         _failed += 1
         print(f"not ok {_count} - {name}" + (f": {reason}" if reason else ""), flush=True)
@@ -113,8 +117,8 @@ def run(*arguments, timeout=None, **options):
 def sleeps_of(tid):
     """How often a task has gone to sleep."""
     with open(f"/proc/{tid}/status", encoding="ascii", errors="replace") as file:
-        return next(int(line.split()[1]) for line in file
-                    if line.startswith("voluntary_ctxt_switches"))
+        return next(
+            int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
 
 
 def clew(*arguments, **options):
@@ -256,8 +260,10 @@ def attached():
     ours = []
     for what in ("prog", "map"):
         listed = json.loads(run(path, what, "show", "-j").stdout or "[]")
-        ours += [dict(each, what=what) for each in listed
-                 if isinstance(each, dict) and each.get("name", "").startswith("clew_")]
+        ours += [
+            dict(each, what=what) for each in listed
+            if isinstance(each, dict) and each.get("name", "").startswith("clew_")
+        ]
     if not ours:
         return []
     held = set()
