@@ -65,14 +65,12 @@ static void json_counts(struct clew_json *json, const struct clew_ledger_row *ro
 	clew_json_unsigned(json, "reserved", row->reserved);
 	clew_json_unsigned(json, "read", row->read);
 	clew_json_unsigned(json, "stored", row->stored);
-	clew_json_unsigned(json, "lost", row->lost);
-	clew_json_unsigned(json, "missed", row->missed);
 }
 
 /* Lost while recording, or in the file since. */
 static void json_lost(struct clew_json *json, const struct clew_gap *gap)
 {
-	bool in_file = gap->header.flags & CLEW_GAP_IN_FILE;
+	bool in_file = gap->header.flags & CLEW_GAP_IN_FILE || gap->count == CLEW_GAP_UNCOUNTED;
 
 	clew_json_unsigned(json, "lost", in_file ? 0 : gap->count);
 	if (gap->count == CLEW_GAP_UNCOUNTED)
@@ -92,6 +90,7 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 	clew_ledger_add_up(info, &sum);
 	clew_json_object(json, "ledger");
 	json_counts(json, &sum.total);
+	clew_json_lost(json, &sum);
 	clew_json_unsigned(json, "missing", sum.missing);
 	clew_json_bool(json, "balanced", sum.balanced);
 	clew_json_array(json, "by");
@@ -100,6 +99,8 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 		clew_json_signed(json, "cpu", cpu_of(info->ledger[i].cpu));
 		clew_json_string(json, "kind", record_kind_name(info->ledger[i].kind));
 		json_counts(json, &info->ledger[i]);
+		clew_json_unsigned(json, "lost", info->ledger[i].lost);
+		clew_json_unsigned(json, "missed", info->ledger[i].missed);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
@@ -296,6 +297,8 @@ static void print_losses(const struct source *source, const struct clew_capture_
 	}
 	clew_print_hidden(stdout, info->imported ? "The other tracer or its" : "This",
 			  source->hidden, counts[CLEW_KIND_SWITCH]);
+	if (!sum.lost_known && !sum.total.lost && !info->imported)
+		puts("Losses are not known: the file has no ledger.");
 	if (sum.total.lost || sum.total.missed || info->gap_count)
 		return;
 	if (!info->ledger_count || !info->complete)
@@ -327,7 +330,8 @@ static void print_gaps(const struct clew_capture_info *info)
 			printf("  CPU %u", gap->header.cpu);
 		printf(" from +%s to +%s: ", CLEW_DURATION(from), CLEW_DURATION(to));
 		if (gap->count == CLEW_GAP_UNCOUNTED)
-			puts("cut off, what came then is missing from the file");
+			printf("%swhat came then is missing from the file\n",
+			       info->complete ? "" : "cut off, ");
 		else
 			printf("%" PRIu64 " records %s\n", (uint64_t)gap->count,
 			       gap->header.flags & CLEW_GAP_IN_FILE ? "missing from the file"

@@ -45,6 +45,7 @@ static void tell_about(const struct clew_trace *trace, struct clew_keys_about *r
 	clew_ledger_add_up(info, &sum);
 	ret_about->has_ledger = true;
 	ret_about->lost = sum.total.lost;
+	ret_about->lost_known = sum.lost_known || sum.total.lost;
 	ret_about->missing = sum.missing;
 	ret_about->balanced = sum.balanced;
 	ret_about->complete = info->complete;

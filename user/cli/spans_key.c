@@ -133,7 +133,10 @@ static void json_ledger(struct clew_json *json, const struct clew_keys_about *ab
 	clew_json_object(json, "ledger");
 	clew_json_bool(json, "balanced", about->balanced);
 	clew_json_bool(json, "complete", about->complete);
-	clew_json_unsigned(json, "lost", about->lost);
+	if (about->lost_known)
+		clew_json_unsigned(json, "lost", about->lost);
+	else
+		clew_json_null(json, "lost");
 	clew_json_unsigned(json, "missing", about->missing);
 	clew_json_object_end(json);
 }
@@ -193,6 +196,8 @@ static void print_summary(const struct answer *answer)
 	if (about->lost || about->missing)
 		printf("%" PRIu64 " records of the recording were lost: calls may lack\n",
 		       about->lost + about->missing);
+	else if (about->has_ledger && !about->lost_known)
+		puts("the recording's losses are not known: calls may lack");
 }
 
 /* ---- both ---- */

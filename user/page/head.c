@@ -65,13 +65,17 @@ static void put_records(struct page *page, const struct clew_capture_info *info)
 	clew_ledger_add_up(info, &sum);
 	document_put(document, "<span>%llu records</span>\n",
 		     (unsigned long long)clew_capture_records(info));
-	if (sum.total.lost || sum.missing || sum.uncounted)
+	if (sum.total.lost || sum.missing)
 		document_put(document,
-			     "<span class=\"badge bad\">%llu records are missing</span>\n",
+			     "<span class=\"badge bad\">%s%llu records are missing</span>\n",
+			     sum.uncounted ? "at least " : "",
 			     (unsigned long long)(sum.total.lost + sum.missing));
 	else if (!sum.balanced || !info->complete)
 		document_put(document,
 			     "<span class=\"badge bad\">the recording was cut off</span>\n");
+	else if (sum.uncounted)
+		document_put(document,
+			     "<span class=\"badge bad\">a part of it is missing</span>\n");
 	else
 		document_put(document, "<span class=\"badge ok\">nothing lost</span>\n");
 	if (info->cost.bpf_sampled && info->end > info->start)

@@ -32,7 +32,8 @@ struct clew_keys_about {
 	uint8_t has_ledger;
 	uint8_t balanced;
 	uint8_t complete;
-	uint32_t reserved;
+	uint8_t lost_known; /* else `lost` is what only gaps tell */
+	uint8_t reserved[3];
 };
 
 /* The stamp of an open file. 0 or -errno. */

@@ -149,7 +149,8 @@ struct clew_reader;
 
 struct clew_capture_info {
 	uint64_t bytes;
-	bool complete;		 /* it has an index: the recording was not killed */
+	bool complete;		 /* it has an index, and no joined segment lacks one: the recording
+				    was not killed */
 	bool imported;		 /* another tracer recorded it */
 	uint64_t damaged_chunks; /* skipped: bad checksum or contents; complete once all was read or
 				    checked */

@@ -138,6 +138,14 @@ static bool follows(const struct part *part, const struct part *before)
 
 /* ---- writing ---- */
 
+/* True if one of the segments was not ended: its recording was killed, or the disk was full. */
+static bool is_cut_off(const struct part *first, const struct part *last)
+{
+	while (first <= last && first->segment.info->complete)
+		first++;
+	return first <= last;
+}
+
 static int write_meta(struct joined *joined, const struct part *first, const struct part *last)
 {
 	static const char *const own[] = {"start", "end", "recording", "segment", "left_alone"};
@@ -159,6 +167,8 @@ static int write_meta(struct joined *joined, const struct part *first, const str
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)last->segment.info->end);
 	if (r >= 0 && last->segment.info->complete)
 		r = clew_writer_meta(joined->writer, "end", number);
+	if (r >= 0 && is_cut_off(first, last))
+		r = clew_writer_meta(joined->writer, "cut_off", "1");
 	return r >= 0 && left ? clew_writer_meta(joined->writer, "left_alone", left) : r;
 }
 
@@ -206,17 +216,24 @@ static int add_ledger(struct joined *joined, const struct clew_capture_info *inf
 	return r;
 }
 
-/* Takes a record out of the ledger that is not written. */
-static int leave_out(struct joined *joined, const struct clew_header *record)
+/*
+ * Takes a record out of the ledger that is not written. The ledger of a recording that was killed
+ * is older than the last records, and may lack it.
+ */
+static void leave_out(struct joined *joined, const struct clew_header *record)
 {
-	const struct clew_ledger_row row = {.cpu = CLEW_STREAM_USER,
-					    .kind = record->kind,
-					    .seen = -1ull,
-					    .reserved = -1ull,
-					    .read = -1ull,
-					    .stored = -1ull};
+	const uint64_t *place = map_get(&joined->places, CLEW_STREAM_USER, record->kind);
+	struct clew_ledger_row *sum;
 
-	return add_row(joined, &row);
+	if (!place)
+		return;
+	sum = (struct clew_ledger_row *)joined->sums.data + *place - 1;
+	if (!sum->seen || !sum->reserved || !sum->read || !sum->stored)
+		return;
+	sum->seen--;
+	sum->reserved--;
+	sum->read--;
+	sum->stored--;
 }
 
 /*
@@ -251,9 +268,7 @@ static int write_records(struct joined *joined, const struct part *part, bool ag
 			return -EBADMSG;
 		if ((again && is_again(joined, part, record)) ||
 		    clew_reader_is_again(part->reader, record)) {
-			r = leave_out(joined, record);
-			if (r < 0)
-				return r;
+			leave_out(joined, record);
 			continue;
 		}
 		if (record->kind == CLEW_KIND_TASK)
@@ -276,7 +291,8 @@ static int write_gap(struct joined *joined, const struct part *before, const str
 		const struct clew_gap gap = {
 			.header = {.time = part->segment.info->start,
 				   .cpu = (uint16_t)cpu,
-				   .kind = CLEW_KIND_GAP},
+				   .kind = CLEW_KIND_GAP,
+				   .flags = CLEW_GAP_IN_FILE},
 			.from = before->segment.info->end,
 			.count = CLEW_GAP_UNCOUNTED,
 		};

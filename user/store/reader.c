@@ -62,6 +62,8 @@ struct clew_reader {
 	struct store_decoder *decoder;
 	struct clew_capture_info info;
 	struct clew_gap *gaps;
+	struct clew_gap *stored; /* the gaps that are records of the file */
+	size_t stored_count;
 	struct cursor *cursors;
 	size_t cursor_count;
 	struct store_heads heads; /* of the cursors that have a record */
@@ -333,7 +335,25 @@ static void sort_gaps(struct clew_reader *reader)
 		qsort(reader->gaps, reader->info.gap_count, sizeof(*reader->gaps), compare_gaps);
 }
 
-/* Collects the GAP records of all chunks. */
+/* Keeps the gaps that there are. Reading adds its own to them. */
+static int store_gaps(struct clew_reader *reader)
+{
+	size_t size = reader->info.gap_count * sizeof(*reader->gaps);
+
+	if (!size)
+		return 0;
+	reader->stored = malloc(size);
+	if (!reader->stored)
+		return -ENOMEM;
+	memcpy(reader->stored, reader->gaps, size);
+	reader->stored_count = reader->info.gap_count;
+	return 0;
+}
+
+/*
+ * Collects the GAP records of all chunks. Joined segments have some of CLEW_GAP_IN_FILE, for what
+ * a segment lacked.
+ */
 static int collect_gaps(struct clew_reader *reader)
 {
 	const uint32_t gaps = store_index_kinds(clew_kind_bit(CLEW_KIND_GAP));
@@ -358,7 +378,7 @@ static int collect_gaps(struct clew_reader *reader)
 				if (record->kind != CLEW_KIND_GAP)
 					continue;
 				memcpy(&gap, record, sizeof(gap));
-				gap.header.flags = 0;
+				gap.header.flags &= CLEW_GAP_IN_FILE;
 				r = add_gap(reader, &gap);
 				if (r < 0)
 					return r;
@@ -366,18 +386,15 @@ static int collect_gaps(struct clew_reader *reader)
 		}
 	}
 	sort_gaps(reader);
-	return 0;
+	return store_gaps(reader);
 }
 
 /* Forgets the reader's own gaps. */
 static void forget_own_gaps(struct clew_reader *reader)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < reader->info.gap_count; i++)
-		if (!(reader->gaps[i].header.flags & CLEW_GAP_IN_FILE))
-			reader->gaps[kept++] = reader->gaps[i];
-	reader->info.gap_count = kept;
+	if (reader->stored_count)
+		memcpy(reader->gaps, reader->stored, reader->stored_count * sizeof(*reader->gaps));
+	reader->info.gap_count = reader->stored_count;
 }
 
 /* ---- records ---- */
@@ -576,7 +593,7 @@ static void fill_info(struct clew_reader *reader)
 			cpus = file->entries[i].stream + 1u;
 	}
 	info->bytes = file->size;
-	info->complete = file->complete;
+	info->complete = file->complete && !clew_reader_meta(reader, "cut_off");
 	info->imported = clew_reader_meta(reader, "imported") != NULL;
 	info->damaged_chunks = file->damaged;
 	info->start = store_metadata_number(metadata, "start", start);
@@ -674,5 +691,6 @@ void clew_reader_close(struct clew_reader *reader)
 	free(reader->cursors);
 	free(reader->heads.heads);
 	free(reader->gaps);
+	free(reader->stored);
 	free(reader);
 }

@@ -17,19 +17,30 @@ bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
 	       row->reserved == row->read && row->read == row->stored;
 }
 
+/*
+ * A capture that was cut off before its first ledger, or whose ledgers are damaged, lacks them. A
+ * ledger has the losses and the cost.
+ */
+static bool ledger_known(const struct clew_capture_info *info)
+{
+	return info->ledger_count > 0 ||
+	       (info->complete && !info->damaged_chunks && !info->imported);
+}
+
 void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum)
 {
 	struct clew_ledger_row *total = &ret_sum->total;
 	uint64_t lost = 0;
 
 	memset(ret_sum, 0, sizeof(*ret_sum));
+	ret_sum->lost_known = ledger_known(info);
 	for (size_t i = 0; i < info->gap_count; i++) {
-		if (!(info->gaps[i].header.flags & CLEW_GAP_IN_FILE))
-			lost += info->gaps[i].count;
-		else if (info->gaps[i].count == CLEW_GAP_UNCOUNTED)
+		if (info->gaps[i].count == CLEW_GAP_UNCOUNTED)
 			ret_sum->uncounted = true;
-		else
+		else if (info->gaps[i].header.flags & CLEW_GAP_IN_FILE)
 			ret_sum->missing += info->gaps[i].count;
+		else
+			lost += info->gaps[i].count;
 	}
 	/*
 	 * A capture without a ledger was cut off before its first one: nothing
@@ -55,20 +66,10 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 	}
 }
 
-/*
- * The cost is written with each ledger: a capture that was cut off before the first one,
- * or whose ledgers are damaged, lacks it.
- */
-static bool cost_known(const struct clew_capture_info *info)
-{
-	return info->ledger_count > 0 ||
-	       (info->complete && !info->damaged_chunks && !info->imported);
-}
-
 void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info)
 {
 	clew_json_object(json, "cost");
-	if (cost_known(info)) {
+	if (ledger_known(info)) {
 		clew_json_unsigned(json, "user_ns", info->cost.user_ns);
 		clew_json_unsigned(json, "bpf_ns", info->cost.bpf_ns);
 	} else {
@@ -85,6 +86,19 @@ static uint64_t forgotten_of(const struct clew_trace *trace)
 	struct clew_builder_forgotten forgotten = clew_trace_forgotten(trace);
 
 	return forgotten.pages + forgotten.blocks;
+}
+
+void clew_json_lost(struct clew_json *json, const struct clew_ledger_sum *sum)
+{
+	/* Gaps may tell of losses without a ledger. */
+	if (sum->lost_known || sum->total.lost)
+		clew_json_unsigned(json, "lost", sum->total.lost);
+	else
+		clew_json_null(json, "lost");
+	if (sum->lost_known)
+		clew_json_unsigned(json, "missed", sum->total.missed);
+	else
+		clew_json_null(json, "missed");
 }
 
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
@@ -112,8 +126,7 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 	clew_json_object(json, "ledger");
 	clew_json_bool(json, "balanced", sum.balanced);
 	clew_json_bool(json, "complete", info->complete);
-	clew_json_unsigned(json, "lost", sum.total.lost);
-	clew_json_unsigned(json, "missed", sum.total.missed);
+	clew_json_lost(json, &sum);
 	clew_json_missed(json, missed);
 	clew_json_unsigned(json, "missing", sum.missing);
 	clew_json_unsigned(json, "damaged_chunks", info->damaged_chunks);
@@ -131,7 +144,7 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 
 	if (!info)
 		return;
-	if (!cost_known(info)) {
+	if (!ledger_known(info)) {
 		fprintf(out, "clew's own cost: not known, %s\n",
 			info->imported	 ? "another tracer recorded this"
 			: info->complete ? "it is damaged in the file"
@@ -204,8 +217,9 @@ static void print_lost(FILE *out, const struct clew_capture_info *info,
 	else if (!info->complete)
 		fputs(", nothing lost until its last ledger", out);
 	else
-		fputs(sum->missing || info->damaged_chunks ? ", nothing lost while recording"
-							   : ", nothing lost",
+		fputs(sum->missing || sum->uncounted || info->damaged_chunks
+			      ? ", nothing lost while recording"
+			      : ", nothing lost",
 		      out);
 }
 
@@ -247,6 +261,8 @@ static void print_sum(FILE *out, const struct clew_capture_info *info,
 	if (sum->missing)
 		fprintf(line, ", %" PRIu64 " records missing from the file%s", sum->missing,
 			sum->uncounted ? " at least" : "");
+	else if (sum->uncounted && info->complete)
+		fputs(", an unknown number of records missing from the file", line);
 	print_lost(line, info, sum);
 	if (!here && (sum->total.lost || sum->missing))
 		fputs(", none of it here", line);

@@ -17,6 +17,7 @@ struct clew_ledger_sum {
 	bool balanced;	  /* each row is, and there is one */
 	uint64_t missing; /* records that were stored and that the file lacks */
 	bool uncounted;	  /* `missing` is a lower bound */
+	bool lost_known;  /* else the recording was cut off before its first ledger */
 };
 
 void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum);
@@ -51,6 +52,9 @@ static inline const char *clew_blind_mark(const struct clew_sleep *sleep)
 
 /* The lines about the ledger. They name the first loss between from and to, ns. */
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
+
+/* The fields "lost" and "missed" of the open object; null: not known. */
+void clew_json_lost(struct clew_json *json, const struct clew_ledger_sum *sum);
 
 /* "cost" of the object that is open; its times are null if the capture was cut off before them. */
 void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info);
