@@ -13,7 +13,7 @@ CLEW_LIVE_RUNS=1 tries ten programs, else all of the table.
 import os
 import re
 
-from _graph import SLACK, Capture, compare_edges, object_agrees
+from _graph import SLACK, Capture, compare_edges, object_agrees, outside
 from _live import (GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, scratch, wanted_runs)
 from workloads import RECORD, command, load
 
@@ -79,25 +79,26 @@ PLACE = Place()
 
 def false_wait(said, capture):
     """What is told of an expected wait and is neither right nor unknown."""
-    for wait in capture.by_tid.get(said["tid"], ()):
-        end = wait["end"]
-        if not said["start_min"] - SLACK <= wait["start"] <= said["start_max"] + SLACK:
-            continue
-        if end is None or not said["end_min"] - SLACK <= end <= said["end_max"] + SLACK:
-            continue
-        name = f"wait of {said['tid']} {'|'.join(said['kind'])} at {wait['start']}"
-        if wait["kind"] not in [*said["kind"], "unknown"]:
-            return f"{name}: kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
-        if wait["object"] and wait["kind"] != "unknown" and not object_agrees(
-                said["object"], wait["object"]):
-            return f"{name}: object {wait['object']}, not {said['object']}"
-        by = wait["ended_by"]
-        if not by or "ended_by" not in said:
-            continue
-        if by.get("tid") not in (said["ended_by"], None):
-            return f"{name}: ended by {by}, not {said['ended_by']}"
-        if said["context"] and by["context"] not in [*said["context"], "unknown"]:
-            return f"{name}: context {by['context']}, not {said['context']}"
+    inside = [
+        w for w in capture.by_tid.get(said["tid"], ())
+        if said["start_min"] - SLACK <= w["start"] <= said["start_max"] + SLACK
+        and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK
+    ]
+    if not inside:
+        return ""
+    wait = min(inside, key=lambda w: outside(said, w))
+    name = f"wait of {said['tid']} {'|'.join(said['kind'])} at {wait['start']}"
+    if wait["kind"] not in [*said["kind"], "unknown"]:
+        return f"{name}: kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
+    if wait["object"] and not object_agrees(said["object"], wait["object"]):
+        return f"{name}: object {wait['object']}, not {said['object']}"
+    by = wait["ended_by"]
+    if not by or "ended_by" not in said:
+        return ""
+    if by.get("tid") not in (said["ended_by"], None):
+        return f"{name}: ended by {by}, not {said['ended_by']}"
+    if said["context"] and by["context"] not in [*said["context"], "unknown"]:
+        return f"{name}: context {by['context']}, not {said['context']}"
     return ""
 
 

@@ -212,6 +212,34 @@ static void refuse_missing(const struct types *types, struct clew_refusals *refu
 	}
 }
 
+/* What the programs that are left do not see. */
+static unsigned find_unseen(const struct clew_refusals *refusals)
+{
+	static const struct {
+		const char *feature;
+		enum clew_unseen what;
+	} by_feature[] = {
+		{"interrupts", CLEW_UNSEEN_INTERRUPTS},
+		{"inter-processor interrupts", CLEW_UNSEEN_CROSS},
+		{"softirqs", CLEW_UNSEEN_SOFTIRQS},
+		{"high-resolution timers", CLEW_UNSEEN_HRTIMERS},
+		{"timers", CLEW_UNSEEN_TIMERS},
+		{"work items", CLEW_UNSEEN_WORK},
+		{"execs", CLEW_UNSEEN_EXECS},
+		{"kernel locks", CLEW_UNSEEN_LOCKS},
+		{"faults in calls", CLEW_UNSEEN_REASONS},
+		{"memory reclaim", CLEW_UNSEEN_REASONS},
+		{"group memory reclaim", CLEW_UNSEEN_REASONS},
+		{"memory compaction", CLEW_UNSEEN_REASONS},
+	};
+	unsigned unseen = 0;
+
+	for (size_t i = 0; i < sizeof(by_feature) / sizeof(by_feature[0]); i++)
+		if (clew_refusals_lost_feature(refusals, by_feature[i].feature))
+			unseen |= by_feature[i].what;
+	return unseen;
+}
+
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 			 const struct clew_program_choice *choice)
 {
@@ -230,6 +258,7 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	find_btrfs(&types, bpf);
 	types_close(&types);
 	bpf->rodata->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	bpf->rodata->unseen = find_unseen(choice->refusals);
 	bpf->rodata->page_cache = choice->page_cache && !clew_refusals_page_cache(choice->refusals);
 	/* A step of the coarse clock is one of the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
