@@ -16,6 +16,7 @@
 #include "record.h"
 #include "ring.h"
 #include "state.h"
+#include "unseen.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/kernel/maps.h>
@@ -155,6 +156,16 @@ int BPF_PROG(clew_block_bio_frontmerge, struct bio *bio)
 {
 	bio_merged(bio);
 	return 0;
+}
+
+/* True if the end of what completes a request is seen: else the request would be taken for the
+ * cause of later wakes, too. */
+static __always_inline bool end_is_seen(enum level level)
+{
+	if (level == LEVEL_TASK)
+		return !is_unseen(CLEW_UNSEEN_WORK) ||
+		       !(bpf_get_current_task_btf()->flags & PF_WQ_WORKER);
+	return !is_unseen(level == LEVEL_HARD ? CLEW_UNSEEN_INTERRUPTS : CLEW_UNSEEN_SOFTIRQS);
 }
 
 static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum level level,
@@ -358,7 +369,8 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	if (direct && (direct->request != (__u64)request || !direct->issued))
 		direct = NULL;
 	level = level_of(cpu_state);
-	window_open(cpu_state, level, (__u64)request);
+	if (end_is_seen(level))
+		window_open(cpu_state, level, (__u64)request);
 	if (likely(direct && !error && level <= LEVEL_SOFT &&
 		   !*(volatile __u32 *)&cpu_state->slot_busy)) {
 		*(volatile __u32 *)&cpu_state->slot_busy = 1;
@@ -406,7 +418,7 @@ int BPF_PROG(clew_block_io_done, struct request *request)
 		return 0;
 	level = level_of(cpu_state);
 	window_open(cpu_state, level, 0);
-	if (level <= LEVEL_SOFT)
+	if (level <= LEVEL_SOFT && end_is_seen(level))
 		cpu_state->levels[level & 1].outer.last_request = (__u64)request;
 	return 0;
 }

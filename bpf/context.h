@@ -17,6 +17,7 @@
 #include "read.h"
 #include "record.h"
 #include "state.h"
+#include "unseen.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
 #include <clew/kernel/records.h>
@@ -129,6 +130,26 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 	return 0;
 }
 
+#define SOFTIRQ_TIMER	1
+#define SOFTIRQ_HRTIMER 8
+
+/* True if a timer may be what is running there, and timers are not seen. */
+static __always_inline bool may_be_timer(const struct clew_cause *outer)
+{
+	return is_unseen(CLEW_UNSEEN_HRTIMERS | CLEW_UNSEEN_TIMERS) &&
+	       outer->kind == CLEW_CAUSE_SOFTIRQ &&
+	       (outer->object == SOFTIRQ_TIMER || outer->object == SOFTIRQ_HRTIMER);
+}
+
+/* True if nothing that is seen runs at a level where something unseen may. */
+static __always_inline bool may_be_unseen(enum level level)
+{
+	return is_unseen(level == LEVEL_HARD
+				 ? CLEW_UNSEEN_INTERRUPTS | CLEW_UNSEEN_CROSS | CLEW_UNSEEN_HRTIMERS
+				 : CLEW_UNSEEN_SOFTIRQS | CLEW_UNSEEN_HRTIMERS |
+					   CLEW_UNSEEN_TIMERS);
+}
+
 /*
  * Sets what the interrupt at `level` is doing, the innermost first, and returns
  * the context of a wake made there. An IRQ's `handler` is set until
@@ -148,10 +169,12 @@ static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum leve
 		*ret_cause = here->inner;
 		if (here->inner.kind == CLEW_CAUSE_TIMER)
 			context = CLEW_WAKE_TIMER;
-	} else if (here->outer.kind) {
+	} else if (here->outer.kind && !may_be_timer(&here->outer)) {
 		*ret_cause = here->outer;
 		if (here->outer.kind == CLEW_CAUSE_IPI)
 			context = CLEW_WAKE_IPI;
+	} else if (may_be_unseen(level)) {
+		context = CLEW_WAKE_UNKNOWN;
 	}
 	return context;
 }

@@ -7,6 +7,7 @@
 #include "read.h"
 #include "record.h"
 #include "state.h"
+#include "unseen.h"
 #include "where.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -63,38 +64,46 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	return 0;
 }
 
+/* A program begins in the task, whose tid may have been another before. Returns false if no more
+ * is recorded of it. */
+static __always_inline bool exec_begin(struct where *where, struct task_struct *task,
+				       struct clew_task_state *state, bool same_tid)
+{
+	__u32 before = state->serial;
+
+	if (same_tid) {
+		memory_made(where, state);
+	} else {
+		state->serial = new_serial();
+		state->policy = 0;
+		state->priority = 0;
+		where->cpu_state->running = state->serial;
+		where->cpu_state->running_pid = task->pid;
+	}
+	state->call_after = 0;
+	state->fault_frame = 0;
+	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
+	if (!identifying)
+		return false;
+	/* The task's next record has to say that its functions are not open any more. */
+	if (enabled &&
+	    !send_life(where, CLEW_KIND_EXEC, life_flags(state), before, state->serial, 0))
+		state->functions_lost = true;
+	return true;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 {
 	struct clew_task_state *state;
 	struct task_record *record;
 	struct where where;
-	__u32 before;
 	__u64 start, size;
 	long got;
 
 	state = task_state(task);
-	if (!where_here(&where) || !state)
+	if (!where_here(&where) || !state || !exec_begin(&where, task, state, task->pid == old_pid))
 		return 0;
-	before = state->serial;
-	if (task->pid == old_pid)
-		memory_made(&where, state);
-	if (task->pid != old_pid) {
-		state->serial = new_serial();
-		state->policy = 0;
-		state->priority = 0;
-		where.cpu_state->running = state->serial;
-		where.cpu_state->running_pid = task->pid;
-	}
-	state->call_after = 0;
-	state->fault_frame = 0;
-	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
-	if (!identifying)
-		return 0;
-	/* The task's next record has to say that its functions are not open any more. */
-	if (enabled &&
-	    !send_life(&where, CLEW_KIND_EXEC, life_flags(state), before, state->serial, 0))
-		state->functions_lost = true;
 	record = (struct task_record *)begin_identity(&where, task, state, sizeof(*record));
 	if (!record)
 		return 0;
@@ -132,12 +141,19 @@ int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 	struct clew_task_state *state;
 	struct where where;
 
+	bool execs = BPF_CORE_READ_BITFIELD(task, in_execve);
+
 	/* An exec records the new name with the new identity. */
-	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !where_here(&where))
+	if ((execs && !is_unseen(CLEW_UNSEEN_EXECS)) || !where_here(&where))
 		return 0;
 	state = task_state(task);
 	if (!state)
 		return 0;
+	/* Else this is as far as an exec is seen: the arguments are not in place yet. No switch was
+	 * missed if the task has the tid that it had when it came on the CPU. */
+	if (execs &&
+	    exec_begin(&where, task, state, where.cpu_state->running_pid == (__u32)task->pid))
+		identity_emit(&where, task, state);
 	/* Threads get names of their own only after they were made. The task
 	 * still has the old name here. */
 	if (filter_comm)

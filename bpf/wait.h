@@ -20,6 +20,7 @@
 #include "read.h"
 #include "stack.h"
 #include "state.h"
+#include "unseen.h"
 #include "where.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -303,6 +304,16 @@ static __always_inline void describe_object(struct where *where, struct task_str
 	}
 }
 
+/* True if the kernel may make the task wait for something that is not seen: it does so
+ * in uninterruptible sleeps, and only I/O is awaited as I/O. */
+static __always_inline bool reason_unseen(__u32 task_state_bits, const struct clew_wait *wait)
+{
+	if (likely(!is_unseen(CLEW_UNSEEN_LOCKS | CLEW_UNSEEN_REASONS)) ||
+	    !(task_state_bits & TASK_UNINTERRUPTIBLE))
+		return false;
+	return is_unseen(CLEW_UNSEEN_REASONS) || !(wait->flags & CLEW_WAIT_FLAG_IOWAIT);
+}
+
 /*
  * Fills in the wait that `task` begins, which is current and leaves the CPU.
  * `detail`: look up the object too. Kernel locks are described for all tasks.
@@ -349,6 +360,8 @@ static __always_inline void describe_wait(void *context, struct where *where,
 		if (wait->function)
 			wait->reason = CLEW_REASON_FUNCTION;
 	}
+	if (reason_unseen(task_state_bits, wait))
+		wait->flags |= CLEW_WAIT_FLAG_UNSEEN;
 	remember_wait(state, wait, class);
 }
 

@@ -248,7 +248,7 @@ def _holders_agree(expected, wait):
     return ""
 
 
-def _outside(said, wait):
+def outside(said, wait):
     """By how much a wait's ends lie outside the times said."""
     return max(said["start_min"] - wait["start"], wait["start"] - said["start_max"], 0) + max(
         said["end_min"] - wait["end"], wait["end"] - said["end_max"], 0)
@@ -263,8 +263,8 @@ def compare_wait(said, capture):
         and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK
     ]
     # A task's waits do not overlap: slack is for one that nothing fits better.
-    inside.sort(key=lambda w: _outside(said, w))
-    if not inside or (len(inside) > 1 and _outside(said, inside[1]) == 0):
+    inside.sort(key=lambda w: outside(said, w))
+    if not inside or (len(inside) > 1 and outside(said, inside[1]) == 0):
         near = [
             (w["kind"], w["start"], w["end"]) for w in capture.by_tid.get(said["tid"], ())
             if w["start"] <= said["end_max"] and (w["end"] is None or w["end"] >= said["start_min"])

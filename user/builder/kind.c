@@ -454,6 +454,8 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 	     function_kind == CLEW_WAIT_IDLE))
 		return (enum clew_wait_kind)function_kind;
 	kind = classify_reason(wait, function_kind);
+	if (kind < 0 && wait->flags & CLEW_WAIT_FLAG_UNSEEN)
+		return CLEW_WAIT_UNKNOWN;
 	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) ||
 	    (kind == CLEW_WAIT_RCU && says_more_than_rcu(own)))
 		return own;

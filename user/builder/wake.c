@@ -21,6 +21,9 @@
 static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait_kind kind,
 				    const struct wake *wake)
 {
+	/* It may have waited for something of the kernel's own. */
+	if (kind == CLEW_WAIT_UNKNOWN && wait->flags & CLEW_WAIT_FLAG_UNSEEN)
+		return (struct clew_object){.descriptor = -1};
 	/* For a poller, the object that became ready says more than the epoll descriptor. */
 	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) &&
 	    wake->object_kind != CLEW_OBJECT_NONE && wake->object_kind != CLEW_OBJECT_FUTEX &&

@@ -130,6 +130,27 @@ static const char *meta(const struct source *source, const char *key)
 			      : clew_trace_meta(source->trace, key);
 }
 
+/* What the kernel refused, of lines "FEATURE: REASON"; NULL: nothing. */
+static void json_without(struct clew_json *json, const char *lines)
+{
+	clew_json_array(json, "without");
+	for (size_t length; lines && *lines; lines += length + (lines[length] == '\n')) {
+		char line[512], *reason;
+
+		length = strcspn(lines, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)length, lines);
+		reason = strstr(line, ": ");
+		if (!reason)
+			continue;
+		*reason = '\0';
+		clew_json_object(json, NULL);
+		clew_json_string(json, "feature", line);
+		clew_json_string(json, "reason", reason + 2);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
 static void print_json(const struct source *source, const struct clew_capture_info *info)
 {
 	struct clew_json json = {.out = stdout};
@@ -170,6 +191,7 @@ static void print_json(const struct source *source, const struct clew_capture_in
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	json_without(&json, meta(source, "without"));
 	clew_json_left_alone(&json, "left_alone", meta(source, "left_alone"));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -377,12 +399,25 @@ static void print_cost(const struct clew_capture_info *info)
 	free(text);
 }
 
+/* The same in words. */
+static void print_without(const char *lines)
+{
+	for (size_t length; lines && *lines; lines += length + (lines[length] == '\n')) {
+		char line[512];
+
+		length = strcspn(lines, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)length, lines);
+		print_field("without", line);
+	}
+}
+
 static void print_text(const struct source *source, const struct clew_capture_info *info)
 {
 	print_field("kernel", meta(source, "kernel"));
 	print_field("host", meta(source, "host"));
 	if (meta(source, "command"))
 		print_field("command", meta(source, "command"));
+	print_without(meta(source, "without"));
 	printf("%-10s %u\n", "cpus", info->cpus);
 	print_begin(source, info);
 	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));

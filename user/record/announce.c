@@ -286,7 +286,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	int error;
 
 	*ret = NULL;
-	if (clew_announce_possible())
+	if (clew_announce_possible() || bpf_program__fd(recorder->bpf->progs.clew_announced) < 0)
 		return 0;
 	announcer = calloc(1, sizeof(*announcer));
 	if (!announcer)

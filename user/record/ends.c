@@ -175,6 +175,8 @@ int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_messag
 	size_t wanted;
 	int r;
 
+	if (bpf_program__fd(recorder->bpf->progs.clew_end_waits) < 0)
+		return 0;
 	recorder->bpf->bss->ends_stop = stop;
 	r = put_sleepers(recorder, stop, &wanted);
 	if (r >= 0 && wanted)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds out by trying what this kernel offers clew. The programs are loaded as they
- * are to record, without the page cache's if they are refused, and attached. Each
- * optional tier is tried with a program of two instructions.
+ * Finds out by trying what this kernel offers clew. The programs are loaded by the
+ * function that loads them to record, and attached. Each optional tier is tried with a
+ * program of two instructions.
  */
 #include "record/features.h"
 
@@ -68,45 +68,23 @@ static struct bpf_link *attach_one(struct bpf_program *program)
 		       : bpf_program__attach(program);
 }
 
-static const struct clew_recorder_options as_usual;
-
 /* What `clew record` can load here. */
 struct trial {
-	struct clew_recorder recorder; /* its bpf: the programs that this kernel is to take */
+	struct clew_recorder recorder; /* its bpf: the programs that this kernel takes */
 	bool loaded;		       /* they are loaded */
-	bool page_cache;	       /* the programs of the page cache are among them */
-	int error;		       /* of loading all of them */
-	char reason[200];	       /* why they are not loaded, or not all; "" they are */
+	char reason[512];	       /* why they are not; "" they are */
 };
 
-static char refused[64]; /* the program that libbpf said last it cannot load */
-
-static int note_refused(enum libbpf_print_level level, const char *format, va_list arguments)
+/* Loads what a recording would. */
+static void load_all(struct trial *trial)
 {
-	char text[256], name[sizeof(refused)];
-
-	if (level != LIBBPF_WARN)
-		return 0;
-	vsnprintf(text, sizeof(text), format, arguments);
-	if (sscanf(text, "libbpf: prog '%63[^']': BPF program load failed", name) == 1)
-		strcpy(refused, name);
-	return 0;
-}
-
-/* Loads the programs as they are loaded to record. 0 or -errno; the object is to be destroyed
- * either way. */
-static int load(struct trial *trial, const struct clew_recorder_options *options, bool page_cache)
-{
+	const struct clew_recorder_options options = {.stack_threshold = 1,
+						      .stacks_if_possible = true};
 	struct clew_message message;
-	int error = clew_load_prepare(&trial->recorder, options, page_cache, &message);
 
-	if (error)
-		return error;
-	refused[0] = 0;
-	libbpf_set_print(note_refused);
-	error = clew_bpf__load(trial->recorder.bpf);
-	libbpf_set_print(NULL);
-	return error;
+	trial->loaded = !clew_load_programs(&trial->recorder, &options, &message);
+	if (!trial->loaded)
+		snprintf(trial->reason, sizeof(trial->reason), "%s", message.text);
 }
 
 static void drop(struct trial *trial)
@@ -115,26 +93,20 @@ static void drop(struct trial *trial)
 	trial->recorder.bpf = NULL;
 }
 
-/* Loads what a recording would: all, else all but the page cache's. */
-static void load_all(struct trial *trial)
+/* Why the feature of a row is lost, NULL if it is not. */
+static const char *lost(const struct trial *trial, const struct clew_program_row *row, char *room,
+			size_t size)
 {
-	struct clew_message message;
+	const struct clew_refusal *refusal = clew_refusals_lost(&trial->recorder.refusals, row);
+	const char *own;
 
-	trial->error = load(trial, &as_usual, true);
-	trial->loaded = trial->page_cache = !trial->error;
-	if (trial->loaded)
-		return;
-	/* The number says if other programs may be loaded instead. */
-	if (clew_say_refused(&message, "", trial->error) != -ENOTSUP) {
-		snprintf(trial->reason, sizeof(trial->reason), "the kernel refuses all at once: %s",
-			 strerror(-trial->error));
-		refused[0] = 0;
-		return;
-	}
-	snprintf(trial->reason, sizeof(trial->reason), "the kernel refuses %s: %s",
-		 refused[0] ? refused : "them", strerror(-trial->error));
-	drop(trial);
-	trial->loaded = !load(trial, &as_usual, false);
+	if (!refusal)
+		return NULL;
+	own = clew_program_feature(refusal->row)->feature;
+	if (!strcmp(own, row->feature))
+		return refusal->reason;
+	snprintf(room, size, "not without %s", own);
+	return room;
 }
 
 /* True if the kernel takes a tracing program at a function's entry. */
@@ -211,10 +183,8 @@ static int try_one(const struct trial *trial, const char *name)
 	struct bpf_link *link;
 	int error;
 
-	if (!program || !bpf_program__autoload(program))
+	if (!program || bpf_program__fd(program) < 0)
 		return -ENOENT;
-	if (!trial->loaded)
-		return strcmp(name, refused) ? 0 : trial->error;
 	link = attach_one(program);
 	error = link ? 0 : -errno;
 	bpf_link__destroy(link);
@@ -233,35 +203,45 @@ static size_t count_same(size_t first)
 	return count;
 }
 
+/* True if a line of its own says more of the feature than that its program is loaded. */
+static bool has_own_line(const struct clew_program_row *row)
+{
+	return row->flags & CLEW_PROGRAM_ASKED || !strcmp(row->section, "uprobe");
+}
+
 /* Adds the lines of programs. `any`: those of features for which one of several
  * programs is enough. `no`: why no program can be had, or NULL. */
 static void add_programs(struct table *table, const struct trial *trial, bool any, const char *no)
 {
-	bool left_out = !trial->page_cache;
+	char room[64];
 	size_t same;
 
 	for (size_t i = 0; i < clew_program_table_count; i += same) {
 		const struct clew_program_row *rows = &clew_program_table[i];
-		int error = no ? -EPERM : -ENOENT;
+		const char *why;
+		int error = -ENOENT;
 
 		same = count_same(i);
-		if (!rows->feature || any != !!(rows->flags & CLEW_PROGRAM_ANY))
+		if (!rows->feature || any != !!(rows->flags & CLEW_PROGRAM_ANY) ||
+		    has_own_line(rows))
 			continue;
-		for (size_t n = 0; !no && error && n < same; n++)
+		why = no ?: lost(trial, rows, room, sizeof(room));
+		for (size_t n = 0; !why && error && n < same; n++)
 			error = try_one(trial, rows[n].name);
-		add(table, rows->feature, "base", !error,
-		    no								 ? no
-		    : error && left_out && rows->flags & CLEW_PROGRAM_PAGE_CACHE ? trial->reason
-										 : reason_of(error),
+		add(table, rows->feature, "base", !why && !error, why ?: reason_of(error),
 		    rows->costs);
 	}
 }
 
 /* What the process itself may do: go before ordinary threads, probe programs. */
-static void add_rights(struct table *table, bool privileged, const char *no)
+static void add_rights(struct table *table, const struct trial *trial, bool privileged,
+		       const char *no)
 {
+	const struct clew_program_row *row = clew_program_row("clew_announced");
 	const char *calls_nop5 =
 		"the kernel turns such a nop into a call, which writes below the stack pointer";
+	const char *refused;
+	char room[64];
 	bool announced;
 	int error = try_priority();
 
@@ -270,10 +250,10 @@ static void add_rights(struct table *table, bool privileged, const char *no)
 			      "share (cpu.rt_runtime_us)"
 			    : strerror(-error),
 	    "records of bursts while all CPUs are busy");
-	error = clew_announce_possible();
-	add(table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
-	    "what programs announce of themselves, and the layers that are described");
-	announced = !error;
+	announced = !clew_announce_possible();
+	refused = no ?: lost(trial, row, room, sizeof(room));
+	add(table, row->feature, "base", announced && !refused,
+	    announced ? refused : "built without CONFIG_UPROBE_EVENTS", row->costs);
 	add(table, "probes on 5-byte nops", "uprobe",
 	    announced && privileged && !clew_probe_calls_nop5(),
 	    !announced	  ? "built without CONFIG_UPROBE_EVENTS"
@@ -284,17 +264,35 @@ static void add_rights(struct table *table, bool privileged, const char *no)
 }
 
 /* The programs that only recordings with stacks load. */
-static void add_stacks(struct table *table, struct trial *trial, const char *no)
+static void add_stacks(struct table *table, const struct trial *trial, const char *no)
 {
-	const struct clew_recorder_options options = {.stack_threshold = 1};
-	bool taken = !no && trial->loaded && !load(trial, &options, trial->page_cache);
+	const struct clew_program_row *stacks = clew_program_row("clew_sample"),
+				      *user = clew_program_row("clew_find_direct_map");
+	char room[64];
+	const char *why = no ?: lost(trial, stacks, room, sizeof(room));
 
-	add(table, "stacks of waits", "base", taken, no ?: "the kernel refuses their programs",
-	    "from where in the code a task waited");
-	add(table, "user stacks", "base", taken && !clew_direct_map_find(trial->recorder.bpf),
-	    no ?: "the kernel's map of all memory was not found",
-	    "from where in its code a task waited: stacks have the kernel's part alone");
-	drop(trial);
+	add(table, stacks->feature, "base", !why, why, stacks->costs);
+	if (!why)
+		why = lost(trial, user, room, sizeof(room));
+	if (!why && clew_direct_map_find(trial->recorder.bpf))
+		why = "the kernel's map of all memory was not found";
+	add(table, user->feature, "base", !why, why, user->costs);
+}
+
+/* Whether a recording can be made at all, and without what. */
+static void add_recording(struct table *table, const struct trial *trial, const char *no)
+{
+	const struct clew_refusals *refusals = &trial->recorder.refusals;
+	const struct clew_refusal *cache = clew_refusals_page_cache(refusals);
+
+	add(table, "recording", "base", !no, no, "everything: nothing can be recorded");
+	if (!no && refusals->count)
+		table->features[table->count - 1].without = clew_refusals_text(refusals, "; ");
+	add(table, CLEW_PAGE_CACHE, "base", !no && !cache,
+	    no
+		    ?: cache ? cache->reason
+			     : "",
+	    "all of the page cache, as with --no-page-cache");
 }
 
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
@@ -303,7 +301,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	struct clew_message message;
 	bool privileged = clew_kernel_privileged();
 	struct btf *btf = clew_kernel_btf(&message);
-	struct trial trial = {.page_cache = true};
+	struct trial trial = {};
 	const char *no = !privileged ? "not permitted: run as root"
 			 : !btf	     ? "the kernel has no BTF"
 				     : NULL;
@@ -317,20 +315,19 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	trial.recorder.cpu_count = cpus > 0 ? (unsigned)cpus : 1;
 	trial.recorder.ring_size = clew_ring_size(SMALL_RING, trial.recorder.cpu_count);
 	clew_recorder_raise_files();
-	if (!no)
+	if (!no) {
 		load_all(&trial);
-	add(&table, "recording", "base", trial.loaded, no ?: trial.reason,
-	    "everything: nothing can be recorded");
-	add(&table, "page cache", "base", trial.page_cache && !no, no ?: trial.reason,
-	    "all of the page cache, as with --no-page-cache");
+		no = trial.loaded ? NULL : trial.reason;
+	}
+	add_recording(&table, &trial, no);
 	add_programs(&table, &trial, false, no);
 	add(&table, "all tasks", "base", clew_kernel_shows_all_tasks(),
 	    "in a PID namespace of its own: start clew in the machine's (nsenter -t 1 -p, docker "
 	    "--pid=host)",
 	    "tasks from before the start that are not in this namespace, and what they do");
 	add_programs(&table, &trial, true, no);
-	drop(&trial);
 	add_stacks(&table, &trial, no);
+	drop(&trial);
 	clew_kernel_symbols_free(trial.recorder.symbols);
 	add(&table, "compressed btrfs files", "base",
 	    btf && clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "inode") &&
@@ -343,7 +340,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",
 	    "nothing: no 32-bit program can run here either");
 
-	add_rights(&table, privileged, no);
+	add_rights(&table, &trial, privileged, no);
 	add(&table, "kprobe", "kprobe",
 	    access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0,
 	    "built without CONFIG_KPROBES",

@@ -10,6 +10,7 @@
 
 #include "base/vector.h"
 #include "record/recorder.h"
+#include "record/refusals.h"
 
 #define TAKERS_MOST 5 /* the writer included */
 
@@ -145,6 +146,8 @@ struct clew_recorder {
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
 	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
 	const char *stacks_kept;	  /* in the same words */
+	struct clew_refusals refusals;	  /* programs that the kernel does not take */
+	char *without;			  /* what is lost with them, in words; NULL: nothing */
 	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
 			     for new modules */
 	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */
@@ -172,12 +175,12 @@ size_t clew_ring_size(size_t wanted, unsigned cpus);
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message);
 /*
- * load.c: opens the kernel side, chooses its programs, and sets its constants and the sizes of its
- * maps: recorder->bpf is to be loaded then, or to be destroyed after an error. What the kernel
- * says to a program depends on the constants. `recorder` needs its cpu_count and ring_size.
+ * load.c: loads what the kernel takes of the kernel side: recorder->bpf, which is to be destroyed
+ * after an error, too. recorder->refusals has what it refuses. `recorder` needs its cpu_count and
+ * ring_size. What is recorded and what `clew doctor` says rest on this.
  */
-int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		      bool page_cache, struct clew_message *message);
+int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		       struct clew_message *message);
 /* load.c: says that the kernel refused `what` with this error. */
 int clew_say_refused(struct clew_message *message, const char *what, int error);
 

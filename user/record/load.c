@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,12 +21,14 @@
 #include "record/kernel.h"
 #include "record/pid_namespace.h"
 #include "record/programs.h"
+#include "record/refusals.h"
 #include "record/stacks.h"
 #include "record/tracer.h"
 #include "symbol/kernel.h"
 
 #define LRU_A_CPU	    512
 #define TASK_SLOT_BITS_MOST 16
+#define PROGRAMS_MOST	    256 /* of the object, functions among them */
 
 static void *map_memory(struct bpf_map *map, size_t size)
 {
@@ -177,71 +180,206 @@ static int map_rings(struct clew_recorder *recorder, struct clew_message *messag
 	return 0;
 }
 
-int clew_load_prepare(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		      bool page_cache, struct clew_message *message)
+/* What can be recorded of what is wanted. */
+static struct clew_recorder_options options_less(const struct clew_recorder *recorder,
+						 const struct clew_recorder_options *options)
 {
-	const struct clew_program_choice choice = {.verify = options->verify,
-						   .page_cache = page_cache,
-						   .functions = clew_records_functions(options),
-						   .kernel_functions =
-							   options->kernel_function_count,
-						   .stacks = options->stack_threshold != 0};
+	struct clew_recorder_options less = *options;
+
+	if (clew_refusals_lost_feature(&recorder->refusals, "stacks of waits"))
+		less.stack_threshold = 0;
+	return less;
+}
+
+/*
+ * Opens the kernel side, chooses its programs, and sets its constants and the sizes of its maps.
+ * What the kernel says to a program depends on the constants.
+ */
+static int prepare(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		   struct clew_message *message)
+{
+	const struct clew_recorder_options less = options_less(recorder, options);
+	const struct clew_program_choice choice = {.verify = less.verify,
+						   .page_cache = !less.no_page_cache,
+						   .functions = clew_records_functions(&less),
+						   .kernel_functions = less.kernel_function_count,
+						   .stacks = less.stack_threshold != 0,
+						   .refusals = &recorder->refusals};
 	int error = open_object(recorder, &choice, message);
 
 	if (error)
 		return error;
 	clew_drain_sizes(recorder);
-	error = set_constants(recorder, options, message);
+	error = set_constants(recorder, &less, message);
 	if (error)
 		return error;
 	size_maps(recorder);
+	clew_refuse_for_test(recorder->bpf->obj);
 	return 0;
 }
 
-static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		     bool page_cache, struct clew_message *message)
+/* True if a recording without the program is none, or not the one that was asked for. */
+static bool is_needed(const struct clew_refusal *refusal,
+		      const struct clew_recorder_options *options)
 {
-	int error;
+	unsigned flags = clew_program_feature(refusal->row)->flags;
+
+	if (flags & CLEW_PROGRAM_STACKS)
+		return !options->stacks_if_possible;
+	return flags & (CLEW_PROGRAM_ESSENTIAL | CLEW_PROGRAM_ASKED);
+}
+
+/* Says that nothing is recorded without what the kernel refuses. */
+static int say_needed(const struct clew_refusal *refusal, struct clew_message *message)
+{
+	const struct clew_program_row *feature = clew_program_feature(refusal->row);
+
+	return clew_say(message, -ENOTSUP, "the kernel refuses %s (%s): %s: %s", refusal->row->name,
+			feature->feature, refusal->reason,
+			feature->flags & CLEW_PROGRAM_ASKED ? "record without it"
+							    : "see `clew doctor`");
+}
+
+static int check_needed(const struct clew_recorder *recorder,
+			const struct clew_recorder_options *options, struct clew_message *message)
+{
+	for (size_t i = 0; i < recorder->refusals.count; i++)
+		if (is_needed(&recorder->refusals.of[i], options))
+			return say_needed(&recorder->refusals.of[i], message);
+	return 0;
+}
+
+/* True if the kernel may take the other programs. */
+static bool is_of_program(int error)
+{
+	return error != -EMFILE && error != -ENOMEM && error != -EPERM && !clew_kernel_jit_off();
+}
+
+/*
+ * Loads the chosen programs, but for those that it is known to take; `taken` has one for each
+ * program of the object. A program that the kernel refuses is added to the refusals, and those
+ * before it are taken. Returns 1 then, or 0 or -errno.
+ */
+static int try(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+	       bool *taken, bool all, struct clew_message *message)
+{
+	struct clew_refusal refusal;
+	struct bpf_program *program;
+	size_t count = 0;
+	bool named;
+	int error = prepare(recorder, options, message);
+
+	if (!error)
+		error = check_needed(recorder, options, message);
+	if (error)
+		return error;
+	if (!all)
+		bpf_object__for_each_program (program, recorder->bpf->obj)
+			if (taken[count++])
+				bpf_program__set_autoload(program, false);
+	clew_verdict_begin();
+	error = clew_bpf__load(recorder->bpf);
+	named = clew_verdict_end(&refusal);
+	if (!error)
+		return 0;
+	if (!named || !is_of_program(error) ||
+	    !clew_refusals_add(&recorder->refusals, refusal.row, refusal.reason))
+		return clew_say_refused(message, "the kernel refuses clew's programs", error);
+	count = 0;
+	bpf_object__for_each_program (program, recorder->bpf->obj) {
+		if (!strcmp(bpf_program__name(program), refusal.row->name))
+			break;
+		taken[count++] = true;
+	}
+	return 1;
+}
+
+static void drop(struct clew_recorder *recorder)
+{
+	clew_bpf__destroy(recorder->bpf);
+	recorder->bpf = NULL;
+}
+
+/*
+ * Finds the programs that the kernel refuses, after it has refused one. libbpf ends at the first
+ * of them, so each takes an object of its own, but no program is verified twice. The rings are
+ * small meanwhile.
+ */
+static int find_refused(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+			bool *taken, struct clew_message *message)
+{
+	size_t ring_size = recorder->ring_size;
+	int r;
+
+	recorder->ring_size = clew_ring_size(1, recorder->cpu_count);
+	do {
+		drop(recorder);
+		r = try(recorder, options, taken, false, message);
+	} while (r > 0);
+	recorder->ring_size = ring_size;
+	drop(recorder);
+	return r;
+}
+
+int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		       struct clew_message *message)
+{
+	bool taken[PROGRAMS_MOST] = {};
+	int r;
 
 	if (!clew_kernel_privileged())
 		return clew_say(
 			message, -EPERM,
 			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
-	error = clew_load_prepare(recorder, options, page_cache, message);
-	if (error)
-		return error;
-	error = clew_bpf__load(recorder->bpf);
-	if (error)
-		return clew_say_refused(message, "the kernel refuses clew's programs", error);
-	error = clew_filter_fill(recorder->bpf, options, message);
-	return error ? error : map_rings(recorder, message);
+	recorder->refusals.count = 0;
+	r = try(recorder, options, taken, true, message);
+	while (r > 0) {
+		r = find_refused(recorder, options, taken, message);
+		if (!r)
+			r = try(recorder, options, taken, true, message);
+	}
+	return r;
 }
 
-/* Some kernels take all programs but those of stacks, or those of the page cache. */
+/* Says what is lost, and keeps it for the file. */
+static int say_without(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		       struct clew_message *message)
+{
+	char *words, *line = NULL;
+
+	if (!recorder->refusals.count)
+		return 0;
+	recorder->without = clew_refusals_text(&recorder->refusals, "\n");
+	words = clew_refusals_text(&recorder->refusals, "; ");
+	if (!recorder->without || !words ||
+	    asprintf(&line, "recording: yes, without %s", words) < 0) {
+		free(words);
+		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
+	}
+	if (options->say)
+		options->say(line);
+	free(words);
+	free(line);
+	return 0;
+}
+
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message)
 {
-	struct clew_recorder_options less = *options;
-	int error;
+	struct clew_refusals *refusals = &recorder->refusals;
+	int error = clew_load_programs(recorder, options, message);
 
-	for (;;) {
-		error = load_with(recorder, &less, !less.no_page_cache, message);
-		if (error != -ENOTSUP || !recorder->bpf)
-			break;
-		if (less.stack_threshold && less.stacks_if_possible)
-			less.stack_threshold = 0;
-		else if (!less.no_page_cache)
-			less.no_page_cache = true;
-		else
-			break;
-		clew_bpf__destroy(recorder->bpf);
-		recorder->bpf = NULL;
-	}
-	recorder->page_cache = options->no_page_cache ? "off"
-			       : less.no_page_cache   ? "refused"
-						      : "on";
+	if (!error)
+		error = clew_filter_fill(recorder->bpf, options, message);
+	if (error)
+		return error;
+	recorder->page_cache = options->no_page_cache		    ? "off"
+			       : clew_refusals_page_cache(refusals) ? "refused"
+								    : "on";
 	recorder->stacks_kept = !options->stack_threshold ? "off"
-				: !less.stack_threshold	  ? "refused"
-							  : "on";
-	return error;
+				: clew_refusals_lost_feature(refusals, "stacks of waits")
+					? "refused"
+					: "on";
+	error = say_without(recorder, options, message);
+	return error ? error : map_rings(recorder, message);
 }

@@ -36,7 +36,8 @@ static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
  */
 static struct clew_bpf *load_more(struct clew_recorder *recorder)
 {
-	const struct clew_program_choice choice = {.page_cache = true};
+	const struct clew_program_choice choice = {.page_cache = true,
+						   .refusals = &recorder->refusals};
 	struct clew_kernel_symbols *symbols = NULL;
 	struct clew_bpf *bpf = clew_bpf__open();
 	struct bpf_program *program, *first;

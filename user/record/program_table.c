@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The table of BPF programs. Rows with a feature are lines of `clew doctor` in
- * this order; the rows after one belong to the same feature and have its costs.
+ * this order, but for what has to be asked for; the rows after one belong to the
+ * same feature and have its costs.
  *
  * A program that writes no record of its own is of the kind whose records it
  * completes: what it learns of interrupts, timers and packets is part of wakes.
@@ -21,6 +22,8 @@
 #define FUNCTIONS	 CLEW_PROGRAM_FUNCTIONS
 #define STACKS		 CLEW_PROGRAM_STACKS
 #define KERNEL_FUNCTIONS CLEW_PROGRAM_KERNEL_FUNCTIONS
+#define ESSENTIAL	 CLEW_PROGRAM_ESSENTIAL
+#define CORE		 CLEW_PROGRAM_CACHE_CORE
 
 #define ROW(program, attached, of, when, ...)                                                      \
 	{                                                                                          \
@@ -28,25 +31,26 @@
 		__VA_ARGS__                                                                        \
 	}
 #define LOST(line, without)		.feature = (line), .costs = (without)
+#define NEEDS(...)			.needs = {__VA_ARGS__}
 #define TAKES(structure_, number)	.structure = (structure_), .argument = (number)
 #define TAKES_OTHER(structure_, number) TAKES(structure_, number), .other = true
 
 const struct clew_program_row clew_program_table[] = {
-	ROW("clew_sched_switch", "tp_btf/sched_switch", SWITCH, ONCE,
+	ROW("clew_sched_switch", "tp_btf/sched_switch", SWITCH, ONCE | ESSENTIAL,
 	    LOST("switches", "everything: who ran and who waited")),
-	ROW("clew_sched_waking", "tp_btf/sched_waking", WAKE, ONCE,
+	ROW("clew_sched_waking", "tp_btf/sched_waking", WAKE, ONCE | ESSENTIAL,
 	    LOST("wakes", "who ended each wait")),
 	ROW("clew_sched_wakeup_new", "tp_btf/sched_wakeup_new", WAKE, 0,
 	    LOST("first wakes", "how long a new task waited for a CPU")),
-	ROW("clew_task_newtask", "tp_btf/task_newtask", FORK, ONCE,
+	ROW("clew_task_newtask", "tp_btf/task_newtask", FORK, ONCE | ESSENTIAL,
 	    LOST("births", "who made a task, and its identity")),
 	ROW("clew_sched_process_exec", "tp_btf/sched_process_exec", EXEC, ONCE,
 	    LOST("execs", "programs and command lines of tasks that exec")),
-	ROW("clew_sched_process_exit", "tp_btf/sched_process_exit", EXIT, ONCE,
+	ROW("clew_sched_process_exit", "tp_btf/sched_process_exit", EXIT, ONCE | ESSENTIAL,
 	    LOST("exits", "exit codes")),
 	ROW("clew_task_rename", "tp_btf/task_rename", RENAME, ONCE,
 	    LOST("names", "names that change during the recording")),
-	ROW("clew_iterate", "iter.s/task", WAKE, 0,
+	ROW("clew_iterate", "iter.s/task", WAKE, ESSENTIAL,
 	    LOST("tasks before the start",
 		 "waits that were open at the start, and identities of tasks from before")),
 	ROW("clew_end_waits", "iter.s/task", END, 0,
@@ -55,11 +59,14 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_end_holders", "iter/task_file", END, 0),
 	ROW("clew_tick", "perf_event", WHERE, 0,
 	    LOST("ticks", "in which call a task was that ran for long")),
-	ROW("clew_sample", "perf_event", SAMPLE, OPTIONAL | STACKS),
+	ROW("clew_sample", "perf_event", SAMPLE, OPTIONAL | STACKS,
+	    LOST("stacks of waits", "from where in the code a task waited")),
 	ROW("clew_waited", "tp_btf/sched_switch", WAITED, OPTIONAL | STACKS),
 	ROW("clew_waker", "tp_btf/sched_waking", WAKER, OPTIONAL | STACKS),
 	ROW("clew_waiting", "iter/task", WAITED, OPTIONAL | STACKS),
-	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL | STACKS),
+	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL | STACKS,
+	    LOST("user stacks",
+		 "from where in its code a task waited: stacks have the kernel's part alone")),
 	ROW("clew_memory_begin", "tp_btf/percpu_alloc_percpu", WHERE, OPTIONAL,
 	    LOST("forks of large processes", "for how long a task ran in fork or exec")),
 	ROW("clew_page_fault_kernel", "tp_btf/page_fault_kernel", SWITCH, 0,
@@ -129,8 +136,8 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_compaction_begin", "tp_btf/mm_compaction_begin", SWITCH, OPTIONAL,
 	    LOST("memory compaction", "waits for compaction are told as their call's kind")),
 	ROW("clew_compaction_end", "tp_btf/mm_compaction_end", SWITCH, OPTIONAL),
-	ROW("clew_cache_dirty_folio", "tp_btf/writeback_dirty_folio", EXTENT, OPTIONAL | CACHE,
-	    LOST("dirty pages", "who wrote what a request carries")),
+	ROW("clew_cache_dirty_folio", "tp_btf/writeback_dirty_folio", EXTENT,
+	    OPTIONAL | CACHE | CORE, LOST("dirty pages", "who wrote what a request carries")),
 	ROW("clew_cache_ext4_da_write", "tp_btf/ext4_da_write_end", EXTENT, OPTIONAL | CACHE,
 	    LOST("ext4 writes", "who wrote to an ext4 page that was dirty already")),
 	ROW("clew_cache_ext4_write", "tp_btf/ext4_write_end", EXTENT, OPTIONAL | CACHE),
@@ -150,8 +157,8 @@ const struct clew_program_row clew_program_table[] = {
 	    LOST("use of cached pages", "who used pages that were read ahead")),
 	ROW("clew_cache_map_pages", "tp_btf/mm_filemap_map_pages", EXTENT, OPTIONAL | CACHE),
 	ROW("clew_cache_fault", "tp_btf/mm_filemap_fault", EXTENT, OPTIONAL | CACHE),
-	ROW("clew_cache_drop", "tp_btf/mm_filemap_delete_from_page_cache", EXTENT, OPTIONAL | CACHE,
-	    LOST("dropped pages", "what was never written or used")),
+	ROW("clew_cache_drop", "tp_btf/mm_filemap_delete_from_page_cache", EXTENT,
+	    OPTIONAL | CACHE | CORE, LOST("dropped pages", "what was never written or used")),
 	ROW("clew_cache_iomap_zero", "tp_btf/iomap_zero_iter", EXTENT, OPTIONAL | CACHE),
 	ROW("clew_cache_ext4_clear", "tp_btf/ext4_invalidate_folio", EXTENT, OPTIONAL | CACHE),
 	ROW("clew_cache_ext4_journalled_clear", "tp_btf/ext4_journalled_invalidate_folio", EXTENT,
@@ -205,10 +212,15 @@ const struct clew_program_row clew_program_table[] = {
 	    TAKES("io_uring_cqe", 2)),
 	ROW("clew_io_uring_complete", "tp_btf/io_uring_complete", RING, OPTIONAL,
 	    TAKES_OTHER("io_uring_cqe", 2)),
-	ROW("clew_announced", "uprobe", ANNOUNCE, 0),
-	ROW("clew_function", "uprobe", FUNCTION, FUNCTIONS),
-	ROW("clew_kernel_function", "kprobe.multi", FUNCTION, KERNEL_FUNCTIONS),
-	ROW("clew_verify_switch", "tp_btf/sched_switch", WAKE, OPTIONAL | VERIFY),
+	ROW("clew_announced", "uprobe", ANNOUNCE, 0,
+	    LOST("announcements",
+		 "what programs announce of themselves, and the layers that are described")),
+	ROW("clew_function", "uprobe", FUNCTION, FUNCTIONS,
+	    LOST("functions", "functions of programs (clew record -f)")),
+	ROW("clew_kernel_function", "kprobe.multi", FUNCTION, KERNEL_FUNCTIONS,
+	    LOST("kernel functions", "functions of the kernel (clew record -k)")),
+	ROW("clew_verify_switch", "tp_btf/sched_switch", WAKE, OPTIONAL | VERIFY,
+	    LOST("verification", "the count of switches (clew record --verify-counters)")),
 };
 
 const size_t clew_program_table_count = sizeof(clew_program_table) / sizeof(clew_program_table[0]);
@@ -219,4 +231,11 @@ const struct clew_program_row *clew_program_row(const char *name)
 		if (!strcmp(clew_program_table[i].name, name))
 			return &clew_program_table[i];
 	return NULL;
+}
+
+const struct clew_program_row *clew_program_feature(const struct clew_program_row *row)
+{
+	while (!row->feature)
+		row--;
+	return row;
 }

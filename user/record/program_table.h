@@ -3,6 +3,10 @@
  * The table of BPF programs: what is to be known of each outside the object. A
  * unit test proves that each program of the object has a row and each row a
  * program.
+ *
+ * A feature is a row that names one and the rows up to the next such row, and the
+ * rows that name the same feature. It is had as a whole or not at all: a begin
+ * without its end would make clew tell what is false.
  */
 #ifndef CLEW_RECORD_PROGRAM_TABLE_H
 #define CLEW_RECORD_PROGRAM_TABLE_H
@@ -20,7 +24,17 @@ enum clew_program_flag {
 	CLEW_PROGRAM_FUNCTIONS = 0x40,	/* loaded only if functions are recorded */
 	CLEW_PROGRAM_STACKS = 0x80,	/* loaded only to take stacks */
 	CLEW_PROGRAM_KERNEL_FUNCTIONS = 0x100, /* only if functions of the kernel are recorded */
+	CLEW_PROGRAM_ESSENTIAL = 0x200,	       /* nothing is recorded without it */
+	/* Without it all of the page cache would be told wrongly. */
+	CLEW_PROGRAM_CACHE_CORE = 0x400,
 };
+
+/* Loaded only for what the user asks for: these are no lines of `clew doctor`. */
+#define CLEW_PROGRAM_ASKED                                                                         \
+	(CLEW_PROGRAM_VERIFY | CLEW_PROGRAM_FUNCTIONS | CLEW_PROGRAM_KERNEL_FUNCTIONS |            \
+	 CLEW_PROGRAM_STACKS)
+
+#define CLEW_PROGRAM_NEEDS 3
 
 struct clew_program_row {
 	const char *name;
@@ -30,6 +44,8 @@ struct clew_program_row {
 	unsigned flags;
 	const char *feature; /* its line in `clew doctor`; NULL: another row has it */
 	const char *costs;   /* what is lost without it */
+	/* Features without which this one would be told wrongly; NULL: none. */
+	const char *needs[CLEW_PROGRAM_NEEDS];
 	/*
 	 * Programs for one tracepoint whose arguments differ among kernels:
 	 * this one fits if argument number `argument` points to `structure`,
@@ -45,5 +61,8 @@ extern const size_t clew_program_table_count;
 
 /* The row of a program, NULL if there is none of that name. */
 const struct clew_program_row *clew_program_row(const char *name);
+
+/* The row that names the feature of a row of the table. */
+const struct clew_program_row *clew_program_feature(const struct clew_program_row *row);
 
 #endif

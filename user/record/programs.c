@@ -2,8 +2,8 @@
 /*
  * Which programs this kernel can take, and the addresses they compare with.
  *
- * A program is loaded if its tracepoint is in the kernel. `clew doctor` says
- * what is lost without the others.
+ * A program is loaded if its tracepoint is in the kernel and its feature is not
+ * lost. `clew doctor` says what is lost without the others.
  */
 #include "record/programs.h"
 
@@ -19,6 +19,7 @@
 #include "clew.skel.h"
 #include "record/kernel.h"
 #include "record/program_table.h"
+#include "record/refusals.h"
 
 /* File systems that may be modules. A module has types of its own once it is
  * loaded. */
@@ -155,13 +156,23 @@ static void find_btrfs(const struct types *types, struct clew_bpf *bpf)
 		bpf->rodata->btrfs_written = 1 << 4;
 }
 
+/* NULL: the program has none. */
+static const char *tracepoint_of(const struct clew_program_row *row)
+{
+	const char prefix[] = "tp_btf/";
+
+	return strncmp(row->section, prefix, sizeof(prefix) - 1)
+		       ? NULL
+		       : row->section + sizeof(prefix) - 1;
+}
+
 static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 		      const struct bpf_program *program, const struct clew_program_choice *choice)
 {
 	const struct clew_program_row *row = clew_program_row(bpf_program__name(program));
-	const char prefix[] = "tp_btf/", *tracepoint;
+	const char *tracepoint;
 
-	if (!row)
+	if (!row || clew_refusals_lost(choice->refusals, row))
 		return false;
 	if (row->flags & CLEW_PROGRAM_VERIFY)
 		return choice->verify;
@@ -178,14 +189,55 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 	/* It runs at every work item, and compares each with this function. */
 	if (program == bpf->progs.clew_cache_xfs_push && !bpf->rodata->work_xfs_push)
 		return false;
-	if (strncmp(row->section, prefix, sizeof(prefix) - 1))
+	tracepoint = tracepoint_of(row);
+	if (!tracepoint)
 		return true;
-	tracepoint = row->section + sizeof(prefix) - 1;
 	if (!has_tracepoint(types, tracepoint))
 		return false;
 	return !row->structure ||
 	       row->other != clew_kernel_tracepoint_takes(types->kernel, tracepoint, row->argument,
 							  row->structure);
+}
+
+/* Refuses in the kernel's name what it would not find. */
+static void refuse_missing(const struct types *types, struct clew_refusals *refusals)
+{
+	for (size_t i = 0; i < clew_program_table_count; i++) {
+		const struct clew_program_row *row = &clew_program_table[i];
+		const char *tracepoint = tracepoint_of(row);
+
+		if (tracepoint && !(row->flags & CLEW_PROGRAM_OPTIONAL) &&
+		    !has_tracepoint(types, tracepoint))
+			clew_refusals_add(refusals, row, "its tracepoint is not in this kernel");
+	}
+}
+
+/* What the programs that are left do not see. */
+static unsigned find_unseen(const struct clew_refusals *refusals)
+{
+	static const struct {
+		const char *feature;
+		enum clew_unseen what;
+	} by_feature[] = {
+		{"interrupts", CLEW_UNSEEN_INTERRUPTS},
+		{"inter-processor interrupts", CLEW_UNSEEN_CROSS},
+		{"softirqs", CLEW_UNSEEN_SOFTIRQS},
+		{"high-resolution timers", CLEW_UNSEEN_HRTIMERS},
+		{"timers", CLEW_UNSEEN_TIMERS},
+		{"work items", CLEW_UNSEEN_WORK},
+		{"execs", CLEW_UNSEEN_EXECS},
+		{"kernel locks", CLEW_UNSEEN_LOCKS},
+		{"faults in calls", CLEW_UNSEEN_REASONS},
+		{"memory reclaim", CLEW_UNSEEN_REASONS},
+		{"group memory reclaim", CLEW_UNSEEN_REASONS},
+		{"memory compaction", CLEW_UNSEEN_REASONS},
+	};
+	unsigned unseen = 0;
+
+	for (size_t i = 0; i < sizeof(by_feature) / sizeof(by_feature[0]); i++)
+		if (clew_refusals_lost_feature(refusals, by_feature[i].feature))
+			unseen |= by_feature[i].what;
+	return unseen;
 }
 
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
@@ -200,12 +252,14 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 		types_close(&types);
 		return r;
 	}
+	refuse_missing(&types, choice->refusals);
 	bpf_object__for_each_program (program, bpf->obj)
 		bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
 	find_btrfs(&types, bpf);
 	types_close(&types);
 	bpf->rodata->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
-	bpf->rodata->page_cache = choice->page_cache;
+	bpf->rodata->unseen = find_unseen(choice->refusals);
+	bpf->rodata->page_cache = choice->page_cache && !clew_refusals_page_cache(choice->refusals);
 	/* A step of the coarse clock is one of the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	bpf->rodata->jiffy = tick.tv_nsec;

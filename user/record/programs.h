@@ -9,6 +9,7 @@
 
 struct btf;
 struct clew_bpf;
+struct clew_refusals;
 
 /* A bit for each of the file systems that may be modules: set if its types are
  * here. */
@@ -20,6 +21,11 @@ struct clew_program_choice {
 	bool functions;	       /* load that of functions */
 	bool kernel_functions; /* and that of the kernel's */
 	bool stacks;	       /* load those that take stacks */
+	/*
+	 * Features that are lost by these are left out. Programs whose tracepoint the kernel lacks
+	 * are added, but for those that not every kernel has.
+	 */
+	struct clew_refusals *refusals;
 };
 
 /* Chooses which programs are loaded. Call it after clew_programs_addresses()

@@ -341,6 +341,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	vector_done(&recorder->again);
 	vector_done(&recorder->hidden);
 	free(recorder->counted);
+	free(recorder->without);
 	free(recorder);
 	return error;
 }

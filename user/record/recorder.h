@@ -57,8 +57,8 @@ struct clew_recorder_options {
 		functions_percent; /* of one CPU that their calls may cost, 0: as much as they do */
 	enum clew_returns_wanted returns;
 	bool strict_entry;	       /* as in struct clew_functions_options */
-	void (*say)(const char *line); /* takes what functions will cost, before they are attached
-					  to; or NULL */
+	void (*say)(const char *line); /* takes what the kernel refuses, and what functions will
+					  cost before they are attached to; or NULL */
 	size_t ring_size;	       /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain;	  /* for tests of losses: ns that the drain waits after the start */
 	uint64_t stack_threshold; /* ns: stacks of waits that are as long or longer; 0: no stacks */

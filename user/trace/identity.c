@@ -113,6 +113,11 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 	trace_note_mounts(trace, &task->task);
 	task->task.cgroup = record->cgroup;
 	task->start_time = record->start_time;
+	/* It runs another program, whose arguments were not seen. */
+	if (!record->command_line_size && task->executable_inode && record->executable &&
+	    (task->executable_inode != record->executable ||
+	     task->executable_device != record->executable_device))
+		task->task.command_line = NULL;
 	task->executable_inode = record->executable;
 	task->executable_device = record->executable_device;
 	r = add_name(trace, task, record->header.time, record->comm);

@@ -11,6 +11,7 @@
 #include <clew/kernel/maps/function.h>
 #include <clew/kernel/maps/probe.h>
 #include <clew/kernel/maps/task.h>
+#include <clew/kernel/maps/unseen.h>
 #include <clew/kernel/maps/unwind.h>
 
 #endif

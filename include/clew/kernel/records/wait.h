@@ -88,6 +88,8 @@ enum clew_futex_class {
 /* the task was not in user mode since it last came on a CPU */
 #define CLEW_WAIT_FLAG_STAYED  0x100
 #define CLEW_WAIT_FLAG_COUNTED 0x200 /* `faults` is set */
+/* the program that would have said why the kernel makes the task wait was refused */
+#define CLEW_WAIT_FLAG_UNSEEN 0x400
 
 /* clew_wait.splice_side: the object is the one that is written to. */
 #define CLEW_SPLICE_OUT 1

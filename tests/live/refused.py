@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A program that the kernel refuses costs its own feature and no more.
+
+CLEW_TEST_REFUSE makes the kernel refuse the programs that it names. With each in turn, workloads
+of wakes, timers and packets are recorded: what is then said of an edge or a wait is right, or it
+is unknown. record and the capture say what is lost, and `clew doctor` says the same. Without what
+is essential nothing is recorded, and the message names it.
+
+CLEW_LIVE_RUNS=1 tries ten programs, else all of the table.
+"""
+
+import os
+import re
+
+from _graph import SLACK, Capture, compare_edges, object_agrees, outside
+from _live import (GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, scratch, wanted_runs)
+from workloads import RECORD, command, load
+
+TABLE = os.path.join(ROOT, "user", "record", "program_table.c")
+CHOSEN = [
+    "clew_sched_process_exec", "clew_irq_handler_exit", "clew_softirq_entry",
+    "clew_hrtimer_expire_entry", "clew_workqueue_execute_start", "clew_block_rq_complete",
+    "clew_netif_receive_skb", "clew_napi_poll", "clew_contention_begin", "clew_cache_drop"
+]
+ESSENTIAL = [
+    "clew_sched_switch", "clew_sched_waking", "clew_task_newtask", "clew_sched_process_exit",
+    "clew_iterate"
+]
+# Loaded only for these options, without which nothing is lost.
+ASKED = {
+    "clew_function": ["-f", "libc.so.6:getpid"], "clew_kernel_function": ["-k", "do_nanosleep"],
+    "clew_verify_switch": ["--verify-counters"]
+}
+WORKLOADS = [
+    "chain", "condition", "epoll", "execthread", "hops,threads", "ipc,queue", "mutex,normal",
+    "pipe,threads", "signal", "socket,stream", "sleep", "timer,other", "timer,self", "timer,epoll",
+    "net,tcp", "net,udp", "tree", "vfork"
+]
+SAID = re.compile(r"^clew: recording: yes, without (.*)$", re.M)
+
+
+def refuse(programs):
+    return dict(os.environ, CLEW_TEST_REFUSE=",".join(programs))
+
+
+def table():
+    """The programs of the table, with the feature and the flags of each."""
+    with open(TABLE, encoding="ascii") as file:
+        text = file.read()
+    return re.findall(r'^\tROW\("(\w+)"', text, re.M)
+
+
+def record(path, programs, *options):
+    """Records the workloads side by side; returns the finished process."""
+    directory = os.path.dirname(path)
+    script = os.path.join(directory, "run.sh")
+    lines = [command(name, 1, directory, PLACE) for name in WORKLOADS]
+    with open(script, "w", encoding="ascii") as file:
+        file.write("(" + "\n".join(lines[::2]) + ") &\n(" + "\n".join(lines[1::2]) + ") &\nwait\n")
+    return clew(*RECORD,
+                *options,
+                "-o",
+                path,
+                "--",
+                "/bin/sh",
+                script,
+                timeout=PATIENCE * 5,
+                env=refuse(programs))
+
+
+class Place:
+    """What the workloads ask for; these need nothing of it."""
+    path = "/var/tmp"
+
+
+PLACE = Place()
+
+
+def false_wait(said, capture):
+    """What is told of an expected wait and is neither right nor unknown."""
+    inside = [
+        w for w in capture.by_tid.get(said["tid"], ())
+        if said["start_min"] - SLACK <= w["start"] <= said["start_max"] + SLACK
+        and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK
+    ]
+    if not inside:
+        return ""
+    wait = min(inside, key=lambda w: outside(said, w))
+    name = f"wait of {said['tid']} {'|'.join(said['kind'])} at {wait['start']}"
+    if wait["kind"] not in [*said["kind"], "unknown"]:
+        return f"{name}: kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
+    if wait["object"] and not object_agrees(said["object"], wait["object"]):
+        return f"{name}: object {wait['object']}, not {said['object']}"
+    by = wait["ended_by"]
+    if not by or "ended_by" not in said:
+        return ""
+    if by.get("tid") not in (said["ended_by"], None):
+        return f"{name}: ended by {by}, not {said['ended_by']}"
+    if said["context"] and by["context"] not in [*said["context"], "unknown"]:
+        return f"{name}: context {by['context']}, not {said['context']}"
+    return ""
+
+
+def falsehoods(directory, capture_path):
+    """What the capture's answers say of the workloads that is false, and how many pairs are right."""
+    capture = Capture(answer("edges", capture_path)["edges"], answer("waits", capture_path)["waits"])
+    wrong, right = [], 0
+    for name in WORKLOADS:
+        graph, problem = load(name, 1, directory)
+        if graph is None:
+            wrong.append(f"{name}: {problem}")
+            continue
+        score, problems = compare_edges(graph, capture)
+        right += sum(score.right.values())
+        problems = [p for p in problems
+                    if ("is not in the graph" in p or ": context" in p or ": object" in p or
+                        ": evidence" in p) and ": context unknown" not in p and
+                    ": object None" not in p]
+        problems += filter(None, (false_wait(said, capture) for said in graph["waits"]))
+        wrong += [f"{name}: {problem}" for problem in problems]
+    return wrong, right
+
+
+def doctor(programs):
+    done = answer_of_doctor(programs)
+    return next(f.get("without", "") for f in done if f["name"] == "recording")
+
+
+def answer_of_doctor(programs):
+    import json
+    return json.loads(clew("doctor", "--json", env=refuse(programs)).stdout)["features"]
+
+
+def try_essential(program):
+    path = scratch("essential.clew")
+    done = clew("record", "-o", path, "--", "true", env=refuse([program]))
+    ok(done.returncode == 3 and f"refuses {program} " in done.stderr and not os.path.exists(path),
+       f"{program}: nothing is recorded without it, and it is named",
+       f"status {done.returncode}: {done.stderr}")
+
+
+def try_asked(program, options):
+    path = scratch("asked.clew")
+    done = clew("record", "-o", path, *options, "--", "true", env=refuse([program]))
+    ok(done.returncode == 3 and f"refuses {program} " in done.stderr,
+       f"{program}: {options[0]} says that it is refused",
+       f"status {done.returncode}: {done.stderr}")
+
+
+def try_program(program):
+    directory = scratch(program)
+    os.mkdir(directory)
+    path = os.path.join(directory, "trace.clew")
+    done = record(path, [program])
+    if done.returncode:
+        ok(False, f"{program}: the rest is recorded", f"status {done.returncode}: {done.stderr}")
+        return ""
+    said = SAID.search(done.stderr)
+    wrong, right = falsehoods(directory, path)
+    for line in wrong[:8]:
+        note(f"{program}: {line}")
+    ok(not wrong, f"{program}: what is said without it is right, {right} pairs", wrong[:1])
+    without = "; ".join(f"{w['feature']}: {w['reason']}" for w in answer("info", path)["without"])
+    ok(without == (said.group(1) if said else ""),
+       f"{program}: the capture says what record said", f"{without}, not {done.stderr}")
+    return said.group(1) if said else ""
+
+
+def main():
+    every = wanted_runs(20) > 1 and os.path.exists(TABLE)
+    programs = table() if every else CHOSEN
+    said = {}
+    for program in programs:
+        if program in ESSENTIAL:
+            try_essential(program)
+        elif program in ASKED:
+            try_asked(program, ASKED[program])
+        else:
+            said[program] = try_program(program)
+    if not every:
+        try_essential(ESSENTIAL[0])
+    together = CHOSEN[1:4]
+    ok(doctor(together) == "; ".join(s for p, s in said.items() if p in together),
+       "doctor says of several what record says of each", doctor(together))
+    finish()
+
+
+if __name__ == "__main__":
+    main()
