@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record trigger daemon incidents snapshot join top report info waits locks latency edges requests spans io why dump convert export sql import check select path slack blame what-if pair forest stitch annotate functions doctor help'
+	local commands='record top report waits why trigger daemon incidents snapshot join info edges requests spans io sql locks latency path slack blame what-if dump convert check select pair forest stitch annotate export import functions doctor help'
 	local options files others
 
 	COMPREPLY=()
@@ -17,6 +17,14 @@ _clew()
 	case ${COMP_WORDS[1]} in
 	record)
 		options='-o --output --rotate --keep --keyframe -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --max-cost -k --kernel-functions --usdt --lock-holds --environment --layer --stacks --no-stacks --stack-min --no-page-cache --sync --ring-size --pause-drain --trace-events --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|--keyframe|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--returns|--max-functions|--max-cost|-k|--kernel-functions|--usdt|--lock-holds|--environment|--stack-min|--ring-size|--pause-drain' ;;
+	top)
+		options='--period -n --count --pid --comm --cgroup --container --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
+	report)
+		options='--pid --comm --cgroup --container --from --to --lines --debuginfod --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
+	waits)
+		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
+	why)
+		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
 	trigger)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	daemon)
@@ -27,18 +35,8 @@ _clew()
 		options='-o --output --last --color --no-pager -h --help' files='-o|--output' others='--last' ;;
 	join)
 		options='-o --output --from --to --color --no-pager -h --help' files='-o|--output' others='--from|--to' ;;
-	top)
-		options='--period -n --count --pid --comm --cgroup --container --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
-	report)
-		options='--pid --comm --cgroup --container --from --to --lines --debuginfod --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
-	waits)
-		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
-	locks)
-		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
-	latency)
-		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions|--max-cost' ;;
 	edges)
 		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
 	requests)
@@ -47,22 +45,12 @@ _clew()
 		options='--key --name --tid --pid --comm --from --to --list --json --color --no-pager -h --help' files='' others='--key|--name|--tid|--pid|--comm|--from|--to' ;;
 	io)
 		options='--file --cgroup --container --from --to --self --sort --by --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to|--sort|--by' ;;
-	why)
-		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
-	dump)
-		options='--json --color --no-pager -h --help' files='' others='' ;;
-	convert)
-		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
-	export)
-		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--split|--encoding|--endpoint|--patience' ;;
 	sql)
 		options='--csv --json --color --no-pager -h --help' files='' others='' ;;
-	import)
-		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
-	check)
-		options='--json --color --no-pager -h --help' files='' others='' ;;
-	select)
-		options='--cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--cgroup|--container|--hierarchy' ;;
+	locks)
+		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
+	latency)
+		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions|--max-cost' ;;
 	path)
 		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy' ;;
 	slack)
@@ -71,6 +59,14 @@ _clew()
 		options='--victims --antagonists --all-running --by --top --from --to --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--by|--top|--from|--to|--cgroup|--container|--hierarchy' ;;
 	what-if)
 		options='--sweep --steps --cpus --resources --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--hierarchy' ;;
+	dump)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
+	convert)
+		options='-o --output --frames --color --no-pager -h --help' files='-o|--output' others='--frames' ;;
+	check)
+		options='--json --color --no-pager -h --help' files='' others='' ;;
+	select)
+		options='--cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--cgroup|--container|--hierarchy' ;;
 	pair)
 		options='--origins --destinations --type --spans --from --to --reuse --mode --keep-without-origin --keep-without-destination -o --output --hierarchy --json --color --no-pager -h --help' files='-o|--output' others='--origins|--destinations|--type|--from|--to|--mode|--hierarchy' ;;
 	forest)
@@ -79,6 +75,10 @@ _clew()
 		options='-o --output -e --edges -f --file -m --match --type --offset --prefix --hierarchy --json --color --no-pager -h --help' files='-o|--output|-f|--file' others='-e|--edges|-m|--match|--type|--offset|--prefix|--hierarchy' ;;
 	annotate)
 		options='-r --rule -f --file -o --output --hierarchy --json --color --no-pager -h --help' files='-f|--file|-o|--output' others='-r|--rule|--hierarchy' ;;
+	export)
+		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--split|--encoding|--endpoint|--patience' ;;
+	import)
+		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
 	functions)
 		options='--returns --strict-entry --json --color --no-pager -h --help' files='' others='--returns' ;;
 	doctor)

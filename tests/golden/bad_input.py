@@ -96,6 +96,12 @@ def test_usage():
     done = run([])
     report("no argument prints the commands and exits 2",
            "" if done.returncode == 2 and b"why" in done.stderr and not done.stdout else repr(done))
+    wide = [line for line in done.stderr.decode().splitlines() if len(line) > 80]
+    report("in lines that a terminal takes", "; ".join(wide))
+    first = done.stderr.decode().partition("Commands:\n")[2].partition("\n\n")[0]
+    named = re.findall(r"^  (\S+)", first, re.MULTILINE)
+    report("those that a newcomer needs first",
+           "" if sorted(named) == ["record", "report", "top", "waits", "why"] else repr(named))
     for arguments in (["help"], ["--help"], ["-h"], ["--version"], ["help", "help"]):
         done = run(arguments)
         report("clew %s exits 0" % " ".join(arguments),

@@ -30,8 +30,21 @@ enum clew_output {
 	CLEW_OUTPUT_PROSE, /* for people: lines are broken everywhere */
 };
 
+/* Where `clew help` lists a command. */
+enum clew_command_group {
+	CLEW_GROUP_FIRST, /* what a newcomer needs */
+	CLEW_GROUP_RECORD,
+	CLEW_GROUP_LOOK,
+	CLEW_GROUP_EXPLAIN,
+	CLEW_GROUP_TRACE,
+	CLEW_GROUP_TOOLS,
+	CLEW_GROUP_MACHINE,
+	CLEW_GROUP_COUNT,
+};
+
 struct clew_command {
 	const char *name;
+	enum clew_command_group group;
 	const char *operands; /* as the usage line shows them, "" none */
 	const char *summary;
 	/* Runs it; argv[0] is the subcommand's name. Returns the program's exit status. */

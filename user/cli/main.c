@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "cli/fail.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "words/wrap.h"
 
 static int unknown_command(const char *name)
 {
@@ -44,14 +46,32 @@ static int help(int argc, char **argv)
 	return CLEW_EXIT_DONE;
 }
 
+/* The list goes to standard error, which the terminal module does not wrap. */
+static int list_commands(void)
+{
+	size_t size = 0;
+	char *text = NULL, *end;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return CLEW_EXIT_SYSTEM;
+	clew_commands_print(out);
+	if (fclose(out)) {
+		free(text);
+		return CLEW_EXIT_SYSTEM;
+	}
+	for (char *line = text; (end = strchr(line, '\n')); line = end + 1)
+		clew_print_line(stderr, line, (size_t)(end - line), clew_terminal_width());
+	free(text);
+	return CLEW_EXIT_INPUT;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct clew_command *command;
 
-	if (argc < 2) {
-		clew_commands_print(stderr);
-		return CLEW_EXIT_INPUT;
-	}
+	if (argc < 2)
+		return list_commands();
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(argc - 1, argv + 1);
 	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
