@@ -48,7 +48,7 @@ const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
 const volatile __u64 btrfs_direct_end; /* of direct I/O */
 /* Fixed at load: bi_end_io of a buffer's bio, and b_end_io of a buffer that
- * ext4's journal writes; 0 unknown. Since 7.3 or so there is no b_end_io: the
+ * ext4's journal writes; 0 unknown. Since 7.2 there is no b_end_io: the
  * second one is bi_end_io of such a buffer's bio. */
 const volatile __u64 buffer_end_io;
 const volatile __u64 journal_end_io;

@@ -4,9 +4,10 @@
  * timer callbacks, inter-processor interrupts. Each of the two levels, hard and
  * soft, records what is running there.
  *
- * Invariant: no level is occupied while the CPU's scheduler switches tasks.
- * After an exit that was not seen, a level is wrong until the next switch at
- * most.
+ * Invariant: no level is occupied while the CPU's scheduler switches tasks, but
+ * the soft one in a real-time kernel, where tasks serve softirqs and may be
+ * preempted or sleep meanwhile: what it holds follows such a task. After an exit
+ * that was not seen, a level is wrong until the next switch at most.
  */
 #ifndef CLEW_BPF_CONTEXT_H
 #define CLEW_BPF_CONTEXT_H
@@ -33,6 +34,15 @@ const volatile __s64 preempt_count_offset;
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
+/* True if a task of a real-time kernel serves a softirq. */
+static __always_inline bool serves_softirq(struct task_struct *task)
+{
+	struct task_struct___rt *real_time = (void *)task;
+
+	return bpf_core_field_exists(real_time->softirq_disable_cnt) &&
+	       (READ_TRUSTED(real_time, softirq_disable_cnt) & PREEMPT_SOFTIRQ_OFFSET);
+}
+
 /* The level that the CPU is at, by its preempt count. */
 static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 {
@@ -43,7 +53,7 @@ static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 		return LEVEL_UNKNOWN;
 	count = READ((struct refcount_struct *)here, refs.counter);
 	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
-		return LEVEL_TASK;
+		return serves_softirq(bpf_get_current_task_btf()) ? LEVEL_SOFT : LEVEL_TASK;
 	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
 }
 
@@ -187,6 +197,51 @@ static __always_inline void cause_name(struct clew_cause *cause, __u32 cpu, __u6
 	}
 }
 
+/* The softirq that a task serves, while another task is on the CPU. */
+struct softirq_aside {
+	struct clew_level level;
+	__u64 packet_received;
+	__u32 packet_actor;
+	__u32 packet_acknowledges;
+	__u32 packet_late;
+	__u32 reserved;
+};
+
+/* By the task's tid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, struct softirq_aside);
+} clew_softirqs SEC(".maps");
+
+static __noinline int softirq_put_aside(struct clew_cpu_state *cpu_state, __u32 tid)
+{
+	struct softirq_aside aside = {.level = cpu_state->levels[LEVEL_SOFT],
+				      .packet_received = cpu_state->packet_received,
+				      .packet_actor = cpu_state->packet_actor,
+				      .packet_acknowledges = cpu_state->packet_acknowledges,
+				      .packet_late = cpu_state->packet_late};
+
+	/* Without room it has no known cause when it goes on. */
+	return bpf_map_update_elem(&clew_softirqs, &tid, &aside, BPF_ANY);
+}
+
+static __noinline int softirq_go_on(struct clew_cpu_state *cpu_state, __u32 tid)
+{
+	struct softirq_aside *aside = bpf_map_lookup_elem(&clew_softirqs, &tid);
+
+	if (!aside)
+		return 0;
+	cpu_state->interrupted = 1;
+	cpu_state->levels[LEVEL_SOFT] = aside->level;
+	cpu_state->packet_received = aside->packet_received;
+	cpu_state->packet_actor = aside->packet_actor;
+	cpu_state->packet_acknowledges = aside->packet_acknowledges;
+	cpu_state->packet_late = aside->packet_late;
+	return bpf_map_delete_elem(&clew_softirqs, &tid);
+}
+
 /* At a switch no level above the task is occupied. */
 static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
 {
@@ -206,6 +261,20 @@ static __always_inline void packet_end(struct clew_cpu_state *cpu_state)
 {
 	cpu_state->packet_received = 0;
 	cpu_state->packet_actor = 0;
+}
+
+static __always_inline void levels_switch(struct clew_cpu_state *cpu_state,
+					  struct task_struct *prev, struct task_struct *next)
+{
+	bool aside = serves_softirq(prev);
+
+	if (unlikely(aside))
+		softirq_put_aside(cpu_state, prev->pid);
+	levels_reset(cpu_state);
+	if (unlikely(aside))
+		packet_end(cpu_state);
+	if (unlikely(serves_softirq(next)))
+		softirq_go_on(cpu_state, next->pid);
 }
 
 #endif

@@ -191,7 +191,7 @@ struct dentry {
 	union dentry_links d_u;
 };
 
-struct dentry___alias { /* since 7.0 or so */
+struct dentry___alias { /* since 7.1 */
 	struct hlist_node d_alias;
 };
 
@@ -396,8 +396,13 @@ struct rseq_data {
 	struct rseq_event event;
 };
 
-struct task_struct___rseq { /* since 6.19 or so */
+struct task_struct___rseq { /* since 6.19 */
 	struct rseq_data rseq;
+};
+
+/* In a real-time kernel a softirq belongs to the task that serves it. */
+struct task_struct___rt {
+	int softirq_disable_cnt;
 };
 
 /* Since 6.18 a quota throttles tasks, not run queues. */

@@ -328,7 +328,7 @@ struct fuse_dev {
 	struct fuse_pqueue pq;
 };
 
-struct fuse_chan { /* since 7.3 or so */
+struct fuse_chan { /* since 7.2 */
 	struct fuse_conn *conn;
 	struct fuse_iqueue iq;
 };

@@ -52,7 +52,7 @@ struct page {
 	unsigned long compound_head;
 };
 
-struct page___info { /* since 7.1 or so */
+struct page___info { /* since 7.1 */
 	unsigned long compound_info;
 };
 
@@ -84,7 +84,7 @@ struct bvec_iter {
 	unsigned int bi_bvec_done;
 } __attribute__((packed));
 
-struct bvec_iter___offset { /* since 7.3 or so */
+struct bvec_iter___offset { /* since 7.3 */
 	unsigned int bi_offset;
 };
 

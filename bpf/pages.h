@@ -71,7 +71,7 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 
 /*
  * The folio of a page. The lowest bit is set in all pages but the first one. The
- * others hold the address of the first, or since 7.1 or so a mask for their own
+ * others hold the address of the first, or since 7.1 a mask for their own
  * address, which leads to it: no address has only ones in its upper half.
  */
 static __always_inline struct folio *page_folio(__u64 page)

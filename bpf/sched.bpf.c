@@ -157,7 +157,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	cpu_state->running = after;
 	cpu_state->running_pid = next->pid;
 	cpu_state->switched = 1;
-	levels_reset(cpu_state);
+	levels_switch(cpu_state, prev, next);
 
 	slot = slot_reserve(cpu_state, cpu, now, CLEW_KIND_SWITCH);
 	if (unlikely(!slot)) {

@@ -72,7 +72,7 @@ volatile __u64 signal_flag;
 __u64 sleeping_flags = ~0ULL;
 
 /* True if each switch from the task sets return_flag: it has a registered rseq.
- * With a newer form of rseq, since 6.19 or so, not each one does. */
+ * With a newer form of rseq, since 6.19, not each one does. */
 static __always_inline bool flagged_at_switch(struct task_struct *task)
 {
 	struct task_struct___rseq *apart = (void *)task;

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import tempfile
 
-from kernel import CACHE, KERNELS, fail
+from kernel import fail, get_kernel, release_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -83,8 +83,44 @@ def add_cancellation(tree):
             return
 
 
-def make_disk(image, add=None):
-    """`add`: is given the tree, and puts more into it."""
+def add_modules(tree, series):
+    image = get_kernel(series)
+    for path in glob.glob(os.path.join(os.path.dirname(image), "modules", "*")):
+        tree.copy(path, "/modules/%s/%s" % (release_of(image), os.path.basename(path)))
+
+
+def make_initrd(series, target):
+    """
+    Makes the first file system of a guest whose kernel needs modules to find the disk. With it the
+    guest records before any module is loaded; see tests/vm/alone.
+    """
+    with tempfile.TemporaryDirectory(prefix="clew-vm-") as top:
+        tree = Tree(top)
+        for name in ("bin", "dev", "proc", "sys", "tmp", "usr/lib", "disk"):
+            os.makedirs(tree.path(name), exist_ok=True)
+        for name in ("lib", "lib64"):
+            if os.path.islink("/" + name):
+                os.makedirs(tree.path("usr/" + name), exist_ok=True)
+                os.symlink("usr/" + name, tree.path(name))
+        tree.program(shutil.which("busybox") or "/bin/busybox", "/bin/busybox")
+        tree.program(os.path.join(ROOT, "clew"), "/clew/clew")
+        tree.copy(os.path.join(HERE, "init_first"), "/init")
+        tree.copy(os.path.join(HERE, "alone"), "/sbin/alone")
+        add_modules(tree, series)
+        with open(target, "wb") as out:
+            names = "\n".join(os.path.relpath(os.path.join(directory, name), top)
+                              for directory, below, files in os.walk(top)
+                              for name in below + files)
+            subprocess.run(["busybox", "cpio", "-o", "-H", "newc"],
+                           cwd=top,
+                           input=names.encode(),
+                           stdout=out,
+                           stderr=subprocess.DEVNULL,
+                           check=True)
+
+
+def make_disk(image, series, add=None):
+    """`series`: the kernels of its guests. `add`: is given the tree, and puts more into it."""
     with tempfile.TemporaryDirectory(prefix="clew-vm-") as top:
         tree = Tree(top)
         for name in ("bin", "dev", "proc", "sys", "tmp", "run", "root", "sbin", "usr/bin",
@@ -107,9 +143,9 @@ def make_disk(image, add=None):
                 tree.program(found, "/usr/bin/" + name)
         for path in glob.glob("/etc/mke2fs.conf"):
             tree.copy(path)
-        for series in KERNELS:
-            for path in glob.glob(os.path.join(CACHE, series, "modules", "*.ko")):
-                tree.copy(path, "/modules/%s/%s" % (series, os.path.basename(path)))
+        tree.copy(os.path.join(HERE, "alone"), "/sbin/alone")
+        for one in series:
+            add_modules(tree, one)
         add_python(tree)
         add_cancellation(tree)
         programs = ["clew", "build/unwind_compare", "build/record_both"]

@@ -112,10 +112,11 @@ class Outside:
             self.conversations[key](b"ball")
 
 
-def boot(kernel, image, output, log, minutes, arguments, outside=(), first="/sbin/init", more=()):
+def boot(kernel, image, output, log, minutes, arguments, outside=(), first="/sbin/init", more=(), initrd=None):
     """
     Runs a guest until it powers off; returns why it did not, or None. Its first process is
-    `first`, which gets the arguments and what is outside. `more`: arguments of QEMU.
+    `first`, which gets the arguments and what is outside. `more`: arguments of QEMU. `initrd`: see
+    make_initrd().
     """
     append = "root=/dev/nvme0n1 rw rootfstype=ext4 console=ttyS0 loglevel=5 panic=-1 tsc=reliable nvme.poll_queues=1 mitigations=off nokaslr init=%s -- " % first + " ".join(
         arguments + [end.word() for end in outside])
@@ -130,6 +131,7 @@ def boot(kernel, image, output, log, minutes, arguments, outside=(), first="/sbi
         "nvme,drive=root,serial=clew", "-nodefaults", "-no-user-config",
         *(word for end in outside for word in end.devices()), "-display", "none", "-no-reboot",
         "-serial", "file:" + log, "-serial", "file:" + output,
+        *(["-initrd", initrd] if initrd else []),
         *more
     ]
     with open(output, "wb"):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-The kernels of guests: Debian's cloud kernels, and the modules that tests need. They are fetched
-once, and kept in the user's cache directory.
+The kernels of guests, and the modules that tests need. They are fetched once, and kept in the
+user's cache directory.
 """
 import glob
+import io
 import lzma
 import os
 import re
@@ -12,40 +13,30 @@ import subprocess
 import tarfile
 import tempfile
 
-CACHE = os.path.join(
-    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "clew", "vm")
-KERNELS = ["6.1", "6.12"]
-# Modules that the workloads' places need, each after those it needs itself.
-MODULES = ["loop", "veth", "bridge", "xfs", "btrfs", "dm-mod", "virtio-net", "virtio-pci"]
+from packages import ARCHIVE, CACHE, kernel_packages, version_key
+
+# Debian's kernels, by the name that the guests have here, and their flavour.
+FLAVOURS = {"6.1": "cloud-", "6.12": "cloud-", "6.1-rt": "rt-", "7.3": ""}
+KERNELS = list(FLAVOURS)
+# Modules that the workloads' places need.
+MODULES = ["loop", "veth", "bridge", "xfs", "btrfs", "dm-mod", "virtio-net", "virtio-pci", "fuse"]
+# Modules without which a guest does not find its disk.
+ROOT_MODULES = ["nvme", "ext4"]
+# Modules whose tracepoints and structures clew has programs for.
+TRACED_MODULES = ["loop", "xfs", "btrfs", "jbd2", "ext4", "fuse"]
+# Modules that others ask for by what they do.
+BY_ALIAS = {
+    "crc32c": "crc32c-generic",
+    "xxhash64": "xxhash-generic",
+    "blake2b-256": "blake2b-generic",
+    "sha256": "sha256-generic"
+}
 # Where in a kernel's package modules are that these may need.
-MODULE_PLACES = r"/kernel/(?:drivers/(?:block|md|net|dax|virtio)|fs/(?:btrfs|xfs|netfs)|net/(?:core|bridge|802|llc)|lib|crypto|arch/x86/crypto)/"
+MODULE_PLACES = r"/kernel/(?:drivers/(?:block|md|net|dax|virtio|nvme)|fs|net/(?:core|bridge|802|llc)|block|lib|crypto|arch/x86/(?:crypto|lib))/"
 
 
 def fail(why):
     raise RuntimeError(why)
-
-
-def version_key(package):
-    return [int(number) for number in re.findall(r"\d+", package)]
-
-
-def find_package(series):
-    """The newest signed cloud kernel package of a series that a configured suite has."""
-    pattern = r"^linux-image-%s[.][0-9][^ ]*-cloud-amd64$" % re.escape(series)
-    found = []
-    for attempt in range(2):
-        out = subprocess.run(["apt-cache", "search", "--names-only", pattern],
-                             capture_output=True,
-                             text=True,
-                             check=True).stdout
-        found = [line.split()[0] for line in out.splitlines() if line]
-        if found or attempt:
-            break
-        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, check=False)
-    if not found:
-        fail("no configured package suite has a %s cloud kernel: add Debian 12's security suite" %
-             series)
-    return max(found, key=version_key)
 
 
 def module_name(path):
@@ -57,76 +48,116 @@ def module_needs(data):
     found = []
     for match in re.finditer(rb"\0(?:depends=([^\0]*)|softdep=pre: ([^\0]*))", data):
         found += re.split(r"[, ]+", (match.group(1) or match.group(2) or b"").decode("ascii"))
-    return [name.replace("_", "-") for name in found if name and not name.endswith(":")]
+    return [
+        BY_ALIAS.get(name, name.replace("_", "-")) for name in found
+        if name and not name.endswith(":")
+    ]
+
+
+def with_needs(name, available, found):
+    """Appends a module to the list, after those that it needs."""
+    if name in available and name not in found:
+        for need in module_needs(available[name]):
+            with_needs(need, available, found)
+        found.append(name)
+    return found
+
+
+def write_words(path, lines):
+    with open(path, "w", encoding="ascii") as out:
+        out.write("".join(" ".join(words) + "\n" for words in lines))
 
 
 def keep_modules(available, target):
     """
-    Keeps the wanted modules, unpacked, with a number in front that is their
-    order. `available`: name -> bytes.
+    Keeps the modules, unpacked, with lists of their names in the order in which they are loaded:
+    `wanted` all, `root` those of the disk, and in `traced` a line for each traced one. `available`:
+    name -> bytes.
     """
     os.makedirs(target)
     order = []
+    for name in ROOT_MODULES + MODULES + TRACED_MODULES:
+        with_needs(name, available, order)
+    for name in order:
+        with open(os.path.join(target, name + ".ko"), "wb") as out:
+            out.write(available[name])
+    root = []
+    for name in ROOT_MODULES:
+        with_needs(name, available, root)
+    write_words(os.path.join(target, "wanted"), [order])
+    write_words(os.path.join(target, "root"), [root])
+    write_words(os.path.join(target, "traced"),
+                [with_needs(name, available, []) for name in TRACED_MODULES if name in available])
+    # For what is kept from an earlier version of this program.
+    write_words(os.path.join(target, "lists"), [MODULES, ROOT_MODULES, TRACED_MODULES])
 
-    def take(name):
-        data = available.get(name)
-        if data is None or name in order:
-            return
-        for need in module_needs(data):
-            take(need)
-        order.append(name)
-        with open(os.path.join(target, "%02d-%s.ko" % (len(order), name)), "wb") as out:
-            out.write(data)
 
-    for name in MODULES:
-        take(name)
-    with open(os.path.join(target, "wanted"), "w", encoding="ascii") as out:
-        out.write(" ".join(MODULES))
+class Modules(dict):
+    """Modules by name; they are unpacked when they are asked for."""
+
+    def __getitem__(self, name):
+        data = super().__getitem__(name)
+        return lzma.decompress(data) if data[:6] == b"\xfd7zXZ\0" else data
+
+
+def unpack(archive, place, modules):
+    """Takes the kernel image and the modules out of a package."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive],
+                          stdout=subprocess.PIPE) as process:
+        with tarfile.open(fileobj=io.BufferedReader(process.stdout), mode="r|") as tar:
+            for member in tar:
+                name = os.path.basename(member.name)
+                if not member.isfile():
+                    continue
+                if name == "vmlinuz" or name.startswith("vmlinuz-"):
+                    if name == "vmlinuz":
+                        name += "-" + os.path.basename(os.path.dirname(member.name))
+                    with open(os.path.join(place, name), "wb") as out:
+                        shutil.copyfileobj(tar.extractfile(member), out)
+                elif re.search(r"[.]ko(?:[.]xz)?$", name) and re.search(
+                        MODULE_PLACES, member.name):
+                    modules[module_name(name)] = tar.extractfile(member).read()
+
+
+def kept_kernel(place):
+    """Path of the image that was fetched, None if it was not, or with other modules."""
+    images = glob.glob(os.path.join(place, "vmlinuz-*"))
+    lists = os.path.join(place, "modules", "lists")
+    if not images or not os.path.exists(lists):
+        return None
+    with open(lists, encoding="ascii") as file:
+        kept = [line.split() for line in file]
+    return max(images,
+               key=version_key) if kept == [MODULES, ROOT_MODULES, TRACED_MODULES] else None
+
+
+def release_of(image):
+    return os.path.basename(image)[len("vmlinuz-"):]
 
 
 def get_kernel(series):
     """Path of the kernel image, its modules in the directory `modules` beside it; fetched once."""
     place = os.path.join(CACHE, series)
-    images = glob.glob(os.path.join(place, "vmlinuz-*"))
-    wanted = os.path.join(place, "modules", "wanted")
-    if images and os.path.exists(wanted):
-        with open(wanted, encoding="ascii") as file:
-            if file.read().split() == MODULES:
-                return max(images, key=version_key)
-    package = find_package(series)
+    image = kept_kernel(place)
+    if image:
+        return image
     os.makedirs(CACHE, exist_ok=True)
+    names = kernel_packages(series.split("-", maxsplit=1)[0], FLAVOURS[series], "amd64")
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
-        # As root apt would like to download as a user of its own, who cannot write here.
-        got = subprocess.run(
-            ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package],
-            cwd=temporary,
-            capture_output=True,
-            text=True,
-            check=False)
-        archives = glob.glob(os.path.join(temporary, "*.deb"))
-        if got.returncode or not archives:
-            fail("%s cannot be downloaded: %s" %
-                 (package, (got.stderr.strip().splitlines() or ["no reason given"])[-1]))
         unpacked = os.path.join(temporary, series)
         os.makedirs(unpacked)
-        available = {}
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archives[0]],
-                              stdout=subprocess.PIPE) as process:
-            with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
-                for member in archive:
-                    if member.isfile() and os.path.basename(member.name).startswith("vmlinuz-"):
-                        member.name = os.path.basename(member.name)
-                        archive.extract(member, unpacked)
-                    elif member.isfile() and re.search(r"[.]ko(?:[.]xz)?$",
-                                                       member.name) and re.search(
-                                                           MODULE_PLACES, member.name):
-                        data = archive.extractfile(member).read()
-                        available[module_name(member.name)] = lzma.decompress(
-                            data) if member.name.endswith(".xz") else data
-        keep_modules(available, os.path.join(unpacked, "modules"))
-        images = glob.glob(os.path.join(unpacked, "vmlinuz-*"))
-        if not images:
-            fail("%s holds no kernel image" % package)
+        modules = Modules()
+        for name in names:
+            unpack(ARCHIVE.download(name, "amd64", temporary), unpacked, modules)
+        keep_modules(modules, os.path.join(unpacked, "modules"))
+        if not glob.glob(os.path.join(unpacked, "vmlinuz-*")):
+            fail("%s holds no kernel image" % names[0])
         shutil.rmtree(place, ignore_errors=True)
         os.rename(unpacked, place)
-    return os.path.join(place, os.path.basename(images[0]))
+    return kept_kernel(place)
+
+
+def module_list(series, name):
+    """The lists that keep_modules() wrote, as lines of names."""
+    with open(os.path.join(CACHE, series, "modules", name), encoding="ascii") as file:
+        return [line.split() for line in file]

@@ -187,7 +187,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 /*
  * The first pass has found the flags that all sleeping threads with rseq share.
  * TIF_NOTIFY_RESUME is bit 1 in older kernels, and bit 0 since all architectures
- * number these flags alike; TIF_SIGPENDING is the next one. Since 6.19 or so rseq
+ * number these flags alike; TIF_SIGPENDING is the next one. Since 6.19 rseq
  * has a flag of its own, TIF_RSEQ.
  */
 static void find_flags(struct clew_bpf *bpf)
