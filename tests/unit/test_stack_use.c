@@ -16,7 +16,7 @@
 #include "symbol/closure.h"
 #include "symbol/function.h"
 
-#define SWITCHES "it switches stacks"
+#define SWITCHES "it may switch stacks"
 #define READS	 "it reads its return address"
 #define CHANGES	 "it changes its return address"
 #define TAKES	 "it takes its return address off the stack"
@@ -79,6 +79,8 @@ static const struct {
 	{"reads_on_one_way", READS},
 	{"reads_by_copy", READS},
 	{"reads_callers", READS},
+	{"reads_callers_frame", READS},
+	{"reads_chain", READS},
 	{"changes", CHANGES},
 	{"takes", TAKES},
 	{"takes_by_add", TAKES},

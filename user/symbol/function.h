@@ -113,7 +113,7 @@ struct clew_functions_object {
 /* What in a file would compute something else with a replaced return address on the stack: the
  * first function that was found. */
 struct clew_functions_stack {
-	const char *use;  /* "it switches stacks"; NULL: there is none */
+	const char *use;  /* "it may switch stacks"; NULL: there is none */
 	const char *name; /* NULL: it has none */
 	uint64_t address;
 	bool unclear; /* there is code that could not be followed */

@@ -16,7 +16,7 @@ const char *stack_use_text(enum stack_use use)
 {
 	static const char *const texts[] = {
 		[STACK_KEPT] = "it leaves its return address alone",
-		[STACK_SWITCHED] = "it switches stacks",
+		[STACK_SWITCHED] = "it may switch stacks",
 		[STACK_READ] = "it reads its return address",
 		[STACK_CHANGED] = "it changes its return address",
 		[STACK_TAKEN] = "it takes its return address off the stack",
@@ -47,8 +47,10 @@ static bool is_same(const struct stack_value *a, const struct stack_value *b)
 
 bool stack_state_join(struct stack_state *state, const struct stack_state *from)
 {
-	bool changed = false;
+	bool changed = state->saved && state->saved != from->saved;
 
+	if (changed)
+		state->saved = 0;
 	for (unsigned i = 0; i < STACK_REGISTERS; i++) {
 		struct stack_value *mine = &state->registers[i];
 		const struct stack_value *theirs = &from->registers[i];
@@ -320,6 +322,27 @@ static bool is_indifferent(const struct stack_state *state,
 	       !(bits & (unnamed | named(instruction)));
 }
 
+/* What is moved into a register. In frames that begin with the caller's, a chain leads from one to
+ * the next. */
+static struct stack_value moved_value(const struct stack_state *state,
+				      const ZydisDecodedOperand *from)
+{
+	struct stack_value at, base;
+
+	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return value_of(state, from->reg.value);
+	if (from->type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return other;
+	at = address_of(state, from);
+	if (at.base == STACK_ENTRY && state->saved && at.at == state->saved)
+		return (struct stack_value){.base = STACK_CALLER};
+	base = value_of(state, from->mem.base);
+	return base.base == STACK_CALLER && from->mem.index == ZYDIS_REGISTER_NONE &&
+			       !from->mem.disp.value
+		       ? base
+		       : other;
+}
+
 /* An instruction with its operands. */
 static enum stack_use step(struct stack_state *state, const ZydisDecodedInstruction *instruction,
 			   const ZydisDecodedOperand *operands)
@@ -331,6 +354,12 @@ static enum stack_use step(struct stack_state *state, const ZydisDecodedInstruct
 		return use;
 	switch (instruction->mnemonic) {
 	case ZYDIS_MNEMONIC_PUSH:
+		use = push(state, instruction->operand_width / 8);
+		if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    value_of(state, operands[0].reg.value).base == STACK_CALLER &&
+		    state->registers[STACK_RSP].base == STACK_ENTRY)
+			state->saved = state->registers[STACK_RSP].at;
+		return use;
 	case ZYDIS_MNEMONIC_PUSHF:
 	case ZYDIS_MNEMONIC_PUSHFQ:
 		return push(state, instruction->operand_width / 8);
@@ -354,10 +383,8 @@ static enum stack_use step(struct stack_state *state, const ZydisDecodedInstruct
 		if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
 			return STACK_KEPT;
 		return set_register(state, &operands[0],
-				    operands[0].size == 64 &&
-						    operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER
-					    ? value_of(state, operands[1].reg.value)
-					    : other);
+				    operands[0].size == 64 ? moved_value(state, &operands[1])
+							   : other);
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
 	case ZYDIS_MNEMONIC_AND:

@@ -19,7 +19,7 @@ enum stack_base {
 	STACK_OTHER,  /* not known */
 	STACK_ENTRY,  /* so far from where the stack pointer was at the function's entry */
 	STACK_FRAME,  /* in the function's frame, below its return address */
-	STACK_CALLER, /* what the frame pointer was at the entry */
+	STACK_CALLER, /* what the frame pointer was at the entry, of the caller or of its callers */
 };
 
 struct stack_value {
@@ -29,6 +29,7 @@ struct stack_value {
 
 struct stack_state {
 	struct stack_value registers[STACK_REGISTERS];
+	int32_t saved; /* where what the frame pointer was at the entry lies, 0: not known */
 };
 
 /* What a function does with the stack that a replaced return address would change. */
@@ -43,7 +44,7 @@ enum stack_use {
 	STACK_UNCLEAR,	 /* cannot be followed */
 };
 
-/* A few words: "it switches stacks". */
+/* A few words: "it may switch stacks". */
 const char *stack_use_text(enum stack_use use);
 /* As it is at a function's entry. */
 void stack_state_begin(struct stack_state *state);

@@ -200,6 +200,29 @@
 	ret
 	end reads_callers
 
+# The same, behind its own frame.
+	begin reads_callers_frame
+	push %rbp
+	mov %rsp, %rbp
+	sub $0x10, %rsp
+	mov (%rbp), %rax
+	mov 8(%rax), %rax
+	leave
+	ret
+	end reads_callers_frame
+
+# As profilers walk: from frame to frame.
+	begin reads_chain
+	mov %rbp, %rax
+1:	test %rax, %rax
+	je 2f
+	mov 8(%rax), %rdx
+	mov %rdx, (%rdi)
+	mov (%rax), %rax
+	jmp 1b
+2:	ret
+	end reads_chain
+
 	begin changes
 	sub $8, %rsp
 	mov %rdi, 8(%rsp)
