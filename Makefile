@@ -184,7 +184,8 @@ demo: deps
 check: deps
 	@tests/run
 
-check-all: deps
+check-all:
+	@tools/deps --all
 	@tests/run --all
 
 bench: deps

@@ -78,6 +78,7 @@ static int count_probe(void *context, const struct clew_probe *probe)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int file = memfd_create("elf", MFD_CLOEXEC);
+	struct clew_closure *closure;
 	char why[CLEW_CLOSURE_WHY];
 	struct clew_functions *functions;
 	struct clew_entries *entries;
@@ -99,7 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		clew_entries_close(entries);
 	}
 	clew_probes_read(file, count_probe, &length);
-	clew_closure_file(file, "file", why);
+	if (!clew_closure_new(&closure)) {
+		clew_closure_file(closure, file, "file", why);
+		clew_closure_free(closure);
+	}
 	close(file);
 	return 0;
 }

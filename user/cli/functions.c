@@ -35,6 +35,7 @@ struct asked {
 	const struct functions_values *values;
 	const char *glob; /* NULL: all functions */
 	struct clew_objects objects;
+	struct clew_closure *closure;
 	struct clew_probe_cost cost;
 	bool all_closed;
 	char why[CLEW_CLOSURE_WHY];	   /* not, or yes */
@@ -49,12 +50,14 @@ static void check_closure(struct asked *asked)
 {
 	int r = 1;
 
+	if (asked->values->returns != CLEW_RETURNS_AUTO)
+		return;
 	if (asked->objects.pid)
 		for (size_t i = 0; r > 0 && i < asked->objects.count; i++)
-			r = clew_closure_file(asked->objects.list[i].descriptor,
+			r = clew_closure_file(asked->closure, asked->objects.list[i].descriptor,
 					      asked->objects.list[i].path, asked->why);
 	else
-		r = clew_closure_program(asked->objects.list[0].descriptor,
+		r = clew_closure_program(asked->closure, asked->objects.list[0].descriptor,
 					 asked->objects.list[0].path, asked->why);
 	asked->all_closed = r > 0;
 	if (r > 0)
@@ -275,6 +278,7 @@ static void free_asked(struct asked *asked)
 	free(asked->dwarf);
 	free(asked->shown);
 	clew_objects_done(&asked->objects);
+	clew_closure_free(asked->closure);
 }
 
 int clew_command_functions(const struct clew_command *command, int argc, char **argv)
@@ -294,7 +298,7 @@ int clew_command_functions(const struct clew_command *command, int argc, char **
 	asked.functions = calloc(asked.objects.count, sizeof(*asked.functions));
 	asked.dwarf = calloc(asked.objects.count, sizeof(*asked.dwarf));
 	asked.shown = calloc(asked.objects.count, sizeof(*asked.shown));
-	if (asked.functions && asked.dwarf && asked.shown) {
+	if (asked.functions && asked.dwarf && asked.shown && !clew_closure_new(&asked.closure)) {
 		check_closure(&asked);
 		status = answer(&asked, operands[0]);
 	} else {

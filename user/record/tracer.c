@@ -67,6 +67,7 @@ struct clew_tracer {
 	const struct bpf_program *kernel_program; /* and of the kernel */
 	struct traced_file *kernel;		  /* NULL: nothing of it is recorded */
 	struct clew_functions_options options;
+	struct clew_closure *closure;
 	struct chosen *chosen;
 	size_t count;
 	struct vector files;  /* struct traced_file * */
@@ -329,7 +330,8 @@ static int plan_functions(struct clew_tracer *tracer, struct traced_file *file, 
 
 	if (!choices && (file->controlled || !tracer->has_functions))
 		return 0;
-	options.all_closed = choices && clew_closure_program(descriptor, path, why) == 1;
+	options.all_closed = choices && options.returns == CLEW_RETURNS_AUTO &&
+			     clew_closure_program(tracer->closure, descriptor, path, why) == 1;
 	r = clew_functions_open(descriptor, path, &options, &reading.functions, message);
 	if (r < 0)
 		return r;
@@ -724,7 +726,9 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 
 	if (tracer)
 		tracer->chosen = calloc(CLEW_CHOICES_MOST, sizeof(*tracer->chosen));
-	if (!tracer || !tracer->chosen) {
+	if (!tracer || !tracer->chosen || clew_closure_new(&tracer->closure) < 0) {
+		if (tracer)
+			free(tracer->chosen);
 		free(tracer);
 		return clew_say(message, -ENOMEM, "no memory for functions: free some");
 	}
@@ -937,5 +941,6 @@ void clew_tracer_close(struct clew_tracer *tracer)
 	for (size_t i = 0; i < CLEW_CHOICES_MOST; i++)
 		free(tracer->chosen[i].title);
 	free(tracer->chosen);
+	clew_closure_free(tracer->closure);
 	free(tracer);
 }

@@ -42,7 +42,8 @@ static void walk_edges(struct clew_functions *functions, uint32_t *first, uint32
 	for (uint32_t i = 0; i < functions->ranges.count; i++) {
 		struct range *owner = &ranges[ranges[i].owner];
 
-		owner->open |= ranges[i].open || ranges[i].undecodable || !ranges[i].size;
+		owner->open |= ranges[i].open || ranges[i].undecodable || !ranges[i].size ||
+			       ranges[i].stack;
 		for (uint32_t k = 0; k < ranges[i].flow_count; k++) {
 			const struct flow *flow = &flows[ranges[i].flow + k];
 			uint32_t target;

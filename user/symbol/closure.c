@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Looks for the functions by which a stack is unwound or left: in the symbols that a
- * file has or needs. The C library itself unwinds only where somebody else asks it to.
- * What a program loads later nobody knows, so one that can does not pass.
+ * file has or needs, then in its instructions. The C library itself unwinds and switches only where
+ * somebody else asks it to, by names that are known. What a program loads later nobody knows, so
+ * one that can does not pass.
  */
 #include "symbol/closure.h"
 
@@ -12,14 +13,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "symbol/elf_file.h"
+#include "symbol/function.h"
 #include "symbol/library.h"
 
 #define LIBRARIES_MOST 256
 #define TABLE_MOST     (256u << 20)
 #define PATH_MOST      4096
+#define FILE_MOST      (64 << 20)     /* bytes of a file whose instructions are looked at */
+#define ALL_MOST       (256ull << 20) /* the same, of all files that are remembered */
+
+/* What the instructions of a file say. */
+struct looked_at {
+	struct stat status;
+	bool passes;
+	char why[CLEW_CLOSURE_WHY];
+};
+
+struct clew_closure {
+	struct vector files; /* struct looked_at */
+	uint64_t bytes;	     /* of them */
+};
+
+int clew_closure_new(struct clew_closure **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->files.item = sizeof(struct looked_at);
+	return 0;
+}
+
+void clew_closure_free(struct clew_closure *closure)
+{
+	if (closure)
+		vector_done(&closure->files);
+	free(closure);
+}
 
 static const char *last_name(const char *path)
 {
@@ -43,10 +77,22 @@ static bool is_c_library(const char *path)
 static bool is_harmful(const char *name)
 {
 	static const char *const names[] = {
-		"__cxa_throw", "__gxx_personality_v0", "rust_eh_personality",
-		"swapcontext", "makecontext",	       "setcontext",
-		"backtrace",   "jump_fcontext",	       "dlopen",
+		"__cxa_throw",
+		"__gxx_personality_v0",
+		"rust_eh_personality",
+		"swapcontext",
+		"makecontext",
+		"setcontext",
+		"getcontext",
+		"backtrace",
+		"jump_fcontext",
+		"dlopen",
 		"dlmopen",
+		"dlsym",
+		"dlvsym",
+		"mcount",
+		"_mcount",
+		"__fentry__",
 	};
 
 	if (!strncmp(name, "_Unwind_", strlen("_Unwind_")))
@@ -150,7 +196,83 @@ static int check_file(const struct elf_file *file, const char *path, char *ret_w
 	return r;
 }
 
-int clew_closure_file(int descriptor, const char *path, char ret_why[CLEW_CLOSURE_WHY])
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void judge_stack(struct looked_at *file, const struct clew_functions *functions,
+			const char *name)
+{
+	struct clew_functions_stack stack;
+
+	clew_functions_stack(functions, &stack);
+	file->passes = !stack.use && !stack.unclear;
+	if (stack.use && stack.name)
+		snprintf(file->why, sizeof(file->why), "%.60s has %.40s: %s", name, stack.name,
+			 stack.use);
+	else if (stack.use)
+		snprintf(file->why, sizeof(file->why), "%.60s has a function at 0x%jx: %s", name,
+			 (uintmax_t)stack.address, stack.use);
+	else if (stack.unclear)
+		snprintf(file->why, sizeof(file->why),
+			 "%.60s has code of which it is not clear what it does with the stack",
+			 name);
+}
+
+/* Looks at all instructions of a file. */
+static int look_at_stack(struct clew_closure *closure, int descriptor, const char *path,
+			 struct looked_at *file)
+{
+	struct clew_functions *functions;
+	struct clew_message message;
+	int r;
+
+	if (file->status.st_size > FILE_MOST ||
+	    closure->bytes + (uint64_t)file->status.st_size > ALL_MOST) {
+		snprintf(file->why, sizeof(file->why), "%.80s is too large to be disassembled",
+			 last_name(path));
+		return 0;
+	}
+	closure->bytes += (uint64_t)file->status.st_size;
+	r = clew_functions_open(descriptor, path, NULL, &functions, &message);
+	if (r < 0)
+		return r;
+	judge_stack(file, functions, last_name(path));
+	clew_functions_close(functions);
+	return 0;
+}
+
+/* 1: no instruction of a file does something with the stack that its return addresses must not be
+ * replaced for; 0: some do. */
+static int check_stack(struct clew_closure *closure, int descriptor, const char *path,
+		       char *ret_why)
+{
+	struct looked_at *known = closure->files.data, file = {.passes = false};
+	int r;
+
+	if (is_c_library(path))
+		return 1;
+	if (fstat(descriptor, &file.status) < 0)
+		return -errno;
+	for (size_t i = 0; i < closure->files.count; i++)
+		if (is_same_file(&known[i].status, &file.status)) {
+			memcpy(ret_why, known[i].why, sizeof(known[i].why));
+			return known[i].passes;
+		}
+	r = look_at_stack(closure, descriptor, path, &file);
+	if (r >= 0)
+		r = vector_reserve(&closure->files, closure->files.count + 1);
+	if (r < 0)
+		return r;
+	((struct looked_at *)closure->files.data)[closure->files.count++] = file;
+	memcpy(ret_why, file.why, sizeof(file.why));
+	return file.passes;
+}
+
+int clew_closure_file(struct clew_closure *closure, int descriptor, const char *path,
+		      char ret_why[CLEW_CLOSURE_WHY])
 {
 	struct elf_file file;
 	int r;
@@ -163,7 +285,7 @@ int clew_closure_file(int descriptor, const char *path, char ret_why[CLEW_CLOSUR
 		return r;
 	r = check_file(&file, path, ret_why);
 	elf_file_close(&file);
-	return r;
+	return r > 0 ? check_stack(closure, descriptor, path, ret_why) : r;
 }
 
 /* Names of libraries that are or were to be looked at. */
@@ -228,7 +350,9 @@ static int look_at(struct queue *queue, int descriptor, const char *path, char *
 	return r;
 }
 
-static int look_at_library(struct queue *queue, const char *name, char *ret_why)
+/* `closure`: NULL: its names are looked at, and what it needs; else its instructions. */
+static int look_at_library(struct queue *queue, const char *name, struct clew_closure *closure,
+			   char *ret_why)
 {
 	char path[PATH_MOST];
 	int file, r;
@@ -238,14 +362,33 @@ static int look_at_library(struct queue *queue, const char *name, char *ret_why)
 		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s is not found", name);
 		return 0;
 	}
-	r = look_at(queue, file, path, ret_why);
+	r = closure ? check_stack(closure, file, path, ret_why)
+		    : look_at(queue, file, path, ret_why);
 	close(file);
 	return r;
 }
 
-int clew_closure_program(int descriptor, const char *path, char ret_why[CLEW_CLOSURE_WHY])
+/* Names come first: they take less time than instructions. */
+static int look_at_all(struct clew_closure *closure, int descriptor, const char *path,
+		       char *ret_why)
 {
 	struct queue queue = {0};
+	int r = look_at(&queue, descriptor, path, ret_why);
+
+	for (size_t i = 0; r > 0 && i < queue.count; i++)
+		r = look_at_library(&queue, queue.names[i], NULL, ret_why);
+	if (r > 0)
+		r = check_stack(closure, descriptor, path, ret_why);
+	for (size_t i = 0; r > 0 && i < queue.count; i++)
+		r = look_at_library(&queue, queue.names[i], closure, ret_why);
+	for (size_t i = 0; i < queue.count; i++)
+		free(queue.names[i]);
+	return r;
+}
+
+int clew_closure_program(struct clew_closure *closure, int descriptor, const char *path,
+			 char ret_why[CLEW_CLOSURE_WHY])
+{
 	struct elf_file file;
 	bool program;
 	int r = elf_file_open(descriptor, &file);
@@ -260,10 +403,5 @@ int clew_closure_program(int descriptor, const char *path, char ret_why[CLEW_CLO
 		snprintf(ret_why, CLEW_CLOSURE_WHY, "who calls a library is not known");
 		return 0;
 	}
-	r = look_at(&queue, descriptor, path, ret_why);
-	for (size_t i = 0; r > 0 && i < queue.count; i++)
-		r = look_at_library(&queue, queue.names[i], ret_why);
-	for (size_t i = 0; i < queue.count; i++)
-		free(queue.names[i]);
-	return r;
+	return look_at_all(closure, descriptor, path, ret_why);
 }

@@ -12,6 +12,7 @@
 
 #include "symbol/function_internal.h"
 #include "symbol/site.h"
+#include "symbol/stack_state.h"
 
 /* Offset of a general register in what a probe sees, 0 and false: another register. */
 static bool find_register(ZydisRegister reg, uint16_t *ret)
@@ -163,8 +164,8 @@ static void choose_trampoline(struct clew_function_symbol *symbol, const char *w
 	symbol->why = why;
 }
 
-static void choose_way(const struct clew_functions *functions, struct clew_function_symbol *symbol,
-		       bool all)
+static void choose_way(const struct clew_functions *functions, const struct range *range,
+		       struct clew_function_symbol *symbol, bool all)
 {
 	enum clew_returns_wanted wanted = functions->options.returns;
 
@@ -178,6 +179,8 @@ static void choose_way(const struct clew_functions *functions, struct clew_funct
 		symbol->why = "it does not return";
 	else if (wanted == CLEW_RETURNS_EXITS)
 		choose_exits(symbol, all, "as asked");
+	else if (range->stack)
+		choose_exits(symbol, all, stack_use_text(range->stack));
 	else if (symbol->recursive)
 		choose_exits(symbol, all, "it may call itself");
 	else if (wanted == CLEW_RETURNS_TRAMPOLINE)
@@ -199,7 +202,7 @@ int function_leave(struct clew_functions *functions, const struct range *range,
 
 	if (r < 0)
 		return r;
-	choose_way(functions, symbol, all);
+	choose_way(functions, range, symbol, all);
 	symbol->refused = function_enter(functions, range,
 					 symbol->returns == CLEW_RETURN_TRAMPOLINE, &symbol->entry);
 	/* Where the way alone keeps the entry from a better place, exits cost no more. */

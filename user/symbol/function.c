@@ -100,6 +100,8 @@ static int read_all(struct clew_functions *functions)
 	if (r >= 0)
 		r = functions_join_parts(functions);
 	if (r >= 0)
+		r = functions_follow_stacks(functions);
+	if (r >= 0)
 		r = functions_find_open(functions);
 	read_build_id(functions);
 	functions->go = elf_file_section(&functions->file, ".go.buildinfo") ||
@@ -427,6 +429,11 @@ void clew_functions_about(const struct clew_functions *functions, struct clew_fu
 	};
 	for (size_t i = 0; i < functions->ranges.count; i++)
 		ret->count += is_function(functions, &ranges_of(functions)[i]);
+}
+
+void clew_functions_stack(const struct clew_functions *functions, struct clew_functions_stack *ret)
+{
+	*ret = functions->stack;
 }
 
 const uint8_t *clew_functions_build_id(const struct clew_functions *functions, size_t *ret_size)

@@ -110,6 +110,15 @@ struct clew_functions_object {
 	size_t build_id_size; /* 0: it has none */
 };
 
+/* What in a file would compute something else with a replaced return address on the stack: the
+ * first function that was found. */
+struct clew_functions_stack {
+	const char *use;  /* "it may switch stacks"; NULL: there is none */
+	const char *name; /* NULL: it has none */
+	uint64_t address;
+	bool unclear; /* there is code that could not be followed */
+};
+
 struct clew_functions;
 
 /*
@@ -136,6 +145,8 @@ const struct clew_function_symbol *clew_functions_at(struct clew_functions *func
 const char *clew_functions_nearest(struct clew_functions *functions, const char *name);
 void clew_functions_about(const struct clew_functions *functions,
 			  struct clew_functions_object *ret);
+/* Its texts stay the object's. */
+void clew_functions_stack(const struct clew_functions *functions, struct clew_functions_stack *ret);
 /* NULL and 0: it has none. */
 const uint8_t *clew_functions_build_id(const struct clew_functions *functions, size_t *ret_size);
 void clew_functions_close(struct clew_functions *functions);

@@ -52,6 +52,7 @@ struct range {
 	bool taken;			     /* its address is: anything may call it */
 	bool open;			     /* it calls, or jumps to, what is not known here */
 	bool recursive;			     /* of an owner */
+	uint8_t stack;			     /* of an owner: enum stack_use */
 	struct clew_function_symbol *symbol; /* made when it is asked for */
 };
 
@@ -102,6 +103,7 @@ struct clew_functions {
 	size_t segment_count;
 	struct data_page *pages; /* of the file, that were read lately; NULL: none yet */
 	bool stripped, go;
+	struct clew_functions_stack stack;
 	uint8_t build_id[CLEW_BUILD_ID_MOST];
 	size_t build_id_size;
 };
@@ -120,6 +122,7 @@ static inline const struct function_name *names_of(const struct clew_functions *
 int functions_read_names(struct clew_functions *functions);
 /* ranges.c: makes ranges of the names and .eh_frame. */
 int functions_make_ranges(struct clew_functions *functions);
+bool functions_in_plt(const struct clew_functions *functions, uint64_t address);
 /* The range that an address lies in, the innermost; NO_RANGE: none. */
 uint32_t functions_range_at(const struct clew_functions *functions, uint64_t address);
 /* code.c: reads the code; looks at each range's instructions. */
@@ -138,6 +141,8 @@ int functions_walk_variants(struct clew_functions *functions, const struct range
 			    void *context);
 /* parts.c: finds out which ranges are parts of which functions. */
 int functions_join_parts(struct clew_functions *functions);
+/* stack_file.c: which functions use the stack in a way that a replaced return address changes. */
+int functions_follow_stacks(struct clew_functions *functions);
 /* call_graph.c: which functions are open, and which recursive. */
 int functions_find_open(struct clew_functions *functions);
 /* entry_point.c: where an entry is probed; `keep_stack`: nothing that moves the stack pointer may

@@ -76,7 +76,7 @@ static size_t find_frame(const struct vector *frames, uint64_t start)
 	return low;
 }
 
-static bool in_plt(const struct clew_functions *functions, uint64_t address)
+bool functions_in_plt(const struct clew_functions *functions, uint64_t address)
 {
 	for (unsigned i = 0; i < functions->file.header.e_shnum; i++) {
 		const Elf64_Shdr *section = &functions->file.sections[i];
@@ -96,7 +96,7 @@ static int add_range(struct clew_functions *functions, struct range range)
 			? vector_reserve(&functions->ranges, functions->ranges.count + 1)
 			: -EFBIG;
 
-	if (r < 0 || !segment || in_plt(functions, range.start))
+	if (r < 0 || !segment || functions_in_plt(functions, range.start))
 		return r;
 	range.segment = segment;
 	/* Numbers of bytes within a range have 32 bits. */

@@ -140,7 +140,8 @@ static void print_ways(FILE *out, const struct clew_functions_shown *shown)
 	if (!strcmp(shown->returns, "all"))
 		clew_print_folds(out,
 				 "Returns are seen by the kernel's trampoline, unless a "
-				 "function calls itself: %s.",
+				 "function calls itself or does something with its return address: "
+				 "%s.",
 				 shown->why);
 	else if (!strcmp(shown->returns, "closed"))
 		clew_print_folds(out,
