@@ -377,6 +377,9 @@ def check_fired(seconds, known):
     if not ok(len(fired) == known + 1, name + " fires", fired):
         return
     files = told_of(fired[-1])
+    modes = {oct(os.stat(f"{INCIDENTS}/{fired[-1]}/{each}").st_mode & 0o777)
+             for each in (*os.listdir(f"{INCIDENTS}/{fired[-1]}"), ".")}
+    ok(modes == {"0o600", "0o700"}, name + ": nobody else may read it", modes)
     trigger = json.loads(files["trigger.json"])
     note("the explanation lies on disk %.2f s after the end" % (late / 1e9))
     ok(

@@ -519,14 +519,13 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 		return status;
 	block_signals(&session, recording->rotation.rotate.ns || recording->rotation.rotate.bytes,
 		      &before);
-	if (command[0]) {
+	/* What can be refused at once is, before there is a child that waits to begin. */
+	status = clew_rotation_open(&recording->rotation, recording->output, &output);
+	if (!status && command[0]) {
 		status = make_child(&session, command, &before);
-		if (status)
-			return status;
 		line = join(command);
 	}
 	session.hidden_switches = clew_hidden_switches_new();
-	status = clew_rotation_open(&recording->rotation, recording->output, &output);
 	if (!status)
 		status = session.hidden_switches
 				 ? record(&session, recording, output, line, command[0])

@@ -27,6 +27,7 @@
 #include "record/stacks.h"
 #include "record/ticks.h"
 #include "record/tracer.h"
+#include "store/target.h"
 #include "symbol/kernel.h"
 
 #define RING_SIZE_MAX	(8UL << 20)
@@ -58,6 +59,11 @@ size_t clew_ring_size(size_t wanted, unsigned cpus)
 /* `what`: the name of the file, or words for it. */
 int clew_say_unwritable(struct clew_message *message, const char *what, int error)
 {
+	const char *refusal = store_target_refusal(error);
+
+	if (refusal)
+		return clew_say(message, -EINVAL, "%s cannot be written: %s: give another -o", what,
+				refusal);
 	switch (error) {
 	case -ENOMEM:
 	case -EAGAIN:

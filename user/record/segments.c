@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/vector.h"
+#include "store/target.h"
 
 #define DIGITS 8
 #define NUMBER 99999999u
@@ -118,6 +119,8 @@ static int list_old(struct clew_segments *segments)
 
 static int say(struct clew_message *message, const char *directory, int error)
 {
+	const char *refusal;
+
 	if (error == -EWOULDBLOCK)
 		return clew_say(message, -EBUSY,
 				"%s is being written by another recording: give another -o",
@@ -127,16 +130,22 @@ static int say(struct clew_message *message, const char *directory, int error)
 				"%s is no directory: segments need one: give "
 				"another -o",
 				directory);
-	return clew_say(message, error, "%s cannot be used for segments: %s: give another -o",
-			directory, strerror(-error));
+	refusal = store_target_refusal(error);
+	return clew_say(message, refusal ? -EINVAL : error,
+			"%s cannot be used for segments: %s: give another -o", directory,
+			refusal ?: strerror(-error));
 }
 
 static int open_directory(struct clew_segments *segments)
 {
+	int r;
+
 	if (mkdir(segments->directory, 0777) < 0 && errno != EEXIST)
 		return -errno;
-	segments->descriptor = open(segments->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (segments->descriptor < 0 || flock(segments->descriptor, LOCK_EX | LOCK_NB) < 0)
+	r = store_target_folder(segments->directory, &segments->descriptor);
+	if (r < 0)
+		return r;
+	if (flock(segments->descriptor, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	return list_old(segments);
 }
