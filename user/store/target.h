@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* What is refused, besides errors of open(2). */
+/* Reasons for a refusal, besides errors of open(2). */
 #define STORE_TARGET_LINK  (-ENOLINK)	   /* a link to it is in a folder that others may write */
 #define STORE_TARGET_OWNER (-EKEYREJECTED) /* it belongs to another user */
 #define STORE_TARGET_OPEN  (-EKEYREVOKED)  /* everybody may write it */
