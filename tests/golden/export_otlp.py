@@ -220,6 +220,12 @@ def test_endpoint(capture):
             tap.same("%s: some spans are refused" % encoding,
                      (outcome(done), len(receiver.requests), b"7 spans" in done.stderr,
                       b"too old" in done.stderr), ((3, 1), 1, True, True))
+    with Receiver(TAKEN, (400, {}, b""), (200, {}, answer)) as receiver:
+        for _ in range(3):
+            done = send(capture, receiver.url.replace("//", "//user:secret@") + "/x?key=secret")
+            tap.same("a password is sent and not shown",
+                     (receiver.requests[-1][2]["Authorization"] is not None,
+                      b"secret" in done.stderr, b"user" in done.stderr), (True, False, False))
     start = time.monotonic()
     done = send(capture, "http://127.0.0.1:9", "--patience", "1s")
     tap.same("nobody listens", (outcome(done), time.monotonic() - start < 5), ((3, 1), True))
@@ -264,6 +270,13 @@ def test_arguments(capture):
                              (("--patience", "3s"), b"--endpoint")):
         done = clew("export", capture, "--to", "otlp", *ALL, *arguments)
         tap.same(" ".join(arguments), (outcome(done), words in done.stderr), ((2, 1), True))
+    for url in ("http://u:secret@127.0.0.1:9", "http://u:sec/secret@127.0.0.1:9/v1/traces",
+                "ftp://u:secret@x", "u:secret@x:4318", "http://u:secret@", "http://:sec@secret@h:9",
+                "http://127.0.0.1:9/v1/traces?secret"):
+        done = clew("export", capture, "--to", "otlp", *ALL, "--patience", "0s", "--endpoint", url)
+        tap.same("%s: what may be a secret is not shown, and nothing else than a line is" % url,
+                 (done.returncode in (2, 3), b"secret" in done.stderr, b"\x1b" in done.stderr,
+                  done.stderr.count(b"\n")), (True, False, False, 1))
     done = clew("export", capture, "--to", "chrome", "--encoding", "json")
     tap.same("--encoding of another format", outcome(done), (2, 1))
     tap.same("by the file's name", from_proto(export_as(capture, "x.binpb")),

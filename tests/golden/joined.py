@@ -102,16 +102,21 @@ def check(name, segments, lost, complete, cost, says):
         same_everywhere(name, path, lost, complete)
 
 
-WHOLE = [{"number": number} for number in (1, 2, 3)]
-check("whole", WHOLE, 0, True, 15000000, ["complete   yes", "Nothing was lost"])
-check("killed", WHOLE[:2] + [{"number": 3, "cut": True}], 0, False, 15000000,
-      ["complete   no", "cut off, what came then is missing", "own cost: at least 15.0 ms"])
-check("killed before its first ledger",
-      WHOLE[:2] + [{"number": 3, "cut": True, "ledger": False}], None, False, None,
-      ["complete   no", "Losses are not known", "own cost: not known, the recording was cut off"])
-check("killed between two segments",
-      [WHOLE[0], {"number": 2, "cut": True}, {"number": 3, "cut": True, "ledger": False}], None,
-      False, None, ["complete   no", "Losses are not known"])
-check("one is missing", [WHOLE[0], WHOLE[2]], 0, True, 10000000,
-      ["complete   yes", ": what came then is missing from the file"])
-sys.exit(tap.end())
+def main():
+    whole = [{"number": number} for number in (1, 2, 3)]
+    check("whole", whole, 0, True, 15000000, ["complete   yes", "Nothing was lost"])
+    check("killed", whole[:2] + [{"number": 3, "cut": True}], 0, False, 15000000,
+          ["complete   no", "cut off, what came then is missing", "own cost: at least 15.0 ms"])
+    check("killed before its first ledger",
+          whole[:2] + [{"number": 3, "cut": True, "ledger": False}], None, False, None,
+          ["complete   no", "Losses are not known", "own cost: not known, the recording was cut off"])
+    check("killed between two segments",
+          [whole[0], {"number": 2, "cut": True}, {"number": 3, "cut": True, "ledger": False}], None,
+          False, None, ["complete   no", "Losses are not known"])
+    check("one is missing", [whole[0], whole[2]], 0, True, 10000000,
+          ["complete   yes", ": what came then is missing from the file"])
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

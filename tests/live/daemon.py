@@ -321,18 +321,49 @@ def test_watchdog():
 
 
 def test_background():
+    none = asked("daemon", "stop")
+    ok(none.returncode == 1 and "no daemon runs" in none.stderr,
+       "clew daemon stop says that none runs", (none.returncode, none.stderr))
     configure("rotate 1s")
-    started = asked("daemon", "-c", CONF)
+    started = clew("daemon", "-c", os.path.basename(CONF), env=HERE, cwd=os.path.dirname(CONF))
     told = status()
     ok(started.returncode == 0 and isinstance(told, dict), "it goes to the background",
        (started.stderr, told))
     if not isinstance(told, dict):
         return
-    os.kill(told["pid"], signal.SIGTERM)
+    configure("rotate 1s", "keep 7s", "trigger reloaded: wait fsync > 50s")
+    os.kill(told["pid"], signal.SIGHUP)
     deadline = time.monotonic() + PATIENCE
-    while isinstance(status(), dict) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    ok("no daemon runs" in status(), "and ends there", status())
+    while not status()["triggers"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ok([each["name"] for each in status()["triggers"]] == ["reloaded"],
+       "there, too, it finds the configuration again that it was given by a relative path",
+       status())
+    stopped_it = asked("daemon", "stop")
+    ok(stopped_it.returncode == 0 and not os.path.exists(f"/proc/{told['pid']}"),
+       "clew daemon stop returns when it has ended", (stopped_it.returncode, stopped_it.stderr))
+    ok("no daemon runs" in status(), "and nobody answers", status())
+
+
+def test_full():
+    """On a full disk it says what to do in words of the configuration."""
+    ring = f"{RUN}/ring"
+    shutil.rmtree(ring, ignore_errors=True)
+    os.makedirs(ring)
+    if run("mount", "-t", "tmpfs", "-o", "size=200k", "none", ring).returncode != 0:
+        skip("full disk", "a tmpfs cannot be mounted here")
+        return
+    try:
+        configure("rotate 60s")
+        daemon = Daemon()
+        while daemon.process.poll() is None:
+            run("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done")
+        code, error = daemon.stop()
+        ok(code == 3 and error.count("\n") == 1 and "in the configuration" in error
+           and " -o" not in error, "a full disk ends it with one line, and its own remedy",
+           (code, error))
+    finally:
+        run("umount", "-l", ring)
 
 
 # A wait that began between `before` and `asleep`, and ended between `let_go` and `after`.
@@ -377,6 +408,9 @@ def check_fired(seconds, known):
     if not ok(len(fired) == known + 1, name + " fires", fired):
         return
     files = told_of(fired[-1])
+    modes = {oct(os.stat(f"{INCIDENTS}/{fired[-1]}/{each}").st_mode & 0o777)
+             for each in (*os.listdir(f"{INCIDENTS}/{fired[-1]}"), ".")}
+    ok(modes == {"0o600", "0o700"}, name + ": nobody else may read it", modes)
     trigger = json.loads(files["trigger.json"])
     note("the explanation lies on disk %.2f s after the end" % (late / 1e9))
     ok(
@@ -396,6 +430,14 @@ def check_fired(seconds, known):
     ok(held.waiter in same, name + ": clew trigger test finds it in the capture", again.stdout)
 
 
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def test_triggers():
     rule = f"lock wait > 150ms where comm {WAITERS}"
     configure("rotate 700ms", "keep 20s", f"trigger held: {rule}")
@@ -403,6 +445,12 @@ def test_triggers():
     time.sleep(0.5)
     hold(0.02)
     check_fired(0.3, 0)
+    maker, = [int(pid) for pid in os.listdir("/proc")
+              if pid.isdigit() and parent_of(pid) == daemon.process.pid]
+    held = [os.readlink(f"/proc/{maker}/fd/{fd}") for fd in os.listdir(f"/proc/{maker}/fd")
+            if int(fd) > 2]
+    ok(len(held) == 1 and held[0].startswith("socket:"),
+       "the process that makes incidents has the daemon's question alone open", held)
     # Over several segments.
     check_fired(1.6, 1)
     for _ in range(3):
@@ -1004,12 +1052,20 @@ def test_killed():
         (len(seen), unreadable))
     left = [
         name for name in os.listdir(RUN) + os.listdir(f"{RUN}/ring")
-        if name not in ("ring", "lock", "log", "control",
+        if name not in ("ring", "lock", "log", "control", "ring-path",
                         "recorder.pid") and not name.endswith(".clew")
     ]
     ok(not left, "and no other file", left)
     left = await_detached()
     ok(not left, "and no program and no map in the kernel", left)
+    for arguments in ((), (f"{RUN}/ring",)):
+        done = asked("snapshot", *arguments, "-o", scratch("left.clew"))
+        ok(done.returncode == 2 and f"`clew join {RUN}/ring`" in done.stderr,
+           "and clew snapshot says how to read the ring", done.stderr)
+    done = asked("join", f"{RUN}/ring", "-o", scratch("left.clew"))
+    told = json.loads(clew("info", scratch("left.clew"), "--json").stdout or "{}")
+    ok(done.returncode == 0 and told["complete"] is False and told["ledger"]["lost"] in (0, None),
+       "so it is read, and nothing that is not known is stated", (done.stderr, told))
 
 
 def missing_with(bounds):
@@ -1051,6 +1107,7 @@ def test_unit():
 test_life()
 test_watchdog()
 test_background()
+test_full()
 test_triggers()
 test_rules()
 test_metrics()

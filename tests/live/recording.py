@@ -210,6 +210,27 @@ def few_descriptors():
        "one that cannot be raised is named", f"{done.returncode}: {done.stderr}")
 
 
+def prepared():
+    """Nothing that others may have prepared is recorded into."""
+    shared, victim = scratch("shared"), scratch("victim")
+    os.mkdir(shared)
+    os.chmod(shared, 0o1777)
+    write_all(victim, "precious")
+    os.symlink(victim, f"{shared}/link")
+    write_all(f"{shared}/open", "")
+    os.chmod(f"{shared}/open", 0o666)
+    for name, *more in (("link",), ("open",), ("", "--rotate", "1s")):
+        done = clew("record", "-o", f"{shared}/{name}", *more, "--", "/bin/true")
+        ok(done.returncode == 2 and done.stderr.count("\n") == 1,
+           f"'{name}' of everybody's folder is refused in one line",
+           f"{done.returncode}: {done.stderr}")
+    with open(victim, encoding="ascii") as file:
+        ok(file.read() == "precious", "nothing is overwritten")
+    done = clew("record", "-o", "/dev/stdout", "--", "/bin/true")
+    ok(done.returncode == 0 and done.stdout, "/dev/stdout is taken",
+       f"{done.returncode}: {done.stderr}")
+
+
 def own_file():
     """
     The capture is written past the page cache: nobody waits for its file but
@@ -881,6 +902,7 @@ def main():
         signals_and_command()
         few_descriptors()
         full_disk()
+        prepared()
         outlives_its_first_thread()
         drains_in_its_own_memory()
         burst_after_silence()

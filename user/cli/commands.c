@@ -28,14 +28,17 @@ const struct clew_command clew_commands[] = {
 	 "      waits for locks, for a script\n"
 	 "  clew trigger test slow.clew 'request write vda > 20ms'\n"
 	 "      writes for which the disk vda took longer\n"},
-	{"daemon", CLEW_GROUP_RECORD, "[status]", "record all the time, and keep the last minutes",
-	 clew_command_daemon, clew_daemon_options, false, CLEW_OUTPUT_RAW,
+	{"daemon", CLEW_GROUP_RECORD, "[status|stop]",
+	 "record all the time, and keep the last minutes", clew_command_daemon, clew_daemon_options,
+	 false, CLEW_OUTPUT_RAW,
 	 "  clew daemon\n"
 	 "      in the background, as /etc/clew/clew.conf says\n"
 	 "  clew daemon -c my.conf --foreground\n"
 	 "      as a service manager wants it\n"
 	 "  clew daemon status\n"
-	 "      what it keeps, and what it costs\n"},
+	 "      what it keeps, and what it costs\n"
+	 "  clew daemon stop\n"
+	 "      end it, and wait until it has ended\n"},
 	{"incidents", CLEW_GROUP_RECORD, "[ID]",
 	 "what the daemon's rules fired for, and why it was slow", clew_command_incidents,
 	 clew_incidents_options, false, CLEW_OUTPUT_PROSE,

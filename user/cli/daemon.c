@@ -99,6 +99,7 @@ static void set_recording(struct daemon *daemon)
 	struct clew_recording *recording = &daemon->recording;
 
 	recording->output = daemon->config.ring;
+	recording->elsewhere = "keep less, or name another ring, in the configuration";
 	recording->rotation.rotate = daemon->config.rotate;
 	recording->rotation.keep = daemon->config.keep;
 	recording->stacks = daemon->config.stacks;
@@ -400,6 +401,7 @@ static int record(struct daemon *daemon)
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name another ring", daemon->config.ring,
 				 strerror(-r));
+	clew_place_tell_ring(daemon->config.ring);
 	clew_place_path("control", path, sizeof(path));
 	if (clew_control_new(path, &daemon->control, &message) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
@@ -422,13 +424,30 @@ static int record(struct daemon *daemon)
 	return status;
 }
 
+/* The path of the configuration from wherever the daemon is later; NULL: none, or no memory. */
+static char *absolute(const char *file)
+{
+	char *folder, *path = NULL;
+
+	if (!file || file[0] == '/')
+		return file ? strdup(file) : NULL;
+	folder = getcwd(NULL, 0);
+	if (!folder || asprintf(&path, "%s/%s", folder, file) < 0)
+		path = NULL;
+	free(folder);
+	return path;
+}
+
 static int run(const struct daemon_values *values)
 {
 	struct daemon daemon = {.waiting = -1, .watchdog = clew_notify_watchdog()};
 	struct clew_message message;
 	bool parent = false;
-	int status = load_config(values->config, &daemon.config);
+	char *file = absolute(values->config);
+	int status =
+		values->config && !file ? clew_fail_memory() : load_config(file, &daemon.config);
 
+	free(file);
 	if (status)
 		return status;
 	if (clew_place_lock(&daemon.lock, &message) < 0)
@@ -456,9 +475,14 @@ int clew_command_daemon(const struct clew_command *command, int argc, char **arg
 		return clew_fail(CLEW_EXIT_INPUT, "daemon: --json goes with status: add it");
 	if (!operands[0])
 		return run(&values);
+	if (!strcmp(operands[0], "stop"))
+		return values.json ? clew_fail(CLEW_EXIT_INPUT,
+					       "daemon: --json goes with status: leave it out")
+				   : clew_daemon_stop();
 	if (strcmp(operands[0], "status") != 0)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "daemon: '%s' is nothing that it does: write clew daemon status",
+				 "daemon: '%s' is nothing that it does: write clew daemon status, "
+				 "or clew daemon stop",
 				 operands[0]);
 	status = clew_daemon_ask(values.json ? "status json" : "status", &text);
 	if (status)

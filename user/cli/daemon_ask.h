@@ -9,4 +9,7 @@
  */
 int clew_daemon_ask(const char *request, char **ret_answer);
 
+/* Ends the daemon and waits until it has ended. Returns an exit status, 1: none runs. */
+int clew_daemon_stop(void);
+
 #endif

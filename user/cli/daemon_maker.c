@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/memory_left.h"
 #include "cli/daemon_incident.h"
 #include "cli/fail.h"
@@ -79,6 +80,8 @@ static void serve(int asked)
 	struct daemon_request request;
 	sigset_t none;
 
+	/* It has neither the daemon's lock nor its sockets, lest they outlive the daemon. */
+	descriptors_keep(asked);
 	/* It ends with the daemon, which gets the signals of the terminal. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "clew-incidents");

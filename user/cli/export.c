@@ -355,7 +355,8 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 		if (values->split)
 			status = write_parts(&writing, values, operand);
 		else if (values->send.endpoint)
-			status = clew_send_export(&values->send, &writing.export);
+			status =
+				clew_send_export(&values->send, &writing.export, &writing.progress);
 		else
 			status = write_output(&writing, values->output);
 	}

@@ -70,9 +70,12 @@ static int open_input(const char *name, FILE **ret_in)
 	FILE *in = strcmp(name, "-") ? fopen(name, "re") : stdin;
 	struct stat status;
 
-	if (in && fstat(fileno(in), &status) == 0 && S_ISDIR(status.st_mode)) {
-		errno = EISDIR;
-		in = NULL;
+	if (in && fstat(fileno(in), &status) == 0) {
+		if (S_ISDIR(status.st_mode)) {
+			errno = EISDIR;
+			in = NULL;
+		}
+		clew_write_made_of(&status);
 	}
 	if (in && fseek(in, 0, SEEK_SET) < 0)
 		in = keep(in);

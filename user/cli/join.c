@@ -41,7 +41,7 @@ static int add_all(struct clew_join *join, char **operands)
 			status = clew_joining_directory(join, *path);
 			continue;
 		}
-		r = clew_join_add(join, *path, message, sizeof(message));
+		r = clew_joining_add(join, *path, message, sizeof(message));
 		if (r < 0)
 			status = clew_joining_fail(*path, r, message);
 	}

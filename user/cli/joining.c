@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/write.h"
+#include "store/target.h"
 #include "words/text.h"
 
 int clew_joining_fail(const char *path, int error, const char *message)
@@ -25,6 +26,17 @@ static int is_segment(const struct dirent *entry)
 	size_t length = strlen(entry->d_name);
 
 	return length > 5 && !strcmp(entry->d_name + length - 5, ".clew");
+}
+
+int clew_joining_add(struct clew_join *join, const char *path, char *message, size_t message_size)
+{
+	struct stat status;
+	bool there = stat(path, &status) == 0;
+	int r = clew_join_add(join, path, message, message_size);
+
+	if (r >= 0 && there)
+		clew_write_made_of(&status);
+	return r;
 }
 
 /* A segment that has just been begun, or whose recording was killed then, has nothing yet. */
@@ -44,7 +56,7 @@ int clew_joining_directory(struct clew_join *join, const char *directory)
 		free(entries[i]);
 		if (status || r == -EXDEV)
 			continue;
-		r = clew_join_add(join, path, message, sizeof(message));
+		r = clew_joining_add(join, path, message, sizeof(message));
 		/* The oldest may have been removed meanwhile. */
 		if (r < 0 && r != -EXDEV && r != -ENODATA && r != -ENOENT)
 			status = clew_joining_fail(path, r, message);
@@ -87,11 +99,19 @@ static void say_what(const struct clew_joining *output)
 
 int clew_joining_write(struct clew_joining *joining)
 {
-	int status;
+	const char *refusal;
+	int status, r;
 
 	if (!strcmp(joining->name, "-"))
 		return clew_fail(CLEW_EXIT_INPUT, "a capture cannot go to standard output: name a "
 						  "file");
+	r = store_target_check(joining->name);
+	refusal = r == STORE_TARGET_OWNER && clew_write_is_theirs(joining->name)
+			  ? NULL
+			  : store_target_refusal(r);
+	if (refusal)
+		return clew_fail(CLEW_EXIT_INPUT, "%s cannot be written: %s: give another -o",
+				 joining->name, refusal);
 	status = clew_write_file(joining->name, write_joined, joining);
 	if (!status && !joining->quiet)
 		say_what(joining);

@@ -18,6 +18,9 @@ struct clew_joining {
 /* Says why a segment cannot be taken; returns an exit status. */
 int clew_joining_fail(const char *path, int error, const char *message);
 
+/* clew_join_add(): what is written later is made of it. */
+int clew_joining_add(struct clew_join *join, const char *path, char *message, size_t message_size);
+
 /* Adds the segments of the directory's last recording. */
 int clew_joining_directory(struct clew_join *join, const char *directory);
 

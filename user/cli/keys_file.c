@@ -15,6 +15,7 @@
 
 #include "cli/fail.h"
 #include "cli/open.h"
+#include "cli/write.h"
 #include "store/capture.h"
 #include "words/ledger.h"
 #include "words/position.h"
@@ -28,7 +29,6 @@ struct source {
 	struct clew_keys_stamp stamp;
 	struct clew_keys_about about;
 	const struct clew_relations *relations;
-	mode_t mode;
 };
 
 static void tell_about(const struct clew_trace *trace, struct clew_keys_about *ret_about)
@@ -96,7 +96,7 @@ static int make_beside(const struct source *source, const char *path)
 	r = fd < 0 ? -errno : write_keys(source, fd);
 	free(folder);
 	if (r >= 0) {
-		fchmod(fd, source->mode & 0666);
+		clew_write_give(fd);
 		name_file(fd, path);
 		return fd;
 	}
@@ -166,7 +166,6 @@ static bool take_stamp(struct source *source)
 		return false;
 	r = clew_keys_stamp(fd, &source->stamp);
 	close(fd);
-	source->mode = status.st_mode;
 	return r >= 0;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/fail.h"
 #include "cli/memory.h"
 #include "cli/progress.h"
+#include "cli/write.h"
 #include "convert/convert.h"
 #include "trace/lines.h"
 #include "words/ledger.h"
@@ -89,6 +90,7 @@ static int resolve_operand(const char *operand, char *path, size_t size)
 		return fail_to_open(name, errno);
 	if (S_ISDIR(status.st_mode))
 		return fail_to_open(name, EISDIR);
+	clew_write_made_of(&status);
 	if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
 		if (snprintf(path, size, "%s", standard_input ? "/proc/self/fd/0" : operand) >=
 		    (int)size)

@@ -30,7 +30,8 @@ int clew_take_rotate(const struct clew_option *option, const char *argument, voi
 	return status;
 }
 
-int clew_rotation_open(struct clew_rotation *rotation, const char *output, const char **ret_output)
+int clew_rotation_open(struct clew_rotation *rotation, const char *output, const char *elsewhere,
+		       const char **ret_output)
 {
 	struct clew_message message;
 	int r;
@@ -43,8 +44,8 @@ int clew_rotation_open(struct clew_rotation *rotation, const char *output, const
 					 "give both");
 		return 0;
 	}
-	r = clew_segments_open(output, rotation->keep.ns, rotation->keep.bytes, &rotation->segments,
-			       &message);
+	r = clew_segments_open(output, rotation->keep.ns, rotation->keep.bytes, elsewhere,
+			       &rotation->segments, &message);
 	if (r < 0)
 		return clew_fail(r == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM, "%s",
 				 message.text);

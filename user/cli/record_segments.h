@@ -23,9 +23,10 @@ int clew_take_span(const struct clew_option *option, const char *argument, void 
 
 /*
  * Opens the directory if --rotate was given. *ret_output: the first file, which is `output` itself
- * without it. 0 or an exit status.
+ * without it. `elsewhere`: what is to be done if it cannot be used. 0 or an exit status.
  */
-int clew_rotation_open(struct clew_rotation *rotation, const char *output, const char **ret_output);
+int clew_rotation_open(struct clew_rotation *rotation, const char *output, const char *elsewhere,
+		       const char **ret_output);
 
 /* Goes over to the next segment if it is time for that. 0 or -errno with a message. */
 int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *recorder,

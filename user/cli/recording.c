@@ -309,6 +309,7 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 {
 	return (struct clew_recorder_options){
 		.output = output,
+		.elsewhere = recording->elsewhere,
 		.goes_on = recording->rotation.segments != NULL,
 		.keyframe = recording->rotation.segments ? 0 : recording->keyframe,
 		.pids = recording->pids.pids,
@@ -519,14 +520,14 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 		return status;
 	block_signals(&session, recording->rotation.rotate.ns || recording->rotation.rotate.bytes,
 		      &before);
-	if (command[0]) {
+	/* A folder that cannot be used is refused before a child waits to begin. */
+	status = clew_rotation_open(&recording->rotation, recording->output,
+				    recording->elsewhere ?: CLEW_ELSEWHERE, &output);
+	if (!status && command[0]) {
 		status = make_child(&session, command, &before);
-		if (status)
-			return status;
 		line = join(command);
 	}
 	session.hidden_switches = clew_hidden_switches_new();
-	status = clew_rotation_open(&recording->rotation, recording->output, &output);
 	if (!status)
 		status = session.hidden_switches
 				 ? record(&session, recording, output, line, command[0])

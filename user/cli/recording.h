@@ -27,8 +27,9 @@ struct clew_function_list {
 };
 
 struct clew_recording {
-	const char *output; /* a path, of a directory with --rotate */
-	const char *title;  /* what messages call the output; NULL: that path */
+	const char *output;    /* a path, of a directory with --rotate */
+	const char *elsewhere; /* what to do if it cannot be written; NULL: give another -o */
+	const char *title;     /* what messages call the output; NULL: that path */
 	struct clew_rotation rotation;
 	uint64_t duration; /* ns, 0: no limit */
 	uint64_t keyframe; /* ns between two keyframes, 0: none */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/fail.h"
-#include "cli/progress.h"
 #include "export/post.h"
 #include "words/text.h"
 
@@ -56,7 +55,8 @@ int clew_send_check(const struct clew_send *send, const struct clew_export_forma
 	return 0;
 }
 
-static int say_how_it_went(const struct clew_send *send, const struct clew_posted *posted)
+/* `endpoint`: without what may be a secret. */
+static int say_how_it_went(const char *endpoint, const struct clew_posted *posted)
 {
 	size_t all = posted->taken + posted->dropped;
 
@@ -64,19 +64,20 @@ static int say_how_it_went(const struct clew_send *send, const struct clew_poste
 		return clew_fail(CLEW_EXIT_SYSTEM,
 				 "%zu of %zu operations were not taken by %s, as %s: try again, or "
 				 "write a file with -o",
-				 posted->dropped, all, send->endpoint, posted->reason);
+				 posted->dropped, all, endpoint, posted->reason);
 	if (posted->refused)
 		return clew_fail(CLEW_EXIT_SYSTEM,
 				 "%zu spans of %zu operations were refused by %s, as %s: see what "
 				 "it wants",
-				 posted->refused, all, send->endpoint, posted->reason);
+				 posted->refused, all, endpoint, posted->reason);
 	fprintf(stderr, "clew: %zu operation%s sent to ", all, all == 1 ? "" : "s");
-	clew_print_safe(stderr, send->endpoint);
+	clew_print_safe(stderr, endpoint);
 	fputc('\n', stderr);
 	return 0;
 }
 
-int clew_send_export(const struct clew_send *send, struct clew_export *export)
+int clew_send_export(const struct clew_send *send, struct clew_export *export,
+		     struct clew_progress *progress)
 {
 	const struct clew_post_options options = {
 		.url = send->endpoint,
@@ -88,7 +89,8 @@ int clew_send_export(const struct clew_send *send, struct clew_export *export)
 	};
 	struct clew_message message = {};
 	struct clew_posted posted;
-	int r = clew_post_new(&options, &export->post, &message);
+	char *endpoint;
+	int r = clew_post_new(&options, &export->post, &message), status;
 
 	if (r == -ENOMEM)
 		return clew_fail_memory();
@@ -99,6 +101,9 @@ int clew_send_export(const struct clew_send *send, struct clew_export *export)
 	if (r >= 0)
 		clew_post_finish(export->post, &posted);
 	clew_post_free(export->post);
-	clew_progress_end(export->progress_context);
-	return r < 0 ? clew_fail_memory() : say_how_it_went(send, &posted);
+	clew_progress_end(progress);
+	endpoint = r < 0 ? NULL : clew_post_shown(send->endpoint);
+	status = endpoint ? say_how_it_went(endpoint, &posted) : clew_fail_memory();
+	free(endpoint);
+	return status;
 }

@@ -4,6 +4,7 @@
 #define CLEW_CLI_SEND_H
 
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "export/export.h"
 
 struct clew_send {
@@ -39,7 +40,9 @@ struct clew_send {
 int clew_send_check(const struct clew_send *send, const struct clew_export_format *format,
 		    const char *output, enum clew_export_encoding *ret_encoding);
 
-/* Exports to the endpoint, and says how much was taken. Returns an exit status. */
-int clew_send_export(const struct clew_send *send, struct clew_export *export);
+/* Exports to the endpoint, and says how much was taken. `progress` ends before that. Returns an
+ * exit status. */
+int clew_send_export(const struct clew_send *send, struct clew_export *export,
+		     struct clew_progress *progress);
 
 #endif

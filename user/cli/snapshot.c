@@ -99,8 +99,8 @@ static int find_recorder(const char *directory, int *ret_pid)
 	*ret_pid = pid;
 	if (pid == -ESRCH)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s: nobody records here: `clew join` joins what there is",
-				 directory);
+				 "%s: nobody records here: `clew join %s` joins what there is",
+				 directory, directory);
 	if (pid < 0)
 		return clew_fail(pid == -EACCES ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT,
 				 "%s: %s: name the directory of a recording with --rotate",

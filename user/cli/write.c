@@ -2,7 +2,8 @@
 /*
  * Writing to a file. The output goes to a temporary file in the same
  * folder that is renamed at the end, so that a trace may be written over its
- * own source, and no part of a file has the file's name.
+ * own source, and no part of a file has the file's name. Nobody may read it who
+ * may not read what it is made of.
  */
 #include "cli/write.h"
 
@@ -37,6 +38,105 @@ int clew_fail_to_write(const char *name, int error)
 	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a place that can be written", name,
 			 strerror(error));
 }
+
+/* ---- who may read it ---- */
+
+/* The files that this program has read so far. */
+static struct {
+	bool known; /* else there is none, and the rest is meaningless */
+	bool owners_differ, groups_differ;
+	uid_t owner;
+	gid_t group;
+	mode_t mode; /* what their modes have in common */
+} sources;
+
+void clew_write_made_of(const struct stat *source)
+{
+	if (!sources.known) {
+		sources.known = true;
+		sources.owner = source->st_uid;
+		sources.group = source->st_gid;
+		sources.mode = 0666;
+	}
+	sources.owners_differ |= source->st_uid != sources.owner;
+	sources.groups_differ |= source->st_gid != sources.group;
+	sources.mode &= source->st_mode;
+}
+
+bool clew_write_is_theirs(const char *path)
+{
+	struct stat there;
+
+	return sources.known && !sources.owners_differ && stat(path, &there) == 0 &&
+	       there.st_uid == sources.owner;
+}
+
+/* The mode without a source. */
+static mode_t mode_by_umask(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+void clew_write_give(int fd)
+{
+	uid_t owner = sources.owners_differ ? (uid_t)-1 : sources.owner;
+	gid_t group = sources.groups_differ ? (gid_t)-1 : sources.group;
+	mode_t mode = sources.mode;
+	struct stat given;
+
+	if (!sources.known) {
+		mode = mode_by_umask();
+	} else {
+		/* Only root gives files away; others keep theirs, and the group if they are in it.
+		 */
+		if (fchown(fd, owner, group) < 0 && fchown(fd, (uid_t)-1, group) < 0)
+			sources.groups_differ = true;
+		/* A group that had no right to the sources gets what everybody has. */
+		if (sources.groups_differ || fstat(fd, &given) < 0 || given.st_gid != sources.group)
+			mode &= (mode_t)(0606 | (mode & 0006) << 3);
+	}
+	if (fstat(fd, &given) == 0 && S_ISDIR(given.st_mode))
+		mode |= (mode & 0444) >> 2;
+	fchmod(fd, mode);
+}
+
+/* The same for all that is in a folder, and then for the folder. Closes the descriptor. */
+static void give_folder(int fd)
+{
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+	struct stat there;
+
+	while (entries && (entry = readdir(entries))) {
+		int inner;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		inner = openat(fd, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (inner < 0)
+			continue;
+		if (fstat(inner, &there) == 0 && S_ISDIR(there.st_mode)) {
+			give_folder(inner);
+			continue;
+		}
+		clew_write_give(inner);
+		close(inner);
+	}
+	if (entries)
+		closedir(entries);
+	else if (copy >= 0)
+		close(copy);
+	if (fd < 0)
+		return;
+	clew_write_give(fd);
+	close(fd);
+}
+
+/* ---- writing ---- */
 
 /* The function that writes a file. */
 struct writer {
@@ -124,8 +224,7 @@ int clew_write_beside(const char *output, int (*write)(void *context, const char
 {
 	bool outer = unfinished != NULL;
 	char *beside = NULL;
-	mode_t mask;
-	int fd, status;
+	int fd, kept, status;
 
 	/*
 	 * Exceeding the limit of file sizes is an error like a full disk: the
@@ -143,10 +242,15 @@ int clew_write_beside(const char *output, int (*write)(void *context, const char
 	}
 	if (!outer)
 		guard(beside);
-	mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
+	/* While it is written only this user may open it. */
+	kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	status = write(context, beside, fd);
+	if (kept >= 0) {
+		clew_write_give(kept);
+		close(kept);
+	} else if (!status) {
+		status = clew_fail_to_write(output, EMFILE);
+	}
 	if (!status && rename(beside, output) < 0)
 		status = clew_fail_to_write(output, errno);
 	if (status)
@@ -200,10 +304,8 @@ int clew_write_folder(const char *output, int (*write)(void *context, const char
 		      void *context)
 {
 	char *beside;
-	mode_t mask = umask(0);
 	int status;
 
-	umask(mask);
 	signal(SIGXFSZ, SIG_IGN);
 	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
 		return clew_fail_memory();
@@ -214,7 +316,9 @@ int clew_write_folder(const char *output, int (*write)(void *context, const char
 	}
 	guard(beside);
 	status = write(context, beside);
-	if (!status && (chmod(beside, 0777 & ~mask) < 0 || rename(beside, output) < 0))
+	if (!status)
+		give_folder(open(beside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (!status && rename(beside, output) < 0)
 		status = clew_fail_to_write(output, errno);
 	if (status)
 		clew_remove_folder(beside);

@@ -6,7 +6,22 @@
 #define CLEW_CLI_WRITE_H
 
 #include <clew/model.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+/*
+ * Notes that what is written from now on is made of that file, too. Such a file or folder gets the
+ * owner and the mode of its source, of several their modes' common part: a capture has everyone's
+ * command lines, and so has what is made of it. Without a source, the umask decides.
+ */
+void clew_write_made_of(const struct stat *source);
+
+/* True if a file belongs to whom one that is written would be given. */
+bool clew_write_is_theirs(const char *path);
+
+/* Gives an open file the owner and the mode that what is written has. */
+void clew_write_give(int fd);
 
 /*
  * Refuses to write a trace over the capture that it is made of, which holds

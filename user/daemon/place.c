@@ -83,6 +83,39 @@ void clew_place_tell(int lock, pid_t pid)
 		ftruncate(lock, 0);
 }
 
+void clew_place_tell_ring(const char *ring)
+{
+	char path[4096];
+	int file;
+
+	clew_place_path("ring-path", path, sizeof(path));
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (file < 0)
+		return;
+	if (dprintf(file, "%s\n", ring) < 0)
+		ftruncate(file, 0);
+	close(file);
+}
+
+char *clew_place_ring(void)
+{
+	char path[4096], *ring = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	clew_place_path("ring-path", path, sizeof(path));
+	file = fopen(path, "re");
+	if (file && (getline(&ring, &size, file) <= 1 || ring[0] != '/')) {
+		free(ring);
+		ring = NULL;
+	}
+	if (file)
+		fclose(file);
+	if (ring)
+		ring[strcspn(ring, "\n")] = '\0';
+	return ring;
+}
+
 void clew_place_log(void)
 {
 	int log, null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -2,8 +2,8 @@
 /*
  * The directory in which the daemon of this machine is found: /run/clew, or what
  * $CLEW_RUN_DIRECTORY says. It has the file lock, which the daemon has locked and whose content is
- * its pid, the socket control, the messages of one in the background in log, and unless the
- * configuration says otherwise the ring.
+ * its pid, the socket control, the messages of one in the background in log, the path of the ring
+ * in ring-path, and unless the configuration says otherwise the ring.
  */
 #ifndef CLEW_DAEMON_PLACE_H
 #define CLEW_DAEMON_PLACE_H
@@ -30,6 +30,12 @@ void clew_place_tell(int lock, pid_t pid);
 
 /* Lets standard output and standard error, of a process in the background, go to the file log. */
 void clew_place_log(void);
+
+/* Writes where the ring is, for when nobody can be asked any more. */
+void clew_place_tell_ring(const char *ring);
+
+/* The ring of the last daemon, to be freed; NULL: not known. */
+char *clew_place_ring(void);
 
 /* The daemon's pid, or -errno; -ESRCH: there is none. */
 int clew_place_daemon(void);

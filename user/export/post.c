@@ -108,19 +108,55 @@ static int add_headers(struct clew_post *post, const char *list, struct clew_mes
 	return r;
 }
 
+/*
+ * A password that was not encoded may have any character, such as a slash: what is before the last
+ * "@" is no port then, and no machine.
+ */
+static const char *behind_user(const char *host)
+{
+	size_t length = strcspn(host, "/?#");
+	const char *colon = memchr(host, ':', length), *at = memrchr(host, '@', length),
+		   *last = strrchr(host, '@');
+
+	if (!at && last && colon &&
+	    strspn(colon + 1, "0123456789") != length - (size_t)(colon + 1 - host))
+		at = last;
+	return at ? at + 1 : host;
+}
+
+char *clew_post_shown(const char *url)
+{
+	const char *scheme = strstr(url, "://"), *host;
+	char *shown;
+
+	host = behind_user(scheme ? scheme + 3 : url);
+	return asprintf(&shown, "%.*s%.*s", scheme ? (int)(scheme + 3 - url) : 0, url,
+			(int)strcspn(host, "?#"), host) < 0
+		       ? NULL
+		       : shown;
+}
+
+static int say_no_url(struct clew_message *message, const char *url, const char *what)
+{
+	char *shown = clew_post_shown(url);
+	int r = clew_say(message, shown ? -EINVAL : -ENOMEM, "'%.200s' %s: write http://HOST:4318",
+			 shown ?: "", what);
+
+	free(shown);
+	return r;
+}
+
 /* A URL that names a machine alone gets the usual path. */
 static int set_url(struct clew_post *post, const char *url, struct clew_message *message)
 {
 	const char *host = strstr(url, "://"), *path;
 
 	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-		return clew_say(message, -EINVAL,
-				"'%.200s' is no URL of HTTP: write http://HOST:4318", url);
+		return say_no_url(message, url, "is no URL of HTTP");
 	host += 3;
 	path = host + strcspn(host, "/?#");
 	if (path == host)
-		return clew_say(message, -EINVAL,
-				"'%.200s' names no machine: write http://HOST:4318", url);
+		return say_no_url(message, url, "names no machine");
 	if (asprintf(&post->url, "%.*s%s",
 		     (int)(*path && strcmp(path, "/") ? strlen(url) : (size_t)(path - url)), url,
 		     *path && strcmp(path, "/") ? "" : DEFAULT_PATH) < 0) {

@@ -15,6 +15,12 @@
 
 #include "base/message.h"
 
+/*
+ * A URL for messages: without a user, a password, a query or a fragment, any of which may be a
+ * secret. The caller frees it; NULL: no memory.
+ */
+char *clew_post_shown(const char *url);
+
 struct clew_post;
 
 struct clew_post_options {

@@ -147,7 +147,7 @@ static int state_again(struct clew_recorder *recorder, struct clew_message *mess
 	atomic_store(&recorder->user_current, false);
 	r = clew_put_user_again(recorder);
 	if (r < 0)
-		clew_say_unwritable(message, "the capture", r);
+		clew_say_unwritable(recorder, message, "the capture", r);
 	if (r >= 0)
 		r = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
 	if (r >= 0)
@@ -238,7 +238,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 
 	if (r < 0) {
 		free(old);
-		return clew_say_unwritable(message, path, r);
+		return clew_say_unwritable(recorder, message, path, r);
 	}
 	boundary = divert(recorder, next);
 	clew_meta_number(next, "start", boundary);
@@ -254,7 +254,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	if (r < 0)
 		return r;
 	r = ended < 0 ? ended : closed;
-	return r < 0 ? clew_say_unwritable(message, "the capture", r) : 0;
+	return r < 0 ? clew_say_unwritable(recorder, message, "the capture", r) : 0;
 }
 
 int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *message)
@@ -277,7 +277,7 @@ int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *
 	if (r < 0)
 		return r;
 	r = clew_writer_keyframe(recorder->writer, &keyframe);
-	return r < 0 ? clew_say_unwritable(message, "the capture", r) : 0;
+	return r < 0 ? clew_say_unwritable(recorder, message, "the capture", r) : 0;
 }
 
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder)

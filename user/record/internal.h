@@ -265,7 +265,8 @@ static inline struct outlet *clew_outlet(struct outlets *outlets, uint64_t time)
 }
 
 /* recorder.c: says that a file cannot be written. `what`: its name, or words for it. */
-int clew_say_unwritable(struct clew_message *message, const char *what, int error);
+int clew_say_unwritable(const struct clew_recorder *recorder, struct clew_message *message,
+			const char *what, int error);
 
 /* user_stream.c: a record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);

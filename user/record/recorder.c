@@ -27,6 +27,7 @@
 #include "record/stacks.h"
 #include "record/ticks.h"
 #include "record/tracer.h"
+#include "store/target.h"
 #include "symbol/kernel.h"
 
 /* Flags of a task, as in sleeping_flags. */
@@ -61,29 +62,35 @@ size_t clew_ring_size(size_t wanted, unsigned cpus)
 }
 
 /* `what`: the name of the file, or words for it. */
-int clew_say_unwritable(struct clew_message *message, const char *what, int error)
+int clew_say_unwritable(const struct clew_recorder *recorder, struct clew_message *message,
+			const char *what, int error)
 {
+	const char *elsewhere = recorder->options.elsewhere ?: CLEW_ELSEWHERE;
+	const char *refusal = store_target_refusal(error);
+
+	if (refusal)
+		return clew_say(message, -EINVAL, "%s cannot be written: %s: %s", what, refusal,
+				elsewhere);
 	switch (error) {
 	case -ENOMEM:
 	case -EAGAIN:
 		return clew_say(message, error, "no memory or threads to write %s with: free some",
 				what);
 	case -EBUSY:
-		return clew_say(message, error,
-				"%s is being written by another recording: give another -o", what);
+		return clew_say(message, error, "%s is being written by another recording: %s",
+				what, elsewhere);
 	case -EFBIG:
 		return clew_say(message, error,
 				"%s cannot be written: no file may become larger: raise that limit "
-				"(ulimit -f), or give another -o",
-				what);
+				"(ulimit -f), or %s",
+				what, elsewhere);
 	case -ENOSPC:
 	case -EDQUOT:
-		return clew_say(message, error,
-				"%s cannot be written: %s: make room, or give another -o", what,
-				strerror(-error));
+		return clew_say(message, error, "%s cannot be written: %s: make room, or %s", what,
+				strerror(-error), elsewhere);
 	default:
-		return clew_say(message, error, "%s cannot be written: %s: give another -o", what,
-				strerror(-error));
+		return clew_say(message, error, "%s cannot be written: %s: %s", what,
+				strerror(-error), elsewhere);
 	}
 }
 
@@ -100,7 +107,7 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	int error = clew_writer_open(options->output, &writer_options, &recorder->writer);
 
 	if (error)
-		return clew_say_unwritable(message, options->output, error);
+		return clew_say_unwritable(recorder, message, options->output, error);
 	recorder->user.now = (struct outlet){.writer = recorder->writer, .names = 1};
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
@@ -115,7 +122,7 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 		error = clew_meta_write(recorder, recorder->writer);
 	if (!error)
 		error = clew_meta_clock(recorder, recorder->writer);
-	return error ? clew_say_unwritable(message, options->output, error) : 0;
+	return error ? clew_say_unwritable(recorder, message, options->output, error) : 0;
 }
 
 static int attach(struct clew_recorder *recorder, const struct clew_recorder_options *options,
@@ -222,7 +229,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	if (!error)
 		error = clew_ends_find(recorder, false, message);
 	if (!error && clew_meta_number(recorder->writer, "start", recorder->start))
-		error = clew_say_unwritable(message, "the capture",
+		error = clew_say_unwritable(recorder, message, "the capture",
 					    clew_writer_error(recorder->writer));
 	recorder->next_keyframe = recorder->start + recorder->options.keyframe;
 	clew_takers_begin(recorder, recorder->start);
@@ -235,7 +242,7 @@ int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *mess
 {
 	int error = clew_writer_begin(recorder->writer);
 
-	return error ? clew_say_unwritable(message, "the capture", error) : 0;
+	return error ? clew_say_unwritable(recorder, message, "the capture", error) : 0;
 }
 
 int clew_recorder_tick(struct clew_recorder *recorder)
@@ -284,7 +291,7 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	if (recorder->verify)
 		ret_summary->verified_switches = recorder->bpf->bss->verify_switches;
 	if (!error && result)
-		error = clew_say_unwritable(message, "the capture", result);
+		error = clew_say_unwritable(recorder, message, "the capture", result);
 	return error;
 }
 
@@ -321,7 +328,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	if (recorder->writer) {
 		result = clew_writer_close(recorder->writer);
 		if (!error && result)
-			error = clew_say_unwritable(message, "the capture", result);
+			error = clew_say_unwritable(recorder, message, "the capture", result);
 	}
 	clew_modules_close(recorder);
 	clew_stores_close(recorder);

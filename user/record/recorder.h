@@ -26,8 +26,12 @@
 
 struct clew_recorder;
 
+/* What to do if the capture cannot be written, unless the options say something else. */
+#define CLEW_ELSEWHERE "give another -o"
+
 struct clew_recorder_options {
 	const char *output;
+	const char *elsewhere; /* what to do if it cannot be written; NULL: CLEW_ELSEWHERE */
 	/* Without any of these filters all waits have full detail. */
 	const pid_t *pids; /* processes, with all their threads */
 	size_t pid_count;

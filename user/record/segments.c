@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/vector.h"
+#include "store/target.h"
 
 #define DIGITS 8
 #define NUMBER 99999999u
@@ -116,27 +117,33 @@ static int list_old(struct clew_segments *segments)
 	return r;
 }
 
-static int say(struct clew_message *message, const char *directory, int error)
+static int say(struct clew_message *message, const char *directory, const char *elsewhere,
+	       int error)
 {
+	const char *refusal;
+
 	if (error == -EWOULDBLOCK)
-		return clew_say(message, -EBUSY,
-				"%s is being written by another recording: give another -o",
-				directory);
+		return clew_say(message, -EBUSY, "%s is being written by another recording: %s",
+				directory, elsewhere);
 	if (error == -ENOTDIR || error == -EEXIST)
-		return clew_say(message, -EINVAL,
-				"%s is no directory: segments need one: give "
-				"another -o",
-				directory);
-	return clew_say(message, error, "%s cannot be used for segments: %s: give another -o",
-			directory, strerror(-error));
+		return clew_say(message, -EINVAL, "%s is no directory: segments need one: %s",
+				directory, elsewhere);
+	refusal = store_target_refusal(error);
+	return clew_say(message, refusal ? -EINVAL : error,
+			"%s cannot be used for segments: %s: %s", directory,
+			refusal ?: strerror(-error), elsewhere);
 }
 
 static int open_directory(struct clew_segments *segments)
 {
+	int r;
+
 	if (mkdir(segments->directory, 0777) < 0 && errno != EEXIST)
 		return -errno;
-	segments->descriptor = open(segments->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (segments->descriptor < 0 || flock(segments->descriptor, LOCK_EX | LOCK_NB) < 0)
+	r = store_target_folder(segments->directory, &segments->descriptor);
+	if (r < 0)
+		return r;
+	if (flock(segments->descriptor, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	return list_old(segments);
 }
@@ -171,8 +178,22 @@ int clew_segments_recorder(const char *directory)
 	return pid;
 }
 
+bool clew_segments_there(const char *directory)
+{
+	DIR *entries = opendir(directory);
+	const struct dirent *entry;
+	bool there = false;
+
+	while (entries && !there && (entry = readdir(entries)))
+		there = number_of(entry->d_name);
+	if (entries)
+		closedir(entries);
+	return there;
+}
+
 int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_bytes,
-		       struct clew_segments **ret_segments, struct clew_message *message)
+		       const char *elsewhere, struct clew_segments **ret_segments,
+		       struct clew_message *message)
 {
 	struct clew_segments *segments = calloc(1, sizeof(*segments));
 	int r;
@@ -190,7 +211,7 @@ int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_by
 	segments->owned = r >= 0;
 	if (r < 0) {
 		clew_segments_close(segments);
-		return say(message, directory, r);
+		return say(message, directory, elsewhere, r);
 	}
 	*ret_segments = segments;
 	return 0;

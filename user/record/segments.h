@@ -23,10 +23,12 @@ bool clew_segments_too_short(const struct clew_amount *rotate);
 
 /*
  * Makes the directory, or takes one that is there. `keep_ns`, `keep_bytes`: what is kept at least,
- * and at most; 0: all. 0 or -errno with a message.
+ * and at most; 0: all. `elsewhere`: what the message says is to be done. 0 or -errno with a
+ * message.
  */
 int clew_segments_open(const char *directory, uint64_t keep_ns, uint64_t keep_bytes,
-		       struct clew_segments **ret_segments, struct clew_message *message);
+		       const char *elsewhere, struct clew_segments **ret_segments,
+		       struct clew_message *message);
 
 /* Changes what is kept, from the next trim on. */
 void clew_segments_keep(struct clew_segments *segments, uint64_t keep_ns, uint64_t keep_bytes);
@@ -45,6 +47,9 @@ void clew_segments_trim(struct clew_segments *segments, uint64_t bytes);
 
 /* The process that records into the directory; -ESRCH: nobody does; or another -errno. */
 int clew_segments_recorder(const char *directory);
+
+/* True if the directory has a segment. */
+bool clew_segments_there(const char *directory);
 
 struct clew_segments_held {
 	size_t count;	/* the current one included */

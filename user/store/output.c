@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "store/output.h"
+#include "store/target.h"
 
 #define BLOCK_MASK    ((uint64_t)STORE_BLOCK - 1)
 #define COMPACT_MIN   (64u << 10) /* fewer dead bytes do not trigger compaction */
@@ -486,16 +487,11 @@ static int put_file_header(struct store_output *output)
 /* Opens the file without changing it. */
 static int open_file(struct store_output *output, const char *path)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (output->sync ? O_DSYNC : 0);
+	bool made;
+	int r = store_target_open(path, output->sync ? O_DSYNC : 0, &output->fd, &made);
 
-	/* A capture has all command lines, which other users may not see. */
-	output->fd = open(path, flags | O_EXCL, 0600);
-	if (output->fd < 0 && errno == EEXIST) {
-		output->fd = open(path, flags, 0600);
-		return output->fd < 0 ? -errno : 0;
-	}
-	if (output->fd < 0)
-		return -errno;
+	if (r < 0 || !made)
+		return r;
 	output->made = strdup(path);
 	return output->made ? 0 : -ENOMEM;
 }

@@ -15,7 +15,7 @@
 
 struct store_output;
 
-/* The contents of the file stay until store_output_begin(). */
+/* The contents of the file stay until store_output_begin(). 0, -errno, or a refusal of target.h. */
 int store_output_open(const char *path, bool sync, struct store_output **ret_output);
 
 /* Truncates the file and writes its header; has to come before any chunk. */
