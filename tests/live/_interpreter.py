@@ -2,8 +2,7 @@
 """
 Threads of an interpreter with a global lock: one computes, and another one that sleeps
 shortly again and again gets the lock back only after slices of 5 ms. Then two tick with a
-timeout: one waits for nothing and gives up at last, and one does something at each tick
-until it is stopped.
+timeout: one waits for nothing and gives up at last, and one does something at each tick, so often.
 
 Prints JSON: the busy thread's and the sleeper's tid, in `laps` when each of the sleeper's
 sleeps was over and when it had the lock again, and of each ticker its tid and when it began.
@@ -16,6 +15,7 @@ import threading
 import time
 
 LAPS = 30
+TICKS = 30
 NAP = 0.002  # s
 
 
@@ -37,13 +37,14 @@ def nap(told, stop):
 
 def give_up(told, never):
     told["given_up"] = [threading.get_native_id(), time.monotonic_ns()]
-    for _ in range(30):
+    for _ in range(TICKS):
         never.wait(0.01)
 
 
-def tick(told, stop, pipe):
+def tick(told, never, pipe):
     told["ticker"] = [threading.get_native_id(), time.monotonic_ns()]
-    while not stop.wait(0.01):
+    for _ in range(TICKS):
+        never.wait(0.01)
         os.write(pipe, b"tick")
 
 
@@ -66,11 +67,7 @@ def main():
         while os.read(end, 64):
             pass
         os._exit(0)
-    ticker = threading.Thread(target=tick, args=(told, event, pipe))
-    ticker.start()
-    time.sleep(0.3)
-    event.set()
-    ticker.join()
+    together(threading.Thread(target=tick, args=(told, event, pipe)))
     os.close(pipe)
     os.wait()
     json.dump(told, sys.stdout)

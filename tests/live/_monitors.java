@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 class Monitors {
-	static final int LAPS = 3;
+	static final int LAPS = 3, TICKS = 20;
 	static final Object held = new Object(), news = new Object();
 	static volatile int tid, begun;
 	static boolean told;
@@ -92,25 +92,19 @@ class Monitors {
 
 	static void tick() throws Exception {
 		Path log = Files.createTempFile("clew-ticks", "");
-		told = false;
 		Thread ticker = start("ticker", () -> {
 			int self = self();
 
 			synchronized (news) {
 				long from = System.nanoTime();
 
-				while (!told) {
+				for (int i = 0; i < TICKS; i++) {
 					news.wait(10);
 					Files.writeString(log, "tick\n", StandardOpenOption.APPEND);
 				}
 				say("ticks", self, 0, from);
 			}
 		});
-		Thread.sleep(300);
-		synchronized (news) {
-			told = true;
-			news.notify();
-		}
 		ticker.join();
 		Files.delete(log);
 	}

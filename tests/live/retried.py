@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from _live import answer, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
+from _live import PATIENCE, answer, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
 from _postgres import Cluster, Refused, programs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -98,13 +98,17 @@ def session(cluster, *statements):
     return client, int(client.stdout.readline())
 
 
+def ask(cluster, question):
+    """The one value that a statement gives, as text."""
+    return run(f"{cluster.programs}/psql", "-h", cluster.place, "-qAtX", "postgres", "-c", question,
+               **cluster.user).stdout.strip()
+
+
 def await_state(cluster, backend, event):
     """Until a backend waits for an event, by PostgreSQL's own word."""
-    question = f"select wait_event from pg_stat_activity where pid = {backend}"
-    for _ in range(100):
-        done = run(f"{cluster.programs}/psql", "-h", cluster.place, "-qAtX", "postgres", "-c",
-                   question, **cluster.user)
-        if done.stdout.strip() == event:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if ask(cluster, f"select wait_event from pg_stat_activity where pid = {backend}") == event:
             return
     raise Refused(f"backend {backend} never came to {event}")
 
@@ -112,15 +116,16 @@ def await_state(cluster, backend, event):
 def lock_row(cluster):
     """One holds a row's lock in its sleep, and another one waits for it: (waiter, holder, when)."""
     update = "update pgbench_accounts set abalance = 1 where aid = 1"
-    holder, holds = session(cluster, "begin", update, "select pg_sleep(1.2)", "commit")
+    holder, holds = session(cluster, "begin", update, "select pg_sleep(600)", "rollback")
     await_state(cluster, holds, "PgSleep")
     waiter, waits = session(cluster, update)
     await_state(cluster, waits, "transactionid")
     begin = time.monotonic_ns()
     time.sleep(0.5)
     end = time.monotonic_ns()
+    ask(cluster, f"select pg_cancel_backend({holds})")
     for client in holder, waiter:
-        client.communicate(timeout=60)
+        client.communicate(timeout=PATIENCE)
     return waits, holds, (begin, end)
 
 

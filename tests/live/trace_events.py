@@ -61,7 +61,8 @@ def check_dropped():
     program, capture = os.path.join(WORKLOADS, "dearest"), scratch("dropped.clew")
     done = run(CLEW, "record", "-o", capture, *OPTIONS, "--max-cost", "10", "-f",
                f"{program}:first", "-f", f"{program}:seldom", "--", program, "6")
-    if not ok(done.returncode == 0, "a program with a dear function is recorded", done.stderr[-300:]):
+    if not ok(done.returncode == 0, "a program with a dear function is recorded",
+              done.stderr[-300:]):
         return
     spans = answer("spans", capture, "--list")
     dropped = spans["groups_dropped"]
@@ -106,15 +107,25 @@ def check_killed():
     seen = 0
     for _ in range(KILLS):
         killed = subprocess.Popen([
-            CLEW, "record", "-o", scratch("killed.clew"), *OPTIONS, "-f", f"{LIBRARY}:pthread_*",
-            "--no-stacks"
-        ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            CLEW, "record", "-o",
+            scratch("killed.clew"), *OPTIONS, "-f", f"{LIBRARY}:pthread_*", "--no-stacks"
+        ],
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
         time.sleep(draw.random() * (8 if GUEST else 1.5))
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         seen += bool(left())
-    done = run(CLEW, "record", "-o", scratch("after.clew"), *OPTIONS, "-d", "10ms", "-f",
-               f"{LIBRARY}:getpid", timeout=PATIENCE)
+    done = run(CLEW,
+               "record",
+               "-o",
+               scratch("after.clew"),
+               *OPTIONS,
+               "-d",
+               "10ms",
+               "-f",
+               f"{LIBRARY}:getpid",
+               timeout=PATIENCE)
     ok(done.returncode == 0 and not left(),
        f"of {KILLS} killed recordings, {seen} with probes, nothing is left", "".join(left())[:300])
 

@@ -55,11 +55,22 @@ def in_call(told, call):
 
 
 def check_loop(phase, told):
+    """
+    A thread that others keep from its CPU is told less: its pieces are shorter than from one tick to
+    the next. Such a phase is recorded again.
+    """
     call = LOOPS[phase["name"]]
-    running = sum(told.values())
-    share = in_call(told, call) / running
-    ok(share >= 0.4, f"{call} in a loop: two fifths of its running are told", f"{share:.2f}")
-    others = sum(ns for (name, _), ns in told.items() if name not in (None, call))
+    for left in reversed(range(TRIES)):
+        running = sum(told.values())
+        share = in_call(told, call) / running
+        others = sum(ns for (name, _), ns in told.items() if name not in (None, call))
+        alone = running / (phase["end"] - phase["begin"])
+        if share >= 0.4 or others or alone >= 0.9 or not left:
+            break
+        note(f"once more: {share:.2f} are told, and the thread had its CPU for {alone:.2f}")
+        phase, told, _ = again(phase["name"])
+    ok(share >= 0.4, f"{call} in a loop: two fifths of its running are told",
+       f"{share:.2f}, it had its CPU for {alone:.2f}")
     ok(others == 0, f"{call} in a loop: no other call is told", told)
 
 
@@ -155,12 +166,13 @@ def check_blame():
        "blame: who had the CPU ran in its call", (told, took, expected, most))
 
 
-def count_faults():
-    """Page faults of their phase in a recording of its own: as counted, and all."""
-    capture = scratch("where-faults.clew")
+def again(name):
+    """A phase in a recording of its own, and what is told of it: by call, and page faults."""
+    capture = scratch("where-again.clew")
     done = clew("record", "-o", capture, "--", os.path.join(WORKLOADS, "inside"))
-    phase = next(phase for phase in json.loads(done.stdout) if phase["name"] == "faults")
-    return told_in(capture, phase)[1], phase["faults"]
+    phase = next(phase for phase in json.loads(done.stdout) if phase["name"] == name)
+    told, faults, _ = told_in(capture, phase)
+    return phase, told, faults
 
 
 def main():
@@ -191,7 +203,8 @@ def main():
     for _ in range(TRIES - 1):
         if counted >= 0.5 * real:
             break
-        counted, real = count_faults()
+        phase, _, counted = again("faults")
+        real = phase["faults"]
     ok(0.5 * real <= counted <= real, "page faults are counted, none twice", f"{counted} of {real}")
     ok(sure(told["faults"]) == 0, "page faults: no call is told", told["faults"])
     ok({name
