@@ -63,6 +63,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	record.parent = READ(task, real_parent, tgid);
 	describe_task(where, task, state, &record);
 	state->identified = where->time;
+	state->identified_tid = task->pid;
 	if (task->mm) {
 		start = READ(task, mm, arg_start);
 		size = READ(task, mm, arg_end) - start;

@@ -149,10 +149,8 @@ int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 	state = task_state(task);
 	if (!state)
 		return 0;
-	/* Else this is as far as an exec is seen: the arguments are not in place yet. No switch was
-	 * missed if the task has the tid that it had when it came on the CPU. */
-	if (execs &&
-	    exec_begin(&where, task, state, where.cpu_state->running_pid == (__u32)task->pid))
+	/* Else this is as far as an exec is seen: its arguments are not in place yet. */
+	if (execs && exec_begin(&where, task, state, state->identified_tid == (__u32)task->pid))
 		identity_emit(&where, task, state);
 	/* Threads get names of their own only after they were made. The task
 	 * still has the old name here. */

@@ -192,6 +192,7 @@ static __always_inline struct clew_task_record *begin_identity(struct where *whe
 	describe_task(where, task, state, record);
 	state->flags &= ~CLEW_TASK_STATE_UNSENT;
 	state->identified = where->time;
+	state->identified_tid = task->pid;
 	return record;
 }
 

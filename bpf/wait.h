@@ -304,14 +304,19 @@ static __always_inline void describe_object(struct where *where, struct task_str
 	}
 }
 
-/* True if the kernel may make the task wait for something that is not seen: it does so
- * in uninterruptible sleeps, and only I/O is awaited as I/O. */
-static __always_inline bool reason_unseen(__u32 task_state_bits, const struct clew_wait *wait)
+/* True if the kernel may make the task wait for something that is not seen. It does so
+ * in uninterruptible sleeps. Who waits for a lock does not wait for I/O; who writes too
+ * much does so in the same way as who waits for I/O. */
+static __always_inline bool reason_unseen(__u32 task_state_bits, __u8 class,
+					  const struct clew_wait *wait)
 {
-	if (likely(!is_unseen(CLEW_UNSEEN_LOCKS | CLEW_UNSEEN_REASONS)) ||
-	    !(task_state_bits & TASK_UNINTERRUPTIBLE))
+	bool io = wait->flags & CLEW_WAIT_FLAG_IOWAIT;
+
+	if (!(task_state_bits & TASK_UNINTERRUPTIBLE))
 		return false;
-	return is_unseen(CLEW_UNSEEN_REASONS) || !(wait->flags & CLEW_WAIT_FLAG_IOWAIT);
+	return is_unseen(CLEW_UNSEEN_REASONS) || (is_unseen(CLEW_UNSEEN_LOCKS) && !io) ||
+	       (is_unseen(CLEW_UNSEEN_DIRTY) && io && class == CLEW_CALL_DESCRIPTOR &&
+		!receives(wait->call) && wait->call != CALL_PREAD64);
 }
 
 /*
@@ -360,7 +365,7 @@ static __always_inline void describe_wait(void *context, struct where *where,
 		if (wait->function)
 			wait->reason = CLEW_REASON_FUNCTION;
 	}
-	if (reason_unseen(task_state_bits, wait))
+	if (unseen && reason_unseen(task_state_bits, class, wait))
 		wait->flags |= CLEW_WAIT_FLAG_UNSEEN;
 	remember_wait(state, wait, class);
 }

@@ -231,6 +231,7 @@ static unsigned find_unseen(const struct clew_refusals *refusals)
 		{"memory reclaim", CLEW_UNSEEN_REASONS},
 		{"group memory reclaim", CLEW_UNSEEN_REASONS},
 		{"memory compaction", CLEW_UNSEEN_REASONS},
+		{"throttled writers", CLEW_UNSEEN_DIRTY},
 	};
 	unsigned unseen = 0;
 

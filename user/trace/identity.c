@@ -117,7 +117,7 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 	if (!record->command_line_size && task->executable_inode && record->executable &&
 	    (task->executable_inode != record->executable ||
 	     task->executable_device != record->executable_device))
-		task->task.command_line = NULL;
+		task->task.command_line = "";
 	task->executable_inode = record->executable;
 	task->executable_device = record->executable_device;
 	r = add_name(trace, task, record->header.time, record->comm);

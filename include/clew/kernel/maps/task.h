@@ -118,8 +118,9 @@ struct clew_task_state {
 	__u64 memory_begin;  /* when it last began to make the memory of a process, 0 never */
 	__u32 reason_faults; /* how many faults were over at either, modulo 2^32 */
 	__u32 memory_faults;
-	__u64 identified; /* time of its last TASK record */
-	__u8 policy;	  /* of its last PRIORITY record, 0 before the first */
+	__u64 identified;     /* time of its last TASK record */
+	__u32 identified_tid; /* the tid in it */
+	__u8 policy;	      /* of its last PRIORITY record, 0 before the first */
 	__u8 priority;
 	__u8 functions_unread; /* clew_function_unread_texts may have some of its calls */
 };

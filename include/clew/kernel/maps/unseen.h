@@ -16,6 +16,7 @@ enum clew_unseen {
 	CLEW_UNSEEN_EXECS = 0x40,
 	CLEW_UNSEEN_LOCKS = 0x80,    /* that a task waits for a lock of the kernel */
 	CLEW_UNSEEN_REASONS = 0x100, /* that it waits for memory, or is in a fault */
+	CLEW_UNSEEN_DIRTY = 0x200,   /* that it is slowed down as it writes */
 };
 
 #endif
