@@ -7,13 +7,13 @@
 #include "symbol/closure.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "opener/opener.h"
 #include "symbol/elf_file.h"
 #include "symbol/library.h"
 
@@ -231,15 +231,21 @@ static int look_at(struct queue *queue, int descriptor, const char *path, char *
 static int look_at_library(struct queue *queue, const char *name, char *ret_why)
 {
 	char path[PATH_MOST];
-	int file, r;
+	struct clew_opened file;
+	int copy, r = clew_library_find(name, path, sizeof(path));
 
-	if (clew_library_find(name, path, sizeof(path)) < 0 ||
-	    (file = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
+	if (r >= 0)
+		r = clew_open_named(path, &file, NULL);
+	if (r < 0) {
 		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s is not found", name);
 		return 0;
 	}
-	r = look_at(queue, file, path, ret_why);
-	close(file);
+	r = clew_open_read(&file, CLEW_OPEN_LOADED, &copy);
+	clew_opened_close(&file);
+	if (r < 0)
+		return r;
+	r = look_at(queue, copy, path, ret_why);
+	close(copy);
 	return r;
 }
 
