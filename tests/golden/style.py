@@ -15,7 +15,7 @@ count = 0
 # before it. analyse/forest stands apart because patterns
 # (query/) use it.
 FOLDERS = [
-    "base", "symbol", "store", "import", "builder", "trace", "model", "analyse/forest", "relate", "record",
+    "base", "opener", "symbol", "store", "import", "builder", "trace", "model", "analyse/forest", "relate", "record",
     "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export",
     "daemon", "top", "cli"
 ]

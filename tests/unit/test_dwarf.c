@@ -95,7 +95,7 @@ static void check(const char *object, bool optimized)
 	size_t count;
 
 	assert_int_equal(clew_functions_open(file, object, NULL, &functions, &message), 0);
-	assert_int_equal(clew_dwarf_open(file, NULL, 0, &dwarf), 0);
+	assert_int_equal(clew_dwarf_open(file, NULL, NULL, 0, &dwarf), 0);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		const char *right = optimized && expected[i].optimized ? expected[i].optimized
 								       : expected[i].plain;
@@ -145,7 +145,7 @@ static void test_changed(void **state)
 	(void)state;
 	assert_int_equal(clew_functions_open(file, "object", NULL, &functions, &message), 0);
 	assert_int_equal(clew_functions_find(functions, "simple", &found, &count), 0);
-	assert_int_equal(clew_dwarf_open(file, NULL, 0, &dwarf), 0);
+	assert_int_equal(clew_dwarf_open(file, NULL, NULL, 0, &dwarf), 0);
 	signature = clew_dwarf_find(dwarf, found[0]->address, "simple.constprop.0");
 	assert_string_equal(signature->arguments[0].refused, "the compiler changed the arguments");
 	clew_dwarf_close(dwarf);
@@ -161,9 +161,9 @@ static void test_none(void **state)
 	struct clew_dwarf *dwarf;
 
 	(void)state;
-	assert_int_equal(clew_dwarf_open(file, id, sizeof(id), &dwarf), -ENODATA);
+	assert_int_equal(clew_dwarf_open(file, NULL, id, sizeof(id), &dwarf), -ENODATA);
 	assert_null(dwarf);
-	assert_int_equal(clew_dwarf_open(empty, NULL, 0, &dwarf), -ENODATA);
+	assert_int_equal(clew_dwarf_open(empty, NULL, NULL, 0, &dwarf), -ENODATA);
 	close(empty);
 	close(file);
 }

@@ -52,6 +52,8 @@ static void check_closure(struct asked *asked)
 
 	if (asked->values->returns != CLEW_RETURNS_AUTO)
 		return;
+	for (size_t i = 0; i < asked->objects.count; i++)
+		clew_object_read(&asked->objects.list[i]);
 	if (asked->objects.pid)
 		for (size_t i = 0; r > 0 && i < asked->objects.count; i++)
 			r = clew_closure_file(asked->closure, asked->objects.list[i].descriptor,
@@ -98,8 +100,8 @@ static int read_signatures(struct asked *asked, size_t number)
 	if (!shown->signatures)
 		return -ENOMEM;
 	if (shown->count)
-		r = clew_dwarf_open(asked->objects.list[number].descriptor, shown->about.build_id,
-				    shown->about.build_id_size, dwarf);
+		r = clew_dwarf_open(asked->objects.list[number].descriptor, shown->path,
+				    shown->about.build_id, shown->about.build_id_size, dwarf);
 	for (size_t i = 0; r >= 0 && i < shown->count; i++)
 		shown->signatures[i] =
 			clew_dwarf_find(*dwarf, shown->list[i]->address, shown->list[i]->name);
@@ -136,12 +138,16 @@ static int read_object(struct asked *asked, size_t number)
 		.all_closed = asked->all_closed,
 		.returns = asked->values->returns,
 	};
-	const struct clew_object *object = &asked->objects.list[number];
+	struct clew_object *object = &asked->objects.list[number];
 	struct clew_functions_shown *shown = &asked->shown[number];
 	struct clew_message message;
-	int r = clew_functions_open(object->descriptor, object->path, &options,
-				    &asked->functions[number], &message);
+	int r = clew_object_read(object);
 
+	if (r < 0)
+		clew_say(&message, r, "%s: %s", object->path, clew_open_error(r));
+	else
+		r = clew_functions_open(object->descriptor, object->path, &options,
+					&asked->functions[number], &message);
 	/* Some mappings of a process are no programs. */
 	if (r < 0 && r != -ENOMEM && asked->objects.pid)
 		return 0;

@@ -15,7 +15,10 @@
 #include "cli/fail.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "opener/opener.h"
 #include "words/wrap.h"
+
+#define OPENER "__opener" /* what clew runs itself with, to open files of others */
 
 static int unknown_command(const char *name)
 {
@@ -102,6 +105,9 @@ int main(int argc, char **argv)
 {
 	int status, error;
 
+	if (argc == 2 && !strcmp(argv[1], OPENER))
+		return clew_opener_main();
+	clew_opener_enable(OPENER);
 	status = run(argc, argv);
 	errno = 0;
 	error = clew_terminal_end();

@@ -13,14 +13,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <glob.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -65,6 +64,7 @@ struct clew_announcer {
 	struct vector links;	  /* struct clew_probe_links */
 	struct vector places;	  /* struct clew_probe_place, of the file at hand */
 	const char *path;	  /* of the file at hand */
+	bool probeable;		  /* it can be probed without a wait for a server */
 	struct probe_judge judge; /* of the file at hand */
 	struct left_alone left;
 	uint32_t sites;
@@ -149,7 +149,9 @@ static int take_probe(void *context, const struct clew_probe *probe)
 	for (uint32_t number = CLEW_POINT_BEGIN; r >= 0 && number < points; number++) {
 		if (!is_point(announcer, probe, number))
 			continue;
-		reason = judged ? NULL : probe_judge_reason(&announcer->judge, probe);
+		reason = judged			? NULL
+			 : announcer->probeable ? probe_judge_reason(&announcer->judge, probe)
+						: "served";
 		if (reason)
 			return left_alone_add(&announcer->left, reason, probe, announcer->path);
 		judged = true;
@@ -158,39 +160,45 @@ static int take_probe(void *context, const struct clew_probe *probe)
 	return r;
 }
 
-/* Looks through a file unless that was done already, and returns whether it was not; closes it. */
-static bool take_file(struct clew_announcer *announcer, int descriptor, const char *path)
+/* Attaches to the probes that a file carries. `copy`: of what it holds. */
+static void look_through(struct clew_announcer *announcer, const struct clew_opened *file, int copy,
+			 const char *path)
 {
 	struct clew_probe_links links;
-	struct stat status;
-	uint64_t changed;
-	const uint64_t *known;
-	bool fresh;
 
-	if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
-		close(descriptor);
+	announcer->places.count = 0;
+	announcer->path = path;
+	announcer->probeable = file->probeable;
+	probe_judge_begin(&announcer->judge, copy);
+	left_alone_next_file(&announcer->left);
+	clew_probes_read(copy, take_probe, announcer);
+	if (announcer->places.count &&
+	    vector_reserve(&announcer->links, announcer->links.count + 1) >= 0 &&
+	    !clew_probe_attach(announcer->program, announcer->multi, file->path,
+			       announcer->places.data, announcer->places.count, &links))
+		((struct clew_probe_links *)announcer->links.data)[announcer->links.count++] =
+			links;
+	probe_judge_end(&announcer->judge);
+}
+
+/* Looks through a file unless that was done already, and returns whether it was not. */
+static bool take_file(struct clew_announcer *announcer, const struct clew_opened *file,
+		      const char *path)
+{
+	const uint64_t *known = map_get(&announcer->seen, file->inode, (uint32_t)file->device);
+	int copy, r;
+
+	if (known && *known == file->changed)
 		return false;
+	r = clew_open_read(file, CLEW_OPEN_PROBES, &copy);
+	/* What was late may be there the next time. */
+	if (r != -ETIMEDOUT)
+		map_set(&announcer->seen, file->inode, (uint32_t)file->device, file->changed);
+	if (r >= 0) {
+		look_through(announcer, file, copy, path);
+		close(copy);
 	}
-	changed = (uint64_t)status.st_ctim.tv_sec * 1000000000 + (uint64_t)status.st_ctim.tv_nsec;
-	known = map_get(&announcer->seen, status.st_ino, (uint32_t)status.st_dev);
-	fresh = !known || *known != changed;
-	if (fresh) {
-		announcer->places.count = 0;
-		announcer->path = path;
-		probe_judge_begin(&announcer->judge, descriptor);
-		left_alone_next_file(&announcer->left);
-		map_set(&announcer->seen, status.st_ino, (uint32_t)status.st_dev, changed);
-		clew_probes_read(descriptor, take_probe, announcer);
-		if (announcer->places.count &&
-		    vector_reserve(&announcer->links, announcer->links.count + 1) >= 0 &&
-		    !clew_probe_attach(announcer->program, announcer->multi, descriptor,
-				       announcer->places.data, announcer->places.count, &links))
-			((struct clew_probe_links *)
-				 announcer->links.data)[announcer->links.count++] = links;
-		probe_judge_end(&announcer->judge);
-	}
-	close(descriptor);
-	return fresh;
+	return true;
 }
 
 /* The kernel's device number of a mapping is not always the one that stat(2) gives: the file is
@@ -198,38 +206,40 @@ static bool take_file(struct clew_announcer *announcer, int descriptor, const ch
 static bool take_mapping(void *context, const struct clew_mapping *mapping)
 {
 	struct clew_announcer *announcer = context;
+	const struct clew_open_mapping *at = &mapping->at;
 	struct asked *asked =
-		&announcer->asked[mapping->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
+		&announcer->asked[at->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
 	uint64_t now = clew_now();
-	bool follows;
-	int descriptor;
+	struct clew_opened file;
+	bool follows, fresh;
 
-	if (mapping->pid == getpid())
+	if (at->pid == getpid())
 		return false;
-	follows = clew_tracer_follows(announcer->tracer, mapping->pid);
+	follows = clew_tracer_follows(announcer->tracer, at->pid);
 	/* What was scanned has no generation: another file may have the number by now. */
-	if (!follows && mapping->generation && asked->inode == mapping->inode &&
-	    asked->generation == mapping->generation && asked->major == mapping->major &&
-	    asked->minor == mapping->minor && now - asked->time < ASKED_NS)
+	if (!follows && at->generation && asked->inode == at->inode &&
+	    asked->generation == at->generation && asked->major == at->major &&
+	    asked->minor == at->minor && now - asked->time < ASKED_NS)
 		return false;
-	descriptor = clew_mapping_file(mapping);
-	if (descriptor < 0)
+	if (clew_mapping_file(mapping, &file) < 0)
 		return false;
-	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor,
-				now};
-	clew_tracer_file(announcer->tracer, mapping, descriptor);
-	clew_stacks_offer(announcer->stacks, mapping, descriptor);
-	return take_file(announcer, descriptor, mapping->path);
+	*asked = (struct asked){at->inode, at->generation, at->major, at->minor, now};
+	clew_tracer_file(announcer->tracer, at, &file);
+	clew_stacks_offer(announcer->stacks, at, &file);
+	fresh = take_file(announcer, &file, at->path);
+	clew_opened_close(&file);
+	return fresh;
 }
 
 static void take_path(struct clew_announcer *announcer, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *whole = *path == '/' ? NULL : realpath(path, NULL);
+	char whole[PATH_MAX];
+	struct clew_opened file;
 
-	if (descriptor >= 0)
-		take_file(announcer, descriptor, whole ?: path);
-	free(whole);
+	if (clew_open_named(path, &file, whole) < 0)
+		return;
+	take_file(announcer, &file, *path == '/' ? path : whole);
+	clew_opened_close(&file);
 }
 
 static void take_program(struct clew_announcer *announcer, const char *program)
@@ -242,20 +252,32 @@ static void take_program(struct clew_announcer *announcer, const char *program)
 		take_path(announcer, path);
 }
 
+/* The files that fit a pattern. */
+static void take_pattern(struct clew_announcer *announcer, const char *pattern)
+{
+	int copy, r = clew_open_glob(pattern, &copy);
+	FILE *paths = r < 0 ? NULL : fdopen(copy, "r");
+	char *path = NULL;
+	size_t room = 0;
+
+	if (r >= 0 && !paths)
+		close(copy);
+	while (paths && getdelim(&path, &room, '\0', paths) > 0)
+		take_path(announcer, path);
+	free(path);
+	if (paths)
+		fclose(paths);
+}
+
 /* Objects that a layer names by their whole path are probed before anybody runs them. */
 static void take_objects(struct clew_announcer *announcer)
 {
 	for (size_t i = 0; announcer->layers && i < announcer->layers->count; i++) {
 		const struct clew_layer *layer = &announcer->layers->layers[i];
 
-		for (size_t k = 0; k < layer->glob_count; k++) {
-			glob_t found = {};
-
-			if (layer->globs[k][0] == '/' && !glob(layer->globs[k], 0, NULL, &found))
-				for (size_t file = 0; file < found.gl_pathc; file++)
-					take_path(announcer, found.gl_pathv[file]);
-			globfree(&found);
-		}
+		for (size_t k = 0; k < layer->glob_count; k++)
+			if (layer->globs[k][0] == '/')
+				take_pattern(announcer, layer->globs[k]);
 	}
 }
 

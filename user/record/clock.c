@@ -2,6 +2,7 @@
 /* The clocks of a recording. */
 #include <time.h>
 
+#include "opener/opener.h"
 #include "record/internal.h"
 
 static uint64_t read_clock(clockid_t clock)
@@ -19,5 +20,5 @@ uint64_t clew_now(void)
 
 uint64_t clew_cpu_time(void)
 {
-	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID) + clew_opener_cpu_time();
 }

@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clew.skel.h"
+#include "opener/opener.h"
 #include "record/internal.h"
 
 #define USERS_MOST 1024
@@ -49,17 +51,18 @@ int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t
 			  uint64_t time)
 {
 	const uint32_t count = recorder->bpf->rodata->environment_count;
-	char path[64], *variable = NULL;
+	char *variable = NULL;
 	size_t room = 0;
-	int error = 0;
+	int copy, error = 0;
 	FILE *file;
 
-	if (!count)
+	if (!count || clew_open_process((pid_t)pid, CLEW_OPEN_ENVIRON, &copy) < 0)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	file = fopen(path, "re");
-	if (!file)
+	file = fdopen(copy, "r");
+	if (!file) {
+		close(copy);
 		return 0;
+	}
 	while (!error && getdelim(&variable, &room, '\0', file) > 0)
 		for (uint32_t i = 0; i < count && !error; i++) {
 			uint32_t length = recorder->bpf->rodata->environment_lengths[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file is opened once, as soon as a process maps it or the first stack leads through it: deleted
+ * A file is found once, as soon as a process maps it or the first stack leads through it: deleted
  * or replaced files and those of containers are still to be had then, by the mapping of the
- * process. It stays open until its names are read, which is when the first stack with it arrives.
- * A process may end soon, so nothing that takes long is done before its files are open, nor with
+ * process. It stays pinned until its names are read, which is when the first stack with it arrives.
+ * A process may end soon, so nothing that takes long is done before its files are found, nor with
  * the lock held.
  *
  * Invariant: the IMAGE record of a file comes before its table, so that frames found by a table
@@ -16,7 +16,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@
 
 struct image {
 	enum { UNOPENED, OPENED, GIVEN_UP } state;
-	int descriptor;		  /* -1: closed */
+	struct clew_opened file;  /* none: its names were read */
 	struct clew_names *names; /* of the thread that finds names */
 };
 
@@ -83,8 +83,7 @@ void clew_images_close(struct clew_images *images)
 	all = images->images.data;
 	for (size_t i = 0; i < images->images.count; i++) {
 		clew_names_close(all[i].names);
-		if (all[i].descriptor >= 0)
-			close(all[i].descriptor);
+		clew_opened_close(&all[i].file);
 	}
 	vector_done(&images->images);
 	vector_done(&images->failed);
@@ -94,43 +93,62 @@ void clew_images_close(struct clew_images *images)
 }
 
 /* The kernel's own code in each process, which is the same in all. */
-static int open_vdso(void)
+static int find_vdso(struct clew_opened *ret_file)
 {
 	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
 	int descriptor = vdso ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
-	if (descriptor >= 0 && write(descriptor, vdso, VDSO_BYTES) != VDSO_BYTES) {
-		close(descriptor);
-		return -1;
-	}
-	return descriptor;
+	*ret_file = (struct clew_opened){.path = descriptor, .size = VDSO_BYTES};
+	if (descriptor < 0)
+		return -ENOENT;
+	if (write(descriptor, vdso, VDSO_BYTES) == VDSO_BYTES)
+		return 0;
+	clew_opened_close(ret_file);
+	return -ENOENT;
 }
 
-/* Opens the file of a mapping and reads its path, as the process sees it. */
-static int open_file(const struct clew_image_news *news, char *ret_path, size_t size)
+/* Finds the file of a mapping and its path, as the process sees it. */
+static int find_file(const struct clew_image_news *news, struct clew_opened *ret_file,
+		     char *ret_path, size_t size)
 {
-	char link[96];
-	ssize_t length;
+	const struct clew_open_mapping mapping = {.pid = (pid_t)news->pid,
+						  .start = news->start,
+						  .end = news->end,
+						  .inode = news->key.inode,
+						  .generation = news->key.generation,
+						  .major = news->key.device >> 20,
+						  .minor = news->key.device & 0xfffff,
+						  .path = ""};
+	char path[PATH_MAX] = "";
+	int r = news->key.inode ? clew_open_mapped(&mapping, ret_file, path) : find_vdso(ret_file);
 
-	*ret_path = '\0';
-	if (!news->key.inode) {
-		snprintf(ret_path, size, "[vdso]");
-		return open_vdso();
-	}
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", news->pid,
-		 (unsigned long long)news->start, (unsigned long long)news->end);
-	length = readlink(link, ret_path, size - 1);
-	ret_path[length > 0 ? length : 0] = '\0';
-	return open(link, O_RDONLY | O_CLOEXEC);
+	snprintf(ret_path, size, "%s", news->key.inode ? path : "[vdso]");
+	return r;
 }
 
 /* A file and the number that its frames have. */
 struct source {
 	struct clew_image_key key;
 	uint32_t number;
-	int descriptor; /* -1: it could not be opened */
+	struct clew_opened file; /* none: it could not be found */
 	const char *path;
 };
+
+/* What the record says of the file itself. */
+static void describe_file(const struct clew_opened *file, struct clew_image_record *image)
+{
+	uint64_t bias;
+	int copy;
+
+	if (file->path < 0 || clew_open_read(file, 0, &copy) < 0)
+		return;
+	image->build_id_size = (uint8_t)clew_build_id(copy, image->build_id);
+	if (clew_code_bias(copy, &bias)) {
+		image->bias = bias;
+		image->header.flags |= CLEW_IMAGE_LINKED;
+	}
+	close(copy);
+}
 
 static void put_image(struct clew_images *images, const struct source *source)
 {
@@ -142,19 +160,12 @@ static void put_image(struct clew_images *images, const struct source *source)
 			      .device = source->key.device,
 			      .image = source->number}};
 	size_t length = strnlen(source->path, sizeof(record.path));
-	uint64_t bias;
 
 	if (!source->key.inode)
 		record.image.header.flags |= CLEW_IMAGE_VDSO;
-	if (source->descriptor < 0)
+	if (source->file.path < 0)
 		record.image.header.flags |= CLEW_IMAGE_UNOPENED;
-	if (source->descriptor >= 0)
-		record.image.build_id_size =
-			(uint8_t)clew_build_id(source->descriptor, record.image.build_id);
-	if (source->descriptor >= 0 && clew_code_bias(source->descriptor, &bias)) {
-		record.image.bias = bias;
-		record.image.header.flags |= CLEW_IMAGE_LINKED;
-	}
+	describe_file(&source->file, &record.image);
 	record.image.size = (uint16_t)length;
 	memcpy(record.path, source->path, length);
 	clew_put_user_kept(images->recorder, &record.image.header, sizeof(record.image) + length);
@@ -170,7 +181,7 @@ static struct image *image_at(struct clew_images *images, uint32_t number)
 		return NULL;
 	all = images->images.data;
 	for (; count <= number; count++)
-		all[count] = (struct image){.descriptor = -1};
+		all[count] = (struct image){.file.path = -1};
 	images->images.count = count;
 	return &all[number];
 }
@@ -183,18 +194,18 @@ static void keep_failed(struct clew_images *images, const struct source *source)
 		(struct failed){.key = source->key, .number = source->number, .time = clew_now()};
 }
 
-/* Puts the record and has the table made; the descriptor is kept. The caller has the lock. */
+/* Puts the record and has the table made; the file is kept. The caller has the lock. */
 static void take_source(struct clew_images *images, struct image *image,
 			const struct source *source)
 {
 	put_image(images, source);
-	if (source->descriptor < 0) {
+	if (source->file.path < 0) {
 		keep_failed(images, source);
 		return;
 	}
 	image->state = OPENED;
-	image->descriptor = source->descriptor;
-	clew_table_maker_add(images->maker, &source->key, source->number, source->descriptor);
+	image->file = source->file;
+	clew_table_maker_add(images->maker, &source->key, source->number, &source->file);
 }
 
 void clew_images_take(struct clew_images *images, const struct clew_image_news *news)
@@ -209,14 +220,14 @@ void clew_images_take(struct clew_images *images, const struct clew_image_news *
 	/* It may have been offered meanwhile; or another CPU asked first, whose number holds. */
 	if (image && image->state == UNOPENED &&
 	    (bpf_map_lookup_elem(images->map, &news->key, &known) || known.id == news->image)) {
-		source.descriptor = open_file(news, path, sizeof(path));
+		find_file(news, &source.file, path, sizeof(path));
 		take_source(images, image, &source);
 	}
 	pthread_mutex_unlock(&images->lock);
 }
 
-void clew_images_offer(struct clew_images *images, const struct clew_image_key *key, int descriptor,
-		       const char *path)
+void clew_images_offer(struct clew_images *images, const struct clew_image_key *key,
+		       const struct clew_opened *file, const char *path)
 {
 	struct source source = {.key = *key, .path = path};
 	struct clew_image known = {};
@@ -233,7 +244,7 @@ void clew_images_offer(struct clew_images *images, const struct clew_image_key *
 	image = known.state == CLEW_IMAGE_ASKED ? image_at(images, known.id) : NULL;
 	if (image && image->state == UNOPENED) {
 		source.number = known.id;
-		source.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+		clew_opened_copy(file, &source.file);
 		take_source(images, image, &source);
 	}
 	pthread_mutex_unlock(&images->lock);
@@ -282,12 +293,17 @@ void clew_images_tick(struct clew_images *images)
 }
 
 /* Reads the names of a file that is open, without the lock. */
-static struct clew_names *read_names(struct clew_images *images, uint32_t number, int descriptor)
+static struct clew_names *read_names(struct clew_images *images, uint32_t number,
+				     struct clew_opened *file)
 {
 	struct clew_names *names = NULL;
+	int copy;
 
-	clew_names_open(descriptor, &names);
-	close(descriptor);
+	if (clew_open_read(file, CLEW_OPEN_SYMBOLS | CLEW_OPEN_FRAMES, &copy) >= 0) {
+		clew_names_open(copy, &names);
+		close(copy);
+	}
+	clew_opened_close(file);
 	pthread_mutex_lock(&images->lock);
 	((struct image *)images->images.data)[number].names = names;
 	pthread_mutex_unlock(&images->lock);
@@ -297,7 +313,7 @@ static struct clew_names *read_names(struct clew_images *images, uint32_t number
 int clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
 {
 	uint32_t number = CLEW_FRAME_IMAGE(frame);
-	struct image image = {.descriptor = -1};
+	struct image image = {.file.path = -1};
 
 	if (frame & CLEW_FRAME_ADDRESS)
 		return 0;
@@ -306,12 +322,12 @@ int clew_images_find(struct clew_images *images, uint64_t frame, struct clew_nam
 		struct image *at = (struct image *)images->images.data + number;
 
 		image = *at;
-		at->descriptor = -1;
+		at->file.path = -1;
 	}
 	pthread_mutex_unlock(&images->lock);
 	if (image.state == UNOPENED)
 		return -EAGAIN;
-	if (image.descriptor >= 0)
-		image.names = read_names(images, number, image.descriptor);
+	if (image.file.path >= 0)
+		image.names = read_names(images, number, &image.file);
 	return image.names && clew_names_find(image.names, CLEW_FRAME_OFFSET(frame), ret_named);
 }

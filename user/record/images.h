@@ -3,6 +3,7 @@
 #ifndef CLEW_RECORD_IMAGES_H
 #define CLEW_RECORD_IMAGES_H
 
+#include "opener/opener.h"
 #include "record/recorder.h"
 #include "symbol/names.h"
 
@@ -16,9 +17,9 @@ int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t b
 		     uint32_t *last, struct clew_images **ret);
 void clew_images_close(struct clew_images *images);
 /* Has the table made of a file that a process has just mapped, before a stack leads through it.
- * `descriptor` stays the caller's. From any thread. */
-void clew_images_offer(struct clew_images *images, const struct clew_image_key *key, int descriptor,
-		       const char *path);
+ * `file` stays the caller's. From any thread. */
+void clew_images_offer(struct clew_images *images, const struct clew_image_key *key,
+		       const struct clew_opened *file, const char *path);
 /* Waits for the tables of all files that were offered. */
 void clew_images_wait(struct clew_images *images);
 /* Opens a file that the kernel side asks for, puts its IMAGE record and has its table made. */

@@ -11,15 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/vector.h"
+#include "opener/opener.h"
 #include "record/internal.h"
 #include "symbol/perf_map.h"
 
@@ -34,12 +33,12 @@ struct window {
 
 struct clew_jit_process {
 	uint32_t pid;
-	int proc;	       /* /proc/PID, -1: it was gone already */
-	int list;	       /* -1: not opened */
-	off_t size;	       /* of the list, when it was read last */
-	char path[NAME_BYTES]; /* of the list, as the process sees it */
-	struct vector windows; /* struct window */
-	struct vector wanted;  /* uint64_t: frames without a name */
+	int proc;		 /* /proc/PID, -1: it was gone already */
+	struct clew_opened list; /* none: not found */
+	uint64_t size;		 /* of the list, when it was read last */
+	char path[NAME_BYTES];	 /* of the list, as the process sees it */
+	struct vector windows;	 /* struct window */
+	struct vector wanted;	 /* uint64_t: frames without a name */
 };
 
 struct clew_jit {
@@ -66,8 +65,7 @@ static void close_process(struct clew_jit_process *process)
 {
 	if (process->proc >= 0)
 		close(process->proc);
-	if (process->list >= 0)
-		close(process->list);
+	clew_opened_close(&process->list);
 	vector_done(&process->windows);
 	vector_done(&process->wanted);
 	free(process);
@@ -100,33 +98,18 @@ static uint32_t own_number(const struct clew_jit_process *process)
 	return (uint32_t)strtoul(strrchr(line, '\t') ?: line, NULL, 10) ?: process->pid;
 }
 
-/* Another user's list is not believed. */
-static bool is_own(const struct clew_jit_process *process, const struct stat *list)
+/* Finds the list. Links lead nowhere outside of the process's root, and another user's list is not
+ * believed. */
+static void find_list(struct clew_jit_process *process)
 {
 	struct stat owner;
 
-	return S_ISREG(list->st_mode) && (!list->st_uid || (fstat(process->proc, &owner) == 0 &&
-							    owner.st_uid == list->st_uid));
-}
-
-static void open_list(struct clew_jit_process *process)
-{
-	/* Links lead nowhere outside of the process's root. */
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	int root = process->proc >= 0
-			   ? openat(process->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC)
-			   : -1;
-	struct stat status;
-
-	if (root < 0)
+	if (process->proc < 0 ||
+	    clew_open_below(process->proc, (pid_t)process->pid, process->path, &process->list) < 0)
 		return;
-	process->list = (int)syscall(SYS_openat2, root, process->path, &how, sizeof(how));
-	close(root);
-	if (process->list < 0 || (fstat(process->list, &status) == 0 && is_own(process, &status)))
-		return;
-	close(process->list);
-	process->list = -1;
+	if (process->list.owner &&
+	    (fstat(process->proc, &owner) || owner.st_uid != process->list.owner))
+		clew_opened_close(&process->list);
 }
 
 static struct clew_jit_process *meet(struct clew_jit *jit, uint32_t pid, int proc)
@@ -141,13 +124,13 @@ static struct clew_jit_process *meet(struct clew_jit *jit, uint32_t pid, int pro
 	}
 	*process = (struct clew_jit_process){.pid = pid,
 					     .proc = proc,
-					     .list = -1,
+					     .list.path = -1,
 					     .windows.item = sizeof(struct window),
 					     .wanted.item = sizeof(uint64_t)};
 	((struct clew_jit_process **)jit->processes.data)[jit->processes.count++] = process;
 	snprintf(process->path, sizeof(process->path), "/tmp/perf-%u.map",
 		 proc >= 0 ? own_number(process) : pid);
-	open_list(process);
+	find_list(process);
 	return process;
 }
 
@@ -214,21 +197,29 @@ void clew_jit_want(struct clew_jit_process *process, uint64_t frame)
 static struct clew_perf_map *read_list(struct clew_jit_process *process)
 {
 	struct clew_perf_map *map = NULL;
+	int copy, r = -ENOENT;
 	struct stat status;
 	char *text;
 	ssize_t size;
 
-	if (process->list < 0)
-		open_list(process);
-	if (process->list < 0 || fstat(process->list, &status) || status.st_size == process->size ||
-	    status.st_size > LIST_MOST)
+	if (process->list.path < 0)
+		find_list(process);
+	if (process->list.path >= 0)
+		r = clew_open_read(&process->list, CLEW_OPEN_GROWN, &copy);
+	if (r < 0)
 		return NULL;
+	if (fstat(copy, &status) || (uint64_t)status.st_size == process->size ||
+	    status.st_size > LIST_MOST) {
+		close(copy);
+		return NULL;
+	}
 	text = malloc((size_t)status.st_size);
-	size = text ? pread(process->list, text, (size_t)status.st_size, 0) : -1;
+	size = text ? pread(copy, text, (size_t)status.st_size, 0) : -1;
+	close(copy);
 	if (size > 0 && clew_perf_map_read(text, (size_t)size, &map) < 0)
 		map = NULL;
 	free(text);
-	process->size = status.st_size;
+	process->size = (uint64_t)status.st_size;
 	return map;
 }
 
@@ -264,8 +255,8 @@ void clew_jit_tick(struct clew_jit *jit)
 	struct clew_jit_process *const *processes = jit->processes.data;
 
 	for (size_t i = 0; i < jit->processes.count; i++)
-		if (processes[i]->list < 0 && processes[i]->wanted.count)
-			open_list(processes[i]);
+		if (processes[i]->list.path < 0 && processes[i]->wanted.count)
+			find_list(processes[i]);
 }
 
 void clew_jit_name(struct clew_jit *jit,

@@ -14,8 +14,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -23,14 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/map.h"
+#include "base/vector.h"
 #include "record/internal.h"
 
 #define RING_PAGES 16
@@ -164,47 +161,114 @@ void clew_mappings_close(struct clew_mappings *mappings)
 	free(mappings);
 }
 
-static void scan_process(pid_t pid, clew_mapping_found *found, void *context)
+/*
+ * Files that a scan found. Each stays pinned until its end, so that no other file gets its inode
+ * number meanwhile: many processes map the same files, which are looked for once.
+ */
+struct clew_mapping_files {
+	struct map places;    /* (inode, device) -> place in the list */
+	struct vector opened; /* struct clew_opened */
+};
+
+static void forget_files(struct clew_mapping_files *files)
 {
-	char path[64], *line = NULL;
-	size_t room = 0;
-	FILE *maps;
+	struct clew_opened *all = files->opened.data;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
-	if (!maps)
+	for (size_t i = 0; i < files->opened.count; i++)
+		clew_opened_close(&all[i]);
+	vector_done(&files->opened);
+	map_done(&files->places);
+}
+
+static uint32_t device_of(const struct clew_open_mapping *mapping)
+{
+	return mapping->major << 20 | mapping->minor;
+}
+
+static void keep_file(struct clew_mapping_files *files, const struct clew_open_mapping *mapping,
+		      const struct clew_opened *opened)
+{
+	size_t place = files->opened.count;
+
+	if (vector_reserve(&files->opened, place + 1) < 0)
 		return;
-	while (getline(&line, &room, maps) > 0) {
-		struct clew_mapping mapping = {.pid = pid};
-		unsigned long long start, end, inode;
-		char protection[8];
-		int used = 0;
+	/* No descriptor is free: others need them more. */
+	if (clew_opened_copy(opened, (struct clew_opened *)files->opened.data + place) < 0 ||
+	    map_set(&files->places, mapping->inode, device_of(mapping), place) < 0)
+		forget_files(files);
+	else
+		files->opened.count++;
+}
 
-		if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, protection,
-			   &mapping.major, &mapping.minor, &inode, &used) < 6 ||
-		    strlen(protection) < 3 || protection[2] != 'x' || !inode || line[used] != '/')
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		mapping.start = start;
-		mapping.end = end;
-		mapping.inode = inode;
-		mapping.path = line + used;
-		found(context, &mapping);
+int clew_mapping_file(const struct clew_mapping *mapping, struct clew_opened *ret_file)
+{
+	struct clew_mapping_files *known = mapping->known;
+	const uint64_t *place =
+		known ? map_get(&known->places, mapping->at.inode, device_of(&mapping->at)) : NULL;
+	int r;
+
+	if (place)
+		return clew_opened_copy((struct clew_opened *)known->opened.data + *place,
+					ret_file);
+	r = clew_open_mapped(&mapping->at, ret_file, NULL);
+	if (r >= 0 && known)
+		keep_file(known, &mapping->at, ret_file);
+	return r;
+}
+
+/* One line of /proc/PID/maps. False: it is no executable mapping of a file. */
+static bool read_line(char *line, struct clew_open_mapping *mapping)
+{
+	unsigned long long start, end, inode;
+	char protection[8];
+	int used = 0;
+
+	if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, protection,
+		   &mapping->major, &mapping->minor, &inode, &used) < 6 ||
+	    strlen(protection) < 3 || protection[2] != 'x' || !inode || line[used] != '/')
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	mapping->start = start;
+	mapping->end = end;
+	mapping->inode = inode;
+	mapping->path = line + used;
+	return true;
+}
+
+static void scan_process(pid_t pid, struct clew_mapping_files *files, clew_mapping_found *found,
+			 void *context)
+{
+	int copy, r = clew_open_process(pid, CLEW_OPEN_MAPS, &copy);
+	FILE *maps = r < 0 ? NULL : fdopen(copy, "r");
+	char *line = NULL;
+	size_t room = 0;
+
+	if (r >= 0 && !maps)
+		close(copy);
+	while (maps && getline(&line, &room, maps) > 0) {
+		struct clew_mapping mapping = {.at.pid = pid, .known = files};
+
+		if (read_line(line, &mapping.at))
+			found(context, &mapping);
 	}
 	free(line);
-	fclose(maps);
+	if (maps)
+		fclose(maps);
 }
 
 void clew_mappings_scan(clew_mapping_found *found, void *context)
 {
+	struct clew_mapping_files files = {.opened.item = sizeof(struct clew_opened)};
 	DIR *processes = opendir("/proc");
 	struct dirent *entry;
 
 	while (processes && (entry = readdir(processes)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			scan_process((pid_t)strtol(entry->d_name, NULL, 10), found, context);
+			scan_process((pid_t)strtol(entry->d_name, NULL, 10), &files, found,
+				     context);
 	if (processes)
 		closedir(processes);
+	forget_files(&files);
 }
 
 /* Returns whether the record is of a file that `found` did not know. */
@@ -217,16 +281,16 @@ static bool take_record(const struct perf_event_header *header, clew_mapping_fou
 	if (header->type != PERF_RECORD_MMAP2 || header->size <= offsetof(struct mapped, path) ||
 	    mapped->path[0] != '/' || !mapped->inode || !(mapped->protection & PROT_EXEC))
 		return false;
-	mapping = (struct clew_mapping){
-		.pid = (pid_t)mapped->pid,
-		.start = mapped->start,
-		.end = mapped->start + mapped->length,
-		.inode = mapped->inode,
-		.generation = mapped->generation,
-		.major = mapped->major,
-		.minor = mapped->minor,
-		.path = mapped->path,
-	};
+	mapping = (struct clew_mapping){.at = {
+						.pid = (pid_t)mapped->pid,
+						.start = mapped->start,
+						.end = mapped->start + mapped->length,
+						.inode = mapped->inode,
+						.generation = mapped->generation,
+						.major = mapped->major,
+						.minor = mapped->minor,
+						.path = mapped->path,
+					}};
 	return found(context, &mapping);
 }
 
@@ -356,43 +420,4 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 	if (drained.lost)
 		clew_mappings_scan(found, context);
 	return 0;
-}
-
-/* Opens it by its path in our mount namespace, if that is the very file. */
-static int open_here(const struct clew_mapping *mapping)
-{
-	int descriptor = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), generation = 0;
-	struct stat status;
-
-	if (descriptor < 0)
-		return -errno;
-	/* Another file may have the path, or by now the number. */
-	if (!fstat(descriptor, &status) && S_ISREG(status.st_mode) &&
-	    status.st_ino == mapping->inode && major(status.st_dev) == mapping->major &&
-	    minor(status.st_dev) == mapping->minor &&
-	    (!mapping->generation || (!ioctl(descriptor, FS_IOC_GETVERSION, &generation) &&
-				      (uint32_t)generation == mapping->generation)))
-		return descriptor;
-	close(descriptor);
-	return -ESTALE;
-}
-
-int clew_mapping_file(const struct clew_mapping *mapping)
-{
-	int descriptor = open_here(mapping);
-	char path[4200];
-
-	if (descriptor >= 0)
-		return descriptor;
-	/* This takes the lock of the process's address space, for which the process may have to
-	 * wait. */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", mapping->pid,
-		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-	descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	if (descriptor >= 0)
-		return descriptor;
-	/* The dynamic linker may have split the mapping meanwhile. */
-	snprintf(path, sizeof(path), "/proc/%d/root%s", mapping->pid, mapping->path);
-	descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	return descriptor < 0 ? -errno : descriptor;
 }

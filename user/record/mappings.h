@@ -10,17 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct clew_mapping {
-	pid_t pid;
-	uint64_t start;
-	uint64_t end;
-	uint64_t inode;
-	uint64_t generation; /* tells uses of one inode number apart; 0 unknown */
-	uint32_t major, minor;
-	const char *path; /* in the mount namespace of the process */
-};
+#include "opener/opener.h"
 
+struct clew_mapping_files;
 struct clew_mappings;
+
+struct clew_mapping {
+	struct clew_open_mapping at;	  /* with its path as the process sees it */
+	struct clew_mapping_files *known; /* files of the scan that it is of, NULL none */
+};
 
 /* Returns whether the mapping's file is new to it. */
 typedef bool clew_mapping_found(void *context, const struct clew_mapping *mapping);
@@ -38,9 +36,9 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 void clew_mappings_close(struct clew_mappings *mappings);
 
 /*
- * Opens the file of a mapping for reading: a descriptor, or -errno, as the
- * process or the file may be gone.
+ * Finds the file of a mapping: 0 or -errno, as the process or the file may be gone. The caller's,
+ * by clew_opened_close().
  */
-int clew_mapping_file(const struct clew_mapping *mapping);
+int clew_mapping_file(const struct clew_mapping *mapping, struct clew_opened *ret_file);
 
 #endif

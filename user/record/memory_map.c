@@ -8,7 +8,6 @@
 #include "record/memory_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/vector.h"
+#include "opener/opener.h"
 #include "symbol/names.h"
 
 #define PROCESSES_MOST 32
@@ -42,7 +42,7 @@ struct file {
 	uint64_t inode;
 	uint32_t device;
 	uint32_t number;	  /* of a file that is in this place; 0 none */
-	int descriptor;		  /* -1: it was read, or cannot be opened */
+	struct clew_opened found; /* none: it was read, or cannot be found */
 	struct clew_names *names; /* NULL: not read yet, or not to be read */
 };
 
@@ -67,8 +67,8 @@ static void forget_process(struct process *process)
 
 static void forget_file(struct file *file)
 {
-	if (file->number && file->descriptor >= 0)
-		close(file->descriptor);
+	if (file->number)
+		clew_opened_close(&file->found);
 	clew_names_close(file->names);
 	*file = (struct file){};
 }
@@ -111,15 +111,18 @@ static int add_region(struct process *process, const char *line)
 
 static int read_process(struct process *process, pid_t pid)
 {
-	char path[64], *line = NULL;
+	char *line = NULL;
 	size_t room = 0;
 	FILE *maps;
-	int r = 0;
+	int copy, r = clew_open_process(pid, CLEW_OPEN_MAPS, &copy);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return -errno;
+	if (r < 0)
+		return r;
+	maps = fdopen(copy, "r");
+	if (!maps) {
+		close(copy);
+		return -ENOMEM;
+	}
 	while (r == 0 && getline(&line, &room, maps) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		r = add_region(process, line);
@@ -156,8 +159,14 @@ static struct process *process_of(struct clew_memory_maps *maps, pid_t pid, uint
 
 static struct file *file_of(struct clew_memory_maps *maps, pid_t pid, const struct region *region)
 {
+	const struct clew_open_mapping mapping = {.pid = pid,
+						  .start = region->start,
+						  .end = region->end,
+						  .inode = region->inode,
+						  .major = region->device >> 20,
+						  .minor = region->device & 0xfffff,
+						  .path = region->path};
 	struct file *file;
-	char path[96];
 
 	for (unsigned i = 0; i < FILES_MOST; i++)
 		if (maps->files[i].number && maps->files[i].inode == region->inode &&
@@ -165,12 +174,9 @@ static struct file *file_of(struct clew_memory_maps *maps, pid_t pid, const stru
 			return &maps->files[i];
 	file = &maps->files[++maps->last_file % FILES_MOST];
 	forget_file(file);
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-		 region->start, region->end);
-	*file = (struct file){.inode = region->inode,
-			      .device = region->device,
-			      .number = maps->last_file,
-			      .descriptor = open(path, O_RDONLY | O_CLOEXEC)};
+	*file = (struct file){
+		.inode = region->inode, .device = region->device, .number = maps->last_file};
+	clew_open_mapped(&mapping, &file->found, NULL);
 	return file;
 }
 
@@ -222,13 +228,16 @@ bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t me
 static const struct clew_names *names_of(struct clew_memory_maps *maps, uint32_t number)
 {
 	struct file *file = &maps->files[number % FILES_MOST];
+	int copy;
 
 	if (file->number != number)
 		return NULL;
-	if (file->descriptor >= 0) {
-		clew_names_open_data(file->descriptor, &file->names);
-		close(file->descriptor);
-		file->descriptor = -1;
+	if (file->found.path >= 0) {
+		if (clew_open_read(&file->found, CLEW_OPEN_SYMBOLS, &copy) >= 0) {
+			clew_names_open_data(copy, &file->names);
+			close(copy);
+		}
+		clew_opened_close(&file->found);
 	}
 	return file->names;
 }

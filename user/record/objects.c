@@ -6,19 +6,16 @@
 #include "record/objects.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/mappings.h"
 #include "symbol/library.h"
-
-#define PATH_MOST 4096
 
 struct search {
 	struct clew_objects *objects;
@@ -27,33 +24,26 @@ struct search {
 	int error;
 };
 
-/* Takes the descriptor. 0 or -errno; a file that is there already is left out. */
-static int add_object(struct clew_objects *objects, const char *path, int descriptor, pid_t pid)
+/* Takes the file. 0 or -errno; one that is there already is left out. */
+static int add_object(struct clew_objects *objects, const char *path, struct clew_opened *file,
+		      pid_t pid)
 {
-	struct clew_object *grown, object = {.descriptor = descriptor, .pid = pid};
-	struct stat status;
-	int r = fstat(descriptor, &status) < 0 ? -errno
-		: S_ISDIR(status.st_mode)      ? -EISDIR
-		: S_ISREG(status.st_mode)      ? 0
-					       : -EBADMSG;
+	struct clew_object *grown, object = {.file = *file, .descriptor = -1, .pid = pid};
 
-	object.device = status.st_dev;
-	object.inode = status.st_ino;
-	for (size_t i = 0; r >= 0 && i < objects->count; i++)
-		if (objects->list[i].device == object.device &&
-		    objects->list[i].inode == object.inode) {
-			close(descriptor);
+	for (size_t i = 0; i < objects->count; i++)
+		if (objects->list[i].file.device == file->device &&
+		    objects->list[i].file.inode == file->inode) {
+			clew_opened_close(file);
 			return 0;
 		}
-	grown = r < 0 ? NULL
-		      : realloc(objects->list, (objects->count + 1) * sizeof(*objects->list));
+	grown = realloc(objects->list, (objects->count + 1) * sizeof(*objects->list));
 	if (grown) {
 		objects->list = grown;
 		object.path = strdup(path);
 	}
 	if (!object.path) {
-		close(descriptor);
-		return r < 0 ? r : -ENOMEM;
+		clew_opened_close(file);
+		return -ENOMEM;
 	}
 	grown[objects->count++] = object;
 	return 0;
@@ -61,16 +51,18 @@ static int add_object(struct clew_objects *objects, const char *path, int descri
 
 static int add_path(struct clew_objects *objects, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *whole;
-	int r;
+	char whole[PATH_MAX];
+	struct clew_opened file;
+	int r = clew_open_named(path, &file, whole);
 
-	if (descriptor < 0)
-		return -errno;
-	whole = realpath(path, NULL);
-	r = add_object(objects, whole ?: path, descriptor, 0);
-	free(whole);
-	return r;
+	return r < 0 ? r : add_object(objects, *whole == '/' ? whole : path, &file, 0);
+}
+
+int clew_object_read(struct clew_object *object)
+{
+	return object->descriptor >= 0
+		       ? 0
+		       : clew_open_read(&object->file, CLEW_OPEN_WHOLE, &object->descriptor);
 }
 
 static const char *last_name(const char *path)
@@ -93,19 +85,14 @@ static bool has_name(const char *path, const char *name)
 static bool take_mapping(void *context, const struct clew_mapping *mapping)
 {
 	struct search *search = context;
-	int descriptor;
+	struct clew_opened file;
 
-	if (search->error || *mapping->path != '/' ||
-	    (search->pid && mapping->pid != search->pid) ||
-	    (search->name && !has_name(mapping->path, search->name)))
+	if (search->error || *mapping->at.path != '/' ||
+	    (search->pid && mapping->at.pid != search->pid) ||
+	    (search->name && !has_name(mapping->at.path, search->name)) ||
+	    clew_mapping_file(mapping, &file) < 0)
 		return false;
-	descriptor = clew_mapping_file(mapping);
-	if (descriptor >= 0)
-		search->error =
-			add_object(search->objects, mapping->path, descriptor, mapping->pid);
-	/* A device that somebody maps is no program. */
-	if (search->error == -EBADMSG)
-		search->error = 0;
+	search->error = add_object(search->objects, mapping->at.path, &file, mapping->at.pid);
 	return false;
 }
 
@@ -149,7 +136,7 @@ static int find_process(const char *name, struct clew_objects *ret, struct clew_
 static int find_name(const char *name, struct clew_objects *ret, struct clew_message *message)
 {
 	struct search search = {.objects = ret, .name = name};
-	char path[PATH_MOST];
+	char path[PATH_MAX];
 
 	clew_mappings_scan(take_mapping, &search);
 	if (!ret->count && !search.error &&
@@ -157,7 +144,8 @@ static int find_name(const char *name, struct clew_objects *ret, struct clew_mes
 	     clew_program_find(name, path, sizeof(path)) >= 0))
 		search.error = add_path(ret, path);
 	if (search.error)
-		return clew_say(message, search.error, "%s: %s", name, strerror(-search.error));
+		return clew_say(message, search.error, "%s: %s", name,
+				clew_open_error(search.error));
 	return ret->count ? 0
 			  : clew_say(message, -ENOENT,
 				     "no process maps a file %s, and there is no such library or "
@@ -184,7 +172,7 @@ int clew_objects_find(const char *name, struct clew_objects *ret, struct clew_me
 				 "a process that still runs it",
 				 name);
 		else if (r < 0)
-			clew_say(message, r, "%s: %s", name, strerror(-r));
+			clew_say(message, r, "%s: %s", name, clew_open_error(r));
 	} else if (*name && name[strspn(name, "0123456789")] == '\0') {
 		r = find_process(name, ret, message);
 	} else {
@@ -198,7 +186,9 @@ int clew_objects_find(const char *name, struct clew_objects *ret, struct clew_me
 void clew_objects_done(struct clew_objects *objects)
 {
 	for (size_t i = 0; i < objects->count; i++) {
-		close(objects->list[i].descriptor);
+		clew_opened_close(&objects->list[i].file);
+		if (objects->list[i].descriptor >= 0)
+			close(objects->list[i].descriptor);
 		free(objects->list[i].path);
 	}
 	free(objects->list);

@@ -7,13 +7,14 @@
 #include <sys/types.h>
 
 #include "base/message.h"
+#include "opener/opener.h"
 
-/* One file, open for reading. */
+/* One file. */
 struct clew_object {
-	char *path;	/* in the mount namespace of `pid` */
-	int descriptor; /* the object's */
+	char *path; /* in the mount namespace of `pid` */
+	struct clew_opened file;
+	int descriptor; /* of a copy of it, the object's; -1: it was not read yet */
 	pid_t pid;	/* a process that maps it, 0: it was found by its path */
-	uint64_t device, inode;
 };
 
 struct clew_objects {
@@ -29,6 +30,8 @@ struct clew_objects {
  * message. Close with clew_objects_done.
  */
 int clew_objects_find(const char *name, struct clew_objects *ret, struct clew_message *message);
+/* Copies a file, unless that was done. 0 or -errno. */
+int clew_object_read(struct clew_object *object);
 void clew_objects_done(struct clew_objects *objects);
 
 /* The path of the program that a shell would run by a name without a slash. 0 or -ENOENT. */

@@ -20,6 +20,7 @@
 
 #include "base/thread.h"
 #include "clew.skel.h"
+#include "opener/opener.h"
 #include "record/addresses.h"
 #include "record/announce.h"
 #include "record/internal.h"
@@ -283,9 +284,12 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	clew_user_round(recorder, clew_now(), true);
 	clew_takers_end(recorder, end);
 	recorder->summary.left_alone = ret_summary->left_alone;
+	recorder->summary.late_files = clew_opener_late();
 	recorder->summary.duration = end - recorder->start;
 	if (ret_summary->left_alone)
 		clew_writer_meta(recorder->writer, "left_alone", ret_summary->left_alone);
+	if (recorder->summary.late_files)
+		clew_meta_number(recorder->writer, "late_files", recorder->summary.late_files);
 	result = clew_file_end_last(recorder, end);
 	*ret_summary = recorder->summary;
 	if (recorder->verify)
@@ -310,6 +314,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	int error = 0, result;
 
 	memset(ret_summary, 0, sizeof(*ret_summary));
+	clew_opener_hurry(true);
 	atomic_store(&recorder->user_current, false);
 	if (recorder->bpf && recorder->bpf->bss) {
 		recorder->bpf->bss->enabled = 0;
@@ -344,6 +349,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		munmap(recorder->slots, recorder->slots_size);
 	clew_bpf__destroy(recorder->bpf);
 	clew_kernel_symbols_free(recorder->symbols);
+	clew_opener_close();
 	pthread_mutex_destroy(&recorder->user_lock);
 	vector_done(&recorder->again);
 	vector_done(&recorder->hidden);

@@ -153,8 +153,9 @@ struct clew_recorder_summary { /* of all files */
 	uint64_t seen_switches;
 	bool balanced;
 	struct clew_cost cost;
-	char *left_alone; /* probes that were, as the capture has them (docs/file-format.md), NULL
-			     none */
+	char *left_alone;  /* probes that were, as the capture has them (docs/file-format.md), NULL
+			      none */
+	size_t late_files; /* left out, as they did not open in time */
 	struct clew_dropped_function *dropped;
 	size_t dropped_count;
 };

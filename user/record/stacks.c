@@ -9,12 +9,10 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/fs.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -300,18 +298,8 @@ int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 	return 0;
 }
 
-/* Of a mapping that was there before, the generation is to be asked for. */
-static uint32_t generation_of(const struct clew_mapping *mapping, int descriptor)
-{
-	int generation = 0;
-
-	if (!mapping->generation && ioctl(descriptor, FS_IOC_GETVERSION, &generation))
-		return 0;
-	return mapping->generation ? (uint32_t)mapping->generation : (uint32_t)generation;
-}
-
-void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *mapping,
-		       int descriptor)
+void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_open_mapping *mapping,
+		       const struct clew_opened *file)
 {
 	struct clew_image_key key;
 
@@ -320,9 +308,9 @@ void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *ma
 	key = (struct clew_image_key){
 		.inode = mapping->inode,
 		.device = mapping->major << 20 | mapping->minor,
-		.generation = generation_of(mapping, descriptor),
+		.generation = file->generation,
 	};
-	clew_images_offer(stacks->images, &key, descriptor, mapping->path);
+	clew_images_offer(stacks->images, &key, file, mapping->path);
 }
 
 void clew_stacks_wait(struct clew_stacks *stacks)

@@ -18,11 +18,11 @@ int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold);
  * -errno with a message. */
 int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 		     struct clew_message *message);
-struct clew_mapping;
-/* A process has mapped a file that `descriptor` is open on; it stays the caller's. NULL is ignored.
- */
-void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_mapping *mapping,
-		       int descriptor);
+struct clew_open_mapping;
+struct clew_opened;
+/* A process has mapped a file; it stays the caller's. NULL is ignored. */
+void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_open_mapping *mapping,
+		       const struct clew_opened *file);
 /* Waits for the tables of all files that were offered. NULL is ignored. */
 void clew_stacks_wait(struct clew_stacks *stacks);
 /* Puts the stacks of tasks that still sleep; to be called as soon as no program records. NULL is

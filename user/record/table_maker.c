@@ -10,10 +10,8 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -23,8 +21,7 @@
 struct job {
 	struct clew_image_key key;
 	uint32_t image;
-	int descriptor;
-	off_t size; /* of the file */
+	struct clew_opened file;
 };
 
 struct clew_table_maker {
@@ -56,8 +53,13 @@ static void make(struct clew_table_maker *maker, const struct job *job)
 	struct clew_image image = {.id = job->image, .state = CLEW_IMAGE_NONE};
 	struct clew_unwind_row *rows;
 	size_t count;
+	int copy, r = clew_open_read(&job->file, CLEW_OPEN_FRAMES, &copy);
 
-	if (clew_unwind_rows(job->descriptor, &rows, &count) >= 0) {
+	if (r >= 0) {
+		r = clew_unwind_rows(copy, &rows, &count);
+		close(copy);
+	}
+	if (r >= 0) {
 		struct clew_unwind_table table;
 
 		if (clew_unwind_table_make(rows, count, &table) >= 0 &&
@@ -78,7 +80,7 @@ static bool next_job(struct clew_table_maker *maker, struct job *ret_job)
 	if (!maker->jobs.count)
 		return false;
 	for (size_t i = 1; i < maker->jobs.count; i++)
-		if (jobs[i].size < jobs[least].size)
+		if (jobs[i].file.size < jobs[least].file.size)
 			least = i;
 	*ret_job = jobs[least];
 	jobs[least] = jobs[--maker->jobs.count];
@@ -102,7 +104,7 @@ static void *maker_main(void *argument)
 		}
 		pthread_mutex_unlock(&maker->lock);
 		make(maker, &job);
-		close(job.descriptor);
+		clew_opened_close(&job.file);
 		pthread_mutex_lock(&maker->lock);
 	}
 	maker->busy = false;
@@ -136,16 +138,13 @@ int clew_table_maker_open(int map, int heap, size_t blocks, struct clew_table_ma
 }
 
 int clew_table_maker_add(struct clew_table_maker *maker, const struct clew_image_key *key,
-			 uint32_t image, int descriptor)
+			 uint32_t image, const struct clew_opened *file)
 {
 	struct job job = {.key = *key, .image = image};
-	struct stat status;
-	int r;
+	int r = clew_opened_copy(file, &job.file);
 
-	job.size = fstat(descriptor, &status) ? 0 : status.st_size;
-	job.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-	if (job.descriptor < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&maker->lock);
 	r = maker->stopping ? -ECANCELED : vector_reserve(&maker->jobs, maker->jobs.count + 1);
 	if (r >= 0) {
@@ -154,7 +153,7 @@ int clew_table_maker_add(struct clew_table_maker *maker, const struct clew_image
 	}
 	pthread_mutex_unlock(&maker->lock);
 	if (r < 0)
-		close(job.descriptor);
+		clew_opened_close(&job.file);
 	return r;
 }
 
@@ -184,7 +183,7 @@ void clew_table_maker_close(struct clew_table_maker *maker)
 		return;
 	clew_table_maker_stop(maker);
 	for (size_t i = 0; i < maker->jobs.count; i++)
-		close(((struct job *)maker->jobs.data)[i].descriptor);
+		clew_opened_close(&((struct job *)maker->jobs.data)[i].file);
 	vector_done(&maker->jobs);
 	clew_unwind_heap_close(&maker->heap);
 	pthread_cond_destroy(&maker->changed);

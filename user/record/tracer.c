@@ -15,12 +15,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -53,11 +52,11 @@ struct chosen {
 	size_t found;	 /* functions that fit */
 };
 
-/* A file that is open, to be attached to. */
+/* A file that was found, to be attached to. */
 struct opened {
 	struct traced_file *file;
 	char *path;
-	int descriptor;
+	struct clew_opened found;
 	uint64_t choices; /* a bit for each that it is of */
 };
 
@@ -337,7 +336,7 @@ static int plan_functions(struct clew_tracer *tracer, struct traced_file *file, 
 		return r;
 	build_id = clew_functions_build_id(reading.functions, &build_id_size);
 	if (want_values(tracer, choices) &&
-	    clew_dwarf_open(descriptor, build_id, build_id_size, &reading.dwarf) == -ENOMEM)
+	    clew_dwarf_open(descriptor, path, build_id, build_id_size, &reading.dwarf) == -ENOMEM)
 		r = -ENOMEM;
 	if (r >= 0)
 		r = add_all_chosen(tracer, &reading, choices);
@@ -366,7 +365,7 @@ static int plan(struct clew_tracer *tracer, struct traced_file *file, int descri
 
 /* ---- at the start ---- */
 
-/* The file is opened again, as the caller's descriptor is closed. */
+/* The file is pinned again, as the caller closes its own descriptor. */
 static int add_opened(struct clew_tracer *tracer, const struct clew_object *object,
 		      uint64_t choices)
 {
@@ -374,17 +373,19 @@ static int add_opened(struct clew_tracer *tracer, const struct clew_object *obje
 	int r;
 
 	for (size_t i = 0; i < tracer->opened.count; i++)
-		if (all[i].file->device == object->device && all[i].file->inode == object->inode) {
+		if (all[i].file->device == object->file.device &&
+		    all[i].file->inode == object->file.inode) {
 			all[i].choices |= choices;
 			return 0;
 		}
 	r = vector_reserve(&tracer->opened, tracer->opened.count + 1);
-	one.file = file_of(tracer, object->device, object->inode);
+	one.file = file_of(tracer, object->file.device, object->file.inode);
 	one.path = strdup(object->path);
-	one.descriptor = fcntl(object->descriptor, F_DUPFD_CLOEXEC, 0);
-	if (r < 0 || !one.file || !one.path || one.descriptor < 0) {
+	if (r >= 0)
+		r = one.file && one.path ? clew_opened_copy(&object->file, &one.found) : -ENOMEM;
+	if (r < 0) {
 		free(one.path);
-		return r < 0 ? r : one.descriptor < 0 ? -errno : -ENOMEM;
+		return r;
 	}
 	((struct opened *)tracer->opened.data)[tracer->opened.count++] = one;
 	return 0;
@@ -421,28 +422,27 @@ struct anywhere {
 	int error;
 };
 
-/* Takes the descriptor. */
-static void look_into(struct anywhere *anywhere, const char *path, int descriptor)
+/* Takes the file. */
+static void look_into(struct anywhere *anywhere, const char *path, struct clew_opened *file)
 {
 	struct clew_tracer *tracer = anywhere->tracer;
-	struct clew_object object = {.path = (char *)(uintptr_t)path, .descriptor = descriptor};
-	struct stat status;
+	const struct clew_object object = {.path = (char *)(uintptr_t)path, .file = *file};
+	int copy;
 
-	if (!anywhere->error && !fstat(descriptor, &status) && S_ISREG(status.st_mode) &&
-	    traced_points_fit(descriptor, tracer->chosen[anywhere->number].choice.glob)) {
-		object.device = status.st_dev;
-		object.inode = status.st_ino;
-		anywhere->error = add_opened(tracer, &object, 1ull << anywhere->number);
+	if (!anywhere->error && clew_open_read(file, CLEW_OPEN_PROBES, &copy) >= 0) {
+		if (traced_points_fit(copy, tracer->chosen[anywhere->number].choice.glob))
+			anywhere->error = add_opened(tracer, &object, 1ull << anywhere->number);
+		close(copy);
 	}
-	close(descriptor);
+	clew_opened_close(file);
 }
 
 static bool look_into_mapping(void *context, const struct clew_mapping *mapping)
 {
-	int descriptor = *mapping->path == '/' ? clew_mapping_file(mapping) : -1;
+	struct clew_opened file;
 
-	if (descriptor >= 0)
-		look_into(context, mapping->path, descriptor);
+	if (*mapping->at.path == '/' && clew_mapping_file(mapping, &file) >= 0)
+		look_into(context, mapping->at.path, &file);
 	return false;
 }
 
@@ -451,19 +451,16 @@ static bool look_into_mapping(void *context, const struct clew_mapping *mapping)
 static int resolve_anywhere(struct clew_tracer *tracer, size_t number, struct clew_message *message)
 {
 	struct anywhere anywhere = {.tracer = tracer, .number = number};
-	char path[4096], *whole;
-	int descriptor;
+	char path[PATH_MAX], whole[PATH_MAX];
+	struct clew_opened file;
 
 	clew_mappings_scan(look_into_mapping, &anywhere);
 	if (tracer->command) {
 		if (strchr(tracer->command, '/') ||
 		    clew_program_find(tracer->command, path, sizeof(path)) < 0)
 			snprintf(path, sizeof(path), "%s", tracer->command);
-		whole = realpath(path, NULL);
-		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (descriptor >= 0)
-			look_into(&anywhere, whole ?: path, descriptor);
-		free(whole);
+		if (clew_open_named(path, &file, whole) >= 0)
+			look_into(&anywhere, *whole == '/' ? whole : path, &file);
 	}
 	return anywhere.error < 0
 		       ? clew_say(message, anywhere.error, "%s: %s", tracer->chosen[number].title,
@@ -522,12 +519,14 @@ static int say_no_points(struct clew_tracer *tracer, size_t number, struct clew_
 	const struct chosen *chosen = &tracer->chosen[number];
 	const struct opened *opened = tracer->opened.data;
 	char why[4400];
+	int copy;
 
 	for (size_t i = 0; i < tracer->opened.count; i++) {
-		if (!(opened[i].choices >> number & 1))
+		if (!(opened[i].choices >> number & 1) ||
+		    clew_open_read(&opened[i].found, CLEW_OPEN_PROBES, &copy) < 0)
 			continue;
-		traced_points_say_none(opened[i].descriptor, opened[i].path, chosen->choice.glob,
-				       why, sizeof(why));
+		traced_points_say_none(copy, opened[i].path, chosen->choice.glob, why, sizeof(why));
+		close(copy);
 		return clew_say(message, -EINVAL, "%s: %s", chosen->title, why);
 	}
 	return clew_say(message, -EINVAL,
@@ -548,16 +547,23 @@ static int say_none(struct clew_tracer *tracer, size_t number, struct clew_messa
 		return say_no_points(tracer, number, message);
 	for (size_t i = 0; i < tracer->opened.count && !nearest; i++) {
 		struct clew_functions *functions;
+		int copy;
 
 		if (!(opened[i].choices >> number & 1) ||
-		    clew_functions_open(opened[i].descriptor, opened[i].path, &tracer->options,
-					&functions, message) < 0)
+		    clew_open_read(&opened[i].found, CLEW_OPEN_LOADED, &copy) < 0)
 			continue;
+		r = clew_functions_open(copy, opened[i].path, &tracer->options, &functions,
+					message);
+		if (r < 0) {
+			close(copy);
+			continue;
+		}
 		nearest = clew_functions_nearest(functions, chosen->choice.glob);
 		r = nearest ? clew_say(message, -EINVAL, "%s: no function of that name; perhaps %s",
 				       chosen->title, nearest)
 			    : 0;
 		clew_functions_close(functions);
+		close(copy);
 		if (nearest)
 			return r;
 	}
@@ -593,6 +599,22 @@ static int check(struct clew_tracer *tracer, struct clew_message *message)
 	return 0;
 }
 
+/* Copies what some choices need of a file, and looks for what they are for. */
+static int read_and_plan(struct clew_tracer *tracer, struct traced_file *file,
+			 const struct clew_opened *found, const char *path, uint64_t choices,
+			 struct clew_message *message)
+{
+	int copy, r = clew_open_read(
+			  found, want_values(tracer, choices) ? CLEW_OPEN_WHOLE : CLEW_OPEN_LOADED,
+			  &copy);
+
+	if (r < 0)
+		return clew_say(message, r, "%s: %s", path, clew_open_error(r));
+	r = plan(tracer, file, copy, path, choices, message);
+	close(copy);
+	return r;
+}
+
 static int plan_all(struct clew_tracer *tracer, struct clew_message *message)
 {
 	const struct opened *opened = tracer->opened.data;
@@ -600,8 +622,8 @@ static int plan_all(struct clew_tracer *tracer, struct clew_message *message)
 	int r = 0;
 
 	for (size_t i = 0; i < tracer->opened.count; i++) {
-		r = plan(tracer, opened[i].file, opened[i].descriptor, opened[i].path,
-			 opened[i].choices, message);
+		r = read_and_plan(tracer, opened[i].file, &opened[i].found, opened[i].path,
+				  opened[i].choices, message);
 		by_process = true;
 		for (size_t k = 0; k < tracer->count; k++)
 			by_process &= !(opened[i].choices >> k & 1) || tracer->chosen[k].pid;
@@ -642,14 +664,27 @@ static int attach_kernel(struct clew_tracer *tracer, struct clew_message *messag
 		     : 0;
 }
 
+/* -EREMOTE: the kernel would wait for a server, with the program's memory locked. */
+static int attach_file(const struct clew_tracer *tracer, struct traced_file *file,
+		       const struct clew_opened *found)
+{
+	return found->probeable ? traced_links_attach(file, tracer->program, found->path,
+						      tracer->limit.percent)
+				: -EREMOTE;
+}
+
 static int attach_all(struct clew_tracer *tracer, struct clew_message *message)
 {
 	const struct opened *opened = tracer->opened.data;
 
 	for (size_t i = 0; i < tracer->opened.count; i++) {
-		int r = traced_links_attach(opened[i].file, tracer->program, opened[i].descriptor,
-					    tracer->limit.percent);
+		int r = attach_file(tracer, opened[i].file, &opened[i].found);
 
+		if (r == -EREMOTE && opened[i].choices)
+			return clew_say(message, -ENOTSUP,
+					"%s cannot be probed: a program serves its file system "
+					"(FUSE): copy the file to a disk and run it there",
+					opened[i].path);
 		if (r < 0 && opened[i].choices)
 			return clew_say(message, -ENOTSUP, "%s cannot be probed: %s",
 					opened[i].path,
@@ -665,7 +700,7 @@ static void close_opened(struct clew_tracer *tracer)
 
 	for (size_t i = 0; i < tracer->opened.count; i++) {
 		free(opened[i].path);
-		close(opened[i].descriptor);
+		clew_opened_close(&opened[i].found);
 	}
 	vector_done(&tracer->opened);
 }
@@ -808,12 +843,11 @@ bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid)
 	return false;
 }
 
-static void take_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
-		      int descriptor)
+static void take_file(struct clew_tracer *tracer, const struct clew_open_mapping *mapping,
+		      const struct clew_opened *found)
 {
 	struct clew_message ignored;
 	struct traced_file *file;
-	struct stat status;
 	uint64_t choices = 0;
 
 	for (size_t i = 0; i < tracer->count; i++) {
@@ -824,24 +858,24 @@ static void take_file(struct clew_tracer *tracer, const struct clew_mapping *map
 				      : chosen->anywhere)
 			choices |= 1ull << i;
 	}
-	if ((!choices && !(tracer->has_functions && has_control(mapping->path))) ||
-	    fstat(descriptor, &status) < 0 || !S_ISREG(status.st_mode))
+	if (!choices && !(tracer->has_functions && has_control(mapping->path)))
 		return;
-	file = file_of(tracer, status.st_dev, status.st_ino);
+	file = file_of(tracer, found->device, found->inode);
 	if (!file || (!(choices & ~file->applied) && (file->controlled || !tracer->has_functions)))
 		return;
 	/* What cannot be read or probed is left alone. */
-	if (plan(tracer, file, descriptor, mapping->path, choices & ~file->applied, &ignored) >= 0)
-		traced_links_attach(file, tracer->program, descriptor, tracer->limit.percent);
+	if (found->probeable && read_and_plan(tracer, file, found, mapping->path,
+					      choices & ~file->applied, &ignored) >= 0)
+		attach_file(tracer, file, found);
 }
 
-void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
-		      int descriptor)
+void clew_tracer_file(struct clew_tracer *tracer, const struct clew_open_mapping *mapping,
+		      const struct clew_opened *file)
 {
 	if (!tracer)
 		return;
 	pthread_mutex_lock(&tracer->lock);
-	take_file(tracer, mapping, descriptor);
+	take_file(tracer, mapping, file);
 	pthread_mutex_unlock(&tracer->lock);
 }
 

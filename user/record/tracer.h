@@ -24,8 +24,8 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 /* True if functions are looked for in a file because that process maps it. NULL: no. */
 bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid);
 /* A process has mapped a file, from one thread at a time. NULL: nothing is done. */
-void clew_tracer_file(struct clew_tracer *tracer, const struct clew_mapping *mapping,
-		      int descriptor);
+void clew_tracer_file(struct clew_tracer *tracer, const struct clew_open_mapping *mapping,
+		      const struct clew_opened *file);
 /* Some ten times a second: detaches functions whose calls cost more than options.functions_percent
  * of a CPU together, the dearest first. NULL: nothing is done. 0 or -errno. */
 int clew_tracer_tick(struct clew_tracer *tracer, uint64_t now);

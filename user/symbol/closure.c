@@ -8,7 +8,6 @@
 #include "symbol/closure.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/vector.h"
+#include "opener/opener.h"
 #include "symbol/elf_file.h"
 #include "symbol/function.h"
 #include "symbol/library.h"
@@ -29,7 +29,7 @@
 
 /* What the instructions of a file say. */
 struct looked_at {
-	struct stat status;
+	uint64_t device, inode, changed, size; /* as struct clew_opened has them */
 	bool passes;
 	char why[CLEW_CLOSURE_WHY];
 };
@@ -196,10 +196,10 @@ static int check_file(const struct elf_file *file, const char *path, char *ret_w
 	return r;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct looked_at *known, const struct clew_opened *opened)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	return known->device == opened->device && known->inode == opened->inode &&
+	       known->changed == opened->changed && known->size == opened->size;
 }
 
 static void judge_stack(struct looked_at *file, const struct clew_functions *functions,
@@ -227,15 +227,17 @@ static int look_at_stack(struct clew_closure *closure, int descriptor, const cha
 {
 	struct clew_functions *functions;
 	struct clew_message message;
+	struct stat status;
 	int r;
 
-	if (file->status.st_size > FILE_MOST ||
-	    closure->bytes + (uint64_t)file->status.st_size > ALL_MOST) {
+	if (fstat(descriptor, &status) < 0)
+		return -errno;
+	if (status.st_size > FILE_MOST || closure->bytes + (uint64_t)status.st_size > ALL_MOST) {
 		snprintf(file->why, sizeof(file->why), "%.80s is too large to be disassembled",
 			 last_name(path));
 		return 0;
 	}
-	closure->bytes += (uint64_t)file->status.st_size;
+	closure->bytes += (uint64_t)status.st_size;
 	r = clew_functions_open(descriptor, path, NULL, &functions, &message);
 	if (r < 0)
 		return r;
@@ -244,29 +246,55 @@ static int look_at_stack(struct clew_closure *closure, int descriptor, const cha
 	return 0;
 }
 
-/* 1: no instruction of a file does something with the stack that its return addresses must not be
- * replaced for; 0: some do. */
-static int check_stack(struct clew_closure *closure, int descriptor, const char *path,
-		       char *ret_why)
+/* What is known of a file, NULL: nothing yet. */
+static const struct looked_at *find_known(const struct clew_closure *closure,
+					  const struct clew_opened *opened)
 {
-	struct looked_at *known = closure->files.data, file = {.passes = false};
-	int r;
+	const struct looked_at *known = closure->files.data;
+
+	for (size_t i = 0; i < closure->files.count; i++)
+		if (is_same_file(&known[i], opened))
+			return &known[i];
+	return NULL;
+}
+
+static int remember(struct clew_closure *closure, const struct clew_opened *opened,
+		    struct looked_at *file)
+{
+	int r = vector_reserve(&closure->files, closure->files.count + 1);
+
+	if (r < 0)
+		return r;
+	file->device = opened->device;
+	file->inode = opened->inode;
+	file->changed = opened->changed;
+	file->size = opened->size;
+	((struct looked_at *)closure->files.data)[closure->files.count++] = *file;
+	return 0;
+}
+
+/*
+ * 1: no instruction of a file does something with the stack that its return addresses must not be
+ * replaced for; 0: some do. `descriptor`: a copy of the file. `opened`: the file itself, of which
+ * the answer is remembered; NULL: it is not.
+ */
+static int check_stack(struct clew_closure *closure, int descriptor, const char *path,
+		       const struct clew_opened *opened, char *ret_why)
+{
+	const struct looked_at *known = opened ? find_known(closure, opened) : NULL;
+	struct looked_at file = {.passes = false};
+	int r = 0;
 
 	if (is_c_library(path))
 		return 1;
-	if (fstat(descriptor, &file.status) < 0)
-		return -errno;
-	for (size_t i = 0; i < closure->files.count; i++)
-		if (is_same_file(&known[i].status, &file.status)) {
-			memcpy(ret_why, known[i].why, sizeof(known[i].why));
-			return known[i].passes;
-		}
-	r = look_at_stack(closure, descriptor, path, &file);
-	if (r >= 0)
-		r = vector_reserve(&closure->files, closure->files.count + 1);
+	if (known)
+		file = *known;
+	else
+		r = look_at_stack(closure, descriptor, path, &file);
+	if (r >= 0 && opened && !known)
+		r = remember(closure, opened, &file);
 	if (r < 0)
 		return r;
-	((struct looked_at *)closure->files.data)[closure->files.count++] = file;
 	memcpy(ret_why, file.why, sizeof(file.why));
 	return file.passes;
 }
@@ -285,7 +313,7 @@ int clew_closure_file(struct clew_closure *closure, int descriptor, const char *
 		return r;
 	r = check_file(&file, path, ret_why);
 	elf_file_close(&file);
-	return r > 0 ? check_stack(closure, descriptor, path, ret_why) : r;
+	return r > 0 ? check_stack(closure, descriptor, path, NULL, ret_why) : r;
 }
 
 /* Names of libraries that are or were to be looked at. */
@@ -355,16 +383,22 @@ static int look_at_library(struct queue *queue, const char *name, struct clew_cl
 			   char *ret_why)
 {
 	char path[PATH_MOST];
-	int file, r;
+	struct clew_opened file;
+	int copy, r = clew_library_find(name, path, sizeof(path));
 
-	if (clew_library_find(name, path, sizeof(path)) < 0 ||
-	    (file = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
+	if (r >= 0)
+		r = clew_open_named(path, &file, NULL);
+	if (r < 0) {
 		snprintf(ret_why, CLEW_CLOSURE_WHY, "%.80s is not found", name);
 		return 0;
 	}
-	r = closure ? check_stack(closure, file, path, ret_why)
-		    : look_at(queue, file, path, ret_why);
-	close(file);
+	r = clew_open_read(&file, CLEW_OPEN_LOADED, &copy);
+	if (r >= 0) {
+		r = closure ? check_stack(closure, copy, path, &file, ret_why)
+			    : look_at(queue, copy, path, ret_why);
+		close(copy);
+	}
+	clew_opened_close(&file);
 	return r;
 }
 
@@ -378,7 +412,7 @@ static int look_at_all(struct clew_closure *closure, int descriptor, const char 
 	for (size_t i = 0; r > 0 && i < queue.count; i++)
 		r = look_at_library(&queue, queue.names[i], NULL, ret_why);
 	if (r > 0)
-		r = check_stack(closure, descriptor, path, ret_why);
+		r = check_stack(closure, descriptor, path, NULL, ret_why);
 	for (size_t i = 0; r > 0 && i < queue.count; i++)
 		r = look_at_library(&queue, queue.names[i], closure, ret_why);
 	for (size_t i = 0; i < queue.count; i++)

@@ -8,24 +8,27 @@
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/regular.h"
+#include "opener/opener.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
 #define ID_BYTES_MOST	64
 
 /* What is looked for, and why it was not found so far. */
 struct search {
+	const char *path; /* of the object; NULL: its descriptor says it */
 	const uint8_t *id;
 	size_t id_size;
 	struct debug_servers *servers; /* NULL: not asked */
 	enum debug_missing missing;
+	char found[2 * PATH_MAX]; /* the path at which it was found, "" at none */
 };
 
 static void note(struct search *search, enum debug_missing missing)
@@ -73,12 +76,8 @@ static bool has_id(Elf *elf, const struct search *search)
 static int try_file(struct search *search, int descriptor, struct debug_part *ret_part)
 {
 	struct debug_part part = {.descriptor = descriptor};
-	struct stat status;
-	int r;
+	int r = begin(&part, part.descriptor);
 
-	r = fstat(part.descriptor, &status) < 0 || !S_ISREG(status.st_mode)
-		    ? -ENODATA
-		    : begin(&part, part.descriptor);
 	if (part.elf && !has_id(part.elf, search)) {
 		note(search, elf_kind(part.elf) == ELF_K_ELF ? DEBUG_OTHER : DEBUG_UNREADABLE);
 		r = -ENODATA;
@@ -94,15 +93,31 @@ static int try_file(struct search *search, int descriptor, struct debug_part *re
 
 static int try_path(struct search *search, const char *path, struct debug_part *ret_part)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int descriptor = regular_open(path);
 
+	snprintf(search->found, sizeof(search->found), "%s", path);
 	return descriptor < 0 ? -ENODATA : try_file(search, descriptor, ret_part);
+}
+
+/* The same with a path that the object's owner may have chosen. */
+static int try_foreign(struct search *search, const char *path, struct debug_part *ret_part)
+{
+	struct clew_opened file;
+	int copy, r = clew_open_named(path, &file, NULL);
+
+	if (r < 0)
+		return -ENODATA;
+	r = clew_open_read(&file, CLEW_OPEN_WHOLE, &copy);
+	clew_opened_close(&file);
+	snprintf(search->found, sizeof(search->found), "%s", path);
+	return r < 0 ? -ENODATA : try_file(search, copy, ret_part);
 }
 
 static int try_servers(struct search *search, struct debug_part *ret_part)
 {
 	int descriptor;
 
+	*search->found = '\0';
 	if (!search->servers)
 		return -ENODATA;
 	descriptor = debug_servers_find(search->servers, search->id, search->id_size);
@@ -127,16 +142,20 @@ static int try_build_id(struct search *search, struct debug_part *ret_part)
 	return try_path(search, path, ret_part);
 }
 
-/* The folder of an open file, "" unknown. */
-static void folder_of(int descriptor, char ret_folder[PATH_MAX])
+/* The folder of a file by its path or, if that is NULL, its descriptor; "" unknown. */
+static void folder_of(const char *path, int descriptor, char ret_folder[PATH_MAX])
 {
 	char link[64];
-	ssize_t size;
+	ssize_t size = 0;
 	char *slash;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
-	size = readlink(link, ret_folder, PATH_MAX - 1);
-	ret_folder[size > 0 ? size : 0] = '\0';
+	if (path) {
+		snprintf(ret_folder, PATH_MAX, "%.*s", PATH_MAX - 1, path);
+	} else {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+		size = readlink(link, ret_folder, PATH_MAX - 1);
+		ret_folder[size > 0 ? size : 0] = '\0';
+	}
 	slash = strrchr(ret_folder, '/');
 	if (slash)
 		*slash = '\0';
@@ -151,8 +170,9 @@ __attribute__((format(printf, 3, 0))) static int try_named(struct search *search
 	char path[2 * PATH_MAX];
 	int size = snprintf(path, sizeof(path), format, folder, name);
 
-	return size > 0 && (size_t)size < sizeof(path) ? try_path(search, path, ret_part)
-						       : -ENODATA;
+	return size <= 0 || (size_t)size >= sizeof(path) ? -ENODATA
+	       : *format == '%'				 ? try_foreign(search, path, ret_part)
+							 : try_path(search, path, ret_part);
 }
 
 /* The places at which debuggers look for the file of a debug link. */
@@ -165,7 +185,7 @@ static int try_link(struct search *search, int object, Elf *elf, struct debug_pa
 
 	if (!name || !*name || strchr(name, '/'))
 		return -ENODATA;
-	folder_of(object, folder);
+	folder_of(search->path, object, folder);
 	r = try_named(search, ret_part, "%s/%s", folder, name);
 	if (r < 0)
 		r = try_named(search, ret_part, "%s/.debug/%s", folder, name);
@@ -207,8 +227,12 @@ static int find_shared(struct search *search, int object, struct debug_file *fil
 		return 0;
 	r = size < 0 ? -ENODATA : try_build_id(&shared, &file->shared);
 	if (r < 0 && size > 0) {
-		folder_of(file->main.descriptor >= 0 ? file->main.descriptor : object, folder);
-		r = name[0] == '/' ? try_path(&shared, name, &file->shared)
+		if (file->main.descriptor < 0)
+			folder_of(search->path, object, folder);
+		else
+			folder_of(*search->found ? search->found : NULL, file->main.descriptor,
+				  folder);
+		r = name[0] == '/' ? try_foreign(&shared, name, &file->shared)
 				   : try_named(&shared, &file->shared, "%s/%s", folder, name);
 	}
 	if (r < 0 && size > 0)
@@ -220,10 +244,11 @@ static int find_shared(struct search *search, int object, struct debug_file *fil
 	return r;
 }
 
-int debug_file_open(int object, const uint8_t *id, size_t id_size, struct debug_servers *servers,
-		    struct debug_file *ret_file, enum debug_missing *ret_missing)
+int debug_file_open(int object, const char *path, const uint8_t *id, size_t id_size,
+		    struct debug_servers *servers, struct debug_file *ret_file,
+		    enum debug_missing *ret_missing)
 {
-	struct search search = {.id = id, .id_size = id_size, .servers = servers};
+	struct search search = {.path = path, .id = id, .id_size = id_size, .servers = servers};
 	int r;
 
 	elf_version(EV_CURRENT);

@@ -37,12 +37,14 @@ enum debug_missing {
 
 /*
  * `object`: descriptor of the object, used until the close; -1: it is not at hand, and only its
- * build-id is known. Without a build-id only the object itself is looked into. `servers`: asked for
- * what is not here; NULL: none is. 0 or -errno: -ENODATA there is none, and *ret_missing says why;
- * it may be NULL. Then there is nothing to close.
+ * build-id is known. `path`: of the object, if the descriptor is of a copy; else NULL. Without a
+ * build-id only the object itself is looked into. `servers`: asked for what is not here; NULL: none
+ * is. 0 or -errno: -ENODATA there is none, and *ret_missing says why; it may be NULL. Then there is
+ * nothing to close.
  */
-int debug_file_open(int object, const uint8_t *id, size_t id_size, struct debug_servers *servers,
-		    struct debug_file *ret_file, enum debug_missing *ret_missing);
+int debug_file_open(int object, const char *path, const uint8_t *id, size_t id_size,
+		    struct debug_servers *servers, struct debug_file *ret_file,
+		    enum debug_missing *ret_missing);
 void debug_file_close(struct debug_file *file);
 
 #endif

@@ -131,7 +131,7 @@ static int read_units(struct clew_dwarf *dwarf)
 	return r < 0 ? r : dwarf->functions.count ? 0 : -ENODATA;
 }
 
-int clew_dwarf_open(int descriptor, const uint8_t *build_id, size_t build_id_size,
+int clew_dwarf_open(int descriptor, const char *path, const uint8_t *build_id, size_t build_id_size,
 		    struct clew_dwarf **ret)
 {
 	struct clew_dwarf *dwarf = calloc(1, sizeof(*dwarf));
@@ -141,7 +141,7 @@ int clew_dwarf_open(int descriptor, const uint8_t *build_id, size_t build_id_siz
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->functions.item = sizeof(struct function);
-	r = debug_file_open(descriptor, build_id, build_id_size, NULL, &dwarf->file, NULL);
+	r = debug_file_open(descriptor, path, build_id, build_id_size, NULL, &dwarf->file, NULL);
 	if (r >= 0)
 		r = read_units(dwarf);
 	if (r < 0) {

@@ -38,9 +38,10 @@ struct clew_dwarf;
 
 /*
  * Reads a file's debugging information, or that which the system keeps for its build-id
- * under /usr/lib/debug. `descriptor` is used until the close. 0 or -errno: -ENODATA there is none.
+ * under /usr/lib/debug. `descriptor` is used until the close; `path`: as for debug_file_open().
+ * 0 or -errno: -ENODATA there is none.
  */
-int clew_dwarf_open(int descriptor, const uint8_t *build_id, size_t build_id_size,
+int clew_dwarf_open(int descriptor, const char *path, const uint8_t *build_id, size_t build_id_size,
 		    struct clew_dwarf **ret);
 /* Of the function that begins at an address, as the file was linked; `symbol`: its name. It is the
  * object's. NULL: nothing is known, or no memory. */

@@ -117,7 +117,7 @@ int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct debug_
 		return -ENOMEM;
 	lines->units.item = sizeof(struct unit);
 	lines->ranges.item = sizeof(struct range);
-	r = debug_file_open(object, id, id_size, servers, &lines->file, ret_missing);
+	r = debug_file_open(object, NULL, id, id_size, servers, &lines->file, ret_missing);
 	if (r >= 0) {
 		r = read_units(lines);
 		if (r == -ENODATA)

@@ -6,12 +6,11 @@
 #include "trace/lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "symbol/names.h"
 #include "trace/internal.h"
 
@@ -87,14 +86,14 @@ const struct clew_lines_file *clew_trace_lines_files(const struct clew_trace *tr
 static int open_object(const struct trace_image *image, enum clew_lines_state *ret_state)
 {
 	uint8_t id[CLEW_BUILD_ID_BYTES];
-	struct stat status;
-	int object = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int object = regular_open(image->path);
 
-	*ret_state = object < 0 ? CLEW_LINES_GONE : CLEW_LINES_NONE;
+	*ret_state = object == -EISDIR || object == -EBADMSG ? CLEW_LINES_CHANGED
+		     : object < 0			     ? CLEW_LINES_GONE
+							     : CLEW_LINES_NONE;
 	if (object < 0)
 		return -1;
-	if (fstat(object, &status) == 0 && S_ISREG(status.st_mode) &&
-	    clew_build_id(object, id) == image->build_id_size &&
+	if (clew_build_id(object, id) == image->build_id_size &&
 	    !memcmp(id, image->build_id, image->build_id_size))
 		return object;
 	close(object);
