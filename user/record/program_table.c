@@ -59,7 +59,7 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_waited", "tp_btf/sched_switch", WAITED, OPTIONAL | STACKS),
 	ROW("clew_waker", "tp_btf/sched_waking", WAKER, OPTIONAL | STACKS),
 	ROW("clew_waiting", "iter/task", WAITED, OPTIONAL | STACKS),
-	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL | STACKS),
+	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL),
 	ROW("clew_memory_begin", "tp_btf/percpu_alloc_percpu", WHERE, OPTIONAL,
 	    LOST("forks of large processes", "for how long a task ran in fork or exec")),
 	ROW("clew_page_fault_kernel", "tp_btf/page_fault_kernel", SWITCH, 0,
