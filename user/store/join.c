@@ -140,8 +140,10 @@ static bool follows(const struct part *part, const struct part *before)
 
 static int write_meta(struct joined *joined, const struct part *first, const struct part *last)
 {
-	static const char *const own[] = {"start", "end", "recording", "segment", "left_alone"};
-	const char *key, *value, *left = clew_reader_meta(last->reader, "left_alone");
+	static const char *const own[] = {"start",   "end",	   "recording",
+					  "segment", "left_alone", "late_files"};
+	const char *key, *value, *left = clew_reader_meta(last->reader, "left_alone"),
+				 *late = clew_reader_meta(last->reader, "late_files");
 	char number[32];
 	int r = 0;
 
@@ -159,6 +161,8 @@ static int write_meta(struct joined *joined, const struct part *first, const str
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)last->segment.info->end);
 	if (r >= 0 && last->segment.info->complete)
 		r = clew_writer_meta(joined->writer, "end", number);
+	if (r >= 0 && late)
+		r = clew_writer_meta(joined->writer, "late_files", late);
 	return r >= 0 && left ? clew_writer_meta(joined->writer, "left_alone", left) : r;
 }
 
