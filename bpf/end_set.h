@@ -11,6 +11,7 @@
 #define CLEW_BPF_END_SET_H
 
 #include "call.h"
+#include "foreign.h"
 #include "kernel.h"
 #include "object.h"
 #include "poll.h"
@@ -60,8 +61,7 @@ static __always_inline void read_polled(struct task_struct *task, const struct c
 	__u64 count = call->argument[1];
 
 	if (!count || count > CLEW_ENDS_POLLED ||
-	    bpf_copy_from_user_task(set_polls, count * sizeof(set_polls[0]),
-				    (void *)call->argument[0], task, 0))
+	    foreign_read(set_polls, count * sizeof(set_polls[0]), call->argument[0], task))
 		return;
 	set_polled = count;
 	bpf_loop(CLEW_ENDS_POLLED, poll_step, NULL, 0);
@@ -93,8 +93,7 @@ static __always_inline void read_selected(struct task_struct *task, const struct
 	__builtin_memset(set_words, 0, sizeof(set_words));
 	for (i = 0; i < 3; i++)
 		if (call->argument[i + 1] &&
-		    bpf_copy_from_user_task(&set_words[i * SELECT_WORDS], size,
-					    (void *)call->argument[i + 1], task, 0))
+		    foreign_read(&set_words[i * SELECT_WORDS], size, call->argument[i + 1], task))
 			return;
 	set_selected = count;
 	bpf_loop(SELECTED_MOST, select_step, NULL, 0);

@@ -8,6 +8,9 @@
 
 #include <linux/bpf.h>
 
+#include "kernel.h"
+#include "kernel_mm.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <linux/types.h>
 #include <stdbool.h>
@@ -65,6 +68,47 @@ __noinline __u64 foreign_address(__u64 table, __u64 address)
 		return entry ? in_page(entry, address, 21) : 0;
 	entry = page_entry(direct_map + (entry & ENTRY_FRAME), address, 12);
 	return entry ? in_page(entry, address, 12) : 0;
+}
+
+#define FOREIGN_MOST 512 /* bytes that are read at once */
+
+/* What was read last. Iterators visit one task after the other. */
+static char foreign_bytes[2 * FOREIGN_MOST];
+
+/* Reads a part that lies in one page to foreign_bytes. False: it is not
+ * present, or the page has become another one meanwhile. */
+static __always_inline bool foreign_part(__u64 table, __u64 address, __u32 offset, __u32 size)
+{
+	__u64 at = foreign_address(table, address);
+
+	return offset <= FOREIGN_MOST && size <= FOREIGN_MOST && at &&
+	       !bpf_probe_read_kernel(foreign_bytes + offset, size, (void *)at) &&
+	       foreign_address(table, address) == at;
+}
+
+/* Reads a place to foreign_bytes. 0, or -1: not all of it is present. */
+__noinline int foreign_fetch(__u64 table, __u64 address, __u32 size)
+{
+	__u32 first = 4096 - (address & 4095);
+
+	if (first > size)
+		first = size;
+	if (!table || !foreign_part(table, address, 0, first))
+		return -1;
+	return first == size || foreign_part(table, address + first, first, size - first) ? 0 : -1;
+}
+
+/* Reads the memory of a task that an iterator visits. Nothing is made present:
+ * whoever would have to do that may never do it. 0, or -1: not all is there. */
+static __always_inline long foreign_read(void *to, __u32 size, __u64 address,
+					 struct task_struct *task)
+{
+	struct mm_struct___tree *mm = (void *)task->mm;
+	__u64 table = mm ? (__u64)BPF_CORE_READ(mm, pgd) : 0;
+
+	if (foreign_fetch(table, address, size) || (void *)task->mm != (void *)mm)
+		return -1;
+	return bpf_probe_read_kernel(to, size, foreign_bytes);
 }
 
 #endif

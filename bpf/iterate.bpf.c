@@ -6,12 +6,14 @@
  * When the recording goes on in another file, the first two are made again. They
  * change no state then, as the programs keep it.
  *
- * The iterator writes what it finds to its own file, not through a ring: it may
- * sleep while it reads a task's memory, and it must not flood a ring.
+ * The iterator writes what it finds to its own file, not through a ring, which it
+ * must not flood. It reads only memory that is present: whoever has to make a page
+ * present may never do it.
  */
 #include "call.h"
 #include "filelock.h"
 #include "filter.h"
+#include "foreign.h"
 #include "futex.h"
 #include "identity.h"
 #include "kernel.h"
@@ -69,7 +71,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 		size = READ(task, mm, arg_end) - start;
 		if (size > sizeof(iterated_line))
 			size = sizeof(iterated_line);
-		if (!size || bpf_copy_from_user_task(iterated_line, size, (void *)start, task, 0))
+		if (!size || foreign_read(iterated_line, size, start, task))
 			size = 0;
 	}
 	record.command_line_size = size;
@@ -82,25 +84,25 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 static __always_inline void iterate_memory(struct task_struct *task, const struct call *call,
 					   __u8 class, struct clew_wait *wait)
 {
-	void *address = (void *)call->argument[0];
+	__u64 address = call->argument[0];
 
 	if (class == CLEW_CALL_CLONE3) {
 		__u64 flags = 0;
 
-		bpf_copy_from_user_task(&flags, sizeof(flags), address, task, 0);
+		foreign_read(&flags, sizeof(flags), address, task);
 		if (flags & CLONE_VFORK)
 			wait->flags |= CLEW_WAIT_FLAG_VFORK;
 	}
 	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
 		struct glibc_mutex mutex = {};
 
-		if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), address, task, 0))
+		if (!foreign_read(&mutex, sizeof(mutex), address, task))
 			classify_futex_any(wait, &mutex);
 		if (wait->futex_class == CLEW_FUTEX_CLASS_RWLOCK) {
 			__u32 word = 0;
 
-			bpf_copy_from_user_task(&word, sizeof(word),
-						rwlock_state(&mutex, call->argument[0]), task, 0);
+			foreign_read(&word, sizeof(word),
+				     (__u64)rwlock_state(&mutex, call->argument[0]), task);
 			check_rwlock(wait, word);
 		}
 	}
@@ -139,10 +141,8 @@ static __always_inline void iterate_path(struct where *where, struct task_struct
 	if (class != CLEW_CALL_PATH && class != CLEW_CALL_PATH_AT)
 		return;
 	__builtin_memset(&iterated_text, 0, sizeof(iterated_text));
-	if (bpf_copy_from_user_task(&iterated_text, sizeof(iterated_text), (void *)address, task,
-				    0) &&
-	    (left >= sizeof(iterated_text) ||
-	     bpf_copy_from_user_task(&iterated_text, left, (void *)address, task, 0)))
+	if (foreign_read(&iterated_text, sizeof(iterated_text), address, task) &&
+	    (left >= sizeof(iterated_text) || foreign_read(&iterated_text, left, address, task)))
 		return;
 	wait->object = put_iterated_path(where->cpu, where->time);
 	if (wait->object)
@@ -161,8 +161,7 @@ static __always_inline void iterate_object(struct where *where, struct task_stru
 	if (polls_entries(call) && call->argument[1] == 1) {
 		struct poll_entry entry = {};
 
-		if (!bpf_copy_from_user_task(&entry, sizeof(entry), (void *)call->argument[0], task,
-					     0))
+		if (!foreign_read(&entry, sizeof(entry), call->argument[0], task))
 			wait->descriptor = entry.descriptor;
 	}
 	if (wait->descriptor < 0)

@@ -183,31 +183,32 @@ int clew_waiting(struct bpf_iter__task *context)
 	return 0;
 }
 
-/* Fixed at load: a page of user space holds this word; and the address of its
- * page frame. */
+/* Fixed at load: a page of the recorder holds this word, and its address. */
 const volatile __u64 page_word;
-const volatile __u64 page_frame;
+const volatile __u64 page_address;
 
 static bool searched;
 
 struct search {
 	__u64 base;
+	__u64 table;
 };
 
 static long search_step(__u32 turn, struct search *search)
 {
-	__u64 word = 0, at = search->base - ((__u64)turn << 30);
+	__u64 word = 0, at;
 
-	if (bpf_probe_read_kernel(&word, sizeof(word), (void *)(at + page_frame)) ||
-	    word != page_word)
-		return 0;
-	direct_map = at;
-	return 1;
+	direct_map = search->base - ((__u64)turn << 30);
+	at = foreign_address(search->table, page_address);
+	if (at && !bpf_probe_read_kernel(&word, sizeof(word), (void *)at) && word == page_word)
+		return 1;
+	direct_map = 0;
+	return 0;
 }
 
 /* Finds the kernel's map of all memory: in how many steps of 1 GiB below this
- * process's page tables, which lie in it, a known page shows. Run once by the
- * recorder, which reads the iterator. */
+ * process's page tables, which lie in it, they lead to a known page. Run once by
+ * the recorder, which reads the iterator. */
 SEC("?iter/task")
 int clew_find_direct_map(struct bpf_iter__task *context)
 {
@@ -215,10 +216,11 @@ int clew_find_direct_map(struct bpf_iter__task *context)
 	struct mm_struct___tree *mm = (void *)task->mm;
 	struct search search;
 
-	if (searched || !page_frame || !mm)
+	if (searched || !page_address || !mm)
 		return 0;
 	searched = true;
-	search.base = (__u64)BPF_CORE_READ(mm, pgd) & ~((1ull << 30) - 1);
+	search.table = (__u64)BPF_CORE_READ(mm, pgd);
+	search.base = search.table & ~((1ull << 30) - 1);
 	bpf_loop(1 << 14, search_step, &search, 0);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What has a name is pinned first, which opens nothing, and looked at. Then it is opened by its
+ * A file is pinned by its name first, which opens nothing, and looked at. Then it is opened by its
  * descriptor: nobody can put another file in its place meanwhile.
  */
 #include "base/regular.h"

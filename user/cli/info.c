@@ -151,6 +151,11 @@ static void json_without(struct clew_json *json, const char *lines)
 	clew_json_array_end(json);
 }
 
+static uint64_t late_files(const struct source *source)
+{
+	return strtoull(meta(source, "late_files") ?: "0", NULL, 10);
+}
+
 static void print_json(const struct source *source, const struct clew_capture_info *info)
 {
 	struct clew_json json = {.out = stdout};
@@ -193,6 +198,7 @@ static void print_json(const struct source *source, const struct clew_capture_in
 	clew_json_array_end(&json);
 	json_without(&json, meta(source, "without"));
 	clew_json_left_alone(&json, "left_alone", meta(source, "left_alone"));
+	clew_json_unsigned(&json, "late_files", late_files(source));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -436,6 +442,7 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	print_losses(source, info);
 	print_gaps(info);
 	clew_print_left_alone(stdout, "", meta(source, "left_alone"));
+	clew_print_late_files(stdout, "", late_files(source));
 	putchar('\n');
 	print_cost(info);
 }

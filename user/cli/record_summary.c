@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "opener/opener.h"
 #include "store/capture.h"
 #include "symbol/demangle.h"
 #include "trace/trace.h"
@@ -88,10 +87,7 @@ void clew_print_summary(const char *title, const char *output, bool segments,
 			(unsigned long long)summary->verified_switches);
 	print_dropped(summary);
 	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
-	if (summary->late_files)
-		fprintf(stderr, "clew: left out: %zu file%s that did not open within %d s\n",
-			summary->late_files, summary->late_files == 1 ? "" : "s",
-			CLEW_OPEN_SECONDS);
+	clew_print_late_files(stderr, "clew: ", summary->late_files);
 	/* The first switch of a CPU may contradict what was found there, which `hidden` lacks. */
 	if (!segments &&
 	    (hidden || summary->missed_by[CLEW_KIND_SWITCH] || summary->records <= SURE_RECORDS))

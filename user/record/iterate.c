@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
+#include "opener/opener.h"
 #include "record/environment.h"
 #include "record/internal.h"
 #include "record/pid_namespace.h"
@@ -123,10 +124,30 @@ static int identify_hidden(struct clew_recorder *recorder, struct identified **s
 	return error;
 }
 
+/* The command line of a process of whose memory that part is not present. The kernel makes it
+ * present, for which somebody may have to answer: after one that is late no more are read. */
+static void read_command_line(struct identified *task, pid_t pid, bool *late)
+{
+	ssize_t size;
+	int copy, r;
+
+	if (task->task.command_line_size || task->task.tid != task->task.pid ||
+	    (task->task.task_flags & CLEW_TASK_KTHREAD) || *late)
+		return;
+	r = clew_open_process(pid, CLEW_OPEN_COMMAND_LINE, &copy);
+	*late = r == -ETIMEDOUT;
+	if (r < 0)
+		return;
+	size = read(copy, task->command_line, sizeof(task->command_line));
+	close(copy);
+	task->task.command_line_size = size > 0 ? (uint16_t)size : 0;
+}
+
 static int put_identities(struct clew_recorder *recorder, struct identified *tasks, size_t count)
 {
 	struct identified **sorted = malloc(count * sizeof(*sorted));
 	uint32_t level = clew_pid_namespace_shown() ? own_level(recorder, tasks, count) : 0;
+	bool late = false;
 	int error = 0;
 
 	if (!sorted)
@@ -143,6 +164,7 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 
 		task->process = serial_of(sorted, count, task->pid);
 		task->parent = serial_of(sorted, count, task->parent);
+		read_command_line(&tasks[i], (pid_t)clew_pid_here(task, level), &late);
 		error = clew_put_user(recorder, &tasks[i], sizeof(*task) + task->command_line_size);
 		if (!error && task->tid == task->pid && !(task->task_flags & CLEW_TASK_KTHREAD))
 			error = clew_environment_read(recorder, clew_pid_here(task, level),

@@ -16,6 +16,7 @@
 #include "clew.skel.h"
 #include "record/announce.h"
 #include "record/calls.h"
+#include "record/direct_map.h"
 #include "record/environment.h"
 #include "record/internal.h"
 #include "record/kernel.h"
@@ -143,6 +144,8 @@ static int set_constants(struct clew_recorder *recorder,
 	error = clew_tracer_prepare(bpf, options, recorder->cpu_count, message);
 	if (error)
 		return error;
+	/* Without it memory of other processes stays unread. */
+	clew_direct_map_prepare(bpf);
 	error = clew_stacks_prepare(bpf, options->stack_threshold);
 	if (error)
 		return clew_say(message, error, "stacks cannot be taken: %s: free some memory",

@@ -23,6 +23,7 @@
 #include "opener/opener.h"
 #include "record/addresses.h"
 #include "record/announce.h"
+#include "record/direct_map.h"
 #include "record/internal.h"
 #include "record/kernel.h"
 #include "record/stacks.h"
@@ -135,6 +136,7 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	clew_stores_prepare(recorder->bpf);
 	if (clew_bpf__attach(recorder->bpf))
 		return clew_say_refused(message, "the programs cannot be attached", -errno);
+	clew_direct_map_find(recorder->bpf);
 	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
 	if (!error)
 		error = clew_stacks_open(recorder, &recorder->stacks, message);

@@ -19,7 +19,6 @@
 #include "base/thread.h"
 #include "base/vector.h"
 #include "clew.skel.h"
-#include "record/direct_map.h"
 #include "record/images.h"
 #include "record/internal.h"
 #include "record/jit.h"
@@ -62,7 +61,6 @@ int clew_stacks_prepare(struct clew_bpf *bpf, uint64_t threshold)
 		return 0;
 	bpf->rodata->stack_threshold = threshold;
 	bpf->rodata->stack_budget = BUDGET;
-	clew_direct_map_prepare(bpf);
 	return bpf_map__set_max_entries(bpf->maps.clew_unwind_heap, HEAP_BLOCKS);
 }
 
@@ -284,7 +282,6 @@ int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 	if (r >= 0)
 		r = clew_jit_new(recorder, &bpf->bss->last_image, &stacks->jit);
 	if (r >= 0) {
-		clew_direct_map_find(bpf);
 		stacks->recorder = recorder;
 		stacks->waiting.item = sizeof(uint64_t);
 		r = start_threads(stacks);

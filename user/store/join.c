@@ -148,8 +148,10 @@ static bool is_cut_off(const struct part *first, const struct part *last)
 
 static int write_meta(struct joined *joined, const struct part *first, const struct part *last)
 {
-	static const char *const own[] = {"start", "end", "recording", "segment", "left_alone"};
-	const char *key, *value, *left = clew_reader_meta(last->reader, "left_alone");
+	static const char *const own[] = {"start",   "end",	   "recording",
+					  "segment", "left_alone", "late_files"};
+	const char *key, *value, *left = clew_reader_meta(last->reader, "left_alone"),
+				 *late = clew_reader_meta(last->reader, "late_files");
 	char number[32];
 	int r = 0;
 
@@ -169,6 +171,8 @@ static int write_meta(struct joined *joined, const struct part *first, const str
 		r = clew_writer_meta(joined->writer, "end", number);
 	if (r >= 0 && is_cut_off(first, last))
 		r = clew_writer_meta(joined->writer, "cut_off", "1");
+	if (r >= 0 && late)
+		r = clew_writer_meta(joined->writer, "late_files", late);
 	return r >= 0 && left ? clew_writer_meta(joined->writer, "left_alone", left) : r;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opener/opener.h"
 #include "words/json.h"
 #include "words/text.h"
 
@@ -101,4 +102,11 @@ void clew_json_left_alone(struct clew_json *json, const char *key, const char *t
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
+}
+
+void clew_print_late_files(FILE *out, const char *before, uint64_t count)
+{
+	if (count)
+		fprintf(out, "%sleft out: %" PRIu64 " file%s that did not open within %d s\n",
+			before, count, count == 1 ? "" : "s", CLEW_OPEN_SECONDS);
 }

@@ -4,6 +4,7 @@
 #ifndef CLEW_WORDS_LEFT_ALONE_H
 #define CLEW_WORDS_LEFT_ALONE_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct clew_json;
@@ -15,5 +16,8 @@ struct clew_json;
 void clew_print_left_alone(FILE *out, const char *before, const char *text);
 /* An array under that key. */
 void clew_json_left_alone(struct clew_json *json, const char *key, const char *text);
+
+/* Files that were left out, as they did not open in time; of none it prints nothing. */
+void clew_print_late_files(FILE *out, const char *before, uint64_t count);
 
 #endif

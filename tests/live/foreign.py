@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+What any user can put in a recorder's way, all at once: a FIFO, a link and a device in the place of
+mapped files, FUSE servers that stop or never answer, and memory that nobody makes present. Whatever
+is recorded, the recording begins, ends at the first signal within two seconds, and says how far it
+goes. Neither the device nor what the link leads to is opened.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+from _live import CLEW, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, ready_socket, run, scratch, skip, skip_all, start_recording
+
+PROGRAM = os.path.join(WORKLOADS, "foreign")
+SECONDS = 2  # until the end
+IN_OPEN = 0x20
+TIOCSPTLCK, TIOCGPTN = 0x40045431, 0x80045430
+# Binds a program to a device's path in namespaces of its own and runs it there, again and again.
+DEVICE = """
+echo ready
+while ! read -t 0.02 line; do
+    unshare -U -r -m sh -c 'mount --bind "$1" "$2" && exec "$2"' - "$1" "$2" || exit 1
+done
+"""
+
+
+class Opened:
+    """Whether a file was opened since then."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        libc.inotify_add_watch(self.watch, os.fsencode(path), IN_OPEN)
+
+    def was(self):
+        return bool(select.select([self.watch], [], [], 0)[0])
+
+
+class Terminal:
+    """A device that shows whether anybody has opened it: it hangs up when that one closes it."""
+
+    def __init__(self):
+        self.master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        fcntl.ioctl(self.master, TIOCSPTLCK, struct.pack("i", 0))
+        number = struct.unpack("I", fcntl.ioctl(self.master, TIOCGPTN, struct.pack("I", 0)))[0]
+        self.path = f"/dev/pts/{number}"
+
+    def was_opened(self):
+        poll = select.poll()
+        poll.register(self.master, 0)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+def begin(*command):
+    """Runs a program until it is ready; returns it, or None and why."""
+    program = subprocess.Popen(command,
+                               stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE,
+                               text=True)
+    if program.stdout.readline().startswith("ready"):
+        return program, ""
+    return None, program.communicate()[1].strip()[-200:]
+
+
+@contextlib.contextmanager
+def all_at_once(terminal, target):
+    """The programs that are in the way, by name."""
+    shutil.copy("/bin/true", scratch("true"))
+    os.makedirs(scratch("fifo"), exist_ok=True)
+    os.makedirs(scratch("root"), exist_ok=True)
+    commands = {
+        "a stopped FUSE server": (PROGRAM, "fuse", "stop"), "a FUSE server without an answer":
+            (PROGRAM, "fuse", "hold"), "memory on FUSE": (PROGRAM, "memory", "fuse"),
+        "memory of userfaultfd": (PROGRAM, "memory", "userfault"),
+        "FIFOs": (PROGRAM, "fifo", scratch("fifo")),
+        "links": (PROGRAM, "link", scratch("root"), target),
+        "a device": ("bash", "-c", DEVICE, "-", scratch("true"), terminal.path)
+    }
+    programs = {}
+    try:
+        for name, command in commands.items():
+            programs[name], why = begin(*command)
+            if not programs[name]:
+                skip(name, why)
+                del programs[name]
+        yield programs
+    finally:
+        for program in programs.values():
+            program.stdin.close()
+            try:
+                program.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                program.kill()
+                program.wait()
+
+
+def end(process, number):
+    """Sends one signal; returns the seconds until the end, the status and what it said."""
+    before = time.monotonic()
+    process.send_signal(number)
+    try:
+        _, said = process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return 20, None, "it had to be killed"
+    return time.monotonic() - before, process.returncode, said or ""
+
+
+def started(path, *options):
+    """A recording that has begun, or None."""
+    before = time.monotonic()
+    process = start_recording(path, *options)
+    note(f"{' '.join(options) or 'plain'}: begins after {time.monotonic() - before:.2f} s")
+    return process
+
+
+def check_end(name, process, number, patience):
+    seconds, status, said = end(process, number)
+    ok(seconds <= patience and status == 0,
+       f"{name}: it ends {SECONDS} s after the first signal at the latest",
+       f"{seconds:.2f} s, status {status}: {said[-300:]}")
+    return said
+
+
+def check_file(name, path):
+    told = answer("info", path)
+    ok(told["complete"] and told["duration"] > 0, f"{name}: its file says how far it goes",
+       {key: told.get(key) for key in ("complete", "duration")})
+
+
+def command_line(path, pid):
+    """Of a process in a capture; None: it is unknown."""
+    for line in clew("dump", path).stdout.splitlines():
+        if f" tid={pid} pid={pid} " in line:
+            found = re.search(r" command=(.*?) executable=", line)
+            return found and found.group(1)
+    return None
+
+
+def check_recording(name, patience, programs, *options):
+    path = scratch("capture.clew")
+    process = started(path, *options)
+    time.sleep(1)  # for FIFOs, links and devices to come
+    said = check_end(name, process, signal.SIGINT, patience)
+    served = [n for n in programs if "server" in n]
+    late = re.search(r"left out: (\d+) files? that did not open within 2 s", said)
+    if served:
+        ok(late and int(late.group(1)) >= len(served), f"{name}: it says what it left out", said)
+    check_file(name, path)
+    for memory in (n for n in programs if n.startswith("memory")):
+        pid = programs[memory].pid
+        ok(not command_line(path, pid), f"{name}: what is in absent memory is unknown: {memory}",
+           command_line(path, pid))
+    ok(command_line(path, os.getpid()), f"{name}: other command lines are known")
+
+
+def waits_for_server(pid):
+    """Whether a child of the process is where the kernel waits for a FUSE server."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/wchan", encoding="ascii") as file:
+                if "request_wait" in file.read():
+                    return True
+    return False
+
+
+def check_beginning(patience):
+    """The signal comes while the recorder waits for a file, before it records."""
+    process = subprocess.Popen([CLEW, "record", "-o", scratch("capture.clew")],
+                               stderr=subprocess.PIPE,
+                               text=True)
+    deadline = time.monotonic() + PATIENCE
+    while not waits_for_server(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    seconds, status, said = end(process, signal.SIGINT)
+    ok(seconds <= patience and status is not None, "a signal before the beginning ends it, too",
+       f"{seconds:.2f} s, status {status}: {said[-300:]}")
+
+
+def check_daemon(patience):
+    with open(scratch("clew.conf"), "w", encoding="ascii") as file:
+        file.write(f"ring {scratch('ring')}\nincidents {scratch('incidents')}\nstacks yes\n")
+    with ready_socket() as (ready, environment):
+        ready.settimeout(PATIENCE)
+        process = subprocess.Popen(
+            [CLEW, "daemon", "-c", scratch("clew.conf"), "--foreground"],
+            env=dict(os.environ, CLEW_RUN_DIRECTORY=scratch("run"), **environment),
+            text=True,
+            stderr=subprocess.PIPE)
+        ready.recv(64)
+    time.sleep(1)
+    check_end("daemon", process, signal.SIGTERM, patience)
+    done = clew("join", scratch("ring"), "-o", scratch("joined.clew"))
+    if ok(done.returncode == 0, "daemon: its ring can be read", done.stderr):
+        check_file("daemon", scratch("joined.clew"))
+
+
+def usual_end():
+    """How long the end of a recording takes on this machine with nothing in its way, s."""
+    seconds, _, _ = end(start_recording(scratch("usual.clew")), signal.SIGINT)
+    return seconds
+
+
+def main():
+    if os.geteuid():
+        skip_all("it needs root")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+    terminal, target = Terminal(), scratch("target")
+    shutil.copy("/bin/true", target)
+    opened = Opened(target)
+    patience = max(SECONDS, 2 * usual_end())
+    note(f"it may take {patience:.2f} s to end")
+    with all_at_once(terminal, target) as programs:
+        check_recording("plain", patience, programs)
+        if feature("stacks of waits")[0]:
+            check_recording("stacks and functions", patience, programs, "--stacks", "-f",
+                            "libc.so.6:getpid")
+            check_daemon(patience)
+        if any("server" in name for name in programs):
+            check_beginning(patience)
+    ok(not terminal.was_opened(), "the device was not opened")
+    ok(not opened.was(), "what the link leads to was not opened")
+    finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
