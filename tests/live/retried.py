@@ -138,8 +138,10 @@ def postgres():
     try:
         with Cluster(1, "deadlock_timeout=300ms") as cluster:
             recording = start_recording(path)
-            waiter, holder, interval = lock_row(cluster)
-            status, said = stop_recording(recording)
+            try:
+                waiter, holder, interval = lock_row(cluster)
+            finally:
+                status, said = stop_recording(recording)
     except Refused as error:
         ok(False, "a row of PostgreSQL's is locked", error)
         return

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
+#include "cli/record_progress.h"
 #include "cli/record_summary.h"
 #include "daemon/notify.h"
 #include "record/command.h"
@@ -96,6 +97,7 @@ struct session {
 	struct clew_child child;
 	struct clew_left_behind *left_behind; /* of the command, NULL none */
 	struct clew_hidden_switches *hidden_switches;
+	struct clew_record_progress progress;
 	bool has_child;
 	bool child_ended;
 	int child_status; /* as waitpid gives it */
@@ -125,7 +127,9 @@ static char *join(char **words)
 
 static int status_of(int error)
 {
-	return error == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM;
+	return error == -EINTR	  ? CLEW_EXIT_NEGATIVE
+	       : error == -EINVAL ? CLEW_EXIT_INPUT
+				  : CLEW_EXIT_SYSTEM;
 }
 
 /*
@@ -198,9 +202,9 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 			    struct clew_recording *recording, struct clew_message *message)
 {
 	int r = 0;
-	uint64_t start = clock_read(CLOCK_MONOTONIC), shown = 0;
-	bool terminal = isatty(STDERR_FILENO) && !session->has_child && !recording->tick;
+	uint64_t start = clock_read(CLOCK_MONOTONIC);
 
+	clew_record_progress_start(&session->progress, recording->duration);
 	while (wait_a_tick(session, recording)) {
 		uint64_t elapsed = clock_read(CLOCK_MONOTONIC) - start;
 
@@ -215,14 +219,9 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 			break;
 		if (recording->tick && !recording->tick(recording->tick_context))
 			break;
-		if (terminal && elapsed - shown > 500000000) {
-			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ",
-				title_of(recording), elapsed / 1e9);
-			shown = elapsed;
-		}
+		clew_record_progress_tick(&session->progress, recorder);
 	}
-	if (terminal && shown)
-		fputs("\r\033[K", stderr);
+	clew_record_progress_end(&session->progress);
 	return r;
 }
 
@@ -379,17 +378,38 @@ static int open_recorder(struct session *session, struct clew_recorder_options *
 	return 0;
 }
 
+/* -EINTR if a signal has come that ends the recording: nothing is in the file yet. */
+static int check_interrupted(const struct session *session, const struct clew_recording *recording,
+			     struct clew_message *message)
+{
+	sigset_t pending;
+
+	if (recording->signal || sigpending(&pending) ||
+	    !(sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+	      (sigismember(&pending, SIGHUP) && sigismember(&session->waited, SIGHUP))))
+		return 0;
+	return clew_say(message, -EINTR,
+			"nothing was recorded%s: the interrupt came while clew was loading: %s",
+			session->has_child ? ", and the command was not run" : "",
+			session->has_child ? "let the command run" : "let it record first");
+}
+
 /*
  * Starts recording, then the child, if any, and begins the file. *ret_exec_error: the
  * child's program cannot be run. The child is dropped unless it runs.
  */
 static int start_recording(struct clew_recorder *recorder, struct session *session,
-			   struct clew_message *message, int *ret_exec_error)
+			   const struct clew_recording *recording, struct clew_message *message,
+			   int *ret_exec_error)
 {
 	bool running = false;
-	int r = clew_recorder_start(recorder, message);
+	int r = check_interrupted(session, recording, message);
 
 	*ret_exec_error = 0;
+	if (!r)
+		r = clew_recorder_start(recorder, message);
+	if (!r)
+		r = check_interrupted(session, recording, message);
 	/* The file is begun only once the command runs: a command that cannot be run does not
 	 * overwrite an older capture. */
 	if (!r && !session->has_child)
@@ -431,7 +451,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 	if (status)
 		return status;
 	recording->recorder = recorder;
-	r = start_recording(recorder, session, &message, &exec_error);
+	r = start_recording(recorder, session, recording, &message, &exec_error);
 	if (!r && !exec_error)
 		r = record_until_end(recorder, session, recording, &message);
 	recording->recorder = NULL;
@@ -527,6 +547,7 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 		status = make_child(&session, command, &before);
 		line = join(command);
 	}
+	clew_record_progress_begin(&session.progress, session.has_child, recording->tick != NULL);
 	session.hidden_switches = clew_hidden_switches_new();
 	if (!status)
 		status = session.hidden_switches

@@ -40,6 +40,23 @@ static void count_cpu(const struct clew_recorder *recorder, unsigned cpu, unsign
 	};
 }
 
+void clew_recorder_count(const struct clew_recorder *recorder,
+			 struct clew_recorder_counts *ret_counts)
+{
+	struct clew_ledger_row row;
+
+	*ret_counts = (struct clew_recorder_counts){.bytes = recorder->summary.bytes +
+							     clew_recorder_file_bytes(recorder)};
+	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
+		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
+			if (!store_shape(kind)->in_ledger)
+				continue;
+			count_cpu(recorder, cpu, kind, &row);
+			ret_counts->records += store_shape(kind)->size ? row.reserved : 0;
+			ret_counts->lost += row.lost;
+		}
+}
+
 static void count_user(const struct clew_recorder *recorder, const uint64_t *missed, unsigned kind,
 		       struct clew_ledger_row *row)
 {

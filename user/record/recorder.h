@@ -135,6 +135,17 @@ uint64_t clew_recorder_drained(const struct clew_recorder *recorder);
 /* Bytes of the current file so far. */
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder);
 
+/* What was recorded so far: the programs' records, of any file, and those that they lost. */
+struct clew_recorder_counts {
+	uint64_t records;
+	uint64_t lost;
+	uint64_t bytes; /* of all files */
+};
+
+/* While it records. It reads some counters of each CPU. */
+void clew_recorder_count(const struct clew_recorder *recorder,
+			 struct clew_recorder_counts *ret_counts);
+
 /* A function whose calls cost too much. */
 struct clew_dropped_function {
 	char *name; /* as in its symbol table */
