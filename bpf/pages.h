@@ -14,6 +14,7 @@
 #include "read.h"
 #include "record.h"
 #include "state.h"
+#include "unseen.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
@@ -134,6 +135,9 @@ static __always_inline void range_added(struct walk *walk)
 	struct clew_extent *record;
 
 	if (!walk->reader || !walk->range.inode || !cpu_state)
+		return;
+	/* They would seem to be used by nobody. */
+	if (is_unseen(CLEW_UNSEEN_USES))
 		return;
 	__sync_fetch_and_add(&generation_of(walk->range.inode)->added,
 			     (walk->range.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);

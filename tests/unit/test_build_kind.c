@@ -174,12 +174,30 @@ static void functions(void **state)
 	assert_int_equal(clew_classify_wait(&kernel, 1, -1), CLEW_WAIT_OTHER);
 }
 
+/* A program that would have said more was refused: only what is proved is told. */
+static void unseen_reasons(void **state)
+{
+	struct clew_wait wait = {
+		.call = SYS_read, .object_kind = CLEW_OBJECT_PIPE, .flags = CLEW_WAIT_FLAG_UNSEEN};
+
+	(void)state;
+	assert_int_equal(clew_classify_wait(&wait, 2, -1), CLEW_WAIT_UNKNOWN);
+	assert_int_equal(clew_classify_wait(&wait, 4, -1), CLEW_WAIT_STOPPED);
+	wait.reason = CLEW_REASON_FUNCTION;
+	assert_int_equal(clew_classify_wait(&wait, 2, CLEW_WAIT_JOURNAL), CLEW_WAIT_JOURNAL);
+	wait.reason = CLEW_REASON_RECLAIM;
+	assert_int_equal(clew_classify_wait(&wait, 2, -1), CLEW_WAIT_MEMORY);
+	wait.reason = 0;
+	wait.flags = 0;
+	assert_int_equal(clew_classify_wait(&wait, 2, -1), CLEW_WAIT_PIPE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_alone), cmocka_unit_test(objects),
-		cmocka_unit_test(splice_out),  cmocka_unit_test(states_and_flags),
-		cmocka_unit_test(functions),
+		cmocka_unit_test(unseen_reasons),   cmocka_unit_test(calls_alone),
+		cmocka_unit_test(objects),	    cmocka_unit_test(splice_out),
+		cmocka_unit_test(states_and_flags), cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

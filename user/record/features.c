@@ -206,7 +206,8 @@ static size_t count_same(size_t first)
 /* True if a line of its own says more of the feature than that its program is loaded. */
 static bool has_own_line(const struct clew_program_row *row)
 {
-	return row->flags & CLEW_PROGRAM_ASKED || !strcmp(row->section, "uprobe");
+	return row->flags & CLEW_PROGRAM_ASKED || !strcmp(row->section, "uprobe") ||
+	       !strcmp(row->name, "clew_find_direct_map");
 }
 
 /* Adds the lines of programs. `any`: those of features for which one of several

@@ -65,8 +65,9 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_waker", "tp_btf/sched_waking", WAKER, OPTIONAL | STACKS),
 	ROW("clew_waiting", "iter/task", WAITED, OPTIONAL | STACKS),
 	ROW("clew_find_direct_map", "iter/task", WAITED, OPTIONAL,
-	    LOST("memory of other tasks", "from where in its code a task waited, and at what it "
-					  "waited when the recording began")),
+	    LOST("user stacks",
+		 "from where in its code a task waited (stacks have the kernel's part "
+		 "alone), and at what it waited when the recording began")),
 	ROW("clew_memory_begin", "tp_btf/percpu_alloc_percpu", WHERE, OPTIONAL,
 	    LOST("forks of large processes", "for how long a task ran in fork or exec")),
 	ROW("clew_page_fault_kernel", "tp_btf/page_fault_kernel", SWITCH, 0,

@@ -260,6 +260,9 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	types_close(&types);
 	bpf->rodata->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	bpf->rodata->unseen = find_unseen(choice->refusals);
+	/* Not every kernel has its tracepoint. */
+	if (!bpf_program__autoload(bpf->progs.clew_cache_get_pages))
+		bpf->rodata->unseen |= CLEW_UNSEEN_USES;
 	bpf->rodata->page_cache = choice->page_cache && !clew_refusals_page_cache(choice->refusals);
 	/* A step of the coarse clock is one of the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
