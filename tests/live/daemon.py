@@ -340,7 +340,7 @@ def test_background():
        "there, too, it finds the configuration again that it was given by a relative path",
        status())
     stopped_it = asked("daemon", "stop")
-    ok(stopped_it.returncode == 0 and not os.path.exists(f"/proc/{told['pid']}"),
+    ok(stopped_it.returncode == 0 and not is_running(told["pid"]),
        "clew daemon stop returns when it has ended", (stopped_it.returncode, stopped_it.stderr))
     ok("no daemon runs" in status(), "and nobody answers", status())
 
@@ -350,7 +350,7 @@ def test_full():
     ring = f"{RUN}/ring"
     shutil.rmtree(ring, ignore_errors=True)
     os.makedirs(ring)
-    if run("mount", "-t", "tmpfs", "-o", "size=200k", "none", ring).returncode != 0:
+    if run("mount", "-t", "tmpfs", "-o", "size=200k,mode=755", "none", ring).returncode != 0:
         skip("full disk", "a tmpfs cannot be mounted here")
         return
     try:
@@ -428,6 +428,14 @@ def check_fired(seconds, known):
     again = clew("trigger", "test", capture, trigger["rule"], "--json")
     same = [each["tid"] for each in json.loads(again.stdout)["fired"]]
     ok(held.waiter in same, name + ": clew trigger test finds it in the capture", again.stdout)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def parent_of(pid):
