@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,8 +372,8 @@ size_t clew_jit_memory(const struct clew_jit *jit)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < jit->processes.count; i++)
-		bytes += PROCESS_BYTES + malloc_usable_size(processes[i]->windows.data) +
-			 malloc_usable_size(processes[i]->wanted.data);
+		bytes += PROCESS_BYTES + processes[i]->windows.capacity * sizeof(struct window) +
+			 processes[i]->wanted.capacity * sizeof(uint64_t);
 	return bytes;
 }
 

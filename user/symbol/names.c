@@ -148,7 +148,7 @@ size_t clew_names_memory(const struct clew_names *names)
 
 	if (!names)
 		return 0;
-	bytes = sizeof(*names) + malloc_usable_size(names->symbols.data);
+	bytes = sizeof(*names) + names->symbols.capacity * names->symbols.item;
 	for (unsigned i = 0; i < sizeof(names->texts.texts) / sizeof(names->texts.texts[0]); i++)
 		bytes += malloc_usable_size(names->texts.texts[i]);
 	return bytes;
