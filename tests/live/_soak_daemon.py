@@ -21,13 +21,14 @@ PAIRS = 4
 
 class Daemon:
 
-    def __init__(self, clew, directory):
+    def __init__(self, clew, directory, *lines):
         self.clew, self.directory = clew, directory
         self.environment = dict(os.environ, CLEW_RUN_DIRECTORY=os.path.join(directory, "run"))
         self.configuration = os.path.join(directory, "clew.conf")
         with open(self.configuration, "w", encoding="ascii") as file:
-            file.write(f"ring {directory}/ring\nincidents {directory}/incidents\n"
-                       "rotate 5s\nkeep 60s,512M\ntrigger slow-sync: wait fsync > 100ms\n")
+            file.write(f"ring {directory}/ring\nincidents {directory}/incidents\nrotate 5s\n")
+            file.write("\n".join(lines or ("keep 60s,512M",
+                                           "trigger slow-sync: wait fsync > 100ms")) + "\n")
         self.process = None
 
     def start(self):

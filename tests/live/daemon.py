@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -340,7 +341,7 @@ def test_background():
        "there, too, it finds the configuration again that it was given by a relative path",
        status())
     stopped_it = asked("daemon", "stop")
-    ok(stopped_it.returncode == 0 and not os.path.exists(f"/proc/{told['pid']}"),
+    ok(stopped_it.returncode == 0 and not is_running(told["pid"]),
        "clew daemon stop returns when it has ended", (stopped_it.returncode, stopped_it.stderr))
     ok("no daemon runs" in status(), "and nobody answers", status())
 
@@ -350,7 +351,7 @@ def test_full():
     ring = f"{RUN}/ring"
     shutil.rmtree(ring, ignore_errors=True)
     os.makedirs(ring)
-    if run("mount", "-t", "tmpfs", "-o", "size=200k", "none", ring).returncode != 0:
+    if run("mount", "-t", "tmpfs", "-o", "size=200k,mode=755", "none", ring).returncode != 0:
         skip("full disk", "a tmpfs cannot be mounted here")
         return
     try:
@@ -428,6 +429,64 @@ def check_fired(seconds, known):
     again = clew("trigger", "test", capture, trigger["rule"], "--json")
     same = [each["tid"] for each in json.loads(again.stdout)["fired"]]
     ok(held.waiter in same, name + ": clew trigger test finds it in the capture", again.stdout)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+# Sleeps in code that it has made itself, as often as it is told to, each time in another process.
+JITTED = """
+import ctypes, mmap, os, sys
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes((0xb8, 35, 0, 0, 0, 0x0f, 0x05, 0xc3)))
+address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(address)
+for _ in range(int(sys.argv[1])):
+    child = os.fork()
+    if not child:
+        for _ in range(3):
+            call(ctypes.byref((ctypes.c_long * 2)(0, 5000000)), None)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def descriptors_of(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_shortage():
+    """Processes that ran code of their own are forgotten; without descriptors it goes on."""
+    configure("rotate 500ms", "keep 5s", "stacks yes", "memory 8M")
+    daemon = Daemon()
+    pid = daemon.process.pid
+    run(sys.executable, "-c", JITTED, 20)
+    before = descriptors_of(pid)
+    run(sys.executable, "-c", JITTED, 120)
+    deadline = time.monotonic() + 20
+    while descriptors_of(pid) > before + 20 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    ok(descriptors_of(pid) <= before + 20, "no descriptor is kept of processes that have ended",
+       (before, descriptors_of(pid)))
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (descriptors_of(pid) + 8, limits[1]))
+    run(sys.executable, "-c", JITTED, 40)
+    time.sleep(1.5)
+    alive = daemon.process.poll() is None
+    if alive:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+    known = set(segments())
+    deadline = time.monotonic() + PATIENCE
+    while alive and len(set(segments()) - known) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    code, error = daemon.stop()
+    ok(alive and code == 0 and len(set(segments()) - known) >= 2,
+       "without descriptors it goes on, and with them in new segments", (alive, code, error))
 
 
 def parent_of(pid):
@@ -1108,6 +1167,7 @@ test_life()
 test_watchdog()
 test_background()
 test_full()
+test_shortage()
 test_triggers()
 test_rules()
 test_metrics()

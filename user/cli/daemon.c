@@ -103,6 +103,7 @@ static void set_recording(struct daemon *daemon)
 	recording->rotation.rotate = daemon->config.rotate;
 	recording->rotation.keep = daemon->config.keep;
 	recording->stacks = daemon->config.stacks;
+	recording->names_most = daemon->config.memory.bytes;
 	recording->no_page_cache = !daemon->config.page_cache;
 }
 

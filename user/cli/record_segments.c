@@ -9,6 +9,9 @@
 #include "cli/commands.h"
 #include "cli/fail.h"
 
+#define TRY_AGAIN 1000000000ull	 /* ns: after a segment could not be begun */
+#define SAY_AGAIN 60000000000ull /* ns */
+
 int clew_take_span(const struct clew_option *option, const char *argument, void *value)
 {
 	if (amount_parse(argument, value) < 0)
@@ -77,6 +80,14 @@ int clew_rotation_tick(struct clew_rotation *rotation, struct clew_recorder *rec
 	path = clew_segments_next(rotation->segments);
 	r = path ? clew_recorder_go_on(recorder, path, message)
 		 : clew_say(message, -ENOMEM, "record: out of memory: free some");
+	if (path && clew_is_shortage(r)) {
+		clew_segments_undo(rotation->segments);
+		if (now >= rotation->said + SAY_AGAIN)
+			clew_fail(0, "%s", message->text);
+		rotation->said = now >= rotation->said + SAY_AGAIN ? now : rotation->said;
+		rotation->next = now + TRY_AGAIN;
+		return 0;
+	}
 	if (now >= rotation->next)
 		rotation->next += rotation->rotate.ns;
 	if (rotation->next < now)

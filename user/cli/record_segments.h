@@ -14,6 +14,7 @@ struct clew_rotation {
 	struct clew_amount rotate, keep;
 	struct clew_segments *segments; /* NULL: there is one file */
 	bool now;			/* a segment is to end at once */
+	uint64_t said; /* ns: when it was last said that no segment could be begun, 0: never */
 	uint64_t next; /* ns, CLOCK_MONOTONIC: when a segment is to end, 0: at first */
 };
 

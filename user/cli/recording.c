@@ -309,6 +309,7 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 	return (struct clew_recorder_options){
 		.output = output,
 		.elsewhere = recording->elsewhere,
+		.names_most = recording->names_most,
 		.goes_on = recording->rotation.segments != NULL,
 		.keyframe = recording->rotation.segments ? 0 : recording->keyframe,
 		.pids = recording->pids.pids,

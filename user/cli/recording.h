@@ -47,7 +47,8 @@ struct clew_recording {
 	bool stacks;		 /* taken, or the recording is refused */
 	bool stacks_if_possible; /* where neither of the others is set */
 	bool no_stacks;
-	uint64_t stack_min; /* ns; 0: the usual one */
+	uint64_t names_most; /* bytes for names of functions; 0: the usual */
+	uint64_t stack_min;  /* ns; 0: the usual one */
 	bool no_page_cache;
 	const char *environment;
 	struct clew_function_list functions;

@@ -9,6 +9,7 @@
 
 #include "base/nearest.h"
 #include "daemon/http.h"
+#include "record/recorder.h"
 #include "record/segments.h"
 
 #define BLANKS " \t"
@@ -78,6 +79,15 @@ static int set_keep(const struct line *line, struct clew_config *config)
 static int set_stacks(const struct line *line, struct clew_config *config)
 {
 	return set_bool(line, &config->stacks);
+}
+
+static int set_memory(const struct line *line, struct clew_config *config)
+{
+	int r = set_amount(line, &config->memory);
+
+	if (r == 0 && (config->memory.ns || config->memory.bytes < CLEW_MEMORY_LEAST))
+		r = fail(line, line->value, "no size of at least 1M: write 128M");
+	return r;
 }
 
 static int set_page_cache(const struct line *line, struct clew_config *config)
@@ -181,6 +191,7 @@ static const struct setting {
 	{"rotate", set_rotate},
 	{"keep", set_keep},
 	{"stacks", set_stacks},
+	{"memory", set_memory},
 	{"page-cache", set_page_cache},
 	{"trigger", add_trigger},
 	{"incidents", set_incidents},
@@ -237,6 +248,7 @@ int clew_config_init(struct clew_config *config)
 		.ring = strdup("/run/clew/ring"),
 		.rotate = {.ns = 5000000000},
 		.keep = {.ns = 60000000000, .bytes = 256ull << 20},
+		.memory = {.bytes = CLEW_NAMES_MOST},
 		.page_cache = true,
 		.incidents = strdup(CLEW_INCIDENTS),
 		.quota = {.bytes = 1ull << 30},
@@ -299,5 +311,7 @@ const char *clew_config_fixed(const struct clew_config *before, const struct cle
 		return "metrics-address";
 	if (before->stacks != after->stacks)
 		return "stacks";
+	if (before->memory.bytes != after->memory.bytes)
+		return "memory";
 	return before->page_cache != after->page_cache ? "page-cache" : NULL;
 }

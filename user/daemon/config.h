@@ -13,11 +13,12 @@
 #include "base/message.h"
 #include "live/trigger.h"
 
-#define CLEW_RULE_NAME	 32
-#define CLEW_RULE_TEXT	 256
-#define CLEW_RULES_MOST	 64
-#define CLEW_INCIDENTS	 "/var/lib/clew/incidents"
-#define CLEW_CONFIG_FILE "/etc/clew/clew.conf"
+#define CLEW_RULE_NAME	  32
+#define CLEW_MEMORY_LEAST (1u << 20) /* bytes */
+#define CLEW_RULE_TEXT	  256
+#define CLEW_RULES_MOST	  64
+#define CLEW_INCIDENTS	  "/var/lib/clew/incidents"
+#define CLEW_CONFIG_FILE  "/etc/clew/clew.conf"
 
 /* What is too slow. A name has lower-case letters, digits and hyphens. */
 struct clew_rule {
@@ -31,6 +32,7 @@ struct clew_config {
 	char *ring; /* a directory */
 	struct clew_amount rotate, keep;
 	bool stacks;
+	struct clew_amount memory; /* for names and files of stacks: bytes */
 	bool page_cache;
 	struct clew_rule *rules;
 	size_t rule_count;

@@ -20,8 +20,10 @@
 
 #include "clew.skel.h"
 #include "record/internal.h"
+#include "record/stacks.h"
 
 #define AHEAD	   100000   /* ns from now to the boundary */
+#define SPARE	   16	    /* descriptors that a file or keyframe needs at most */
 #define LOOK_AGAIN 2000000L /* ns between two looks at the horizons */
 
 int clew_file_name_recording(struct clew_recorder *recorder)
@@ -228,16 +230,43 @@ static int open_next(struct clew_recorder *recorder, const char *path,
 	return r;
 }
 
+/*
+ * True if there are descriptors and memory for what the next file or keyframe begins with. Where
+ * there are none, names and files of stacks are given up for it.
+ */
+static bool has_room(struct clew_recorder *recorder)
+{
+	int spare[SPARE], count = 0;
+	bool room;
+
+	while (count < SPARE && (spare[count] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+		count++;
+	room = count == SPARE || errno == EBADF;
+	while (count > 0)
+		close(spare[--count]);
+	if (!room)
+		clew_stacks_press(recorder->stacks);
+	return room;
+}
+
 int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 			struct clew_message *message)
 {
 	struct outlet *old = calloc(recorder->cpu_count + 1, sizeof(*old));
 	struct clew_writer *next;
 	uint64_t boundary;
-	int r = old ? open_next(recorder, path, &next) : -ENOMEM, ended, closed;
+	int r = !old		     ? -ENOMEM
+		: has_room(recorder) ? open_next(recorder, path, &next)
+				     : -EMFILE,
+	    ended, closed;
 
 	if (r < 0) {
 		free(old);
+		if (clew_is_shortage(r))
+			return clew_say(message, r,
+					"no next file can be begun: %s: the recording goes on in "
+					"this one",
+					strerror(-r));
 		return clew_say_unwritable(recorder, message, path, r);
 	}
 	boundary = divert(recorder, next);
@@ -251,10 +280,14 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	ended = end_file(recorder, old, boundary, false);
 	closed = clew_writer_close(old->writer);
 	free(old);
-	if (r < 0)
+	/* What could not be stated again is unknown in this file. */
+	if (r < 0 && !clew_is_shortage(r))
 		return r;
 	r = ended < 0 ? ended : closed;
-	return r < 0 ? clew_say_unwritable(recorder, message, "the capture", r) : 0;
+	if (r < 0)
+		r = clew_say_unwritable(recorder, message, "the capture", r);
+	/* The file before is over, whatever it lacks. */
+	return clew_is_shortage(r) ? -EIO : r;
 }
 
 int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *message)
@@ -265,6 +298,10 @@ int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *
 
 	if (!period || clew_now() < recorder->next_keyframe)
 		return 0;
+	if (!has_room(recorder)) {
+		recorder->next_keyframe += period;
+		return 0;
+	}
 	keyframe.from = divert(recorder, recorder->writer);
 	while (clew_now() < keyframe.from)
 		sleep_for(AHEAD);

@@ -2,7 +2,8 @@
 /*
  * A file is found once, as soon as a process maps it or the first stack leads through it: deleted
  * or replaced files and those of containers are still to be had then, by the mapping of the
- * process. It stays pinned until its names are read, which is when the first stack with it arrives.
+ * process. It stays pinned as long as it is known. Its names are read when the first stack with it
+ * arrives.
  * A process may end soon, so nothing that takes long is done before its files are found, nor with
  * the lock held.
  *
@@ -11,19 +12,25 @@
  *
  * A process may be gone before its file is opened. The file is then asked for again after a
  * second, with another number.
+ *
+ * Files that no stack leads through lately are dropped: first their names, which can be read again
+ * as the file is open, then the file. It is asked for anew when a stack leads through it.
  */
 #include "record/images.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/thread.h"
 #include "base/vector.h"
 #include "record/internal.h"
@@ -31,11 +38,18 @@
 
 #define VDSO_BYTES 8192
 #define AGAIN_NS   1000000000ull
+#define READ_NS	   10000000000ull
+#define TRIM_BYTES (4u << 20)
+#define FILE_BYTES 4096 /* that an open file takes, about */
 
 struct image {
-	enum { UNOPENED, OPENED, GIVEN_UP } state;
-	struct clew_opened file;  /* none: its names were read */
+	uint32_t number;
+	struct clew_image_key key;
+	enum { UNOPENED, OPENED } state;
+	struct clew_opened file;  /* none: it could not be found */
 	struct clew_names *names; /* of the thread that finds names */
+	uint64_t used;		  /* ns: when it was opened, or a name was looked for last */
+	uint64_t read;		  /* ns: when its names were read, 0: never */
 };
 
 struct failed {
@@ -50,9 +64,23 @@ struct clew_images {
 	uint32_t *last;
 	struct clew_table_maker *maker;
 	pthread_mutex_t lock; /* for all that follows */
-	struct vector images; /* struct image, by number */
+	struct vector images; /* struct image */
+	struct map places;    /* number -> place in `images` */
 	struct vector failed; /* struct failed, by time */
+	size_t names_bytes, freed;
+	size_t most;  /* files that may be open */
+	bool dropped; /* kept records of files are there that are no longer */
 };
+
+/* A quarter of what this process may open, and as many as the kernel side has room for. */
+static size_t most_open(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 > CLEW_IMAGES_MOST / 2)
+		return CLEW_IMAGES_MOST / 2;
+	return limit.rlim_cur / 4;
+}
 
 int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t blocks,
 		     uint32_t *last, struct clew_images **ret)
@@ -67,6 +95,7 @@ int clew_images_open(struct clew_recorder *recorder, int map, int heap, size_t b
 	images->recorder = recorder;
 	images->map = map;
 	images->last = last;
+	images->most = most_open();
 	store_lock_init(&images->lock);
 	images->images.item = sizeof(struct image);
 	images->failed.item = sizeof(struct failed);
@@ -86,6 +115,7 @@ void clew_images_close(struct clew_images *images)
 		clew_opened_close(&all[i].file);
 	}
 	vector_done(&images->images);
+	map_done(&images->places);
 	vector_done(&images->failed);
 	clew_table_maker_close(images->maker);
 	pthread_mutex_destroy(&images->lock);
@@ -171,19 +201,57 @@ static void put_image(struct clew_images *images, const struct source *source)
 	clew_put_user_kept(images->recorder, &record.image.header, sizeof(record.image) + length);
 }
 
-/* The entry of a number; NULL: no memory. The caller has the lock. */
-static struct image *image_at(struct clew_images *images, uint32_t number)
+/* The entry of a number; NULL: there is none. The caller has the lock. */
+static struct image *image_of(const struct clew_images *images, uint32_t number)
 {
-	size_t count = images->images.count;
-	struct image *all;
+	const uint64_t *place = map_get(&images->places, number, 0);
 
-	if (vector_reserve(&images->images, (size_t)number + 1) < 0)
+	return place ? (struct image *)images->images.data + *place : NULL;
+}
+
+/* The same, which is made if it is not there; NULL: no memory. */
+static struct image *image_at(struct clew_images *images, uint32_t number,
+			      const struct clew_image_key *key)
+{
+	struct image *image = image_of(images, number);
+	size_t count = images->images.count;
+
+	if (image)
+		return image;
+	if (vector_reserve(&images->images, count + 1) < 0 ||
+	    map_set(&images->places, number, 0, count) < 0)
 		return NULL;
-	all = images->images.data;
-	for (; count <= number; count++)
-		all[count] = (struct image){.file.path = -1};
-	images->images.count = count;
-	return &all[number];
+	image = (struct image *)images->images.data + images->images.count++;
+	*image = (struct image){.number = number, .key = *key, .file.path = -1, .used = clew_now()};
+	return image;
+}
+
+static void drop_names(struct clew_images *images, struct image *image)
+{
+	images->freed += clew_names_memory(image->names);
+	images->names_bytes -= clew_names_memory(image->names);
+	clew_names_close(image->names);
+	image->names = NULL;
+}
+
+/* The next stack through the file has it asked for again. The caller has the lock. */
+static void drop(struct clew_images *images, struct image *image)
+{
+	struct image *last = (struct image *)images->images.data + images->images.count - 1;
+	struct clew_image known;
+
+	drop_names(images, image);
+	clew_opened_close(&image->file);
+	if (bpf_map_lookup_elem(images->map, &image->key, &known) == 0 && known.id == image->number)
+		bpf_map_delete_elem(images->map, &image->key);
+	map_remove(&images->places, image->number, 0);
+	if (image != last) {
+		*image = *last;
+		*map_get(&images->places, image->number, 0) =
+			(uint64_t)(image - (struct image *)images->images.data);
+	}
+	images->images.count--;
+	images->dropped = true;
 }
 
 static void keep_failed(struct clew_images *images, const struct source *source)
@@ -203,9 +271,16 @@ static void take_source(struct clew_images *images, struct image *image,
 		keep_failed(images, source);
 		return;
 	}
+	/* It is asked for again where too many files wait for their tables. */
+	if (clew_table_maker_add(images->maker, &source->key, source->number, &source->file) < 0) {
+		struct clew_opened file = source->file;
+
+		clew_opened_close(&file);
+		keep_failed(images, source);
+		return;
+	}
 	image->state = OPENED;
 	image->file = source->file;
-	clew_table_maker_add(images->maker, &source->key, source->number, &source->file);
 }
 
 void clew_images_take(struct clew_images *images, const struct clew_image_news *news)
@@ -216,7 +291,7 @@ void clew_images_take(struct clew_images *images, const struct clew_image_news *
 	struct image *image;
 
 	pthread_mutex_lock(&images->lock);
-	image = image_at(images, news->image);
+	image = image_at(images, news->image, &news->key);
 	/* It may have been offered meanwhile; or another CPU asked first, whose number holds. */
 	if (image && image->state == UNOPENED &&
 	    (bpf_map_lookup_elem(images->map, &news->key, &known) || known.id == news->image)) {
@@ -241,7 +316,7 @@ void clew_images_offer(struct clew_images *images, const struct clew_image_key *
 		    bpf_map_lookup_elem(images->map, key, &known))
 			known.state = CLEW_IMAGE_NONE;
 	}
-	image = known.state == CLEW_IMAGE_ASKED ? image_at(images, known.id) : NULL;
+	image = known.state == CLEW_IMAGE_ASKED ? image_at(images, known.id, key) : NULL;
 	if (image && image->state == UNOPENED) {
 		source.number = known.id;
 		clew_opened_copy(file, &source.file);
@@ -264,16 +339,39 @@ void clew_images_stop(struct clew_images *images)
 /* The caller has the lock. */
 static void give_up(struct clew_images *images, const struct failed *failed)
 {
-	struct image *image = image_at(images, failed->number);
-	struct clew_image known;
+	struct image *image = image_of(images, failed->number);
 
 	/* It may have been offered since. */
-	if (!image || image->state == OPENED)
-		return;
-	image->state = GIVEN_UP;
-	if (bpf_map_lookup_elem(images->map, &failed->key, &known) == 0 &&
-	    known.id == failed->number)
-		bpf_map_delete_elem(images->map, &failed->key);
+	if (image && image->state != OPENED)
+		drop(images, image);
+}
+
+/* For clew_forget_user_kept(). */
+static bool is_gone(void *context, const struct clew_header *record)
+{
+	const struct clew_image_record *image = (const struct clew_image_record *)record;
+
+	return record->kind == CLEW_KIND_IMAGE && !(record->flags & CLEW_IMAGE_JIT) &&
+	       !image_of(context, image->image);
+}
+
+/*
+ * Drops the file that no stack led through for the longest time, or only the names of one. The
+ * caller has the lock. False: there is none.
+ */
+static bool drop_oldest(struct clew_images *images, bool names)
+{
+	struct image *all = images->images.data, *oldest = NULL;
+
+	for (size_t i = 0; i < images->images.count; i++)
+		if ((names ? all[i].names != NULL : all[i].state == OPENED) &&
+		    (!oldest || all[i].used < oldest->used))
+			oldest = &all[i];
+	if (oldest && names)
+		drop_names(images, oldest);
+	else if (oldest)
+		drop(images, oldest);
+	return oldest;
 }
 
 void clew_images_tick(struct clew_images *images)
@@ -281,6 +379,7 @@ void clew_images_tick(struct clew_images *images)
 	struct failed *failed;
 	uint64_t now = clew_now();
 	size_t old = 0;
+	bool trim;
 
 	pthread_mutex_lock(&images->lock);
 	failed = images->failed.data;
@@ -289,23 +388,76 @@ void clew_images_tick(struct clew_images *images)
 	images->failed.count -= old;
 	if (old)
 		memmove(failed, failed + old, images->failed.count * sizeof(*failed));
+	while (images->images.count > images->most && drop_oldest(images, false))
+		;
+	if (images->dropped)
+		clew_forget_user_kept(images->recorder, is_gone, images);
+	images->dropped = false;
+	trim = images->freed > TRIM_BYTES;
+	if (trim)
+		images->freed = 0;
 	pthread_mutex_unlock(&images->lock);
+	/* Much of what was freed would stay this process's. */
+	if (trim)
+		malloc_trim(0);
 }
 
-/* Reads the names of a file that is open, without the lock. */
+size_t clew_images_memory(struct clew_images *images)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&images->lock);
+	bytes = images->names_bytes + images->images.count * FILE_BYTES;
+	pthread_mutex_unlock(&images->lock);
+	return bytes;
+}
+
+bool clew_images_drop(struct clew_images *images)
+{
+	bool dropped;
+
+	pthread_mutex_lock(&images->lock);
+	dropped = drop_oldest(images, true) || drop_oldest(images, false);
+	pthread_mutex_unlock(&images->lock);
+	return dropped;
+}
+
+static size_t names_most(const struct clew_images *images)
+{
+	return images->recorder->options.names_most ?: CLEW_NAMES_MOST;
+}
+
+/* Drops the names of the file that was used least recently, but for this one's. */
+static bool drop_others(struct clew_images *images, struct image *image)
+{
+	struct clew_names *names = image->names;
+	bool dropped;
+
+	image->names = NULL;
+	dropped = drop_oldest(images, true);
+	image->names = names;
+	return dropped;
+}
+
+/* Reads the names of a file that is open, without the lock: only this thread drops files. */
 static struct clew_names *read_names(struct clew_images *images, uint32_t number,
-				     struct clew_opened *file)
+				     const struct clew_opened *file)
 {
 	struct clew_names *names = NULL;
+	struct image *image;
 	int copy;
 
 	if (clew_open_read(file, CLEW_OPEN_SYMBOLS | CLEW_OPEN_FRAMES, &copy) >= 0) {
 		clew_names_open(copy, &names);
 		close(copy);
 	}
-	clew_opened_close(file);
 	pthread_mutex_lock(&images->lock);
-	((struct image *)images->images.data)[number].names = names;
+	image = image_of(images, number);
+	image->names = names;
+	image->read = clew_now();
+	images->names_bytes += clew_names_memory(names);
+	while (images->names_bytes > names_most(images) && drop_others(images, image))
+		;
 	pthread_mutex_unlock(&images->lock);
 	return names;
 }
@@ -313,21 +465,22 @@ static struct clew_names *read_names(struct clew_images *images, uint32_t number
 int clew_images_find(struct clew_images *images, uint64_t frame, struct clew_named *ret_named)
 {
 	uint32_t number = CLEW_FRAME_IMAGE(frame);
-	struct image image = {.file.path = -1};
+	struct image image = {.file.path = -1}, *at;
+	uint64_t now = clew_now();
 
 	if (frame & CLEW_FRAME_ADDRESS)
 		return 0;
 	pthread_mutex_lock(&images->lock);
-	if (number < images->images.count) {
-		struct image *at = (struct image *)images->images.data + number;
-
+	at = image_of(images, number);
+	if (at) {
+		at->used = now;
 		image = *at;
-		at->file.path = -1;
 	}
 	pthread_mutex_unlock(&images->lock);
 	if (image.state == UNOPENED)
 		return -EAGAIN;
-	if (image.file.path >= 0)
+	/* What has no room is not read again and again. */
+	if (!image.names && image.file.path >= 0 && (!image.read || now - image.read > READ_NS))
 		image.names = read_names(images, number, &image.file);
 	return image.names && clew_names_find(image.names, CLEW_FRAME_OFFSET(frame), ret_named);
 }

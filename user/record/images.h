@@ -24,8 +24,14 @@ void clew_images_offer(struct clew_images *images, const struct clew_image_key *
 void clew_images_wait(struct clew_images *images);
 /* Opens a file that the kernel side asks for, puts its IMAGE record and has its table made. */
 void clew_images_take(struct clew_images *images, const struct clew_image_news *news);
-/* Forgets files that could not be opened some time ago, so that they are asked for again. */
+/* Forgets files that could not be opened some time ago, so that they are asked for again, and those
+ * of too many open ones that were used least recently. From the thread that finds names. */
 void clew_images_tick(struct clew_images *images);
+/* Bytes of memory that names and open files take. */
+size_t clew_images_memory(struct clew_images *images);
+/* Drops the names, or else the file, that were used least recently. False: there are none. From the
+ * thread that finds names. */
+bool clew_images_drop(struct clew_images *images);
 /* Makes no tables any more. NULL is ignored. */
 void clew_images_stop(struct clew_images *images);
 /* The function of a frame: 1, 0 if none is known, or -EAGAIN: the file may yet be opened. From one

@@ -276,6 +276,10 @@ int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record
 int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *record, size_t size);
 /* user_stream.c: puts those records once more. */
 int clew_put_user_again(struct clew_recorder *recorder);
+/* Forgets kept records for which `gone` is true. */
+void clew_forget_user_kept(struct clew_recorder *recorder,
+			   bool (*gone)(void *context, const struct clew_header *record),
+			   void *context);
 /*
  * user_stream.c: ends a round of the user stream. No later record of it may be
  * older than `now`.

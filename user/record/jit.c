@@ -5,7 +5,8 @@
  * The list is opened while the process lives, by its own root, and stays open: what the process
  * writes before its end is there at the stop, also if the list is deleted or its container is gone.
  * A program that places code anew says so by another line. So names are looked up as late as
- * possible, and an address with two names has none.
+ * possible, and an address with two names has none: when the process has ended, or is dropped since
+ * too many others ran such code.
  */
 #include "record/jit.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +26,11 @@
 
 #define LIST_MOST  (256 << 20) /* bytes */
 #define NAME_BYTES 64
+
+#define PROCESSES_MOST 1024
+#define PROCESS_BYTES  8192	     /* that a process and its open files take, about */
+#define WANTED_MOST    65536	     /* frames of a process */
+#define LATE_NS	       2000000000ull /* that a stack may be on its way */
 
 /* An image holds so much of a process's memory as offsets of frames can say. */
 struct window {
@@ -37,6 +44,7 @@ struct clew_jit_process {
 	struct clew_opened list; /* none: not found */
 	uint64_t size;		 /* of the list, when it was read last */
 	char path[NAME_BYTES];	 /* of the list, as the process sees it */
+	uint64_t used;		 /* ns: when a stack of it came last */
 	struct vector windows;	 /* struct window */
 	struct vector wanted;	 /* uint64_t: frames without a name */
 };
@@ -46,7 +54,18 @@ struct clew_jit {
 	uint32_t *last;
 	struct vector
 		processes; /* struct clew_jit_process *, in the order in which they were met */
+	size_t most;	   /* of them */
 };
+
+/* Each has two descriptors: together a sixteenth of what this process may open. */
+static size_t most_processes(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 32 > PROCESSES_MOST)
+		return PROCESSES_MOST;
+	return limit.rlim_cur / 32 ?: 1;
+}
 
 int clew_jit_new(struct clew_recorder *recorder, uint32_t *last, struct clew_jit **ret_jit)
 {
@@ -56,6 +75,7 @@ int clew_jit_new(struct clew_recorder *recorder, uint32_t *last, struct clew_jit
 		return -ENOMEM;
 	*jit = (struct clew_jit){.recorder = recorder,
 				 .last = last,
+				 .most = most_processes(),
 				 .processes.item = sizeof(struct clew_jit_process *)};
 	*ret_jit = jit;
 	return 0;
@@ -125,6 +145,7 @@ static struct clew_jit_process *meet(struct clew_jit *jit, uint32_t pid, int pro
 	*process = (struct clew_jit_process){.pid = pid,
 					     .proc = proc,
 					     .list.path = -1,
+					     .used = clew_now(),
 					     .windows.item = sizeof(struct window),
 					     .wanted.item = sizeof(uint64_t)};
 	((struct clew_jit_process **)jit->processes.data)[jit->processes.count++] = process;
@@ -132,6 +153,11 @@ static struct clew_jit_process *meet(struct clew_jit *jit, uint32_t pid, int pro
 		 proc >= 0 ? own_number(process) : pid);
 	find_list(process);
 	return process;
+}
+
+static bool is_alive(const struct clew_jit_process *process)
+{
+	return process->proc >= 0 && faccessat(process->proc, "stat", F_OK, 0) == 0;
 }
 
 struct clew_jit_process *clew_jit_process(struct clew_jit *jit, uint32_t pid)
@@ -144,7 +170,9 @@ struct clew_jit_process *clew_jit_process(struct clew_jit *jit, uint32_t pid)
 		process = ((struct clew_jit_process **)jit->processes.data)[i - 1];
 		process = process->pid == pid ? process : NULL;
 	}
-	if (process && process->proc >= 0 && faccessat(process->proc, "stat", F_OK, 0) == 0)
+	if (process)
+		process->used = clew_now();
+	if (process && is_alive(process))
 		return process;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -189,7 +217,8 @@ uint64_t clew_jit_frame(struct clew_jit *jit, struct clew_jit_process *process, 
 
 void clew_jit_want(struct clew_jit_process *process, uint64_t frame)
 {
-	if (vector_reserve(&process->wanted, process->wanted.count + 1) >= 0)
+	if (process->wanted.count < WANTED_MOST &&
+	    vector_reserve(&process->wanted, process->wanted.count + 1) >= 0)
 		((uint64_t *)process->wanted.data)[process->wanted.count++] = frame;
 }
 
@@ -250,35 +279,96 @@ static bool find(const struct clew_jit_process *process, const struct clew_perf_
 	return true;
 }
 
-void clew_jit_tick(struct clew_jit *jit)
+static void name(struct clew_jit_process *process, clew_jit_put *put, void *context)
 {
-	struct clew_jit_process *const *processes = jit->processes.data;
+	uint64_t *wanted = process->wanted.data;
+	struct clew_perf_map *map = process->wanted.count ? read_list(process) : NULL;
+	struct clew_named named;
+	size_t left = 0;
 
-	for (size_t i = 0; i < jit->processes.count; i++)
-		if (processes[i]->list.path < 0 && processes[i]->wanted.count)
-			find_list(processes[i]);
+	for (size_t k = 0; map && k < process->wanted.count; k++) {
+		if (find(process, map, wanted[k], &named))
+			put(context, CLEW_FRAME_IMAGE(wanted[k]), &named);
+		else
+			wanted[left++] = wanted[k];
+	}
+	if (map)
+		process->wanted.count = left;
+	clew_perf_map_free(map);
 }
 
-void clew_jit_name(struct clew_jit *jit,
-		   void (*put)(void *context, uint32_t image, const struct clew_named *named),
-		   void *context)
+void clew_jit_name(struct clew_jit *jit, clew_jit_put *put, void *context)
 {
-	for (size_t i = 0; i < jit->processes.count; i++) {
-		struct clew_jit_process *process =
-			((struct clew_jit_process **)jit->processes.data)[i];
-		uint64_t *wanted = process->wanted.data;
-		struct clew_perf_map *map = process->wanted.count ? read_list(process) : NULL;
-		struct clew_named named;
-		size_t left = 0;
+	for (size_t i = 0; i < jit->processes.count; i++)
+		name(((struct clew_jit_process **)jit->processes.data)[i], put, context);
+}
 
-		for (size_t k = 0; map && k < process->wanted.count; k++) {
-			if (find(process, map, wanted[k], &named))
-				put(context, CLEW_FRAME_IMAGE(wanted[k]), &named);
-			else
-				wanted[left++] = wanted[k];
-		}
-		if (map)
-			process->wanted.count = left;
-		clew_perf_map_free(map);
+/* ---- dropping ---- */
+
+/* For clew_forget_user_kept(). */
+static bool is_of(void *context, const struct clew_header *record)
+{
+	return record->kind == CLEW_KIND_IMAGE && record->flags & CLEW_IMAGE_JIT &&
+	       base_of(context, ((const struct clew_image_record *)record)->image);
+}
+
+/* The process has its names, as far as they are known, and is forgotten. */
+static void drop(struct clew_jit *jit, size_t place, clew_jit_put *put, void *context)
+{
+	struct clew_jit_process **processes = jit->processes.data, *process = processes[place];
+
+	name(process, put, context);
+	clew_forget_user_kept(jit->recorder, is_of, process);
+	close_process(process);
+	jit->processes.count--;
+	memmove(processes + place, processes + place + 1,
+		(jit->processes.count - place) * sizeof(*processes));
+}
+
+static bool drop_oldest(struct clew_jit *jit, clew_jit_put *put, void *context)
+{
+	struct clew_jit_process *const *processes = jit->processes.data;
+	size_t oldest = 0;
+
+	if (!jit->processes.count)
+		return false;
+	for (size_t i = 1; i < jit->processes.count; i++)
+		if (processes[i]->used < processes[oldest]->used)
+			oldest = i;
+	drop(jit, oldest, put, context);
+	return true;
+}
+
+void clew_jit_tick(struct clew_jit *jit, clew_jit_put *put, void *context)
+{
+	const uint64_t now = clew_now();
+
+	for (size_t i = jit->processes.count; i > 0; i--) {
+		struct clew_jit_process *process =
+			((struct clew_jit_process **)jit->processes.data)[i - 1];
+
+		/* Stacks may be on their way for some time after the process has ended. */
+		if (now - process->used > LATE_NS && !is_alive(process))
+			drop(jit, i - 1, put, context);
+		else if (process->list.path < 0 && process->wanted.count)
+			find_list(process);
 	}
+	while (jit->processes.count > jit->most)
+		drop_oldest(jit, put, context);
+}
+
+size_t clew_jit_memory(const struct clew_jit *jit)
+{
+	struct clew_jit_process *const *processes = jit->processes.data;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < jit->processes.count; i++)
+		bytes += PROCESS_BYTES + processes[i]->windows.capacity * sizeof(struct window) +
+			 processes[i]->wanted.capacity * sizeof(uint64_t);
+	return bytes;
+}
+
+bool clew_jit_drop(struct clew_jit *jit, clew_jit_put *put, void *context)
+{
+	return drop_oldest(jit, put, context);
 }

@@ -23,11 +23,16 @@ struct clew_jit_process *clew_jit_process(struct clew_jit *jit, uint32_t pid);
 uint64_t clew_jit_frame(struct clew_jit *jit, struct clew_jit_process *process, uint64_t frame);
 /* The frame, as clew_jit_frame() gave it, is to be named. */
 void clew_jit_want(struct clew_jit_process *process, uint64_t frame);
-/* Opens lists that were not there yet when their processes were met. */
-void clew_jit_tick(struct clew_jit *jit);
+/* Takes the function of a frame. */
+typedef void clew_jit_put(void *context, uint32_t image, const struct clew_named *named);
 /* Calls `put` for the function of each wanted frame that the lists name by now. */
-void clew_jit_name(struct clew_jit *jit,
-		   void (*put)(void *context, uint32_t image, const struct clew_named *named),
-		   void *context);
+void clew_jit_name(struct clew_jit *jit, clew_jit_put *put, void *context);
+/* Opens lists that were not there yet when their processes were met. Processes that have ended get
+ * their names and are dropped, and so are those of too many that were used least recently. */
+void clew_jit_tick(struct clew_jit *jit, clew_jit_put *put, void *context);
+/* Bytes of memory that the processes take. */
+size_t clew_jit_memory(const struct clew_jit *jit);
+/* Drops the process that was used least recently. False: there is none. */
+bool clew_jit_drop(struct clew_jit *jit, clew_jit_put *put, void *context);
 
 #endif

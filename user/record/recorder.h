@@ -13,6 +13,7 @@
 #ifndef CLEW_RECORD_RECORDER_H
 #define CLEW_RECORD_RECORDER_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,8 @@
 #include "symbol/function.h"
 
 struct clew_recorder;
+
+#define CLEW_NAMES_MOST (128u << 20) /* bytes */
 
 /* What to do if the capture cannot be written, unless the options say something else. */
 #define CLEW_ELSEWHERE "give another -o"
@@ -66,6 +69,7 @@ struct clew_recorder_options {
 	size_t ring_size;	       /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain;	  /* for tests of losses: ns that the drain waits after the start */
 	uint64_t stack_threshold; /* ns: stacks of waits that are as long or longer; 0: no stacks */
+	size_t names_most;	  /* bytes that names of functions may take; 0: CLEW_NAMES_MOST */
 	bool stacks_if_possible; /* without them where the kernel or a memory cgroup refuses them */
 	bool no_page_cache;	 /* do not record the page cache and the journals */
 	bool sync;
@@ -99,6 +103,12 @@ void clew_recorder_raise_files(void);
 int clew_recorder_open(const struct clew_recorder_options *options,
 		       struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);
+
+/* True if an error may pass: descriptors or memory are short. The recording goes on. */
+static inline bool clew_is_shortage(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
 
 /*
  * Begins the file with what was recorded since the start. Until then a file of

@@ -266,6 +266,18 @@ const char *clew_segments_next(struct clew_segments *segments)
 	return segments->path;
 }
 
+void clew_segments_undo(struct clew_segments *segments)
+{
+	struct segment *last = (struct segment *)segments->list.data + segments->list.count - 1;
+
+	if (!segments->list.count)
+		return;
+	unlinkat(segments->descriptor, last->name, 0);
+	segments->list.count--;
+	segments->number--;
+	segments->current = segments->list.count > 0;
+}
+
 /* The size of a segment that was the current one until now. */
 static void measure(const struct clew_segments *segments, struct segment *segment)
 {

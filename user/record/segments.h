@@ -36,6 +36,9 @@ void clew_segments_keep(struct clew_segments *segments, uint64_t keep_ns, uint64
 /* The path of the next segment, which becomes the current one. NULL: no memory. */
 const char *clew_segments_next(struct clew_segments *segments);
 
+/* The segment that was asked for last was not begun: the one before is the current one still. */
+void clew_segments_undo(struct clew_segments *segments);
+
 /*
  * Removes old segments, never the current one; it has `bytes` now. A file that a reader has open
  * stays readable for it.

@@ -25,10 +25,18 @@
 #include "record/mappings.h"
 #include "symbol/kernel.h"
 
-#define HEAP_BLOCKS 64 /* of 1 MiB: tables of a gigabyte of code */
-#define BUDGET	    50 /* one part in 50 of a CPU */
-#define POLL_MS	    100
-#define JIT_NS	    1000000000ull
+#define HEAP_BLOCKS  64 /* of 1 MiB: tables of a gigabyte of code */
+#define BUDGET	     50 /* one part in 50 of a CPU */
+#define POLL_MS	     100
+#define JIT_NS	     1000000000ull
+#define WAIT_NS	     5000000000ull
+#define WAITING_MOST 65536
+
+/* A frame whose image is not open yet. */
+struct waiting {
+	uint64_t frame;
+	uint64_t since; /* ns */
+};
 
 struct clew_stacks {
 	struct clew_recorder *recorder;
@@ -40,9 +48,10 @@ struct clew_stacks {
 	struct map named;      /* frames whose functions were looked for */
 	struct map symbols;    /* functions that were put: (start, image) */
 	uint64_t file;	       /* both are about the file that begins with records of this time */
-	struct vector waiting; /* uint64_t: frames whose image is not open yet */
+	struct vector waiting; /* struct waiting */
 	bool opening, started; /* the threads run */
 	atomic_bool opener_stopping, stopping;
+	atomic_bool pressed; /* half of what is held is to be dropped */
 	pthread_t opener, thread;
 };
 
@@ -110,6 +119,15 @@ static bool name_file_frame(struct clew_stacks *stacks, uint64_t frame)
 	return r != -EAGAIN;
 }
 
+/* Files are opened at once. What is not by then could not be opened, or was dropped since. */
+static void wait_for_file(struct clew_stacks *stacks, uint64_t frame)
+{
+	if (stacks->waiting.count < WAITING_MOST &&
+	    vector_reserve(&stacks->waiting, stacks->waiting.count + 1) >= 0)
+		((struct waiting *)stacks->waiting.data)[stacks->waiting.count++] =
+			(struct waiting){.frame = frame, .since = clew_now()};
+}
+
 /* `process`: of a frame in code that no file has; else NULL. */
 static void name_frame(struct clew_stacks *stacks, struct clew_jit_process *process, uint64_t frame,
 		       bool kernel)
@@ -122,19 +140,19 @@ static void name_frame(struct clew_stacks *stacks, struct clew_jit_process *proc
 		clew_jit_want(process, frame);
 	else if (kernel && find_kernel(stacks, frame, &named))
 		put_symbol(stacks, CLEW_IMAGE_KERNEL, &named);
-	else if (!kernel && !name_file_frame(stacks, frame) &&
-		 vector_reserve(&stacks->waiting, stacks->waiting.count + 1) >= 0)
-		((uint64_t *)stacks->waiting.data)[stacks->waiting.count++] = frame;
+	else if (!kernel && !name_file_frame(stacks, frame))
+		wait_for_file(stacks, frame);
 }
 
 static void name_waiting(struct clew_stacks *stacks)
 {
-	uint64_t *frames = stacks->waiting.data;
+	struct waiting *waiting = stacks->waiting.data;
+	const uint64_t now = clew_now();
 	size_t left = 0;
 
 	for (size_t i = 0; i < stacks->waiting.count; i++)
-		if (!name_file_frame(stacks, frames[i]))
-			frames[left++] = frames[i];
+		if (!name_file_frame(stacks, waiting[i].frame) && now - waiting[i].since < WAIT_NS)
+			waiting[left++] = waiting[i];
 	stacks->waiting.count = left;
 }
 
@@ -207,8 +225,31 @@ static void tick_jit(struct clew_stacks *stacks)
 	stacks->jit_ticked = now;
 	if (stacks->recorder->states_again)
 		clew_jit_name(stacks->jit, put_symbol, stacks);
-	else
-		clew_jit_tick(stacks->jit);
+	clew_jit_tick(stacks->jit, put_symbol, stacks);
+}
+
+/* Names take no more memory than is allowed: those used least recently go first. */
+static void bound(struct clew_stacks *stacks)
+{
+	size_t most = stacks->recorder->options.names_most ?: CLEW_NAMES_MOST, bytes;
+
+	/* These are remembered only so that nothing is put twice. */
+	if (map_memory(&stacks->named) + map_memory(&stacks->symbols) > most / 4) {
+		map_done(&stacks->named);
+		map_done(&stacks->symbols);
+	}
+	bytes = clew_images_memory(stacks->images) + clew_jit_memory(stacks->jit);
+	if (atomic_exchange(&stacks->pressed, false))
+		most = bytes / 2 < most ? bytes / 2 : most;
+	while (bytes > most &&
+	       (clew_images_drop(stacks->images) || clew_jit_drop(stacks->jit, put_symbol, stacks)))
+		bytes = clew_images_memory(stacks->images) + clew_jit_memory(stacks->jit);
+}
+
+void clew_stacks_press(struct clew_stacks *stacks)
+{
+	if (stacks)
+		atomic_store(&stacks->pressed, true);
 }
 
 static void *opener_main(void *argument)
@@ -219,7 +260,6 @@ static void *opener_main(void *argument)
 	store_thread_hurry();
 	while (!atomic_load(&stacks->opener_stopping)) {
 		ring_buffer__poll(stacks->image_news, POLL_MS);
-		clew_images_tick(stacks->images);
 	}
 	ring_buffer__consume(stacks->image_news);
 	return NULL;
@@ -236,6 +276,8 @@ static void *stacks_main(void *argument)
 		ring_buffer__consume(stacks->news);
 		name_waiting(stacks);
 		tick_jit(stacks);
+		clew_images_tick(stacks->images);
+		bound(stacks);
 	}
 	ring_buffer__consume(stacks->news);
 	name_waiting(stacks);
@@ -283,7 +325,7 @@ int clew_stacks_open(struct clew_recorder *recorder, struct clew_stacks **ret,
 		r = clew_jit_new(recorder, &bpf->bss->last_image, &stacks->jit);
 	if (r >= 0) {
 		stacks->recorder = recorder;
-		stacks->waiting.item = sizeof(uint64_t);
+		stacks->waiting.item = sizeof(struct waiting);
 		r = start_threads(stacks);
 	}
 	if (r < 0) {

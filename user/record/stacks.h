@@ -30,6 +30,8 @@ void clew_stacks_wait(struct clew_stacks *stacks);
 void clew_stacks_of_sleepers(struct clew_stacks *stacks);
 /* Takes what is still to be taken and ends the thread; to be called when no program records, and
  * before the end of the user stream. NULL is ignored. */
+/* Has half of the names and open files dropped soon: something else needs them. NULL is ignored. */
+void clew_stacks_press(struct clew_stacks *stacks);
 void clew_stacks_stop(struct clew_stacks *stacks);
 void clew_stacks_close(struct clew_stacks *stacks);
 

@@ -18,6 +18,8 @@
 #include "base/vector.h"
 #include "record/unwind_heap.h"
 
+#define JOBS_MOST 1024 /* each has a file open */
+
 struct job {
 	struct clew_image_key key;
 	uint32_t image;
@@ -146,7 +148,9 @@ int clew_table_maker_add(struct clew_table_maker *maker, const struct clew_image
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&maker->lock);
-	r = maker->stopping ? -ECANCELED : vector_reserve(&maker->jobs, maker->jobs.count + 1);
+	r = maker->stopping		     ? -ECANCELED
+	    : maker->jobs.count >= JOBS_MOST ? -EBUSY
+					     : vector_reserve(&maker->jobs, maker->jobs.count + 1);
 	if (r >= 0) {
 		((struct job *)maker->jobs.data)[maker->jobs.count++] = job;
 		pthread_cond_broadcast(&maker->changed);

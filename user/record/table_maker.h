@@ -14,7 +14,7 @@ struct clew_table_maker;
 /* `map`: of images, `heap`: of tables, with so many blocks. 0 or -errno. */
 int clew_table_maker_open(int map, int heap, size_t blocks, struct clew_table_maker **ret);
 /* Has the table of a file made, if that is still the image's number by then. `file` stays the
- * caller's. From any thread. 0 or -errno. */
+ * caller's. From any thread. 0 or -errno; -EBUSY: too many wait already. */
 int clew_table_maker_add(struct clew_table_maker *maker, const struct clew_image_key *key,
 			 uint32_t image, const struct clew_opened *file);
 /* Waits until all tables are made that were asked for. */

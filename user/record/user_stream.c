@@ -69,6 +69,27 @@ int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *recor
 	return r < 0 ? r : clew_put_user_now(recorder, record, size);
 }
 
+void clew_forget_user_kept(struct clew_recorder *recorder,
+			   bool (*gone)(void *context, const struct clew_header *record),
+			   void *context)
+{
+	uint64_t size;
+	size_t left = 0;
+
+	pthread_mutex_lock(&recorder->user_lock);
+	for (size_t at = 0; at < recorder->again.count; at += sizeof(size) + size) {
+		char *kept = (char *)recorder->again.data + at;
+
+		memcpy(&size, kept, sizeof(size));
+		if (gone(context, (const struct clew_header *)(kept + sizeof(size))))
+			continue;
+		memmove((char *)recorder->again.data + left, kept, sizeof(size) + size);
+		left += sizeof(size) + size;
+	}
+	recorder->again.count = left;
+	pthread_mutex_unlock(&recorder->user_lock);
+}
+
 int clew_put_user_again(struct clew_recorder *recorder)
 {
 	uint64_t size;

@@ -8,6 +8,7 @@
 #include "symbol/names.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,18 @@ void clew_names_close(struct clew_names *names)
 	elf_symbols_done(&names->texts);
 	elf_file_close(&names->file);
 	free(names);
+}
+
+size_t clew_names_memory(const struct clew_names *names)
+{
+	size_t bytes;
+
+	if (!names)
+		return 0;
+	bytes = sizeof(*names) + names->symbols.capacity * names->symbols.item;
+	for (unsigned i = 0; i < sizeof(names->texts.texts) / sizeof(names->texts.texts[0]); i++)
+		bytes += malloc_usable_size(names->texts.texts[i]);
+	return bytes;
 }
 
 /* The address, as linked, of an offset in the file. */

@@ -37,6 +37,8 @@ bool clew_names_bias(const struct clew_names *names, uint64_t start, uint64_t of
 bool clew_names_find_data(const struct clew_names *names, uint64_t address,
 			  struct clew_named *ret_named);
 void clew_names_close(struct clew_names *names);
+/* Bytes of memory that the names take; of NULL 0. */
+size_t clew_names_memory(const struct clew_names *names);
 
 /* The build-id of a file, as much of it as fits. Returns its bytes, 0: it has none. */
 size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES]);
