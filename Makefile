@@ -207,7 +207,7 @@ soak: deps
 
 install: all
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/clew include/clew/*.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/clew include/clew/*.h include/clew/*.def
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(B)/libclew.a
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBS@,$(LIBS),' -e 's,@VERSION@,$(VERSION),' tools/clew.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/clew.pc

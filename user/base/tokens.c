@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words of the closed lists. Every word that clew writes or reads for a wait
- * kind, a context, a dependency type or an evidence stands here and nowhere else.
+ * The words of the closed lists. Every word that clew writes or reads for a context, an
+ * evidence, a request or the end of a call stands here and nowhere else, and those of wait
+ * kinds and dependency types in their tables.
  */
 #include <clew/kernel/records.h>
 #include <clew/tokens.h>
@@ -9,38 +10,9 @@
 #include <string.h>
 
 static const char *const wait_kinds[CLEW_SEGMENT_KIND_COUNT] = {
-	[CLEW_WAIT_FUTEX] = "futex",
-	[CLEW_WAIT_LOCK] = "lock",
-	[CLEW_WAIT_READ] = "read",
-	[CLEW_WAIT_WRITE] = "write",
-	[CLEW_WAIT_FSYNC] = "fsync",
-	[CLEW_WAIT_FILE] = "file",
-	[CLEW_WAIT_IO] = "io",
-	[CLEW_WAIT_FAULT] = "fault",
-	[CLEW_WAIT_JOURNAL] = "journal",
-	[CLEW_WAIT_THROTTLE] = "throttle",
-	[CLEW_WAIT_MEMORY] = "memory",
-	[CLEW_WAIT_PIPE] = "pipe",
-	[CLEW_WAIT_SOCKET] = "socket",
-	[CLEW_WAIT_EVENTFD] = "eventfd",
-	[CLEW_WAIT_IPC] = "ipc",
-	[CLEW_WAIT_TTY] = "tty",
-	[CLEW_WAIT_POLL] = "poll",
-	[CLEW_WAIT_SLEEP] = "sleep",
-	[CLEW_WAIT_SIGNAL] = "signal",
-	[CLEW_WAIT_STOPPED] = "stopped",
-	[CLEW_WAIT_CHILD] = "child",
-	[CLEW_WAIT_VFORK] = "vfork",
-	[CLEW_WAIT_IO_URING] = "io_uring",
-	[CLEW_WAIT_WORK] = "work",
-	[CLEW_WAIT_RCU] = "rcu",
-	[CLEW_WAIT_IDLE] = "idle",
-	[CLEW_WAIT_OTHER] = "other",
-	[CLEW_WAIT_UNKNOWN] = "unknown",
-	[CLEW_SEGMENT_RUNNING] = "running",
-	[CLEW_SEGMENT_RUNQUEUE] = "runqueue",
-	[CLEW_SEGMENT_DEVICE] = "device",
-	[CLEW_SEGMENT_QUEUED] = "queued",
+#define CLEW_WAIT_KIND(NAME, name, ...)	   [CLEW_WAIT_##NAME] = #name,
+#define CLEW_SEGMENT_KIND(NAME, name, ...) [CLEW_SEGMENT_##NAME] = #name,
+#include <clew/wait_kinds.def>
 };
 
 static const char *const contexts[] = {
@@ -50,28 +22,8 @@ static const char *const contexts[] = {
 };
 
 static const char *const edge_types[CLEW_EDGE_TYPE_COUNT] = {
-	[CLEW_EDGE_FORK] = "fork",
-	[CLEW_EDGE_EXEC] = "exec",
-	[CLEW_EDGE_EXIT] = "exit",
-	[CLEW_EDGE_VFORK] = "vfork",
-	[CLEW_EDGE_UNLOCK] = "unlock",
-	[CLEW_EDGE_PIPE] = "pipe",
-	[CLEW_EDGE_SOCKET] = "socket",
-	[CLEW_EDGE_EVENTFD] = "eventfd",
-	[CLEW_EDGE_IPC] = "ipc",
-	[CLEW_EDGE_SIGNAL] = "signal",
-	[CLEW_EDGE_TIMER] = "timer",
-	[CLEW_EDGE_WORK] = "work",
-	[CLEW_EDGE_REQUEST] = "request",
-	[CLEW_EDGE_WRITEBACK] = "writeback",
-	[CLEW_EDGE_JOURNAL] = "journal",
-	[CLEW_EDGE_THROTTLE] = "throttle",
-	[CLEW_EDGE_READAHEAD] = "readahead",
-	[CLEW_EDGE_IO_URING] = "io_uring",
-	[CLEW_EDGE_CALL] = "call",
-	[CLEW_EDGE_RETURN] = "return",
-	[CLEW_EDGE_SUBMIT] = "submit",
-	[CLEW_EDGE_WAKE] = "wake",
+#define CLEW_EDGE_TYPE(NAME, name, ...) [CLEW_EDGE_##NAME] = #name,
+#include <clew/edge_types.def>
 };
 
 static const char *const evidences[CLEW_EVIDENCE_COUNT] = {
@@ -198,8 +150,10 @@ int clew_edge_type_from_name(const char *name)
 
 const char *clew_edge_relation(unsigned type)
 {
-	return type == CLEW_EDGE_CALL || type == CLEW_EDGE_RETURN || type == CLEW_EDGE_SUBMIT ||
-			       type == CLEW_EDGE_REQUEST
-		       ? "vertical"
-		       : "horizontal";
+	static const char *const relations[CLEW_EDGE_TYPE_COUNT] = {
+#define CLEW_EDGE_TYPE(NAME, name, relation, ...) [CLEW_EDGE_##NAME] = #relation,
+#include <clew/edge_types.def>
+	};
+
+	return type < CLEW_EDGE_TYPE_COUNT ? relations[type] : "horizontal";
 }

@@ -5,6 +5,7 @@
  * The waker causes the wake in task context only. In any other context the waker is the
  * task that was interrupted, and no task is named.
  */
+#include "base/kind.h"
 #include "builder/builder.h"
 #include "builder/task.h"
 #include "builder/wake.h"
@@ -140,29 +141,17 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
 		return CLEW_EDGE_SIGNAL;
 	switch (kind) {
-	case CLEW_WAIT_VFORK:
-		return CLEW_EDGE_VFORK;
 	case CLEW_WAIT_FUTEX:
 		return futex_edge_type(wait, wake);
-	case CLEW_WAIT_LOCK:
-		return CLEW_EDGE_UNLOCK;
 	case CLEW_WAIT_FILE:
 		return wait->reason == CLEW_REASON_FILE_LOCK && wake->operation == CLEW_FILE_UNLOCK
 			       ? CLEW_EDGE_UNLOCK
 			       : CLEW_EDGE_WAKE;
-	case CLEW_WAIT_PIPE:
-		return CLEW_EDGE_PIPE;
-	case CLEW_WAIT_SOCKET:
-		return CLEW_EDGE_SOCKET;
-	case CLEW_WAIT_EVENTFD:
-		return CLEW_EDGE_EVENTFD;
-	case CLEW_WAIT_IPC:
-		return CLEW_EDGE_IPC;
 	case CLEW_WAIT_POLL:
 		return poll_edge_type(wait, wake);
 	case CLEW_WAIT_IO_URING:
 		return ring_edge_type(wait, wake);
 	default:
-		return CLEW_EDGE_WAKE;
+		return clew_wait_kind_edge(kind);
 	}
 }

@@ -6,26 +6,14 @@
  * journal, a throttled device, a request) is charged to the file of its
  * request, else to the file that its task touched last.
  */
+#include "base/kind.h"
 #include "explain/io_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 
 static bool may_be_for_file(const struct clew_sleep *sleep)
 {
-	switch ((enum clew_wait_kind)sleep->kind) {
-	case CLEW_WAIT_READ:
-	case CLEW_WAIT_WRITE:
-	case CLEW_WAIT_FSYNC:
-	case CLEW_WAIT_FILE:
-	case CLEW_WAIT_IO:
-	case CLEW_WAIT_FAULT:
-	case CLEW_WAIT_JOURNAL:
-	case CLEW_WAIT_THROTTLE:
-	case CLEW_WAIT_IO_URING:
-		return true;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_FILE);
 }
 
 static const struct clew_trace_request *request_of(const struct sums *sums,

@@ -9,6 +9,7 @@
  * that waits for the others does not count.
  */
 #include "explain/other_end.h"
+#include "base/kind.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,21 +23,7 @@ static bool may_have_other_end(const struct clew_sleep *sleep)
 	if (sleep->open == CLEW_OPEN_NONE || sleep->blind ||
 	    sleep->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_KTHREAD))
 		return false;
-	switch (sleep->kind) {
-	case CLEW_WAIT_PIPE:
-	case CLEW_WAIT_SOCKET:
-	case CLEW_WAIT_EVENTFD:
-	case CLEW_WAIT_POLL:
-	case CLEW_WAIT_FILE:
-	case CLEW_WAIT_READ:
-	case CLEW_WAIT_WRITE:
-	case CLEW_WAIT_FSYNC:
-	case CLEW_WAIT_IO:
-	case CLEW_WAIT_OTHER:
-		return true;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_OTHER_END);
 }
 
 /* True if the object that a sleep is known to be for is the one of the record. */

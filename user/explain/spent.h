@@ -22,6 +22,7 @@ enum clew_spent {
 	CLEW_SPENT_PEER,
 	CLEW_SPENT_OTHER,
 	CLEW_SPENT_COUNT,
+	CLEW_SPENT_NONE = CLEW_SPENT_COUNT, /* idle: for work */
 };
 
 /* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */

@@ -17,6 +17,7 @@
  * where a task in between announces nothing itself, but its message is waited
  * for within a call.
  */
+#include "base/kind.h"
 #include "explain/why_internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -255,17 +256,7 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
  */
 static bool is_message(int type)
 {
-	switch (type) {
-	case CLEW_EDGE_PIPE:
-	case CLEW_EDGE_SOCKET:
-	case CLEW_EDGE_EVENTFD:
-	case CLEW_EDGE_IPC:
-	case CLEW_EDGE_SIGNAL:
-	case CLEW_EDGE_IO_URING:
-		return true;
-	default:
-		return false;
-	}
+	return type >= 0 && clew_edge_type_has((unsigned)type, CLEW_TYPE_MESSAGE);
 }
 
 /*

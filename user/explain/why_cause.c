@@ -5,6 +5,7 @@
  * it; else a leaf. A leaf of the wait's own kind says that nothing can be
  * followed here. Where records are missing the leaf is unknown.
  */
+#include "base/kind.h"
 #include "explain/why_internal.h"
 #include <errno.h>
 #include <string.h>
@@ -12,31 +13,12 @@
 /* Waits that no task is expected to end. */
 static bool waits_for_nobody(unsigned kind)
 {
-	switch (kind) {
-	case CLEW_WAIT_SLEEP:
-	case CLEW_WAIT_IDLE:
-	case CLEW_WAIT_STOPPED:
-	case CLEW_WAIT_TTY:
-	case CLEW_WAIT_THROTTLE:
-		return true;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(kind, CLEW_TRAIT_NOBODY);
 }
 
 bool why_waits_for_disk(unsigned kind)
 {
-	switch (kind) {
-	case CLEW_WAIT_READ:
-	case CLEW_WAIT_WRITE:
-	case CLEW_WAIT_FSYNC:
-	case CLEW_WAIT_FILE:
-	case CLEW_WAIT_IO:
-	case CLEW_WAIT_FAULT:
-		return true;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(kind, CLEW_TRAIT_DISK);
 }
 
 /*
@@ -63,20 +45,7 @@ bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause 
 	for (uint32_t i = 0; i < sleep->link_count; i++)
 		if (sleep->links[i].kind == CLEW_LINK_IRQ)
 			return false;
-	switch (sleep->kind) {
-	case CLEW_WAIT_FUTEX:
-	case CLEW_WAIT_PIPE:
-	case CLEW_WAIT_SOCKET:
-	case CLEW_WAIT_EVENTFD:
-	case CLEW_WAIT_IPC:
-	case CLEW_WAIT_POLL:
-	case CLEW_WAIT_SLEEP:
-	case CLEW_WAIT_SIGNAL:
-	case CLEW_WAIT_IO_URING:
-		return true;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_CALL);
 }
 
 static unsigned leaf_kind(const struct clew_sleep *sleep)
@@ -95,15 +64,7 @@ static unsigned leaf_kind(const struct clew_sleep *sleep)
 /* Waits whose end may come from outside the machine. */
 static bool comes_from_outside(const struct clew_sleep *sleep)
 {
-	switch ((enum clew_wait_kind)sleep->kind) {
-	case CLEW_WAIT_SOCKET:
-	case CLEW_WAIT_POLL:
-	case CLEW_WAIT_TTY:
-	case CLEW_WAIT_IO_URING:
-		return true;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_OUTSIDE);
 }
 
 static void cause_in_request(const struct clew_link *link, uint64_t from, struct why_cause *cause)

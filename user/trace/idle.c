@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which waits are for work. See idle.h. */
 #include "trace/idle.h"
+#include "base/kind.h"
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,16 +30,8 @@ bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t 
 		return kind < 64 && idle_kinds >> kind & 1;
 	if (in_exchange)
 		return false;
-	switch (kind) {
-	case CLEW_WAIT_POLL:
-		return true;
-	case CLEW_WAIT_SOCKET:
-		return receives(call);
-	case CLEW_WAIT_PIPE:
-		return call == SYS_read || call == SYS_readv;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(kind, CLEW_TRAIT_WORK) ||
+	       (clew_wait_kind_has(kind, CLEW_TRAIT_RECEIVED) && receives(call));
 }
 
 enum socket_side socket_side_of(const struct clew_socket_record *socket)

@@ -10,6 +10,7 @@
  * completed nothing: it woke nobody, made no task and wrote to no file. A sleep is in one
  * retried wait at most. A series that ends with a timeout is none.
  */
+#include "base/kind.h"
 #include "trace/internal.h"
 #include "trace/stacks.h"
 #include <errno.h>
@@ -66,20 +67,8 @@ static bool by_own_timer(const struct clew_trace *trace, const struct clew_sleep
 /* Waits that another thread, a device or another machine is expected to end. */
 static bool waits_for_others(const struct clew_sleep *sleep)
 {
-	switch (sleep->kind) {
-	case CLEW_WAIT_FUTEX:
-	case CLEW_WAIT_LOCK:
-	case CLEW_WAIT_PIPE:
-	case CLEW_WAIT_SOCKET:
-	case CLEW_WAIT_EVENTFD:
-	case CLEW_WAIT_IPC:
-	case CLEW_WAIT_POLL:
-	case CLEW_WAIT_SIGNAL:
-	case CLEW_WAIT_IO_URING:
-		return !sleep->blind && sleep->end != CLEW_TIME_OPEN;
-	default:
-		return false;
-	}
+	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_OTHERS) && !sleep->blind &&
+	       sleep->end != CLEW_TIME_OPEN;
 }
 
 /* The words of one condition variable lie side by side; who signals it changes the one that is

@@ -6,6 +6,7 @@
  * Only calls count that return once they have anything at all. Others, such as a send or a receive
  * of a whole message, sleep again although they got on.
  */
+#include "base/kind.h"
 #include "trace/internal.h"
 
 #include <clew/kernel/calls.h>
@@ -23,22 +24,11 @@ static bool returns_at_once(const struct clew_sleep *sleep)
 	};
 	const char *name = clew_call_name(sleep->call);
 
-	switch (sleep->kind) {
-	case CLEW_WAIT_PIPE:
-	case CLEW_WAIT_SOCKET:
-	case CLEW_WAIT_EVENTFD:
-	case CLEW_WAIT_IPC:
-	case CLEW_WAIT_POLL:
-	case CLEW_WAIT_CHILD:
-		break;
-	case CLEW_WAIT_LOCK:
-		/* Not a lock that the kernel takes on the call's way. */
-		if (sleep->object.kind != CLEW_OBJECT_FILE)
-			return false;
-		break;
-	default:
+	if (!clew_wait_kind_has(sleep->kind, CLEW_TRAIT_RETURNS))
 		return false;
-	}
+	/* Not a lock that the kernel takes on the call's way. */
+	if (sleep->kind == CLEW_WAIT_LOCK && sleep->object.kind != CLEW_OBJECT_FILE)
+		return false;
 	for (size_t i = 0; name && i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (!strcmp(name, calls[i]))
 			return true;

@@ -154,23 +154,15 @@ void clew_blame_rows_done(struct clew_blame_rows *rows)
 /* The resource that an antagonist had. */
 static const char *had(uint32_t kind)
 {
-	switch (kind) {
-	case CLEW_SEGMENT_RUNQUEUE:
+	static const char *const resources[CLEW_WAIT_KIND_COUNT] = {
+#define CLEW_WAIT_KIND(NAME, name, edge, time, style, had, ...) [CLEW_WAIT_##NAME] = had,
+#define CLEW_SEGMENT_KIND(...)
+#include <clew/wait_kinds.def>
+	};
+
+	if (kind == CLEW_SEGMENT_RUNQUEUE)
 		return "the CPU";
-	case CLEW_WAIT_FUTEX:
-	case CLEW_WAIT_LOCK:
-	case CLEW_WAIT_IPC:
-		return "the lock";
-	case CLEW_WAIT_READ:
-	case CLEW_WAIT_WRITE:
-	case CLEW_WAIT_FSYNC:
-	case CLEW_WAIT_IO:
-	case CLEW_WAIT_FAULT:
-	case CLEW_WAIT_JOURNAL:
-		return "the disk";
-	default:
-		return "what";
-	}
+	return kind < CLEW_WAIT_KIND_COUNT ? resources[kind] : "what";
 }
 
 static void print_thread(FILE *out, const struct clew_blame_place *place)

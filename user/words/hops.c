@@ -6,6 +6,7 @@
  * one at the segment's start.
  */
 #include "words/hops.h"
+#include "base/kind.h"
 
 #include <clew/tokens.h>
 
@@ -181,18 +182,7 @@ static bool leaves_out_wait(const struct clew_segment *segment, const struct cle
 {
 	if (segment->called || clew_is_held_back(sleep))
 		return true;
-	switch (segment->via_type) {
-	case CLEW_EDGE_SIGNAL:
-	case CLEW_EDGE_WORK:
-	case CLEW_EDGE_REQUEST:
-	case CLEW_EDGE_TIMER:
-	case CLEW_EDGE_JOURNAL:
-	case CLEW_EDGE_FORK:
-	case CLEW_EDGE_EXEC:
-		return true;
-	default:
-		return false;
-	}
+	return clew_edge_type_has(segment->via_type, CLEW_TYPE_ACT);
 }
 
 static bool has_more_to_say(const struct clew_trace *trace, const struct clew_segment *segment)

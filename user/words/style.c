@@ -3,6 +3,7 @@
 #include "words/style.h"
 
 #include <clew/tokens.h>
+#include <stdint.h>
 
 static bool is_on;
 
@@ -37,52 +38,21 @@ void clew_print_styled(FILE *out, enum clew_style style, int columns, const char
 
 enum clew_style clew_style_of_type(unsigned type)
 {
-	switch (type) {
-	case CLEW_EDGE_UNLOCK:
-		return CLEW_STYLE_LOCK;
-	case CLEW_EDGE_SOCKET:
-		return CLEW_STYLE_NETWORK;
-	case CLEW_EDGE_THROTTLE:
-		return CLEW_STYLE_READY;
-	case CLEW_EDGE_REQUEST:
-	case CLEW_EDGE_WRITEBACK:
-	case CLEW_EDGE_JOURNAL:
-	case CLEW_EDGE_READAHEAD:
-	case CLEW_EDGE_IO_URING:
-		return CLEW_STYLE_DISK;
-	default:
-		return CLEW_STYLE_PLAIN;
-	}
+	static const uint8_t styles[CLEW_EDGE_TYPE_COUNT] = {
+#define CLEW_EDGE_TYPE(NAME, name, relation, style, ...) [CLEW_EDGE_##NAME] = CLEW_STYLE_##style,
+#include <clew/edge_types.def>
+	};
+
+	return type < CLEW_EDGE_TYPE_COUNT ? styles[type] : CLEW_STYLE_PLAIN;
 }
 
 enum clew_style clew_style_of_kind(unsigned kind)
 {
-	switch (kind) {
-	case CLEW_SEGMENT_RUNNING:
-		return CLEW_STYLE_RUNNING;
-	case CLEW_SEGMENT_RUNQUEUE:
-	case CLEW_WAIT_THROTTLE:
-	case CLEW_WAIT_STOPPED:
-		return CLEW_STYLE_READY;
-	case CLEW_WAIT_FUTEX:
-	case CLEW_WAIT_LOCK:
-		return CLEW_STYLE_LOCK;
-	case CLEW_SEGMENT_DEVICE:
-	case CLEW_SEGMENT_QUEUED:
-	case CLEW_WAIT_READ:
-	case CLEW_WAIT_WRITE:
-	case CLEW_WAIT_FSYNC:
-	case CLEW_WAIT_FILE:
-	case CLEW_WAIT_IO:
-		return CLEW_STYLE_DISK;
-	case CLEW_WAIT_SOCKET:
-		return CLEW_STYLE_NETWORK;
-	case CLEW_WAIT_MEMORY:
-	case CLEW_WAIT_FAULT:
-		return CLEW_STYLE_MEMORY;
-	case CLEW_WAIT_UNKNOWN:
-		return CLEW_STYLE_UNKNOWN;
-	default:
-		return CLEW_STYLE_PLAIN;
-	}
+	static const uint8_t styles[CLEW_SEGMENT_KIND_COUNT] = {
+#define CLEW_WAIT_KIND(NAME, name, edge, time, style, ...) [CLEW_WAIT_##NAME] = CLEW_STYLE_##style,
+#define CLEW_SEGMENT_KIND(NAME, name, style)		   [CLEW_SEGMENT_##NAME] = CLEW_STYLE_##style,
+#include <clew/wait_kinds.def>
+	};
+
+	return kind < CLEW_SEGMENT_KIND_COUNT ? styles[kind] : CLEW_STYLE_PLAIN;
 }
