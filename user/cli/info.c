@@ -130,7 +130,7 @@ static const char *meta(const struct source *source, const char *key)
 			      : clew_trace_meta(source->trace, key);
 }
 
-/* What the kernel refused, of lines "FEATURE: REASON"; NULL: nothing. */
+/* Lines "FEATURE: REASON" say what the kernel refused; NULL: nothing. */
 static void json_without(struct clew_json *json, const char *lines)
 {
 	clew_json_array(json, "without");
@@ -405,7 +405,7 @@ static void print_cost(const struct clew_capture_info *info)
 	free(text);
 }
 
-/* The same in words. */
+/* Prints the same in words. */
 static void print_without(const char *lines)
 {
 	for (size_t length; lines && *lines; lines += length + (lines[length] == '\n')) {

@@ -181,6 +181,9 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
  */
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message);
+/* load.c: says what is lost with the programs that the kernel refused, and sets recorder->without.
+ * 0 or -ENOMEM. */
+int clew_say_without(struct clew_recorder *recorder);
 /* load.c: says that the kernel refused `what` with this error. */
 int clew_say_refused(struct clew_message *message, const char *what, int error);
 

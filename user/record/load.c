@@ -344,23 +344,19 @@ int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorde
 	return r;
 }
 
-/* Says what is lost, and keeps it for the file. */
-static int say_without(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		       struct clew_message *message)
+int clew_say_without(struct clew_recorder *recorder)
 {
-	char *words, *line = NULL;
+	char *words = clew_refusals_text(&recorder->refusals, "; "), *line = NULL;
 
-	if (!recorder->refusals.count)
-		return 0;
+	free(recorder->without);
 	recorder->without = clew_refusals_text(&recorder->refusals, "\n");
-	words = clew_refusals_text(&recorder->refusals, "; ");
 	if (!recorder->without || !words ||
 	    asprintf(&line, "recording: yes, without %s", words) < 0) {
 		free(words);
-		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
+		return -ENOMEM;
 	}
-	if (options->say)
-		options->say(line);
+	if (recorder->options.say)
+		recorder->options.say(line);
 	free(words);
 	free(line);
 	return 0;
@@ -383,6 +379,7 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 				: clew_refusals_lost_feature(refusals, "stacks of waits")
 					? "refused"
 					: "on";
-	error = say_without(recorder, options, message);
-	return error ? error : map_rings(recorder, message);
+	if (refusals->count && clew_say_without(recorder))
+		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
+	return map_rings(recorder, message);
 }

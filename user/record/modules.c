@@ -30,11 +30,9 @@ static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 	return true;
 }
 
-/*
- * Loads and attaches the programs that the kernel could not take at the start
- * and can take now. NULL: there are none, or the kernel refused them.
+/* The programs that the kernel could not take at the start and can take now. NULL: there are none.
  */
-static struct clew_bpf *load_more(struct clew_recorder *recorder)
+static struct clew_bpf *open_more(struct clew_recorder *recorder)
 {
 	const struct clew_program_choice choice = {.page_cache = true,
 						   .refusals = &recorder->refusals};
@@ -64,15 +62,37 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 			bpf_program__set_autoload(program, false);
 		more += bpf_program__autoload(program);
 	}
-	if (more && share_maps(bpf, recorder->bpf) && !clew_bpf__load(bpf) &&
-	    !clew_bpf__attach(bpf)) {
-		if (bpf_program__fd(bpf->progs.clew_cache_store_user) >= 0)
-			recorder->bpf->bss->stores_noted = 1;
+	clew_refuse_for_test(bpf->obj);
+	if (more && share_maps(bpf, recorder->bpf))
 		return bpf;
-	}
 fail:
 	clew_bpf__destroy(bpf);
 	return NULL;
+}
+
+/* Loads and attaches them, without those that the kernel refuses. NULL: none is left. */
+static struct clew_bpf *load_more(struct clew_recorder *recorder)
+{
+	struct clew_refusal refusal;
+	struct clew_bpf *bpf;
+	bool refused;
+	int error;
+
+	while ((bpf = open_more(recorder))) {
+		clew_verdict_begin();
+		error = clew_bpf__load(bpf);
+		refused = clew_verdict_end(&refusal) && error;
+		if (!error && !clew_bpf__attach(bpf)) {
+			if (bpf_program__fd(bpf->progs.clew_cache_store_user) >= 0)
+				recorder->bpf->bss->stores_noted = 1;
+			break;
+		}
+		clew_bpf__destroy(bpf);
+		if (!refused ||
+		    !clew_refusals_add(&recorder->refusals, refusal.row, refusal.reason))
+			return NULL;
+	}
+	return bpf;
 }
 
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache)
@@ -82,6 +102,7 @@ void clew_modules_open(struct clew_recorder *recorder, bool page_cache)
 
 void clew_modules_tick(struct clew_recorder *recorder)
 {
+	size_t refused = recorder->refusals.count;
 	struct clew_bpf *bpf;
 	unsigned now;
 
@@ -93,6 +114,8 @@ void clew_modules_tick(struct clew_recorder *recorder)
 		return;
 	recorder->modules = now;
 	bpf = load_more(recorder);
+	if (recorder->refusals.count > refused && !clew_say_without(recorder))
+		clew_writer_meta(recorder->writer, "without", recorder->without);
 	if (!bpf)
 		return;
 	recorder->more[recorder->more_count++] = bpf;
