@@ -164,13 +164,9 @@ struct throtl_data {
 /* What the I/O limits keep for a group and a disk. */
 struct throtl_grp {
 	struct throtl_data *td;
-	__u64 bps[2]; /* reads, writes */
+	/* reads, writes; before 6.10 a lower and a higher limit of reads, then of writes */
+	__u64 bps[2];
 	unsigned int iops[2];
-};
-
-struct throtl_grp___low { /* before 6.10: each has a second, higher limit */
-	__u64 bps[2][2];
-	unsigned int iops[2][2];
 };
 
 /* A group on a disk, with what each policy keeps for it. */

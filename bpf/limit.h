@@ -65,19 +65,14 @@ static __always_inline struct throtl_grp *limits_of(struct blkcg_gq *group, __u6
 /* True if a group has a limit of its own, not only groups above it. */
 static __always_inline bool has_limit(struct throtl_grp *limits, bool write)
 {
-	struct throtl_grp___low *both = (void *)limits;
-	__u64 rates, counts, rate = NO_RATE;
-	__u32 count = NO_COUNT, place;
+	__u64 rates = (__u64)limits + bpf_core_field_offset(struct throtl_grp, bps);
+	__u64 counts = (__u64)limits + bpf_core_field_offset(struct throtl_grp, iops);
+	__u64 rate = NO_RATE;
+	__u32 count = NO_COUNT, place = write;
 
-	if (bpf_core_field_exists(both->bps)) {
-		rates = (__u64)limits + bpf_core_field_offset(struct throtl_grp___low, bps);
-		counts = (__u64)limits + bpf_core_field_offset(struct throtl_grp___low, iops);
+	/* The higher limit is the one that groups are set. */
+	if (bpf_core_field_size(limits->bps) > 2 * sizeof(rate))
 		place = write * 2 + 1;
-	} else {
-		rates = (__u64)limits + bpf_core_field_offset(struct throtl_grp, bps);
-		counts = (__u64)limits + bpf_core_field_offset(struct throtl_grp, iops);
-		place = write;
-	}
 	bpf_probe_read_kernel(&rate, sizeof(rate), (void *)(rates + place * sizeof(rate)));
 	bpf_probe_read_kernel(&count, sizeof(count), (void *)(counts + place * sizeof(count)));
 	return rate != NO_RATE || count != NO_COUNT;

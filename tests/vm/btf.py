@@ -74,6 +74,7 @@ class Small:
         self.strings = {"": 0}
         self.text = bytearray(b"\0")
         self.made = {}
+        self.kernels = {}  # its structures by name: a module may have copies of them
 
     def _string(self, text):
         if text not in self.strings:
@@ -87,12 +88,16 @@ class Small:
         return len(self.types)
 
     def take(self, types):
-        """Takes over all types with the names, and what they need."""
+        """
+        Takes over all types with the names, and what they need. Of a module only those that its
+        kernel lacks: libbpf looks for the others in the kernel alone.
+        """
         for number in range(types.first, types.end):
             name, info, _, _ = types.get(number)
-            if name and info >> 24 & 31 in (STRUCT, UNION, ENUM, ENUM64, TYPEDEF) and types.name(
-                    name) in self.names:
-                self._type(types, number)
+            if name and info >> 24 & 31 in (STRUCT, UNION, ENUM, ENUM64, TYPEDEF):
+                text = types.name(name)
+                if text in self.names:
+                    self._type(types, number)
 
     def _type(self, types, number):
         if not number:
@@ -110,7 +115,12 @@ class Small:
         if kind == PTR:
             return self._shared("pointer", PTR << 24)
         if kind in (STRUCT, UNION):
-            return self._put(key, name, info, size, self._members(types, extra))
+            if types.base and name in self.kernels:
+                return self.kernels[name]
+            made = self._put(key, name, info, size, self._members(types, extra))
+            if name and not types.base:
+                self.kernels.setdefault(name, made)
+            return made
         if kind == ARRAY:
             element, index, count = struct.unpack("<III", extra)
             return self._put(

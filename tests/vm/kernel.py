@@ -48,10 +48,8 @@ def module_needs(data):
     found = []
     for match in re.finditer(rb"\0(?:depends=([^\0]*)|softdep=pre: ([^\0]*))", data):
         found += re.split(r"[, ]+", (match.group(1) or match.group(2) or b"").decode("ascii"))
-    return [
-        BY_ALIAS.get(name, name.replace("_", "-")) for name in found
-        if name and not name.endswith(":")
-    ]
+    names = [name.removeprefix("crypto-") for name in found if name and not name.endswith(":")]
+    return [BY_ALIAS.get(name, name.replace("_", "-")) for name in names]
 
 
 def with_needs(name, available, found):

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+The fields that clew reads, held against the BTF of the kernels that it supports, without booting
+them. tests/kernels/btf.tar.xz has their structures (tests/vm/fields makes it), and
+tests/kernels/changes.toml lists what a kernel lacks and why that is right.
+"""
+import collections
+import concurrent.futures
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import textwrap
+import tomllib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+KERNELS = os.path.join(ROOT, "tests", "kernels")
+DOCUMENT = os.path.join(ROOT, "docs", "kernels.md")
+OBJECT = os.path.join(ROOT, "build", "clew.bpf.o")
+RELOCATION = re.compile(r"libbpf: prog '([^']+)': relo #(\d+): "
+                        r"(?:<(\w+)> \[\d+\] (?:struct |union |enum )?(\S+)|(no matching targets))")
+# A program asks with these whether there is something.
+QUESTIONS = {"field_exists", "type_exists"}
+
+
+def changes():
+    with open(os.path.join(KERNELS, "changes.toml"), "rb") as file:
+        return tomllib.load(file)["change"]
+
+
+def lacking(btf):
+    """Fields and types that the kernel lacks and clew's programs read: name -> programs."""
+    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
+    with tempfile.NamedTemporaryFile() as out:
+        said = subprocess.run([bpftool, "-d", "gen", "min_core_btf", btf, out.name, OBJECT],
+                              capture_output=True,
+                              text=True,
+                              check=True).stderr
+    specs, found = {}, collections.defaultdict(set)
+    for program, number, kind, name, wrong in RELOCATION.findall(said):
+        if not wrong:
+            specs[program, number] = (kind, name)
+        elif specs[program, number][0] not in QUESTIONS:
+            found[specs[program, number][1]].add(program)
+    if not specs:
+        raise ValueError("bpftool lists no relocation")
+    return found
+
+
+def all_lacking():
+    """kernel -> lacking(), of all kernels."""
+    with tempfile.TemporaryDirectory() as place:
+        with tarfile.open(os.path.join(KERNELS, "btf.tar.xz")) as tar:
+            names = sorted(tar.getnames())
+            tar.extractall(place)
+        with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            return dict(zip(names, pool.map(lacking, [os.path.join(place, n) for n in names])))
+
+
+def matches(kernel, patterns):
+    """True if one of the words matches, and none of those that begin with "!"."""
+    words = patterns.split()
+    return any(fnmatch.fnmatchcase(kernel, word) for word in words if word[0] != "!") and not any(
+        fnmatch.fnmatchcase(kernel, word[1:]) for word in words if word[0] == "!")
+
+
+def expected(kernel, listed):
+    """Patterns of the fields that a kernel is listed to lack."""
+    return [
+        field for change in listed for patterns, fields in change["lacks"].items()
+        if matches(kernel, patterns) for field in fields
+    ]
+
+
+def wrong_with(kernel, lacks, listed):
+    """What disagrees between a kernel and the list, in words."""
+    patterns = expected(kernel, listed)
+    wrong = [
+        "it lacks %s, which %s reads, and changes.toml does not say why" %
+        (field, sorted(lacks[field])[0]) for field in sorted(lacks)
+        if not any(fnmatch.fnmatchcase(field, pattern) for pattern in patterns)
+    ]
+    return wrong + [
+        "changes.toml says that it lacks %s, but it does not" % pattern for pattern in patterns
+        if not fnmatch.filter(lacks, pattern)
+    ]
+
+
+def document(kernels):
+    """docs/kernels.md."""
+    rows = "".join(
+        "| %s | %s | %s | %s |\n" % (change["since"], change["what"], change["bridge"],
+                                     change.get("lost", "nothing")) for change in changes())
+    names = ", ".join(name for name in sorted(kernels, key=version) if "+" not in name)
+    return TEXT % (textwrap.fill(names + ".", 96, break_on_hyphens=False), rows)
+
+
+def version(name):
+    return [int(number) for number in name.split("-")[0].split(".")], name
+
+
+TEXT = """<!-- SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause -->
+<!-- Made by tools/kernels-doc from tests/kernels/changes.toml. -->
+# Kernels
+
+One binary records on all kernels from 6.1 on. It finds the fields of the kernel's structures at
+load, by the kernel's BTF. Where a field moved, clew has both ways to it, and the kernel's verifier
+removes the one that does not apply: a bridge costs nothing while recording. What a kernel lacks
+costs its own feature and no other, and what rests on it is `unknown`. `clew doctor` says what this
+kernel gives.
+
+## Checked
+
+`make check` holds every field that clew's programs read against the structures of these kernels,
+without booting them, each without modules and with them:
+
+%s
+
+They are Debian's, 6.12 and before from Debian 12, later ones from the backports of Debian 13, and
+for 6.18 a kernel without modules. `tests/vm/fields` makes the files anew from the packages. A field
+that is newly read and that one of these kernels lacks fails the test until the list says how it is
+bridged or what it costs.
+
+`make vm` and `make check-all` boot 6.1 and 6.12 for clouds, the real-time 6.1, and 7.3. Each records
+without any module first, then with each one alone that clew has programs for.
+
+## What changed, and how it is bridged
+
+A line is about the kernels since that version, or of that kind.
+
+| kernels | what is different | how clew reads it | what is lost |
+| --- | --- | --- | --- |
+%s"""
