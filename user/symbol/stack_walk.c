@@ -15,6 +15,7 @@
 #define STEPS_MOST   4 /* instructions that are looked at, for each byte */
 #define STEPS_ALWAYS 4096
 #define PARTS_MOST   256
+#define STATES_MOST  (1 << 17) /* places of one function where ways meet */
 
 /* A way that leads to an address. */
 struct way {
@@ -95,8 +96,11 @@ static void reach(struct stack_walk *walk, uint64_t address, size_t byte,
 			add_work(walk, address);
 		return;
 	}
-	walk->error = vector_reserve(&walk->states, walk->states.count + 1);
-	if (walk->error < 0)
+	if (walk->states.count == STATES_MOST)
+		walk->use = STACK_UNCLEAR;
+	else
+		walk->error = vector_reserve(&walk->states, walk->states.count + 1);
+	if (is_over(walk))
 		return;
 	((struct stack_state *)walk->states.data)[walk->states.count++] = *state;
 	*number_at(walk, byte) = (uint32_t)walk->states.count;
