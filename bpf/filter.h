@@ -14,6 +14,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#define OPENER_NAME 0x65706f2d77656c63ull /* the first 8 bytes of "clew-opener" */
+
 /* Fixed at load. */
 const volatile bool filter_pids;
 /* The PID namespace that chosen pids are of, by its inode; 0: the machine's. */
@@ -166,10 +168,22 @@ static __always_inline void update_functions(struct task_struct *task,
 		state->functions |= *bits;
 }
 
+/* True for the processes in which clew opens files of others: children of it that
+ * call themselves "clew-opener". */
+static __always_inline bool is_opener(struct task_struct *task)
+{
+	__u64 name = 0;
+
+	if (READ(task, real_parent, tgid) != (int)self_pid)
+		return false;
+	bpf_probe_read_kernel(&name, sizeof(name), task->comm);
+	return name == OPENER_NAME;
+}
+
 static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state,
 					  bool inherited)
 {
-	if (task->tgid == (int)self_pid)
+	if (task->tgid == (int)self_pid || is_opener(task))
 		state->flags |= CLEW_TASK_STATE_SELF;
 	if (inherited || !filter_pids || is_chosen(task))
 		state->flags |= CLEW_TASK_STATE_PID;

@@ -111,10 +111,10 @@ def end(process, number):
     before = time.monotonic()
     process.send_signal(number)
     try:
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
-        return 20, None, "it had to be killed"
+        return PATIENCE, None, "it had to be killed"
     return time.monotonic() - before, process.returncode, said or ""
 
 
@@ -136,8 +136,8 @@ def check_end(name, process, number, patience):
 
 def check_file(name, path):
     told = answer("info", path)
-    ok(told["complete"] and told["duration"] > 0, f"{name}: its file says how far it goes",
-       {key: told.get(key) for key in ("complete", "duration")})
+    ok(told["complete"] and told["duration_ns"] > 0, f"{name}: its file says how far it goes",
+       {key: told.get(key) for key in ("complete", "duration_ns")})
 
 
 def command_line(path, pid):
@@ -211,7 +211,7 @@ def check_daemon(patience):
 
 def usual_end():
     """How long the end of a recording takes on this machine with nothing in its way, s."""
-    seconds, _, _ = end(start_recording(scratch("usual.clew")), signal.SIGINT)
+    seconds, _, _ = end(started(scratch("usual.clew")), signal.SIGINT)
     return seconds
 
 
