@@ -85,7 +85,8 @@ class Attempts:
                 results.failed.append("%s (failed %d of %d times)" %
                                       (one.line, one.failures, self.runs))
         for name, *rest in self.flaky:
-            results.failed_before(name, *rest)
+            if name not in [other for other, *_ in results.flaky]:
+                results.failed_before(name, *rest)
         return results
 
 

@@ -211,6 +211,8 @@ MORE = [
     ("a listed result has to pass once", lambda: tried(NOT_A, A, text=ENTRY) == [1, 0, 0, 1, 0, 2]),
     ("and may fail twice", lambda: tried(NOT_A, NOT_A, A, text=ENTRY) == [1, 0, 0, 1, 0, 3]),
     ("but not three times", lambda: tried(NOT_A, text=ENTRY) == [0, 1, 0, 0, 0, 3]),
+    ("what each run says of a result counts once",
+     lambda: tried(NOT_A + FLAKY_B, A + FLAKY_B) == [1, 1, 0, 1, 1, 4]),
     ("what an earlier run says of another result stays",
      lambda: tried(NOT_A + FLAKY_B, A + B) == [1, 1, 0, 1, 1, 4]),
     ("a program may say that it tried again", lambda: says("FLAKY") == [0, 1, 0, 1, 0]),

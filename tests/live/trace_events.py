@@ -16,7 +16,7 @@ import subprocess
 import time
 
 import functions
-from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, finish, ok, run, scratch, skip_unless_functions, start_recording, stop_recording, wanted_runs
+from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, finish, ok, run, scratch, skip_unless_functions, start_recording, stop_recording, wanted_runs
 
 EVENTS = "/sys/kernel/tracing/uprobe_events"
 OPTIONS = ["--trace-events"]
@@ -75,8 +75,8 @@ def check_dropped():
        f"{len(seen)} of {called} calls, {dropped}")
 
 
-def check_many():
-    """Thousands are attached at once: it takes little longer than a recording without any."""
+def record_many():
+    """How long it takes to attach and to detach all functions of the C library."""
     capture = scratch("many.clew")
     start = time.monotonic()
     recording = start_recording(capture, "--no-stacks")
@@ -92,13 +92,20 @@ def check_many():
     stopped = time.monotonic() - start
     print(f"# {probes} probes in {LIBRARY}: attached within {attached:.2f} s, "
           f"stopped within {stopped:.2f} s")
+    return status == 0 and probes > 1500, attached, stopped, said
+
+
+def check_many():
+    """Thousands are attached at once: it takes little longer than a recording without any."""
     # By the clock, and an emulated guest may have little of the machine. One by one they would take
-    # a tenth of a second each to detach.
-    ok(
-        status == 0 and probes > 1500 and attached < (PATIENCE if GUEST else 8) and stopped <
-        (60 if GUEST else 8),
-        "all functions of the C library are attached and detached within seconds",
-        f"{status}, {probes}, {attached}, {stopped}: {said[-300:]}")
+    # a tenth of a second each to detach. Others have the CPUs, too: the fastest of some tries counts.
+    for _ in range(TRIES):
+        good, attached, stopped, said = record_many()
+        fast = attached < (PATIENCE if GUEST else 8) and stopped < (60 if GUEST else 8)
+        if fast or not good:
+            break
+    ok(good and fast, "all functions of the C library are attached and detached within seconds",
+       f"{attached}, {stopped}: {said[-300:]}")
 
 
 def check_killed():
