@@ -130,13 +130,20 @@ def entries(pid):
     return found
 
 
+def anonymous(pid):
+    """kB of its own memory: the maps that it shares with the kernel have their size from the start."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon:"))
+
+
 def watch(daemon, minutes, tap):
     seen, maps = [], []
     pid, begun = daemon.process.pid, time.monotonic()
     end, step = begun + minutes * 60, min(30, minutes * 60 / 15)
     while time.monotonic() < end and daemon.process.poll() is None:
         time.sleep(min(step, max(0.0, end - time.monotonic())))
-        resident, descriptors = look(pid)
+        descriptors = look(pid)[1]
+        resident = anonymous(pid)
         threads = len(os.listdir(f"/proc/{pid}/task"))
         at = time.monotonic() - begun
         seen.append((resident, descriptors, threads))

@@ -28,6 +28,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -39,6 +40,7 @@
 #define VDSO_BYTES 8192
 #define AGAIN_NS   1000000000ull
 #define READ_NS	   10000000000ull
+#define IDLE_NS	   30000000000ull
 #define TRIM_BYTES (4u << 20)
 #define FILE_BYTES 4096 /* that an open file takes, about */
 
@@ -68,8 +70,9 @@ struct clew_images {
 	struct map places;    /* number -> place in `images` */
 	struct vector failed; /* struct failed, by time */
 	size_t names_bytes, freed;
-	size_t most;  /* files that may be open */
-	bool dropped; /* kept records of files are there that are no longer */
+	uint64_t looked; /* ns: when deleted files were looked for last */
+	size_t most;	 /* files that may be open */
+	bool dropped;	 /* kept records of files are there that are no longer */
 };
 
 /* A quarter of what this process may open, and as many as the kernel side has room for. */
@@ -77,8 +80,8 @@ static size_t most_open(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 > CLEW_IMAGES_MOST / 2)
-		return CLEW_IMAGES_MOST / 2;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 > CLEW_IMAGES_MOST / 4)
+		return CLEW_IMAGES_MOST / 4;
 	return limit.rlim_cur / 4;
 }
 
@@ -367,11 +370,34 @@ static bool drop_oldest(struct clew_images *images, bool names)
 		if ((names ? all[i].names != NULL : all[i].state == OPENED) &&
 		    (!oldest || all[i].used < oldest->used))
 			oldest = &all[i];
-	if (oldest && names)
+	if (oldest && names && oldest->descriptor >= 0)
 		drop_names(images, oldest);
 	else if (oldest)
 		drop(images, oldest);
 	return oldest;
+}
+
+/*
+ * A file that is deleted keeps its space on the disk as long as it is open. Once its names are read
+ * it is closed; one without, that no stack leads through, is dropped. The caller has the lock.
+ */
+static void release_deleted(struct clew_images *images, uint64_t now)
+{
+	struct stat status;
+
+	for (size_t i = images->images.count; i > 0; i--) {
+		struct image *image = (struct image *)images->images.data + i - 1;
+
+		if (image->descriptor < 0 || now - image->used < IDLE_NS ||
+		    fstat(image->descriptor, &status) < 0 || status.st_nlink)
+			continue;
+		if (!image->names) {
+			drop(images, image);
+			continue;
+		}
+		close(image->descriptor);
+		image->descriptor = -1;
+	}
 }
 
 void clew_images_tick(struct clew_images *images)
@@ -390,6 +416,10 @@ void clew_images_tick(struct clew_images *images)
 		memmove(failed, failed + old, images->failed.count * sizeof(*failed));
 	while (images->images.count > images->most && drop_oldest(images, false))
 		;
+	if (now - images->looked > READ_NS) {
+		images->looked = now;
+		release_deleted(images, now);
+	}
 	if (images->dropped)
 		clew_forget_user_kept(images->recorder, is_gone, images);
 	images->dropped = false;

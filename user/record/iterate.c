@@ -290,8 +290,6 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		error = put_states(recorder, which, (struct found *)data, size / each);
 	free(data);
 	if (error)
-		return clew_say(message, error,
-				"the capture cannot be written: %s: give another -o",
-				strerror(-error));
+		return clew_say_unwritable(recorder, message, "the capture", error);
 	return 0;
 }
