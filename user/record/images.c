@@ -370,7 +370,7 @@ static bool drop_oldest(struct clew_images *images, bool names)
 		if ((names ? all[i].names != NULL : all[i].state == OPENED) &&
 		    (!oldest || all[i].used < oldest->used))
 			oldest = &all[i];
-	if (oldest && names && oldest->descriptor >= 0)
+	if (oldest && names && oldest->file.path >= 0)
 		drop_names(images, oldest);
 	else if (oldest)
 		drop(images, oldest);
@@ -388,15 +388,14 @@ static void release_deleted(struct clew_images *images, uint64_t now)
 	for (size_t i = images->images.count; i > 0; i--) {
 		struct image *image = (struct image *)images->images.data + i - 1;
 
-		if (image->descriptor < 0 || now - image->used < IDLE_NS ||
-		    fstat(image->descriptor, &status) < 0 || status.st_nlink)
+		if (image->file.path < 0 || now - image->used < IDLE_NS ||
+		    fstat(image->file.path, &status) < 0 || status.st_nlink)
 			continue;
 		if (!image->names) {
 			drop(images, image);
 			continue;
 		}
-		close(image->descriptor);
-		image->descriptor = -1;
+		clew_opened_close(&image->file);
 	}
 }
 
