@@ -2,8 +2,8 @@
 """
 Makes small BTF of a kernel's: only some structures, but these whole.
 
-Kept types refer to others only as far as CO-RE looks: what a pointer leads to is left out. What lies
-inside a structure is whole, too, as its type has another name in another kernel.
+Kept types refer to others only as far as CO-RE looks: what a pointer leads to is left out. What
+lies inside a structure is whole, too, as its type has another name in another kernel.
 """
 import re
 import struct

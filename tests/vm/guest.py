@@ -112,7 +112,16 @@ class Outside:
             self.conversations[key](b"ball")
 
 
-def boot(kernel, image, output, log, minutes, arguments, outside=(), first="/sbin/init", more=(), initrd=None):
+def boot(kernel,
+         image,
+         output,
+         log,
+         minutes,
+         arguments,
+         outside=(),
+         first="/sbin/init",
+         more=(),
+         initrd=None):
     """
     Runs a guest until it powers off; returns why it did not, or None. Its first process is
     `first`, which gets the arguments and what is outside. `more`: arguments of QEMU. `initrd`: see
