@@ -79,7 +79,7 @@ def small_programs():
     os.chmod(setuid, 0o4755)
     programs.append(("setuid", lambda: plainly(setuid, user=NOBODY, group=NOBODY), setuid))
     python = os.path.join(SOURCES, "program.py")
-    programs.append(("python", lambda: plainly(sys.executable, python), None))
+    programs.append(("python", lambda: plainly(sys.executable, "-I", "-S", python), None))
     traced = compile_one("under-strace", source="jumps.c")
     programs.append(("under strace", lambda: strace(traced), traced))
     return programs
