@@ -40,7 +40,8 @@
 
 struct lane {
 	pthread_mutex_t lock;
-	pid_t pid; /* 0: none runs */
+	pid_t pid;   /* 0: none runs */
+	pid_t owner; /* the process that it was started by: a fork of that has its own */
 	int socket;
 	uint64_t cpu_time; /* ns, of this helper */
 };
@@ -126,8 +127,11 @@ static int start(struct lane *lane)
 {
 	int pair[2], r;
 
-	if (lane->pid)
+	if (lane->pid && lane->owner == getpid())
 		return 0;
+	if (lane->pid)
+		close(lane->socket);
+	lane->pid = 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	r = spawn(pair[1], &lane->pid);
@@ -137,6 +141,7 @@ static int start(struct lane *lane)
 		close(pair[0]);
 		return r;
 	}
+	lane->owner = getpid();
 	lane->socket = pair[0];
 	lane->cpu_time = 0;
 	return 0;
@@ -150,7 +155,8 @@ static pid_t stop(struct lane *lane)
 	if (!pid)
 		return 0;
 	close(lane->socket);
-	kill(pid, SIGKILL);
+	if (lane->owner == getpid())
+		kill(pid, SIGKILL);
 	pthread_mutex_lock(&opener.lock);
 	opener.cpu_time += lane->cpu_time;
 	pthread_mutex_unlock(&opener.lock);
