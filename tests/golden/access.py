@@ -5,6 +5,7 @@ Nobody may read what is made of a capture who may not read the capture: the owne
 all that clew writes are those of its source, of several what their modes have in common. And a
 capture is not written to where others have prepared a link or a file. Prints TAP.
 """
+import contextlib
 import os
 import shutil
 import stat
@@ -69,6 +70,9 @@ def belongs(path):
 
 def capture(directory, name, mode, records="calls", owner=OTHER):
     path = os.path.join(directory, name)
+    # A recording into another user's file is refused.
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
     _capture.make(records, path)
     give(path, owner, mode)
     return path

@@ -188,7 +188,10 @@ static int try(const char *path, int flags, int *ret_fd, bool *ret_made)
 	if (r >= 0)
 		r = go(&walk, &node);
 	if (r >= 0 && node >= 0) {
-		r = fstat(node, &status) < 0 ? -errno : judge(&walk, &status);
+		r = fstat(node, &status) < 0 ? -errno
+		    : S_ISDIR(status.st_mode) && !(flags & (O_PATH | O_DIRECTORY))
+			    ? -EISDIR
+			    : judge(&walk, &status);
 		if (r >= 0 && !(flags & O_PATH))
 			r = open_node(&walk, node, flags, ret_fd);
 	} else if (r >= 0 && walk.others) {
