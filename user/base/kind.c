@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What holds of kinds of waits and types of dependencies. The tables are the only source. */
+/* Looks up kinds of waits and types of dependencies in their tables, the only source. */
 #include "base/kind.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What holds of each kind of wait and of each type of dependency, as the tables
- * <clew/wait_kinds.def> and <clew/edge_types.def> have it.
+ * The traits of each kind of wait and of each type of dependency, from the tables
+ * <clew/wait_kinds.def> and <clew/edge_types.def>.
  */
 #ifndef CLEW_BASE_KIND_H
 #define CLEW_BASE_KIND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a recording says of itself while it goes on, on standard error if that is a terminal: that
- * it loads, that it records, and then a line each second, which is written again and again.
+ * Says on standard error, if that is a terminal, what a recording does: that it loads, that it
+ * records, and then a line each second, which is written again and again.
  */
 #ifndef CLEW_CLI_RECORD_PROGRESS_H
 #define CLEW_CLI_RECORD_PROGRESS_H

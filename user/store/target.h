@@ -16,8 +16,8 @@
 
 /*
  * Opens a file for writing, without changing it, and makes it with mode 0600 if it is not there.
- * `flags`: more flags of open(2). What a path in /proc names, such as a descriptor, was opened by
- * somebody already, and pipes have no contents: these are taken as they are. 0 or -errno.
+ * `flags`: more flags of open(2). A path in /proc names what somebody has opened already, and a
+ * pipe has no contents: these are taken as they are. 0 or -errno.
  */
 int store_target_open(const char *path, int flags, int *ret_fd, bool *ret_made);
 
