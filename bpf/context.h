@@ -28,9 +28,11 @@
 /* Fixed at load: from a CPU's struct rq to its preempt count; 0 unknown. */
 const volatile __s64 preempt_count_offset;
 
+/* Fixed at load: the bits of it that count hard and non-maskable interrupts. */
+const volatile __u32 preempt_hardirq;
+
 /* Set while a softirq is served; disabled bottom halves add twice that. */
 #define PREEMPT_SOFTIRQ_OFFSET 0x00000100
-#define PREEMPT_HARDIRQ_NMI    0x00ff0000
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
@@ -52,9 +54,9 @@ static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 	if (unlikely(!here))
 		return LEVEL_UNKNOWN;
 	count = READ((struct refcount_struct *)here, refs.counter);
-	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
+	if (likely(!(count & (preempt_hardirq | PREEMPT_SOFTIRQ_OFFSET))))
 		return serves_softirq(bpf_get_current_task_btf()) ? LEVEL_SOFT : LEVEL_TASK;
-	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
+	return count & preempt_hardirq ? LEVEL_HARD : LEVEL_SOFT;
 }
 
 /*

@@ -9,6 +9,7 @@
 #ifndef CLEW_BPF_END_REQUEST_H
 #define CLEW_BPF_END_REQUEST_H
 
+#include "end.h"
 #include "kernel.h"
 #include "kernel_fs.h"
 #include "read.h"

@@ -10,7 +10,6 @@
 #include "filter.h"
 #include "kernel.h"
 #include "mix.h"
-#include "read.h"
 #include "record.h"
 #include "state.h"
 #include <bpf/bpf_core_read.h>

@@ -217,7 +217,7 @@ def test_join(directory, capture):
     nowhere = dict(os.environ, CLEW_RUN_DIRECTORY=empty)
     fails("snapshot: no directory, no daemon", ["snapshot"], 2, "no daemon", env=nowhere)
     fails("daemon: status of none", ["daemon", "status"], 2, "no daemon", env=nowhere)
-    fails("daemon: not status", ["daemon", "stop"], 2, "'stop'")
+    fails("daemon: neither status nor stop", ["daemon", "halt"], 2, "'halt'")
     fails("daemon: --json without status", ["daemon", "--json"], 2, "status")
     fails("daemon: no such file", ["daemon", "-c", "/no/such"], 2, "/no/such")
     fails("incidents: one that is not there", ["incidents", "7", "--directory", empty], 2, "'7'")

@@ -138,6 +138,12 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 	return count - queue;
 }
 
+uint32_t clew_kernel_hardirq_bits(const struct btf *btf)
+{
+	/* Since 7.3 the bits below count for how often interrupts are disabled. */
+	return variable_offset(btf, "local_interrupt_disable_state") < 0 ? 0x00ff0000 : 0x1f000000;
+}
+
 int64_t clew_kernel_softnet_offset(const struct btf *btf)
 {
 	int64_t queue = variable_offset(btf, "runqueues"),

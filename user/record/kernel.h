@@ -37,6 +37,9 @@ struct btf *clew_kernel_btf(struct clew_message *message);
  */
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 
+/* The bits of the preempt count that are set in a hard or a non-maskable interrupt. */
+uint32_t clew_kernel_hardirq_bits(const struct btf *btf);
+
 /*
  * Bytes from a CPU's struct rq to its struct softnet_data, which lists the
  * network devices that the CPU is to poll; 0: the kernel's BTF does not say.

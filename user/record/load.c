@@ -108,6 +108,7 @@ static int open_object(struct clew_recorder *recorder, const struct clew_program
 				strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
+	bpf->rodata->preempt_hardirq = clew_kernel_hardirq_bits(btf);
 	bpf->rodata->softnet_offset = clew_kernel_softnet_offset(btf);
 	if (!recorder->symbols)
 		clew_kernel_symbols_load(&recorder->symbols);
