@@ -50,7 +50,7 @@ ALLOWED = {
     ("user/record/segments.c", "openat", "segments->descriptor"): SEGMENTS,
     ("user/record/segments.c", "openat", "descriptor"): SEGMENTS,
     ("user/record/segments.c", "fstatat", "segments->descriptor"): SEGMENTS,
-    ("user/record/segments.c", "open", "segments->directory"): GIVEN,
+    ("user/record/segments.c", "opendir", "directory"): GIVEN,
     ("user/record/segments.c", "open", "directory"): GIVEN,
     ("user/record/pid_namespace.c", "stat", '"/proc/self/ns/pid"'): OWN,
     ("user/record/pid_namespace.c", "readlink", '"/proc/self"'): OWN,
