@@ -122,8 +122,10 @@ static size_t same_task(const struct clew_end *ends, size_t count)
 	return same;
 }
 
-/* Puts what tasks sleep on. *ret_wanted: how many ends are to be looked for. */
-static int put_sleepers(struct clew_recorder *recorder, bool stop, size_t *ret_wanted)
+/* Puts what tasks sleep on. *ret_wanted: how many ends are to be looked for; *ret_listed: as
+ * put_holders() has it. */
+static int put_sleepers(struct clew_recorder *recorder, bool stop, size_t *ret_wanted,
+			bool *ret_listed)
 {
 	struct clew_end *ends;
 	uint64_t names[256];
@@ -132,6 +134,7 @@ static int put_sleepers(struct clew_recorder *recorder, bool stop, size_t *ret_w
 	int r = clew_iterate_read(recorder->bpf->progs.clew_end_waits, &data, &size);
 
 	*ret_wanted = 0;
+	*ret_listed = r >= 0;
 	ends = (struct clew_end *)data;
 	for (size_t left = size / sizeof(*ends); left && r >= 0; left -= count, ends += count) {
 		count = same_task(ends, left);
@@ -151,13 +154,16 @@ static int put_sleepers(struct clew_recorder *recorder, bool stop, size_t *ret_w
 	return r;
 }
 
-static int put_holders(struct clew_recorder *recorder)
+/* Puts who has the ends that are looked for. *ret_listed: they were listed, so that an error is
+ * that of putting them. */
+static int put_holders(struct clew_recorder *recorder, bool *ret_listed)
 {
 	const struct clew_end *ends;
 	size_t size = 0, count;
 	char *data = NULL;
 	int r = clew_iterate_read(recorder->bpf->progs.clew_end_holders, &data, &size);
 
+	*ret_listed = r >= 0;
 	ends = (const struct clew_end *)data;
 	count = size / sizeof(*ends);
 	if (count > HOLDERS_MOST) {
@@ -173,15 +179,18 @@ static int put_holders(struct clew_recorder *recorder)
 int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_message *message)
 {
 	size_t wanted;
+	bool listed;
 	int r;
 
 	if (bpf_program__fd(recorder->bpf->progs.clew_end_waits) < 0)
 		return 0;
 	recorder->bpf->bss->ends_stop = stop;
-	r = put_sleepers(recorder, stop, &wanted);
+	r = put_sleepers(recorder, stop, &wanted, &listed);
 	if (r >= 0 && wanted)
-		r = put_holders(recorder);
+		r = put_holders(recorder, &listed);
 	want_none(recorder);
+	if (r < 0 && listed)
+		return clew_say_unwritable(recorder, message, "the capture", r);
 	if (r < 0)
 		return clew_say(message, r, "other ends of waits cannot be listed: %s: try again",
 				strerror(-r));
