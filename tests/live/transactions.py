@@ -152,8 +152,9 @@ def check_text(path, found):
         "over", "operations", "by kind", "by thread", "by function", "by object", "% running",
         *(row["object"] for row in objects[:3])
     ]
-    text = " ".join(done.stdout.split())
-    missing = [word for word in words if word not in text]
+    # A long path is broken, too.
+    text = "".join(done.stdout.split())
+    missing = [word for word in words if "".join(word.split()) not in text]
     ok(done.returncode == 0 and not missing,
        "shares are printed by kind, thread, function and object", missing or done.stderr)
 
