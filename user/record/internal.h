@@ -171,6 +171,8 @@ uint64_t clew_cpu_time(void);
 /* recorder.c: the size of each CPU's two rings together for the wanted one, 0: as usual. */
 size_t clew_ring_size(size_t wanted, unsigned cpus);
 
+/* Opens the kernel side, for this process's capabilities. NULL: errno says why. */
+struct clew_bpf *clew_load_open(void);
 /* load.c: opens and loads the kernel side, and maps its rings. */
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message);

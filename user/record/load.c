@@ -90,6 +90,18 @@ int clew_say_refused(struct clew_message *message, const char *what, int error)
 	return clew_say(message, number, "%s: %s: see `clew doctor`", what, strerror(-error));
 }
 
+struct clew_bpf *clew_load_open(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	__u32 id;
+
+	/* libbpf looks for what the kernel lacks in its modules, and gives up if it may not list
+	 * them (CAP_SYS_ADMIN). It leaves them alone if it is told which BTF is the kernel's. */
+	if (bpf_btf_get_next_id(0, &id) < 0 && errno == EPERM)
+		options.btf_custom_path = "/sys/kernel/btf/vmlinux";
+	return clew_bpf__open_opts(&options);
+}
+
 /* Opens the kernel side and chooses the programs that this kernel can take. */
 static int open_object(struct clew_recorder *recorder, const struct clew_program_choice *choice,
 		       struct clew_message *message)
@@ -100,7 +112,7 @@ static int open_object(struct clew_recorder *recorder, const struct clew_program
 
 	if (!btf)
 		return -ENOTSUP;
-	bpf = recorder->bpf = clew_bpf__open();
+	bpf = recorder->bpf = clew_load_open();
 	if (!bpf) {
 		btf__free(btf);
 		return clew_say(message, -errno,

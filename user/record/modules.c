@@ -37,7 +37,7 @@ static struct clew_bpf *open_more(struct clew_recorder *recorder)
 	const struct clew_program_choice choice = {.page_cache = true,
 						   .refusals = &recorder->refusals};
 	struct clew_kernel_symbols *symbols = NULL;
-	struct clew_bpf *bpf = clew_bpf__open();
+	struct clew_bpf *bpf = clew_load_open();
 	struct bpf_program *program, *first;
 	struct clew_message ignored;
 	unsigned more = 0;
