@@ -72,7 +72,7 @@ __noinline __u64 foreign_address(__u64 table, __u64 address)
 
 #define FOREIGN_MOST 512 /* bytes that are read at once */
 
-/* What was read last. Iterators visit one task after the other. */
+/* The bytes of the last read. Iterators visit one task after the other. */
 static char foreign_bytes[2 * FOREIGN_MOST];
 
 /* Reads a part that lies in one page to foreign_bytes. False: it is not

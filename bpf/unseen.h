@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What this kernel's programs do not see, since it refused some. */
+/* Flags for the events that stay unseen since the kernel refused their programs. */
 #ifndef CLEW_BPF_UNSEEN_H
 #define CLEW_BPF_UNSEEN_H
 

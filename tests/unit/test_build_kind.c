@@ -174,7 +174,7 @@ static void functions(void **state)
 	assert_int_equal(clew_classify_wait(&kernel, 1, -1), CLEW_WAIT_OTHER);
 }
 
-/* A program that would have said more was refused: only what is proved is told. */
+/* A program that would have said more was refused: the kind is what is proved, or unknown. */
 static void unseen_reasons(void **state)
 {
 	struct clew_wait wait = {

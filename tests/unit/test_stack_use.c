@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What functions do with their return address (objects/stacks.s), and what follows for the way in
- * which their returns are seen. */
+/* Tests how functions use their return address (objects/stacks.s), and the way that is chosen to
+ * see their returns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static const struct {
 	{"passes", PASSES},
 };
 
-/* Those whose return address may be replaced, if what they call leaves the stack alone. */
+/* The return address of these may be replaced, if what they call leaves the stack alone. */
 static const char *const kept[] = {
 	"keeps_frame",	"keeps_alloca",	  "keeps_by_move", "keeps_early", "keeps_behind_call",
 	"keeps_pushed", "keeps_variadic", "keeps_switch",  "keeps_tail",

@@ -89,7 +89,7 @@ static int copy_section(struct copy *copy, const Elf64_Shdr *section)
 		       : copy_range(copy, section->sh_offset, section->sh_size);
 }
 
-/* False: it is no ELF file whose sections can be told. */
+/* False: it is no ELF file, or its sections cannot be found. */
 static bool read_headers(struct copy *copy)
 {
 	Elf64_Ehdr *header = &copy->header;

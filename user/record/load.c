@@ -96,7 +96,7 @@ struct clew_bpf *clew_load_open(void)
 	__u32 id;
 
 	/* libbpf looks for what the kernel lacks in its modules, and gives up if it may not list
-	 * them (CAP_SYS_ADMIN). It leaves them alone if it is told which BTF is the kernel's. */
+	 * them (CAP_SYS_ADMIN). It leaves them alone if the caller names the kernel's BTF. */
 	if (bpf_btf_get_next_id(0, &id) < 0 && errno == EPERM)
 		options.btf_custom_path = "/sys/kernel/btf/vmlinux";
 	return clew_bpf__open_opts(&options);

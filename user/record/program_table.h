@@ -6,7 +6,7 @@
  *
  * A feature is a row that names one and the rows up to the next such row, and the
  * rows that name the same feature. It is had as a whole or not at all: a begin
- * without its end would make clew tell what is false.
+ * without its end would make clew say what is false.
  */
 #ifndef CLEW_RECORD_PROGRAM_TABLE_H
 #define CLEW_RECORD_PROGRAM_TABLE_H
@@ -25,7 +25,7 @@ enum clew_program_flag {
 	CLEW_PROGRAM_STACKS = 0x80,	/* loaded only to take stacks */
 	CLEW_PROGRAM_KERNEL_FUNCTIONS = 0x100, /* only if functions of the kernel are recorded */
 	CLEW_PROGRAM_ESSENTIAL = 0x200,	       /* nothing is recorded without it */
-	/* Without it all of the page cache would be told wrongly. */
+	/* Without it all answers about the page cache would be wrong. */
 	CLEW_PROGRAM_CACHE_CORE = 0x400,
 };
 
@@ -44,7 +44,7 @@ struct clew_program_row {
 	unsigned flags;
 	const char *feature; /* its line in `clew doctor`; NULL: another row has it */
 	const char *costs;   /* what is lost without it */
-	/* Features without which this one would be told wrongly; NULL: none. */
+	/* Features without which answers from this one would be wrong; NULL: none. */
 	const char *needs[CLEW_PROGRAM_NEEDS];
 	/*
 	 * Programs for one tracepoint whose arguments differ among kernels:

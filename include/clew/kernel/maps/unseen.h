@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel's programs do not see, since it refused some. What rests on it is unknown,
- * and is not taken for something else.
+ * Flags for the events that stay unseen since the kernel refused their programs. An answer that
+ * rests on one is unknown, and is not taken for something else.
  */
 #ifndef CLEW_KERNEL_MAPS_UNSEEN_H
 #define CLEW_KERNEL_MAPS_UNSEEN_H
