@@ -21,11 +21,11 @@ ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthr
 CLI_LIBS := -lncursesw -ltinfo
 LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lsqlite3 -lm
 PREFIX ?= /usr/local
-VERSION = $(shell sed -n 's/^\#define CLEW_VERSION "\(.*\)"/\1/p' user/cli/commands.h)
+VERSION = $(shell sed -n 's/^\#define CLEW_VERSION "\(.*\)"/\1/p' user/cli/front/commands.h)
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 
 LIB_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/cli/*'))
-CLI_SOURCES := $(sort $(wildcard user/cli/*.c))
+CLI_SOURCES := $(sort $(shell find user/cli -name '*.c'))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(B)/%.o)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))

@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "record/function_cost.h"
-#include "symbol/closure.h"
-#include "symbol/entry.h"
-#include "symbol/function.h"
-#include "symbol/probes.h"
+#include "record/functions/function_cost.h"
+#include "symbol/code/closure.h"
+#include "symbol/code/entry.h"
+#include "symbol/code/function.h"
+#include "symbol/code/probes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

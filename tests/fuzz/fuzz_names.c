@@ -3,7 +3,7 @@
  * Fuzzes the names of functions: an ELF file of any bytes gives an error, or a table in which each
  * function that is found contains the place that was asked for.
  */
-#include "symbol/names.h"
+#include "symbol/elf/names.h"
 
 #include <stdlib.h>
 #include <string.h>

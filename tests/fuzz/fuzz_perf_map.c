@@ -3,7 +3,7 @@
  * Fuzzes the list of code that a program made: any bytes give a map in which each piece that is
  * found contains the address that was asked for.
  */
-#include "symbol/perf_map.h"
+#include "symbol/elf/perf_map.h"
 
 #include <stdlib.h>
 #include <string.h>

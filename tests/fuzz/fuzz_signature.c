@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/signature.h"
+#include "symbol/code/signature.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * Fuzzes unwind information: an ELF file of any bytes gives an error, or rows in order whose table
  * says the same as they do.
  */
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -11,14 +11,37 @@ import subprocess
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 count = 0
 
-# From the lowest up: a folder includes its own headers and those of folders
-# before it. analyse/forest stands apart because patterns
-# (query/) use it.
-FOLDERS = [
-    "base", "opener", "symbol", "store", "import", "builder", "trace", "model", "analyse/forest", "relate", "record",
-    "live", "query", "explain", "convert", "notation", "analyse", "words", "tables", "page", "export",
-    "daemon", "top", "cli"
+# From the ground up. A folder includes its own headers and those of lower floors; folders of one
+# floor do not include each other.
+FLOORS = [
+    ["base"],
+    ["opener"],
+    ["format", "model", "store", "symbol/elf"],
+    ["builder", "import", "symbol/code", "symbol/unwind", "analyse/forest"],
+    ["trace", "query"],
+    ["relate"],
+    ["explain", "record/stream"],
+    ["convert", "live", "record/stacks"],
+    ["notation", "analyse", "record/functions"],
+    ["words"],
+    [
+        "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
+        "answers/why", "record", "cli/front"
+    ],
+    ["answers/report"],
+    ["daemon", "cli/operand"],
+    [
+        "page", "tables", "top", "cli/ask", "cli/io", "cli/record", "cli/segments", "cli/spans",
+        "cli/windowed"
+    ],
+    [
+        "export", "cli/blame", "cli/daemon", "cli/latency", "cli/locks", "cli/one", "cli/path",
+        "cli/report", "cli/top", "cli/waits"
+    ],
+    ["cli/export"],
+    ["cli"],
 ]
+FLOOR = {folder: floor for floor, folders in enumerate(FLOORS) for folder in folders}
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.
 PUBLIC = {
     "announce": "base", "tokens": "base", "wait_kinds": "base", "edge_types": "base", "model":
@@ -71,8 +94,8 @@ without = [
 ok(not without, f"{len(texts)} files name their licence", ", ".join(without))
 # Sentences in comments have a subject. The folders below are those that are looked at.
 WITH_SUBJECTS = [
-    "base", "store", "model", "relate", "query", "convert", "notation", "words", "tables", "page",
-    "export", "import", "explain", "cli"
+    "base", "format", "store", "model", "relate", "query", "convert", "notation", "words", "answers",
+    "tables", "page", "export", "import", "explain", "cli"
 ]
 without_subject = []
 for name in files(*(f"user/{folder}/*.[ch]" for folder in WITH_SUBJECTS)):
@@ -97,7 +120,7 @@ def folder_of(name):
         return PUBLIC.get(os.path.splitext(os.path.basename(name))[0]) if os.path.dirname(
             name) == "include/clew" else None
     path = os.path.dirname(name.removeprefix("user/"))
-    return max((folder for folder in FOLDERS if (path + "/").startswith(folder + "/")),
+    return max((folder for folder in FLOOR if (path + "/").startswith(folder + "/")),
                key=len,
                default=None)
 
@@ -117,7 +140,8 @@ for name in files("user/*.[ch]", "include/*.h", "bpf/*.[ch]"):
             continue
         included += 1
         other = folder_of(path)
-        if folder is None or other is None or FOLDERS.index(other) > FOLDERS.index(folder):
+        if folder is None or other is None or (other != folder and
+                                               FLOOR[other] >= FLOOR[folder]):
             upward.append(f"{name} includes {header}")
 ok(not unknown, "every folder has its place in the order", ", ".join(unknown))
 ok(included and not upward, f"{included} includes lead to the same folder or a lower one",

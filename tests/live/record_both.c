@@ -15,8 +15,8 @@
 #include <time.h>
 
 #include "live/live.h"
-#include "record/kernel.h"
 #include "record/recorder.h"
+#include "record/stream/kernel.h"
 #include "store/capture.h"
 #include "store/schema.h"
 

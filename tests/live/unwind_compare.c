@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/direct_map.h"
+#include "record/stacks/direct_map.h"
+#include "record/stacks/unwind_heap.h"
 #include "record/ticks.h"
-#include "record/unwind_heap.h"
 #include "unwind_compare.h"
 #include "unwind_compare.skel.h"
 

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/dwarf.h"
-#include "symbol/function.h"
+#include "symbol/code/function.h"
+#include "symbol/elf/dwarf.h"
 
 /* Beside the test program. */
 static int open_object(const char *name)

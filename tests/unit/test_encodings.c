@@ -18,9 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/probe.h"
-#include "record/probe_cost.h"
-#include "symbol/function.h"
+#include "record/functions/probe.h"
+#include "record/functions/probe_cost.h"
+#include "symbol/code/function.h"
 
 #ifdef __x86_64__
 

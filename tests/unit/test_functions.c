@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/function_internal.h"
+#include "symbol/code/function_internal.h"
 
 #define ALL 0x3f /* bits of arguments */
 

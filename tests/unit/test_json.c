@@ -2,8 +2,8 @@
 /*
  * The JSON writer: structure, and strings of any bytes; text that a terminal survives.
  */
-#include "words/json.c"
-#include "words/text.c"
+#include "format/json.c"
+#include "format/text.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "draw.h"
-#include "symbol/elf_file.h"
-#include "symbol/lines.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/lines.h"
 
 #define DAMAGED 300
 

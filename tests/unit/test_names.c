@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/elf_file.h"
-#include "symbol/names.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/names.h"
 
 /* Beside the test program. */
 static int open_object(void)

@@ -26,8 +26,8 @@
 
 #include "base/clock.h"
 #include "opener/opener.h"
-#include "symbol/names.h"
-#include "symbol/unwind.h"
+#include "symbol/elf/names.h"
+#include "symbol/unwind/unwind.h"
 
 #define HELPER "helper"
 #define TEXT   "no program, but a file"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/perf_map.h"
+#include "symbol/elf/perf_map.h"
 
 #define LINES 400
 #define RANGE 3000

@@ -2,7 +2,7 @@
 /*
  * Durations and moments as people write them.
  */
-#include "words/position.c"
+#include "format/position.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/probe_symbols.h"
-#include "symbol/probes.h"
+#include "symbol/code/probes.h"
+#include "symbol/elf/probe_symbols.h"
 #include <clew/announce.h>
 
 struct found {

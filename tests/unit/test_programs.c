@@ -11,7 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "clew.skel.h"
-#include "record/program_table.h"
+#include "record/stream/program_table.h"
 
 static void test_programs_have_rows(void **state)
 {

@@ -11,7 +11,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "record/refusals.h"
+#include "record/stream/refusals.h"
 
 static bool is_lost(const struct clew_refusals *refusals, const char *program)
 {

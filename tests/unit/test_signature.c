@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "symbol/signature.h"
+#include "symbol/code/signature.h"
 
 /* Parses a text that has values, and compares them as they are written again. */
 static void assert_values(const char *text, const char *glob, const char *expected)

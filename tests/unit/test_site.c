@@ -16,9 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/eh_frame.h"
-#include "symbol/entry.h"
-#include "symbol/site.h"
+#include "symbol/code/entry.h"
+#include "symbol/code/site.h"
+#include "symbol/elf/eh_frame.h"
 
 #ifdef __x86_64__
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/closure.h"
-#include "symbol/function.h"
+#include "symbol/code/closure.h"
+#include "symbol/code/function.h"
 
 #define SWITCHES "it may switch stacks"
 #define READS	 "it reads its return address"

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "draw.h"
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 
 #define NONE CLEW_UNWIND_RULE(CLEW_UNWIND_NONE, 0, 0, 0)
 

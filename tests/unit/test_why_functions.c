@@ -4,11 +4,11 @@
  * came. Task 2 parses, wants a lock in store(), and its holder, task 1, waits for the disk in
  * flush().
  */
+#include "answers/why/causes.h"
+#include "answers/why/why_text.h"
 #include "explain/why.h"
 #include "forest.h"
-#include "words/causes.h"
 #include "words/functions.h"
-#include "words/why_text.h"
 
 #define MUTEX CLEW_FUTEX_CLASS_MUTEX
 #define TO    9000

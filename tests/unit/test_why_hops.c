@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answers/why/restraints.h"
 #include "words/hops.h"
-#include "words/restraints.h"
 
 #define MUTEX CLEW_FUTEX_CLASS_MUTEX
 

@@ -8,7 +8,7 @@
 #include "explain/why.h"
 #include "synthetic.h"
 
-#include "words/why_tree.h"
+#include "answers/why/why_tree.h"
 
 enum { CPUS = 3, TASKS = 40, LOCKS = 4, STRETCHES = 4096 };
 enum { DOES_NOT_EXIST, RUNS, READY, SLEEPS };

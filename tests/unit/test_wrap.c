@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text in columns: nothing is lost, no line is too wide, no character is cut. */
-#include "words/wrap.h"
+#include "format/wrap.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

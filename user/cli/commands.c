@@ -2,7 +2,7 @@
 /*
  * The table of subcommands, and finding one by its name.
  */
-#include "cli/commands.h"
+#include "cli/front/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

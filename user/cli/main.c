@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/fail.h"
-#include "cli/options.h"
-#include "cli/terminal.h"
+#include "cli/front/commands.h"
+#include "cli/front/fail.h"
+#include "cli/front/options.h"
+#include "cli/front/terminal.h"
+#include "format/wrap.h"
 #include "opener/opener.h"
-#include "words/wrap.h"
 
 #define OPENER "__opener" /* what clew runs itself with, to open files of others */
 

@@ -15,7 +15,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "explain/locks_internal.h"
-#include "symbol/lock_function.h"
+#include "symbol/code/lock_function.h"
 #include "trace/frames.h"
 #include "trace/name.h"
 

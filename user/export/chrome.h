@@ -7,7 +7,7 @@
 #define CLEW_EXPORT_CHROME_H
 
 #include "export/export.h"
-#include "words/json.h"
+#include "format/json.h"
 
 /* Processes that are none, and their threads behind them. */
 enum chrome_place {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "base/vector.h"
+#include "format/text.h"
 #include "trace/name.h"
 #include "words/beside.h"
 #include "words/segment_text.h"
-#include "words/text.h"
 
 static void put_runs(struct chrome *it)
 {

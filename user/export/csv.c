@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "export/export.h"
+#include "format/csv.h"
 #include "tables/tables.h"
-#include "words/csv.h"
 
 static int write_rows(FILE *out, const struct table *table, struct table_source *source)
 {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "export/segment.h"
+#include "format/text.h"
 #include "words/beside.h"
 #include "words/hops.h"
 #include "words/segment_text.h"
-#include "words/text.h"
 
 #include "export/export.h"
 

@@ -9,7 +9,7 @@
 #include "base/vector.h"
 #include "export/export.h"
 #include "export/proto.h"
-#include "words/json.h"
+#include "format/json.h"
 
 #define OTLP_TRACE_SIZE 16 /* bytes of a trace's id; that of a span has 8 */
 

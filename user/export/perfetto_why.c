@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "format/text.h"
 #include "words/beside.h"
 #include "words/segment_text.h"
-#include "words/text.h"
 
 static void describe_track(struct events *events, size_t i)
 {

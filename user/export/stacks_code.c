@@ -13,7 +13,7 @@
 
 #include "explain/operations.h"
 #include "export/segment.h"
-#include "symbol/demangle.h"
+#include "symbol/elf/demangle.h"
 #include "trace/lines.h"
 #include "words/task.h"
 

@@ -12,7 +12,7 @@
 #define CLEW_LIVE_LIVE_H
 
 #include "builder/build.h"
-#include "record/taker.h"
+#include "record/stream/taker.h"
 
 struct clew_live;
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "page/internal.h"
 #include "trace/name.h"
 #include "words/functions.h"
-#include "words/text.h"
 
 #define MOST_ROWS     6
 #define MOST_PROGRAMS 8

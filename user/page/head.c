@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "page/internal.h"
 #include "page_text.h"
 #include "words/ledger.h"
-#include "words/text.h"
 
 #define LEAST_WORDS 7 /* percent of a bar that have room for words */
 

@@ -7,7 +7,7 @@
 #ifndef CLEW_PAGE_PAGE_H
 #define CLEW_PAGE_PAGE_H
 
-#include "words/report.h"
+#include "answers/report/report.h"
 
 struct clew_page_options {
 	const struct report *report; /* what the first part says */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The slowest operations as a list, and how long all of them took as a histogram. */
+#include "format/text.h"
 #include "page/internal.h"
 #include "words/task.h"
-#include "words/text.h"
 
 #define HEIGHT 56 /* pixels of the histogram's bars */
 

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "answers/why/why_steps.h"
+#include "answers/why/why_text.h"
+#include "format/text.h"
 #include "page/internal.h"
 #include "words/task.h"
-#include "words/text.h"
-#include "words/why_steps.h"
-#include "words/why_text.h"
 
 #define LINES 30 /* of an outline, with those around it that a terminal has */
 #define WIDTH 100

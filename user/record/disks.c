@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/internal.h"
+#include "record/stream/internal.h"
 
 #define DISKS_MOST 4096
 

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/internal.h"
-#include "symbol/kernel.h"
+#include "record/stream/internal.h"
+#include "symbol/elf/kernel.h"
 
 /* Records of holders that a pass stores, at most: 16 MiB of them. */
 #define HOLDERS_MOST (1u << 18)

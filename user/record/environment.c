@@ -16,7 +16,7 @@
 
 #include "clew.skel.h"
 #include "opener/opener.h"
-#include "record/internal.h"
+#include "record/stream/internal.h"
 
 #define USERS_MOST 1024
 

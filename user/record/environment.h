@@ -6,7 +6,7 @@
 #ifndef CLEW_RECORD_ENVIRONMENT_H
 #define CLEW_RECORD_ENVIRONMENT_H
 
-#include "record/recorder.h"
+#include "record/stream/recording.h"
 
 struct clew_bpf;
 

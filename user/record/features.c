@@ -19,17 +19,17 @@
 
 #include "base/thread.h"
 #include "clew.skel.h"
-#include "record/announce.h"
-#include "record/direct_map.h"
-#include "record/internal.h"
-#include "record/kernel.h"
-#include "record/probe.h"
-#include "record/probe_cost.h"
-#include "record/program_table.h"
+#include "record/functions/announce.h"
+#include "record/functions/probe.h"
+#include "record/functions/probe_cost.h"
+#include "record/functions/traced_kernel.h"
 #include "record/recorder.h"
+#include "record/stacks/direct_map.h"
+#include "record/stream/internal.h"
+#include "record/stream/kernel.h"
+#include "record/stream/program_table.h"
 #include "record/ticks.h"
-#include "record/traced_kernel.h"
-#include "symbol/kernel.h"
+#include "symbol/elf/kernel.h"
 
 #define SMALL_RING 65536 /* bytes a CPU: nothing is recorded */
 

@@ -19,8 +19,10 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "record/internal.h"
-#include "record/stacks.h"
+#include "record/recorder.h"
+#include "record/stacks/stacks.h"
+#include "record/stream/internal.h"
+#include "store/kinds.h"
 
 #define AHEAD	   100000   /* ns from now to the boundary */
 #define SPARE	   16	    /* descriptors that a file or keyframe needs at most */
@@ -320,6 +322,23 @@ int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder)
 {
 	return clew_writer_bytes(recorder->writer);
+}
+
+void clew_recorder_count(const struct clew_recorder *recorder,
+			 struct clew_recorder_counts *ret_counts)
+{
+	*ret_counts = (struct clew_recorder_counts){.bytes = recorder->summary.bytes +
+							     clew_recorder_file_bytes(recorder)};
+	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
+		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
+			const struct store_shape *shape = store_shape(kind);
+
+			if (!shape->in_ledger)
+				continue;
+			if (shape->size)
+				ret_counts->records += recorder->cpus[cpu].counts[kind].reserved;
+			ret_counts->lost += recorder->cpus[cpu].counts[kind].lost;
+		}
 }
 
 const struct clew_recorder_summary *clew_recorder_so_far(const struct clew_recorder *recorder)

@@ -13,8 +13,8 @@
 
 #include "clew.skel.h"
 #include "record/group.h"
-#include "record/internal.h"
-#include "record/pid_namespace.h"
+#include "record/stream/internal.h"
+#include "record/stream/pid_namespace.h"
 
 #define CGROUP1_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270

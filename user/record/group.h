@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "record/recorder.h"
+#include "record/stream/recording.h"
 
 /*
  * The directory of the one group that `glob`, which may also be that directory's path, or else

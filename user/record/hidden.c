@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "record/internal.h"
+#include "record/stream/internal.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL

@@ -14,9 +14,9 @@
 #include "clew.skel.h"
 #include "opener/opener.h"
 #include "record/environment.h"
-#include "record/internal.h"
-#include "record/pid_namespace.h"
-#include "record/sleepers.h"
+#include "record/stream/internal.h"
+#include "record/stream/pid_namespace.h"
+#include "record/stream/sleepers.h"
 
 #define FORGET_AFTER                                                                               \
 	1000000000u /* ns: a task that is asleep for so long is among those that a pass            \
@@ -32,53 +32,6 @@ struct found {
 	struct clew_switch change;
 	struct clew_wait wait;
 };
-
-int clew_iterate_read(const struct bpf_program *program, char **ret_data, size_t *ret_size)
-{
-	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
-	size_t size = 0, room = 1 << 20;
-	char *data = malloc(room);
-	int error = 0, file;
-	ssize_t got;
-
-	if (!link || !data) {
-		error = link ? -ENOMEM : -errno;
-		bpf_link__destroy(link);
-		free(data);
-		return error;
-	}
-	file = bpf_iter_create(bpf_link__fd(link));
-	if (file < 0)
-		error = -errno;
-	while (!error) {
-		if (size == room) {
-			char *larger = realloc(data, room *= 2);
-
-			if (!larger) {
-				error = -ENOMEM;
-				break;
-			}
-			data = larger;
-		}
-		got = read(file, data + size, room - size);
-		if (got == 0)
-			break;
-		if (got < 0 && errno != EAGAIN && errno != EINTR)
-			error = -errno;
-		if (got > 0)
-			size += got;
-	}
-	if (file >= 0)
-		close(file);
-	bpf_link__destroy(link);
-	if (error) {
-		free(data);
-		return error;
-	}
-	*ret_data = data;
-	*ret_size = size;
-	return 0;
-}
 
 static int by_tid(const void *a, const void *b)
 {

@@ -14,18 +14,18 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "record/announce.h"
-#include "record/calls.h"
-#include "record/direct_map.h"
 #include "record/environment.h"
-#include "record/internal.h"
-#include "record/kernel.h"
-#include "record/pid_namespace.h"
-#include "record/programs.h"
-#include "record/refusals.h"
-#include "record/stacks.h"
-#include "record/tracer.h"
-#include "symbol/kernel.h"
+#include "record/functions/announce.h"
+#include "record/functions/tracer.h"
+#include "record/stacks/direct_map.h"
+#include "record/stacks/stacks.h"
+#include "record/stream/calls.h"
+#include "record/stream/internal.h"
+#include "record/stream/kernel.h"
+#include "record/stream/pid_namespace.h"
+#include "record/stream/programs.h"
+#include "record/stream/refusals.h"
+#include "symbol/elf/kernel.h"
 
 #define LRU_A_CPU	    512
 #define TASK_SLOT_BITS_MOST 16

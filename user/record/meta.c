@@ -5,8 +5,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "record/internal.h"
-#include "record/topology.h"
+#include "record/stream/internal.h"
+#include "record/stream/topology.h"
 
 #define CLOCK_PERIOD 10000000000ULL
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/internal.h"
-#include "record/kernel.h"
-#include "record/programs.h"
+#include "record/stream/internal.h"
+#include "record/stream/kernel.h"
+#include "record/stream/programs.h"
 
 static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 {

@@ -6,8 +6,9 @@
  * What is needed was measured: loading peaks at 45 MiB, each CPU takes its ring and buffers of its
  * drain, and stacks take the heap of unwind tables and the names of what they met.
  */
-#include "record/internal.h"
-#include "record/kernel.h"
+#include "record/recorder.h"
+#include "record/stream/internal.h"
+#include "record/stream/kernel.h"
 
 #include <errno.h>
 #include <sys/resource.h>

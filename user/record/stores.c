@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/internal.h"
+#include "record/stream/internal.h"
 
 static bool is_mounted(const char *table, const char *kind)
 {

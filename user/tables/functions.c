@@ -2,8 +2,8 @@
 /* The SQL functions that SQLite lacks. See virtual.h. */
 #include <stdlib.h>
 
+#include "format/text.h"
 #include "tables/virtual_internal.h"
-#include "words/text.h"
 
 /* The values of one group. */
 struct values {

@@ -2,10 +2,10 @@
 /* The tables of waits, and of who held what was waited for. */
 #include <clew/tokens.h>
 
+#include "answers/report/report.h"
 #include "explain/operations.h"
 #include "explain/summary.h"
 #include "tables/internal.h"
-#include "words/report.h"
 #include "words/wait.h"
 
 enum {

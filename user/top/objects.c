@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "answers/why/now.h"
 #include "base/hash.h"
 #include "base/interval.h"
 #include "base/map.h"
 #include "base/vector.h"
 #include "live/charged.h"
 #include "trace/wait_key.h"
-#include "words/now.h"
 
 struct finding {
 	const struct clew_trace *trace;

@@ -16,8 +16,8 @@ struct top_object {
 };
 
 /*
- * Finds them, the dearest first. Only waits that matter (words/now.h) count, those under way as
- * far as they have come. The result is for free(3). 0 or -ENOMEM. Cost: each wait of the trace
+ * Finds them, the dearest first. Only waits that matter (answers/why/now.h) count, those under way
+ * as far as they have come. The result is for free(3). 0 or -ENOMEM. Cost: each wait of the trace
  * once.
  */
 int top_objects_find(const struct clew_trace *trace, const struct clew_chosen *chosen,

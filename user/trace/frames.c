@@ -4,7 +4,7 @@
  * which is not that of the array: until the trace is finished a key beside each frame has its
  * task and the number that the builder gave it.
  */
-#include "symbol/demangle.h"
+#include "symbol/elf/demangle.h"
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>

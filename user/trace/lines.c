@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/regular.h"
-#include "symbol/names.h"
+#include "symbol/elf/names.h"
 #include "trace/internal.h"
 
 struct file {

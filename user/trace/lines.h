@@ -7,7 +7,7 @@
 #ifndef CLEW_TRACE_LINES_H
 #define CLEW_TRACE_LINES_H
 
-#include "symbol/lines.h"
+#include "symbol/elf/lines.h"
 #include "trace/stacks.h"
 
 /* The places of a frame, innermost first: what was compiled into its function, then the function

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "words/file.h"
-#include "words/text.h"
 #include "words/writers.h"
 
 #define LOOKED_AT 4096

@@ -10,7 +10,7 @@
 #include "explain/why.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* How many files are named: those with the most bytes. */
 #define CLEW_BESIDE_SHOWN 4

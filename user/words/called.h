@@ -6,7 +6,7 @@
 #include "explain/why.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* All that the words about a call depend on, except for names of tasks. */
 struct clew_call_key {

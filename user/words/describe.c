@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "format/text.h"
 #include "trace/name.h"
 #include "words/file.h"
-#include "words/text.h"
 
 static const char *object_kind_name(unsigned kind)
 {

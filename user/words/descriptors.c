@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "format/text.h"
 #include "words/file.h"
-#include "words/text.h"
 
 void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object,
 			  uint64_t at, struct clew_description *description)

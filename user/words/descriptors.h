@@ -8,7 +8,7 @@
 #include "relate/relate.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /*
  * Adds the word "path": the path of the file that an object is, or that a

@@ -2,7 +2,7 @@
 /* Functions that were dropped, in words. See dropped.h. */
 #include "words/dropped.h"
 
-#include "words/text.h"
+#include "format/text.h"
 
 #define MOST_SHOWN 10
 

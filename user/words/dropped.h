@@ -3,8 +3,8 @@
 #ifndef CLEW_WORDS_DROPPED_H
 #define CLEW_WORDS_DROPPED_H
 
+#include "format/json.h"
 #include "trace/frames.h"
-#include "words/json.h"
 
 /* Elements of an open array. */
 void clew_json_dropped(struct clew_json *json, const struct clew_trace *trace);

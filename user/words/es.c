@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/text.h"
+#include "format/text.h"
 
 const char *clew_span_name(struct clew_span_names *names, uint32_t span)
 {

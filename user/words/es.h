@@ -8,7 +8,7 @@
 #include <clew/model.h>
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /*
  * Paths of spans. The last one is kept, as neighbours in an answer are often of

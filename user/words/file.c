@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "words/text.h"
+#include "format/text.h"
 
 const char *clew_true_path(uint32_t device, uint64_t inode, const char *path)
 {

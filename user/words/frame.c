@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbol/signature.h"
+#include "format/text.h"
+#include "symbol/code/signature.h"
 #include "words/functions.h"
-#include "words/text.h"
 
 const char *clew_frame_closed_text(unsigned closed)
 {

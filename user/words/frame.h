@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "format/json.h"
 #include "trace/frames.h"
-#include "words/json.h"
 
 /* How it ended, for people: "left by longjmp". */
 const char *clew_frame_closed_text(unsigned closed);

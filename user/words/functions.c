@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/text.h"
+#include "format/text.h"
 
 enum {
 	MOST_NAMED = 3,	 /* functions in a line */

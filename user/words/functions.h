@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "explain/why.h"
+#include "format/json.h"
 #include "trace/frames.h"
-#include "words/json.h"
 
 /* True if functions were traced. */
 bool clew_has_functions(const struct clew_trace *trace);

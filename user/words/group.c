@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "words/text.h"
+#include "format/text.h"
 
 #define ID_SHOWN 12
 

@@ -6,7 +6,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* Behind a task's own fields: "cgroup", the path of its group, null where that is unknown, and
  * "container": null, unless those fields have it. */

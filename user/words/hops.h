@@ -9,7 +9,7 @@
 #include "explain/why.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* How many tasks of the chain wait for another one than themselves: places 0.. */
 uint32_t clew_hop_count(const struct clew_segment *segment);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "words/missed.h"
-#include "words/text.h"
 
 bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
 {

@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* The ledger's rows added up, and losses that only gaps tell. */
 struct clew_ledger_sum {

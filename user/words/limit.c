@@ -4,8 +4,8 @@
  */
 #include "words/limit.h"
 
+#include "format/text.h"
 #include "words/object.h"
-#include "words/text.h"
 
 void clew_print_limit(FILE *out, const struct clew_trace *trace,
 		      const struct clew_block_request *block)

@@ -8,7 +8,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* Prints "the I/O limit of cgroup /x", as far as it is known. The request was held back. */
 void clew_print_limit(FILE *out, const struct clew_trace *trace,

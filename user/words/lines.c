@@ -2,7 +2,7 @@
 /* The files that lines were looked for in. See lines.h. */
 #include "words/lines.h"
 
-#include "words/text.h"
+#include "format/text.h"
 
 static const struct {
 	const char *word;

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "format/json.h"
 #include "trace/lines.h"
-#include "words/json.h"
 
 /* Prints "Lines of 3 files.", and a line for each file that has none. Nothing unless the trace has
  * lines and some were asked for. */

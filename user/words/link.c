@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 
+#include "format/text.h"
 #include "words/object.h"
 #include "words/task.h"
-#include "words/text.h"
 
 static const char *const kinds[] = {
 	[CLEW_LINK_IRQ] = "irq",   [CLEW_LINK_SOFTIRQ] = "softirq", [CLEW_LINK_TIMER] = "timer",

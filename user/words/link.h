@@ -8,7 +8,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /*
  * The field "through" of the open object: an array, empty where a task woke

@@ -5,9 +5,9 @@
  */
 #include "words/missed.h"
 
+#include "format/text.h"
 #include "store/kinds.h"
 #include "trace/trace.h"
-#include "words/text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

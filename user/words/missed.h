@@ -8,7 +8,7 @@
 
 #include <clew/kernel/records.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 struct clew_capture_info;
 

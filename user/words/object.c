@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "trace/name.h"
 #include "words/describe.h"
 #include "words/task.h"
-#include "words/text.h"
 #include "words/writers.h"
 
 bool clew_has_sector(const struct clew_block_request *block)

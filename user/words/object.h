@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* True unless the request is a flush, for data or empty. */
 bool clew_has_sector(const struct clew_block_request *block);

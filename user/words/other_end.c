@@ -3,9 +3,9 @@
 #include "words/other_end.h"
 
 #include "explain/other_end.h"
+#include "format/text.h"
 #include "words/segment.h"
 #include "words/task.h"
-#include "words/text.h"
 
 /* Processes that are named in text, at most. */
 #define MOST_NAMED 4

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "explain/why.h"
-#include "words/json.h"
+#include "format/json.h"
 
 /*
  * The fields `other_end` and `function` of a wait in the open object; neither

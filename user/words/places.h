@@ -11,7 +11,7 @@
 
 #include "base/vector.h"
 #include "explain/why.h"
-#include "words/json.h"
+#include "format/json.h"
 
 /*
  * The running of a span's thread from `from` on, up to `to` or to where the thread enters or leaves

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "explain/why.h"
-#include "words/json.h"
+#include "format/json.h"
 
 /* Facts about segments besides the stay that they lie in. */
 struct clew_running {

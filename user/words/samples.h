@@ -10,7 +10,7 @@
 
 #include "base/vector.h"
 #include "explain/why.h"
-#include "words/json.h"
+#include "format/json.h"
 
 /* Samples of one task or several. Zeroed at first. */
 struct clew_samples {

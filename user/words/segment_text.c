@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "words/called.h"
 #include "words/commit.h"
 #include "words/describe.h"
@@ -20,7 +21,6 @@
 #include "words/segment.h"
 #include "words/stack.h"
 #include "words/task.h"
-#include "words/text.h"
 #include "words/wait.h"
 #include "words/writers.h"
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbol/demangle.h"
+#include "format/text.h"
+#include "symbol/elf/demangle.h"
 #include "words/hops.h"
-#include "words/text.h"
 
 #define NAME_MOST 48 /* characters of a name in text */
 #define WHY_MOST  3  /* functions in a line of a why */

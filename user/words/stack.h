@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 #include "explain/why.h"
+#include "format/json.h"
 #include "trace/lines.h"
 #include "trace/trace.h"
-#include "words/json.h"
 
 /*
  * Prints the function that a sleep began in and its callers, "XLogFlush <- CommitTransaction": of

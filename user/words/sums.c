@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/text.h"
+#include "format/text.h"
 
 struct entry {
 	struct clew_sum_key key;

@@ -10,7 +10,7 @@
 #include "base/vector.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* Items are of one group if all parts of their keys are equal. */
 struct clew_sum_key {

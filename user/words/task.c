@@ -5,8 +5,8 @@
 #include <linux/sched.h>
 #include <string.h>
 
+#include "format/text.h"
 #include "words/group.h"
-#include "words/text.h"
 
 const char *clew_process_name(const struct clew_trace *trace, const struct clew_trace_task *task,
 			      uint64_t at)

@@ -6,7 +6,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* The fields "pid", "tid", "comm" and "process" of the open object; null where the task is unknown.
  * `at`: ns; names are those of then. For a task in an inner pid namespace also "inner_pid" and

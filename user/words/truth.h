@@ -9,7 +9,7 @@
 #include <clew/model.h>
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /* The fields "ledger" and "cost" of the open object. */
 void clew_json_model_truth(struct clew_json *json, const struct clew_model *model, clew_time from,

@@ -5,7 +5,7 @@
 
 #include "trace/trace.h"
 
-#include "words/position.h"
+#include "format/position.h"
 
 /*
  * How a recording's clocks relate: by its first reading of them, and by the offset of its time

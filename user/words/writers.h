@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 #include <stdio.h>
 
-#include "words/json.h"
+#include "format/json.h"
 
 /*
  * The tasks that wrote what a request carries of its file: the first `most` in

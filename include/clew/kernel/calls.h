@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The class of a system call: which argument names the object that it may wait for. One a call,
- * which BPF looks up by the call's number. user/record/calls.c makes the table.
+ * which BPF looks up by the call's number. user/record/stream/calls.c makes the table.
  */
 #ifndef CLEW_KERNEL_CALLS_H
 #define CLEW_KERNEL_CALLS_H

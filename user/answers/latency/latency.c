@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names the things whose time is shown, and puts them into groups. See latency.h. */
+#include "answers/latency/latency.h"
+
+#include <clew/kernel/maps.h>
+#include <clew/tokens.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "format/text.h"
+#include "trace/name.h"
+#include "words/frame.h"
+#include "words/functions.h"
+#include "words/object.h"
+#include "words/task.h"
+
+const char *clew_latency_by_name(enum clew_latency_by by)
+{
+	static const char *const names[CLEW_LATENCY_BY_COUNT] = {
+		[CLEW_LATENCY_PATH] = "path",		[CLEW_LATENCY_FUNCTION] = "function",
+		[CLEW_LATENCY_KIND] = "kind",		[CLEW_LATENCY_CALL] = "call",
+		[CLEW_LATENCY_DEVICE] = "device",	[CLEW_LATENCY_LOCK] = "lock",
+		[CLEW_LATENCY_OPERATION] = "operation",
+	};
+
+	return names[by];
+}
+
+const char *clew_latency_level_name(enum clew_latency_level level)
+{
+	static const char *const names[CLEW_LATENCY_LEVEL_COUNT] = {
+		[CLEW_LATENCY_THREAD] = "thread", [CLEW_LATENCY_PROCESS] = "process",
+		[CLEW_LATENCY_CGROUP] = "cgroup", [CLEW_LATENCY_COMM] = "comm",
+		[CLEW_LATENCY_ARGUMENT] = "arg",
+	};
+
+	return names[level];
+}
+
+/* A name with room for its texts. */
+struct name {
+	struct clew_latency_name name;
+	char place[4096 + 32];
+	char number[16];
+	char argument[CLEW_FUNCTION_TEXT + 32];
+	char disk[CLEW_TEXT_SIZE];
+};
+
+struct clew_latency_names {
+	const struct clew_trace *trace;
+	const struct clew_latency_options *options;
+	struct clew_latency *latency;
+	struct clew_latency_left_out *left_out;
+	/* The task that is being read, its frames, and 1 + the group of each. */
+	const struct clew_trace_task *task;
+	const struct clew_trace_frame *frames;
+	uint32_t *group_of;
+	struct map calls; /* while it is recorded: parent's group and function -> group */
+	/* Names of locks: the lock's address -> index, and a name's hash -> how many have it. */
+	struct map lock_names, same_names;
+	struct vector lock_texts; /* char * */
+};
+
+/* ---- properties ---- */
+
+static void add_property(struct clew_latency_name *name, const char *key, const char *value)
+{
+	name->properties[name->property_count++] = (struct clew_property){key, value};
+}
+
+/* Adds what a task is at a moment, as far as it is known. */
+static void take_properties(const struct clew_latency_names *names,
+			    const struct clew_trace_task *task, uint64_t at, struct name *name)
+{
+	const struct clew_trace *trace = names->trace;
+	enum clew_latency_level level = names->options->level;
+	const char *text;
+
+	name->name.property_count = 0;
+	switch (level) {
+	case CLEW_LATENCY_THREAD:
+	case CLEW_LATENCY_PROCESS:
+		text = level == CLEW_LATENCY_THREAD ? clew_trace_comm_at(trace, task->serial, at)
+						    : clew_process_name(trace, task, at);
+		snprintf(name->number, sizeof(name->number), "%" PRIu32,
+			 level == CLEW_LATENCY_THREAD ? task->tid : task->pid);
+		if (text[0])
+			add_property(&name->name, "comm", text);
+		add_property(&name->name, level == CLEW_LATENCY_THREAD ? "tid" : "pid",
+			     name->number);
+		break;
+	case CLEW_LATENCY_CGROUP:
+		text = task->cgroup ? clew_trace_cgroup(trace, task->cgroup) : NULL;
+		if (text)
+			add_property(&name->name, "cgroup", text);
+		break;
+	case CLEW_LATENCY_COMM:
+		add_property(&name->name, "comm", clew_trace_comm_at(trace, task->serial, at));
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- functions ---- */
+
+/* A call, as a trace or the builder has it. */
+struct call {
+	uint32_t function; /* number */
+	uint64_t start;
+	const struct clew_frame_detail *detail; /* NULL: it has no values */
+};
+
+static void name_call(const struct clew_latency_names *names, const struct clew_trace_task *task,
+		      const struct call *call, struct name *name)
+{
+	const struct clew_latency_options *options = names->options;
+	uint32_t number = call->function;
+
+	const struct clew_trace_function *function = clew_trace_function(names->trace, number);
+
+	name->place[0] = '\0';
+	if (function)
+		snprintf(name->place, sizeof(name->place), "%s+0x%" PRIx64, function->object,
+			 function->offset);
+	name->name.name = clew_function_name(names->trace, number);
+	name->name.place = name->place;
+	take_properties(names, task, call->start, name);
+	if (options->level == CLEW_LATENCY_ARGUMENT &&
+	    clew_frame_argument(names->trace, number, call->detail, options->argument,
+				name->argument, sizeof(name->argument)))
+		add_property(&name->name, options->argument, name->argument);
+}
+
+/* The group of a frame, which its callers' groups are above. */
+static int place_frame(struct clew_latency_names *names, const struct clew_trace_task *task,
+		       const struct clew_trace_frame *frame, uint32_t *ret_group)
+{
+	uint32_t *known = &names->group_of[frame - names->frames], parent_group = CLEW_NO_NUMBER;
+	const struct clew_trace_frame *parent = clew_trace_frame_parent(names->trace, frame);
+	struct call call = {.function = frame->function, .start = frame->start};
+	struct name name;
+	int r = 0;
+
+	*ret_group = *known - 1;
+	if (*known)
+		return 0;
+	*ret_group = CLEW_NO_NUMBER;
+	if (parent)
+		r = place_frame(names, task, parent, &parent_group);
+	if (r < 0 || (parent && parent_group == CLEW_NO_NUMBER))
+		return r;
+	call.detail = clew_trace_frame_detail(names->trace, frame);
+	name_call(names, task, &call, &name);
+	r = clew_latency_place(names->latency, parent_group, &name.name, ret_group);
+	*known = *ret_group + 1;
+	return r;
+}
+
+static int begin_task(struct clew_latency_names *names, const struct clew_trace_task *task)
+{
+	size_t count;
+
+	names->task = task;
+	names->frames = clew_trace_frames(names->trace, task->serial, &count);
+	free(names->group_of);
+	names->group_of = calloc(count + 1, sizeof(*names->group_of));
+	return names->group_of ? 0 : -ENOMEM;
+}
+
+static int group_of_frame(struct clew_latency_names *names, const struct clew_latency_item *item,
+			  uint32_t *ret_group)
+{
+	int r = names->task == item->task ? 0 : begin_task(names, item->task);
+
+	return r < 0 ? r : place_frame(names, item->task, item->frame, ret_group);
+}
+
+int clew_latency_enter(struct clew_latency_names *names, const struct clew_trace_task *task,
+		       uint32_t parent, const struct clew_frame *frame, uint32_t *ret_group)
+{
+	bool alike = names->options->level == CLEW_LATENCY_ALL;
+	uint64_t call = (uint64_t)parent << 32 | frame->function;
+	const uint64_t *known = alike ? map_get(&names->calls, call, 0) : NULL;
+	const struct clew_frame_detail detail = {.values = frame->values,
+						 .values_size = frame->values_size,
+						 .unread = frame->unread};
+	const struct call entered = {.function = frame->function,
+				     .start = frame->start,
+				     .detail = frame->values ? &detail : NULL};
+	struct name name;
+	int r;
+
+	*ret_group = known ? (uint32_t)*known : CLEW_NO_NUMBER;
+	if (known)
+		return 0;
+	name_call(names, task, &entered, &name);
+	r = clew_latency_place(names->latency, parent, &name.name, ret_group);
+	return r == 0 && alike && *ret_group != CLEW_NO_NUMBER
+		       ? map_set(&names->calls, call, 0, *ret_group)
+		       : r;
+}
+
+/* ---- locks ---- */
+
+static void print_lock(FILE *out, const struct clew_trace *trace, const struct clew_contended *lock)
+{
+	const struct clew_lock_wait *wait = &lock->waits[lock->longest];
+	const struct clew_trace_task *task = clew_trace_task(trace, wait->task);
+	const char *call = wait->sleep ? clew_call_name(wait->sleep->call) : NULL;
+
+	if (wait->spin) {
+		clew_print_spin_object(out, trace, wait->spin);
+		return;
+	}
+	if (wait->sleep->object.kind == CLEW_OBJECT_FILE && call)
+		fprintf(out, "%s of ", call);
+	if (!clew_print_object(out, trace, &wait->sleep->object, wait->sleep))
+		fputs("a lock", out);
+	if (wait->sleep->object.kind != CLEW_OBJECT_FUTEX || !task)
+		return;
+	fputs(" of ", out);
+	clew_print_safe(out, clew_process_name(trace, task, wait->from));
+}
+
+/* The name of a lock; the second one of a name has " #2" behind it. */
+static char *make_lock_name(struct clew_latency_names *names, const struct clew_contended *lock)
+{
+	char *text = NULL, *numbered = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+	uint64_t hash, *known, number = 1;
+
+	if (!stream)
+		return NULL;
+	print_lock(stream, names->trace, lock);
+	if (fclose(stream) != 0) {
+		free(text);
+		return NULL;
+	}
+	hash = hash_text(HASH_SEED, text);
+	known = map_get(&names->same_names, hash, 0);
+	if (known)
+		number = *known + 1;
+	if (map_set(&names->same_names, hash, 0, number) < 0 ||
+	    (number > 1 && asprintf(&numbered, "%s #%" PRIu64, text, number) < 0)) {
+		free(text);
+		return NULL;
+	}
+	if (!numbered)
+		return text;
+	free(text);
+	return numbered;
+}
+
+static const char *lock_name(struct clew_latency_names *names, const struct clew_contended *lock)
+{
+	struct vector *texts = &names->lock_texts;
+	uint64_t *known = map_get(&names->lock_names, (uintptr_t)lock, 0);
+	char *text;
+
+	if (known)
+		return ((char **)texts->data)[*known];
+	text = make_lock_name(names, lock);
+	if (!text || vector_reserve(texts, texts->count + 1) < 0 ||
+	    map_set(&names->lock_names, (uintptr_t)lock, 0, texts->count) < 0) {
+		free(text);
+		return NULL;
+	}
+	((char **)texts->data)[texts->count++] = text;
+	return text;
+}
+
+/* ---- all else ---- */
+
+/* The request that ended a wait; NULL: none did. */
+static const struct clew_link *request_of(const struct clew_sleep *sleep)
+{
+	for (unsigned i = 0; i < (unsigned)sleep->link_count + sleep->and_count; i++)
+		if (sleep->links[i].kind == CLEW_LINK_REQUEST)
+			return &sleep->links[i];
+	return NULL;
+}
+
+static const char *call_of(const struct clew_sleep *sleep)
+{
+	if (sleep->kind == CLEW_WAIT_FAULT)
+		return "page fault";
+	return clew_call_name(sleep->call) ?: "in no system call";
+}
+
+/* Sets what an item is called; the name stays NULL if it is in no group. 0 or -ENOMEM. */
+static int name_item(struct clew_latency_names *names, const struct clew_latency_item *item,
+		     struct name *name)
+{
+	const struct clew_link *link;
+
+	switch (names->options->by) {
+	case CLEW_LATENCY_KIND:
+		name->name.name = clew_wait_kind_name(item->sleep->kind);
+		return 0;
+	case CLEW_LATENCY_CALL:
+		name->name.name = call_of(item->sleep);
+		return 0;
+	case CLEW_LATENCY_DEVICE:
+		link = request_of(item->sleep);
+		if (link)
+			name->name.name = clew_disk_name(names->trace, link->device, name->disk,
+							 sizeof(name->disk));
+		return 0;
+	case CLEW_LATENCY_LOCK:
+		name->name.name = lock_name(names, item->lock);
+		return name->name.name ? 0 : -ENOMEM;
+	default:
+		name->name.name = clew_process_name(names->trace, item->task, item->from);
+		if (!name->name.name[0])
+			name->name.name = "unknown";
+		return 0;
+	}
+}
+
+/* 1: it is in no group. */
+static int group_of_item(struct clew_latency_names *names, const struct clew_latency_item *item,
+			 uint32_t *ret_group)
+{
+	struct name name = {.name.place = ""};
+	int r = name_item(names, item, &name);
+
+	if (r < 0 || !name.name.name)
+		return r < 0 ? r : 1;
+	take_properties(names, item->task, item->from, &name);
+	return clew_latency_place(names->latency, CLEW_NO_NUMBER, &name.name, ret_group);
+}
+
+int clew_latency_take(void *context, const struct clew_latency_item *item)
+{
+	struct clew_latency_names *names = context;
+	struct clew_latency_group *group;
+	uint32_t index;
+	int r = item->frame ? group_of_frame(names, item, &index)
+			    : group_of_item(names, item, &index);
+
+	if (r > 0)
+		names->left_out->elsewhere++;
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (index == CLEW_NO_NUMBER) {
+		names->latency->unplaced++;
+		return 0;
+	}
+	group = clew_latency_at(names->latency, index);
+	if (item->frame && item->frame->flags & CLEW_FRAME_INHERITED) {
+		group->inherited++;
+		return 0;
+	}
+	if (item->open) {
+		group->open++;
+		return 0;
+	}
+	return clew_latency_add(names->latency, index, item->to - item->from,
+				item->frame ? item->frame->probe : 0, item->split);
+}
+
+static enum clew_latency_of of_what(enum clew_latency_by by)
+{
+	switch (by) {
+	case CLEW_LATENCY_PATH:
+	case CLEW_LATENCY_FUNCTION:
+		return CLEW_LATENCY_OF_FRAMES;
+	case CLEW_LATENCY_LOCK:
+		return CLEW_LATENCY_OF_LOCKS;
+	case CLEW_LATENCY_OPERATION:
+		return CLEW_LATENCY_OF_OPERATIONS;
+	default:
+		return CLEW_LATENCY_OF_WAITS;
+	}
+}
+
+int clew_latency_names_new(const struct clew_trace *trace,
+			   const struct clew_latency_options *options, struct clew_latency *latency,
+			   struct clew_latency_left_out *left_out,
+			   struct clew_latency_names **ret_names)
+{
+	*ret_names = malloc(sizeof(**ret_names));
+	if (!*ret_names)
+		return -ENOMEM;
+	**ret_names = (struct clew_latency_names){.trace = trace,
+						  .options = options,
+						  .latency = latency,
+						  .left_out = left_out,
+						  .lock_texts.item = sizeof(char *)};
+	return 0;
+}
+
+void clew_latency_names_free(struct clew_latency_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->lock_texts.count; i++)
+		free(((char **)names->lock_texts.data)[i]);
+	vector_done(&names->lock_texts);
+	map_done(&names->calls);
+	map_done(&names->lock_names);
+	map_done(&names->same_names);
+	free(names->group_of);
+	free(names);
+}
+
+int clew_latency_gather(const struct clew_trace *trace, const struct clew_latency_options *options,
+			struct clew_latency *latency, struct clew_latency_left_out *left_out)
+{
+	struct clew_latency_asked asked = {.of = of_what(options->by),
+					   .chosen = options->chosen,
+					   .from = options->from,
+					   .to = options->to,
+					   .idle = options->idle,
+					   .window = options->window,
+					   .operations = options->operations,
+					   .operation_count = options->operation_count,
+					   .locks = options->locks,
+					   .ends = options->ends,
+					   .tasks = options->tasks};
+	struct clew_latency_names *names;
+	int r = clew_latency_names_new(trace, options, latency, left_out, &names);
+
+	if (r < 0)
+		return r;
+	r = clew_latency_find(trace, &asked, clew_latency_take, names);
+	left_out->idle += asked.idle_left_out;
+	clew_latency_names_free(names);
+	return r;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One screen about a recording: a headline, where each program's time went, who had what others
+ * waited for, the slowest operations, the files and locks waited for.
+ */
+#ifndef CLEW_ANSWERS_REPORT_REPORT_H
+#define CLEW_ANSWERS_REPORT_REPORT_H
+
+#include "base/interval.h"
+#include "explain/summary.h"
+#include "explain/why.h"
+#include "trace/frames.h"
+#include <stdio.h>
+
+#include "answers/why/why_tree.h"
+#include "format/json.h"
+#include "words/sums.h"
+#include "words/wall.h"
+
+#define REPORT_MOST_OPERATIONS 3
+
+#define REPORT_MOST_CAUSES 2
+
+struct report_operation {
+	struct clew_operation operation;
+	struct clew_told causes[REPORT_MOST_CAUSES]; /* the largest ones */
+	size_t cause_count;
+};
+
+/* A share of a disk: that which requests of one task had. */
+struct report_disk_share {
+	uint32_t device;
+	uint32_t task;
+	uint64_t busy_ns; /* as in struct report_disk */
+	uint64_t bytes;
+	size_t requests;
+};
+
+/* A disk on which somebody waited. */
+struct report_disk {
+	uint32_t device;
+	uint32_t program; /* whose requests had it longest; UINT32_MAX unknown */
+	uint64_t busy_ns; /* requests in the device, added up */
+	uint64_t bytes;
+	size_t requests;
+};
+
+struct report {
+	const struct clew_trace *trace;
+	const struct clew_relations *relations; /* may be NULL */
+	struct clew_time_base base;
+	struct clew_chosen chosen;
+	uint64_t from;
+	uint64_t to;
+	struct clew_summary summary;
+	struct report_operation operations[REPORT_MOST_OPERATIONS];
+	size_t operation_count;
+	size_t operation_total;		/* in the interval */
+	const struct clew_sleep *waits; /* what indexes of waits are of; not the report's own */
+	struct clew_sum *files;		/* waits for files and disks; longest: index of the wait */
+	size_t file_count;
+	struct clew_sum *locks;
+	size_t lock_count;
+	struct report_disk *disks;
+	size_t disk_count;
+	struct clew_function_sums functions; /* running time, the largest first; count 0: none */
+	/* The headline: what a program spent most time on, apart from running. */
+	uint32_t program; /* UINT32_MAX: nothing was busy */
+	enum clew_spent spent;
+	uint32_t cause;	   /* program that had the CPU, UINT32_MAX none */
+	uint64_t cause_ns; /* for which it had it */
+	uint32_t wait;	   /* index of the longest wait of the headline's object, UINT32_MAX none */
+};
+
+/*
+ * Gathers it, about the chosen tasks, which are none of clew's. Free it with report_done(), also
+ * after an error. 0 or -errno.
+ */
+int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
+		const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		struct report *ret_report);
+void report_done(struct report *report);
+
+/*
+ * The parts of that, for a report which is made of windows. First the headline and the programs:
+ * *times is taken over, also after an error; operations, waits, disks and functions are still
+ * missing. Free it with report_done(), also after an error. 0 or -errno.
+ */
+int report_begin(const struct clew_trace *trace, const struct clew_relations *relations,
+		 const struct clew_chosen *chosen, uint64_t from, uint64_t to,
+		 struct clew_task_times *times, struct report *ret_report);
+/* True if report->wait is to be the longest wait for what report->program waited for most. */
+static inline bool report_wants_wait(const struct report *report)
+{
+	return report->program != UINT32_MAX && report->spent != CLEW_SPENT_RUNNING &&
+	       report->spent != CLEW_SPENT_READY;
+}
+/* The part of a wait in an interval, ns. */
+static inline uint64_t report_length_within(const struct clew_sleep *sleep, uint64_t from,
+					    uint64_t to)
+{
+	return interval_overlap(sleep->start, sleep->end, from, to);
+}
+/* Finds the causes of an operation. `relations` may be NULL. 0 or -errno; causes that were found
+ * are to be freed in any case. */
+int report_explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   struct report_operation *operation);
+/*
+ * Finds what requests that ended in from..to had of disks: struct report_disk_share, for
+ * vector_done() also after an error. `window`: those that ended in it; NULL: all. 0 or -ENOMEM.
+ */
+int report_find_disks(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		      uint64_t from, uint64_t to, const struct clew_trace_window *window,
+		      struct vector *ret_shares);
+/* Makes the disks of such shares; a task may have several of one disk. 0 or -ENOMEM. */
+int report_add_disks(struct report *report, const struct vector *shares);
+
+/* `width`: columns of a line. `bars`: draw a bar for each program. */
+void report_print(FILE *out, const struct report *report, size_t width, bool bars);
+void report_json(struct clew_json *json, const struct report *report);
+/* Prints in which functions programs ran, if there are samples of that (samples.h). */
+void report_print_samples(FILE *out, const struct report *report, size_t width);
+/* The field "stacks" of the open object: the samples of a program; none without samples. */
+void report_json_samples(struct clew_json *json, const struct report *report, uint32_t program);
+/* The headline, safe to print. */
+void report_print_headline(FILE *out, const struct report *report);
+/* Prints the object of a wait, with its call, and who held it. `wait`: its index. */
+void report_print_awaited(FILE *out, const struct report *report, uint32_t wait);
+const char *report_spent_name(enum clew_spent spent);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The report as JSON. docs/answers.md lists the fields. See report.h. */
+#include <stdlib.h>
+
+#include "answers/report/report.h"
+#include "words/file.h"
+#include "words/functions.h"
+#include "words/object.h"
+#include "words/task.h"
+
+static void json_headline(struct clew_json *json, const struct report *report)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (stream) {
+		report_print_headline(stream, report);
+		fclose(stream);
+	}
+	clew_json_string(json, "headline", text);
+	free(text);
+}
+
+static void json_programs(struct clew_json *json, const struct report *report)
+{
+	clew_json_array(json, "programs");
+	for (size_t i = 0; i < report->summary.count; i++) {
+		const struct clew_program *program = &report->summary.programs[i];
+
+		if (!program->total && !program->had_cpu && !program->had_lock)
+			continue;
+		clew_json_object(json, NULL);
+		clew_json_string(json, "name", program->name);
+		clew_json_bool(json, "kernel", program->kernel);
+		clew_json_unsigned(json, "tasks", program->tasks);
+		clew_json_unsigned(json, "total_ns", program->total);
+		clew_json_object(json, "spent_ns");
+		for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
+			clew_json_unsigned(json, report_spent_name((enum clew_spent)spent),
+					   program->spent[spent]);
+		clew_json_object_end(json);
+		clew_json_unsigned(json, "had_cpu_ns", program->had_cpu);
+		clew_json_unsigned(json, "had_lock_ns", program->had_lock);
+		report_json_samples(json, report, (uint32_t)i);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_disks(struct clew_json *json, const struct report *report)
+{
+	clew_json_array(json, "disks");
+	for (size_t i = 0; i < report->disk_count; i++) {
+		const struct report_disk *disk = &report->disks[i];
+
+		clew_json_object(json, NULL);
+		clew_json_string(json, "name", CLEW_DISK(report->trace, disk->device));
+		clew_json_unsigned(json, "requests", disk->requests);
+		clew_json_unsigned(json, "bytes", disk->bytes);
+		clew_json_unsigned(json, "busy_ns", disk->busy_ns);
+		clew_json_string(json, "mostly_by",
+				 disk->program == UINT32_MAX
+					 ? NULL
+					 : report->summary.programs[disk->program].name);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_operations(struct clew_json *json, const struct report *report)
+{
+	clew_json_array(json, "operations");
+	for (size_t i = 0; i < report->operation_count; i++) {
+		const struct report_operation *operation = &report->operations[i];
+		const struct clew_operation *what = &operation->operation;
+
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, report->trace, what->task, what->to);
+		clew_json_unsigned(json, "from", what->from);
+		clew_json_unsigned(json, "to", what->to);
+		clew_json_array(json, "causes");
+		for (size_t k = 0; k < operation->cause_count; k++) {
+			clew_json_object(json, NULL);
+			clew_json_string(json, "text", operation->causes[k].text);
+			clew_json_unsigned(json, "ns", operation->causes[k].ns);
+			clew_json_object_end(json);
+		}
+		clew_json_array_end(json);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_unsigned(json, "operation_count", report->operation_total);
+}
+
+static void json_objects(struct clew_json *json, const struct report *report, const char *key,
+			 const struct clew_sum *sums, size_t count)
+{
+	clew_json_array(json, key);
+	for (size_t i = 0; i < count; i++) {
+		const struct clew_sleep *sleep = &report->waits[sums[i].longest];
+
+		clew_json_object(json, NULL);
+		clew_json_object_of(json, "object", report->trace, &sleep->object, sleep);
+		clew_json_sum(json, &sums[i]);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_functions(struct clew_json *json, const struct report *report)
+{
+	if (!report->functions.count)
+		return;
+	clew_json_array(json, "functions");
+	for (uint32_t i = 0; i < report->functions.count; i++)
+		clew_json_function_time(json, report->trace, &report->functions.times[i]);
+	clew_json_array_end(json);
+}
+
+void report_json(struct clew_json *json, const struct report *report)
+{
+	json_headline(json, report);
+	clew_json_unsigned(json, "from", report->from);
+	clew_json_unsigned(json, "to", report->to);
+	json_programs(json, report);
+	json_disks(json, report);
+	json_operations(json, report);
+	json_objects(json, report, "files", report->files, report->file_count);
+	json_objects(json, report, "locks", report->locks, report->lock_count);
+	json_functions(json, report);
+}

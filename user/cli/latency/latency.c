@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew latency: histograms of how long calls of functions, waits and operations took, and how that
+ * time divides. The results of several traces are added.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answers/latency/latency.h"
+#include "cli/front/commands.h"
+#include "cli/front/fail.h"
+#include "cli/front/options.h"
+#include "cli/front/terminal.h"
+#include "cli/front/write.h"
+#include "cli/latency/latency_live.h"
+#include "cli/latency/latency_windows.h"
+#include "cli/operand/open.h"
+#include "cli/operand/selection.h"
+#include "cli/operand/window.h"
+#include "cli/record/recording.h"
+#include "format/style.h"
+#include "format/text.h"
+#include "trace/frames.h"
+#include "words/dropped.h"
+#include "words/frame.h"
+#include "words/ledger.h"
+
+#define TOP    20 /* groups in text */
+#define DIGITS 3
+
+struct latency_values {
+	struct clew_selection selection;
+	struct clew_window window;
+	const char *by;
+	const char *group;
+	struct clew_number digits;
+	struct clew_number top;
+	bool idle;
+	bool live;
+	bool json;
+	const char *output;
+	struct clew_recording recording; /* the one to make, if any */
+};
+
+const struct clew_option clew_latency_options[] = {
+	{0, "by", "WHAT", "path, function, kind, call, device, lock or operation", clew_take_string,
+	 offsetof(struct latency_values, by)},
+	{0, "group", "WHAT", "tell apart by thread, process, cgroup, comm or arg:NAME, too",
+	 clew_take_string, offsetof(struct latency_values, group)},
+	{0, "digits", "N", "decimal digits of a time that count, 1 to 5 (3)", clew_take_number,
+	 offsetof(struct latency_values, digits)},
+	{0, "tid", "N", "only times of this thread", clew_take_number,
+	 offsetof(struct latency_values, selection.tid)},
+	{0, "pid", "N", "only times of this process's threads", clew_take_number,
+	 offsetof(struct latency_values, selection.pid)},
+	{0, "comm", "GLOB", "only times of threads named like this", clew_take_string,
+	 offsetof(struct latency_values, selection.comm)},
+	CLEW_GROUP_OPTIONS(struct latency_values, selection.group, "times of threads"),
+	CLEW_WINDOW_OPTIONS(struct latency_values, window),
+	{0, "idle", NULL, "waits for work and of idle threads, too", clew_take_flag,
+	 offsetof(struct latency_values, idle)},
+	{0, "self", NULL, "times of clew's own threads, too", clew_take_flag,
+	 offsetof(struct latency_values, selection.self)},
+	{0, "top", "K", "the K groups that cost most (in text 20)", clew_take_number,
+	 offsetof(struct latency_values, top)},
+	{0, "live", NULL,
+	 "record, and answer each second: calls (with -f) or waits, as far as they are over",
+	 clew_take_flag, offsetof(struct latency_values, live)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct latency_values, json)},
+	{'o', "output", "FILE", "write the answer there", clew_take_string,
+	 offsetof(struct latency_values, output)},
+	{'d', "duration", "DURATION", "record that long, and answer about that", clew_take_length,
+	 offsetof(struct latency_values, recording.duration)},
+	CLEW_FUNCTION_OPTIONS(struct latency_values, recording),
+	CLEW_OPTION_END,
+};
+
+/* The results so far, and the document that they will be in. */
+struct sum {
+	struct clew_latency_options options;
+	struct clew_latency latency;
+	struct clew_latency_left_out left_out;
+	bool by_given;
+};
+
+/* ---- what is asked for ---- */
+
+static int fail_word(const char *option, const char *word, const char *words)
+{
+	return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is none: write %s", option, word, words);
+}
+
+static int read_group(const char *text, struct clew_latency_options *options)
+{
+	static const char argument[] = "arg:";
+
+	if (!strncmp(text, argument, strlen(argument)) && text[strlen(argument)]) {
+		options->level = CLEW_LATENCY_ARGUMENT;
+		options->argument = text + strlen(argument);
+		return 0;
+	}
+	for (options->level = CLEW_LATENCY_THREAD; options->level < CLEW_LATENCY_ARGUMENT;
+	     options->level++)
+		if (!strcmp(clew_latency_level_name(options->level), text))
+			return 0;
+	return fail_word("group", text, "thread, process, cgroup, comm or arg:NAME");
+}
+
+static bool is_of_calls(enum clew_latency_by by)
+{
+	return by == CLEW_LATENCY_PATH || by == CLEW_LATENCY_FUNCTION;
+}
+
+static int read_options(const struct latency_values *values, struct sum *sum)
+{
+	struct clew_latency_options *options = &sum->options;
+	uint32_t digits = values->digits.given ? values->digits.value : DIGITS;
+	int status;
+
+	sum->by_given = values->by;
+	options->idle = values->idle;
+	if (values->by)
+		while (options->by < CLEW_LATENCY_BY_COUNT &&
+		       strcmp(clew_latency_by_name(options->by), values->by))
+			options->by++;
+	if (options->by == CLEW_LATENCY_BY_COUNT)
+		return fail_word("by", values->by,
+				 "path, function, kind, call, device, lock or operation");
+	status = values->group ? read_group(values->group, options) : 0;
+	if (status)
+		return status;
+	if (digits < HISTOGRAM_LEAST_DIGITS || digits > HISTOGRAM_MOST_DIGITS)
+		return clew_fail(CLEW_EXIT_INPUT, "--digits: %u: write a number from %d to %d",
+				 digits, HISTOGRAM_LEAST_DIGITS, HISTOGRAM_MOST_DIGITS);
+	sum->latency = clew_latency_new(digits);
+	return 0;
+}
+
+static int fail_argument(const struct clew_latency_options *options)
+{
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "--group arg:%s: only calls have arguments: write --by path or function",
+			 options->argument);
+}
+
+/* Without --by, what the first trace has: calls of functions, or else waits. */
+static int choose_by(const struct clew_trace *trace, struct sum *sum, const char *operand)
+{
+	enum clew_latency_by *by = &sum->options.by;
+
+	if (!sum->by_given)
+		*by = clew_trace_has_frames(trace) ? CLEW_LATENCY_PATH : CLEW_LATENCY_KIND;
+	sum->by_given = true;
+	if (is_of_calls(*by) && !clew_trace_has_frames(trace))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: no functions were recorded: record with -f, or give another "
+				 "--by",
+				 operand);
+	if (sum->options.argument && !is_of_calls(*by))
+		return fail_argument(&sum->options);
+	if (sum->options.argument && !clew_functions_have_argument(trace, sum->options.argument))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--group arg:%s: no such argument was recorded: record with -f "
+				 "'OBJECT:GLOB(%s:i32)'",
+				 sum->options.argument, sum->options.argument);
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+/* A trace and the part of it that was asked for. */
+struct part {
+	struct clew_trace *trace;
+	struct clew_window window;
+	const char *operand;
+};
+
+static int gather(const struct part *part, struct clew_selection *selection, struct sum *sum)
+{
+	int status = clew_selection_check(selection, part->trace);
+
+	if (!status)
+		status = choose_by(part->trace, sum, part->operand);
+	if (status)
+		return status;
+	sum->options.chosen =
+		(struct clew_chosen){.wants = clew_selection_wants, .context = selection};
+	sum->options.from = part->window.from;
+	sum->options.to = part->window.to;
+	return clew_latency_gather(part->trace, &sum->options, &sum->latency, &sum->left_out) < 0
+		       ? clew_fail_memory()
+		       : 0;
+}
+
+static int add_part(struct part *part, const struct latency_values *values, struct sum *sum)
+{
+	struct clew_selection selection = values->selection;
+	int status;
+
+	part->window = values->window;
+	status = clew_window_given(&part->window)
+			 ? 0
+			 : clew_latency_in_windows(part->operand, &selection, &sum->by_given,
+						   &sum->options, &sum->latency, &sum->left_out,
+						   &part->trace);
+	if (!status && part->trace) {
+		status = clew_window_take(&part->window, part->trace);
+	} else if (!status) {
+		status = clew_open_window(part->operand, 0, &part->window, &part->trace);
+		if (!status)
+			status = gather(part, &selection, sum);
+	}
+	clew_selection_done(&selection);
+	return status;
+}
+
+/* An answer on its way to a file. */
+struct answer {
+	const struct latency_values *values;
+	const struct sum *sum;
+	const struct part *parts;
+	size_t count;
+};
+
+/* The ledgers, where there are several: each with its trace's name. */
+static void json_ledgers(struct clew_json *json, const struct part *parts, size_t count)
+{
+	if (count == 1) {
+		clew_json_ledger(json, parts->trace, parts->window.from, parts->window.to);
+		return;
+	}
+	clew_json_array(json, "traces");
+	for (size_t i = 0; i < count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_string(json, "name", parts[i].operand);
+		clew_json_ledger(json, parts[i].trace, parts[i].window.from, parts[i].window.to);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_dropped(struct clew_json *json, const struct part *parts, size_t count)
+{
+	clew_json_array(json, "groups_dropped");
+	for (size_t i = 0; i < count; i++)
+		clew_json_dropped(json, parts[i].trace);
+	clew_json_array_end(json);
+}
+
+static void print_ledgers(FILE *out, const struct part *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (count > 1) {
+			fputs(i ? "\n" : "", out);
+			clew_print_safe(out, parts[i].operand);
+			fputs(":\n", out);
+		}
+		clew_print_dropped(out, parts[i].trace);
+		clew_print_ledger(out, parts[i].trace, parts[i].window.from, parts[i].window.to);
+		clew_print_cost(out, clew_trace_info(parts[i].trace));
+	}
+}
+
+static int print(void *context, FILE *out)
+{
+	const struct answer *answer = context;
+	const struct latency_values *values = answer->values;
+	const struct sum *sum = answer->sum;
+	size_t top = values->top.given ? values->top.value : values->json ? SIZE_MAX : TOP;
+	struct clew_json json = {.out = out};
+	int r;
+
+	if (!values->json) {
+		r = clew_print_latency(out, &sum->latency, &sum->options, top, &sum->left_out);
+		print_ledgers(out, answer->parts, answer->count);
+	} else {
+		clew_json_object(&json, NULL);
+		r = clew_json_latency(&json, &sum->latency, &sum->options, top, &sum->left_out,
+				      false);
+		json_dropped(&json, answer->parts, answer->count);
+		json_ledgers(&json, answer->parts, answer->count);
+		clew_json_object_end(&json);
+		clew_json_end(&json);
+	}
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+/* By function, all groups of one become one. */
+static int aggregate(struct sum *sum)
+{
+	struct clew_latency together;
+	int r;
+
+	if (sum->options.by != CLEW_LATENCY_FUNCTION)
+		return 0;
+	r = clew_latency_aggregate(&sum->latency, &together);
+	clew_latency_done(&sum->latency);
+	sum->latency = together;
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+static int answer(const struct latency_values *values, struct part *parts, size_t count,
+		  struct sum *sum)
+{
+	struct answer answer = {.values = values, .sum = sum, .parts = parts, .count = count};
+	int status = 0;
+
+	for (size_t i = 0; i < count && !status; i++)
+		status = add_part(&parts[i], values, sum);
+	if (!status)
+		status = aggregate(sum);
+	if (status)
+		return status;
+	/* A name in a file is not for a terminal. */
+	if (values->output)
+		clew_style_turn(false);
+	else
+		sum->options.narrow = clew_terminal_narrower(CLEW_LATENCY_WIDE);
+	return clew_write_file(values->output ?: "-", print, &answer);
+}
+
+static int answer_traces(const struct latency_values *values, char **operands, struct sum *sum)
+{
+	struct part *parts;
+	size_t count = 0;
+	int status;
+
+	while (operands[count])
+		count++;
+	parts = calloc(count, sizeof(*parts));
+	for (size_t i = 0; parts && i < count; i++)
+		parts[i].operand = operands[i];
+	status = parts ? answer(values, parts, count, sum) : clew_fail_memory();
+	for (size_t i = 0; parts && i < count; i++)
+		clew_trace_free(parts[i].trace);
+	free(parts);
+	return status;
+}
+
+/* ---- a recording ---- */
+
+/* Opens a file without a name, which is gone when the program is. Its descriptor or -errno. */
+static int open_unnamed(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *name;
+	int descriptor;
+
+	if (asprintf(&name, "%s/clew-recording-XXXXXX",
+		     directory && *directory ? directory : "/var/tmp") < 0)
+		return -ENOMEM;
+	descriptor = mkostemp(name, O_CLOEXEC);
+	if (descriptor < 0)
+		descriptor = -errno;
+	else
+		unlink(name);
+	free(name);
+	return descriptor;
+}
+
+/* Records, and answers about that. Returns the exit status of the command, if there is one, unless
+ * something went wrong. */
+static int answer_recording(struct latency_values *values, char **command, struct sum *sum)
+{
+	int capture = open_unnamed(), status, answered;
+	char path[64], *operands[] = {path, NULL};
+	bool recorded;
+
+	if (capture < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "no file for the recording: %s: let $TMPDIR be a directory with "
+				 "room",
+				 strerror(-capture));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture);
+	values->recording.output = path;
+	values->recording.title = "recording";
+	status = clew_recording_run(&values->recording, command, &recorded);
+	answered = recorded ? answer_traces(values, operands, sum) : 0;
+	close(capture);
+	return answered ?: status;
+}
+
+/* The first option that was given and has no meaning while it records; NULL: there is none. */
+static const char *option_not_live(const struct latency_values *values)
+{
+	return values->output			   ? "-o"
+	       : values->window.from_text	   ? "--from"
+	       : values->window.to_text		   ? "--to"
+	       : values->selection.group.cgroup	   ? "--cgroup"
+	       : values->selection.group.container ? "--container"
+						   : NULL;
+}
+
+static int answer_live(struct latency_values *values, struct sum *sum)
+{
+	bool functions = values->recording.functions.count;
+	enum clew_latency_by by = sum->by_given ? sum->options.by
+				  : functions	? CLEW_LATENCY_PATH
+						: CLEW_LATENCY_KIND;
+	bool calls = is_of_calls(by);
+	const struct clew_latency_live live = {
+		.recording = &values->recording,
+		.selection = &values->selection,
+		.options = &sum->options,
+		.digits = sum->latency.digits,
+		.top = values->top.given ? values->top.value
+		       : values->json	 ? SIZE_MAX
+					 : TOP,
+		.json = values->json,
+	};
+	const char *option = option_not_live(values);
+
+	if (option)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--live and %s: record first, and ask then, as with -d DURATION",
+				 option);
+	if (by == CLEW_LATENCY_LOCK || by == CLEW_LATENCY_OPERATION)
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--live --by %s: write path, function, kind, call or device, or leave out "
+			"--live",
+			clew_latency_by_name(by));
+	if (calls && !functions)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--live --by %s: no functions: choose some with -f, or give "
+				 "another --by",
+				 clew_latency_by_name(by));
+	if (!calls && functions)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--live -f and --by %s: leave out -f, or write --by path",
+				 clew_latency_by_name(by));
+	if (sum->options.argument && !calls)
+		return fail_argument(&sum->options);
+	sum->options.by = by;
+	return clew_latency_live_run(&live);
+}
+
+/* How many words are behind "--", those of a command; -1: there is no "--". */
+static int words_of_command(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return argc - i - 1;
+	return -1;
+}
+
+/* An option about a recording that was given; NULL: none was. */
+static const char *option_of_recording(const struct latency_values *values)
+{
+	const struct clew_recording *recording = &values->recording;
+
+	return values->live			? "--live"
+	       : recording->duration		? "-d"
+	       : recording->functions.count	? "-f"
+	       : recording->returns		? "--returns"
+	       : recording->strict_entry	? "--strict-entry"
+	       : recording->max_functions.given ? "--max-functions"
+	       : recording->max_cost.given	? "--max-cost"
+						: NULL;
+}
+
+/* `words`: those of a command, as words_of_command(); `count`: of all operands. */
+static int check_operands(const char *option, int words, char **operands, int count)
+{
+	if (words == 0)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: no command after --: name one, or leave out --");
+	if (words > 0 && count != words)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: '%s' and a command: give a trace or a command",
+				 operands[0]);
+	if (words > 0 && !strcmp(option ?: "", "--live"))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: --live and a command: start it in another terminal");
+	if (words < 0 && option && count)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: %s is about a recording to make: leave it out, or '%s'",
+				 option, operands[0]);
+	return 0;
+}
+
+int clew_command_latency(const struct clew_command *command, int argc, char **argv)
+{
+	int words = words_of_command(argc, argv), status;
+	struct latency_values values = {};
+	struct sum sum = {};
+	const char *option;
+	char **operands;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	option = option_of_recording(&values);
+	status = check_operands(option, words, operands, argc - optind);
+	if (!status)
+		status = read_options(&values, &sum);
+	if (!status && values.live)
+		status = answer_live(&values, &sum);
+	else if (!status)
+		status = words > 0 || option ? answer_recording(&values, argv + optind, &sum)
+					     : answer_traces(&values, operands, &sum);
+	clew_latency_done(&sum.latency);
+	return status;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew annotate: marks where dependencies of a causal trace begin and end.
+ */
+#include <clew/annotate.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/front/commands.h"
+#include "cli/front/fail.h"
+#include "cli/front/options.h"
+#include "cli/front/write.h"
+#include "cli/operand/open.h"
+#include "cli/operand/parts.h"
+#include "cli/operand/query.h"
+#include "format/json.h"
+#include "format/text.h"
+#include "words/truth.h"
+
+struct annotate_values {
+	struct clew_parts rules;
+	const char *output;
+	const char *hierarchy;
+	bool json;
+};
+
+const struct clew_option clew_annotate_options[] = {
+	{'r', "rule", "RULE", "one more rule; several times, if need be", clew_take_part,
+	 offsetof(struct annotate_values, rules)},
+	{'f', "file", "FILE", "the rules that stand there", clew_take_part_file,
+	 offsetof(struct annotate_values, rules)},
+	{'o', "output", "FILE",
+	 "write the trace with its marks there, in notation (-: standard output)", clew_take_string,
+	 offsetof(struct annotate_values, output)},
+	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
+	 offsetof(struct annotate_values, hierarchy)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct annotate_values, json)},
+	CLEW_OPTION_END,
+};
+
+static int fail(const char *trace, const struct annotate_values *values, int r,
+		const struct clew_query_error *error)
+{
+	switch (r) {
+	case -EINVAL:
+		return clew_fail_in_parts(&values->rules, error->offset, error->message);
+	case -EBADMSG:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: the trace is inconsistent: see `clew check`",
+				 trace);
+	case -E2BIG:
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"%s: more marks than a trace can have: write rules for fewer spans", trace);
+	default:
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or take a smaller trace", trace);
+	}
+}
+
+/* The text of a rule, to be freed. */
+static char *text_of(const struct annotate_values *values, const struct clew_annotation *rules,
+		     uint32_t rule)
+{
+	size_t offset, size;
+
+	clew_annotation_rule(rules, rule, &offset, &size);
+	return strndup(values->rules.text + offset, size);
+}
+
+static void print_json(const struct clew_model *model, const struct annotate_values *values,
+		       const struct clew_annotation *rules, const uint64_t *marks)
+{
+	struct clew_json json = {.out = stdout};
+
+	clew_json_object(&json, NULL);
+	clew_json_array(&json, "rules");
+	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
+		char *text = text_of(values, rules, i);
+
+		clew_json_object(&json, NULL);
+		clew_json_string(&json, "text", text);
+		clew_json_unsigned(&json, "marks", marks[i]);
+		clew_json_object_end(&json);
+		free(text);
+	}
+	clew_json_array_end(&json);
+	clew_json_model_truth(&json, model, CLEW_WHOLE);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+}
+
+static void print_text(FILE *out, const struct clew_model *model,
+		       const struct annotate_values *values, const struct clew_annotation *rules,
+		       const uint64_t *marks)
+{
+	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
+		char *text = text_of(values, rules, i);
+
+		fprintf(out, "%8" PRIu64 " marks  ", marks[i]);
+		clew_print_safe(out, text ?: "");
+		fputc('\n', out);
+		free(text);
+	}
+	clew_print_model_truth(out, model, CLEW_WHOLE);
+}
+
+static int annotate(const char *trace, const struct clew_model *model,
+		    const struct clew_annotation *rules, const struct annotate_values *values)
+{
+	uint64_t *marks = calloc((size_t)clew_annotation_count(rules) + 1, sizeof(*marks));
+	bool to_standard = values->output && !strcmp(values->output, "-");
+	struct clew_query_options options = {};
+	struct clew_query_error error = {};
+	struct clew_model *annotated;
+	int status = clew_choose_hierarchy(model, values->hierarchy, NULL, &options.hierarchy), r;
+
+	if (!status) {
+		r = marks ? clew_annotate(model, rules, &options, &annotated, marks, &error)
+			  : -ENOMEM;
+		if (r < 0)
+			status = fail(trace, values, r, &error);
+	}
+	if (!status) {
+		if (values->json)
+			print_json(model, values, rules, marks);
+		else
+			print_text(to_standard ? stderr : stdout, model, values, rules, marks);
+		if (values->output)
+			status = clew_write_model(trace, annotated, values->output);
+		clew_model_free(annotated);
+	}
+	free(marks);
+	return status;
+}
+
+static int run(char **operands, struct annotate_values *values)
+{
+	struct clew_annotation *rules = NULL;
+	struct clew_query_error error;
+	struct clew_model *model;
+	int status = operands[1] ? clew_add_part(&values->rules, "RULES", operands[1]) : 0, r;
+
+	if (!status && !values->rules.count)
+		return clew_fail(CLEW_EXIT_INPUT, "annotate: no rule: give one, as 'mark incoming "
+						  "dependencies(all) of spans(**) as label(in-);'");
+	if (!status)
+		status = clew_join_parts(&values->rules);
+	if (status)
+		return status;
+	r = clew_annotation_compile(values->rules.text, values->rules.size, &rules, &error);
+	if (r < 0)
+		return fail(operands[0], values, r, &error);
+	status = clew_check_output(operands[0], values->output);
+	if (!status)
+		status = clew_open_model(operands[0], &model, NULL);
+	if (!status) {
+		status = annotate(operands[0], model, rules, values);
+		clew_model_free(model);
+	}
+	clew_annotation_free(rules);
+	return status;
+}
+
+int clew_command_annotate(const struct clew_command *command, int argc, char **argv)
+{
+	struct annotate_values values = {};
+	char **operands;
+	int status;
+
+	if (clew_options_parse(command, argc, argv, &values, &operands, &status)) {
+		if (values.json && values.output && strcmp(values.output, "-") == 0)
+			status = clew_fail(CLEW_EXIT_INPUT, "--json: the trace goes to standard "
+							    "output, too: name a file in --output");
+		else
+			status = run(operands, &values);
+	}
+	clew_parts_done(&values.rules);
+	return status;
+}

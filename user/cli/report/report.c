@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew report: one screen about a recording, what hurts most first; with --html a page that
+ * anyone can read.
+ */
+#include "answers/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/front/commands.h"
+#include "cli/front/fail.h"
+#include "cli/front/options.h"
+#include "cli/front/progress.h"
+#include "cli/front/terminal.h"
+#include "cli/front/write.h"
+#include "cli/operand/open.h"
+#include "cli/operand/selection.h"
+#include "cli/operand/window.h"
+#include "cli/operand/windows.h"
+#include "cli/report/report_windows.h"
+#include "format/style.h"
+#include "page/page.h"
+#include "words/ledger.h"
+#include "words/lines.h"
+
+#define BARS_WIDTH 98 /* columns that a terminal must have for bars */
+
+struct report_values {
+	struct clew_selection selection;
+	struct clew_window window;
+	struct clew_number slowest;
+	const char *output;
+	bool json;
+	bool html;
+	bool all;
+	struct clew_source_choice source;
+};
+
+const struct clew_option clew_report_options[] = {
+	{0, "pid", "N", "only threads of this process", clew_take_number,
+	 offsetof(struct report_values, selection.pid)},
+	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
+	 offsetof(struct report_values, selection.comm)},
+	CLEW_GROUP_OPTIONS(struct report_values, selection.group, "threads"),
+	CLEW_WINDOW_OPTIONS(struct report_values, window),
+	CLEW_SOURCE_OPTIONS(struct report_values, source,
+			    "tell functions with lines of the source, and inlined ones, too"),
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct report_values, json)},
+	{0, "html", NULL, "write a page for a browser, by default beside the capture",
+	 clew_take_flag, offsetof(struct report_values, html)},
+	{'o', "output", "FILE", "of --html: write there (-: standard output)", clew_take_string,
+	 offsetof(struct report_values, output)},
+	{0, "slowest", "N", "of --html: explain the N (10) longest operations", clew_take_number,
+	 offsetof(struct report_values, slowest)},
+	{0, "all", NULL, "of --html: a timeline of all threads, whatever its size", clew_take_flag,
+	 offsetof(struct report_values, all)},
+	CLEW_OPTION_END,
+};
+
+static void print_json(const struct report *report)
+{
+	struct clew_json json = {.out = stdout};
+
+	clew_json_object(&json, NULL);
+	report_json(&json, report);
+	clew_json_lines_told(&json, report->trace);
+	clew_json_ledger(&json, report->trace, report->from, report->to);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+}
+
+static void print_text(const struct report *report)
+{
+	size_t width = clew_terminal_width();
+
+	report_print(stdout, report, width, width >= BARS_WIDTH);
+	putchar('\n');
+	clew_print_ledger(stdout, report->trace, report->from, report->to);
+	clew_print_lines_told(stdout, report->trace);
+	clew_print_cost(stdout, clew_trace_info(report->trace));
+}
+
+/* ---- the page ---- */
+
+static int write_page(void *context, FILE *out)
+{
+	const struct clew_page_options *options = context;
+	int r = clew_page_write(out, options);
+
+	clew_progress_end(options->progress_context);
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+/* The name of a page: that of the capture, with another ending. */
+static char *page_name(const char *operand)
+{
+	const char *name = strcmp(operand, "-") ? operand : "report", *dot = strrchr(name, '.');
+	size_t length =
+		dot && !strchr(dot, '/') && dot > name ? (size_t)(dot - name) : strlen(name);
+	char *page;
+
+	return asprintf(&page, "%.*s.html", (int)length, name) < 0 ? NULL : page;
+}
+
+static int make_page(const struct report *report, const struct report_values *values,
+		     const char *operand)
+{
+	char *name = values->output ? strdup(values->output) : page_name(operand);
+	struct clew_progress progress;
+	const struct clew_page_options options = {
+		.report = report,
+		.name = operand,
+		.slowest = values->slowest.given ? values->slowest.value : CLEW_PAGE_SLOWEST,
+		.limit = values->all ? UINT64_MAX : CLEW_PAGE_LIMIT,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int status;
+
+	if (!name)
+		return clew_fail_memory();
+	/* Names in a page are not for a terminal. */
+	clew_style_turn(false);
+	clew_progress_begin(&progress, "writing");
+	status = clew_check_output(operand, name);
+	if (!status)
+		status = clew_write_file(name, write_page, (void *)&options);
+	if (!status && strcmp(name, "-"))
+		printf("The page is %s: open it in a browser.\n", name);
+	free(name);
+	return status;
+}
+
+static int check_options(const struct report_values *values)
+{
+	const char *option = values->output	     ? "-o"
+			     : values->slowest.given ? "--slowest"
+			     : values->all	     ? "--all"
+						     : NULL;
+
+	if (values->html && values->json)
+		return clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
+	if (option && !values->html)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is about a page: use it with --html",
+				 option);
+	return 0;
+}
+
+static int answer(const struct clew_trace *trace, struct report_values *values, const char *operand)
+{
+	struct clew_relations *relations = NULL;
+	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
+	struct report report = {};
+	int status = clew_selection_check(&values->selection, trace), r;
+
+	if (!status)
+		status = clew_try_relations(trace, &relations);
+	if (status)
+		return status;
+	r = report_make(trace, relations, &chosen, values->window.from, values->window.to, &report);
+	if (r < 0)
+		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+				   strerror(-r));
+	else if (values->html)
+		status = make_page(&report, values, operand);
+	else if (values->json)
+		print_json(&report);
+	else
+		print_text(&report);
+	report_done(&report);
+	clew_relations_free(relations);
+	return status;
+}
+
+/* *ret_answered: it is a long capture, and the answer could be made of windows. */
+static int answer_in_windows(struct report_values *values, const char *operand, bool *ret_answered)
+{
+	struct clew_reader *reader = NULL;
+	struct long_report *made = NULL;
+	int status = 0;
+
+	*ret_answered = false;
+	/* A page shows all of the timeline; lines of the source are of one trace's stacks. */
+	if (!values->html && !clew_window_given(&values->window) &&
+	    !clew_source_wanted(&values->source))
+		status = clew_windows_open(operand, &reader);
+	if (!reader)
+		return status;
+	if (report_windows_can(reader)) {
+		*ret_answered = true;
+		status = report_windows_make(operand, reader, &values->selection, &made);
+		if (!status && values->json)
+			print_json(report_windows_report(made));
+		else if (!status)
+			print_text(report_windows_report(made));
+		report_windows_done(made);
+	}
+	clew_reader_close(reader);
+	return status;
+}
+
+int clew_command_report(const struct clew_command *command, int argc, char **argv)
+{
+	struct report_values values = {};
+	struct clew_trace *trace = NULL;
+	bool answered = false;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
+		return status;
+	status = check_options(&values);
+	if (!status)
+		status = answer_in_windows(&values, operands[0], &answered);
+	if (!status && !answered)
+		status = clew_open_window(operands[0], 0, &values.window, &trace);
+	if (!status && trace && clew_source_wanted(&values.source))
+		status = clew_need_stacks("report", trace, &values.source);
+	if (!status && trace)
+		status = answer(trace, &values, operands[0]);
+	clew_selection_done(&values.selection);
+	clew_trace_free(trace);
+	return status;
+}

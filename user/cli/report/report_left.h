@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The part of a report that one window of a long capture makes. */
+#ifndef CLEW_CLI_REPORT_REPORT_LEFT_H
+#define CLEW_CLI_REPORT_REPORT_LEFT_H
+
+#include "answers/report/report.h"
+#include "base/shared.h"
+#include "cli/windowed/wait_sums.h"
+#include "explain/operations.h"
+#include "trace/windows.h"
+
+struct report_left_operation {
+	struct report_operation it;
+	bool told; /* its causes are known */
+};
+
+/* All that a window leaves. */
+struct report_left {
+	struct clew_task_time *times;
+	size_t time_count;
+	struct map_slot *had_cpu;
+	size_t had_cpu_count;
+	struct report_disk_share *disks;
+	size_t disk_count;
+	struct clew_wait_groups groups;
+	struct clew_idle_ends *ends;
+	size_t end_count;
+	struct report_left_operation operations[REPORT_MOST_OPERATIONS];
+	size_t operation_count, operation_total;
+	uint64_t from, to; /* of its trace */
+};
+
+/* Waits are grouped by what they are for, how they count, and whose they are: how they count. */
+static inline enum clew_spent report_left_spent(const struct clew_sum_key *key)
+{
+	return (enum clew_spent)(key->parts[3] >> 32);
+}
+
+/* The serial of a task of the program whose waits they are. */
+static inline uint32_t report_left_task(const struct clew_sum_key *key)
+{
+	return (uint32_t)key->parts[3];
+}
+
+/* Makes a window's part, about the chosen tasks: out->root is a struct report_left. 0 or -errno. */
+int report_leave(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		 const struct clew_trace_window *window, struct shared *out);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Fields of comma-separated values (RFC 4180). */
+#ifndef CLEW_FORMAT_CSV_H
+#define CLEW_FORMAT_CSV_H
+
+#include <stdio.h>
+
+/* Writes one field, in quotes where it needs them. */
+void clew_csv_field(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names of kernel addresses: /proc/kallsyms, sorted by address, searched by halves. */
+#include "symbol/elf/kernel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct symbol {
+	uint64_t address;
+	size_t name; /* offset in names */
+};
+
+struct clew_kernel_symbols {
+	struct symbol *symbols;
+	size_t count;
+	char *names;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *left = a, *right = b;
+
+	return left->address < right->address ? -1 : left->address > right->address;
+}
+
+static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
+{
+	size_t room = 0, names_room = 0, names_size = 0, line_room = 0;
+	char *line = NULL;
+	int error = 0;
+
+	while (!error && getline(&line, &line_room, file) > 0) {
+		unsigned long long address;
+		char name[256], type;
+		size_t length;
+
+		if (sscanf(line, "%llx %c %255s", &address, &type, name) != 3 || !address)
+			continue;
+		length = strlen(name) + 1;
+		if (table->count == room) {
+			struct symbol *larger = reallocarray(
+				table->symbols, room = room ? room * 2 : 65536, sizeof(*larger));
+
+			error = larger ? 0 : -ENOMEM;
+			table->symbols = larger ? larger : table->symbols;
+		}
+		if (names_size + length > names_room) {
+			char *larger = realloc(table->names,
+					       names_room = names_room ? names_room * 2 : 1 << 20);
+
+			error = larger ? error : -ENOMEM;
+			table->names = larger ? larger : table->names;
+		}
+		if (error)
+			break;
+		memcpy(table->names + names_size, name, length);
+		table->symbols[table->count++] =
+			(struct symbol){.address = address, .name = names_size};
+		names_size += length;
+	}
+	free(line);
+	return error;
+}
+
+int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols)
+{
+	struct clew_kernel_symbols *table = calloc(1, sizeof(*table));
+	FILE *file = fopen("/proc/kallsyms", "re");
+	int error = table && file ? 0 : -errno;
+
+	if (!error)
+		error = read_symbols(file, table);
+	if (!error && !table->count)
+		error = -EPERM;
+	if (file)
+		fclose(file);
+	if (error) {
+		clew_kernel_symbols_free(table);
+		return error;
+	}
+	qsort(table->symbols, table->count, sizeof(*table->symbols), by_address);
+	*ret_symbols = table;
+	return 0;
+}
+
+int clew_kernel_symbol_find(const struct clew_kernel_symbols *table, const char *name,
+			    uint64_t *ret_start, uint64_t *ret_end)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		if (strcmp(table->names + table->symbols[i].name, name))
+			continue;
+		*ret_start = table->symbols[i].address;
+		while (i < table->count && table->symbols[i].address == *ret_start)
+			i++;
+		*ret_end = i < table->count ? table->symbols[i].address : *ret_start + 1;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* The last symbol at or before an address; NULL: there is none. */
+static const struct symbol *symbol_at(const struct clew_kernel_symbols *table, uint64_t address)
+{
+	size_t low = 0, high = table->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &table->symbols[low - 1] : NULL;
+}
+
+const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *table, uint64_t address)
+{
+	const struct symbol *symbol = symbol_at(table, address);
+
+	return symbol ? table->names + symbol->name : NULL;
+}
+
+uint64_t clew_kernel_symbol_start(const struct clew_kernel_symbols *table, uint64_t address)
+{
+	const struct symbol *symbol = symbol_at(table, address);
+
+	return symbol ? symbol->address : 0;
+}
+
+void clew_kernel_symbols_free(struct clew_kernel_symbols *table)
+{
+	if (!table)
+		return;
+	free(table->symbols);
+	free(table->names);
+	free(table);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names of kernel addresses, from /proc/kallsyms. */
+#ifndef CLEW_SYMBOL_ELF_KERNEL_H
+#define CLEW_SYMBOL_ELF_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct clew_kernel_symbols;
+
+/* Reads the table. -EPERM: the kernel hides addresses. Free with clew_kernel_symbols_free. */
+int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols);
+
+/* Where a symbol lies: up to the next one. 0 or -ENOENT. */
+int clew_kernel_symbol_find(const struct clew_kernel_symbols *symbols, const char *name,
+			    uint64_t *ret_start, uint64_t *ret_end);
+
+/* The name of the function an address lies in, or NULL. It is the table's. */
+const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *symbols, uint64_t address);
+
+/* Where that function begins, 0: nobody knows. */
+uint64_t clew_kernel_symbol_start(const struct clew_kernel_symbols *symbols, uint64_t address);
+
+void clew_kernel_symbols_free(struct clew_kernel_symbols *symbols);
+
+#endif
