@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of formats, and what they share. */
+/* The table of formats. */
 #include "export/export.h"
 
 #include <string.h>
@@ -62,21 +62,4 @@ const struct clew_export_format *clew_export_find(const char *name)
 		if (!strcmp(format->name, name))
 			return format;
 	return NULL;
-}
-
-bool clew_export_wants(const struct clew_export *export, uint32_t serial)
-{
-	const struct clew_trace_task *task = clew_trace_task(export->trace, serial);
-
-	return task && (!export->wanted || export->wanted(export->context, task));
-}
-
-const char *export_task_name(const struct clew_trace *trace, uint32_t serial, uint64_t at,
-			     char buffer[EXPORT_TASK_SIZE])
-{
-	const struct clew_trace_task *task = clew_trace_task(trace, serial);
-
-	snprintf(buffer, EXPORT_TASK_SIZE, "%.*s-%u", CLEW_COMM_SIZE,
-		 clew_trace_comm_at(trace, serial, at), task ? task->tid : 0);
-	return buffer;
 }

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Files that call each other in a circle cannot be read one after the other. The
+ones that may are listed here, each with its reason; prints TAP.
+"""
+import collections
+import os
+import subprocess
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = "build/user"
+# A list, and an entry that is about the list; a state and its parts; an answer and its ways.
+LIST, PARTS, WAYS = "list", "parts", "ways"
+ALLOWED = [
+    # A wake needs the request behind it, and a request the pages that it carries.
+    ("builder", "block cause flight journal limit request work writeback", PARTS),
+    ("builder", "epoch epoch_evict", PARTS),
+    ("trace", "part recent trace vain", PARTS),
+    ("trace", "disk_name ends frames identity lock_name priority", PARTS),
+    ("symbol/code", "code jump_table ranges", PARTS),
+    ("explain", "io io_requests io_waits", PARTS),
+    ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
+    ("explain", "why why_end", PARTS),
+    ("record", "ends file iterate load modules recorder", PARTS),
+    ("record/functions", "announce tracer", PARTS),
+    ("words", "hops stack", PARTS),
+    ("answers/locks", "locks_json locks_taken locks_text", PARTS),
+    ("tables", "about tables", LIST),
+    ("cli/front", "fail screen terminal", PARTS),
+    ("cli/blame", "blame blame_windows", WAYS),
+    ("cli/locks", "locks locks_windows", WAYS),
+    ("cli/path", "path path_json path_text path_windows", WAYS),
+    ("cli/waits", "waits waits_by waits_windows", WAYS),
+]
+count = 0
+
+
+def ok(good, name, why=""):
+    global count
+    count += 1
+    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f": {why}"))
+
+
+def calls():
+    """For each file of user/ the others whose functions or data it names."""
+    objects = [
+        os.path.join(folder, name)[:-2] for folder, _, names in os.walk("user") for name in names
+        if name.endswith(".c")
+    ]
+    lines = subprocess.run(["nm", "-A", "-g", *(f"build/{name}.o" for name in objects)],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    defined, named = {}, collections.defaultdict(set)
+    for line in lines:
+        path, _, rest = line.partition(":")
+        file = os.path.relpath(path, BUILD)[:-2]
+        *_, kind, symbol = rest.split()
+        if kind == "U":
+            named[file].add(symbol)
+        else:
+            defined[symbol] = file
+    return {
+        file: {defined[symbol] for symbol in symbols if symbol in defined} - {file}
+        for file, symbols in named.items()
+    }
+
+
+def reached(graph, begin):
+    """All files that a file leads to."""
+    seen, open_ = set(), [begin]
+    while open_:
+        for other in graph.get(open_.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                open_.append(other)
+    return seen
+
+
+graph = calls()
+leads = {file: reached(graph, file) for file in graph}
+circles = {
+    frozenset(other for other in leads[file] if file in leads.get(other, ()))
+    for file in graph if file in leads[file]
+}
+ok(len(graph) > 300, "the files and what they call are known", str(len(graph)))
+allowed = [{f"{folder}/{name}" for name in names.split()} for folder, names, _ in ALLOWED]
+new = [" ".join(sorted(circle)) for circle in circles if circle not in allowed]
+ok(not new, "no files call each other in a circle but those that are listed", "; ".join(new))
+gone = [" ".join(sorted(files)) for files in allowed if files not in circles]
+ok(not gone, "each circle that is listed is there", "; ".join(gone))
+print(f"1..{count}")
