@@ -157,8 +157,7 @@ static __always_inline void handle_emit(struct clew_cpu_state *cpu_state, __u32 
 	handle->device = 0;
 }
 
-/* How many bytes at its end a call has not copied yet; 0 also if the call has
- * ended. */
+/* The bytes at its end that a call has not copied yet; 0 also if the call has ended. */
 static __always_inline __u64 call_left(const struct clew_open_call *open)
 {
 	struct iov_iter *data = (void *)open->data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which tasks are recorded in detail: by pid, by name, by cgroup. */
+/* Chooses the tasks that are recorded in detail: by pid, by name, by cgroup. */
 #ifndef CLEW_BPF_FILTER_H
 #define CLEW_BPF_FILTER_H
 

@@ -146,7 +146,7 @@ static __always_inline bool function_wanted(struct task_struct *task, struct cle
 		return false;
 	if (site->filters && !(site->filters & state->functions))
 		return false;
-	/* How a stack is cut matters only to tasks that are in some function. */
+	/* The cut of a stack matters only to tasks that are in some function. */
 	if (!(site->roles & frames))
 		return state->in_functions;
 	if (!state->in_functions)
@@ -444,8 +444,8 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 }
 
 /*
- * A task is in a function of the kernel. What interrupts do is not the task's: they run on stacks
- * of their own.
+ * A task is in a function of the kernel. An interrupt's calls are not the task's: they run on
+ * stacks of their own.
  */
 static __always_inline void kernel_function_at(struct pt_regs *registers, __u32 cookie)
 {

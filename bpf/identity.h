@@ -22,7 +22,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Which names were sent: a direct-mapped cache. After a collision a name is
+/* The names that were sent: a direct-mapped cache. After a collision a name is
  * sent again. */
 #define SENT_SLOTS 16384
 struct sent {

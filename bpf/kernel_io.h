@@ -161,7 +161,7 @@ struct throtl_data {
 	struct request_queue *queue;
 };
 
-/* What the I/O limits keep for a group and a disk. */
+/* The state that the I/O limits keep for a group and a disk. */
 struct throtl_grp {
 	struct throtl_data *td;
 	/* reads, writes; before 6.10 a lower and a higher limit of reads, then of writes */

@@ -112,7 +112,7 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 }
 
-/* Those of the task's EXEC or EXIT record. */
+/* The values of the task's EXEC or EXIT record. */
 static __always_inline __u8 life_flags(struct clew_task_state *state)
 {
 	return state->functions_lost ? CLEW_LIFE_LOST : 0;

@@ -41,7 +41,7 @@ static __always_inline bool releases_bios(const struct context *context)
 }
 
 /*
- * What the I/O limits keep for a group on a disk. Policies are registered in no
+ * The state that the I/O limits keep for a group on a disk. Policies are registered in no
  * fixed order; only this one's data leads back to the disk's queue.
  */
 static __always_inline struct throtl_grp *limits_of(struct blkcg_gq *group, __u64 queue)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a kernel lock belongs to: the memory of a process, a file, a file
+ * Finds the owner of a kernel lock: the memory of a process, a file, a file
  * system.
  *
  * Invariant: a name is never a guess. Either the call leads to the structure

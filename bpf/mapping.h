@@ -2,8 +2,8 @@
 /*
  * Finds the mapping of an address, without a lock and without a table of the
  * process's mappings: in the kernel's own tree of them (a maple tree, since
- * 6.1). What is found is checked afterwards; a tree that changes meanwhile
- * gives nothing, or a mapping that does not fit.
+ * 6.1). The result is checked afterwards; a tree that changes meanwhile gives nothing, or a
+ * mapping that does not fit.
  *
  * The verifier would follow each branch of the search, so there are none: a
  * node's pivots are compared by arithmetic.

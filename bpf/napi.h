@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which interrupt makes the kernel receive a network device's packets. The
+ * Finds the interrupt that makes the kernel receive a network device's packets. The
  * handler does not receive them itself: it appends the device's queue (struct
  * napi_struct) to its CPU's poll list, and a softirq polls the list, also after
  * other interrupts, which raise no softirq of their own while one is polling.

@@ -26,8 +26,8 @@
  */
 #define FROM_OUTSIDE (1ULL << 63)
 /*
- * In sender.who, with tasks, bits 60 to 62. Of data that a softirq sent, which
- * another task may have written: CLEW_PACKET_*. Of an acknowledgement:
+ * In sender.who, with tasks, bits 60 to 62. For data that a softirq sent, which another task
+ * may have written: CLEW_PACKET_*. For an acknowledgement:
  * CLEW_PACKET_DELAYED if it was put off.
  */
 #define WAITED_SHIFT 60

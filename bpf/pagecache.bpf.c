@@ -66,7 +66,7 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	if (again && !written)
 		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &copy, false, 0);
 	touch_end(actor.cpu_state);
-	/* Which pages of a large folio the call zeroed only it says. */
+	/* Only the call says which pages of a large folio it zeroed. */
 	if (unlikely(copied && !written && touch.bytes > PAGE_SIZE))
 		zero_emit(task, &actor, &touch, NULL);
 	return 0;
@@ -339,7 +339,7 @@ static __always_inline struct inode *buffer_file(struct folio *folio)
  * A buffer is dirtied in each write call, which the file system reports
  * otherwise, by calls that zero parts of pages, and in the first store to a page
  * since it was written. Such a store dirties all buffers of the folio; the first
- * one stands for them. Which page of a large folio it was only the fault says.
+ * one stands for them. Only the fault says which page of a large folio it was.
  */
 SEC("?tp_btf/block_dirty_buffer")
 int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)

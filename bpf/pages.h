@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which ranges of which files a bio carries. Most bios carry one range, which
+ * Finds the ranges of files that a bio carries. Most bios carry one range, which
  * the first and last page show. For the others every folio is examined.
  */
 #ifndef CLEW_BPF_PAGES_H
@@ -56,7 +56,7 @@ struct piece {
 	__u32 bytes; /* to the end of the folio */
 };
 
-/* How many pages a folio has. */
+/* The number of pages of a folio. */
 static __always_inline __u32 folio_pages(struct folio *folio)
 {
 	struct folio___pages *pages = (void *)folio;
@@ -218,7 +218,7 @@ static long walk_piece(__u32 turn, struct walk *walk)
 	return 0;
 }
 
-/* How many bytes of its current bio_vec a bio has done. */
+/* The bytes of its current bio_vec that a bio has done. */
 static __always_inline __u32 vector_done(struct bio *bio)
 {
 	struct bio___offset *renamed = (void *)bio;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How programs read the kernel's structures. From 6.2 on an address can be cast
+ * Reads the kernel's structures. From 6.2 on an address can be cast
  * to a structure, and each read is a load. Before that each read is a helper
  * call of 20 to 50 ns. Both give 0 for what cannot be read.
  *

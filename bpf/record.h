@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a record reaches user space.
+ * Sends a record to user space.
  *
  * A CPU has two rings. Switches, a thousand times as many as all other records,
  * go to slots that are written in place: reserve and submit of a ring buffer

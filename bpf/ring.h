@@ -10,8 +10,8 @@
 #include <bpf/bpf_helpers.h>
 #include <linux/types.h>
 
-/* Which task submitted the request that a worker executes, by the address of
- * the kernel's request. */
+/* The task that submitted the request that a worker executes, by the address of the kernel's
+ * request. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);

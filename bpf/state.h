@@ -205,7 +205,7 @@ static __always_inline void task_state_drop(struct task_struct *task)
 		slot->task = 0;
 }
 
-/* How many page faults of a task have ended. */
+/* The number of page faults of a task that have ended. */
 static __always_inline __u64 faults_over(struct task_struct *task)
 {
 	return task->min_flt + task->maj_flt;

@@ -34,7 +34,7 @@ struct armed {
 	__u32 reserved;
 };
 
-/* Which task armed a timer, by the timer's address. */
+/* The task that armed a timer, by the timer's address. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);

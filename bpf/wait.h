@@ -305,8 +305,8 @@ static __always_inline void describe_object(struct where *where, struct task_str
 }
 
 /* True if the kernel may make the task wait for something that is not seen. It does so
- * in uninterruptible sleeps. Who waits for a lock does not wait for I/O; who writes too
- * much does so in the same way as who waits for I/O. */
+ * in uninterruptible sleeps. A task that waits for a lock does not wait for I/O; one that
+ * writes too much waits as one for I/O does. */
 static __always_inline bool reason_unseen(__u32 task_state_bits, __u8 class,
 					  const struct clew_wait *wait)
 {

@@ -80,7 +80,7 @@ int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_st
 const volatile __u64 wake_entry;
 const volatile __u64 wake_entry_end;
 
-/* How many frames of a kernel stack are this program's own and those of its hook. */
+/* The number of frames of a kernel stack that are this program's own and those of its hook. */
 static __u64 hook_depth;
 
 #define HOOK_DEPTH_MOST 16

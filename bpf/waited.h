@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Stacks of waits and of running tasks: sent to user space once, and named by
- * their hashes afterwards. What those of waits may cost is limited on each CPU.
+ * their hashes afterwards. The cost of stacks of waits is limited on each CPU.
  */
 #ifndef CLEW_BPF_WAITED_H
 #define CLEW_BPF_WAITED_H

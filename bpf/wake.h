@@ -203,7 +203,7 @@ __noinline __u64 file_made_ready(__u64 task_address, __s32 descriptor)
 
 /*
  * Several tasks may act at once: then the newest entry of the ready list is
- * another one's. What a waker's own descriptor says of its act decides.
+ * another one's. The waker's own descriptor decides.
  */
 static __always_inline struct file *ready_by(struct task_struct *waker, const struct call *call,
 					     struct file *newest, __s32 *ret_descriptor)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How fast the analyses of a causal trace are: makes a random trace of so many ESs
+ * Measures the analyses of a causal trace: makes a random trace of so many ESs
  * in 64 spans and says how much CPU time each analysis of the whole of it took, as one JSON
  * object.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How fast causal traces are made: of so many ESs, half of them beginning with a
+ * Measures how fast causal traces are made: of so many ESs, half of them beginning with a
  * dependency and half ending with one, in spans of some thousand, and what a trace
  * takes; and how long its check. Prints one JSON object; seconds are of CPU time, the best of some
  * rounds.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the programs that `make bench` runs share: the same numbers in each run, and
- * CPU time. What others do on the machine is no part of that.
+ * Shared by the programs that `make bench` runs: the same numbers in each run, and
+ * CPU time. The work of others on the machine is no part of that.
  */
 #ifndef CLEW_TOOLS_MEASURE_H
 #define CLEW_TOOLS_MEASURE_H

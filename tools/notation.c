@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How fast notation is read and written: makes a trace of so many lines as a capture's
+ * Measures how fast notation is read and written: makes a trace of so many lines as a capture's
  * looks (threads that wait, wake each other and call), reads it, writes it and reads
  * that, and says how much CPU time each took, as one JSON object.
  *

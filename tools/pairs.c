@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How fast events are paired by key: so many, half of them origins, in 64 spans, with keys
+ * Measures how fast events are paired by key: so many, half of them origins, in 64 spans, with keys
  * that come once or with a thousand keys that come again and again; and the same from
  * the labels of a trace's marks. CPU time, as one JSON object.
  *

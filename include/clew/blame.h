@@ -36,8 +36,8 @@ struct clew_blame_pair {
 			    CLEW_WAIT_UNKNOWN */
 	uint32_t number; /* of the pairs, in the order in which they were found */
 	const char *resource; /* its name, a string of the model; NULL: none */
-	unsigned evidence;    /* enum clew_evidence: the weakest of what was charged. What is no
-				 more than a candidate's is in a pair of its own. */
+	unsigned evidence;    /* enum clew_evidence: the weakest of what was charged. Time that
+				 only a candidate may have caused is in a pair of its own. */
 };
 
 struct clew_blame_options {

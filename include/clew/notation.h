@@ -16,7 +16,7 @@ struct clew_load_options {
 	/* Called from time to time with the progress, 0..1; may be NULL. */
 	void (*progress)(void *context, double done);
 	void *progress_context;
-	/* Of a capture: 1 + how many activations of functions become spans at most, the longest
+	/* For a capture: 1 + how many activations of functions become spans at most, the longest
 	 * ones; 0: 200,000. */
 	uint64_t frames;
 };

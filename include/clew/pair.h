@@ -14,8 +14,7 @@
  * destinations.
  *
  * A dependency of mode AND or OR takes several origins: without reuse all of
- * its id, with reuse all those between two destinations. Of mode SINGLE it has
- * one.
+ * its id, with reuse all those between two destinations. In mode SINGLE it has one.
  */
 #ifndef CLEW_PAIR_H
 #define CLEW_PAIR_H
@@ -100,7 +99,7 @@ void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type,
 /* ---- a trace whose marks, or spans, are the events ---- */
 
 /*
- * Which labels are events. Groups of an expression, (?<NAME>..): `key` is the
+ * The labels that are events. Groups of an expression, (?<NAME>..): `key` is the
  * id, else the first group is; `type` is the dependency type, else the rule's;
  * `sequence` is a number, else 0.
  */

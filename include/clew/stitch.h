@@ -39,8 +39,8 @@ void clew_stitching_statement(const struct clew_stitching *program, uint32_t sta
 			      size_t *ret_offset, size_t *ret_size);
 
 /*
- * Which root spans and root categories get "N:" before their name, N being the
- * number of their trace, from 1.
+ * The root spans and root categories that get "N:" before their name, N being the number of
+ * their trace, from 1.
  */
 enum clew_stitch_prefix {
 	CLEW_PREFIX_CONFLICT, /* those that have the name of one in another trace */
@@ -56,7 +56,7 @@ struct clew_stitch_options {
 	const clew_time *offsets; /* ns, by trace */
 };
 
-/* How the offset of a trace's clock was found. */
+/* The way in which the offset of a trace's clock was found. */
 enum clew_clock_source {
 	CLEW_CLOCK_FIRST,   /* the first trace, whose clock the others are brought to */
 	CLEW_CLOCK_GIVEN,   /* by the options */

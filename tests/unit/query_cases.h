@@ -151,7 +151,7 @@ static void add_path(struct line *line, const struct clew_model *model, uint32_t
 	free(path);
 }
 
-/* What a pattern selects; "offset: message" where it cannot be compiled. To free. */
+/* The nodes that a pattern selects; "offset: message" where it cannot be compiled. To free. */
 static __attribute__((unused)) char *select_in(const struct clew_model *model,
 					       uint32_t in_hierarchy, const char *pattern)
 {

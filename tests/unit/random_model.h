@@ -39,7 +39,7 @@ struct random_shape {
 	bool several;	/* origins */
 };
 
-/* What random traces take their names from: root spans s0 .. s7 and the type send. More may be
+/* The names of random traces: root spans s0 .. s7 and the type send. More may be
  * added. */
 static __attribute__((unused)) struct clew_maker *random_names(void)
 {

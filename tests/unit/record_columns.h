@@ -38,7 +38,7 @@ static inline const struct store_kind *own_kind(unsigned kind)
 	return &schema->kinds[schema->by_id[kind]];
 }
 
-/* Whether the record has the column, by its flags. */
+/* True if the record has the column, by its flags. */
 static inline bool column_present(const struct store_column *column,
 				  const struct clew_header *header)
 {
@@ -66,7 +66,7 @@ static inline uint64_t column_value(const struct store_column *column,
 	return value;
 }
 
-/* What does not fit is cut off. */
+/* A value that does not fit is cut. */
 static inline void column_set(const struct store_column *column, struct clew_header *header,
 			      uint64_t value)
 {

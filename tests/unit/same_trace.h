@@ -179,8 +179,8 @@ static void same_timelines(const struct clew_trace *a, const struct clew_trace *
 		}
 }
 
-/* What programs announced: who calls whom, what of it are dependencies, and every thread's why that
- * goes through it. */
+/* The announcements of programs: who calls whom, what of it are dependencies, and every thread's
+ * why that goes through it. */
 static void same_calls(const struct clew_trace *a, const struct clew_trace *b)
 {
 	struct clew_relations *x, *y;

@@ -123,7 +123,8 @@ static bool within(const struct request requests[REQUESTS], unsigned request, un
 	return request == top || requests[request].upper == top;
 }
 
-/* How long in from..end the victim's request, or one below it, was behind one of a submitter. */
+/* The time in from..end that the victim's request, or one below it, was behind one of a submitter.
+ */
 static clew_time behind(const struct request requests[REQUESTS], unsigned mine, clew_time from,
 			unsigned submitter)
 {
@@ -192,7 +193,7 @@ static void test_devices(void **state)
 	assert_true(found > ROUNDS / 2);
 }
 
-/* Who runs on each CPU in each slot, none twice in one; THREADS nobody. */
+/* The thread that runs on each CPU in each slot, none twice in one; THREADS nobody. */
 static void random_turns(struct random_model *m, unsigned turns[CPUS][SLOTS])
 {
 	for (unsigned slot = 0; slot < SLOTS; slot++) {

@@ -162,7 +162,7 @@ static void test_direct(void **state)
 	synthetic_done(&s);
 }
 
-/* What nobody above is known of stays the worker's. */
+/* A request whose submitter is unknown stays the worker's. */
 static void test_unknown(void **state)
 {
 	struct synthetic s = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which type of edge a wake gives, its object, names and groups, and what is left
- * of a wait whose type of edge is dropped.
+ * Tests the type of edge that a wake gives, its object, names and groups, and the rest of a
+ * wait whose type of edge is dropped.
  */
 #include "synthetic.h"
 
@@ -185,7 +185,7 @@ static void futexes(void **state)
 	       CLEW_EDGE_WAKE});
 }
 
-/* Of a call that waits for several, the futex is known from its waker, if that is of its process.
+/* The futex of a call that waits for several is known from its waker, if that is of its process.
  */
 static void one_of_several_futexes(void **state)
 {

@@ -41,7 +41,7 @@ struct activation {
 	bool tailed; /* by trampoline: it jumped to the function above it */
 };
 
-/* What becomes of all activations. */
+/* The fate of all activations. */
 struct model {
 	struct synthetic s;
 	struct expected all[MOST];
@@ -426,7 +426,8 @@ static int take(void *context, struct clew_finding finding)
 	if (e->closed == CLEW_FRAME_UNWOUND && e->end < m->lost_at &&
 	    frame->closed == CLEW_FRAME_LOST)
 		return 0;
-	/* What was left without a word, or on a stack that was left, may go on one day. */
+	/* An activation that was left without a word, or on a stack that was left, may go on one
+	 * day. */
 	if (e->left_behind || (!m->one_stack && e->closed > CLEW_FRAME_TAIL_CALL)) {
 		assert_true(frame->closed > CLEW_FRAME_TAIL_CALL);
 		return 0;
@@ -634,7 +635,7 @@ static void losses(void **state)
 }
 
 /* One function in the middle of a stack is dropped: those around it go on, and its exit, which
- * comes after, counts for nothing. What is called then has the others for callers. */
+ * comes after, counts for nothing. A function that is called then has the others for callers. */
 static void dropped(void **state)
 {
 	struct synthetic s = {0};
@@ -691,7 +692,7 @@ static void too_deep(void **state)
 	assert_int_equal(kept.frames[0].self, 2);
 }
 
-/* What was read at the entry and at the return; what could not be. */
+/* The values that were read at the entry and at the return, and those that could not be. */
 static void values(void **state)
 {
 	struct {

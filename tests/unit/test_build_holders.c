@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who held a futex during a wait: hand-over, barging, hand-overs that went unseen,
+ * Tests the holders of a futex during a wait: hand-over, barging, hand-overs that went unseen,
  * shared futexes under several addresses, pid namespaces, open waits; the same of
  * kernel locks and of locks on files.
  */
@@ -313,7 +313,7 @@ static void readers_let_in_anew(void **state)
 	synthetic_done(&s);
 }
 
-/* Of a lock that keeps no owner, who wakes a waiter need not have held it all the time. */
+/* The waker of a waiter need not have held all the time a lock that keeps no owner. */
 static void lock_without_an_owner(void **state)
 {
 	struct synthetic s = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which wait kind a wait record proves.
+ * Tests the kind of wait that a wait record proves.
  */
 #include "synthetic.h"
 

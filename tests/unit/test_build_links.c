@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is behind a wake that no task makes by itself: requests, work items, timers,
+ * Tests the cause of a wake that no task makes by itself: requests, work items, timers,
  * packets, rings; and kernel locks.
  */
 #include "synthetic.h"
@@ -144,7 +144,7 @@ static void a_place_at_the_device(void **state)
 	synthetic_done(&s);
 }
 
-/* Of a wait for memory what the call is on is not the object: whose limit it is, or what is done
+/* The operand of a call is not the object of a wait for memory: whose limit it is, or what is done
  * for it. */
 static void memory(void **state)
 {
@@ -651,7 +651,7 @@ static void timers_and_packets(void **state)
 	assert_int_equal(sleep->ended_by, CLEW_NO_TASK);
 	assert_int_equal(sleep->links[0].kind, CLEW_LINK_IRQ);
 	check_origin(t, 1, 4, CLEW_EDGE_SOCKET, 2, 4920);
-	/* Of the timer, of what was sent by a call, and of what had to wait. */
+	/* Links of the timer, of data that a call sent, and of data that had to wait. */
 	assert_int_equal(edge_to(t, 1, 0)->evidence, CLEW_EVIDENCE_EXACT);
 	assert_int_equal(edge_to(t, 1, 1)->evidence, CLEW_EVIDENCE_EXACT);
 	assert_int_equal(edge_to(t, 1, 2)->evidence, CLEW_EVIDENCE_OBSERVED);
@@ -757,7 +757,7 @@ static struct clew_wait wait_lock(uint32_t owner_tid, unsigned type)
 	};
 }
 
-/* Of several processes, as the kernel's locks are of none; the owner word is a tid of the whole
+/* Several processes, as the kernel's locks belong to none; the owner word is a tid of the whole
  * machine. */
 static void kernel_locks(void **state)
 {

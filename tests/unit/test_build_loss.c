@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is left of a timeline when records are missing: what was seen stays, what
+ * Tests a timeline from which records are missing: what was seen stays, what
  * was not is unknown, and nothing is invented.
  */
 #include "synthetic.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who wrote what a request carries: epochs of pages with synthetic records.
+ * Tests the writers of a request's pages: epochs of pages with synthetic records.
  */
 #include "page_records.h"
 
@@ -16,7 +16,7 @@ static void test_all_writers(void **state)
 	rewrites(&s, 4000, 2, FILE_A, 1, 2);
 	writes(&s, 5000, 4, FILE_B, 7, 1);
 	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 4);
-	/* What is written anew is of the next pass alone. */
+	/* A page that is written anew belongs to the next pass alone. */
 	writes(&s, 20000, 5, FILE_A, 1, 1);
 	writes_out(&s, 30000, 0x100, FLUSH, 808, FILE_A, 1, 1);
 	trace = synthetic_trace(&s, 50000, 0);
@@ -32,8 +32,8 @@ static void test_all_writers(void **state)
 	synthetic_done(&s);
 }
 
-/* What a task writes again to pages that it made dirty counts as asked for, and changes no page,
- * wherever it was. */
+/* A second write of a task to pages that it made dirty counts as asked for, and changes no
+ * page, wherever it was. */
 static void test_again(void **state)
 {
 	struct synthetic s = {0};
@@ -191,7 +191,7 @@ static void test_rows_across_landing(void **state)
 	touch(&s, 10301, 11301, CLEW_EXTENT_DIRTY, 2, FILE_A, 640, 4);
 	touch(&s, 10500, 11500, CLEW_EXTENT_WRITE, 3, FILE_A, 640, 3);
 	touch(&s, 10700, 10710, CLEW_EXTENT_WRITE, 4, FILE_A, 642, 1);
-	/* Who had written already stays. */
+	/* An earlier writer stays. */
 	touch(&s, 10800, 10810, CLEW_EXTENT_WRITE, 4, FILE_A, 641, 1);
 	touch(&s, 10900, 11900, CLEW_EXTENT_WRITE, 4, FILE_A, 640, 2);
 	writes_out(&s, 15000, 0x200, FLUSH, 800, FILE_A, 640, 4);
@@ -459,7 +459,7 @@ static void test_many_files(void **state)
 	synthetic_done(&s);
 }
 
-/* What may be wrong is not said. */
+/* A writer that may be wrong is left out. */
 static void test_loss(void **state)
 {
 	struct synthetic s = {0};
@@ -513,7 +513,7 @@ static uint64_t dirtied_by(const struct clew_trace *trace, uint32_t task)
 	return bytes;
 }
 
-/* Of a large folio those pages become dirty that are written to, each once until a bio takes it. */
+/* The pages of a large folio that are written to become dirty, each once until a bio takes it. */
 static void test_dirtied_bytes(void **state)
 {
 	struct synthetic s = {0};

@@ -268,13 +268,14 @@ static void test_metadata(void **state)
 	assert_int_equal(extent_of(trace, 0, 1)->evidence, CLEW_EVIDENCE_EXACT);
 	assert_non_null(edge_of(trace, CLEW_EDGE_WRITEBACK, 3, FLUSH));
 	assert_null(edge_of(trace, CLEW_EDGE_WRITEBACK, 4, FLUSH));
-	/* What nobody touched since has no writers that are known. */
+	/* A page that nobody touched since has no known writers. */
 	assert_writers(trace, 1, 0, 20, 2, "?");
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }
 
-/* What is touched for the next transaction while a commit goes on is the next commit's to write. */
+/* A page that is touched for the next transaction while a commit goes on is the next commit's to
+ * write. */
 static void test_metadata_of_next(void **state)
 {
 	struct synthetic s = {0};
@@ -312,7 +313,8 @@ static void test_metadata_of_next(void **state)
 	synthetic_done(&s);
 }
 
-/* Who is made to wait for what is dirty waits for the others that dirty, each by what it did. */
+/* A task that is made to wait for dirty pages waits for the others that dirtied, each by its share.
+ */
 static void test_throttle(void **state)
 {
 	struct synthetic s = {0};

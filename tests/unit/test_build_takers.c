@@ -372,7 +372,7 @@ static struct clew_builder *builder_that_wants(const struct synthetic *s, struct
 	return builder;
 }
 
-/* What nobody wants takes no memory: pages, block requests and locks are not followed. */
+/* A finding that nobody wants takes no memory: pages, block requests and locks are not followed. */
 static void unwanted_is_not_made(void **state)
 {
 	struct count count = {0};
@@ -413,7 +413,7 @@ static int refuse(void *context, struct clew_finding finding)
 	return -ENOSPC;
 }
 
-/* What a taker returns stops the builder, and those after it get nothing more. */
+/* An error of a taker stops the builder, and those after it get nothing more. */
 static void refusal(void **state)
 {
 	struct clew_builder_options options = {.size = sizeof(options), .start = START};

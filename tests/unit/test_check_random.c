@@ -84,7 +84,7 @@ static void spoil(struct random_model *m)
 	}
 }
 
-/* Of how many dependency's ends an ES is one. */
+/* The number of dependency ends at an ES. */
 static unsigned times_among(const uint32_t *ends, struct clew_range range, uint32_t es)
 {
 	unsigned times = 0;
@@ -205,8 +205,7 @@ static void test_kinds(void **state)
 			assert_true(kind < KINDS);
 			named[kind] = true;
 		}
-		/* Of ESs that are nobody's, or that the dependency does not know, nothing is said
-		 * of who waits for whom. */
+		/* ESs that have no owner, or that the dependency does not know, have no order. */
 		expected[CYCLE] =
 			expected[SYMMETRY] || expected[OWNER] ? named[CYCLE] : has_cycle(&m);
 		for (unsigned kind = 0; kind < KINDS; kind++) {

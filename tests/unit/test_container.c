@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which container a control group belongs to, by its path. */
+/* Tests the container that a control group belongs to, by its path. */
 #include "base/container.h"
 #include <setjmp.h>
 #include <stdarg.h>

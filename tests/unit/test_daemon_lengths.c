@@ -76,7 +76,7 @@ static void test_incidents(void **state)
 	assert_int_equal(of[2].wall, 990000);
 	lengths_explain(&lengths, &slow, "second", 2000000);
 	assert_string_equal(of[2].incident, "second");
-	/* How long one that goes on is, is not known, and an operation is no wait. */
+	/* The length of an open wait is not known, and an operation is no wait. */
 	slow.open = true;
 	lengths_explain(&lengths, &slow, "third", 2000000);
 	slow.open = false;

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* What bpf/direct.h needs of BPF, in place of what it includes. */
+/* The part of BPF that bpf/direct.h needs, in place of its includes. */
 #define __BPF_HELPERS__
 #define SEC(name)
 #define __uint(name, value) int(*name)[value]
@@ -88,7 +88,7 @@ static void test_full(void **state)
 	assert_null(direct_find(bios[DIRECT_SLOTS], 0));
 	for (unsigned i = 0; i < DIRECT_SLOTS; i++)
 		assert_ptr_equal(direct_find(bios[i], 0), slots[i]);
-	/* Of another whole bio nothing is known. */
+	/* Nothing is known of another whole bio. */
 	assert_null(direct_find(bios[0], bios[1]));
 	direct_free(slots[2]);
 	assert_null(direct_find(bios[2], 0));

@@ -111,7 +111,7 @@ static void check(const char *object, bool optimized)
 			fail_msg("%s: %s: \"%s\" instead of \"%s\"", object, expected[i].name, text,
 				 right);
 		assert_int_equal(signature->inlined, optimized ? expected[i].copies : 0);
-		/* What the compiler made of it has another name, and other arguments. */
+		/* The compiler's version of it has another name, and other arguments. */
 		assert_ptr_equal(clew_dwarf_find(dwarf, found[0]->address, "x"), signature);
 	}
 	assert_null(clew_dwarf_find(dwarf, found[0]->address + 1, "x"));

@@ -30,7 +30,7 @@
 
 __asm__(".include \"tests/unit/objects/encodings.inc\"");
 
-/* What a function gets and leaves. */
+/* The state at a function's entry and at its end. */
 struct machine {
 	uint64_t registers[15]; /* rax rbx rcx rdx rsi rdi rbp r8 .. r15 */
 	uint64_t flags;
@@ -103,7 +103,7 @@ static void run(const void *function, struct machine *machine)
 	*machine = place;
 }
 
-/* What the kernel writes for a probe: a breakpoint, or a call instead of a nop. */
+/* The instruction that the kernel writes for a probe: a breakpoint, or a call instead of a nop. */
 static bool is_probed(const void *instruction)
 {
 	uint8_t byte = *(const volatile uint8_t *)instruction;

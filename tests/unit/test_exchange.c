@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which waits are in an exchange. Task 1 is a client, 2 its server, 3 a task that the server
+ * Tests which waits are in an exchange. Task 1 is a client, 2 its server, 3 a task that the server
  * waits for, 4 another client; each is a process of its own.
  */
 #include "explain/operations.h"

@@ -179,7 +179,7 @@ static void coroutines(void **state)
 	clew_trace_free(trace);
 }
 
-/* What clew's probes took in a function is without that of the functions that it called. */
+/* The time of clew's probes in a function is without that in the functions that it called. */
 static void probes(void **state)
 {
 	struct forest forest = {.serial = 2, .count = 2};

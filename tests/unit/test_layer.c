@@ -164,7 +164,7 @@ static void test_words(void **state)
 	memcpy(values + 7, &number, sizeof(number));
 	size = clew_layers_words(layers, 0, values, 15, 2, text, sizeof(text));
 	assert_memory_equal(text, "db\0get\0table=orders\0size=17", size);
-	/* What is cut short gives no word. */
+	/* A cut text gives no word. */
 	size = clew_layers_words(layers, 0, values, 10, 0, text, sizeof(text));
 	assert_memory_equal(text, "db\0get\0table=orders", size);
 	size = clew_layers_words(layers, 0, values, 3, 0, text, sizeof(text));

@@ -183,7 +183,7 @@ static void test_forgotten(void **state)
 	assert_memory_equal(&found, &expected, sizeof(found));
 }
 
-/* What came before the begin does not fit. */
+/* Records from before the begin do not fit. */
 static void test_missed(void **state)
 {
 	struct clew_live_summary summary;

@@ -162,7 +162,7 @@ static void feed_some(struct random *random, struct clew_merge *merge, struct st
 	clew_merge_advance(merge, stream_number(index), horizon);
 }
 
-/* Whether no stream can still bring something that goes before the record. */
+/* True if no stream can still bring something that goes before the record. */
 static bool is_certain(const struct stream *streams, const struct clew_header *record)
 {
 	for (unsigned i = 0; i < STREAMS; i++) {
@@ -368,7 +368,7 @@ static void test_full(void **state)
 	assert_int_equal(clew_merge_feed(merge, CPUS, &item.header, sizeof(item)), -EINVAL);
 	assert_int_equal(clew_merge_new(CLEW_STREAM_USER, 4096, &merge), -EINVAL);
 	for (unsigned round = 0; round < 50; round++) {
-		/* Of many sizes, so that the queue's end cuts each somewhere. */
+		/* Records of many sizes, so that the queue's end cuts each somewhere. */
 		while (!clew_merge_feed(merge, 1, &item.header, sizeof(item) - 4 * (count % 7))) {
 			item.header.lost = ++count;
 			item.header.time++;

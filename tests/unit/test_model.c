@@ -132,7 +132,7 @@ static struct trace1 make_trace1(void)
 	return t;
 }
 
-/* Which ES a dependency joins to which, as "span:es". */
+/* The ESs that a dependency joins, as "span:es". */
 static void expect_edge(const struct clew_model *model, uint32_t number, const char *expected)
 {
 	const struct clew_dependency *d = &model->dependencies[number];

@@ -65,7 +65,7 @@ static void make_first(struct clew_maker *maker)
 	assert_int_equal(clew_maker_mark(maker, 0, "first", 5, 0), 0);
 }
 
-/* What finds something of the first half, and the second. */
+/* Queries that find something of the first half, and of the second. */
 static void make_second(struct clew_maker *maker)
 {
 	static const char *const pairs[] = {"object", "file:x", "call", "fsync"},

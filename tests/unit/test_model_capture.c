@@ -349,8 +349,8 @@ static void test_identities(void **state)
 	clew_trace_free(back);
 	clew_model_free(model);
 	clew_trace_free(t);
-	/* What is known of the inode alone leaves the opener's view, but tells whether it is
-	 * deleted; a new name is told as it is. */
+	/* A name that is known by the inode alone is not the opener's view, but shows a
+	 * deletion; a new name stays as it is. */
 	file->header.flags = 0;
 	file->mount_namespace = 0;
 	file->path_size = sizeof(elsewhere);
@@ -454,7 +454,7 @@ static void test_handwritten(void **state)
 	assert_int_equal(clew_trace_task_at(t, 1)->tid, 7);
 	assert_string_equal(clew_trace_task_at(t, 0)->comm, "a");
 	assert_string_equal(clew_trace_task_at(t, 1)->comm, "b");
-	/* What it calls is its own time. */
+	/* The time of its calls is its own. */
 	assert_piece(t, 1, 0, 60, CLEW_PIECE_RUNNING);
 	sleep = sleep_of(t, 1, 0);
 	assert_int_equal(sleep->start, 60);

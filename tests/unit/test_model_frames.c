@@ -140,7 +140,7 @@ static void nested(void **state)
 	assert_null(attribute(model, store, "closed"));
 	assert_string_equal(attribute(model, span_of(model, "task-102/f0/f1"), "closed"),
 			    "exception");
-	/* What is open at the end lasts until the end, and returns there. */
+	/* An open frame lasts until the end, and returns there. */
 	assert_string_equal(attribute(model, span_of(model, "task-102/f3"), "closed"), "open");
 	assert_int_equal(model->spans[span_of(model, "task-102/f3")].end, TO);
 	/* Calls and returns come first. */

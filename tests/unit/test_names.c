@@ -134,7 +134,7 @@ static void test_symbols(void **state)
 	check(open_object(), all, COUNT(all));
 }
 
-/* What is not exported has no name, and never that of the function before it. */
+/* A function that is not exported has no name, and never that of the function before it. */
 static void test_stripped(void **state)
 {
 	static const struct expected all[] = {

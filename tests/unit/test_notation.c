@@ -116,7 +116,7 @@ static const char *same_categories(const struct clew_model *a, const struct clew
 	return NULL;
 }
 
-/* What differs, or NULL. */
+/* The first difference, or NULL. */
 static const char *difference(const struct clew_model *a, const struct clew_model *b)
 {
 	const char *what = NULL;

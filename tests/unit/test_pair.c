@@ -171,7 +171,7 @@ static void test_pair(void **state)
 	struct bench *bench = *state;
 
 	destination(bench, entry(bench, SEND, "17", NULL), bench->b, 50, 0);
-	/* Of another type: another key. */
+	/* Another type: another key. */
 	origin(bench, entry(bench, SIGNAL, "17", NULL), bench->b, 60, 0);
 	origin(bench, entry(bench, SEND, "17", NULL), bench->a, 50, 0);
 	close_all(bench);

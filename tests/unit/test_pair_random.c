@@ -80,7 +80,7 @@ static int compare(const struct event *a, const struct event *b)
 	return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-/* What a group of events becomes; `member`: which of the set are in it. */
+/* The result of a group of events; `member`: which of the set are in it. */
 static void want_group(const struct set *set, unsigned key, const bool *member,
 		       struct wanted *wanted)
 {

@@ -21,7 +21,7 @@ static void same_operations(struct synthetic *s, uint64_t end, size_t expected)
 		clew_operations(trace, NULL, NULL, 0, 0, UINT64_MAX, 0, &in_trace, &count, &total),
 		0);
 	assert_int_equal(count, expected);
-	/* Of the first task alone: the one span that waits for something to do. */
+	/* For the first task alone: the one span that waits for something to do. */
 	assert_int_equal(clew_path_operations(model, 0, 0, &in_model, &other), 0);
 	assert_int_equal(other, expected);
 	for (size_t i = 0; i < count; i++) {
@@ -34,8 +34,8 @@ static void same_operations(struct synthetic *s, uint64_t end, size_t expected)
 	clew_trace_free(trace);
 }
 
-/* Task 1 polls, is woken at 2000 by task 2, works from 2200 to 3000, polls again. What 2 did then
- * is the caller's to say. */
+/* Task 1 polls, is woken at 2000 by task 2, works from 2200 to 3000, polls again. The caller
+ * describes what task 2 did then. */
 static void polls(struct synthetic *s)
 {
 	struct clew_wait poll = wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 5);

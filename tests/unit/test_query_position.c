@@ -44,7 +44,7 @@ static void test_trace1(void **state)
 	expect(model, "** @ 0%",
 	       "s0.0.0[0,10]@0 s0.1.0[30,40]@30 s1.0.0[30,35]@30 s0.0.0/0[10,20]@10 "
 	       "s0.0.0/0/3[40,50]@40");
-	/* Of those that are as early the first. */
+	/* The first of those that are as early. */
 	expect(model, "s0.1.0, s1.0.0 @ 0% latest", "s0.1.0[30,40]@30");
 	expect(model, "s1.0.0, s0.1.0 @ 0% earliest", "s1.0.0[30,35]@30");
 	expect(model, "** where total_duration > duration(1s) @ 0% earliest", "");

@@ -147,7 +147,7 @@ static bool only_levels(const struct path *path, unsigned from)
 	return from == path->count;
 }
 
-/* Of the group of all whose parent is `parent`; exponential, and meant to be. */
+/* For the group of all whose parent is `parent`; exponential, and meant to be. */
 static void visit(const struct tree *tree, const struct path *path, int parent, unsigned from,
 		  struct selected *selected)
 {
@@ -293,7 +293,7 @@ static bool reached(const struct forest *forest, unsigned from, unsigned span, b
 	return false;
 }
 
-/* Who is spawned by whom, found from below instead of from above; cycles too. */
+/* Finds the spawned tasks from below instead of from above; cycles too. */
 static void test_random_forests(void **state)
 {
 	(void)state;

@@ -144,7 +144,7 @@ static void test_depth(void **state)
 	end[DEPTH] = '\0';
 	assert_int_equal(clew_query_compile(pattern, strlen(pattern), &query, &error), -EINVAL);
 	assert_int_equal(error.offset, 8 + 101);
-	/* What is long without being deep is fine. */
+	/* A long pattern that is not deep is fine. */
 	end = pattern;
 	for (int i = 0; i < DEPTH; i++)
 		end = stpcpy(end, "a/**/b/");
@@ -290,7 +290,7 @@ static void test_regex(void **state)
 		     "a\x80"
 		     "b",
 		     1);
-	/* What would keep a backtracking matcher busy for ages has an answer. */
+	/* A pattern that would keep a backtracking matcher busy for ages has an answer. */
 	memset(text, 'a', sizeof(text));
 	text[200] = '\0';
 	expect_match("^(a*)*b", text, 0);

@@ -241,7 +241,7 @@ static void test_layers(void **state)
 	done(&j);
 }
 
-/* What all callers that it may have been say is said; else it would be a guess. */
+/* A value on which all possible callers agree is said; else it would be a guess. */
 static void test_common_words(void **state)
 {
 	struct joined j = {};
@@ -321,7 +321,7 @@ static void check_random(unsigned seed)
 			 : calls[count].extra	 ? "2"
 						 : "");
 		begins(&j.records, at, task, 1, words);
-		/* What is called is over before its callers are: so it is known who calls whom. */
+		/* A called activity ends before its callers do: so it is known who calls whom. */
 		if (calls[count].interface == 3) {
 			calls[count].end = at + 5;
 			open[task].begin = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which instructions may be probed, and which addresses are functions' entries: this program's own,
- * with symbols and without. */
+/* Tests which instructions may be probed, and which addresses are functions' entries: this
+ * program's own, with symbols and without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

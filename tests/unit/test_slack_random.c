@@ -20,7 +20,7 @@ struct oracle {
 	clew_time earliest[MOST_ES], latest[MOST_ES];
 };
 
-/* Whether slack follows the edge. */
+/* True if slack follows the edge. */
 static bool edge(const struct random_model *m, uint32_t a, uint32_t b)
 {
 	const struct clew_dependency *d;
@@ -34,7 +34,7 @@ static bool edge(const struct random_model *m, uint32_t a, uint32_t b)
 	return d->mode != CLEW_MODE_OR || m->origins[d->origins.first] == a;
 }
 
-/* Whether a path may follow it. */
+/* True if a path may follow it. */
 static bool path_edge(const struct random_model *m, uint32_t a, uint32_t b)
 {
 	return edge(m, a, b) && ((b == a + 1 && m->es[a].span == m->es[b].span) ||

@@ -162,7 +162,7 @@ static void expect_file(const char *name, int passes, const char *words)
 	int file = open_object(name);
 
 	assert_int_equal(clew_closure_new(&closure), 0);
-	/* What is remembered says the same. */
+	/* The remembered result is the same. */
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(clew_closure_file(closure, file, name, why), passes);
 		if (strncmp(why, words, strlen(words)) != 0)
@@ -172,7 +172,7 @@ static void expect_file(const char *name, int passes, const char *words)
 	close(file);
 }
 
-/* Of a whole file, also of code that has no name. */
+/* A whole file, with code that has no name. */
 static void test_files(void **state)
 {
 	(void)state;

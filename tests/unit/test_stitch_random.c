@@ -228,7 +228,7 @@ static void check_dependencies(const struct division *d, const struct clew_model
 
 /* ---- clocks ---- */
 
-/* What each dependency demands of the difference of two parts' offsets, in order of the arrays. */
+/* The bound of each dependency on the difference of two parts' offsets, in order of the arrays. */
 struct demand {
 	unsigned from, to;
 	clew_time least;
@@ -249,7 +249,7 @@ static size_t demands_of(const struct division *d, struct demand *demands)
 		for (uint32_t j = 0; j < dependency->origins.count; j++) {
 			uint32_t origin = m->origins[dependency->origins.first + j];
 
-			/* Of those where any will do, the first; if they have one clock. */
+			/* The first of those where any will do; if they have one clock. */
 			if (dependency->mode == CLEW_MODE_OR && (mixed || j > 0))
 				continue;
 			for (uint32_t k = 0; k < dependency->destinations.count; k++) {

@@ -62,11 +62,11 @@ static void test_the_warm_one_comes_first(void **state)
 	store_buffers_give(buffers, first);
 	assert_ptr_equal(store_buffers_take(buffers), first);
 	assert_ptr_equal(store_buffers_take(buffers), second);
-	/* What is not given back is freed all the same. */
+	/* A buffer that is not given back is freed all the same. */
 	store_buffers_free(buffers);
 }
 
-/* How much memory this process has mapped. */
+/* The memory that this process has mapped. */
 static unsigned long mapped_pages(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");

@@ -85,7 +85,8 @@ static void record_until_killed(const char *path, bool sync, unsigned run_ms, ui
 			usleep(2000);
 		}
 	}
-	/* What encodes gives way to all others: on a busy machine the first chunk takes a while. */
+	/* The encoding thread gives way to all others: on a busy machine the first chunk takes a
+	 * while. */
 	for (unsigned i = 0; i < 5000 && (stat(path, &file) < 0 || file.st_size < 16384); i++)
 		usleep(1000);
 	usleep(run_ms * 1000);
@@ -131,7 +132,7 @@ static void expect_without_schema(const char *path, const uint64_t wanted[2])
 		write_file(path, bytes, size);
 		bytes[offsets[i] + 100] ^= 1;
 		reader = open_reader(path);
-		/* What is unreadable at the very end of a killed recording was being written. */
+		/* An unreadable piece at the very end of a killed recording was being written. */
 		assert_true(clew_reader_info(reader)->damaged_chunks >= 1 || i + 1 == count);
 		expect_numbered(reader, counts, next);
 		assert_int_equal(counts[0], wanted[0]);
@@ -409,7 +410,7 @@ static struct clew_writer *write_chunked(const char *path)
 	return writer;
 }
 
-/* Of a file that was ended it is known how many rows are missing, and between which times. */
+/* A file that was ended says how many rows are missing, and between which times. */
 static void test_missing(void **state)
 {
 	static const struct {
@@ -466,7 +467,7 @@ static void test_missing(void **state)
 	free(bytes);
 }
 
-/* What a recording that was killed leaves is not known to be all that its streams had. */
+/* The rest of a killed recording need not be all that its streams had. */
 static void test_missing_at_end(void **state)
 {
 	const uint64_t late = 30000000; /* number: 3 s after the others */
@@ -488,7 +489,7 @@ static void test_missing_at_end(void **state)
 	put_numbered(writer, 2, late);
 	assert_int_equal(clew_writer_flush(writer, 1, 1, 0), 0);
 	assert_int_equal(clew_writer_flush(writer, 2, 1, 0), 0);
-	/* What encodes and what writes are threads of their own. */
+	/* One thread encodes, another one writes. */
 	for (unsigned wait = 0; wait < 2000; wait++) {
 		size = read_file(path, &bytes);
 		write_file(killed, bytes, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a switch costs in the file and in time, on switches like those of a
- * parallel build: short tasks by the hundred on 2 CPUs, exponential times between
+ * Tests the cost of a switch in the file and in time, on switches like those of a parallel
+ * build: short tasks by the hundred on 2 CPUs, exponential times between
  * switches, log-normal wake delays. The bounds on bytes are the product's; times
  * are printed only, since a test shares its machine.
  */

@@ -59,7 +59,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/* What opening the path gives; *ret_made whether the file was made. */
+/* The result of opening the path; *ret_made is true if the file was made. */
 static int result(const char *path, bool *ret_made)
 {
 	int fd = -1, r = store_target_open(path, 0, &fd, ret_made);

@@ -124,7 +124,7 @@ static void test_damaged_chunk(void **state)
 		size = read_file(path, &bytes);
 		chunk_of(bytes, size, chunks[i])[sizeof(struct store_chunk_header) + 20] ^= 1;
 		write_file(path, bytes, size);
-		/* Those of the other CPU in that time, as they may have been on this one. */
+		/* The runs of the other CPU in that time, as they may have been on this one. */
 		assert_in_range(expect_no_invention(path, end_of(chunks[i] * 100)), 99, 102);
 		free(bytes);
 		unlink(path);

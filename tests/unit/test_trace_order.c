@@ -18,7 +18,7 @@ static int compare(const void *left, const void *right)
 	return a->number < b->number ? -1 : 1;
 }
 
-/* Of each kind of disorder so many in a hundred. Returns how many sleeps there are. */
+/* The share of each kind of disorder, in a hundred. Returns how many sleeps there are. */
 static size_t fill(struct clew_trace *trace, struct random *random, size_t count, unsigned late,
 		   unsigned unused)
 {

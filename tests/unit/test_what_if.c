@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What-if on small random traces: programs that change nothing leave the trace as it
+ * Tests what-if on small random traces: programs that change nothing leave the trace as it
  * is, whatever it is; times are those of a naive simulator that applies the rules over and
  * over until nothing is unknown, in order of time or not; gates let so many in and nobody waits
  * beside a free slot. And lengths, against arithmetic done otherwise.
@@ -76,7 +76,7 @@ struct naive {
 	const struct clew_model *model;
 	clew_time start[MOST_ES], end[MOST_ES];
 	bool known[MOST_ES];
-	/* What changes: the lengths of span 0 by a factor, delays by another, gaps of span 1 go. */
+	/* The changes: the lengths of span 0 by a factor, delays by another, gaps of span 1 go. */
 	int64_t length_half, delay_half;
 	bool drops;
 };
@@ -165,8 +165,8 @@ static void test_identity(void **state)
 
 			assert_int_equal(
 				clew_what_if(model, program, NULL, &after, &result, &error), 0);
-			/* What waits for itself or for any other one waits for the other one, once
-			 * it runs again. */
+			/* An ES that waits for itself or for any other one waits for the other
+			 * one, once it runs again. */
 			n = (struct naive){.model = model, .length_half = 2, .delay_half = 2};
 			if (i == 0 || solve(&n)) {
 				compared++;
@@ -332,7 +332,7 @@ static void test_gates(void **state)
 			for (clew_time at = a->start; at < b->start; at++)
 				assert_true(active_at(after, at) >= limit);
 			waited += b->start > a->start;
-			/* Who could have started before starts no later. */
+			/* An ES that could have started before starts no later. */
 			for (uint32_t j = 0; j < after->span_count; j++)
 				assert_true(model->spans[j].start >= a->start ||
 					    after->spans[j].start <= b->start);

@@ -67,7 +67,7 @@ struct naive {
 	const struct clew_model *model;
 	unsigned cpus;
 	clew_time slice, slice_end, now;
-	/* Of an ES. */
+	/* For an ES. */
 	clew_time start[MOST_ES], end[MOST_ES], left[MOST_ES], released[MOST_ES],
 		queued[MOST_SPANS];
 	bool begun[MOST_ES], ended[MOST_ES];
@@ -208,7 +208,7 @@ static bool step(struct naive *n)
 			}
 			return true;
 		}
-	/* What nobody went on with. */
+	/* The CPU with which nobody went on. */
 	for (uint32_t es = 0; es < model->es_count; es++)
 		for (unsigned i = 0; i < n->had_count; i++)
 			if (n->had[i].es == es && n->had[i].idle) {

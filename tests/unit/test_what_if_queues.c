@@ -69,7 +69,7 @@ struct step {
 	enum step_kind kind;
 	unsigned lock;
 	clew_time length;
-	/* Of what locks, when it was recorded: when somebody else was first seen waiting, how long
+	/* For ESs that lock, as recorded: when somebody else was first seen waiting, how long
 	 * it had run since. */
 	bool waited, was_waited_for;
 	bool woken; /* it waited then, and took a moment to go on */

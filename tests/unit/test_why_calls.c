@@ -220,7 +220,7 @@ static void recorded_layer(void **state)
 	done(&scene);
 }
 
-/* Of dependencies of a type: so many, of this evidence. */
+/* For dependencies of a type: so many, of this evidence. */
 static void assert_evidence(const struct clew_model *model, uint32_t type, unsigned count,
 			    const char *expected)
 {
@@ -292,7 +292,7 @@ static void over_too_late(void **state)
 	done(&scene);
 }
 
-/* Of what was lost nothing is known, and what comes from outside is nobody's here. */
+/* Nothing is known of lost calls, and calls from outside belong to nobody here. */
 static void unfollowed(void **state)
 {
 	struct scene scene;
@@ -346,7 +346,7 @@ static void order(void **state)
 	done(&scene);
 }
 
-/* What a wake tells needs no call; what the capture's end cut off does. */
+/* A wait that a wake explains needs no call; one that the capture's end cut off does. */
 static void wakes_first(void **state)
 {
 	struct scene scene;
@@ -375,8 +375,8 @@ static void wakes_first(void **state)
 	done(&scene);
 }
 
-/* Of two calls the one that ends last is what is waited for; asynchronous ones are nobody's time;
- * the disk is not a call. */
+/* The wait is for the call of two that ends last; asynchronous ones take nobody's time; the
+ * disk is not a call. */
 static void which(void **state)
 {
 	struct scene scene;
@@ -432,8 +432,8 @@ static clew_time begin_with(const struct clew_model *model, const char *text)
 	return at;
 }
 
-/* Who is called begins when it comes to it, but not before its caller has called. The last two
- * programs have it run in order of time. */
+/* A called activity begins when its thread comes to it, but not before its caller has called. The
+ * last two programs have it run in order of time. */
 static void run_again(void **state)
 {
 	struct clew_model *model;

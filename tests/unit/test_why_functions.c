@@ -142,7 +142,7 @@ static void without(void **state)
 	clew_trace_free(never);
 }
 
-/* Of each segment in which the task ran, the functions' times are all of the segment's. */
+/* The functions' times in each segment in which the task ran add up to the segment's. */
 static void sums(void **state)
 {
 	struct clew_trace *trace = make(true);

@@ -330,7 +330,7 @@ static void assert_truth(const struct machine *m, const struct clew_trace *t)
 			continue;
 		for (size_t k = i; k < m->truth_count && !ever_on; k++)
 			ever_on = m->truth[k].task == is->task && m->truth[k].state == RUNS;
-		/* What began and no switch has told of since cannot be known. */
+		/* A wait that began and that no switch has shown since cannot be known. */
 		if (!ever_on)
 			continue;
 		piece = piece_of(t, is->task, is->start);
@@ -341,7 +341,7 @@ static void assert_truth(const struct machine *m, const struct clew_trace *t)
 	}
 }
 
-/* Who held a lock at a moment: while it is free, who takes it next. */
+/* The holder of a lock at a moment: while it is free, who takes it next. */
 static uint32_t holder_at(const struct machine *m, unsigned lock, uint64_t at)
 {
 	uint32_t task = 0;
@@ -436,7 +436,8 @@ static size_t assert_dropped(const struct clew_trace *t, const struct clew_why *
 			assert_int_equal(type, CLEW_EDGE_FORK);
 			assert_true(segment->end <= clew_trace_task(t, segment->task)->birth);
 		}
-		/* What it replaces begins and ends with it, and went through its task. */
+		/* The segment that it replaces begins and ends with it, and went through its task.
+		 */
 		assert_int_equal(whole->segments[w].start, segment->start);
 		for (size_t k = w;
 		     k < whole->segment_count && whole->segments[k].start < segment->end; k++) {

@@ -13,7 +13,7 @@
 #define PERIOD	 1100
 #define SLICES	 4
 
-/* What differs from a wait in SLICES slices, of which task 2 ends the last. */
+/* Changes of a wait in SLICES slices, the last of which task 2 ends. */
 struct variant {
 	const char *name;
 	struct clew_wait wait;

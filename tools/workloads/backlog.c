@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What comes for a TCP socket while somebody has it locked, the kernel keeps until
- * that one lets go of it, who then takes it in: he wakes who waited for it, and has
+ * The kernel keeps packets for a TCP socket that somebody has locked until it is unlocked; the
+ * owner then takes them in: he wakes who waited for it, and has
  * nothing to do with it.
  *
  * The receiver waits for a byte from its peer; meanwhile a bystander, no task of the
@@ -19,7 +19,7 @@ enum { MAIN, RECEIVER, PEER };
  * graph: 149 sleeps were seen in one. */
 enum { SLEEPS = 130 };
 
-/* What all processes know of the lap they are at. */
+/* The state of a lap, shared by all processes. */
 struct lap {
 	_Atomic int begun;    /* the receiver is about to wait in this one */
 	_Atomic int streamed; /* the bystander may send in this one */

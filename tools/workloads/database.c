@@ -53,7 +53,7 @@ struct request {
 	int client; /* pid */
 };
 
-/* What all processes see. */
+/* Shared by all processes. */
 struct shared {
 	_Atomic int begun; /* clients in this round whose call is open */
 	_Atomic int over;  /* rounds that are */
@@ -103,7 +103,7 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Who has sent a request sleeps in nothing but the receiving of its reply. */
+/* A client that has sent a request sleeps in nothing but the receiving of its reply. */
 static void await_asleep(int pid)
 {
 	char path[32], text[256], state = 0;

@@ -12,7 +12,7 @@ static int reader, writer, locker, holder, ends[2];
 static struct disk_file file;
 static char *buffer;
 
-/* What each of them saw, in memory of both processes. */
+/* The observations of each, in memory of both processes. */
 struct seen {
 	uint64_t disk_start;
 	uint64_t disk_end;
@@ -59,7 +59,7 @@ static void write_after_thread(int self)
 	wl_acted(&act, "pipe", "pipe", "read", "pipe");
 }
 
-/* How many threads this process has. */
+/* The number of this process's threads. */
 static int threads(void)
 {
 	struct stat status;

@@ -80,7 +80,7 @@ static uint64_t move_row(bool writing, uint64_t from, uint64_t blocks)
 	return count * each;
 }
 
-/* Of a stretch of the file each byte was moved once, by requests of `self` that tell its place. */
+/* Each byte of a range of the file was moved once, by requests of `self` that have its place. */
 static void told(int self, bool writing, uint64_t from, uint64_t bytes, uint64_t begin,
 		 uint64_t end)
 {

@@ -45,7 +45,7 @@ static void log_step(int self, const struct step *step, const char *calls, const
 	struct wl_fact *fact;
 	char object[48];
 
-	/* Of two files only that which is read is looked at. */
+	/* Only the file that is read counts. */
 	snprintf(object, sizeof(object), "file:%llu", (unsigned long long)file.inode);
 	if (strcmp(calls, "sendfile") == 0)
 		object[0] = '\0';

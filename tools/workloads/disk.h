@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What workloads on a disk share: where a file lies (FIEMAP), on which whole disk,
+ * Shared by workloads on a disk: where a file lies (FIEMAP), on which whole disk,
  * and what that disk has counted.
  *
  * Sectors have 512 bytes and count from the start of the disk that has requests:
@@ -164,7 +164,7 @@ WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned bloc
 	WL_CHECK(posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
 }
 
-/* What a disk has counted: reads, sectors read, writes, sectors written, flushes. */
+/* The counters of a disk: reads, sectors read, writes, sectors written, flushes. */
 struct disk_counts {
 	uint64_t at_min;
 	uint64_t at_max;
@@ -221,7 +221,7 @@ WL_FINE void disk_counted(const struct disk *disk, const struct disk_counts *bef
 		after->write_sectors - before->write_sectors, after->flushes - before->flushes);
 }
 
-/* Of the file's sectors exactly these were asked for by `task`, each once; or these at least, if
+/* Exactly these sectors of the file were asked for by `task`, each once; or these at least, if
  * `more`. */
 WL_FINE void disk_asked(const struct disk_file *file, int task, const char *operation,
 			uint64_t from, uint64_t to, const char *sectors, bool more)

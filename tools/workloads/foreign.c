@@ -57,7 +57,7 @@ static void await_end(void)
 
 	while (fgets(line, sizeof(line), stdin))
 		;
-	/* What waits for it goes on. */
+	/* The waiters go on. */
 	if (server)
 		kill(server, SIGKILL);
 	_exit(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How a workload's task enters a group of the place. */
+/* Moves a workload's task into a group of the place. */
 #ifndef WORKLOAD_GROUP_H
 #define WORKLOAD_GROUP_H
 

@@ -17,7 +17,7 @@ enum { TAKEN }; /* in wl->numbers: how many locks are taken */
 
 enum sort { MUTEX, PIPE, EVENTFD, SOCKET, FLOCK, SORTS, STOPPED = SORTS };
 
-/* What task k waits for, and task k + 1 ends. */
+/* The wait of task k, which task k + 1 ends. */
 struct link {
 	pthread_mutex_t mutex;
 	int ends[2]; /* to read from, to write to; of a lock, the file of each */

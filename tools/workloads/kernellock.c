@@ -37,7 +37,7 @@ static void act_with_lock(int self)
 	}
 }
 
-/* What a waiter does, which needs the lock. */
+/* The waiter's call, which needs the lock. */
 static void want(int me)
 {
 	char from[96], to[96];
@@ -106,7 +106,7 @@ static struct wl_wait *log_release(int by, int task, uint64_t at_min, uint64_t a
 	struct wl_wait *wait = wl_wait(task, "lock", call, "lock");
 
 	edge->at_max = at_max;
-	/* Who reads holds no lock by name. */
+	/* A reader holds no lock by name. */
 	if (way >= DIRECTORY)
 		wl_copy(edge->evidence, sizeof(edge->evidence), "exact|observed");
 	wl_wait_times(wait, wl->tasks[task].before, at_min, at_max);

@@ -43,7 +43,7 @@ static void move_limited(int self)
 	 */
 	if (strcmp(wl->variant, "sync") == 0)
 		disk_create(&file, ".", BLOCKS, 0, true);
-	/* What is read ahead is more than what is asked for. */
+	/* Read-ahead reads more than was asked for. */
 	WL_CHECK(posix_fadvise(file.fd, 0, 0, POSIX_FADV_RANDOM));
 	from = wl_now();
 	while (moved < BLOCKS * DISK_BLOCK) {

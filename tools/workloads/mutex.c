@@ -29,7 +29,7 @@ static const long numbers[] = {SYS_futex, SYS_flock, SYS_fcntl};
 static int rounds;
 static int members[MEMBERS];
 
-/* What the two waiters of a round saw; shared between processes. */
+/* The observations of the two waiters of a round, shared between processes. */
 struct round {
 	uint64_t before[MEMBERS];
 	uint64_t release_min[MEMBERS];

@@ -20,7 +20,7 @@ static const char *const calls[RECEIVE_WAYS] = {"read", "recvfrom", "recvmsg", "
 static const long numbers[RECEIVE_WAYS] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_poll,
 					   SYS_epoll_wait};
 
-/* What a task waits at, for the other to look at. */
+/* The place where a task waits, for the other to look at. */
 struct player {
 	_Atomic int fd;
 	uint64_t inode;
@@ -174,7 +174,7 @@ static void fill(int fd)
 	char data[4096];
 
 	memset(data, 'x', sizeof(data));
-	/* What is on its way arrives, and acknowledgements that were put off leave. */
+	/* Packets on their way arrive, and acknowledgements that were put off leave. */
 	for (int quiet = 0; quiet < 2; wl_sleep(45000000)) {
 		quiet++;
 		while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)

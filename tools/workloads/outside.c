@@ -94,7 +94,7 @@ static void log_wait(const struct end *end, const char *name, bool poller, uint6
 	struct wl_wait *wait;
 	struct wl_fact *fact;
 
-	/* Which of a poller's sockets an interrupt wakes it for, it may not know. */
+	/* A poller need not know for which of its sockets an interrupt wakes it. */
 	snprintf(object, sizeof(object), "%ssocket:%llu", poller ? "?" : "",
 		 (unsigned long long)end->inode);
 	wait = wl_wait(RECEIVER, poller ? "poll" : "socket", name, object);
@@ -114,7 +114,7 @@ static void log_wait(const struct end *end, const char *name, bool poller, uint6
 	wl_charge(fact, RECEIVER, "unknown", 0, 0);
 	wl_charge(fact, ASKER, "running|runqueue|unknown|sleep", 0, 0);
 	snprintf(fact->says, sizeof(fact->says), "%s|%s", name, interrupt);
-	/* Of a poll clew need not know the socket. */
+	/* clew need not know the socket of a poll. */
 	if (!poller)
 		snprintf(fact->says, sizeof(fact->says), "%s|%s|%s", name, interrupt,
 			 end->peer[0] ? end->peer : end->local);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who dirtied the pages that reach the disk. Variants: what, a dash, and the file
+ * Pages that reach the disk, and the tasks that dirtied them. Variants: what, a dash, and the file
  * system of the place: mix (threads, processes, one in a container and some that
  * exit write, sync, truncate, punch, rename and delete, one act after the other),
  * race (they write the same pages at once while others sync), many (40 files, each

@@ -42,7 +42,7 @@ struct cached {
 
 #define CALL_CACHESTAT 451
 
-/* Whether nothing of the files is dirty or on its way; false too where the kernel cannot say that.
+/* True if nothing of the files is dirty or on its way; false too where the kernel cannot say that.
  */
 static bool all_clean(bool *ret_known)
 {
@@ -140,7 +140,7 @@ static void memory(int self)
 	}
 }
 
-/* How many pages from the first on are in memory; of all, or up to the first that is not. */
+/* The number of pages in memory, from the first on; of all, or up to the first that is not. */
 static unsigned in_memory_now(const struct page_file *file, unsigned pages_count, bool all)
 {
 	unsigned char there[AHEAD];
@@ -200,7 +200,7 @@ static void ahead(int self)
 			page_tell(tasks[3], ACT_READ_AHEAD, 0, 16 + part, part);
 		}
 		still = in_memory(&pages->files[0], AHEAD, true);
-		/* What the kernel took back meanwhile was read ahead for nobody too. */
+		/* Pages that the kernel took back meanwhile were read ahead for nobody, too. */
 		known &= still >= there;
 		left += still - 16 - 2 * part;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What workloads on the page cache share: tasks that write, sync and drop pages of
+ * Shared by workloads on the page cache: tasks that write, sync and drop pages of
  * files on order, a log of each act, and the truth as the disk has it.
  *
  * Every page written begins with a stamp: file, page, writer, number of the act. At

@@ -28,8 +28,8 @@ static struct writing bulk = {.depth = MOST, .logs = true}, other = {.depth = 2}
 static int writer, bystander, reader, reader_fd;
 static _Atomic int stop;
 static char *data;
-/* Of each piece of the bulk writer: before and after it was asked for; when it was still under way,
- * and when it was over. */
+/* For each piece of the bulk writer: before and after it was asked for; when it was still under
+ * way, and when it was over. */
 struct piece {
 	uint64_t asked_min, asked_max;
 	uint64_t over_min, over_max;
@@ -123,8 +123,8 @@ static void read_blocks(int self)
 	free(block);
 }
 
-/* How long the reads took, and how long in that there was surely, or perhaps, a piece that had been
- * asked for before. */
+/* The time of the reads, and the part of it in which there was surely, or perhaps, a piece that
+ * had been asked for before. */
 static void log_reads(void)
 {
 	uint64_t whole = 0, least = 0, most = 0;

@@ -83,7 +83,7 @@ static void wake_often(int self)
 }
 
 /*
- * Whether a round's wake ended its sleep for sure. One that found the sleeper still
+ * True if a round's wake surely ended its sleep. One that found the sleeper still
  * awake may end its next sleep instead; one who slept himself met the other in the kernel.
  */
 static bool certain(int i)

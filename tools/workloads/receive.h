@@ -12,7 +12,7 @@
 /* The last one is for a listener. */
 enum way { READ, RECVFROM, RECVMSG, POLL, EPOLL_WAIT, RECEIVE_WAYS, ACCEPT = RECEIVE_WAYS, WAYS };
 
-/* Whether it only tells that there is something. */
+/* True if it only reports that there is something. */
 WL_FINE bool wl_polls(enum way way)
 {
 	return way == POLL || way == EPOLL_WAIT;

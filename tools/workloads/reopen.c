@@ -13,7 +13,7 @@ enum { MAIN, READER, WRITER };
 static const char *const kinds[] = {"pipe", "socket", "eventfd"};
 static int laps;
 
-/* What both know of the lap they are at. */
+/* The state of a lap, shared by both. */
 static _Atomic int lap_begun, lap_done;
 static int ends[2], kind;
 static char object[48];

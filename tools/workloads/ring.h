@@ -18,7 +18,7 @@ struct ring {
 	struct io_uring_cqe *completions;
 };
 
-/* Whether there is one now; errno says why not. `flags`: IORING_SETUP_*. */
+/* True if there is one now; errno says why not. `flags`: IORING_SETUP_*. */
 WL_FINE bool ring_open(struct ring *ring, unsigned flags)
 {
 	struct io_uring_params parameters = {.flags = flags};
@@ -72,7 +72,7 @@ WL_FINE void ring_enter(const struct ring *ring, unsigned submitted, unsigned aw
 			 awaited ? IORING_ENTER_GETEVENTS : 0, NULL, 0));
 }
 
-/* Whether an operation is complete. */
+/* True if an operation is complete. */
 WL_FINE bool ring_has_one(const struct ring *ring)
 {
 	return *ring->complete_head != __atomic_load_n(ring->complete_tail, __ATOMIC_ACQUIRE);

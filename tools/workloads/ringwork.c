@@ -23,8 +23,8 @@ static struct ring ring;
 static struct disk_file file;
 static char *buffer;
 
-/* What the caller submitted in at_min..at_max was what it then waited for in so many sleeps. The
- * ring wakes its submitter for its own ends, too, as to make another worker. */
+/* The operation that the caller submitted in at_min..at_max is the one for which it then waited in
+ * so many sleeps. The ring wakes its submitter for its own ends, too, as to make another worker. */
 static void tell_wait(int self, uint64_t at_min, uint64_t at_max, uint64_t after, long sleeps)
 {
 	uint64_t before = wl->tasks[self].before;
@@ -76,7 +76,7 @@ static void await_bytes(int self)
 	}
 }
 
-/* How many workers of the ring wait at a pipe. */
+/* The number of the ring's workers that wait at a pipe. */
 static int count_workers(void)
 {
 	char path[300], function[32];

@@ -57,7 +57,7 @@ static void await_read(int lap)
 			wl_die("io_getevents: result %lld", (long long)event.res);
 		return;
 	}
-	/* Who polls comes back with nothing when others want its CPU. */
+	/* A poller comes back with nothing when others want its CPU. */
 	do
 		ring_enter(&ring, 0, 1);
 	while (polled && !ring_has_one(&ring));

@@ -56,7 +56,7 @@ static void run_vfork(int self, bool execute)
 	}
 	wl_edge("fork", self, child, before, "")->at_max = wl->tasks[child].born;
 	log_vfork(self, child, before, wl->tasks[child].leaving, after);
-	/* Whether it is dead already when its parent waits for it, nobody knows. */
+	/* It may be dead already when its parent waits for it. */
 	waitpid(pid, NULL, 0);
 	wl_edge("exit", child, self, wl->tasks[child].leaving, "")->optional = true;
 }

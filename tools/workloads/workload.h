@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the workloads have in common: seed, names, tasks, and the log of what
+ * Shared by the workloads: seed, names, tasks, and the log of what
  * they did, printed at the end as one JSON object.
  *
  * A workload knows its own causal graph because each of its acts happens when it
@@ -105,7 +105,7 @@ struct wl_wait {
 	uint64_t expires_max;
 };
 
-/* Of `task`'s time, this much must be charged to `charged` under `kind`. */
+/* This much of `task`'s time must be charged to `charged` under `kind`. */
 struct wl_charge {
 	int task;      /* or WL_NOBODY: any */
 	char kind[48]; /* alternatives divided by '|', "*" for any */
@@ -167,8 +167,8 @@ WL_FINE uint64_t wl_now(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* What the calling thread has run, by its own clock: without interrupts and what the hypervisor
- * took, on most kernels. */
+/* The time that the calling thread has run, by its own clock: without interrupts and what the
+ * hypervisor took, on most kernels. */
 WL_FINE uint64_t wl_own_time(void)
 {
 	struct timespec time;
@@ -177,8 +177,8 @@ WL_FINE uint64_t wl_own_time(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-/* What a thread's own clock leaves out, on one CPU or (-1) on all, since the machine's start: in
- * steps of the clock's tick. */
+/* The time that a thread's own clock leaves out, on one CPU or (-1) on all, since the machine's
+ * start: in steps of the clock's tick. */
 WL_FINE uint64_t wl_nobodys_time(int cpu)
 {
 	unsigned long long irq = 0, softirq = 0, steal = 0;
@@ -301,7 +301,7 @@ WL_FINE char wl_state(int tid)
 }
 
 /*
- * Whether a task sleeps in system call `number` with that first argument. The call's
+ * True if a task sleeps in system call `number` with that first argument. The call's
  * file alone shows it too for one that is stopped, or woken but not yet ready.
  */
 WL_FINE bool wl_is_blocked(int tid, long number, unsigned long argument)
@@ -348,7 +348,7 @@ WL_FINE long wl_voluntary_switches(void)
 	return usage.ru_nvcsw;
 }
 
-/* How often it lost its CPU while it could have run. */
+/* The number of times that it lost its CPU while it could have run. */
 WL_FINE long wl_preemptions(void)
 {
 	struct rusage usage;
@@ -527,7 +527,7 @@ WL_FINE int wl_new_task(void)
 	return task;
 }
 
-/* What a new task does first: takes its name, touches its stack, says who it is. */
+/* The first act of a new task: takes its name, touches its stack, says who it is. */
 WL_FINE void wl_introduce(int self)
 {
 	struct wl_task *task = &wl->tasks[self];

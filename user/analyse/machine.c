@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a trace says of its machine: where the wait of a gap ends and the run queue
+ * Reads the description of the machine from a trace: where the wait of a gap ends and the run queue
  * begins, and which hierarchy is which.
  */
 #include <clew/tokens.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The words of programs: statements of keywords and of things in parentheses, with a
- * semicolon behind each, and comments. What-if, stitching and annotating read theirs by this. An
- * error is at a byte of the text, also inside of a pattern. Functions return 0,
- * -EINVAL with the error filled in, or -ENOMEM.
+ * semicolon behind each, and comments. The programs of what-if, stitching and annotating are read
+ * by this. An error is at a byte of the text, also inside of a pattern. Functions return 0, -EINVAL
+ * with the error filled in, or -ENOMEM.
  */
 #ifndef CLEW_ANALYSE_PROGRAM_TEXT_H
 #define CLEW_ANALYSE_PROGRAM_TEXT_H
@@ -17,7 +17,7 @@ struct program_text {
 	struct clew_query_error *error;
 };
 
-/* What stands between parentheses. */
+/* The text between parentheses. */
 struct program_part {
 	size_t open;
 	size_t from, size;

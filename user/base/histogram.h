@@ -35,7 +35,7 @@ struct histogram {
 struct histogram histogram_new(unsigned digits);
 void histogram_done(struct histogram *histogram);
 
-/* How many more bytes it has once this value is added; 0 if there is memory for it already. */
+/* The bytes by which it grows once this value is added; 0 if there is memory for it already. */
 size_t histogram_growth(const struct histogram *histogram, uint64_t value);
 /* 0 or -ENOMEM; then nothing was added. */
 int histogram_add(struct histogram *histogram, uint64_t value);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* How long two intervals overlap, ns; 0 if they do not. */
+/* The time by which two intervals overlap, ns; 0 if they do not. */
 static inline uint64_t interval_overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
 {
 	uint64_t first = start > from ? start : from, last = end < to ? end : to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How much memory a process may still take, bytes, before the kernel has to kill something.
+ * The memory that a process may still take, bytes, before the kernel has to kill something.
  * Pages of files, which the kernel takes back at once, count as left.
  */
 #ifndef CLEW_BASE_MEMORY_LEFT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How clew starts its threads and makes its locks. */
+/* Starts clew's threads and makes its locks. */
 #ifndef CLEW_BASE_THREAD_H
 #define CLEW_BASE_THREAD_H
 

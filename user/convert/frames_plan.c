@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which frames of traced functions become spans, and from when to when. Frames that are spans lie
- * within the one that they were called in, and those of one caller follow each other: a task has
- * one function at a time. The others are added up for the span that is nearest above them. These
- * are the shortest ones if there are too many, frames without a length, and frames of coroutines
- * that go on while others of their task do.
+ * Chooses the frames of traced functions that become spans, and their intervals. Frames that are
+ * spans lie within the one that they were called in, and those of one caller follow each other: a
+ * task has one function at a time. The others are added up for the span that is nearest above them.
+ * These are the shortest ones if there are too many, frames without a length, and frames of
+ * coroutines that go on while others of their task do.
  *
  * A task enters and leaves functions while it runs. A moment that lies in a gap of the task's
  * time, because clocks differ or records were lost, moves to the nearer end of the gap.

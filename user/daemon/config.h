@@ -20,7 +20,7 @@
 #define CLEW_INCIDENTS	  "/var/lib/clew/incidents"
 #define CLEW_CONFIG_FILE  "/etc/clew/clew.conf"
 
-/* What is too slow. A name has lower-case letters, digits and hyphens. */
+/* The limits above which something is slow. A name has lower-case letters, digits and hyphens. */
 struct clew_rule {
 	char name[CLEW_RULE_NAME];
 	char text[CLEW_RULE_TEXT]; /* as it was written */

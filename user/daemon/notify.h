@@ -15,7 +15,7 @@
  */
 void clew_notify(const char *state);
 
-/* How often the manager wants WATCHDOG=1 at least, ns, by $WATCHDOG_USEC; 0: never. */
+/* The time within which the manager wants WATCHDOG=1, ns, by $WATCHDOG_USEC; 0: never. */
 uint64_t clew_notify_watchdog(void);
 
 #endif

@@ -86,7 +86,7 @@ static struct sums_pair *other_pair(struct sums *sums, unsigned kind)
 	return pair;
 }
 
-/* Room for another pair; NULL: all grew lately. Those of "other" stay. */
+/* Room for another pair; NULL: all grew lately. The sums of "other" stay. */
 static struct sums_pair *make_room(struct sums *sums, uint64_t now)
 {
 	struct sums_pair *least = NULL;

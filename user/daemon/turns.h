@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who had each CPU lately, by group, to charge them with what others waited for it meanwhile.
+ * Keeps the tasks that had each CPU lately, by group, to charge them with the time that others
+ * waited for it.
  *
  * Invariant: each CPU keeps its last TURNS_MOST runs, so a wait for a CPU over more of them is
  * charged in part.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the daemon makes of findings. See watch.h. */
+/* Handles the findings of the live builder. See watch.h. */
 #include "daemon/watch.h"
 
 #include <errno.h>

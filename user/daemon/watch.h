@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the daemon makes of the findings of its live builder: sums of lost time, and firings of its
+ * Handles the findings of the daemon's live builder: sums of lost time, and firings of its
  * rules. The live thread adds, and another one reads.
  *
  * Invariant: memory is bounded by the number of tasks that live, which is bounded itself
@@ -35,7 +35,7 @@ struct clew_made {
 	bool made;		   /* false: it could not be made */
 };
 
-/* What became of a rule's matches. */
+/* The outcome of a rule's matches. */
 struct clew_rule_counts {
 	uint64_t fired;	       /* incidents were asked for */
 	uint64_t suppressed;   /* it had fired often enough, or too many incidents were under way */

@@ -398,7 +398,7 @@ static void put_event(struct events *events, const struct sort_key *key, uint64_
 		ctf_cut(events->it, at);
 		break;
 	case WHAT_LOSS_ENDS:
-		/* How many may be unknown. */
+		/* The most that may be unknown. */
 		events->it->stream.discarded += events->gaps[i].count ?: 1;
 		ctf_cut(events->it, at);
 		break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What formats share: which tasks they have, and how they call them. */
+/* Shared by the formats: which tasks they have, and how they call them. */
 #include "export/export.h"
 
 bool clew_export_wants(const struct clew_export *export, uint32_t serial)

@@ -13,7 +13,7 @@
 
 #include "explain/why.h"
 
-/* How a stack is made, in formats that add up stacks. */
+/* The way in which a stack is made, in formats that add up stacks. */
 enum clew_export_stacks {
 	CLEW_STACKS_OFF_CPU,  /* of each wait: the code that waited, and for what */
 	CLEW_STACKS_WAKE,     /* of each wait: what those did meanwhile that it waited for */
@@ -21,7 +21,7 @@ enum clew_export_stacks {
 	CLEW_STACKS_ON_CPU,   /* of each sample: the code that ran */
 };
 
-/* How OTLP is encoded. */
+/* The encoding of OTLP. */
 enum clew_export_encoding {
 	CLEW_ENCODING_JSON,
 	CLEW_ENCODING_PROTOBUF,

@@ -201,7 +201,7 @@ static void close_levels(struct building *building, uint32_t depth, uint64_t at)
 	}
 }
 
-/* How many tasks wait: a task whose own request is in a device waits for it. */
+/* The number of tasks that wait: a task whose own request is in a device waits for it. */
 static uint32_t depth_of(const struct clew_segment *segment)
 {
 	uint32_t depth = segment->link ? segment->chain_length : clew_hop_count(segment);

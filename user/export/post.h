@@ -31,7 +31,7 @@ struct clew_post_options {
 	size_t queue;	     /* bytes, packed, that may wait; one body always may */
 };
 
-/* How it went. */
+/* The result of sending. */
 struct clew_posted {
 	size_t taken;	  /* items, as they were added */
 	size_t dropped;	  /* items */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * How many spans were refused nevertheless, by an ExportTraceServiceResponse; 0 if the answer is
- * none. `reason` gets the receiver's own words then, on one line.
+ * The number of spans that were refused nevertheless, by an ExportTraceServiceResponse; 0 if
+ * the answer is none. `reason` gets the receiver's own words then, on one line.
  */
 uint64_t answer_refused(const uint8_t *answer, size_t size, bool json, char *reason,
 			size_t reason_size);

@@ -89,8 +89,8 @@ static size_t word_length(const char *text)
 	return length;
 }
 
-/* How many bytes of a word fit into `room` columns, at least one character, up to a slash if there
- * is one in the second half of them. */
+/* The bytes of a word that fit into `room` columns, at least one character, up to a slash if
+ * there is one in the second half of them. */
 static size_t fitting(const char *word, size_t length, size_t room)
 {
 	size_t used = 0, size = 0, slash = 0, columns;

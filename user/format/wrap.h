@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How many columns the first `size` bytes of a text take. */
+/* The columns that the first `size` bytes of a text take. */
 size_t clew_columns(const char *text, size_t size);
 
 /*

@@ -8,7 +8,7 @@
 
 #define NONE SIZE_MAX
 
-/* What an announcement says. */
+/* The parts of an announcement. */
 struct said {
 	char name[sizeof(((struct announced_call *)0)->name)]; /* "": no operation */
 	bool is_async;

@@ -357,7 +357,7 @@ int clew_judge_take(struct clew_judge *judge, struct clew_finding finding)
 	case CLEW_FINDING_IDENTITY:
 		return judge_identity(judge, finding.identity);
 	case CLEW_FINDING_SLEEP:
-		/* What is open at the end was looked at before. */
+		/* A wait that is open at the end was judged before. */
 		return finding.sleep->end == CLEW_TIME_OPEN ? 0 : judge_sleep(judge, finding.sleep);
 	case CLEW_FINDING_READY:
 		return finding.ready->end == CLEW_TIME_OPEN ? 0 : judge_ready(judge, finding.ready);
@@ -414,7 +414,7 @@ static void free_rules(struct rule *rules, size_t count)
 	free(rules);
 }
 
-/* Whether rules need what is open. */
+/* True if rules need open waits. */
 static void find_needs(struct clew_judge *judge)
 {
 	judge->sums = judge->waits = judge->calls = judge->works = judge->requests = false;

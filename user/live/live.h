@@ -49,7 +49,8 @@ uint64_t clew_live_missed(const struct clew_live *live);
  */
 uint64_t clew_live_went_round(const struct clew_live *live);
 
-/* How often the builder has forgotten something for want of room; any thread may ask. */
+/* The number of times that the builder has forgotten something for want of room; any thread may
+ * ask. */
 uint64_t clew_live_forgotten(const struct clew_live *live);
 
 /*

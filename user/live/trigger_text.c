@@ -273,7 +273,7 @@ static int take_limit(struct rule *rule, struct clew_trigger *trigger)
 			CLEW_TRIGGER_DAY_MOST);
 }
 
-/* What follows the duration. */
+/* The words behind the duration. */
 static int take_rest(struct rule *rule, struct clew_trigger *trigger)
 {
 	const char *at = rule->at;

@@ -55,7 +55,7 @@ int window_add_length(struct window *window, const struct clew_slow *slow)
 	return histogram_add(&second->lengths, slow->end - slow->start);
 }
 
-/* How much of a time lies between two others, ns. */
+/* The part of an interval that lies between two times, ns. */
 static uint64_t part_of(const struct clew_slow *slow, uint64_t from, uint64_t to)
 {
 	if (from < slow->start)

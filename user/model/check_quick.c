@@ -7,7 +7,7 @@
 #include "model/check_internal.h"
 #include <stdlib.h>
 
-/* How many dependencies ahead their ESs are prefetched. */
+/* The number of dependencies ahead of which ESs are prefetched. */
 enum { AHEAD = 12 };
 
 enum { KNOWN_ORIGIN = 1, KNOWN_DESTINATION = 2 };

@@ -66,7 +66,7 @@ static inline int bulk_refuse(struct bulk *bulk, int r, const char *table, size_
 /* Distributes the rows to their spans, checks them, and counts the endpoints of
  * dependencies. */
 int bulk_deal(struct bulk *bulk);
-/* How many events a span has. */
+/* The number of events of a span. */
 size_t bulk_event_count(const struct bulk *bulk, uint32_t span);
 /* Collects the events of a span, in the order of a maker, in `events` and
  * `ours`, which have room. */

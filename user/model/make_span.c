@@ -281,7 +281,7 @@ int make_split(struct clew_maker *maker, uint32_t number, clew_time at)
 
 /* ---- suspends ---- */
 
-/* How far back from `end` one suspend reaches, within the first ES there.
+/* The distance that one suspend reaches back from `end`, within the first ES there.
  * *ret_before: where to continue, before `end`. */
 static clew_time suspend_from(struct make_span *span, clew_time start, clew_time end,
 			      bool *ret_more, clew_time *ret_before)

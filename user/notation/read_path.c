@@ -87,7 +87,7 @@ int read_new_span(struct reader *reader, uint32_t *ret_parent)
 	}
 }
 
-/* How many spans share the name in the path at `where`. */
+/* The number of spans that share the name in the path at `where`. */
 static uint32_t count_meant(struct reader *reader, const char *where)
 {
 	struct scanner *scanner = &reader->scanner;

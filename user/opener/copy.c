@@ -40,7 +40,7 @@ struct copy {
 	size_t names_size;
 };
 
-/* What the file does not have is left out. */
+/* Parts that the file does not have are left out. */
 static int copy_range(struct copy *copy, uint64_t offset, uint64_t size)
 {
 	if (offset > copy->size)

@@ -26,7 +26,7 @@
 #include "base/regular.h"
 #include "opener/internal.h"
 
-/* Of the user namespace in which the machine began. */
+/* The inode of the user namespace in which the machine began. */
 #define FIRST_USER_NAMESPACE 0xEFFFFFFDu
 
 /* A path that was opened, and what is known of the file. */
@@ -208,7 +208,7 @@ int opener_find(const struct opener_request *request, int proc, struct opener_re
 		.owner = found.status.st_uid,
 		.probeable = is_probeable(&found, request->pid),
 	};
-	/* What was scanned comes without one. */
+	/* An entry that was scanned comes without one. */
 	reply->opened.generation = (uint32_t)request->generation;
 	if (request->kind == OPENER_MAPPED && !request->generation)
 		read_generation(found.path, &reply->opened.generation);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the opener and its helper process say to each other, and what the helper does. */
+/* The messages between the opener and its helper process, and the helper's functions. */
 #ifndef CLEW_OPENER_INTERNAL_H
 #define CLEW_OPENER_INTERNAL_H
 

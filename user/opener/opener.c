@@ -74,8 +74,8 @@ static struct {
 	.late.item = sizeof(struct late),
 };
 
-/* What a request is about: its file system, as far as that is known before it is opened, else its
- * process; and its file. */
+/* The file that a request is about: its file system, as far as that is known before it is opened,
+ * else its process; and its file. */
 struct subject {
 	uint64_t place, inode;
 };

@@ -4,8 +4,8 @@
  * that lead elsewhere, or lie on file systems whose servers never answer. So a process of its own
  * opens them, which holds nothing else: one that is late is left behind and replaced.
  *
- * A file is first found, which gives a descriptor that pins it and opens nothing (O_PATH). What is
- * wanted of its contents is then copied to memory.
+ * A file is first found, which gives a descriptor that pins it and opens nothing (O_PATH). The
+ * parts that are wanted are then copied to memory.
  *
  * All functions may be called from any thread. They return 0 or -errno: -ETIMEDOUT of a file that
  * did not open in time, -EBADMSG of what is no regular file, -ESTALE of another file than the one
@@ -21,8 +21,8 @@
 
 #define CLEW_OPEN_SECONDS 2 /* after which a file is late */
 
-/* Which parts of an ELF file are copied. Whatever else is read from the copy is zero. The headers
- * and the notes are always there; of a file that is no ELF file the first bytes are. */
+/* The parts of an ELF file that are copied. Whatever else is read from the copy is zero. The
+ * headers and the notes are always there; of a file that is no ELF file the first bytes are. */
 enum clew_open_parts {
 	CLEW_OPEN_PROBES = 1,  /* all that is loaded, and the symbols, if it carries probes */
 	CLEW_OPEN_FRAMES = 2,  /* the unwind information */

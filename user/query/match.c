@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which nodes of a tree a path selects: spans or categories, by their names.
+ * Finds the nodes of a tree that a path selects: spans or categories, by their names.
  *
  * The path is tried on groups of siblings. A group is looked at whole before the
  * children of its nodes are, node after node; that gives the order of the result.

@@ -23,7 +23,7 @@ int regex_compile_groups(const char *text, size_t size, struct regex **ret_regex
 			 size_t *ret_offset, char *message, size_t message_size);
 void regex_free(struct regex *regex);
 
-/* The number of a group of that name, (?<NAME>..), 0: there is none. How many there are in all. */
+/* The number of a group of that name, (?<NAME>..), 0: there is none. Their number in all. */
 unsigned regex_group_named(const struct regex *regex, const char *name);
 unsigned regex_group_count(const struct regex *regex);
 

@@ -14,7 +14,7 @@
 
 #include "relate/relate.h"
 
-/* Which capture a file of keys is of. */
+/* The capture that a file of keys belongs to. */
 struct clew_keys_stamp {
 	uint64_t bytes;
 	uint64_t changed; /* ns, its time of modification */
@@ -53,7 +53,7 @@ struct clew_keys;
 int clew_keys_open(int fd, const struct clew_keys_stamp *stamp, struct clew_keys **ret_keys);
 void clew_keys_close(struct clew_keys *keys);
 const struct clew_keys_about *clew_keys_about(const struct clew_keys *keys);
-/* How many calls there are. */
+/* The number of calls. */
 size_t clew_keys_count(const struct clew_keys *keys);
 
 /* A search for the calls that have a value, in order of begin. */

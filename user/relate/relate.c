@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which activity is for which.
+ * Finds which activity is for which.
  *
  * Activities are visited in order of begin. An activity that may still be the upper end of
  * another is in a list by its first descriptor, and is removed when a visit finds it
@@ -56,7 +56,7 @@ static bool same(const struct clew_descriptor *a, const struct clew_descriptor *
 	return a->hash == b->hash && !strcmp(a->type, b->type) && !strcmp(a->value, b->value);
 }
 
-/* How many attributes are equal, -1 if one differs. Each call has a traceparent of its own. */
+/* The number of equal attributes, -1 if one differs. Each call has a traceparent of its own. */
 static int compare_attributes(const struct clew_activity *upper, const struct clew_activity *lower)
 {
 	int alike = 0;

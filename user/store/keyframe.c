@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which keyframe a reader begins at. See keyframe.h. */
+/* Chooses the keyframe at which a reader begins. See keyframe.h. */
 #include "store/keyframe.h"
 
 #define PACKED_ROWS 20
 
-/* How many keyframes begin at `time` or before. */
+/* The number of keyframes that begin at `time` or before. */
 static size_t count_until(const struct store_metadata *metadata, uint64_t time)
 {
 	size_t low = 0, high = metadata->keyframe_count;

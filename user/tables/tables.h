@@ -56,7 +56,7 @@ struct table {
 	const char *meaning;
 	const struct table_column *columns;	      /* ended by one without a name */
 	size_t (*count)(struct table_source *source); /* items */
-	/* How many rows an item has; it may be none. */
+	/* The number of an item's rows; it may be none. */
 	size_t (*parts)(const struct table_source *source, size_t item);
 	/* False: the row that the cursor is at is left out. NULL: none is. */
 	bool (*wanted)(const struct table_cursor *cursor);

@@ -22,8 +22,8 @@ struct ages {
  */
 int ages_take(struct ages *ages, const struct clew_trace *trace);
 
-/* How long a wait that is open at the end of the last segment has lasted, ns. *ret_longer: it began
- * before anything was seen of it. */
+/* The time that a wait has lasted which is open at the end of the last segment, ns. *ret_longer: it
+ * began before anything was seen of it. */
 uint64_t ages_of(const struct ages *ages, const struct clew_sleep *sleep, bool *ret_longer);
 
 void ages_done(struct ages *ages);

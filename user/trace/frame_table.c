@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a task's time divides among functions. The table of a task has its turns: the moments at
+ * Divides a task's time among functions. The table of a task has its turns: the moments at
  * which it went into another function or came back. The turns of one function are joined with
  * running sums, so that an interval of any length costs a search in each of the task's
  * functions; a short one is walked turn by turn.
@@ -62,7 +62,7 @@ static int add_turn(struct vector *turns, uint64_t at, uint32_t frame)
 {
 	const struct turn *all = turns->data;
 
-	/* Of two at one moment only the later one has a length. */
+	/* Only the later of two frames at one moment has a length. */
 	if (turns->count && all[turns->count - 1].at == at)
 		turns->count--;
 	if (turns->count && all[turns->count - 1].frame == frame)
@@ -305,7 +305,7 @@ int clew_function_sums_begin(const struct clew_trace *trace, struct clew_functio
 	return -ENOMEM;
 }
 
-/* The place of a function. Those that no record describes share one. */
+/* The place of a function. Functions that no record describes share one. */
 static uint32_t *place_of(const struct clew_function_sums *sums, uint32_t function)
 {
 	return &sums->place[function == CLEW_NO_NUMBER	  ? sums->functions + 1
@@ -357,7 +357,7 @@ static void add_turn_part(struct clew_function_sums *sums, const struct clew_tra
 		sum->probe += share_of(table, frame - task->frame_first, end - start);
 }
 
-/* How many joined turns of a slot are before turn `turn`. */
+/* The number of joined turns of a slot before turn `turn`. */
 static size_t joined_before(const struct frame_table *table, uint32_t slot, size_t turn)
 {
 	size_t low = table->joined_begin[slot], high = table->joined_begin[slot + 1];

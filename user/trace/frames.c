@@ -240,7 +240,7 @@ static void join_parents(struct clew_trace *trace, const uint32_t *places, size_
 		uint32_t parent =
 			frames[i].parent < numbers ? places[frames[i].parent] : CLEW_NO_NUMBER;
 
-		/* What is called comes after its caller, or records contradict each other. */
+		/* A called function comes after its caller, or records contradict each other. */
 		if (parent != CLEW_NO_NUMBER && (keys[parent].task != keys[i].task || parent >= i))
 			parent = CLEW_NO_NUMBER;
 		frames[i].parent = parent;

@@ -57,7 +57,7 @@ struct clew_trace_frame {
 };
 _Static_assert(sizeof(struct clew_trace_frame) == 48, "a frame is six words");
 
-/* What few frames have. */
+/* Properties that few frames have. */
 struct clew_frame_detail {
 	const uint8_t *values;	/* the entry's, then the return's */
 	uint32_t end_task;	/* serial, CLEW_NO_TASK: that of the frame */

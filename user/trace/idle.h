@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which waits are for work, so that they separate operations; and who asks whom by a socket. */
+/* Finds the waits for work, which separate operations, and the asking side of a socket. */
 #ifndef CLEW_TRACE_IDLE_H
 #define CLEW_TRACE_IDLE_H
 

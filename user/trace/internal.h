@@ -320,7 +320,7 @@ static inline const struct clew_trace_frame *trace_frame(const struct clew_trace
 		       : (const struct clew_trace_frame *)trace->frames.data + number;
 }
 
-/* How many of a task's frames were entered at or before a moment. */
+/* The number of a task's frames that were entered at or before a moment. */
 size_t trace_frames_until(const struct clew_trace_frame *frames, size_t count, uint64_t at);
 
 /* The frame that a task is in at a moment that follows the entry of `last` and precedes its next
@@ -350,7 +350,7 @@ int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep
 /* ---- timeline.c ---- */
 
 uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece);
-/* How many pieces of a task begin at or before a moment. */
+/* The number of a task's pieces that begin at or before a moment. */
 uint32_t trace_pieces_until(const struct clew_trace *trace, const struct trace_task *task,
 			    uint64_t at);
 /*

@@ -20,7 +20,7 @@ struct file {
 	uint64_t bias;
 };
 
-/* What is known of a frame. */
+/* A frame's entry. */
 struct known {
 	uint64_t start;
 	size_t count;

@@ -17,7 +17,7 @@ struct clew_stack_places {
 	struct clew_stack_place places[CLEW_LINES_MOST];
 };
 
-/* What there is of a file. */
+/* A file's entry. */
 enum clew_lines_state {
 	CLEW_LINES_FOUND,
 	CLEW_LINES_NONE,       /* its build-id has no debugging information here */

@@ -143,7 +143,7 @@ int trace_keep_info(struct clew_trace *trace, const struct clew_reader *reader)
 	return keep_metas(trace, reader);
 }
 
-/* What a probe took where the capture was made; a capture without functions does not say. */
+/* The cost of a probe where the capture was made; a capture without functions has none. */
 static void take_costs(const struct clew_reader *reader, struct clew_builder_options *options)
 {
 	const char *costs = clew_reader_meta(reader, "probe_costs");

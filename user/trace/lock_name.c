@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What kernel locks belong to. An address may be used again by another lock, so each lock
+ * Finds the owners of kernel locks. An address may be used again by another lock, so each lock
  * that had it is kept, with the time from which on it did.
  */
 #include "trace/name.h"

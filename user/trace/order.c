@@ -170,7 +170,7 @@ static int compare_gaps(const void *left, const void *right)
 
 /*
  * Makes a sleep blind: its end may belong to another sleep, so that conclusions from how
- * it began are dropped. What is left is what the builder gives a blind sleep: the wake
+ * it began are dropped. The rest is as the builder makes a blind sleep: the wake
  * as stamped, if a task made it.
  */
 static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep)
@@ -211,7 +211,7 @@ static void keep_hidden(struct clew_trace *trace, uint64_t hidden)
 
 /*
  * A gap is recorded when it is over, often after sleeps that began in it have ended on
- * other CPUs. Those are blind too: the task may have run and slept again unrecorded.
+ * other CPUs. They are blind too: the task may have run and slept again unrecorded.
  */
 void trace_blind_sleeps(struct clew_trace *trace)
 {

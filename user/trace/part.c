@@ -293,7 +293,7 @@ static bool is_kept(const struct trace_part *part, const struct clew_finding *fi
 	case CLEW_FINDING_FRAME:
 		return overlaps(part, finding->frame->start, finding->frame->end);
 	case CLEW_FINDING_TOUCH:
-		/* What was not used until now may be used in the rest of the capture. */
+		/* An entry that was not used until now may be used in the rest of the capture. */
 		return !(part->cut && finding->touch->event == CLEW_TOUCH_UNUSED) &&
 		       overlaps(part, finding->touch->begin, finding->touch->end);
 	default:

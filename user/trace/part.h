@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A trace of a part of a capture: findings outside of an interval are not kept, however long
- * the capture is. What tasks, files, locks and others are called is kept from all that is read.
+ * the capture is. The names of tasks, files, locks and others are kept from all that is read.
  *
  * Sleeps and requests are numbered anew, as only few of the builder's numbers are used.
  */

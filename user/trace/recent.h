@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What happened last before a part of a capture. How long a task that runs in the part had been
- * ready, or had waited for a lock, is only known when that is over; what others did meanwhile is
- * remembered until then.
+ * The last events before a part of a capture. The time for which a task of the part had been
+ * ready, or had waited for a lock, is only known when that is over; the events of others
+ * meanwhile are kept until then.
  */
 #ifndef CLEW_TRACE_RECENT_H
 #define CLEW_TRACE_RECENT_H

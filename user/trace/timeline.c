@@ -33,7 +33,7 @@ uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece)
 	}
 }
 
-/* How many of `count` entries begin at or before a moment; searches near `hint` first. */
+/* The number of `count` entries that begin at or before a moment; searches near `hint` first. */
 static uint32_t count_until(const struct clew_trace *trace, const uint32_t *pieces, uint32_t count,
 			    uint64_t at, uint32_t hint)
 {
@@ -195,7 +195,7 @@ bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t 
 	return trace_piece_at(trace, task, before ? at - 1 : at, &hint, ret_piece);
 }
 
-/* How many runs of a CPU begin at or before a moment. */
+/* The number of a CPU's runs that begin at or before a moment. */
 static uint32_t runs_until(const struct clew_trace *trace, const struct numbers *runs, uint64_t at)
 {
 	return count_until(trace, runs->data, runs->count, at, 0);

@@ -49,8 +49,8 @@ struct clew_trace_options {
 	void *progress_context;
 	const struct clew_finding_taker *beside; /* gets the findings, too; NULL: nobody does */
 	/*
-	 * ns: only what overlaps this interval is kept, and reading ends some time after it. What
-	 * is not over then ends at the trace's end. `to` 0: all is read and kept.
+	 * ns: only what overlaps this interval is kept, and reading ends some time after it. An
+	 * open interval ends at the trace's end. `to` 0: all is read and kept.
 	 */
 	uint64_t from, to;
 	/*
@@ -134,8 +134,8 @@ const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t seri
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
 
 /*
- * A retried wait: one that its thread cut into slices by a timeout. What ended the last
- * slice is what the whole wait was for, as far as can be observed: no record says so.
+ * A retried wait: one that its thread cut into slices by a timeout. The end of the last slice
+ * is that of the whole wait, as far as can be observed: no record says so.
  */
 struct clew_retried {
 	uint32_t slices; /* 2 or more */
@@ -148,7 +148,8 @@ const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
  * time from its wake until then. */
 bool clew_trace_vain(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		     uint64_t *ret_ns);
-/* How many of a task that began from..to, ns, ended for nothing. *ret_ns: their times together. */
+/* The number of a task's waits that began in from..to, ns, and ended in vain. *ret_ns: their times
+ * together. */
 size_t clew_trace_vain_sum(const struct clew_trace *trace, uint32_t serial, uint64_t from,
 			   uint64_t to, uint64_t *ret_ns);
 /*
@@ -306,7 +307,7 @@ uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
-/* What the kernel lock with this address belonged to at a moment, and what people call it, as in
+/* The owner of the kernel lock with this address at a moment, and the lock's usual name, as in
  * "mmap_lock of search-12". Once the trace is finished. */
 const struct clew_lock_name *clew_trace_lock(const struct clew_trace *trace, uint64_t address,
 					     uint64_t at, const char **ret_name);
@@ -343,7 +344,7 @@ uint64_t clew_trace_hidden(const struct clew_trace *trace);
  */
 int clew_count_hidden(struct clew_reader *reader, uint64_t *ret_count);
 
-/* What the builder forgot of pages for want of room; nothing if a model was turned into it. */
+/* The pages that the builder forgot for want of room; none if a model was turned into the trace. */
 struct clew_builder_forgotten clew_trace_forgotten(const struct clew_trace *trace);
 
 /* The gaps that overlap an interval: their number, and the first one in *ret_first, if not NULL. */

@@ -27,7 +27,7 @@
 #define SHARED_MOST    (1ull << 32)   /* bytes of one window's result */
 #define PROGRESS_EVERY (1u << 18)     /* records */
 
-/* What a process says of its window besides what the taker looked for. */
+/* A process's report on its window, apart from the taker's findings. */
 struct facts {
 	uint64_t hidden; /* waits that ended in it: as clew_trace_hidden() */
 	uint64_t end;	 /* the last window's: the end of its trace */
@@ -85,7 +85,7 @@ static uint64_t queued_since(const struct clew_sleep *sleep)
 }
 
 /*
- * Of the tasks that ran again in the window: since when one was ready (*ret_ready), and since when
+ * For the tasks that ran again in the window: since when one was ready (*ret_ready), and since when
  * one was ready or waited for what others had (*ret_waited); not later than window->known.
  */
 static void find_since(const struct clew_trace *trace, const struct clew_trace_window *window,

@@ -5,11 +5,11 @@
  *
  * One process reads the whole capture and keeps only what tasks, files and others are called. Some
  * time before each window it forks: the new process knows what the builder knows by then, such as
- * since when each thread waits, reads on, and keeps what overlaps the window. What it finds out it
- * leaves in shared memory.
+ * since when each thread waits, reads on, and keeps what overlaps the window. It leaves its
+ * findings in shared memory.
  *
- * A wait belongs to the window in which it ends, and is whole there, however long it was. What else
- * happened is only known from some time before the window on.
+ * A wait belongs to the window in which it ends, and is whole there, however long it was. Other
+ * events are only known from some time before the window on.
  */
 #ifndef CLEW_TRACE_WINDOWS_H
 #define CLEW_TRACE_WINDOWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who had the CPU that a victim ran on next, while it was ready. What runs on the CPUs
- * is gone through once, and each victim's runs are put in order of time: looking for
+ * Finds the antagonists that had the CPU on which a victim ran next, while it was ready. The
+ * runs on all CPUs are read once, and each victim's runs are put in order of time: looking for
  * one on every CPU, run queue by run queue, would take too long on many CPUs.
  */
 #include "analyse/blame/internal.h"

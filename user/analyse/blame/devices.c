@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who was ahead of a victim at a device: the submitters of the requests that were
+ * Finds the requests ahead of a victim's at a device: the submitters of the requests that were
  * queued there before the victim's and not yet over, and of those ahead of what was
  * asked for below it, on other devices. Whoever asked a device made of others is the
  * submitter of what it asked below, not the worker that did so.
@@ -84,8 +84,8 @@ static const char *list_below(const struct blame_devices *devices, uint32_t requ
 	return clew_model_attribute(model, model->spans[request].attributes, "below");
 }
 
-/* Who asked for a request: the span that led to its start, or that it names; the request itself if
- * nobody is known. */
+/* The task that asked for a request: the span that led to its start, or that it names; the request
+ * itself if nobody is known. */
 static uint32_t submitter_of(const struct blame_devices *devices, uint32_t request)
 {
 	const struct clew_model *model = devices->blame->model;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the two ways of blaming share.
+ * Shared by the two ways of blaming.
  */
 #ifndef CLEW_ANALYSE_BLAME_INTERNAL_H
 #define CLEW_ANALYSE_BLAME_INTERNAL_H
@@ -30,7 +30,8 @@ struct blame {
 	uint32_t resource_count;
 };
 
-/* What is charged: the time for which a resource was had, as far as the evidence says. */
+/* The spans that are charged: the time for which a resource was had, as far as the evidence says.
+ */
 struct charge {
 	clew_time ns;
 	uint32_t kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who had what a victim waited for. A gap is a wait, and from when that ended a time
- * in the run queue. The wait of a lock goes to the holders that it names, or to who
+ * Finds the holders of the resource that a victim waited for. A gap is a wait, and from when that
+ * ended a time in the run queue. The wait of a lock goes to the holders that it names, or to who
  * released it; the wait for a request to who was ahead at the device
  * (devices.c). The run queue goes to the runs on the CPU that the victim ran on
  * next (cpus.c). While a woken waiter was coming for the lock, its run queue was what the
@@ -274,7 +274,7 @@ int blame_resources(struct blame *blame)
 		if (blame->victims[root])
 			r = charge_spins(&resources, root);
 	if (r == 0 && !resources.cpus) {
-		/* What runs on a device is no CPU's. */
+		/* A span that runs on a device has no CPU. */
 		for (uint32_t span = 0; span < model->span_count && resources.devices; span++)
 			blame->antagonists[span] = blame->antagonists[span] &&
 						   !blame_on_device(resources.devices, span);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who ran while others waited. Each chosen span is a sequence of stretches, in which
- * it waits or runs; the spans are merged by time. What two spans have in common is
- * added where the first of the two stretches ends, so that what is added grows with
- * how many wait and run at once, not with time.
+ * Finds the spans that ran while others waited. Each chosen span is a sequence of stretches, in
+ * which it waits or runs; the spans are merged by time. The time that two spans have in common is
+ * added where the first of the two intervals ends, so that the work grows with the number of
+ * spans that wait and run at once, not with time.
  */
 #include "analyse/blame/internal.h"
 #include "base/big.h"

@@ -51,7 +51,7 @@ int blame_find_threads(struct blame *blame)
 	return 0;
 }
 
-/* How many of a span's calls began at or before a moment, if they come in order of time. */
+/* The number of a span's calls that began at or before a moment; the calls are in order of time. */
 static uint32_t calls_until(const struct blame *blame, uint32_t span, clew_time at)
 {
 	const struct clew_span *spans = blame->model->spans;

@@ -18,7 +18,7 @@ struct clew_forest {
 	uint32_t unspawned_count;
 };
 
-/* What making one needs besides. */
+/* The state while a forest is made. */
 struct making {
 	const struct clew_model *model;
 	struct clew_forest *forest;

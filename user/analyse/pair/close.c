@@ -103,7 +103,7 @@ static bool is_not_after(const struct pair_event *origin, const struct pair_even
 					     : origin->sequence <= destination->sequence;
 }
 
-/* Of what is left of an entry with reuse, takes the next group off. */
+/* Takes the next group off the rest of an entry with reuse. */
 static struct group next_group(const struct closing *closing, const struct pair_options *options,
 			       struct group *left)
 {

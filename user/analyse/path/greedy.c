@@ -37,7 +37,7 @@ static uint32_t origin_of(const struct greedy *greedy, uint32_t es)
 	return chosen;
 }
 
-/* What an ES may come from, the preferred one first. Returns how many there are. */
+/* The predecessors of an ES, the preferred one first. Returns how many there are. */
 static unsigned candidates(const struct greedy *greedy, uint32_t es, uint32_t ret[2])
 {
 	const struct clew_model *model = greedy->finder->model;
@@ -46,7 +46,7 @@ static unsigned candidates(const struct greedy *greedy, uint32_t es, uint32_t re
 	bool origin_first;
 	unsigned count = 0;
 
-	/* What ends before the start does cannot come from it. */
+	/* An ES that ends before the start cannot come from it. */
 	if (predecessor != CLEW_NONE && (model->es[predecessor].end > model->es[es].start ||
 					 model->es[predecessor].end < earliest))
 		predecessor = CLEW_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the path strategies share: the edges of the causal graph that an analysis
+ * Shared by the path strategies: the edges of the causal graph that an analysis
  * may follow, and the ESs between two others.
  */
 #ifndef CLEW_ANALYSE_PATH_INTERNAL_H
@@ -53,8 +53,8 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
  */
 clew_time gap_ready(const struct clew_model *model, uint32_t es);
 
-/* A word of an attribute of rows, without its backslashes; its length. What follows it stays at
- * *at. */
+/* A word of an attribute of rows, without its backslashes; its length. The position behind it
+ * stays at *at. */
 size_t row_word(const char **at, char *word, size_t size);
 
 /* A row of a wait's attribute `holder`: who had it, within the wait; or was woken for it and had no
@@ -75,7 +75,7 @@ bool next_holder(const char **at, clew_time from, clew_time to, struct holder_ro
 /* CLEW_NONE: the trace has no hierarchy of this name. */
 uint32_t hierarchy_named(const struct clew_model *model, const char *name);
 
-/* What a search knows of an ES; all zero before it. */
+/* A search's state of an ES; all zero before the search. */
 struct path_node {
 	clew_time work; /* of the best path so far */
 	uint32_t from;	/* the ES it comes through (greedy: goes on to) + 1; 0 none */
@@ -86,9 +86,9 @@ struct path_node {
 #define NODE_DONE UINT32_MAX
 
 /*
- * The ESs on any causal path between two ("the reach"). What leads to an ES is
- * reached by all its predecessors and what an ES leads to by all its successors,
- * so of each span they are one run of neighbours: first..last, none if first is
+ * The ESs on any causal path between two ("the reach"). An ES that leads to another is reached
+ * by all its predecessors, and one that is led to by all its successors, so that in each span
+ * they are one run of neighbours: first..last, none if first is
  * CLEW_NONE.
  */
 struct span_reach {

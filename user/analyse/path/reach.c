@@ -83,7 +83,7 @@ static struct span_reach *next_span(struct clew_path_finder *finder, uint32_t *r
 	return &finder->spans[*ret_number];
 }
 
-/* An ES leads to the end; so do those before it. What ends before `earliest` comes from nowhere of
+/* An ES leads to the end; so do those before it. An ES that ends before `earliest` is of no
  * interest. */
 static int leads_on(struct clew_path_finder *finder, uint32_t es, clew_time earliest)
 {

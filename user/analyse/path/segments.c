@@ -128,7 +128,7 @@ static int cut_unknown(struct cutter *cutter, uint32_t es)
 	return cut(cutter, cutter->model->es[es].start, segment);
 }
 
-/* What the span of an ES did until that started; `dependency` led to it, CLEW_NONE none. */
+/* The segment of an ES's span until the ES started; `dependency` led to it, CLEW_NONE none. */
 static int cut_before(struct cutter *cutter, uint32_t es, uint32_t dependency)
 {
 	const struct clew_model *model = cutter->model;

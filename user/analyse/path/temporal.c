@@ -117,7 +117,7 @@ static int solve(struct temporal *t)
 
 		t->next[i] = i == last ? CLEW_NONE : best[first_from(t, i + 1, es_of(t, i)->end)];
 		t->work[i] = length + (i == last ? 0 : t->work[t->next[i]]);
-		/* Of equals the first. */
+		/* The first among equals. */
 		best[i] = i == last || t->work[i] >= t->work[best[i + 1]] ? i : best[i + 1];
 		t->ends_first[i] = i == last || es_of(t, i)->end < t->ends_first[i + 1]
 					   ? es_of(t, i)->end

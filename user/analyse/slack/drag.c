@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Drag. Of an ES x it takes the least slack among the others a with
- * earliest_start(a) < end(x) and latest_finish(a) > start(x). The ESs are gone through
+ * Drag. The drag of an ES x takes the least slack among the others a with earliest_start(a) <
+ * end(x) and latest_finish(a) > start(x). The ESs are gone through
  * by start, the last one first, after all were entered whose latest finish lies behind
  * it; in order of their earliest start, those before end(x) are a prefix. Least slacks of
  * prefixes come from a tree of sixteens; x itself is always among them, so that the second
@@ -13,7 +13,7 @@
 /* AHEAD: so many steps before something is needed it is fetched from memory. */
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, LEVELS = 8, AHEAD = 16 };
 
-/* Of a row: its slack, and how many earliest starts come before its own. */
+/* For each row: its slack, and how many earliest starts come before its own. */
 struct ranked {
 	clew_time slack;
 	uint32_t rank;
@@ -92,7 +92,7 @@ static inline struct two_least tree_least(const struct tree *tree, uint32_t end)
 	return least;
 }
 
-/* How many of the sorted starts lie before a moment. `near`: the answer is probably not far from
+/* The number of sorted starts before a moment. `near`: the answer is probably not far from
  * it. */
 static uint32_t count_before(const clew_time *starts, uint32_t count, clew_time at, uint32_t near)
 {

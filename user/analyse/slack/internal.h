@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What slack and drag share.
+ * Shared by slack and drag.
  */
 #ifndef CLEW_ANALYSE_SLACK_INTERNAL_H
 #define CLEW_ANALYSE_SLACK_INTERNAL_H

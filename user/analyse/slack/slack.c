@@ -113,7 +113,7 @@ static uint32_t moment_end(const struct slack_work *work, uint32_t at)
 	return end;
 }
 
-/* Of the rows from `at` on, in order of start or against it. `back`: what an ES leads to is looked
+/* For the rows from `at` on, in order of start or against it. `back`: what an ES leads to is looked
  * at, not what leads to it. */
 static inline void fetch_ahead(const struct slack_work *work, uint32_t at, bool back)
 {
@@ -212,8 +212,8 @@ static int analyse(struct slack_work *work)
 	keys = big_alloc(work->slack.count, sizeof(*keys));
 	spare = big_alloc(SLACK_SPARE(work->slack.count), sizeof(*spare));
 	if (keys && spare) {
-		/* Of what starts at one moment first what has no length; so stable sorting leaves
-		 * neighbours in order. */
+		/* ESs that start at one moment: first those without a length, so that stable
+		 * sorting leaves neighbours in order. */
 		for (uint32_t i = 0; i < work->slack.count; i++) {
 			const struct clew_es *es = &model->es[work->slack.rows[i].es];
 

@@ -12,14 +12,14 @@
 
 typedef __int128 wide;
 
-/* What must at least be added to the times of one trace beyond what is added to those of another.
+/* The least that must be added to the times of one trace beyond what is added to those of another.
  */
 struct least {
 	wide value;
 	bool known;
 };
 
-/* Of the first `count` traces. A row of `all` is all traces long. */
+/* For the first `count` traces. A row of `all` is all traces long. */
 struct bounds {
 	uint32_t count, row;
 	struct least *all;
@@ -55,7 +55,7 @@ static int note(struct stitch *s, const struct stitch_end *origin,
 	return 0;
 }
 
-/* Of the ends in each trace the one that says most: the last origin where all count, the first
+/* The end in each trace that bounds the clock most: the last origin where all count, the first
  * where any is enough. */
 static void choose_origins(enum clew_mode mode, const struct stitch_end *ends, size_t count,
 			   const struct stitch_end *chosen[static CLEW_STITCH_MOST_TRACES])
@@ -128,8 +128,8 @@ static void take_edges(const struct stitch *s, struct bounds *b)
 	}
 }
 
-/* What follows from two bounds. Where there is no solution they grow without end: they stop at what
- * no times differ by. */
+/* The bound that follows from two others. Where there is no solution they grow without end: they
+ * stop at what no times differ by. */
 static void close_bounds(struct bounds *b)
 {
 	const wide most = (wide)1 << 100;
@@ -153,8 +153,8 @@ static bool is_solvable(const struct bounds *b)
 	return true;
 }
 
-/* Adds a trace to a system of those before it, its bounds less by `by`. Whether there is a solution
- * then. */
+/* Adds a trace to a system of those before it, its bounds less by `by`. True if there is a
+ * solution then. */
 static bool add_trace(const struct bounds *system, const struct bounds *direct, uint32_t trace,
 		      wide by, struct bounds *ret_system)
 {
@@ -200,7 +200,8 @@ static wide ease(struct bounds *system, const struct bounds *direct, uint32_t tr
 
 /* ---- drift ---- */
 
-/* How far the bounds on one clock contradict each other if it gains `rate` as time goes on. */
+/* The most by which the bounds on one clock contradict each other if it gains `rate` as time goes
+ * on. */
 static double contradiction(const struct stitch *s, uint32_t trace, clew_time zero, double rate)
 {
 	const struct stitch_edge *edges = s->edges.data;
@@ -268,7 +269,7 @@ static wide middle_of(wide low, wide high)
 static void describe(const struct bounds *b, const struct bounds *direct, wide eased,
 		     uint32_t trace, struct clew_stitch_clock *clock)
 {
-	/* What follows from a contradiction is anything. */
+	/* A contradiction implies anything. */
 	const struct bounds *from = eased ? direct : b;
 
 	clock->has_low = least_of(from, 0, trace)->known;
@@ -294,7 +295,7 @@ static bool has_both(const struct bounds *b, uint32_t trace)
 	return least_of(b, 0, trace)->known && least_of(b, trace, 0)->known;
 }
 
-/* What the bounds that are left leave, and in it what is most likely. */
+/* The range that the remaining bounds leave, and the most likely value in it. */
 static wide choose(const struct bounds *first, const struct bounds *left, uint32_t trace)
 {
 	bool has_low = least_of(left, 0, trace)->known, has_high = least_of(left, trace, 0)->known;

@@ -20,7 +20,7 @@ struct copy {
 	struct vector es, marks, waits, dependencies, ranges;
 	struct vector origin_of, destination_of; /* uint32_t: the dependency of each endpoint */
 
-	/* Of the trace at hand: */
+	/* The trace at hand: */
 	uint32_t trace;
 	const struct clew_model *model;
 	uint32_t *hierarchies, *categories, *types, *lists, *labels;
@@ -49,7 +49,7 @@ static bool is_cpu(const struct clew_model *model, uint32_t span)
 	       clew_model_attribute(model, model->spans[span].attributes, "cpu");
 }
 
-/* How many functions a list of them numbers. */
+/* The number of functions that a list of them numbers. */
 static uint32_t count_functions(struct copy *c, const char *value)
 {
 	struct row *row = &c->shift.row;
@@ -232,7 +232,7 @@ static int copy_spans(struct copy *c)
 
 /* ---- dependencies ---- */
 
-/* What the other part says that the first one does not. */
+/* Values that the other part has and the first one lacks. */
 static int join_attributes(struct copy *c, struct clew_dependency *d, uint32_t more)
 {
 	const struct vector *attributes = model_column(c->maker->model, COLUMN_ATTRIBUTE);
@@ -318,7 +318,7 @@ static int copy_dependencies(struct copy *c)
 	if (r < 0)
 		return r;
 	all = c->dependencies.data;
-	/* Of a model of arrays some may be nobody's. */
+	/* Some arrays of a model may have no owner. */
 	for (uint32_t i = 0; i < model->origin_count; i++)
 		((uint32_t *)c->origin_of.data)[c->first_origin + i] = CLEW_NONE;
 	for (uint32_t i = 0; i < model->destination_count; i++)

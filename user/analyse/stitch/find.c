@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What statements mean in each trace as it is: by its own names and from its own start.
+ * Resolves statements in each trace as it is: by its own names and from its own start.
  */
 #include <clew/tokens.h>
 #include <stdarg.h>

@@ -116,7 +116,7 @@ int stitch_match(struct stitch *s, uint32_t statement, struct keyed *items, size
 
 /* ---- stitch_clock.c ---- */
 
-/* What a dependency says of clocks. */
+/* The bound that a dependency sets on clocks. */
 int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins,
 		size_t origin_count, const struct stitch_end *destinations,
 		size_t destination_count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pairing by key across traces, whose clocks do not agree yet: within one trace alone
- * does time give an order. What could be paired in more than one way is left alone and
+ * does time give an order. Events that could be paired in more than one way are left alone and
  * counted.
  */
 #include "analyse/stitch/internal.h"
@@ -38,7 +38,7 @@ static bool of_one_trace(const struct keyed *items, size_t count)
 	return count == 0 || items[0].trace == items[count - 1].trace;
 }
 
-/* How many lack a counterpart where none is to be had. */
+/* The number of events that lack a counterpart where there is none. */
 static uint64_t count_alone(const struct keyed *items, size_t count)
 {
 	uint64_t alone = 0;

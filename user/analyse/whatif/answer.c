@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an application of a program says besides the trace: its error, and how many
+ * The answer of an applied program, apart from its trace: its error, and how many
  * things each statement applies to.
  */
 #include "analyse/whatif/internal.h"

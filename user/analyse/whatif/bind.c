@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the statements of a program mean in one trace: which spans, types and moments
+ * Binds the statements of a program to one trace: which spans, types and moments
  * they select. Two statements that cannot both hold are an error that names both.
  */
 #include "analyse/path/internal.h"
 #include "analyse/whatif/internal.h"
 
-/* What was said of the length and start of a span: numbers of statements + 1. */
+/* Statements about the length and the start of a span: numbers of statements + 1. */
 enum said { SAID_SCALE, SAID_CHANGE, SAID_ABOVE, SAID_BELOW, SAID_START, SAID_COUNT };
 
 struct binding {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who runs on which CPU while a trace is run again. What is let go of at a moment is
- * free only when all that could go on then has.
+ * Gives CPUs to threads while a trace is run again. A CPU that is released at a moment is free
+ * only when all that could go on at that moment did.
  */
 #include "analyse/whatif/cpus.h"
 
@@ -234,7 +234,7 @@ int cpus_slice(struct whatif *w, clew_time at)
 	int r = 0;
 
 	c->slice_planned = false;
-	/* Who goes to the end of the queue waits for the end of the next slice. */
+	/* A thread that goes to the end of the queue waits for the end of the next slice. */
 	if (c->slice_end != INT64_MIN && at - c->slice_end < w->slice)
 		return plan_slice(w, at);
 	for (uint32_t waiting = c->queue_count; waiting > 0 && c->first != CLEW_NONE && r == 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * CPUs of a what-if run: so many, equal, and any for any thread. A root span and what it
- * calls is a thread; CPUs and devices are none. Who is ready takes a free CPU or queues
- * up. A thread keeps its CPU from ES to ES as long as the next one starts when the last one
- * ends. If others wait, slice follows upon slice, and at the end of each one as many as wait go to
- * the end of the queue: who has had its CPU longest, and for a slice. So does who
- * was preempted as it was recorded. An ES without length needs no CPU.
+ * calls is a thread; CPUs and devices are none. A ready thread takes a free CPU or queues up. A
+ * thread keeps its CPU from ES to ES as long as the next one starts when the last one ends. If
+ * others wait, slice follows upon slice, and at the end of each one as many as wait go to the end
+ * of the queue: who has had its CPU longest, and for a slice. So does who was preempted as it was
+ * recorded. An ES without length needs no CPU.
  */
 #ifndef CLEW_ANALYSE_WHATIF_CPUS_H
 #define CLEW_ANALYSE_WHATIF_CPUS_H
@@ -20,7 +20,7 @@ struct cpu {
 	uint32_t next;		 /* free; or let go of just now by the same thread */
 };
 
-/* Of a recorded start: how long before it the ES was ready. */
+/* For a recorded start: how long before it the ES was ready. */
 struct ready_time {
 	clew_time queued; /* a CPU was busy with others */
 	clew_time kept;	  /* and then on its way, as a CPU that wakes up is */
@@ -56,9 +56,9 @@ int cpus_plan_end(struct whatif *w, uint32_t es);
 bool cpus_comes_to_end(struct whatif *w, uint32_t es, clew_time at);
 /* The ES is over; its thread may go on at this moment. */
 int cpus_end(struct whatif *w, uint32_t es, clew_time at);
-/* What its thread did not go on with is free. */
+/* A CPU with which its thread did not go on is free. */
 int cpus_release(struct whatif *w, uint32_t es, clew_time at);
-/* Who has had a CPU for a slice goes to the end of the queue. */
+/* A thread that has had a CPU for a slice goes to the end of the queue. */
 int cpus_slice(struct whatif *w, clew_time at);
 /* When all have run. -ENOMEM. */
 int cpus_sort_cuts(struct whatif *w);

@@ -35,7 +35,7 @@ static void put_slot(struct slots *slots, clew_time end)
 	slots->ends[at] = end;
 }
 
-/* How many were at the device at once; `slots` has room for all. */
+/* The most requests that were at the device at once; `slots` has room for all. */
 static uint32_t depth_of(const struct clew_model *model, const struct sort_key *keys,
 			 uint32_t count, struct slots *slots)
 {

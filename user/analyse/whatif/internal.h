@@ -32,7 +32,7 @@ enum statement_kind {
 	STATEMENT_SIMULATE,
 };
 
-/* What is not kept as it was recorded. */
+/* The parts that are not kept as recorded. */
 enum { RESOURCE_CPUS = 1, RESOURCE_LOCKS = 2, RESOURCE_DEVICES = 4 };
 
 #define WHATIF_SLICE 1000000 /* ns */
@@ -69,7 +69,7 @@ struct clew_program {
 
 #define WHATIF_UNTYPED (UINT64_C(1) << 63)
 
-/* How the ESs of a span change their length. */
+/* The rule by which the ESs of a span change their length. */
 enum rule_kind {
 	RULE_FACTOR, /* length * factor + length * delta / old */
 	RULE_FIXED,  /* length * total / old */
@@ -113,10 +113,10 @@ struct added {
 	clew_time delay;
 };
 
-/* What becomes of one destination of a dependency. */
+/* The fate of one destination of a dependency. */
 enum fate { FATE_KEPT, FATE_REMOVED, FATE_BACKWARD, FATE_CHANGED };
 
-/* What happens at one moment happens in this order. */
+/* Events of one moment come in this order. */
 enum event_kind {
 	EVENT_END,
 	EVENT_START,
@@ -201,7 +201,7 @@ int whatif_multiply(clew_time x, const struct factor *factor, clew_time *ret_pro
 int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count,
 		  clew_time *ret_length);
 
-/* What an ES waits for, and what is known of it. */
+/* An ES, as it waits in the simulation. */
 enum {
 	STATE_PREDECESSOR = 1,
 	STATE_ARRIVAL = 2,
@@ -212,7 +212,7 @@ enum {
 	STATE_PAUSED = 64,   /* it is off its CPU */
 };
 
-/* What is left of a gap before an ES that no dependency ends, by the statements about waits.
+/* The rest of a gap before an ES that no dependency ends, by the statements about waits.
  * -EOVERFLOW. */
 int whatif_scale_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap);
 static inline int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap)
@@ -279,7 +279,7 @@ static inline enum fate whatif_fate(const struct whatif *w, uint32_t destination
 
 /*
  * A call that was announced, or its return, on which nothing waited: its effect may not
- * be before its cause, and that is all. What passed between the two, others say.
+ * be before its cause, and that is all. The time between the two is in other entries.
  */
 static inline bool whatif_is_free(const struct whatif *w, const struct clew_dependency *d,
 				  uint32_t es)

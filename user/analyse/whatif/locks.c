@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who had a lock when, from the waits for it. A wait whose dependency is an `unlock`
+ * Finds the holders of each lock from the waits for it. A wait whose dependency is an `unlock`
  * names its holders; each lets go at the end of its row. A thread that waited has the lock from
  * the end of its wait, any other at the latest from when somebody was seen waiting for it,
- * and of one that nobody waited for it is not known when it let go: it does as it starts. What
- * does not fit together stays as it was recorded.
+ * and of one that nobody waited for it is not known when it let go: it does as it starts. Waits
+ * that contradict each other stay as recorded.
  */
 #include "base/map.h"
 #include <clew/tokens.h>
@@ -181,7 +181,7 @@ static int add_wait(struct finder *f, const struct lock_event *wait,
 	return queues_add_section(f->w, &section);
 }
 
-/* Who had it without having waited. `free_at`: when it last let go itself. */
+/* The holder that had it without having waited. `free_at`: when it last let go itself. */
 static int add_hold(struct finder *f, const struct lock_event *release, clew_time free_at)
 {
 	struct section section = {.queue = release->queue,
@@ -195,7 +195,7 @@ static int add_hold(struct finder *f, const struct lock_event *release, clew_tim
 	return queues_add_section(f->w, &section);
 }
 
-/* Of one lock and one thread: a wait, and the letting go behind it, are a section. */
+/* For one lock and one thread: a wait, and the letting go behind it, are a section. */
 static int pair(struct finder *f, size_t from, size_t to)
 {
 	const struct lock_event *wait = NULL;
@@ -283,7 +283,7 @@ static bool find_begin(const struct clew_model *model, struct section *section, 
 	return true;
 }
 
-/* Of one lock, in order: those that a queue served in turn can explain stay. */
+/* For one lock, in order: those that a queue served in turn can explain stay. */
 static void keep_consistent(struct whatif *w, uint32_t from)
 {
 	const struct clew_model *model = w->model;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Queues while a trace is run again: who is first in one gets what it is for as soon as
- * that is free. Of those that arrive at one moment the first is who was first as recorded.
+ * that is free. Threads that arrive at one moment keep their recorded order.
  */
 #include "analyse/whatif/queues.h"
 
@@ -137,7 +137,7 @@ static int let_go(struct whatif *w, uint32_t number, clew_time at)
 	struct section *section = &w->queues->sections[number];
 	struct queue *queue = &w->queues->queues[section->queue];
 
-	/* What never came to it has nothing to let go. */
+	/* A thread that never came to it has nothing to release. */
 	if (section->over || !section->granted) {
 		section->over = true;
 		return 0;

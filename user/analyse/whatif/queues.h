@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Queues of a what-if run: for a lock, which one has at a time, and for a device's
- * slots. A section is from when somebody gets one until it is let go. What the trace says
- * of sections is found on the trace as it was recorded (locks, devices), so that
- * queues served in order of arrival give the recorded times again: whoever was
+ * slots. A section is from when somebody gets one until it is let go. Sections (locks, devices)
+ * are found in the trace as recorded, so that queues served in order of arrival give the
+ * recorded times again: whoever was
  * overtaken arrives as late as who overtook it, and what went on between the moment
  * that something was free and the recorded start is a delay behind that moment.
  */
@@ -63,7 +63,7 @@ int queues_prepare(struct whatif *w);
 void queues_done(struct whatif *w);
 /* An ES could start but for a queue. 1: it may; 0: it waits; or an error. */
 int queues_enter(struct whatif *w, uint32_t es, clew_time at);
-/* Who is first in a queue gets what is free. */
+/* The first in a queue gets the free place. */
 int queues_grant(struct whatif *w, uint32_t queue, clew_time at);
 /* An ES is over. */
 int queues_release(struct whatif *w, uint32_t es, clew_time at);

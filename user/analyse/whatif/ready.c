@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which spans need a CPU, and how much of what is before an ES was recorded as time in
- * the run queue: that is left out when CPUs are simulated. If the CPU that the ES ran on had
+ * Finds the spans that need a CPU, and the part of the time before an ES that was recorded as
+ * in the run queue: that is left out when CPUs are simulated. If the CPU that the ES ran on had
  * nothing to do before, what it took to get going there is no queue, and stays.
  */
 #include "analyse/whatif/cpus.h"
@@ -147,8 +147,8 @@ static int read_recorded(struct whatif *w)
 	return r;
 }
 
-/* Roots in hierarchies of the machine's are no threads; what a root calls is its own. Those that
- * the CPUs are not for stay as recorded. */
+/* Roots in hierarchies of the machine's are no threads; what a root calls is its own. Spans for
+ * which the CPUs are not stay as recorded. */
 static void find_threads(struct whatif *w)
 {
 	uint32_t cpus = hierarchy_named(w->model, "cpus"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who lets go of a lock leads to who gets it: dependencies that came from another one
+ * A release of a lock leads to the next holder: dependencies that came from another one
  * go, and new ones come.
  */
 #include "analyse/whatif/queues.h"
@@ -71,8 +71,8 @@ static uint32_t unlock_type(const struct clew_model *model)
 	return CLEW_NONE;
 }
 
-/* Which dependency each link becomes a destination of, the number behind the last for a new one
- * each; CLEW_NONE: none. */
+/* For each link the dependency that it becomes a destination of, the number behind the last for
+ * a new one each; CLEW_NONE: none. */
 static uint32_t choose_dependencies(struct result *result, uint32_t type, uint32_t *chosen)
 {
 	struct whatif *w = result->w;

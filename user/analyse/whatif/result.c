@@ -153,7 +153,7 @@ static int join(struct result *result)
 
 /* ---- merging ---- */
 
-/* What divided them before is gone. */
+/* The border between them is gone. */
 static bool divided_no_more(const struct whatif *w, uint32_t es)
 {
 	const struct clew_es *old = &w->base.es[es], *new = &w->es[es];

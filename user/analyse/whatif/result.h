@@ -44,7 +44,7 @@ int whatif_type_waits(struct result *result);
 /* The attributes of new waits, when the model has been made. */
 int whatif_describe_waits(const struct result *result, struct clew_model *model);
 
-/* Which dependencies who got a lock does no longer come from, and which ones it does. */
+/* The dependencies by which a lock's new holder no longer starts, and those by which it does. */
 int whatif_choose_links(struct result *result);
 /* Adds them, when the others have been joined. */
 int whatif_add_links(struct result *result);

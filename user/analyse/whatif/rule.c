@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What statements make of lengths and gaps, in exact arithmetic.
+ * Applies statements to lengths and gaps, in exact arithmetic.
  */
 #include "analyse/whatif/internal.h"
 

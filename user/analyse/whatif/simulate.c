@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Runs a trace again. ESs start in order of time, of equal times in order of the
- * trace, ends before starts, wherever that could make a difference. What an ES waits for arrives
- * when it is known: its predecessor's end with the gap between them, and its dependency; the later
- * one starts it. Spans that a gate holds back start in the order in which they could have. Then an
- * ES may have to wait in the queue of a lock or a device, and at last for a CPU.
+ * trace, ends before starts, wherever that could make a difference. The end of an ES's wait
+ * arrives when its time is known: its predecessor's end with the gap between them, and its
+ * dependency; the later one starts it. Spans that a gate holds back start in the order in which
+ * they could have. Then an ES may have to wait in the queue of a lock or a device, and at last for
+ * a CPU.
  *
  * An ES that waits for itself in the recorded trace, as ESs without length can, is
  * let go at its recorded time.
@@ -190,7 +191,7 @@ static inline bool is_last(const struct whatif *w, uint32_t es)
 	return es + 1 == w->base.es_count || w->base.es[es + 1].span != w->base.es[es].span;
 }
 
-/* Of several origins any one is enough: which is first is known when they end. */
+/* Any one of several origins is enough: which is first is known when they end. */
 static inline bool leads_to_any(const struct whatif *w, uint32_t es)
 {
 	uint32_t out = w->base.es[es].out;
@@ -205,7 +206,7 @@ static bool ends_later(const struct whatif *w, uint32_t es)
 	return cpus_uses(w, w->base.es[es].span) || queues_releases(w, es);
 }
 
-/* What comes of the end of an ES. */
+/* Follows the end of an ES. */
 static inline int finish(struct whatif *w, uint32_t es, clew_time end, bool any)
 {
 	const struct clew_es *old = &w->base.es[es];
@@ -305,13 +306,13 @@ static int happen(struct whatif *w, const struct event *event)
 	return 0;
 }
 
-/* Who gets a resource now cannot have had it before. */
+/* A thread that gets a resource now cannot have had it before. */
 static clew_time not_before_now(const struct whatif *w, clew_time at)
 {
 	return (w->cpus || w->queues) && at < w->now ? w->now : at;
 }
 
-/* Of the ESs that wait for nothing but a dependency the one that was recorded first is let go. */
+/* Among the ESs that wait for nothing but a dependency, the one that was recorded first goes on. */
 static int break_cycle(struct whatif *w)
 {
 	uint32_t chosen = CLEW_NONE;
@@ -491,7 +492,7 @@ static int prepare_resources(struct whatif *w)
 	return r;
 }
 
-/* Of all spans, as a program found them or left them. */
+/* For all spans, as a program found them or left them. */
 static void find_bounds(const struct whatif *w, const struct clew_es *es, clew_time *ret_start,
 			clew_time *ret_end)
 {

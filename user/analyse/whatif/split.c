@@ -2,8 +2,8 @@
 /*
  * Divides a trace at the ends of added dependencies, and at cuts, at its recorded times. An end
  * lands in the first ES that is not over by then, at its start if that is later;
- * incoming ones before outgoing ones, then in order of the statements. What the ES
- * waited for stays at its beginning, what it led to at its end.
+ * incoming ones before outgoing ones, then in order of the statements. Dependencies that the ES
+ * waited for stay at its beginning, those that it led to at its end.
  */
 #include "analyse/whatif/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the gaps of a trace that was run again are: those that the simulation made, or made longer
+ * The gaps of a trace that was run again: those that the simulation made, or made longer
  * or shorter, by waiting for a lock or in the run queue. A wait's attributes stay, but for those
  * that the simulation knows better: who had the lock, and how much was run queue.
  */
@@ -68,7 +68,8 @@ static bool is_as_recorded(const struct whatif *w, uint32_t es, const struct sec
 	       w->queues->sections[section->from].release;
 }
 
-/* Of an ES behind a gap. `queue`: a shared row of nothing but run queue, made when it is needed. */
+/* For an ES behind a gap. `queue`: a shared row of nothing but run queue, made when it is needed.
+ */
 static int type_wait(struct result *result, uint32_t es, uint32_t *queue)
 {
 	struct whatif *w = result->w;
@@ -126,7 +127,7 @@ int whatif_type_waits(struct result *result)
 
 	if (!w->cpus && !w->queues)
 		return 0;
-	/* Of the cuts: always the first one. */
+	/* For the cuts: always the first one. */
 	if (w->cpus)
 		r = add_wait(result, &preempted, &queue);
 	for (uint32_t es = 1; es < w->base.es_count && r == 0; es++)
@@ -174,7 +175,8 @@ static void write_holder(FILE *out, const struct whatif *w, uint32_t span, clew_
 	fprintf(out, " %" PRId64 " %" PRId64 " observed", from, to);
 }
 
-/* Who had it in turn, from who had it when this one arrived to who let go for it. */
+/* Its holders in turn, from the one when this ES arrived to the one that released it for this ES.
+ */
 static int write_holders(FILE *out, const struct whatif *w, const struct section *section)
 {
 	struct vector chain = {.item = sizeof(uint32_t)};

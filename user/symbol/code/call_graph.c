@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which functions may call themselves, and which are open: lead to a call or jump that
- * this file does not decide. Functions that lead to each other are found as groups
- * (Tarjan), callees before callers, so that one pass has both answers.
+ * Finds the functions that may call themselves, and those that are open: lead to a call or jump
+ * that this file does not decide. Functions that lead to each other are found as groups (Tarjan),
+ * callees before callers, so that one pass has both answers.
  */
 #include <errno.h>
 #include <stdlib.h>

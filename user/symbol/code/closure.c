@@ -2,8 +2,8 @@
 /*
  * Looks for the functions by which a stack is unwound or left: in the symbols that a
  * file has or needs, then in its instructions. The C library itself unwinds and switches only where
- * somebody else asks it to, by names that are known. What a program loads later nobody knows, so
- * one that can does not pass.
+ * somebody else asks it to, by names that are known. Nobody knows which code a program loads
+ * later, so a program that can load code does not pass.
  */
 #include "symbol/code/closure.h"
 
@@ -27,7 +27,7 @@
 #define FILE_MOST      (64 << 20)     /* bytes of a file whose instructions are looked at */
 #define ALL_MOST       (256ull << 20) /* the same, of all files that are remembered */
 
-/* What the instructions of a file say. */
+/* The result of reading a file's instructions. */
 struct looked_at {
 	uint64_t device, inode, changed, size; /* as struct clew_opened has them */
 	bool passes;
@@ -246,7 +246,7 @@ static int look_at_stack(struct clew_closure *closure, int descriptor, const cha
 	return 0;
 }
 
-/* What is known of a file, NULL: nothing yet. */
+/* The entry of a file, NULL: nothing yet. */
 static const struct looked_at *find_known(const struct clew_closure *closure,
 					  const struct clew_opened *opened)
 {
@@ -333,7 +333,7 @@ static int add_library(struct queue *queue, const char *name)
 	return queue->names[queue->count++] ? 0 : -ENOMEM;
 }
 
-/* What the file needs; 1, or 0: it finds its libraries at places of its own. */
+/* Follows the files that it needs; 1, or 0: it finds its libraries at places of its own. */
 static int add_needed(struct queue *queue, const struct elf_file *file, const char *path,
 		      char *ret_why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether anything that runs in a process may unwind its stack or switch to another
- * one. If nothing may, the kernel may replace return addresses there.
+ * Finds out if anything that runs in a process may unwind its stack or switch to another one. If
+ * nothing may, the kernel may replace return addresses there.
  */
 #ifndef CLEW_SYMBOL_CODE_CLOSURE_H
 #define CLEW_SYMBOL_CODE_CLOSURE_H
@@ -22,7 +22,7 @@ void clew_closure_free(struct clew_closure *closure);
  */
 int clew_closure_file(struct clew_closure *closure, int descriptor, const char *path,
 		      char ret_why[CLEW_CLOSURE_WHY]);
-/* The same of a program and of all libraries that the loader maps with it. Of a library, whose
+/* The same of a program and of all libraries that the loader maps with it. For a library, whose
  * callers nobody knows, it is 0. */
 int clew_closure_program(struct clew_closure *closure, int descriptor, const char *path,
 			 char ret_why[CLEW_CLOSURE_WHY]);

@@ -156,7 +156,7 @@ static bool class_here(const struct walk *walk, const uint8_t *code, size_t size
 	enum clew_site_kind kind = clew_site_kind(code, size);
 	bool stepped = walk->functions->options.long_nops_stepped;
 
-	/* What the kernel may put there writes below the stack pointer, where nothing is yet. */
+	/* The kernel's replacement writes below the stack pointer, where nothing is yet. */
 	if (kind == CLEW_SITE_NOP5 && walk->all_endbr) {
 		*ret = stepped || !clew_site_is_nop(code, size) ? CLEW_PROBE_STEPPED
 								: CLEW_PROBE_NOP5;

@@ -385,7 +385,7 @@ int clew_functions_keep(struct clew_functions *functions, const struct clew_func
 	return r;
 }
 
-/* How unlike a name is, 0 the same. A name that has the word in it is like it. */
+/* The distance between two names, 0 the same. A name that has the word in it is like it. */
 static unsigned unlike(const char *name, const char *word)
 {
 	size_t length = strlen(word);

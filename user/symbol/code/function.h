@@ -17,11 +17,11 @@
 
 #define CLEW_BUILD_ID_MOST 20 /* bytes that are kept */
 
-/* How the kernel runs a probed instruction; what each costs is measured
- * (record/functions/probe_cost.h). */
+/* The ways in which the kernel runs a probed instruction; record/functions/probe_cost.h
+ * measures the cost of each. */
 enum clew_probe_class { CLEW_PROBE_EMULATED, CLEW_PROBE_NOP5, CLEW_PROBE_STEPPED };
 
-/* How a function's return is seen. */
+/* The ways in which a function's return is seen. */
 enum clew_return_way {
 	CLEW_RETURN_TRAMPOLINE, /* the kernel replaces the return address */
 	CLEW_RETURN_EXITS,	/* a probe at each instruction that leaves it */
@@ -111,7 +111,7 @@ struct clew_functions_object {
 	size_t build_id_size; /* 0: it has none */
 };
 
-/* What in a file would compute something else with a replaced return address on the stack: the
+/* Code in a file that would compute something else with a replaced return address on the stack: the
  * first function that was found. */
 struct clew_functions_stack {
 	const char *use;  /* "it may switch stacks"; NULL: there is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the steps of reading a file's functions share: names (table.c), ranges of
+ * Shared by the steps of reading a file's functions: names (table.c), ranges of
  * code with names or without (ranges.c), what each range's instructions lead to (code.c),
  * which ranges are one function (parts.c).
  */

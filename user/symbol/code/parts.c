@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which ranges are one function. A compiler says so by a part's name. A range that has
+ * Joins the ranges that are one function. A compiler says so by a part's name. A range that has
  * no name, that nobody calls and no pointer leads to is a part of the function
  * whose jumps alone lead to it.
  */
@@ -147,8 +147,7 @@ static bool join_by_jumps(struct clew_functions *functions, uint32_t *from)
 		if (range->kind == RANGE_NAMED || range->owner != i || range->called ||
 		    range->taken || from[i] >= MANY || ranges[from[i]].owner == i)
 			continue;
-		/* Of two that nobody knows, and that jump to each other alone, neither is the
-		 * whole. */
+		/* Two unnamed ranges that jump to each other alone: neither is the whole. */
 		if (ranges[from[i]].owner != from[i] ||
 		    (ranges[from[i]].kind != RANGE_NAMED && from[from[i]] == i))
 			continue;

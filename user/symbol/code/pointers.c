@@ -2,8 +2,8 @@
 /*
  * Pointers into code that the loader makes when it puts the file somewhere: they say
  * where tables of a position-independent program lead, and what may be called by a
- * pointer. Of relocations with an addend of their own only relative ones count; packed ones
- * (DT_RELR) all are, and have theirs where the pointer will be.
+ * pointer. Only relative relocations count among those with an addend of their own; packed ones
+ * (DT_RELR) all are relative, and have their addend where the pointer will be.
  */
 #include <errno.h>
 #include <stdlib.h>

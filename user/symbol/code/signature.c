@@ -130,7 +130,7 @@ static int parse_value(struct piece piece, struct clew_wanted_value *ret,
 	return 1;
 }
 
-/* What is between the parentheses. 1, 0 these are no values, -EINVAL. */
+/* The text between the parentheses. 1, 0 these are no values, -EINVAL. */
 static int parse_values(struct piece all, struct clew_wanted *wanted, struct clew_message *message)
 {
 	const char *end = all.text + all.length, *comma;

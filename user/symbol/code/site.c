@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Decides by an instruction's bytes whether a probe may be at it. What is not known
- * to be safe is not: this is no disassembler, and reads only as far as it has to.
+ * Decides by an instruction's bytes whether a probe may be at it. An instruction that is not
+ * known to be safe is not: this is no disassembler, and reads only as far as it has to.
  */
 #include "symbol/code/site.h"
 

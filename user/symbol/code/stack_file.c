@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which functions of a file do something with the stack that a replaced return address would
- * change. All code in the file's sections is looked at, also what has neither a name nor an unwind
- * entry.
+ * Finds the functions of a file that do something with the stack that a replaced return address
+ * would change. All code in the file's sections is looked at, also what has neither a name nor an
+ * unwind entry.
  */
 #include "symbol/code/stack_walk.h"
 

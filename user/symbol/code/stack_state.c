@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an instruction does with the stack. Addresses are followed from register to register, not
+ * Follows the stack through one instruction. Addresses are followed from register to register, not
  * through memory: a stack pointer that is loaded is one of another stack.
  */
 #include "symbol/code/stack_state.h"
@@ -130,7 +130,7 @@ static enum stack_use check_memory(const struct stack_state *state,
 		const ZydisDecodedOperand *operand = &operands[i];
 		struct stack_value at;
 
-		/* What is pushed and popped is looked at where the stack pointer moves. */
+		/* Pushes and pops are followed where the stack pointer moves. */
 		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || !operand->actions ||
 		    operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
 		    (operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
@@ -250,7 +250,7 @@ static enum stack_use leave(struct stack_state *state)
 	return use ? use : pop(state, SLOT);
 }
 
-/* What is called may be given the place of the return address. */
+/* A called function may get the place of the return address. */
 static enum stack_use call(struct stack_state *state)
 {
 	/* All but rbx, rsp, rbp, and from r12 on. */
@@ -322,8 +322,8 @@ static bool is_indifferent(const struct stack_state *state,
 	       !(bits & (unnamed | named(instruction)));
 }
 
-/* What is moved into a register. In frames that begin with the caller's, a chain leads from one to
- * the next. */
+/* The value that is moved into a register. In frames that begin with the caller's, a chain leads
+ * from one to the next. */
 static struct stack_value moved_value(const struct stack_state *state,
 				      const ZydisDecodedOperand *from)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of the stack at an instruction: which registers hold an address in it. The kernel's
+ * The state of the stack at an instruction: which registers hold an address in it. The kernel's
  * trampoline stands in the place of the return address, so a function that reads or moves that, or
  * that goes on on another stack, must not have it.
  */
@@ -32,7 +32,7 @@ struct stack_state {
 	int32_t saved; /* where what the frame pointer was at the entry lies, 0: not known */
 };
 
-/* What a function does with the stack that a replaced return address would change. */
+/* Uses of the stack that a replaced return address would change. */
 enum stack_use {
 	STACK_KEPT,	 /* nothing */
 	STACK_SWITCHED,	 /* takes the stack pointer from elsewhere */

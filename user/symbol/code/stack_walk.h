@@ -8,11 +8,11 @@
 
 struct stack_walk;
 
-/* Of a file whose ranges have been looked at. 0 or -ENOMEM; to free either way. */
+/* A file whose ranges were read. 0 or -ENOMEM; to free either way. */
 int stack_walk_new(struct clew_functions *functions, struct stack_walk **ret);
 void stack_walk_free(struct stack_walk *walk);
 /*
- * What a function does with the stack (enum stack_use), or -errno. `owner`: its first range, all
+ * A function's use of the stack (enum stack_use), or -errno. `owner`: its first range, all
  * of whose parts are readable. `gap`: it is code of which nobody knows where its functions begin.
  * *ret_leaves: it goes on in code that is not its own, other than by a tail call.
  */

@@ -187,7 +187,7 @@ static int read_table(struct clew_functions *functions, const Elf64_Shdr *sectio
 
 static unsigned underscores(const struct function_name *name)
 {
-	/* Of a mangled name the first belongs to the mangling. */
+	/* The first underscore of a mangled name belongs to the mangling. */
 	return strncmp(name->name, "_Z", 2) && strncmp(name->name, "_R", 2)
 		       ? (unsigned)strspn(name->name, "_")
 		       : 0;

@@ -14,7 +14,7 @@
 #define REGISTERS     6
 #define TYPEDEFS_MOST 32
 
-/* How a value is passed. */
+/* The way in which a value is passed. */
 enum passing { PASSED_WHOLE, PASSED_FLOAT, PASSED_APART, PASSED_NOTHING };
 
 /* The type of an entry, without names for it, const and so on. */
@@ -80,7 +80,7 @@ static enum passing read_number(Dwarf_Die *type, struct clew_value_type *value)
 	return PASSED_WHOLE;
 }
 
-/* What the type of an entry says of its value. */
+/* The type of an entry's value. */
 static enum passing read_type(Dwarf_Die *die, struct clew_value_type *value)
 {
 	Dwarf_Die type;
@@ -121,7 +121,7 @@ static int argument_of(unsigned reg)
 
 enum place { PLACE_BY_CONVENTION, PLACE_REGISTER, PLACE_NOWHERE };
 
-/* What the entry itself says of its place at an address. */
+/* The place of an entry at an address, from the entry itself. */
 static enum place read_place(Dwarf_Die *die, uint64_t address, int *ret_argument)
 {
 	Dwarf_Attribute attribute;

@@ -34,7 +34,7 @@ struct call_frame_section {
 	bool is_debug;	  /* .debug_frame */
 };
 
-/* What several ranges have in common (CIE). */
+/* The part that several ranges have in common (CIE). */
 struct call_frame_common {
 	uint64_t code_factor;
 	int64_t data_factor;
@@ -54,7 +54,8 @@ struct call_frame_range {
 
 /*
  * Calls `found` for each range; a negative return ends it and is returned. `range` and its `common`
- * live during the call, the programs as long as the section. What cannot be read is left out.
+ * live during the call, the programs as long as the section. Entries that cannot be read are left
+ * out.
  */
 int call_frame_walk(const struct call_frame_section *section,
 		    int (*found)(void *context, const struct call_frame_range *range),

@@ -21,7 +21,7 @@
 #define DEBUG_DIRECTORY "/usr/lib/debug"
 #define ID_BYTES_MOST	64
 
-/* What is looked for, and why it was not found so far. */
+/* The file that is looked for, and why it was not found so far. */
 struct search {
 	const char *path; /* of the object; NULL: its descriptor says it */
 	const uint8_t *id;

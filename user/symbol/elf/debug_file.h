@@ -3,7 +3,8 @@
  * The file with the debugging information (DWARF) of an object: the object itself, the file that
  * the system keeps for its build-id under /usr/lib/debug, or the one that the object's debug link
  * names; at last one that servers have, if these are given. A separate file is taken only if its
- * build-id is the object's. What several debug files share (DWZ) comes along, by its own build-id.
+ * build-id is the object's. The file that several debug files share (DWZ) is found by its own
+ * build-id.
  */
 #ifndef CLEW_SYMBOL_ELF_DEBUG_FILE_H
 #define CLEW_SYMBOL_ELF_DEBUG_FILE_H

@@ -2,7 +2,7 @@
 /*
  * Servers of debugging information (debuginfod), those that DEBUGINFOD_URLS names. libdebuginfod
  * asks them, and keeps what they sent in its cache. The library is loaded when it is first needed:
- * it brings libcurl along. What was sent is not checked here.
+ * it brings libcurl along. The file that was sent is not checked here.
  */
 #ifndef CLEW_SYMBOL_ELF_DEBUG_SERVER_H
 #define CLEW_SYMBOL_ELF_DEBUG_SERVER_H

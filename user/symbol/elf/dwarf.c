@@ -69,7 +69,7 @@ static int add_inlined(struct clew_dwarf *dwarf, Dwarf_Die *die)
 	return map_set(&dwarf->inlined, origin, 0, 1);
 }
 
-/* Whether functions may be below. */
+/* True if functions may be below. */
 static bool has_functions(int tag)
 {
 	switch (tag) {

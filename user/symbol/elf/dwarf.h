@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What debugging information (DWARF) says of functions: their arguments, and how often a
+ * Functions as debugging information (DWARF) describes them: their arguments, and how often a
  * copy of one is inside another function, where no probe sees it.
  */
 #ifndef CLEW_SYMBOL_ELF_DWARF_H
@@ -43,7 +43,7 @@ struct clew_dwarf;
  */
 int clew_dwarf_open(int descriptor, const char *path, const uint8_t *build_id, size_t build_id_size,
 		    struct clew_dwarf **ret);
-/* Of the function that begins at an address, as the file was linked; `symbol`: its name. It is the
+/* For the function that begins at an address, as the file was linked; `symbol`: its name. It is the
  * object's. NULL: nothing is known, or no memory. */
 const struct clew_signature *clew_dwarf_find(struct clew_dwarf *dwarf, uint64_t address,
 					     const char *symbol);

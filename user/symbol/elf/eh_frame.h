@@ -9,7 +9,7 @@
 
 /*
  * Calls `found` for each range of a section that the linker put at `address`; a negative
- * return ends it and is returned. What cannot be read is left out.
+ * return ends it and is returned. Entries that cannot be read are left out.
  */
 int eh_frame_walk(const uint8_t *section, size_t size, uint64_t address,
 		  int (*found)(void *context, uint64_t start, uint64_t size), void *context);

@@ -31,8 +31,8 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, size_t size, voi
 const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name);
 /* Where in the file an address is, 0 if nowhere. */
 uint64_t elf_file_offset(const struct elf_file *file, uint64_t address);
-/* What the addresses of its code, as linked, are more than their offsets in the file. False: there
- * is no code, or it has several such distances. */
+/* The difference between the addresses of its code, as linked, and their offsets in the file.
+ * False: there is no code, or it has several such distances. */
 bool elf_file_bias(const struct elf_file *file, uint64_t *ret_bias);
 
 #endif

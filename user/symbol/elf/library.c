@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads the loader's cache: a header, entries of fixed size, then the texts that they
- * point to from the header's start. What does not fit into the file is left out. The loader also
- * looks into directories of its own, for libraries that the cache does not have.
+ * point to from the header's start. An entry that does not fit into the file is left out. The
+ * loader also looks into directories of its own, for libraries that the cache does not have.
  */
 #include "symbol/elf/library.h"
 

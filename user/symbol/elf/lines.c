@@ -147,7 +147,7 @@ void clew_lines_close(struct clew_lines *lines)
 	free(lines);
 }
 
-/* Whether functions may be below that are no part of one around it. */
+/* True if functions may be below that are no part of one around it. */
 static bool may_hold(int tag)
 {
 	switch (tag) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where in the source an address of a file is, and which functions were compiled into the one that
- * it lies in, by the file's debugging information. What is returned is valid until the close.
+ * it lies in, by the file's debugging information. Returned strings are valid until the close.
  */
 #ifndef CLEW_SYMBOL_ELF_LINES_H
 #define CLEW_SYMBOL_ELF_LINES_H
@@ -34,7 +34,7 @@ struct clew_lines;
  * -ENODATA there is no debugging information. */
 int clew_lines_open(int object, const uint8_t *id, size_t id_size, struct debug_servers *servers,
 		    struct clew_lines **ret_lines, enum debug_missing *ret_missing);
-/* Of an address as the file was linked. False: nothing is known of it, or no memory. */
+/* For an address as the file was linked. False: nothing is known of it, or no memory. */
 bool clew_lines_find(struct clew_lines *lines, uint64_t address, struct clew_lines_at *ret_at);
 void clew_lines_close(struct clew_lines *lines);
 

@@ -42,8 +42,8 @@ size_t clew_names_memory(const struct clew_names *names);
 
 /* The build-id of a file, as much of it as fits. Returns its bytes, 0: it has none. */
 size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES]);
-/* What the addresses of a file's code, as linked, are more than their offsets in it. False: there
- * is no one such number. */
+/* The difference between the addresses of a file's code, as linked, and their offsets in it. False:
+ * there is no one such number. */
 bool clew_code_bias(int descriptor, uint64_t *ret_bias);
 
 #endif

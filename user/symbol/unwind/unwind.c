@@ -221,8 +221,8 @@ static int compare_rows(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* Puts rows in order, as parts of a file need not be in that of their addresses. Of several at one
- * offset the last holds. */
+/* Puts rows in order, as parts of a file need not be in that of their addresses. The last of
+ * several at one offset holds. */
 static void tidy_rows(struct vector *vector)
 {
 	struct clew_unwind_row *rows = vector->data;

@@ -81,7 +81,7 @@ struct clew_open_handle {
 };
 
 /*
- * A CPU's counters, and the two ends of its ring of switches. Those rings are clew's own: the slots
+ * A CPU's counters, and the two ends of its ring of switches. These rings are clew's own: the slots
  * of all CPUs are one mapped array, `switch_slots` for each CPU. Only the CPU itself moves head, in
  * a switch or an interrupt (see `slot_busy`), and only its drain thread moves tail. Each has a
  * cache line of its own; head - tail never exceeds the number of slots.

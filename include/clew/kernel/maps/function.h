@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the program at a function's probes needs to know of each. See maps.h.
+ * The entries that the program at a function's probes reads. See maps.h.
  */
 #ifndef CLEW_KERNEL_MAPS_FUNCTION_H
 #define CLEW_KERNEL_MAPS_FUNCTION_H
@@ -30,7 +30,7 @@ struct clew_function_place {
 	__u32 reserved;
 };
 
-/* Whether the task leaves the function at an exit is seen there. */
+/* The program sees there if the task leaves the function at an exit. */
 enum clew_function_exit_test {
 	CLEW_EXIT_ALWAYS,
 	CLEW_EXIT_IF_TAKEN,   /* a conditional jump */
@@ -84,7 +84,7 @@ struct clew_function_value {
 	__s32 offset; /* the CONSTANT; MEMORY: added to the register */
 };
 
-/* What is recorded of a site's function. */
+/* The parts of a site's function that are recorded. */
 struct clew_function_values {
 	struct clew_function_value entry[CLEW_FUNCTION_VALUES];
 	struct clew_function_value result;
@@ -97,7 +97,7 @@ struct clew_function_values {
 
 /*
  * A text that was not in memory at the entry of a call, for the return, whose stack pointer is
- * `stack`. What calls leave that do not return goes when there is no room.
+ * `stack`. Entries of calls that do not return go when there is no room.
  */
 #define CLEW_FUNCTION_UNREAD_TEXTS 4096u
 struct clew_function_unread_text {
@@ -107,7 +107,7 @@ struct clew_function_unread_text {
 	__u16 argument;
 };
 
-/* How often a CPU met the probes of some sites: element cpu * CLEW_FUNCTION_ROWS + site /
+/* A CPU's count of hits at the probes of some sites: element cpu * CLEW_FUNCTION_ROWS + site /
  * CLEW_FUNCTION_ROW. */
 #define CLEW_FUNCTION_ROW  64u
 #define CLEW_FUNCTION_ROWS (CLEW_FUNCTION_RETURNS / CLEW_FUNCTION_ROW)

@@ -67,7 +67,7 @@ struct clew_point {
 	struct clew_point_value values[CLEW_POINT_VALUES];
 };
 
-/* How many environment variables may be listed, and the bytes of a name with its '='. */
+/* The most environment variables that may be listed, and the bytes of a name with its '='. */
 #define CLEW_ENVIRONMENT_NAMES 16
 #define CLEW_ENVIRONMENT_NAME  64
 

@@ -40,7 +40,7 @@ struct clew_function {
 /* the thread's stack is unwound for its end; it was canceled unless it asked for that before */
 #define CLEW_SITE_UNWIND 0x0080
 
-/* What the kernel does to have the probed instruction executed. */
+/* The way in which the kernel executes the probed instruction. */
 enum clew_site_class {
 	CLEW_SITE_CLASS_EMULATED, /* does it itself */
 	CLEW_SITE_CLASS_NOP5,	  /* a no-operation, which it replaces by a call */
@@ -49,7 +49,7 @@ enum clew_site_class {
 	CLEW_SITE_CLASSES,
 };
 
-/* How the returns of a function are seen. */
+/* The way in which the returns of a function are seen. */
 enum clew_site_way {
 	CLEW_SITE_WAY_TRAMPOLINE, /* entries divert the return address; CLEW_FUNCTION_RETURNED */
 	CLEW_SITE_WAY_EXITS,	  /* sites at all its exits */

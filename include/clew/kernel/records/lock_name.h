@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a kernel lock belongs to, sent when a task has contended for the lock and it was not sent
+ * The owner of a kernel lock, sent when a task has contended for the lock and it was not sent
  * before. See records.h.
  */
 #ifndef CLEW_KERNEL_RECORDS_LOCK_NAME_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a wake came about: its context, the waker's act, and the cause of a wake from an interrupt.
+ * A wake: its context, the waker's act, and the cause of a wake from an interrupt.
  * See records.h.
  */
 #ifndef CLEW_KERNEL_RECORDS_WAKE_H
