@@ -484,13 +484,15 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 /* A hole that ends within a folio neither dirties nor drops the folio. */
 static __always_inline void clear_emit(struct folio *folio, __u64 from, __u64 bytes)
 {
-	struct address_space *mapping = folio->mapping;
+	struct address_space *mapping;
 	struct touch touch;
 	struct actor actor;
 	__u64 end;
 
-	if (!enabled || !mapping || bytes < PAGE_SIZE ||
-	    !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes ||
+	if (!enabled || !folio || bytes < PAGE_SIZE)
+		return;
+	mapping = folio->mapping;
+	if (!mapping || !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes ||
 	    !actor_here(&actor))
 		return;
 	end = (from + bytes) & ~(PAGE_SIZE - 1ULL);
