@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A program that the kernel refuses costs its own feature and no more.
 
-CLEW_TEST_REFUSE makes the kernel refuse the programs that it names. With each in turn, workloads
-of wakes, timers and packets are recorded: what is then said of an edge or a wait is right, or it
-is unknown. record and the capture say what is lost, and `clew doctor` says the same. Without what
-is essential nothing is recorded, and the message names it.
+CLEW_TEST_REFUSE makes the kernel refuse the programs that it names as they are loaded,
+CLEW_TEST_REFUSE_ATTACH as they are attached. Without them workloads of wakes, timers and packets
+are recorded: what is then said of an edge or a wait is right, or it is unknown. record and the
+capture say what is lost, and `clew doctor` says the same. Without what is essential nothing is
+recorded, and the message names it.
 
-CLEW_LIVE_RUNS=1 tries ten programs, else all of the table. In a guest, where a load takes long,
-five of the ten are refused at once.
+Ten programs are refused, five at once: first five at load, then five at attach. Unless
+CLEW_LIVE_RUNS is 1, and but for guests, each program of the table is refused at load by itself,
+too.
 
 Usage: refused.py [PROGRAM ..]
 """
@@ -16,10 +18,11 @@ Usage: refused.py [PROGRAM ..]
 import json
 import os
 import re
+import subprocess
 import sys
 
 from _graph import SLACK, Capture, compare_edges, object_agrees, outside
-from _live import (GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, scratch, wanted_runs)
+from _live import (CLEW, GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, scratch, wanted_runs)
 from workloads import RECORD, command, load
 
 TABLE = os.path.join(ROOT, "user", "record", "program_table.c")
@@ -45,8 +48,10 @@ WORKLOADS = [
 SAID = re.compile(r"^clew: recording: yes, without (.*)$", re.M)
 
 
-def refuse(programs):
-    return dict(os.environ, CLEW_TEST_REFUSE=",".join(programs))
+def refuse(programs, attached=()):
+    return dict(os.environ,
+                CLEW_TEST_REFUSE=",".join(programs),
+                CLEW_TEST_REFUSE_ATTACH=",".join(attached))
 
 
 def table():
@@ -56,7 +61,7 @@ def table():
     return re.findall(r'^\tROW\("(\w+)"', text, re.M)
 
 
-def record(path, programs, *options):
+def record(path, environment):
     """Records the workloads side by side; returns the finished process."""
     directory = os.path.dirname(path)
     script = os.path.join(directory, "run.sh")
@@ -64,14 +69,13 @@ def record(path, programs, *options):
     with open(script, "w", encoding="ascii") as file:
         file.write("(" + "\n".join(lines[::2]) + ") &\n(" + "\n".join(lines[1::2]) + ") &\nwait\n")
     return clew(*RECORD,
-                *options,
                 "-o",
                 path,
                 "--",
                 "/bin/sh",
                 script,
                 timeout=PATIENCE * 5,
-                env=refuse(programs))
+                env=environment)
 
 
 class Place:
@@ -132,43 +136,58 @@ def falsehoods(directory, capture_path):
     return wrong, right
 
 
-def doctor(programs):
+def start_doctor(environment):
+    """Loading takes a CPU for seconds: the recording of the same may use the other one."""
+    return subprocess.Popen([CLEW, "doctor", "--json"],
+                            env=environment,
+                            stdout=subprocess.PIPE,
+                            text=True)
+
+
+def end_doctor(process):
     """What doctor says that a recording is without."""
-    said = json.loads(clew("doctor", "--json", env=refuse(programs)).stdout)
+    said = json.loads(process.communicate(timeout=PATIENCE * 5)[0])
     return next(f.get("without", "") for f in said["features"] if f["name"] == "recording")
 
 
-def try_essential(program):
+def names(program, said):
+    """True if the words say that the kernel refuses the program."""
+    return re.search(rf"\b{program}: (unknown opcode|it cannot be attached)", said)
+
+
+def try_essential(program, how, environment):
     path = scratch("essential.clew")
-    done = clew("record", "-o", path, "--", "true", env=refuse([program]))
-    ok(done.returncode == 3 and f"refuses {program} " in done.stderr and not os.path.exists(path),
-       f"{program}: nothing is recorded without it, and it is named",
+    done = clew("record", "-o", path, "--", "true", env=environment)
+    ok(done.returncode == 3 and "refuses what is needed for" in done.stderr and
+       names(program, done.stderr) and not os.path.exists(path),
+       f"{program}: nothing is recorded without it{how}, and it is named",
        f"status {done.returncode}: {done.stderr}")
 
 
 def try_asked(program, options):
     path = scratch("asked.clew")
     done = clew("record", "-o", path, *options, "--", "true", env=refuse([program]))
-    ok(done.returncode == 3 and f"refuses {program} " in done.stderr,
+    ok(done.returncode == 3 and names(program, done.stderr),
        f"{program}: {options[0]} says that it is refused",
        f"status {done.returncode}: {done.stderr}")
 
 
-def try_programs(programs):
-    """Refuses these at once; returns what record says that is lost."""
-    title = ", ".join(programs)
-    directory = scratch(programs[0])
+def try_programs(programs, attached=()):
+    """Refuses these at once, the second ones at attach; returns what record says that is lost."""
+    named = [*programs, *attached]
+    title = ", ".join(named)
+    directory = scratch("-".join(named)[:100])
     os.mkdir(directory)
     path = os.path.join(directory, "trace.clew")
-    done = record(path, programs)
+    done = record(path, refuse(programs, attached))
     if done.returncode:
         ok(False, f"{title}: the rest is recorded", f"status {done.returncode}: {done.stderr}")
         return ""
     said = SAID.search(done.stderr)
     said = said.group(1) if said else ""
     # A program may be of no use here, or for another kernel.
-    for program in programs if len(programs) > 1 or programs[0] in CHOSEN else []:
-        ok(said, f"{program}: record says what is lost", done.stderr)
+    for program in named if len(named) > 1 else []:
+        ok(names(program, said), f"{program}: record names it beside what is lost", done.stderr)
     wrong, right = falsehoods(directory, path)
     for line in wrong[:8]:
         note(f"{title}: {line}")
@@ -179,22 +198,24 @@ def try_programs(programs):
 
 
 def main():
-    every = wanted_runs(20) > 1 and not GUEST
-    programs = sys.argv[1:] or (table() if every else CHOSEN)
-    said = {}
-    if GUEST and not sys.argv[1:]:
-        for some in CHOSEN[::2], CHOSEN[1::2]:
-            said[tuple(some)] = try_programs(some)
-        programs = ESSENTIAL[:1]
+    programs = sys.argv[1:]
+    if not programs:
+        try_programs(CHOSEN[::2])
+        process = start_doctor(refuse([], CHOSEN[1::2]))
+        words = try_programs([], CHOSEN[1::2])
+        said = end_doctor(process)
+        ok(said == words, "doctor says what record says", f"{said}, not {words}")
+        try_essential(ESSENTIAL[0], "", refuse(ESSENTIAL[:1]))
+        if wanted_runs(20) > 1 and not GUEST:
+            try_essential(ESSENTIAL[1], " attached", refuse([], ESSENTIAL[1:2]))
+            programs = table()
     for program in programs:
         if program in ESSENTIAL:
-            try_essential(program)
+            try_essential(program, "", refuse([program]))
         elif program in ASKED:
             try_asked(program, ASKED[program])
         else:
-            said[program, ] = try_programs([program])
-    together, words = next(iter(said.items()), ((), ""))
-    ok(doctor(together) == words, "doctor says what record says", f"{doctor(together)}, not {words}")
+            try_programs([program])
     finish()
 
 

@@ -132,7 +132,7 @@ static void test_reasons(void **state)
 	struct clew_refusal refusal;
 
 	(void)state;
-	expect_reason("", "BPF program load failed: Invalid argument");
+	expect_reason("", "clew_contention_begin: BPF program load failed: Invalid argument");
 	expect_reason("0: R1=ctx() R10=fp0\n"
 		      "7: <invalid CO-RE relocation>\n"
 		      "failed to resolve CO-RE relocation <byte_off> [12] struct "
@@ -142,11 +142,17 @@ static void test_reasons(void **state)
 	expect_reason("; return READ(bio, bi_private); @ block.h:12\n"
 		      "9: (85) call unknown#195896080\ninvalid func unknown#195896080\n"
 		      "processed 9 insns (limit 1000000)\n",
-		      "a field is not where clew looks: return READ(bio, bi_private); @ "
-		      "block.h:12");
+		      "clew_contention_begin: a field is not where clew looks: return READ(bio, "
+		      "bi_private); @ block.h:12");
 	expect_reason("BPF program is too large. Processed 1000001 insn\n"
 		      "verification time 3 usec\nstack depth 400\nprocessed 1000001 insns\n",
-		      "BPF program is too large. Processed 1000001 insn");
+		      "clew_contention_begin: BPF program is too large. Processed 1000001 insn");
+	expect_reason("2: R1=ctx() R6=trusted_ptr_or_null_folio(id=1)\n"
+		      "R6 invalid mem access 'trusted_ptr_or_null_'\n\n"
+		      "Verification failed: Register Type Safety: Invalid dereference\n\n"
+		      "Reason:\n  R6 may be NULL here.\n\nSuggestion:\n  Add a NULL check.\n\n"
+		      "processed 3 insns (limit 1000000)\n",
+		      "clew_contention_begin: R6 invalid mem access 'trusted_ptr_or_null_'");
 	clew_verdict_begin();
 	assert_false(clew_verdict_end(&refusal));
 }

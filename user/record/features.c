@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds out by trying what this kernel offers clew. The programs are loaded by the
- * function that loads them to record, and attached. Each optional tier is tried with a
- * program of two instructions.
+ * Finds out by trying what this kernel offers clew. The programs are loaded and attached by the
+ * function that does it to record. Each optional tier is tried with a program of two
+ * instructions.
  */
 #include "record/features.h"
 
@@ -89,6 +89,7 @@ static void load_all(struct trial *trial)
 
 static void drop(struct trial *trial)
 {
+	clew_ticks_close(&trial->recorder);
 	clew_bpf__destroy(trial->recorder.bpf);
 	trial->recorder.bpf = NULL;
 }
@@ -175,6 +176,15 @@ static int try_priority(void)
 	return error;
 }
 
+/* True if the program was attached when it was loaded. */
+static bool is_attached(const struct clew_bpf *bpf, const char *name)
+{
+	for (int i = 0; i < bpf->skeleton->prog_cnt; i++)
+		if (!strcmp(bpf->skeleton->progs[i].name, name))
+			return *bpf->skeleton->progs[i].link;
+	return false;
+}
+
 /* Attaches one program, if it is among those that are loaded. 0 or -errno. */
 static int try_one(const struct trial *trial, const char *name)
 {
@@ -185,6 +195,8 @@ static int try_one(const struct trial *trial, const char *name)
 
 	if (!program || bpf_program__fd(program) < 0)
 		return -ENOENT;
+	if (is_attached(bpf, name))
+		return 0;
 	link = attach_one(program);
 	error = link ? 0 : -errno;
 	bpf_link__destroy(link);

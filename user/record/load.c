@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Loading the kernel side: its constants and the sizes of its maps are set for this
- * machine and these options, then the kernel verifies the programs.
+ * machine and these options, the kernel verifies the programs, and they are attached.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -25,6 +25,7 @@
 #include "record/stream/pid_namespace.h"
 #include "record/stream/programs.h"
 #include "record/stream/refusals.h"
+#include "record/ticks.h"
 #include "symbol/elf/kernel.h"
 
 #define LRU_A_CPU	    512
@@ -230,7 +231,7 @@ static int prepare(struct clew_recorder *recorder, const struct clew_recorder_op
 	if (error)
 		return error;
 	size_maps(recorder);
-	clew_refuse_for_test(recorder->bpf->obj);
+	clew_refuse_load_for_test(recorder->bpf->obj);
 	return 0;
 }
 
@@ -250,7 +251,7 @@ static int say_needed(const struct clew_refusal *refusal, struct clew_message *m
 {
 	const struct clew_program_row *feature = clew_program_feature(refusal->row);
 
-	return clew_say(message, -ENOTSUP, "the kernel refuses %s (%s): %s: %s", refusal->row->name,
+	return clew_say(message, -ENOTSUP, "the kernel refuses what is needed for %s: %s: %s",
 			feature->feature, refusal->reason,
 			feature->flags & CLEW_PROGRAM_ASKED ? "record without it"
 							    : "see `clew doctor`");
@@ -337,6 +338,40 @@ static int find_refused(struct clew_recorder *recorder, const struct clew_record
 	return r;
 }
 
+/* Loads what the kernel takes. 0 or -errno. */
+static int load_taken(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		      bool *taken, struct clew_message *message)
+{
+	int r = try(recorder, options, taken, true, message);
+
+	while (r > 0) {
+		r = find_refused(recorder, options, taken, message);
+		if (!r)
+			r = try(recorder, options, taken, true, message);
+	}
+	return r;
+}
+
+/*
+ * Attaches what is loaded, but for programs that wait for something to be attached to. If the
+ * kernel refuses some, they are added to the refusals, and all have to be loaded again, as the
+ * programs' constants say what is not seen. Returns 1 then, or 0 or -errno.
+ */
+static int attach(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		  struct clew_message *message)
+{
+	int r = clew_filter_fill(recorder->bpf, options, message);
+
+	if (r)
+		return r;
+	recorder->bpf->bss->identifying = 1;
+	clew_stores_prepare(recorder->bpf);
+	r = clew_attach(recorder->bpf, &recorder->refusals);
+	if (!r)
+		r = clew_attach_ticks(recorder);
+	return r < 0 ? clew_say_refused(message, "the programs cannot be attached", r) : r;
+}
+
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message)
 {
@@ -348,12 +383,13 @@ int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorde
 			message, -EPERM,
 			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
 	recorder->refusals.count = 0;
-	r = try(recorder, options, taken, true, message);
-	while (r > 0) {
-		r = find_refused(recorder, options, taken, message);
+	do {
+		clew_ticks_close(recorder);
+		drop(recorder);
+		r = load_taken(recorder, options, taken, message);
 		if (!r)
-			r = try(recorder, options, taken, true, message);
-	}
+			r = attach(recorder, options, message);
+	} while (r > 0);
 	return r;
 }
 
@@ -381,8 +417,6 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 	struct clew_refusals *refusals = &recorder->refusals;
 	int error = clew_load_programs(recorder, options, message);
 
-	if (!error)
-		error = clew_filter_fill(recorder->bpf, options, message);
 	if (error)
 		return error;
 	recorder->page_cache = options->no_page_cache		    ? "off"

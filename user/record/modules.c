@@ -62,7 +62,7 @@ static struct clew_bpf *open_more(struct clew_recorder *recorder)
 			bpf_program__set_autoload(program, false);
 		more += bpf_program__autoload(program);
 	}
-	clew_refuse_for_test(bpf->obj);
+	clew_refuse_load_for_test(bpf->obj);
 	if (more && share_maps(bpf, recorder->bpf))
 		return bpf;
 fail:
@@ -82,14 +82,16 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 		clew_verdict_begin();
 		error = clew_bpf__load(bpf);
 		refused = clew_verdict_end(&refusal) && error;
-		if (!error && !clew_bpf__attach(bpf)) {
+		if (!error)
+			error = clew_attach(bpf, &recorder->refusals);
+		if (!error) {
 			if (bpf_program__fd(bpf->progs.clew_cache_store_user) >= 0)
 				recorder->bpf->bss->stores_noted = 1;
 			break;
 		}
 		clew_bpf__destroy(bpf);
-		if (!refused ||
-		    !clew_refusals_add(&recorder->refusals, refusal.row, refusal.reason))
+		if (error < 0 && (!refused || !clew_refusals_add(&recorder->refusals, refusal.row,
+								 refusal.reason)))
 			return NULL;
 	}
 	return bpf;

@@ -127,15 +127,12 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	return error ? clew_say_unwritable(recorder, message, options->output, error) : 0;
 }
 
-static int attach(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		  struct clew_message *message)
+/* Attaches what depends on the options and on what runs here. */
+static int attach_more(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		       struct clew_message *message)
 {
 	int error;
 
-	recorder->bpf->bss->identifying = 1;
-	clew_stores_prepare(recorder->bpf);
-	if (clew_bpf__attach(recorder->bpf))
-		return clew_say_refused(message, "the programs cannot be attached", -errno);
 	clew_direct_map_find(recorder->bpf);
 	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
 	if (!error)
@@ -146,9 +143,6 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	if (error)
 		return error;
 	clew_stores_open(recorder);
-	error = clew_ticks_open(recorder);
-	if (error)
-		return clew_say(message, error, "no memory for the ticks: free some");
 	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
 	clew_cost_add(recorder, recorder->bpf->obj);
 	return 0;
@@ -185,7 +179,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	if (!error)
 		error = clew_drain_open(recorder, message);
 	if (!error)
-		error = attach(recorder, options, message);
+		error = attach_more(recorder, options, message);
 	if (error) {
 		clew_recorder_stop(recorder, &summary, &ignored);
 		return error;

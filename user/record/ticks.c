@@ -69,6 +69,8 @@ int clew_ticks_open(struct clew_recorder *recorder)
 	const struct clew_bpf *bpf = recorder->bpf;
 	bool sampled = bpf_program__fd(bpf->progs.clew_sample) >= 0;
 	const struct bpf_program *program = sampled ? bpf->progs.clew_sample : bpf->progs.clew_tick;
+	int error = 0;
+	bool any = false;
 
 	if (bpf_program__fd(program) < 0)
 		return 0;
@@ -77,10 +79,15 @@ int clew_ticks_open(struct clew_recorder *recorder)
 		return -ENOMEM;
 	recorder->ticks_vary = sampled;
 	/* A CPU that is offline has no ticks. */
-	for (unsigned i = 0; i < recorder->cpu_count * CLOCKS; i++)
+	for (unsigned i = 0; i < recorder->cpu_count * CLOCKS; i++) {
 		recorder->ticks[i].link = attach(program, (int)(i / CLOCKS), periods[i % CLOCKS],
 						 &recorder->ticks[i].event);
-	return 0;
+		if (recorder->ticks[i].link)
+			any = true;
+		else
+			error = -errno;
+	}
+	return any ? 0 : error;
 }
 
 void clew_ticks_vary(struct clew_recorder *recorder)

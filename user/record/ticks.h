@@ -21,8 +21,8 @@ struct clew_recorder;
  * ns. The caller destroys the link. NULL with errno. */
 struct bpf_link *clew_ticks_attach(const struct bpf_program *program, int cpu, uint64_t period);
 
-/* Starts the ticks of all CPUs that are online, if the kernel took the program.
- * 0 or -ENOMEM. */
+/* Starts the ticks of all CPUs that are online, if the kernel took the program. 0 or -errno: no CPU
+ * has any. */
 int clew_ticks_open(struct clew_recorder *recorder);
 /* Where stacks are taken, gives one of each CPU's clocks another period; to be called ten times a
  * second. */

@@ -173,16 +173,23 @@ size_t clew_ring_size(size_t wanted, unsigned cpus);
 
 /* Opens the kernel side, for this process's capabilities. NULL: errno says why. */
 struct clew_bpf *clew_load_open(void);
-/* load.c: opens and loads the kernel side, and maps its rings. */
+/* load.c: opens, loads and attaches the kernel side, and maps its rings. */
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message);
 /*
- * load.c: loads what the kernel takes of the kernel side: recorder->bpf, which is to be destroyed
- * after an error, too. recorder->refusals has what it refuses. `recorder` needs its cpu_count and
- * ring_size. What is recorded and what `clew doctor` says rest on this.
+ * load.c: loads and attaches what the kernel takes of the kernel side: recorder->bpf, which is to
+ * be destroyed after an error, too, and recorder->ticks. recorder->refusals has what it refuses.
+ * `recorder` needs its cpu_count and ring_size. What is recorded and what `clew doctor` says rest
+ * on this.
  */
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message);
+/*
+ * attach.c: attaches the loaded programs of an object that need no target; starts the ticks. 0, 1:
+ * the kernel refused some, which were added to the refusals, or -errno.
+ */
+int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals);
+int clew_attach_ticks(struct clew_recorder *recorder);
 /* load.c: says what is lost with the programs that the kernel refused, and sets recorder->without.
  * 0 or -ENOMEM. */
 int clew_say_without(struct clew_recorder *recorder);

@@ -19,7 +19,8 @@ struct bpf_object;
 
 struct clew_refusal {
 	const struct clew_program_row *row;
-	char reason[160]; /* a clause: the field that is missing, or the verifier's last line */
+	/* A clause: the field that is missing, or the program with the verifier's last line. */
+	char reason[192];
 };
 
 struct clew_refusals {
@@ -62,6 +63,11 @@ bool clew_verdict_end(struct clew_refusal *ret_refusal);
  * For tests: makes the kernel refuse the programs of an object that CLEW_TEST_REFUSE names, with
  * commas between them, by an invalid first instruction. Call it before the load.
  */
-void clew_refuse_for_test(struct bpf_object *object);
+void clew_refuse_load_for_test(struct bpf_object *object);
+/*
+ * The same at attach for those that CLEW_TEST_REFUSE_ATTACH names: their descriptors become such
+ * as are no programs'. Call it between load and attach.
+ */
+void clew_refuse_attach_for_test(struct bpf_object *object);
 
 #endif

@@ -5,16 +5,18 @@
  */
 #include <bpf/libbpf.h>
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record/stream/refusals.h"
 
 /* libbpf's print function takes no context. */
 static struct clew_refusal verdict;
 
-/* Copies a line, without spaces around it, so that the reason can be told in one line. */
+/* Makes a line, without spaces around it, what the kernel says of the program. */
 static void set_reason(const char *line, size_t length)
 {
 	while (length && isspace((unsigned char)*line)) {
@@ -23,7 +25,8 @@ static void set_reason(const char *line, size_t length)
 	}
 	while (length && (isspace((unsigned char)line[length - 1]) || line[length - 1] == ':'))
 		length--;
-	snprintf(verdict.reason, sizeof(verdict.reason), "%.*s", (int)length, line);
+	snprintf(verdict.reason, sizeof(verdict.reason), "%s: %.*s", verdict.row->name, (int)length,
+		 line);
 }
 
 /* "<byte_off> [7] struct mutex.owner.counter (0:0:0 @ offset 0)": mutex.owner.counter */
@@ -61,10 +64,12 @@ static bool is_statistics(const char *line)
 }
 
 /* The missing field, else the verifier's last line; if that is about an instruction that libbpf
- * made invalid in a function that the program calls, the line of the source. */
+ * made invalid in a function that the program calls, the line of the source. Since 7.3 or so the
+ * verifier explains itself at length after that line. */
 static void take_log(const char *log)
 {
 	const char relocation[] = "failed to resolve CO-RE relocation ", poison[] = "195896080";
+	const char explained[] = "Verification failed: ";
 	const char *field = strstr(log, relocation), *last = NULL, *source = NULL, *next;
 
 	if (field && take_field(field + sizeof(relocation) - 1))
@@ -72,6 +77,8 @@ static void take_log(const char *log)
 	for (const char *line = log; *line; line = next) {
 		next = line + strcspn(line, "\n");
 		next += *next == '\n';
+		if (last && !strncmp(line, explained, sizeof(explained) - 1))
+			break;
 		if (line[0] == ';' && line[1] == ' ')
 			source = line + 2;
 		else if (!is_statistics(line))
@@ -79,8 +86,8 @@ static void take_log(const char *log)
 	}
 	if (last && source && strstr(last, poison)) {
 		snprintf(verdict.reason, sizeof(verdict.reason),
-			 "a field is not where clew looks: %.*s", (int)strcspn(source, "\n"),
-			 source);
+			 "%s: a field is not where clew looks: %.*s", verdict.row->name,
+			 (int)strcspn(source, "\n"), source);
 		return;
 	}
 	if (last)
@@ -102,7 +109,7 @@ static int note(enum libbpf_print_level level, const char *format, va_list argum
 		begin = strstr(text, log);
 		if (row && row == verdict.row && begin) {
 			take_log(begin + sizeof(log) - 1);
-		} else if (row && !verdict.row) {
+		} else if (row && !verdict.row && strstr(text + said, "failed")) {
 			verdict.row = row;
 			set_reason(text + said, strcspn(text + said, "\n"));
 		}
@@ -124,22 +131,43 @@ bool clew_verdict_end(struct clew_refusal *ret_refusal)
 	return verdict.row != NULL;
 }
 
-void clew_refuse_for_test(struct bpf_object *object)
+/* True if the program is among the names in a variable of the environment. */
+static bool is_named(const struct bpf_program *program, const char *variable)
 {
-	const struct bpf_insn invalid = {.code = 0xff};
-	const char *names = getenv("CLEW_TEST_REFUSE");
-	struct bpf_program *program;
-	struct bpf_insn *instructions;
+	const char *names = getenv(variable), *name = bpf_program__name(program);
 
 	for (size_t length; names && *names; names += length + (names[length] == ',')) {
 		length = strcspn(names, ",");
-		bpf_object__for_each_program (program, object) {
-			const char *name = bpf_program__name(program);
+		if (strlen(name) == length && !strncmp(name, names, length))
+			return true;
+	}
+	return false;
+}
 
-			/* libbpf loads the instructions from where it keeps them. */
-			instructions = (struct bpf_insn *)bpf_program__insns(program);
-			if (strlen(name) == length && !strncmp(name, names, length) && instructions)
-				instructions[0] = invalid;
-		}
+void clew_refuse_load_for_test(struct bpf_object *object)
+{
+	const struct bpf_insn invalid = {.code = 0xff};
+	struct bpf_program *program;
+	struct bpf_insn *instructions;
+
+	bpf_object__for_each_program (program, object) {
+		/* libbpf loads the instructions from where it keeps them. */
+		instructions = (struct bpf_insn *)bpf_program__insns(program);
+		if (instructions && is_named(program, "CLEW_TEST_REFUSE"))
+			instructions[0] = invalid;
+	}
+}
+
+void clew_refuse_attach_for_test(struct bpf_object *object)
+{
+	struct bpf_program *program;
+	int other;
+
+	bpf_object__for_each_program (program, object) {
+		if (bpf_program__fd(program) < 0 || !is_named(program, "CLEW_TEST_REFUSE_ATTACH"))
+			continue;
+		other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		dup3(other, bpf_program__fd(program), O_CLOEXEC);
+		close(other);
 	}
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Attaches the programs of a loaded object, and starts the ticks. A program that the kernel does
+ * not attach is refused as one that it does not load.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clew.skel.h"
+#include "record/stream/internal.h"
+#include "record/stream/program_table.h"
+#include "record/ticks.h"
+
+/* Adds a refusal and returns 1, or -errno: it is not for the program that this cannot be done. */
+static int refuse(struct clew_refusals *refusals, const char *name, const char *what, int error)
+{
+	char reason[128];
+
+	if (error == -EMFILE || error == -ENOMEM)
+		return error;
+	snprintf(reason, sizeof(reason), "%s: %s: %s", name, what, strerror(-error));
+	return clew_refusals_add(refusals, clew_program_row(name), reason) ? 1 : error;
+}
+
+/* True if the section says what the program is attached to; others wait for a target. */
+static bool has_target(const struct clew_program_row *row)
+{
+	return strchr(row->section, '/');
+}
+
+int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals)
+{
+	int r = 0;
+
+	clew_refuse_attach_for_test(bpf->obj);
+	for (int i = 0; i < bpf->skeleton->prog_cnt; i++) {
+		const struct bpf_prog_skeleton *entry = &bpf->skeleton->progs[i];
+
+		if (bpf_program__fd(*entry->prog) < 0 || !bpf_program__autoattach(*entry->prog) ||
+		    !has_target(clew_program_row(entry->name)))
+			continue;
+		*entry->link = bpf_program__attach(*entry->prog);
+		if (*entry->link)
+			continue;
+		r = refuse(refusals, entry->name, "it cannot be attached", -errno);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+int clew_attach_ticks(struct clew_recorder *recorder)
+{
+	bool sampled = bpf_program__fd(recorder->bpf->progs.clew_sample) >= 0;
+	int error = clew_ticks_open(recorder);
+
+	return error ? refuse(&recorder->refusals, sampled ? "clew_sample" : "clew_tick",
+			      "no CPU has ticks", error)
+		     : 0;
+}
