@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ending.h"
 #include "opener/opener.h"
 #include "symbol/elf/names.h"
 #include "symbol/unwind/unwind.h"
@@ -298,7 +299,7 @@ static void test_late(void **state)
 	assert_int_equal(clew_opener_late(), 1);
 	assert_true(clock_read(CLOCK_MONOTONIC) - before < CLEW_OPEN_SECONDS * 1000000000ull);
 	/* At the end nothing has much time. */
-	clew_opener_hurry(true);
+	ending_set(true);
 	kill(find_helper(), SIGSTOP);
 	before = clock_read(CLOCK_MONOTONIC);
 	assert_int_equal(clew_open_named("/bin/sh", &opened, NULL), -ETIMEDOUT);

@@ -22,8 +22,13 @@ int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *con
 
 void store_thread_hurry(void)
 {
+	store_thread_hurry_other(0);
+}
+
+void store_thread_hurry_other(pid_t thread)
+{
 	/* In Linux the number of a thread counts here, and 0 is the calling one. */
-	setpriority(PRIO_PROCESS, 0, HURRY_NICE);
+	setpriority(PRIO_PROCESS, (id_t)thread, HURRY_NICE);
 }
 
 bool store_thread_pays(void)

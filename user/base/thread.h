@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* A thread that gets no signals: they are for the program's own threads, and a closed pipe is an
  * error number. 0 or -errno. */
@@ -13,6 +14,8 @@ int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *con
 /* Lets the calling thread run before others on a busy machine, if it may: what it does is short,
  * and is lost if it comes late. */
 void store_thread_hurry(void);
+/* The same for another thread of this process, by its number. */
+void store_thread_hurry_other(pid_t thread);
 
 /* True if this process may use more than one CPU, without which a thread makes nothing faster. */
 bool store_thread_pays(void);

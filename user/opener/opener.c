@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ending.h"
 #include "base/vector.h"
 #include "opener/internal.h"
 
@@ -61,11 +61,10 @@ struct late {
 static struct {
 	const char *argument; /* NULL: there is no helper */
 	struct lane finder, reader;
-	_Atomic uint64_t hurried; /* ns, when the end had come; 0: it has not */
-	pthread_mutex_t lock;	  /* for all that follows */
-	struct vector left;	  /* struct left */
-	struct vector late;	  /* struct late */
-	uint64_t cpu_time;	  /* ns, of helpers that are gone */
+	pthread_mutex_t lock; /* for all that follows */
+	struct vector left;   /* struct left */
+	struct vector late;   /* struct late */
+	uint64_t cpu_time;    /* ns, of helpers that are gone */
 } opener = {
 	.finder.lock = PTHREAD_MUTEX_INITIALIZER,
 	.reader.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -85,11 +84,6 @@ struct subject {
 void clew_opener_enable(const char *argument)
 {
 	opener.argument = argument;
-}
-
-void clew_opener_hurry(bool hurry)
-{
-	atomic_store(&opener.hurried, hurry ? clock_read(CLOCK_MONOTONIC) : 0);
 }
 
 /* ---- helper processes ---- */
@@ -225,26 +219,13 @@ static bool may_ask(const struct subject *subject, uint64_t *ret_time)
 
 /* ---- one request ---- */
 
-/* True if whoever runs clew wants it to end. Before a recording runs nobody takes the signals. */
-static bool end_is_asked_for(void)
-{
-	sigset_t pending;
-
-	return sigpending(&pending) == 0 &&
-	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
-
 /* ns until when one may wait that began at `begun`. */
 static uint64_t deadline(uint64_t begun, uint64_t time)
 {
-	uint64_t hurried = atomic_load(&opener.hurried), until = begun + time;
+	uint64_t ending = ending_since(), until = begun + time;
 
-	if (!hurried && end_is_asked_for()) {
-		hurried = clock_read(CLOCK_MONOTONIC);
-		atomic_store(&opener.hurried, hurried);
-	}
-	if (hurried && hurried + SECOND < until)
-		until = hurried + SECOND;
+	if (ending && ending + SECOND < until)
+		until = ending + SECOND;
 	return until > begun + LEAST ? until : begun + LEAST;
 }
 
@@ -321,7 +302,7 @@ static int await_reply(struct lane *lane, uint64_t time, struct opener_reply *re
 		if (r < 0 || reply->result != -EINPROGRESS)
 			return r;
 		/* Each piece of a large file has its time, unless the end has come. */
-		if (!atomic_load(&opener.hurried))
+		if (!ending_since())
 			begun = clock_read(CLOCK_MONOTONIC);
 	}
 }
@@ -562,5 +543,4 @@ void clew_opener_close(void)
 	collect();
 	vector_done(&opener.late);
 	pthread_mutex_unlock(&opener.lock);
-	clew_opener_hurry(false);
 }

@@ -5,7 +5,8 @@
  * opens them, which holds nothing else: one that is late is left behind and replaced.
  *
  * A file is first found, which gives a descriptor that pins it and opens nothing (O_PATH). The
- * parts that are wanted are then copied to memory.
+ * parts that are wanted are then copied to memory. Once the end has come (base/ending.h) whatever
+ * is late is given up within a second, all together.
  *
  * All functions may be called from any thread. They return 0 or -errno: -ETIMEDOUT of a file that
  * did not open in time, -EBADMSG of what is no regular file, -ESTALE of another file than the one
@@ -63,9 +64,6 @@ enum clew_open_process { CLEW_OPEN_MAPS, CLEW_OPEN_ENVIRON, CLEW_OPEN_COMMAND_LI
 void clew_opener_enable(const char *argument);
 /* The helper process. Returns its exit status. */
 int clew_opener_main(void);
-/* The end has come: whatever is late is given up within a second, all together. `false`: it is
- * over, and another recording may begin. */
-void clew_opener_hurry(bool hurry);
 /* Ends the helper processes. */
 void clew_opener_close(void);
 /* Files left out so far, as they did not open in time. */

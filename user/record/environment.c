@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "clew.skel.h"
 #include "opener/opener.h"
 #include "record/stream/internal.h"
@@ -56,7 +57,7 @@ int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t
 	int copy, error = 0;
 	FILE *file;
 
-	if (!count || clew_open_process((pid_t)pid, CLEW_OPEN_ENVIRON, &copy) < 0)
+	if (!count || ending_since() || clew_open_process((pid_t)pid, CLEW_OPEN_ENVIRON, &copy) < 0)
 		return 0;
 	file = fdopen(copy, "r");
 	if (!file) {

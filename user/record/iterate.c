@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "clew.skel.h"
 #include "opener/opener.h"
 #include "record/environment.h"
@@ -85,7 +86,7 @@ static void read_command_line(struct identified *task, pid_t pid, bool *late)
 	int copy, r;
 
 	if (task->task.command_line_size || task->task.tid != task->task.pid ||
-	    (task->task.task_flags & CLEW_TASK_KTHREAD) || *late)
+	    (task->task.task_flags & CLEW_TASK_KTHREAD) || *late || ending_since())
 		return;
 	r = clew_open_process(pid, CLEW_OPEN_COMMAND_LINE, &copy);
 	*late = r == -ETIMEDOUT;

@@ -13,10 +13,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "clew.skel.h"
 #include "record/environment.h"
 #include "record/functions/announce.h"
 #include "record/functions/tracer.h"
+#include "record/interrupt.h"
 #include "record/stacks/direct_map.h"
 #include "record/stacks/stacks.h"
 #include "record/stream/calls.h"
@@ -288,6 +290,8 @@ static int try(struct clew_recorder *recorder, const struct clew_recorder_option
 
 	if (!error)
 		error = check_needed(recorder, options, message);
+	if (!error)
+		error = clew_recorder_check_ending(message);
 	if (error)
 		return error;
 	if (!all)
@@ -295,10 +299,15 @@ static int try(struct clew_recorder *recorder, const struct clew_recorder_option
 			if (taken[count++])
 				bpf_program__set_autoload(program, false);
 	clew_verdict_begin();
+	clew_interrupt_begin(recorder->interrupt);
 	error = clew_bpf__load(recorder->bpf);
+	clew_interrupt_end(recorder->interrupt);
 	named = clew_verdict_end(&refusal);
 	if (!error)
 		return 0;
+	/* It refuses nothing: it was broken off. */
+	if (ending_since())
+		return clew_recorder_check_ending(message);
 	if (!named || !is_of_program(error) ||
 	    !clew_refusals_add(&recorder->refusals, refusal.row, refusal.reason))
 		return clew_say_refused(message, "the kernel refuses clew's programs", error);

@@ -18,11 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "base/thread.h"
 #include "clew.skel.h"
 #include "opener/opener.h"
 #include "record/functions/announce.h"
 #include "record/functions/tracer.h"
+#include "record/interrupt.h"
 #include "record/stacks/addresses.h"
 #include "record/stacks/direct_map.h"
 #include "record/stacks/stacks.h"
@@ -127,6 +129,14 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	return error ? clew_say_unwritable(recorder, message, options->output, error) : 0;
 }
 
+int clew_recorder_check_ending(struct clew_message *message)
+{
+	return ending_since() ? clew_say(message, -EINTR,
+					 "nothing was recorded: the interrupt came while clew was "
+					 "loading: let it record first")
+			      : 0;
+}
+
 /* Attaches what depends on the options and on what runs here. */
 static int attach_more(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message)
@@ -136,6 +146,8 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 	clew_direct_map_find(recorder->bpf);
 	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
 	if (!error)
+		error = clew_recorder_check_ending(message);
+	if (!error)
 		error = clew_stacks_open(recorder, &recorder->stacks, message);
 	if (!error)
 		error = clew_announce_open(recorder, options->program, &recorder->announcer,
@@ -143,9 +155,27 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 	if (error)
 		return error;
 	clew_stores_open(recorder);
+	error = clew_recorder_check_ending(message);
+	if (error)
+		return error;
 	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
 	clew_cost_add(recorder, recorder->bpf->obj);
 	return 0;
+}
+
+static int load_and_attach(struct clew_recorder *recorder,
+			   const struct clew_recorder_options *options,
+			   struct clew_message *message)
+{
+	int error = clew_load(recorder, options, message);
+
+	if (!error)
+		error = open_capture(recorder, options, message);
+	if (!error)
+		error = clew_drain_open(recorder, message);
+	if (!error)
+		error = clew_recorder_check_ending(message);
+	return error ?: attach_more(recorder, options, message);
 }
 
 int clew_recorder_open(const struct clew_recorder_options *options,
@@ -154,7 +184,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	struct clew_recorder *recorder;
 	struct clew_recorder_summary summary;
 	struct clew_message ignored;
-	int error, cpus = clew_kernel_cpus();
+	int error, interrupted, cpus = clew_kernel_cpus();
 
 	if (cpus <= 0)
 		return clew_say(message, -ENOTSUP, "the number of CPUs is not told: %s: mount /sys",
@@ -172,17 +202,14 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder->states_again = options->goes_on || options->keyframe;
 	recorder->names = 1;
 	recorder->summary.balanced = true;
+	recorder->interrupt = clew_interrupt_new();
 
-	error = clew_load(recorder, options, message);
-	if (!error)
-		error = open_capture(recorder, options, message);
-	if (!error)
-		error = clew_drain_open(recorder, message);
-	if (!error)
-		error = attach_more(recorder, options, message);
+	error = load_and_attach(recorder, options, message);
 	if (error) {
+		/* What was broken off may have failed for that. */
+		interrupted = clew_recorder_check_ending(message);
 		clew_recorder_stop(recorder, &summary, &ignored);
-		return error;
+		return interrupted ?: error;
 	}
 	*ret_recorder = recorder;
 	return 0;
@@ -215,6 +242,8 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	error = clew_drain_start(recorder, message);
 	if (!error)
 		error = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
+	if (!error)
+		error = clew_recorder_check_ending(message);
 	if (error)
 		return error;
 	find_flags(recorder->bpf);
@@ -232,6 +261,10 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	clew_takers_begin(recorder, recorder->start);
 	clew_user_round(recorder, clew_now(), true);
 	atomic_store(&recorder->user_current, true);
+	if (!error)
+		error = clew_recorder_check_ending(message);
+	clew_interrupt_free(recorder->interrupt);
+	recorder->interrupt = NULL;
 	return error;
 }
 
@@ -310,7 +343,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	int error = 0, result;
 
 	memset(ret_summary, 0, sizeof(*ret_summary));
-	clew_opener_hurry(true);
+	ending_set(true);
 	atomic_store(&recorder->user_current, false);
 	if (recorder->bpf && recorder->bpf->bss) {
 		recorder->bpf->bss->enabled = 0;
@@ -346,6 +379,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_bpf__destroy(recorder->bpf);
 	clew_kernel_symbols_free(recorder->symbols);
 	clew_opener_close();
+	ending_set(false);
+	clew_interrupt_free(recorder->interrupt);
 	pthread_mutex_destroy(&recorder->user_lock);
 	vector_done(&recorder->again);
 	vector_done(&recorder->hidden);

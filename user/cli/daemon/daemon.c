@@ -386,6 +386,9 @@ static int record_live(struct daemon *daemon)
 	/* Whoever started it may ignore it. */
 	signal(SIGHUP, SIG_DFL);
 	status = clew_recording_run(&daemon->recording, no_command, &recorded);
+	/* Whoever waits for it to begin waits in vain. */
+	if (!status && daemon->waiting >= 0)
+		status = CLEW_EXIT_NEGATIVE;
 	if (clew_live_finish(live, &summary) < 0 && !status)
 		status = clew_fail(CLEW_EXIT_SYSTEM,
 				   "the live builder failed: start the daemon again");

@@ -127,9 +127,7 @@ static char *join(char **words)
 
 static int status_of(int error)
 {
-	return error == -EINTR	  ? CLEW_EXIT_NEGATIVE
-	       : error == -EINVAL ? CLEW_EXIT_INPUT
-				  : CLEW_EXIT_SYSTEM;
+	return error == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM;
 }
 
 /*
@@ -353,10 +351,23 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 	};
 }
 
-/* Opens the recorder; a child that cannot be recorded is not run. */
-static int open_recorder(struct session *session, struct clew_recorder_options *options,
-			 struct clew_recorder **ret_recorder)
+/* Says that a signal has come that ends the recording before it began. A daemon that is asked to
+ * end has done so. Returns the exit status. */
+static int fail_interrupted(const struct clew_recording *recording, bool has_command)
 {
+	int status = recording->signal ? CLEW_EXIT_DONE : CLEW_EXIT_NEGATIVE;
+
+	return clew_fail(status,
+			 "nothing was recorded%s: the interrupt came while clew was loading: %s",
+			 has_command ? ", and the command was not run" : "",
+			 has_command ? "let the command run" : "let it record first");
+}
+
+/* Opens the recorder; a child that cannot be recorded is not run. */
+static int open_recorder(struct session *session, const struct clew_recording *recording,
+			 struct clew_recorder_options *options, struct clew_recorder **ret_recorder)
+{
+	const bool has_command = session->has_child;
 	struct clew_message message;
 	int r;
 
@@ -370,7 +381,8 @@ static int open_recorder(struct session *session, struct clew_recorder_options *
 		if (session->has_child)
 			clew_child_drop(&session->child);
 		session->has_child = false;
-		return clew_fail(status_of(r), "%s", message.text);
+		return r == -EINTR ? fail_interrupted(recording, has_command)
+				   : clew_fail(status_of(r), "%s", message.text);
 	}
 	if (!clew_kernel_shows_all_tasks())
 		fprintf(stderr, "clew: in a PID namespace of its own, other tasks from before the "
@@ -379,20 +391,16 @@ static int open_recorder(struct session *session, struct clew_recorder_options *
 	return 0;
 }
 
-/* -EINTR if a signal has come that ends the recording: nothing is in the file yet. */
-static int check_interrupted(const struct session *session, const struct clew_recording *recording,
-			     struct clew_message *message)
+/* True if a signal has come that ends the recording: nothing is in the file yet. */
+static bool is_interrupted(const struct session *session, const struct clew_recording *recording)
 {
 	sigset_t pending;
 
-	if (recording->signal || sigpending(&pending) ||
-	    !(sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-	      (sigismember(&pending, SIGHUP) && sigismember(&session->waited, SIGHUP))))
-		return 0;
-	return clew_say(message, -EINTR,
-			"nothing was recorded%s: the interrupt came while clew was loading: %s",
-			session->has_child ? ", and the command was not run" : "",
-			session->has_child ? "let the command run" : "let it record first");
+	/* A daemon takes SIGHUP for something else. */
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		(!recording->signal && sigismember(&pending, SIGHUP) &&
+		 sigismember(&session->waited, SIGHUP)));
 }
 
 /*
@@ -404,13 +412,12 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 			   int *ret_exec_error)
 {
 	bool running = false;
-	int r = check_interrupted(session, recording, message);
+	int r = is_interrupted(session, recording) ? -EINTR
+						   : clew_recorder_start(recorder, message);
 
 	*ret_exec_error = 0;
-	if (!r)
-		r = clew_recorder_start(recorder, message);
-	if (!r)
-		r = check_interrupted(session, recording, message);
+	if (!r && is_interrupted(session, recording))
+		r = -EINTR;
 	/* The file is begun only once the command runs: a command that cannot be run does not
 	 * overwrite an older capture. */
 	if (!r && !session->has_child)
@@ -441,6 +448,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;
 	struct clew_recorder *recorder;
+	const bool has_command = session->has_child;
 	int status, exec_error, r, stopped;
 
 	if (session->left_behind)
@@ -448,7 +456,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 	if (recording->taker)
 		takers[taker_count++] = *recording->taker;
 	options = options_of(recording, output, line, program, takers, taker_count);
-	status = open_recorder(session, &options, &recorder);
+	status = open_recorder(session, recording, &options, &recorder);
 	if (status)
 		return status;
 	recording->recorder = recorder;
@@ -466,6 +474,8 @@ static int record(struct session *session, struct clew_recording *recording, con
 	clew_recorder_summary_done(&summary);
 	if (exec_error)
 		return fail_to_run(program, exec_error);
+	if (r == -EINTR)
+		return fail_interrupted(recording, has_command);
 	if (r)
 		return clew_fail(status_of(r), "%s", message.text);
 	if (stopped)

@@ -20,7 +20,7 @@ void clew_images_close(struct clew_images *images);
  * `file` stays the caller's. From any thread. */
 void clew_images_offer(struct clew_images *images, const struct clew_image_key *key,
 		       const struct clew_opened *file, const char *path);
-/* Waits for the tables of all files that were offered. */
+/* Waits for the tables of all files that were offered, or for the end. */
 void clew_images_wait(struct clew_images *images);
 /* Opens a file that the kernel side asks for, puts its IMAGE record and has its table made. */
 void clew_images_take(struct clew_images *images, const struct clew_image_news *news);

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "base/map.h"
 #include "base/vector.h"
 #include "record/stream/internal.h"
@@ -245,7 +246,7 @@ static void scan_process(pid_t pid, struct clew_mapping_files *files, clew_mappi
 
 	if (r >= 0 && !maps)
 		close(copy);
-	while (maps && getline(&line, &room, maps) > 0) {
+	while (maps && !ending_since() && getline(&line, &room, maps) > 0) {
 		struct clew_mapping mapping = {.at.pid = pid, .known = files};
 
 		if (read_line(line, &mapping.at))
@@ -262,7 +263,7 @@ void clew_mappings_scan(clew_mapping_found *found, void *context)
 	DIR *processes = opendir("/proc");
 	struct dirent *entry;
 
-	while (processes && (entry = readdir(processes)))
+	while (processes && !ending_since() && (entry = readdir(processes)))
 		if (isdigit((unsigned char)entry->d_name[0]))
 			scan_process((pid_t)strtol(entry->d_name, NULL, 10), &files, found,
 				     context);
@@ -312,7 +313,7 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
 	size_t size = ring_size();
 
-	while (tail != head) {
+	while (tail != head && !ending_since()) {
 		size_t at = tail % size, length, first;
 
 		/*

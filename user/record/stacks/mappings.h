@@ -25,7 +25,7 @@ typedef bool clew_mapping_found(void *context, const struct clew_mapping *mappin
 
 /* Records new mappings from now on. 0 or -errno. */
 int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings);
-/* Calls `found` for each executable mapping that there is now. */
+/* Calls `found` for each executable mapping that there is now, until the end comes. */
 void clew_mappings_scan(clew_mapping_found *found, void *context);
 /*
  * Waits for new mappings and calls `found` for each. 0, -ECANCELED once `stop`

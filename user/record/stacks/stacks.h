@@ -23,15 +23,15 @@ struct clew_opened;
 /* A process has mapped a file; it stays the caller's. NULL is ignored. */
 void clew_stacks_offer(struct clew_stacks *stacks, const struct clew_open_mapping *mapping,
 		       const struct clew_opened *file);
-/* Waits for the tables of all files that were offered. NULL is ignored. */
+/* Waits for the tables of all files that were offered, or for the end. NULL is ignored. */
 void clew_stacks_wait(struct clew_stacks *stacks);
 /* Puts the stacks of tasks that still sleep; to be called as soon as no program records. NULL is
  * ignored. */
 void clew_stacks_of_sleepers(struct clew_stacks *stacks);
-/* Takes what is still to be taken and ends the thread; to be called when no program records, and
- * before the end of the user stream. NULL is ignored. */
 /* Has half of the names and open files dropped soon: something else needs them. NULL is ignored. */
 void clew_stacks_press(struct clew_stacks *stacks);
+/* Takes what is still to be taken and ends the thread; to be called when no program records, and
+ * before the end of the user stream. NULL is ignored. */
 void clew_stacks_stop(struct clew_stacks *stacks);
 void clew_stacks_close(struct clew_stacks *stacks);
 

@@ -12,13 +12,17 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "base/thread.h"
 #include "base/vector.h"
 #include "record/stacks/unwind_heap.h"
 
 #define JOBS_MOST 1024 /* each has a file open */
+#define SECOND	  1000000000
+#define LOOK_NS	  20000000 /* between two looks at whether the end has come */
 
 struct job {
 	struct clew_image_key key;
@@ -164,8 +168,15 @@ int clew_table_maker_add(struct clew_table_maker *maker, const struct clew_image
 void clew_table_maker_wait(struct clew_table_maker *maker)
 {
 	pthread_mutex_lock(&maker->lock);
-	while (maker->busy || (maker->jobs.count && !maker->stopping))
-		pthread_cond_wait(&maker->changed, &maker->lock);
+	while (!ending_since() && (maker->busy || (maker->jobs.count && !maker->stopping))) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / SECOND;
+		until.tv_nsec %= SECOND;
+		pthread_cond_clockwait(&maker->changed, &maker->lock, CLOCK_MONOTONIC, &until);
+	}
 	pthread_mutex_unlock(&maker->lock);
 }
 

@@ -17,7 +17,7 @@ int clew_table_maker_open(int map, int heap, size_t blocks, struct clew_table_ma
  * caller's. From any thread. 0 or -errno; -EBUSY: too many wait already. */
 int clew_table_maker_add(struct clew_table_maker *maker, const struct clew_image_key *key,
 			 uint32_t image, const struct clew_opened *file);
-/* Waits until all tables are made that were asked for. */
+/* Waits until all tables are made that were asked for, or for the end. */
 void clew_table_maker_wait(struct clew_table_maker *maker);
 /* Ends the thread; tables that are not made by then are not needed any more. */
 void clew_table_maker_stop(struct clew_table_maker *maker);

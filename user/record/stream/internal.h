@@ -103,6 +103,7 @@ struct clew_recorder {
 	struct clew_recorder_options options; /* strings and layers only */
 	struct clew_record_taker takers[TAKERS_MOST];
 	unsigned taker_count;
+	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
 	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
 	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */
 	size_t cpus_size;
@@ -193,6 +194,9 @@ int clew_attach_ticks(struct clew_recorder *recorder);
 /* load.c: says what is lost with the programs that the kernel refused, and sets recorder->without.
  * 0 or -ENOMEM. */
 int clew_say_without(struct clew_recorder *recorder);
+/* recorder.c: -EINTR, with a message, once the end is wished for while the recording begins; else
+ * 0. */
+int clew_recorder_check_ending(struct clew_message *message);
 /* load.c: says that the kernel refused `what` with this error. */
 int clew_say_refused(struct clew_message *message, const char *what, int error);
 
