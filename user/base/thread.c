@@ -31,6 +31,24 @@ void store_thread_hurry_other(pid_t thread)
 	setpriority(PRIO_PROCESS, (id_t)thread, HURRY_NICE);
 }
 
+/* The number of a thread; 0: it has ended. The kernel's number of its clock has it inverted, above
+ * three bits that say of what kind the clock is. */
+static pid_t number_of(pthread_t thread)
+{
+	clockid_t clock;
+
+	return pthread_getcpuclockid(thread, &clock) ? 0 : ~(clock >> 3);
+}
+
+void store_thread_join(pthread_t thread)
+{
+	pid_t number = number_of(thread);
+
+	if (number > 0)
+		store_thread_hurry_other(number);
+	pthread_join(thread, NULL);
+}
+
 bool store_thread_pays(void)
 {
 	cpu_set_t set;

@@ -14,8 +14,11 @@ int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *con
 /* Lets the calling thread run before others on a busy machine, if it may: what it does is short,
  * and is lost if it comes late. */
 void store_thread_hurry(void);
-/* The same for another thread of this process, by its number. */
+/* The same for another thread, or process, by its number. */
 void store_thread_hurry_other(pid_t thread);
+
+/* Waits for a thread that was asked to end, and lets it run before others meanwhile. */
+void store_thread_join(pthread_t thread);
 
 /* True if this process may use more than one CPU, without which a thread makes nothing faster. */
 bool store_thread_pays(void);

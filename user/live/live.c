@@ -276,7 +276,7 @@ static void join(struct clew_live *live)
 	if (!live->started)
 		return;
 	atomic_store(&live->ending, true);
-	pthread_join(live->thread, NULL);
+	store_thread_join(live->thread);
 	live->started = false;
 }
 

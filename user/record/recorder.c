@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -340,10 +341,13 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		       struct clew_message *message)
 {
 	uint64_t end = 0;
-	int error = 0, result;
+	int error = 0, result, before;
 
 	memset(ret_summary, 0, sizeof(*ret_summary));
+	clew_interrupt_free(recorder->interrupt);
+	before = getpriority(PRIO_PROCESS, 0);
 	ending_set(true);
+	store_thread_hurry();
 	atomic_store(&recorder->user_current, false);
 	if (recorder->bpf && recorder->bpf->bss) {
 		recorder->bpf->bss->enabled = 0;
@@ -380,7 +384,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_kernel_symbols_free(recorder->symbols);
 	clew_opener_close();
 	ending_set(false);
-	clew_interrupt_free(recorder->interrupt);
+	setpriority(PRIO_PROCESS, 0, before);
 	pthread_mutex_destroy(&recorder->user_lock);
 	vector_done(&recorder->again);
 	vector_done(&recorder->hidden);

@@ -631,7 +631,7 @@ int clew_writer_close(struct clew_writer *writer)
 	writer->closing = true;
 	pthread_cond_signal(&writer->filled);
 	pthread_mutex_unlock(&writer->lock);
-	pthread_join(writer->thread, NULL);
+	store_thread_join(writer->thread);
 
 	r = store_output_close(writer->output);
 	if (writer->error)

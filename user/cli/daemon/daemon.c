@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "cli/daemon/daemon_ask.h"
 #include "cli/daemon/daemon_maker.h"
 #include "cli/daemon/daemon_status.h"
@@ -317,6 +318,7 @@ static bool take_signal(void *context, int number)
 		return true;
 	}
 	clew_notify("STOPPING=1");
+	store_thread_hurry();
 	return false;
 }
 

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/memory_left.h"
+#include "base/thread.h"
 #include "cli/daemon/daemon_incident.h"
 #include "cli/front/fail.h"
 #include "daemon/incident.h"
@@ -160,6 +161,8 @@ void daemon_maker_end(struct daemon_maker *maker)
 {
 	close(maker->socket);
 	if (maker->pid > 0) {
+		/* At its own priority it would take long to end on a busy machine. */
+		store_thread_hurry_other(maker->pid);
 		kill(maker->pid, SIGKILL);
 		waitpid(maker->pid, NULL, 0);
 	}

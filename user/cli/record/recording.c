@@ -8,6 +8,7 @@
 #include "cli/record/recording.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@
 #include "record/stream/kernel.h"
 #include "record/stream/left_behind.h"
 
-#define TICK		  100000000L /* ns between two checks of the clock and the file */
+#define MAPPED_BYTES	  (128 << 10) /* blocks of that size go back to the system when freed */
+#define TICK		  100000000L  /* ns between two checks of the clock and the file */
 #define FUNCTIONS_MOST	  20000
 #define FUNCTIONS_PERCENT 25
 #define STACK_MIN	  1000000 /* ns */
@@ -549,6 +551,8 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 	*ret_recorded = false;
 	if (status)
 		return status;
+	/* Else the C library takes ever larger blocks from heaps that never shrink. */
+	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	block_signals(&session, recording->rotation.rotate.ns || recording->rotation.rotate.bytes,
 		      &before);
 	/* A folder that cannot be used is refused before a child waits to begin. */

@@ -38,8 +38,15 @@
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
 
+#define SEEN_MOST  65536	/* files that are known to be looked through */
 #define ASKED_BITS 8		/* of files */
 #define ASKED_NS   200000000ull /* for so long it is taken to be as it was */
+
+/* A file that a probe was attached to. */
+struct probed {
+	uint64_t inode, changed;
+	uint32_t device;
+};
 
 /* A file by what the kernel says of its mappings. */
 struct asked {
@@ -62,6 +69,7 @@ struct clew_announcer {
 	struct map seen; /* files that were looked through, by device and inode -> time of change */
 	struct asked asked[1 << ASKED_BITS];
 	struct vector links;	  /* struct clew_probe_links */
+	struct vector probed;	  /* struct probed, of those */
 	struct vector places;	  /* struct clew_probe_place, of the file at hand */
 	const char *path;	  /* of the file at hand */
 	bool probeable;		  /* it can be probed without a wait for a server */
@@ -174,11 +182,30 @@ static void look_through(struct clew_announcer *announcer, const struct clew_ope
 	clew_probes_read(copy, take_probe, announcer);
 	if (announcer->places.count &&
 	    vector_reserve(&announcer->links, announcer->links.count + 1) >= 0 &&
+	    vector_reserve(&announcer->probed, announcer->probed.count + 1) >= 0 &&
 	    !clew_probe_attach(announcer->program, announcer->multi, file->path,
-			       announcer->places.data, announcer->places.count, &links))
+			       announcer->places.data, announcer->places.count, &links)) {
 		((struct clew_probe_links *)announcer->links.data)[announcer->links.count++] =
 			links;
+		((struct probed *)announcer->probed.data)[announcer->probed.count++] =
+			(struct probed){file->inode, file->changed, (uint32_t)file->device};
+	}
 	probe_judge_end(&announcer->judge);
+}
+
+/* Files may come and go without an end. One that is probed is remembered, lest it be probed twice.
+ */
+static void remember(struct clew_announcer *announcer, const struct clew_opened *file)
+{
+	const struct probed *probed = announcer->probed.data;
+
+	if (announcer->seen.count >= SEEN_MOST) {
+		map_done(&announcer->seen);
+		for (size_t i = 0; i < announcer->probed.count; i++)
+			map_set(&announcer->seen, probed[i].inode, probed[i].device,
+				probed[i].changed);
+	}
+	map_set(&announcer->seen, file->inode, (uint32_t)file->device, file->changed);
 }
 
 /* Looks through a file unless that was done already, and returns whether it was not. */
@@ -193,7 +220,7 @@ static bool take_file(struct clew_announcer *announcer, const struct clew_opened
 	r = clew_open_read(file, CLEW_OPEN_PROBES, &copy);
 	/* What was late may be there the next time. */
 	if (r != -ETIMEDOUT)
-		map_set(&announcer->seen, file->inode, (uint32_t)file->device, file->changed);
+		remember(announcer, file);
 	if (r >= 0) {
 		look_through(announcer, file, copy, path);
 		close(copy);
@@ -320,6 +347,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	announcer->stacks = recorder->stacks;
 	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);
 	announcer->links.item = sizeof(struct clew_probe_links);
+	announcer->probed.item = sizeof(struct probed);
 	announcer->places.item = sizeof(struct clew_probe_place);
 	left_alone_init(&announcer->left);
 	announcer->stop = eventfd(0, EFD_CLOEXEC);
@@ -354,11 +382,12 @@ char *clew_announce_close(struct clew_announcer *announcer)
 	if (!announcer)
 		return NULL;
 	if (announcer->started && write(announcer->stop, &one, sizeof(one)) == sizeof(one))
-		pthread_join(announcer->thread, NULL);
+		store_thread_join(announcer->thread);
 	clew_probe_detach(announcer->links.data, announcer->links.count);
 	left = left_alone_text(&announcer->left);
 	left_alone_done(&announcer->left);
 	vector_done(&announcer->links);
+	vector_done(&announcer->probed);
 	vector_done(&announcer->places);
 	map_done(&announcer->seen);
 	clew_mappings_close(announcer->mappings);

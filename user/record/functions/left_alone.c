@@ -9,6 +9,8 @@
 
 #include "symbol/code/probes.h"
 
+#define ROWS_MOST 4096
+
 struct row {
 	char *line; /* without the count */
 	size_t count;
@@ -44,6 +46,11 @@ int left_alone_add(struct left_alone *left, const char *reason, const struct cle
 			free(line);
 			return 0;
 		}
+	}
+	/* The list is of what was found first. */
+	if (left->rows.count == ROWS_MOST) {
+		free(line);
+		return 0;
 	}
 	if (vector_reserve(&left->rows, left->rows.count + 1) < 0) {
 		free(line);

@@ -31,6 +31,7 @@
 #define TASKS	      (1u << 16)
 #define SEEN	      (1u << 14)
 #define REQUESTS      1024u
+#define NAMES_PART    4			   /* of what all names may take */
 #define DRAINED_AFTER UINT64_C(60000000)   /* ns: older records have been taken from the rings */
 #define FORGET_AFTER  UINT64_C(2000000000) /* ns without a request: the caches are emptied */
 
@@ -67,6 +68,7 @@ struct clew_addresses {
 	atomic_bool stopping;
 	sem_t asked;
 	struct vector found; /* struct found *, by time */
+	atomic_size_t names_bytes;
 	atomic_uint head, tail;
 	struct request requests[REQUESTS];
 	_Atomic bool takes_lock[UINT16_MAX + 1]; /* by site: its first value is a lock's address */
@@ -221,6 +223,7 @@ static void put_place(struct clew_addresses *addresses, const struct found *foun
 	if (owner_of(addresses, found->task) != found->owner ||
 	    !clew_memory_maps_name(addresses->maps, &found->spot, &place))
 		return;
+	atomic_store(&addresses->names_bytes, clew_memory_maps_names(addresses->maps));
 	name = strnlen(place.name, CLEW_PATH_SIZE - 1);
 	path = strnlen(place.path, CLEW_PATH_SIZE - 1);
 	record.address = (struct clew_address){
@@ -280,6 +283,7 @@ static void *run(void *context)
 	while (!atomic_load(&addresses->stopping)) {
 		if (!idle && !await_request(addresses) && !addresses->found.count) {
 			clew_memory_maps_forget(addresses->maps);
+			atomic_store(&addresses->names_bytes, 0);
 			idle = true;
 		} else if (idle) {
 			sem_wait(&addresses->asked);
@@ -309,7 +313,7 @@ int clew_addresses_open(struct clew_recorder *recorder, struct clew_addresses **
 	addresses->recorder = recorder;
 	addresses->found.item = sizeof(struct found *);
 	sem_init(&addresses->asked, 0, 0);
-	addresses->maps = clew_memory_maps_new();
+	addresses->maps = clew_memory_maps_new(clew_names_most(recorder) / NAMES_PART);
 	taker.context = addresses;
 	r = addresses->maps ? clew_takers_add(recorder, &taker, 1) : -ENOMEM;
 	*ret = addresses;
@@ -319,13 +323,18 @@ int clew_addresses_open(struct clew_recorder *recorder, struct clew_addresses **
 	return r;
 }
 
+size_t clew_addresses_memory(const struct clew_addresses *addresses)
+{
+	return addresses ? atomic_load(&addresses->names_bytes) : 0;
+}
+
 void clew_addresses_stop(struct clew_addresses *addresses)
 {
 	if (!addresses || !addresses->running)
 		return;
 	atomic_store(&addresses->stopping, true);
 	sem_post(&addresses->asked);
-	pthread_join(addresses->thread, NULL);
+	store_thread_join(addresses->thread);
 	addresses->running = false;
 }
 

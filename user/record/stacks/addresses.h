@@ -12,6 +12,8 @@ struct clew_addresses;
  * other numbers than the kernel, *ret is NULL. 0 or -errno.
  */
 int clew_addresses_open(struct clew_recorder *recorder, struct clew_addresses **ret);
+/* Bytes of memory that names of variables take. From any thread; of NULL 0. */
+size_t clew_addresses_memory(const struct clew_addresses *addresses);
 /* Puts the places of the last ones and ends the thread; to be called when the rings are drained,
  * and before the end of the user stream. NULL is ignored. */
 void clew_addresses_stop(struct clew_addresses *addresses);

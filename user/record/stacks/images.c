@@ -34,6 +34,7 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "base/vector.h"
+#include "record/stacks/addresses.h"
 #include "record/stacks/table_maker.h"
 #include "record/stream/internal.h"
 
@@ -453,7 +454,10 @@ bool clew_images_drop(struct clew_images *images)
 
 static size_t names_most(const struct clew_images *images)
 {
-	return images->recorder->options.names_most ?: CLEW_NAMES_MOST;
+	size_t most = clew_names_most(images->recorder),
+	       others = clew_addresses_memory(images->recorder->addresses);
+
+	return others < most ? most - others : 0;
 }
 
 /* Drops the names of the file that was used least recently, but for this one's. */
@@ -468,6 +472,16 @@ static bool drop_others(struct clew_images *images, struct image *image)
 	return dropped;
 }
 
+/* So that what is read now has its room, and not only what of it is kept. */
+static void make_room(struct clew_images *images, size_t bytes)
+{
+	pthread_mutex_lock(&images->lock);
+	while (images->names_bytes && images->names_bytes + bytes > names_most(images) &&
+	       drop_oldest(images, true))
+		;
+	pthread_mutex_unlock(&images->lock);
+}
+
 /* Reads the names of a file that is open, without the lock: only this thread drops files. */
 static struct clew_names *read_names(struct clew_images *images, uint32_t number,
 				     const struct clew_opened *file)
@@ -477,6 +491,7 @@ static struct clew_names *read_names(struct clew_images *images, uint32_t number
 	int copy;
 
 	if (clew_open_read(file, CLEW_OPEN_SYMBOLS | CLEW_OPEN_FRAMES, &copy) >= 0) {
+		make_room(images, clew_names_needs(copy));
 		clew_names_open(copy, &names);
 		close(copy);
 	}

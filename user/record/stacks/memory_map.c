@@ -51,11 +51,16 @@ struct clew_memory_maps {
 	unsigned next_process; /* which is replaced */
 	struct file files[FILES_MOST];
 	uint32_t last_file;
+	size_t names_most;
 };
 
-struct clew_memory_maps *clew_memory_maps_new(void)
+struct clew_memory_maps *clew_memory_maps_new(size_t names_most)
 {
-	return calloc(1, sizeof(struct clew_memory_maps));
+	struct clew_memory_maps *maps = calloc(1, sizeof(*maps));
+
+	if (maps)
+		maps->names_most = names_most;
+	return maps;
 }
 
 static void forget_process(struct process *process)
@@ -225,6 +230,31 @@ bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t me
 
 /* ---- names ---- */
 
+size_t clew_memory_maps_names(const struct clew_memory_maps *maps)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < FILES_MOST; i++)
+		bytes += clew_names_memory(maps->files[i].names);
+	return bytes;
+}
+
+/* Forgets the names of the files that were met first, but for one. */
+static void make_room(struct clew_memory_maps *maps, size_t bytes, const struct file *kept)
+{
+	while (clew_memory_maps_names(maps) + bytes > maps->names_most) {
+		struct file *first = NULL;
+
+		for (unsigned i = 0; i < FILES_MOST; i++)
+			if (maps->files[i].names && &maps->files[i] != kept &&
+			    (!first || maps->files[i].number < first->number))
+				first = &maps->files[i];
+		if (!first)
+			return;
+		forget_file(first);
+	}
+}
+
 static const struct clew_names *names_of(struct clew_memory_maps *maps, uint32_t number)
 {
 	struct file *file = &maps->files[number % FILES_MOST];
@@ -234,6 +264,7 @@ static const struct clew_names *names_of(struct clew_memory_maps *maps, uint32_t
 		return NULL;
 	if (file->found.path >= 0) {
 		if (clew_open_read(&file->found, CLEW_OPEN_SYMBOLS, &copy) >= 0) {
+			make_room(maps, clew_names_needs(copy), file);
 			clew_names_open_data(copy, &file->names);
 			close(copy);
 		}

@@ -22,8 +22,9 @@ struct clew_memory_place {
 	const char *path; /* "" none; the spot's */
 };
 
-/* NULL: no memory. */
-struct clew_memory_maps *clew_memory_maps_new(void);
+/* `names_most`: bytes that the names of variables may take, but for those of one file that takes
+ * more. NULL: no memory. */
+struct clew_memory_maps *clew_memory_maps_new(size_t names_most);
 void clew_memory_maps_free(struct clew_memory_maps *maps);
 
 /* Where an address lies; it stays so when its process is gone. */
@@ -47,6 +48,8 @@ bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t me
 /* Names a spot, which may take long for the first one of a file. False: it has no name. */
 bool clew_memory_maps_name(struct clew_memory_maps *maps, const struct clew_memory_spot *spot,
 			   struct clew_memory_place *ret_place);
+/* Bytes of memory that names take. */
+size_t clew_memory_maps_names(const struct clew_memory_maps *maps);
 /* Forgets all that was read: it may take much memory. */
 void clew_memory_maps_forget(struct clew_memory_maps *maps);
 

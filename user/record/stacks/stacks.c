@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "base/vector.h"
 #include "clew.skel.h"
+#include "record/stacks/addresses.h"
 #include "record/stacks/images.h"
 #include "record/stacks/jit.h"
 #include "record/stacks/mappings.h"
@@ -228,22 +229,30 @@ static void tick_jit(struct clew_stacks *stacks)
 	clew_jit_tick(stacks->jit, put_symbol, stacks);
 }
 
+/* Bytes of what is bounded together. */
+static size_t held(const struct clew_stacks *stacks)
+{
+	return clew_images_memory(stacks->images) + clew_jit_memory(stacks->jit) +
+	       clew_addresses_memory(stacks->recorder->addresses) + map_memory(&stacks->named) +
+	       map_memory(&stacks->symbols);
+}
+
 /* Names take no more memory than is allowed: those used least recently go first. */
 static void bound(struct clew_stacks *stacks)
 {
-	size_t most = stacks->recorder->options.names_most ?: CLEW_NAMES_MOST, bytes;
+	size_t most = clew_names_most(stacks->recorder), bytes;
 
 	/* These are remembered only so that nothing is put twice. */
 	if (map_memory(&stacks->named) + map_memory(&stacks->symbols) > most / 4) {
 		map_done(&stacks->named);
 		map_done(&stacks->symbols);
 	}
-	bytes = clew_images_memory(stacks->images) + clew_jit_memory(stacks->jit);
+	bytes = held(stacks);
 	if (atomic_exchange(&stacks->pressed, false))
 		most = bytes / 2 < most ? bytes / 2 : most;
 	while (bytes > most &&
 	       (clew_images_drop(stacks->images) || clew_jit_drop(stacks->jit, put_symbol, stacks)))
-		bytes = clew_images_memory(stacks->images) + clew_jit_memory(stacks->jit);
+		bytes = held(stacks);
 }
 
 void clew_stacks_press(struct clew_stacks *stacks)
@@ -381,12 +390,12 @@ void clew_stacks_stop(struct clew_stacks *stacks)
 	/* All files are open then that the names need. */
 	atomic_store(&stacks->opener_stopping, true);
 	if (stacks->opening)
-		pthread_join(stacks->opener, NULL);
+		store_thread_join(stacks->opener);
 	stacks->opening = false;
 	clew_images_stop(stacks->images);
 	atomic_store(&stacks->stopping, true);
 	if (stacks->started)
-		pthread_join(stacks->thread, NULL);
+		store_thread_join(stacks->thread);
 	stacks->started = false;
 }
 

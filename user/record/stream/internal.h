@@ -280,6 +280,12 @@ static inline struct outlet *clew_outlet(struct outlets *outlets, uint64_t time)
 	return outlets->next.writer && time >= outlets->boundary ? &outlets->next : &outlets->now;
 }
 
+/* Bytes that all names may take together. */
+static inline size_t clew_names_most(const struct clew_recorder *recorder)
+{
+	return recorder->options.names_most ?: CLEW_NAMES_MOST;
+}
+
 /* recorder.c: says that a file cannot be written. `what`: its name, or words for it. */
 int clew_say_unwritable(const struct clew_recorder *recorder, struct clew_message *message,
 			const char *what, int error);

@@ -18,6 +18,7 @@
 
 #define SECTION_MOST (256u << 20) /* bytes */
 #define PAGE	     UINT64_C(4096)
+#define BOUNDS_BYTES 24 /* of .eh_frame for a function, at least */
 #define NESTED_MOST  64 /* symbols that are looked at for one place */
 
 struct symbol {
@@ -152,6 +153,25 @@ size_t clew_names_memory(const struct clew_names *names)
 	for (unsigned i = 0; i < sizeof(names->texts.texts) / sizeof(names->texts.texts[0]); i++)
 		bytes += malloc_usable_size(names->texts.texts[i]);
 	return bytes;
+}
+
+size_t clew_names_needs(int descriptor)
+{
+	const Elf64_Shdr *bounds;
+	size_t count, texts;
+	struct elf_file file;
+
+	if (elf_file_open(descriptor, &file) < 0)
+		return 0;
+	count = elf_symbols_count(&file, &texts);
+	bounds = elf_file_section(&file, ".eh_frame");
+	if (bounds && bounds->sh_type != SHT_NOBITS && bounds->sh_size <= SECTION_MOST) {
+		count += bounds->sh_size / BOUNDS_BYTES;
+		texts += bounds->sh_size;
+	}
+	elf_file_close(&file);
+	/* The sort takes as much again. */
+	return texts + 2 * count * sizeof(struct symbol);
 }
 
 /* The address, as linked, of an offset in the file. */

@@ -40,6 +40,9 @@ void clew_names_close(struct clew_names *names);
 /* Bytes of memory that the names take; of NULL 0. */
 size_t clew_names_memory(const struct clew_names *names);
 
+/* Bytes of memory that it takes to read the names of a file, about, and at most. */
+size_t clew_names_needs(int descriptor);
+
 /* The build-id of a file, as much of it as fits. Returns its bytes, 0: it has none. */
 size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES]);
 /* The difference between the addresses of a file's code, as linked, and their offsets in it. False:
