@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether this process is to end, for what would take long meanwhile. Before a recording runs
- * nobody takes SIGINT and SIGTERM, which are blocked then: one that waits is such a wish.
+ * The wish that this process ends, for steps that would take long otherwise. Until a recording
+ * runs SIGINT and SIGTERM are blocked and nobody takes them: a pending one is such a wish.
  *
  * All functions may be called from any thread.
  */
@@ -11,11 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The end has come; `false`: it is over, and something else may begin. */
+/* Sets the wish, or (`false`) takes it back, so that something else may begin. */
 void ending_set(bool ends);
 
-/* Since when the end is known to have come, or to be wished for, ns of CLOCK_MONOTONIC; 0: it is
- * not. */
+/* The time at which the wish was first seen, ns of CLOCK_MONOTONIC; 0: there is none. */
 uint64_t ending_since(void);
 
 #endif
