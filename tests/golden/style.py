@@ -28,7 +28,7 @@ FLOORS = [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
         "answers/why", "record", "cli/front"
     ],
-    ["answers/report"],
+    ["answers/report", "answers/waits"],
     ["daemon", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/io", "cli/record", "cli/segments", "cli/spans",

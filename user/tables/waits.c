@@ -5,6 +5,7 @@
 #include "answers/report/report.h"
 #include "explain/operations.h"
 #include "explain/summary.h"
+#include "explain/wait_groups.h"
 #include "tables/internal.h"
 #include "words/wait.h"
 

@@ -350,3 +350,15 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 		*ret_names = windows.trace;
 	return r;
 }
+
+int clew_windows_alone(struct clew_trace *trace, const struct clew_windows_taker *taker)
+{
+	const struct clew_trace_window all = {.to = UINT64_MAX, .alone = true};
+	struct shared *found = shared_new(SHARED_MOST);
+	int r = found ? taker->look(taker->context, trace, &all, found) : -ENOMEM;
+
+	if (r == 0)
+		r = taker->add(taker->context, found);
+	shared_free(found);
+	return r;
+}

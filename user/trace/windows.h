@@ -23,12 +23,14 @@ struct clew_trace_window {
 	uint64_t to;	/* and before this one, belongs to the window; UINT64_MAX: the last one */
 	uint64_t kept;	/* from here on the trace has everything, */
 	uint64_t known; /* and from here on all runs: the same moment or an earlier one */
+	bool alone;	/* it is all there is, and its trace is there until the answer is given */
 };
 
 struct clew_windows_taker {
 	/*
-	 * Looks at a window, in a process of its own: what it finds out is to be in `out` and
-	 * begins at out->root. It must neither write to a stream nor exit. 0 or -errno.
+	 * Looks at a window, in a process of its own unless it is alone: what it finds out is to be
+	 * in `out` and begins at out->root. It must neither write to a stream nor exit. 0 or
+	 * -errno.
 	 */
 	int (*look)(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
 		    struct shared *out);
@@ -56,6 +58,10 @@ struct clew_windows_options {
 	void (*progress)(void *context, double done); /* may be NULL */
 	void *progress_context;
 };
+
+/* Looks at a trace that was read in one piece: that is one window, in the calling process. tell()
+ * is not called, as such a trace has all findings. 0 or -errno. */
+int clew_windows_alone(struct clew_trace *trace, const struct clew_windows_taker *taker);
 
 /* True if a capture is so long that it is not to be read in one piece. `records`: as in struct
  * clew_windows_options; `models`: as in struct clew_windows_taker. */

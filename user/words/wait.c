@@ -35,13 +35,3 @@ const char *clew_wait_open_name(unsigned open)
 		return NULL;
 	}
 }
-
-const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep)
-{
-	const struct clew_holder *most = NULL;
-
-	for (uint32_t i = 0; i < sleep->holder_count; i++)
-		if (!most || sleep->holders[i].to - sleep->holders[i].from > most->to - most->from)
-			most = &sleep->holders[i];
-	return most;
-}

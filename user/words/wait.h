@@ -13,7 +13,5 @@ const char *clew_end_words(const struct clew_trace *trace);
 uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* "start", "end" or "both", of what is not in the capture; NULL: nothing. */
 const char *clew_wait_open_name(unsigned open);
-/* The holder of a wait's lock for most of its time; NULL: none is known. */
-const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/wait_key.h"
+#include "explain/wait_groups.h"
 
 /* A share of a program's time below which nothing is worth a headline. */
 #define LEAST_PERCENT 5

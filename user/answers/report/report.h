@@ -8,13 +8,13 @@
 
 #include "base/interval.h"
 #include "explain/summary.h"
+#include "explain/sums.h"
 #include "explain/why.h"
 #include "trace/frames.h"
 #include <stdio.h>
 
 #include "answers/why/why_tree.h"
 #include "format/json.h"
-#include "words/sums.h"
 #include "words/wall.h"
 
 #define REPORT_MOST_OPERATIONS 3

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "answers/report/report.h"
+#include "answers/sums.h"
 #include "words/file.h"
 #include "words/functions.h"
 #include "words/object.h"

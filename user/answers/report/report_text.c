@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "answers/report/report.h"
+#include "answers/sums.h"
+#include "explain/wait_groups.h"
 #include "format/style.h"
 #include "format/text.h"
 #include "format/wrap.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/sums.h"
 #include "answers/why/by_program.h"
 #include "cli/front/fail.h"
 #include "format/text.h"
@@ -18,7 +19,6 @@
 #include "words/frame.h"
 #include "words/functions.h"
 #include "words/object.h"
-#include "words/sums.h"
 #include "words/task.h"
 #include "words/wait.h"
 

@@ -13,10 +13,10 @@
 
 #include "cli/front/fail.h"
 #include "explain/operations.h"
+#include "explain/sums.h"
 #include "format/text.h"
 #include "words/functions.h"
 #include "words/match.h"
-#include "words/sums.h"
 
 enum { NAMED_MOST = 4, NEAR = 3 };
 

@@ -230,7 +230,7 @@ static int json_answer(const struct io_answer *answer, bool story)
 			json_event(&json, answer, &answer->events[i]);
 		clew_json_array_end(&json);
 	}
-	clew_json_left_out(&json, answer->view);
+	clew_json_left_out(&json, &answer->view->left_out);
 	clew_json_ledger(&json, answer->trace, answer->view->window.from, answer->view->window.to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -436,7 +436,7 @@ static int print_answer(const struct io_answer *answer, bool story)
 		print_devices(answer);
 	if (story)
 		putchar('\n');
-	clew_print_left_out(answer->view, "idle ones");
+	clew_print_left_out(stdout, &answer->view->left_out, "idle ones");
 	clew_print_ledger(stdout, answer->trace, answer->view->window.from,
 			  answer->view->window.to);
 	clew_print_cost(stdout, clew_trace_info(answer->trace));

@@ -135,7 +135,7 @@ static void choose_files(struct io_answer *answer, const char *path)
 		if (path && (!own || strcmp(own, path) != 0))
 			continue;
 		if (!path && !answer->view->self && is_own(answer, file)) {
-			answer->view->self_left_out += io_shows(answer, IO_BY_FILE);
+			answer->view->left_out.self += io_shows(answer, IO_BY_FILE);
 			continue;
 		}
 		answer->wanted[i] = true;
@@ -158,7 +158,7 @@ static void choose_programs(struct io_answer *answer)
 		    !program->caused_ns)
 			continue;
 		if (!answer->view->self && flags_of(answer, program->task) & CLEW_TASK_SELF) {
-			answer->view->self_left_out += shown;
+			answer->view->left_out.self += shown;
 			continue;
 		}
 		program->place = i;

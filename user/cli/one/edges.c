@@ -130,13 +130,13 @@ static bool wanted(const struct listing *listing, const struct edge_group *group
 	if (values->selection.groups && !touches(listing, group, is_asked_for))
 		return false;
 	if (!values->view.self && touches(listing, group, is_self)) {
-		values->view.self_left_out++;
+		values->view.left_out.self++;
 		return false;
 	}
 	/* A type that was named is wanted whatever wait it ended. */
 	if (!values->view.idle && !values->types && sleep &&
 	    wait_is_idle(listing->words.trace, sleep)) {
-		values->view.idle_left_out++;
+		values->view.left_out.idle++;
 		return false;
 	}
 	return true;
@@ -196,7 +196,7 @@ static void add_row(struct listing *listing, uint64_t length, size_t index, enum
 static void add_relations(struct listing *listing, uint64_t until, size_t *at)
 {
 	/* Calls are no edges of a release, and are in no sum. */
-	if (listing->values->view.by != CLEW_BY_NONE)
+	if (listing->values->view.by != CLEW_SUM_BY_NONE)
 		return;
 	for (; *at < listing->relation_count; (*at)++) {
 		const struct clew_relation *relation = &listing->relations[*at];
@@ -219,16 +219,16 @@ static int add_up(struct listing *listing, const struct clew_edge *edge,
 	struct clew_sum_key key = {};
 
 	switch (listing->values->view.by) {
-	case CLEW_BY_OBJECT:
+	case CLEW_SUM_BY_OBJECT:
 		key = (struct clew_sum_key){{object.number, object.kind, object.device}};
 		break;
-	case CLEW_BY_TASK:
+	case CLEW_SUM_BY_TASK:
 		key.parts[0] = edge->to;
 		break;
-	case CLEW_BY_CALL:
+	case CLEW_SUM_BY_CALL:
 		key.parts[0] = sleep ? sleep->call : CLEW_NO_CALL;
 		break;
-	case CLEW_BY_HOLDER:
+	case CLEW_SUM_BY_HOLDER:
 		key.parts[0] = edge->from;
 		break;
 	default:
@@ -260,7 +260,7 @@ static int make_rows(struct listing *listing)
 		if (!wanted(listing, &group, sleep))
 			continue;
 		add_row(listing, length_of(sleep), i, ROW_EDGES);
-		if (listing->values->view.by != CLEW_BY_NONE)
+		if (listing->values->view.by != CLEW_SUM_BY_NONE)
 			r = add_up(listing, first, sleep, i);
 	}
 	add_relations(listing, CLEW_TIME_OPEN, &next_relation);
@@ -303,17 +303,17 @@ static void print_sum_name(void *context, FILE *out, uint32_t item)
 	struct clew_object object = clew_edge_object(edge);
 
 	switch (listing->values->view.by) {
-	case CLEW_BY_OBJECT:
+	case CLEW_SUM_BY_OBJECT:
 		if (!clew_print_object(out, trace, &object, &ended))
 			fputs("no object", out);
 		break;
-	case CLEW_BY_TASK:
+	case CLEW_SUM_BY_TASK:
 		clew_print_task(out, trace, edge->to, edge->to_at);
 		break;
-	case CLEW_BY_HOLDER:
+	case CLEW_SUM_BY_HOLDER:
 		clew_print_task(out, trace, edge->from, edge->from_at);
 		break;
-	case CLEW_BY_CALL:
+	case CLEW_SUM_BY_CALL:
 		fputs((sleep ? clew_call_name(sleep->call) : NULL) ?: "no call", out);
 		break;
 	default:
@@ -322,38 +322,47 @@ static void print_sum_name(void *context, FILE *out, uint32_t item)
 	}
 }
 
+/* Into `json`, or as text if that is NULL. */
+static int say_sums(struct listing *listing, struct clew_json *json)
+{
+	const struct clew_sums_names names = {.name = print_sum_name, .context = listing};
+
+	return clew_say_sums(stdout, json, &listing->sums, listing->values->view.by, &names) < 0
+		       ? clew_fail_memory()
+		       : 0;
+}
+
 static int show(struct listing *listing)
 {
 	const struct clew_view *view = &listing->values->view;
-	const struct clew_sums_names names = {.name = print_sum_name, .context = listing};
 	const struct clew_trace *trace = listing->words.trace;
 	struct clew_json *json = &listing->words.json;
 	int status = 0;
 
 	if (listing->values->json) {
 		clew_json_object(json, NULL);
-		if (view->by != CLEW_BY_NONE) {
-			status = clew_json_sums(json, &listing->sums, view, &names);
+		if (view->by != CLEW_SUM_BY_NONE) {
+			status = say_sums(listing, json);
 		} else {
 			clew_json_array(json, "edges");
 			show_rows(listing);
 			clew_json_array_end(json);
 		}
-		clew_json_left_out(json, view);
+		clew_json_left_out(json, &view->left_out);
 		clew_json_ledger(json, trace, view->window.from, view->window.to);
 		clew_json_object_end(json);
 		clew_json_end(json);
 		return status;
 	}
-	if (view->by != CLEW_BY_NONE)
-		status = clew_print_sums(&listing->sums, view, &names);
+	if (view->by != CLEW_SUM_BY_NONE)
+		status = say_sums(listing, NULL);
 	else
 		show_rows(listing);
 	putchar('\n');
-	clew_print_count(view, listing->row_count, listing->group_count + listing->relation_count,
-			 "dependencies");
+	clew_print_count(stdout, clew_window_given(&view->window), listing->row_count,
+			 listing->group_count + listing->relation_count, "dependencies");
 	putchar('\n');
-	clew_print_left_out(view, "that ended idle waits");
+	clew_print_left_out(stdout, &view->left_out, "that ended idle waits");
 	clew_print_ledger(stdout, trace, view->window.from, view->window.to);
 	clew_print_cost(stdout, clew_trace_info(trace));
 	return status;

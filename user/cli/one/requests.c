@@ -172,12 +172,12 @@ static bool is_shown(const struct listing *listing, size_t i, const bool *awaite
 	    !clew_window_has(&view->window, request->block.queued, request->until))
 		return false;
 	if (!view->self && task && task->flags & CLEW_TASK_SELF) {
-		view->self_left_out++;
+		view->left_out.self++;
 		return false;
 	}
 	/* A disk that was asked for is shown with all of its requests. */
 	if (!view->idle && !listing->values->device && !awaited[i]) {
-		view->idle_left_out++;
+		view->left_out.idle++;
 		return false;
 	}
 	return true;
@@ -212,15 +212,15 @@ static struct clew_sum_key key_of(const struct listing *listing,
 	struct clew_file_key file;
 
 	switch (listing->values->view.by) {
-	case CLEW_BY_OBJECT:
+	case CLEW_SUM_BY_OBJECT:
 		file = clew_trace_file_key(listing->trace, block->file_device, block->inode,
 					   block->queued);
 		return (struct clew_sum_key){{block->inode ? file.number : 0, file.device}};
-	case CLEW_BY_TASK:
+	case CLEW_SUM_BY_TASK:
 		return (struct clew_sum_key){{block->submitter}};
-	case CLEW_BY_CALL:
+	case CLEW_SUM_BY_CALL:
 		return (struct clew_sum_key){{block->reason}};
-	case CLEW_BY_HOLDER:
+	case CLEW_SUM_BY_HOLDER:
 		return (struct clew_sum_key){{block->device}};
 	default:
 		return (struct clew_sum_key){
@@ -234,23 +234,23 @@ static void print_sum_name(void *context, FILE *out, uint32_t item)
 	const struct clew_block_request *block = &listing->requests[item].block;
 
 	switch (listing->values->view.by) {
-	case CLEW_BY_OBJECT:
+	case CLEW_SUM_BY_OBJECT:
 		if (block->inode)
 			clew_print_file(out, listing->trace, block->file_device, block->inode,
 					block->queued);
 		else
 			fputs("no file", out);
 		break;
-	case CLEW_BY_TASK:
+	case CLEW_SUM_BY_TASK:
 		if (block->submitter == CLEW_NO_TASK)
 			fputs("an unknown task", out);
 		else
 			clew_print_task(out, listing->trace, block->submitter, block->queued);
 		break;
-	case CLEW_BY_CALL:
+	case CLEW_SUM_BY_CALL:
 		fputs(clew_request_reason_name(block->reason), out);
 		break;
-	case CLEW_BY_HOLDER:
+	case CLEW_SUM_BY_HOLDER:
 		fputs(CLEW_DISK(listing->trace, block->device), out);
 		break;
 	default:
@@ -273,9 +273,8 @@ static int show_sums(struct listing *listing, struct clew_json *json)
 				  listing->rows[i].index) < 0)
 			status = clew_fail_memory();
 	}
-	if (!status)
-		status = json ? clew_json_sums(json, &sums, &listing->values->view, &names)
-			      : clew_print_sums(&sums, &listing->values->view, &names);
+	if (!status && clew_say_sums(stdout, json, &sums, listing->values->view.by, &names) < 0)
+		status = clew_fail_memory();
 	clew_sums_done(&sums);
 	return status;
 }
@@ -287,7 +286,7 @@ static int show_json(struct listing *listing)
 	int status = 0;
 
 	clew_json_object(&json, NULL);
-	if (view->by != CLEW_BY_NONE) {
+	if (view->by != CLEW_SUM_BY_NONE) {
 		status = show_sums(listing, &json);
 	} else {
 		clew_json_array(&json, "requests");
@@ -296,7 +295,7 @@ static int show_json(struct listing *listing)
 				     &listing->requests[listing->rows[i].index]);
 		clew_json_array_end(&json);
 	}
-	clew_json_left_out(&json, view);
+	clew_json_left_out(&json, &view->left_out);
 	clew_json_ledger(&json, listing->trace, view->window.from, view->window.to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
@@ -308,15 +307,16 @@ static int show_text(struct listing *listing)
 	const struct clew_view *view = &listing->values->view;
 	int status = 0;
 
-	if (view->by != CLEW_BY_NONE)
+	if (view->by != CLEW_SUM_BY_NONE)
 		status = show_sums(listing, NULL);
 	else
 		for (size_t i = 0; i < listing->row_count; i++)
 			request_print(&listing->words, &listing->requests[listing->rows[i].index]);
 	putchar('\n');
-	clew_print_count(view, listing->row_count, listing->count, "requests");
+	clew_print_count(stdout, clew_window_given(&view->window), listing->row_count,
+			 listing->count, "requests");
 	putchar('\n');
-	clew_print_left_out(view, "that nobody waited for");
+	clew_print_left_out(stdout, &view->left_out, "that nobody waited for");
 	if (!listing->row_count && listing->values->device && print_disks(listing) < 0)
 		status = clew_fail_memory();
 	clew_print_ledger(stdout, listing->trace, view->window.from, view->window.to);

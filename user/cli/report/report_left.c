@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
+#include "explain/wait_groups.h"
 #include "trace/part.h"
-#include "words/wait_key.h"
 
 static int leave_times(const struct clew_chosen *chosen, const struct clew_trace *trace,
 		       const struct clew_trace_window *window, struct shared *out,
@@ -49,7 +49,6 @@ static int leave_waits(const struct clew_chosen *chosen, const struct clew_trace
 		       const struct clew_trace_window *window, struct shared *out,
 		       struct report_left *left)
 {
-	const struct clew_view view = {.by = CLEW_BY_OBJECT};
 	struct clew_sums sums = {};
 	size_t count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
@@ -69,7 +68,8 @@ static int leave_waits(const struct clew_chosen *chosen, const struct clew_trace
 			r = clew_sums_add_wait(&sums, key_of(trace, task, sleep, spent), ns, trace,
 					       sleep);
 	}
-	return r < 0 ? r : clew_wait_groups_leave(&sums, &view, trace, out, &left->groups);
+	return r < 0 ? r
+		     : clew_wait_groups_leave(&sums, CLEW_SUM_BY_OBJECT, trace, out, &left->groups);
 }
 
 static int leave_disks(const struct clew_chosen *chosen, const struct clew_trace *trace,

@@ -5,8 +5,8 @@
 
 #include "answers/report/report.h"
 #include "base/shared.h"
-#include "cli/windowed/wait_sums.h"
 #include "explain/operations.h"
+#include "explain/wait_groups.h"
 #include "trace/windows.h"
 
 struct report_left_operation {

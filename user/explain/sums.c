@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Times of a list added up by a key. See sums.h. */
-#include "words/sums.h"
+#include "explain/sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/text.h"
+static const char *const by_names[CLEW_SUM_BY_COUNT] = {
+	[CLEW_SUM_BY_OBJECT] = "object", [CLEW_SUM_BY_KIND] = "kind",
+	[CLEW_SUM_BY_TASK] = "task",	 [CLEW_SUM_BY_CALL] = "call",
+	[CLEW_SUM_BY_HOLDER] = "holder",
+};
+
+const char *clew_sum_by_name(enum clew_sum_by by)
+{
+	return by_names[by];
+}
 
 struct entry {
 	struct clew_sum_key key;
@@ -189,35 +198,4 @@ int clew_sums_each(struct clew_sums *sums,
 void clew_sums_done(struct clew_sums *sums)
 {
 	vector_done(&sums->entries);
-}
-
-void clew_print_sums_heading(FILE *out, const char *name)
-{
-	fprintf(out, "%9s %8s %9s %9s %9s  %s\n", "in all", "count", "p50", "p99", "max", name);
-}
-
-void clew_print_sum(FILE *out, const struct clew_sum *sum)
-{
-	fprintf(out, "%9s %8zu %9s %9s %9s  ", CLEW_DURATION(sum->total), sum->count,
-		CLEW_DURATION(sum->p50), CLEW_DURATION(sum->p99), CLEW_DURATION(sum->max));
-}
-
-void clew_print_sum_vain(FILE *out, const struct clew_sum *sum)
-{
-	if (sum->vain)
-		fprintf(out, ", %zu of them for nothing (%s)", sum->vain,
-			CLEW_DURATION(sum->vain_ns));
-}
-
-void clew_json_sum(struct clew_json *json, const struct clew_sum *sum)
-{
-	clew_json_unsigned(json, "count", sum->count);
-	clew_json_unsigned(json, "total_ns", sum->total);
-	clew_json_unsigned(json, "p50_ns", sum->p50);
-	clew_json_unsigned(json, "p99_ns", sum->p99);
-	clew_json_unsigned(json, "max_ns", sum->max);
-	if (sum->vain) {
-		clew_json_unsigned(json, "for_nothing", sum->vain);
-		clew_json_unsigned(json, "for_nothing_ns", sum->vain_ns);
-	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A wait in a list: in words and as JSON. See waits.h. */
+#include "answers/waits/waits.h"
+
 #include <inttypes.h>
 
-#include "cli/waits/waits.h"
 #include "format/style.h"
 #include "format/text.h"
 #include "words/describe.h"
@@ -66,8 +67,8 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 	clew_json_object_end(json);
 }
 
-void waits_json(struct clew_json *json, const struct clew_trace *trace, bool stacks,
-		const struct clew_sleep *sleep)
+void clew_json_wait(struct clew_json *json, const struct clew_trace *trace, bool stacks,
+		    const struct clew_sleep *sleep)
 {
 	uint64_t vain;
 
@@ -195,8 +196,8 @@ static void print_stack(FILE *out, const struct clew_trace *trace, const struct 
 		putc('\n', out);
 }
 
-void waits_print(FILE *out, const struct clew_trace *trace, bool stacks,
-		 const struct clew_sleep *sleep)
+void clew_print_wait(FILE *out, const struct clew_trace *trace, bool stacks,
+		     const struct clew_sleep *sleep)
 {
 	print_wait(out, trace, sleep);
 	if (stacks)

@@ -3,14 +3,24 @@
  * Times of a list added up by a key: how many, how long in all, percentiles. Each group keeps
  * its longest item, from which its name is made.
  */
-#ifndef CLEW_WORDS_SUMS_H
-#define CLEW_WORDS_SUMS_H
+#ifndef CLEW_EXPLAIN_SUMS_H
+#define CLEW_EXPLAIN_SUMS_H
 
 #include "base/multiset.h"
 #include "base/vector.h"
-#include <stdio.h>
 
-#include "format/json.h"
+/* The keys of sums. */
+enum clew_sum_by {
+	CLEW_SUM_BY_NONE,
+	CLEW_SUM_BY_OBJECT,
+	CLEW_SUM_BY_KIND,
+	CLEW_SUM_BY_TASK,
+	CLEW_SUM_BY_CALL,
+	CLEW_SUM_BY_HOLDER,
+	CLEW_SUM_BY_COUNT,
+};
+/* The word for one; NULL for none. */
+const char *clew_sum_by_name(enum clew_sum_by by);
 
 /* Items are of one group if all parts of their keys are equal. */
 struct clew_sum_key {
@@ -54,13 +64,5 @@ int clew_sum_keys_compare(const struct clew_sum_key *a, const struct clew_sum_ke
 uint64_t clew_sum_percentile(const struct multiset *lengths, unsigned percent);
 /* Puts groups in their order: longest in all first. */
 void clew_sums_order(struct clew_sum *groups, size_t count);
-
-/* The heading of a table, and the start of a row, which the caller ends with a name. */
-void clew_print_sums_heading(FILE *out, const char *name);
-void clew_print_sum(FILE *out, const struct clew_sum *sum);
-/* Prints ", 12 of them for nothing (1.2 ms)" behind the name; nothing if none was. */
-void clew_print_sum_vain(FILE *out, const struct clew_sum *sum);
-/* The fields of the open object. */
-void clew_json_sum(struct clew_json *json, const struct clew_sum *sum);
 
 #endif

@@ -3,19 +3,27 @@
  * Waits added up by object, kind, task, call or holder, a part of them at a time: that of all
  * parts together is as if they had been one.
  */
-#ifndef CLEW_CLI_WINDOWED_WAIT_SUMS_H
-#define CLEW_CLI_WINDOWED_WAIT_SUMS_H
+#ifndef CLEW_EXPLAIN_WAIT_GROUPS_H
+#define CLEW_EXPLAIN_WAIT_GROUPS_H
 
 #include "base/shared.h"
-#include "cli/operand/view.h"
+#include "explain/sums.h"
 #include "trace/trace.h"
 
-/*
- * Adds the part of a wait within the view's window to the sums. By holder, each of its holders has
- * the time for which it held. 0 or -ENOMEM.
- */
-int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
+/* The holder of a wait's lock for most of its time; NULL: none is known. */
+const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep);
+
+/* Waits for one object have equal keys, whatever their calls; waits for none, by kind and call. */
+struct clew_sum_key clew_wait_object_key(const struct clew_trace *trace,
+					 const struct clew_sleep *sleep);
+
+/* Adds `ns` of a wait; the item is its index among the trace's sleeps. 0 or -ENOMEM. */
+int clew_sums_add_wait(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns,
 		       const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* Adds the part of a wait that lies in from..to, ns. By holder, each of its holders has the time
+ * for which it held. 0 or -ENOMEM. */
+int clew_sums_add_wait_by(struct clew_sums *sums, enum clew_sum_by by, uint64_t from, uint64_t to,
+			  const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 struct clew_wait_group;
 struct clew_wait_groups {
@@ -26,7 +34,7 @@ struct clew_wait_groups {
 
 /* Leaves the groups of one part: *ret_groups is in `out`. No wait can be added to `sums` after it.
  * 0 or -ENOMEM. */
-int clew_wait_groups_leave(struct clew_sums *sums, const struct clew_view *view,
+int clew_wait_groups_leave(struct clew_sums *sums, enum clew_sum_by by,
 			   const struct clew_trace *trace, struct shared *out,
 			   struct clew_wait_groups *ret_groups);
 /* Adds what was left of a part; parts come in order of time. 0 or -ENOMEM; then `groups` can only
@@ -46,12 +54,13 @@ int clew_wait_groups_pick(const struct clew_wait_groups *groups, const struct cl
  * of a wait. NULL: no memory. */
 struct clew_sum *clew_wait_groups_sums(struct clew_wait_groups *picked);
 /* The longest wait of a group by its number, with its links and its main holder. */
-const struct clew_sleep *clew_wait_groups_wait(const struct clew_wait_groups *picked,
+const struct clew_sleep *clew_wait_groups_wait(const struct clew_wait_groups *groups,
 					       uint32_t number);
 
-/* Prints all groups, as text or into `json` if that is not NULL; nothing can be added after it.
- * `trace` has the names. Returns 0 or, after clew_fail(), an exit status. */
-int clew_wait_groups_print(struct clew_wait_groups *groups, const struct clew_view *view,
-			   const struct clew_trace *trace, struct clew_json *json);
+/* The sums of all groups, longest in all first, for free(3): `longest` is the number of a wait or,
+ * by holder, a task's serial. `trace` has all names. Nothing can be added after it. 0 or -ENOMEM.
+ */
+int clew_wait_groups_finish(struct clew_wait_groups *groups, enum clew_sum_by by,
+			    const struct clew_trace *trace, struct clew_sum **ret_sums);
 
 #endif

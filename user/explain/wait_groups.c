@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits added up. See wait_sums.h.
+ * Waits added up. See wait_groups.h.
  *
  * Each group keeps a copy of its longest wait, of equally long ones the earliest. Its name is made
  * from that at the end, when all names are known.
  */
-#include "cli/windowed/wait_sums.h"
+#include "explain/wait_groups.h"
 
-#include <clew/tokens.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/interval.h"
-#include "cli/front/fail.h"
-#include "words/describe.h"
-#include "words/object.h"
-#include "words/task.h"
-#include "words/wait.h"
-#include "words/wait_key.h"
+#include "trace/wait_key.h"
 
 struct clew_wait_group {
 	struct clew_sum_key key;
@@ -27,58 +21,82 @@ struct clew_wait_group {
 	struct multiset lengths;
 };
 
-static uint64_t overlap(const struct clew_window *window, uint64_t start, uint64_t end)
+const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep)
 {
-	return interval_overlap(start, end, window->from, window->to);
+	const struct clew_holder *most = NULL;
+
+	for (uint32_t i = 0; i < sleep->holder_count; i++)
+		if (!most || sleep->holders[i].to - sleep->holders[i].from > most->to - most->from)
+			most = &sleep->holders[i];
+	return most;
 }
 
-static int add_holders(struct clew_sums *sums, const struct clew_view *view,
+struct clew_sum_key clew_wait_object_key(const struct clew_trace *trace,
+					 const struct clew_sleep *sleep)
+{
+	struct clew_wait_key key = clew_wait_key(trace, sleep);
+
+	return (struct clew_sum_key){{key.parts[0], key.parts[1], key.parts[2]}};
+}
+
+int clew_sums_add_wait(struct clew_sums *sums, struct clew_sum_key key, uint64_t ns,
+		       const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	size_t count;
+	uint32_t item = (uint32_t)(sleep - clew_trace_sleeps(trace, &count));
+	uint64_t vain;
+
+	return clew_trace_vain(trace, sleep, &vain) ? clew_sums_add_vain(sums, key, ns, item, vain)
+						    : clew_sums_add(sums, key, ns, item);
+}
+
+static int add_holders(struct clew_sums *sums, uint64_t from, uint64_t to,
 		       const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < sleep->holder_count && r == 0; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
-		uint64_t to = clew_trace_until(trace, holder->to);
+		uint64_t ns = interval_overlap(holder->from, clew_trace_until(trace, holder->to),
+					       from, to);
 
-		r = clew_sums_add(sums, (struct clew_sum_key){{holder->task}},
-				  overlap(&view->window, holder->from, to), holder->task);
+		r = clew_sums_add(sums, (struct clew_sum_key){{holder->task}}, ns, holder->task);
 	}
 	return r;
 }
 
-int clew_wait_sums_add(struct clew_sums *sums, const struct clew_view *view,
-		       const struct clew_trace *trace, const struct clew_sleep *sleep)
+int clew_sums_add_wait_by(struct clew_sums *sums, enum clew_sum_by by, uint64_t from, uint64_t to,
+			  const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	uint64_t end = clew_trace_until(trace, sleep->end);
 	struct clew_sum_key key = {};
 
-	switch (view->by) {
-	case CLEW_BY_HOLDER:
-		return add_holders(sums, view, trace, sleep);
-	case CLEW_BY_OBJECT:
+	switch (by) {
+	case CLEW_SUM_BY_HOLDER:
+		return add_holders(sums, from, to, trace, sleep);
+	case CLEW_SUM_BY_OBJECT:
 		key = clew_wait_object_key(trace, sleep);
 		break;
-	case CLEW_BY_KIND:
+	case CLEW_SUM_BY_KIND:
 		key.parts[0] = sleep->kind;
 		break;
-	case CLEW_BY_TASK:
+	case CLEW_SUM_BY_TASK:
 		key.parts[0] = sleep->task;
 		break;
-	case CLEW_BY_CALL:
+	case CLEW_SUM_BY_CALL:
 		key.parts[0] = sleep->call;
 		break;
 	default:
 		break;
 	}
-	return clew_sums_add_wait(sums, key, overlap(&view->window, sleep->start, end), trace,
+	return clew_sums_add_wait(sums, key, interval_overlap(sleep->start, end, from, to), trace,
 				  sleep);
 }
 
-/* ---- in the process of a part ---- */
+/* ---- leaving the groups of a part ---- */
 
 struct leaving {
-	const struct clew_view *view;
+	bool waits; /* groups have their longest waits */
 	const struct clew_trace *trace;
 	struct shared *out;
 	struct clew_wait_groups *groups;
@@ -109,7 +127,7 @@ static int leave_group(void *context, const struct clew_sum_key *key, const stru
 
 	*group = (struct clew_wait_group){.key = *key, .sum = *sum, .lengths = *lengths};
 	group->lengths.bytes = shared_copy(leaving->out, lengths->bytes, lengths->size);
-	if (leaving->view->by != CLEW_BY_HOLDER) {
+	if (leaving->waits) {
 		group->wait = clew_trace_sleeps(leaving->trace, &count)[sum->longest];
 		holder = clew_wait_main_holder(&group->wait);
 		group->wait.holder_count = holder != NULL;
@@ -123,11 +141,14 @@ static int leave_group(void *context, const struct clew_sum_key *key, const stru
 	return group->lengths.bytes ? 0 : -ENOMEM;
 }
 
-int clew_wait_groups_leave(struct clew_sums *sums, const struct clew_view *view,
+int clew_wait_groups_leave(struct clew_sums *sums, enum clew_sum_by by,
 			   const struct clew_trace *trace, struct shared *out,
 			   struct clew_wait_groups *ret_groups)
 {
-	struct leaving leaving = {.view = view, .trace = trace, .out = out, .groups = ret_groups};
+	struct leaving leaving = {.waits = by != CLEW_SUM_BY_HOLDER,
+				  .trace = trace,
+				  .out = out,
+				  .groups = ret_groups};
 	size_t count = 0;
 	int r = clew_sums_each(sums, count_group, &count);
 
@@ -138,7 +159,7 @@ int clew_wait_groups_leave(struct clew_sums *sums, const struct clew_view *view,
 	return r < 0 ? r : clew_sums_each(sums, leave_group, &leaving);
 }
 
-/* ---- in the process that adds parts ---- */
+/* ---- adding them ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
@@ -300,66 +321,6 @@ int clew_wait_groups_pick(const struct clew_wait_groups *groups, const struct cl
 	return r < 0 ? r : join_again(ret_picked, trace);
 }
 
-/* ---- printing ---- */
-
-struct names {
-	const struct clew_trace *trace;
-	const struct clew_view *view;
-	const struct clew_wait_groups *groups;
-};
-
-/* An item is the index of a group or, by holder, a task's serial. */
-static const struct clew_sleep *sleep_of(const struct names *names, uint32_t item)
-{
-	return &names->groups->groups[item].wait;
-}
-
-static void print_name(void *context, FILE *out, uint32_t item)
-{
-	const struct names *names = context;
-	const struct clew_trace *trace = names->trace;
-	const struct clew_sleep *sleep;
-
-	if (names->view->by == CLEW_BY_HOLDER) {
-		clew_print_task(out, trace, item, clew_trace_end(trace));
-		return;
-	}
-	sleep = sleep_of(names, item);
-	switch (names->view->by) {
-	case CLEW_BY_TASK:
-		clew_print_task(out, trace, sleep->task, sleep->start);
-		break;
-	case CLEW_BY_KIND:
-		fputs(clew_wait_kind_name(sleep->kind), out);
-		break;
-	case CLEW_BY_CALL:
-		fputs(clew_call_name(sleep->call) ?: "no call", out);
-		break;
-	default:
-		if (!clew_waits_for_object(sleep) ||
-		    !clew_print_object(out, trace, &sleep->object, sleep))
-			fprintf(out, "no object (%s)", clew_wait_kind_name(sleep->kind));
-		break;
-	}
-}
-
-static void json_fields(void *context, struct clew_json *json, uint32_t item)
-{
-	const struct names *names = context;
-	const struct clew_trace *trace = names->trace;
-	const struct clew_sleep *sleep;
-
-	if (names->view->by == CLEW_BY_HOLDER) {
-		clew_json_task_fields(json, trace, item, clew_trace_end(trace));
-		return;
-	}
-	sleep = sleep_of(names, item);
-	if (names->view->by == CLEW_BY_TASK)
-		clew_json_task_fields(json, trace, sleep->task, sleep->start);
-	if (names->view->by == CLEW_BY_OBJECT)
-		clew_json_object_of(json, "object", trace, &sleep->object, sleep);
-}
-
 /* The groups' sums in the order in which they are printed; free(3) them. NULL: no memory. */
 static struct clew_sum *order(struct clew_wait_groups *groups, bool by_holder)
 {
@@ -392,22 +353,12 @@ const struct clew_sleep *clew_wait_groups_wait(const struct clew_wait_groups *pi
 	return &picked->groups[number].wait;
 }
 
-int clew_wait_groups_print(struct clew_wait_groups *groups, const struct clew_view *view,
-			   const struct clew_trace *trace, struct clew_json *json)
+int clew_wait_groups_finish(struct clew_wait_groups *groups, enum clew_sum_by by,
+			    const struct clew_trace *trace, struct clew_sum **ret_sums)
 {
-	struct names names = {.trace = trace, .view = view, .groups = groups};
-	const struct clew_sums_names callbacks = {
-		.name = print_name, .fields = json_fields, .context = &names};
-	struct clew_sum *sums = NULL;
-
-	if (view->by != CLEW_BY_OBJECT || join_again(groups, trace) == 0)
-		sums = order(groups, view->by == CLEW_BY_HOLDER);
-	if (!sums)
-		return clew_fail_memory();
-	if (json)
-		clew_json_groups(json, sums, groups->count, view, &callbacks);
-	else
-		clew_print_groups(sums, groups->count, view, &callbacks);
-	free(sums);
-	return 0;
+	*ret_sums = NULL;
+	if (by == CLEW_SUM_BY_OBJECT && join_again(groups, trace) < 0)
+		return -ENOMEM;
+	*ret_sums = order(groups, by == CLEW_SUM_BY_HOLDER);
+	return *ret_sums ? 0 : -ENOMEM;
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The input of a command that adds up. See input.h. */
+#include "cli/operand/input.h"
+
+#include <clew/kernel/records.h>
+#include <string.h>
+
+#include "cli/front/fail.h"
+#include "cli/operand/windows.h"
+#include "words/wall.h"
+
+/* Names what an answer needs and windows of a capture do not have; NULL: they have it all. */
+static const char *lacking(const struct clew_reader *reader, const struct clew_input_needs *needs)
+{
+	const uint64_t *counts = clew_reader_info(reader)->counts;
+
+	if (needs->whole)
+		return needs->whole;
+	if ((needs->functions && counts[CLEW_KIND_FUNCTION]) ||
+	    (needs->announced && counts[CLEW_KIND_ANNOUNCE]))
+		return "calls that began before them";
+	return NULL;
+}
+
+/* Opens a long capture; input->reader stays NULL if it is to be read in one piece. */
+static int open_long(const struct clew_input_needs *needs, struct clew_input *input)
+{
+	int status = clew_windows_open(input->operand, &input->reader);
+	const char *what = input->reader ? lacking(input->reader, needs) : NULL;
+
+	if (status || !what)
+		return status;
+	clew_reader_close(input->reader);
+	input->reader = NULL;
+	return clew_fail(CLEW_EXIT_DONE,
+			 "%s: is read in one piece, as windows have no %s: with --from and --to "
+			 "less is read",
+			 input->operand, what);
+}
+
+int clew_input_open(const char *operand, const struct clew_input_needs *needs,
+		    struct clew_input *ret_input)
+{
+	struct clew_window *window = needs->window;
+	struct clew_time_base base;
+	int status = 0;
+
+	*ret_input = (struct clew_input){.operand = operand, .window = window};
+	if (!clew_window_given(window))
+		status = open_long(needs, ret_input);
+	if (status)
+		return status;
+	if (!ret_input->reader)
+		return clew_open_window(operand, 0, window, &ret_input->trace);
+	clew_wall_base_of(clew_reader_info(ret_input->reader), NULL, &base);
+	window->from = base.start;
+	window->to = UINT64_MAX;
+	return 0;
+}
+
+void clew_input_done(struct clew_input *input)
+{
+	clew_reader_close(input->reader);
+	clew_trace_free(input->trace);
+	clew_trace_free(input->tasks);
+}
+
+int clew_input_names(struct clew_input *input, const struct clew_trace **ret_names)
+{
+	int status = 0;
+
+	if (!input->trace && !input->tasks)
+		status = clew_windows_names(input->operand, input->reader, &input->tasks);
+	*ret_names = input->trace ?: input->tasks;
+	return status;
+}
+
+int clew_input_choose(struct clew_input *input, struct clew_selection *selection)
+{
+	const struct clew_trace *names;
+	int status;
+
+	/* Without a choice a window knows enough of a task. */
+	if (input->reader && !clew_selection_chooses(selection))
+		return 0;
+	status = clew_input_names(input, &names);
+	return status ? status : clew_selection_check(selection, names);
+}
+
+int clew_input_look(struct clew_input *input, const struct clew_windows_taker *taker)
+{
+	int status;
+
+	if (!input->reader)
+		return clew_windows_alone(input->trace, taker) < 0 ? clew_fail_memory() : 0;
+	status = clew_windows_look(input->operand, input->reader, 0, taker, &input->trace);
+	return status ? status : clew_window_take(input->window, input->trace);
+}
+
+int clew_input_look_again(struct clew_input *input, const struct clew_windows_taker *taker)
+{
+	if (!input->reader)
+		return clew_windows_alone(input->trace, taker) < 0 ? clew_fail_memory() : 0;
+	return clew_windows_again(input->operand, input->reader, taker);
+}
