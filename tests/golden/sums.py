@@ -55,8 +55,9 @@ PATHS = [["--all", "(e)"], ["--all", "nobody"], ["--all", "** where suspended_du
          ["--cgroup", "/*"], ["--cgroup", "/nowhere"], ["--all", "**", "--container", "web"],
          ["--all", "**", "--strategy", "predecessor"], ["--all", "**", "--strategy", "temporal_most_work"],
          ["--all", "**", "--all-origins", "--strategy", "least_work"]]
-# Windows may say this of what they are too short for.
-READ_AGAIN = re.compile(rb"clew: operations that are longer than what a window knows[^\n]*\n")
+# Windows may say this of what they are too short for, or do not have.
+READ_AGAIN = re.compile(rb"clew: (?:operations that are longer than what a window knows|"
+                        rb"[^\n]*: is read in one piece, as windows have no )[^\n]*\n")
 tap = Tap()
 
 

@@ -24,6 +24,14 @@ int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **re
 int clew_model_with_frames(const struct clew_trace *trace, size_t most_frames,
 			   struct clew_model **ret_model);
 
+/* The root span that a span is in: of a thread's, the thread. */
+static inline uint32_t clew_span_root(const struct clew_model *model, uint32_t span)
+{
+	while (model->spans[span].parent != CLEW_NONE)
+		span = model->spans[span].parent;
+	return span;
+}
+
 /* The serial of the task that a root span of a model from this trace stands for; CLEW_NO_TASK: it
  * is no thread, or nothing else is known of it. */
 uint32_t clew_task_of_span(const struct clew_trace *trace, uint32_t root);

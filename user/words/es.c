@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert/convert.h"
 #include "format/text.h"
 
 const char *clew_span_name(struct clew_span_names *names, uint32_t span)
@@ -33,13 +34,6 @@ static size_t name_length(const char *name)
 
 	return digits && strspn(dash + 1, "0123456789#") == strlen(dash + 1) ? (size_t)(dash - name)
 									     : strlen(name);
-}
-
-uint32_t clew_span_root(const struct clew_model *model, uint32_t span)
-{
-	while (model->spans[span].parent != CLEW_NONE)
-		span = model->spans[span].parent;
-	return span;
 }
 
 char *clew_span_process(const struct clew_model *model, uint32_t span)

@@ -24,8 +24,6 @@ struct clew_span_names {
 const char *clew_span_name(struct clew_span_names *names, uint32_t span);
 void clew_span_names_done(struct clew_span_names *names);
 
-/* The root span that a span is in: of a thread's, the thread. */
-uint32_t clew_span_root(const struct clew_model *model, uint32_t span);
 /* The name of the process that a thread's span belongs to, if the thread has another name; NULL: it
  * has the same one, or the span is no thread's. The caller frees it. */
 char *clew_span_process(const struct clew_model *model, uint32_t span);

@@ -2,17 +2,31 @@
 /*
  * clew blame: who kept whom from going on.
  */
-#include "cli/blame/blame.h"
-
-#include <clew/kernel/records.h>
+#include <clew/blame.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/path/blame.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
+#include "cli/front/options.h"
+#include "cli/operand/groups.h"
+#include "cli/operand/input.h"
 #include "cli/operand/query.h"
-#include "cli/operand/windows.h"
 #include "words/lines.h"
+
+struct blame_values {
+	struct clew_group_choice group;
+	const char *victims;
+	const char *antagonists;
+	const char *hierarchy;
+	struct clew_number top;
+	const char *by;
+	bool all_running;
+	struct clew_window window;
+	struct clew_source_choice source;
+	bool json;
+};
 
 const struct clew_option clew_blame_options[] = {
 	{0, "victims", "PATTERN", "only what kept these spans waiting (all)", clew_take_string,
@@ -37,137 +51,165 @@ const struct clew_option clew_blame_options[] = {
 	CLEW_OPTION_END,
 };
 
-uint32_t *blame_find_others(const struct clew_model *model, const bool *only, size_t *ret_count)
+static int fail_for_memory(void)
 {
-	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
-
-	*ret_count = 0;
-	for (uint32_t span = 0; spans && span < model->span_count; span++) {
-		const char *flags =
-			clew_model_attribute(model, model->spans[span].attributes, "task_flags");
-
-		if ((!only || only[span]) &&
-		    (!flags || !(strtoul(flags, NULL, 10) & CLEW_TASK_SELF)))
-			spans[(*ret_count)++] = span;
-	}
-	return spans;
+	return clew_fail(CLEW_EXIT_SYSTEM,
+			 "blame: out of memory: free some, or choose fewer spans");
 }
 
-int blame_choose(const struct clew_model *model, const struct blame_values *values,
-		 const bool *only, struct blame_choice *ret_choice)
+static int check(const struct blame_values *values)
 {
-	const struct clew_scope by = {.hierarchy = values->hierarchy},
-				of = {.hierarchy = values->hierarchy, .only = only};
-	int status = 0;
-
-	*ret_choice = (struct blame_choice){};
-	if (values->victims)
-		status = clew_find_spans("--victims", values->victims, model, &of,
-					 &ret_choice->victims, &ret_choice->victim_count);
-	if (status)
-		return status;
-	if (values->antagonists)
-		status = clew_find_spans("--antagonists", values->antagonists, model, &by,
-					 &ret_choice->antagonists, &ret_choice->antagonist_count);
-	if (status)
-		ret_choice->antagonists = NULL;
-	if (!status && !values->victims) {
-		ret_choice->victims = blame_find_others(model, only, &ret_choice->victim_count);
-		status = ret_choice->victims ? 0 : blame_fail_for_memory();
-	}
-	return status;
+	if (values->by && strcmp(values->by, "function") != 0)
+		return clew_fail(CLEW_EXIT_INPUT, "blame: --by is function, not '%s'", values->by);
+	if (clew_source_wanted(&values->source) && (values->by || values->all_running))
+		return clew_fail(CLEW_EXIT_INPUT, "blame: --lines is about samples, which neither "
+						  "--by nor --all-running tells: leave one out");
+	return 0;
 }
 
-void blame_choice_done(struct blame_choice *choice)
+static int open_input(struct blame_values *values, const char *operand, struct clew_input *input)
 {
-	free(choice->victims);
-	free(choice->antagonists);
+	bool by_name = clew_is_by_name(values->victims) && clew_is_by_name(values->antagonists);
+	const struct clew_input_needs needs = {
+		.whole = values->all_running ? "record of all that ran meanwhile"
+			 : values->by	     ? "functions that threads waited in"
+			 : !by_name	     ? "properties of spans besides their names"
+					     : NULL,
+		/* Functions that were called are spans as well, which the names do not have. */
+		.functions = values->victims || values->antagonists,
+		.models = true,
+		.window = &values->window,
+	};
+
+	return clew_input_open(operand, &needs, input);
 }
 
-/* `stacks`: as clew_open_model_stacks() has it. */
-static int answer_with(const struct clew_model *model, const struct clew_trace *stacks,
-		       const struct blame_values *values, const bool *only)
-{
-	struct blame_answer answer = {.victims = {.model = model},
-				      .antagonists = {.model = model},
-				      .is_by_function = values->by != NULL,
-				      .all_running = values->all_running,
-				      .from = INT64_MIN,
-				      .to = INT64_MAX};
-	struct clew_blame_options options = {
-		.all_running = values->all_running,
-		.innermost = values->by != NULL,
-		.charged = values->by || values->all_running ? NULL : clew_pair_places_charge,
-		.context = &answer.ran_in};
-	struct blame_choice choice;
-	int status = blame_choose(model, values, only, &choice);
+/* The spans that were chosen. */
+struct choice {
+	uint32_t *victims, *antagonists;
+	size_t victim_count, antagonist_count;
+};
 
-	if (clew_window_given(&values->window)) {
-		options.from = answer.from = (clew_time)values->window.from;
-		options.to = answer.to = (clew_time)values->window.to;
-	}
-	if (!status) {
-		options.victims = choice.victims;
-		options.victim_count = choice.victim_count;
-		options.antagonists = choice.antagonists;
-		options.antagonist_count = choice.antagonist_count;
-		if (clew_pair_places_init(&answer.ran_in, model, options.charged ? stacks : NULL) <
-			    0 ||
-		    clew_blame_find(model, &options, &answer.pairs, &answer.count) < 0)
-			status = blame_fail_for_memory();
-	}
-	if (!status)
-		status = blame_print(&answer, values);
-	blame_answer_done(&answer);
-	blame_choice_done(&choice);
-	return status;
-}
-
-static int answer_in_one_piece(const char *operand, struct blame_values *values)
+static int choose(const struct blame_values *values, struct clew_input *input,
+		  struct choice *ret_choice)
 {
-	struct clew_trace *stacks;
-	struct clew_model *model;
+	struct clew_scope by = {.hierarchy = values->hierarchy}, of = by;
+	const struct clew_model *model;
 	bool *only = NULL;
-	int status = clew_open_model_window(operand, &values->window, &model, &stacks);
+	int status;
 
-	if (status)
-		return status;
-	if (clew_source_wanted(&values->source))
-		status = clew_need_stacks("blame", stacks, &values->source);
+	if (!values->victims && !values->antagonists && !clew_groups_asked(&values->group))
+		return 0;
+	status = clew_input_model(input, &model);
 	if (!status)
 		status = clew_groups_spans(model, &values->group, &only);
-	if (!status)
-		status = answer_with(model, stacks, values, only);
-	if (!status && stacks && !values->json)
-		clew_print_lines_told(stdout, stacks);
+	of.only = only;
+	if (!status && values->victims)
+		status = clew_find_spans("--victims", values->victims, model, &of,
+					 &ret_choice->victims, &ret_choice->victim_count);
+	if (!status && values->antagonists)
+		status = clew_find_spans("--antagonists", values->antagonists, model, &by,
+					 &ret_choice->antagonists, &ret_choice->antagonist_count);
+	if (!status && !values->victims && only) {
+		ret_choice->victims = clew_blame_others(model, only, &ret_choice->victim_count);
+		status = ret_choice->victims ? 0 : fail_for_memory();
+	}
 	free(only);
-	clew_model_free(model);
-	clew_trace_free(stacks);
+	return status;
+}
+
+static struct clew_blame_asked asked_by(const struct blame_values *values,
+					const struct choice *choice)
+{
+	struct clew_blame_asked asked = {
+		.victims = choice->victims,
+		.victim_count = choice->victim_count,
+		.calls = !values->victims,
+		.antagonists = choice->antagonists,
+		.antagonist_count = choice->antagonist_count,
+		.all_running = values->all_running,
+		.innermost = values->by,
+	};
+
+	if (clew_window_given(&values->window)) {
+		asked.from = (clew_time)values->window.from;
+		asked.to = (clew_time)values->window.to;
+	}
+	return asked;
+}
+
+static int find(struct clew_input *input, struct clew_blame_sum *sum)
+{
+	struct clew_windows_taker taker;
+	int status;
+
+	if (!input->reader)
+		return clew_blame_sum_model(sum, input->model, input->trace) < 0 ? fail_for_memory()
+										 : 0;
+	if (clew_blame_sum_taker(sum, input->tasks, &taker) < 0)
+		return fail_for_memory();
+	status = clew_input_look(input, &taker);
+	if (!status && clew_blame_sum_finish(sum, input->trace) < 0)
+		status = fail_for_memory();
+	return status;
+}
+
+static int say(const struct blame_values *values, struct clew_input *input,
+	       struct clew_blame_sum *sum)
+{
+	bool given = clew_window_given(&values->window);
+	int status = 0;
+
+	if (clew_say_blame(stdout, sum, given ? (clew_time)values->window.from : INT64_MIN,
+			   given ? (clew_time)values->window.to : INT64_MAX,
+			   values->json ? NULL : &values->top.value) < 0)
+		status = fail_for_memory();
+	if (!status && input->trace && !values->json)
+		clew_print_lines_told(stdout, input->trace);
+	return status;
+}
+
+static int answer(const struct blame_values *values, struct clew_input *input)
+{
+	struct clew_blame_asked asked;
+	struct clew_blame_sum sum = {};
+	struct choice choice = {};
+	int status = 0;
+
+	/* The stacks of a long capture come with its names. */
+	if (clew_source_wanted(&values->source) && !input->reader)
+		status = clew_need_stacks("blame", input->trace, &values->source);
+	if (!status)
+		status = choose(values, input, &choice);
+	asked = asked_by(values, &choice);
+	if (!status && clew_blame_sum_begin(&sum, &asked) < 0)
+		status = fail_for_memory();
+	if (!status)
+		status = find(input, &sum);
+	if (!status && clew_source_wanted(&values->source) && input->reader)
+		status = clew_need_stacks("blame", input->trace, &values->source);
+	if (!status)
+		status = say(values, input, &sum);
+	clew_blame_sum_done(&sum);
+	free(choice.victims);
+	free(choice.antagonists);
 	return status;
 }
 
 int clew_command_blame(const struct clew_command *command, int argc, char **argv)
 {
 	struct blame_values values = {.top = {.value = 20}};
-	struct clew_reader *reader = NULL;
+	struct clew_input input = {};
 	char **operands;
 	int status = 0;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	if (values.by && strcmp(values.by, "function") != 0)
-		return clew_fail(CLEW_EXIT_INPUT, "blame: --by is function, not '%s'", values.by);
-	if (clew_source_wanted(&values.source) && (values.by || values.all_running))
-		return clew_fail(CLEW_EXIT_INPUT, "blame: --lines is about samples, which neither "
-						  "--by nor --all-running tells: leave one out");
-	if (!clew_window_given(&values.window))
-		status = clew_windows_open_models(operands[0], &reader);
-	if (status)
-		return status;
-	if (reader && blame_has_windows(reader, &values))
-		status = blame_in_windows(operands[0], reader, &values);
-	else
-		status = answer_in_one_piece(operands[0], &values);
-	clew_reader_close(reader);
+	status = check(&values);
+	if (!status)
+		status = open_input(&values, operands[0], &input);
+	if (!status)
+		status = answer(&values, &input);
+	clew_input_done(&input);
 	return status;
 }

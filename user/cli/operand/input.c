@@ -7,6 +7,7 @@
 
 #include "cli/front/fail.h"
 #include "cli/operand/windows.h"
+#include "convert/convert.h"
 #include "words/wall.h"
 
 /* Names what an answer needs and windows of a capture do not have; NULL: they have it all. */
@@ -25,7 +26,8 @@ static const char *lacking(const struct clew_reader *reader, const struct clew_i
 /* Opens a long capture; input->reader stays NULL if it is to be read in one piece. */
 static int open_long(const struct clew_input_needs *needs, struct clew_input *input)
 {
-	int status = clew_windows_open(input->operand, &input->reader);
+	int status = needs->models ? clew_windows_open_models(input->operand, &input->reader)
+				   : clew_windows_open(input->operand, &input->reader);
 	const char *what = input->reader ? lacking(input->reader, needs) : NULL;
 
 	if (status || !what)
@@ -38,6 +40,16 @@ static int open_long(const struct clew_input_needs *needs, struct clew_input *in
 			 input->operand, what);
 }
 
+static int open_piece(const struct clew_input_needs *needs, struct clew_input *input)
+{
+	if (!needs->models)
+		return clew_open_window(input->operand, 0, needs->window, &input->trace);
+	if (needs->ends)
+		return clew_open_model_between(input->operand, needs->ends, needs->memory,
+					       &input->model, &input->trace);
+	return clew_open_model_window(input->operand, needs->window, &input->model, &input->trace);
+}
+
 int clew_input_open(const char *operand, const struct clew_input_needs *needs,
 		    struct clew_input *ret_input)
 {
@@ -46,21 +58,24 @@ int clew_input_open(const char *operand, const struct clew_input_needs *needs,
 	int status = 0;
 
 	*ret_input = (struct clew_input){.operand = operand, .window = window};
-	if (!clew_window_given(window))
+	if (!window || !clew_window_given(window))
 		status = open_long(needs, ret_input);
 	if (status)
 		return status;
 	if (!ret_input->reader)
-		return clew_open_window(operand, 0, window, &ret_input->trace);
+		return open_piece(needs, ret_input);
 	clew_wall_base_of(clew_reader_info(ret_input->reader), NULL, &base);
-	window->from = base.start;
-	window->to = UINT64_MAX;
+	if (window) {
+		window->from = base.start;
+		window->to = UINT64_MAX;
+	}
 	return 0;
 }
 
 void clew_input_done(struct clew_input *input)
 {
 	clew_reader_close(input->reader);
+	clew_model_free(input->model);
 	clew_trace_free(input->trace);
 	clew_trace_free(input->tasks);
 }
@@ -72,6 +87,17 @@ int clew_input_names(struct clew_input *input, const struct clew_trace **ret_nam
 	if (!input->trace && !input->tasks)
 		status = clew_windows_names(input->operand, input->reader, &input->tasks);
 	*ret_names = input->trace ?: input->tasks;
+	return status;
+}
+
+int clew_input_model(struct clew_input *input, const struct clew_model **ret_model)
+{
+	const struct clew_trace *names;
+	int status = input->model ? 0 : clew_input_names(input, &names);
+
+	if (!status && !input->model && clew_model_from_trace(names, &input->model) < 0)
+		status = clew_fail_memory();
+	*ret_model = input->model;
 	return status;
 }
 
@@ -94,7 +120,9 @@ int clew_input_look(struct clew_input *input, const struct clew_windows_taker *t
 	if (!input->reader)
 		return clew_windows_alone(input->trace, taker) < 0 ? clew_fail_memory() : 0;
 	status = clew_windows_look(input->operand, input->reader, 0, taker, &input->trace);
-	return status ? status : clew_window_take(input->window, input->trace);
+	if (!status && input->window)
+		status = clew_window_take(input->window, input->trace);
+	return status;
 }
 
 int clew_input_look_again(struct clew_input *input, const struct clew_windows_taker *taker)

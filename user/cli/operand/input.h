@@ -16,15 +16,20 @@ struct clew_input_needs {
 	const char *whole; /* what was asked for, which windows cannot have; NULL: they can */
 	bool functions;	   /* a window has to know which calls were under way when it began: */
 	bool announced;	   /* of functions that were recorded, or that programs announced */
+	bool models;	   /* causal traces are added up */
 	struct clew_window *window; /* --from and --to; NULL: there are none */
+	struct clew_ends *ends;	    /* with models: the positions between which it is read; */
+	char **memory;		    /* of two texts, for free(3); NULL: there are none */
 };
 
 struct clew_input {
 	const char *operand;
 	struct clew_window *window;
 	struct clew_reader *reader; /* of a long capture; NULL: it was read in one piece */
-	struct clew_trace *trace;   /* that; once a long one was looked at, all of its names */
+	struct clew_trace *trace;   /* that; once a long one was looked at, all of its names; with
+				       models NULL unless there are stacks */
 	struct clew_trace *tasks; /* of a long one, the names if they were asked for before that */
+	struct clew_model *model; /* the causal trace in one piece, or one of all names */
 };
 
 /*
@@ -37,6 +42,8 @@ void clew_input_done(struct clew_input *input);
 
 /* A trace that has all tasks and names: reads them if need be. */
 int clew_input_names(struct clew_input *input, const struct clew_trace **ret_names);
+/* A causal trace of all threads, by which spans are chosen. */
+int clew_input_model(struct clew_input *input, const struct clew_model **ret_model);
 /* Checks which tasks were asked for, as early as they have to be known. */
 int clew_input_choose(struct clew_input *input, struct clew_selection *selection);
 /* All tasks, where a window's trace does not have them; NULL: it has what is needed. */

@@ -5,8 +5,8 @@
 #ifndef CLEW_CLI_PATH_PATH_SUM_H
 #define CLEW_CLI_PATH_PATH_SUM_H
 
+#include "analyse/sum/parties.h"
 #include "cli/path/path.h"
-#include "cli/windowed/parties.h"
 
 struct path_adding {
 	struct arena arena;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Spans that several processes found, made those of one causal trace. See parties.h. */
-#include "cli/windowed/parties.h"
+#include "analyse/sum/parties.h"
 
 #include <clew/model_make.h>
 #include <errno.h>
@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "convert/convert.h"
-#include "words/es.h"
 
 #define DISK "disk" /* the attribute of a device's span */
 

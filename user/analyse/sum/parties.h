@@ -4,8 +4,8 @@
  * thread is the same in all of them by its serial, anything else by its name; a span below it by
  * its names and its start, too.
  */
-#ifndef CLEW_CLI_WINDOWED_PARTIES_H
-#define CLEW_CLI_WINDOWED_PARTIES_H
+#ifndef CLEW_ANALYSE_SUM_PARTIES_H
+#define CLEW_ANALYSE_SUM_PARTIES_H
 
 #include <clew/model.h>
 
