@@ -256,13 +256,20 @@ int clew_locks_make_of(const struct clew_trace *trace, const struct clew_lock_wa
 	return r;
 }
 
-int clew_locks_make(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
-		    uint64_t to, struct clew_locks *ret_locks)
+struct clew_lock_waiting clew_lock_waiting_of(const struct clew_trace *trace)
 {
 	struct clew_lock_waiting waiting = {.spins = trace->spins.data,
 					    .spin_count = trace->spins.count};
 
 	waiting.sleeps = clew_trace_sleeps(trace, &waiting.sleep_count);
+	return waiting;
+}
+
+int clew_locks_make(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
+		    uint64_t to, struct clew_locks *ret_locks)
+{
+	const struct clew_lock_waiting waiting = clew_lock_waiting_of(trace);
+
 	return clew_locks_make_of(trace, &waiting, chosen, from, to, ret_locks);
 }
 

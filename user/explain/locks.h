@@ -136,6 +136,8 @@ struct clew_lock_waiting {
 	size_t spin_count;
 };
 bool clew_may_be_lock(const struct clew_sleep *sleep);
+/* All sleeps and spins of a trace. */
+struct clew_lock_waiting clew_lock_waiting_of(const struct clew_trace *trace);
 /* The same, from waits that outlive the result; `trace` has only the names. */
 int clew_locks_make_of(const struct clew_trace *trace, const struct clew_lock_waiting *waiting,
 		       const struct clew_chosen *chosen, uint64_t from, uint64_t to,

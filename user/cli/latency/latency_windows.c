@@ -10,7 +10,7 @@
 #include "cli/front/fail.h"
 #include "cli/operand/long_operations.h"
 #include "cli/operand/windows.h"
-#include "cli/windowed/lock_waits.h"
+#include "explain/lock_waits.h"
 #include "explain/operations.h"
 
 struct long_latency {
@@ -163,8 +163,12 @@ static int answer_locks(const char *operand, struct clew_reader *reader,
 	struct clew_latency_options options = *it->options;
 	struct clew_lock_times times;
 	struct lock_waits waits;
-	int status = lock_waits_gather(operand, reader, true, &waits, ret_names);
+	struct clew_windows_taker taker;
+	int status;
 
+	lock_waits_begin(&waits, true);
+	taker = lock_waits_taker(&waits);
+	status = clew_windows_look(operand, reader, 0, &taker, ret_names);
 	if (!status)
 		status = clew_selection_check(selection, *ret_names);
 	if (!status) {

@@ -2,18 +2,22 @@
 /*
  * clew locks: what each contended lock cost, who held it, and why for so long.
  */
-#include "cli/locks/locks.h"
-
-#include <stdlib.h>
-
 #include "answers/locks/locks.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
-#include "cli/operand/open.h"
-#include "cli/operand/windows.h"
+#include "cli/front/options.h"
+#include "cli/operand/input.h"
+#include "explain/locks_sum.h"
 #include "words/ledger.h"
 
 #define TOP 10 /* locks in text */
+
+struct locks_values {
+	struct clew_selection selection;
+	struct clew_window window;
+	struct clew_number top;
+	bool json;
+};
 
 const struct clew_option clew_locks_options[] = {
 	{0, "tid", "N", "only locks that this thread waited for, and its waits", clew_take_number,
@@ -33,111 +37,87 @@ const struct clew_option clew_locks_options[] = {
 	CLEW_OPTION_END,
 };
 
-size_t locks_top(const struct locks_values *values)
+/* *ret_relations: the caller's to free, as what was found refers to it. */
+static int find(struct locks_values *values, struct clew_input *input,
+		struct clew_locks_asked *asked, struct clew_locks_sum *sum,
+		struct clew_relations **ret_relations)
 {
-	return values->top.given ? (size_t)values->top.value : values->json ? SIZE_MAX : TOP;
+	struct clew_windows_taker taker = clew_locks_sum_taker(sum);
+	int status = clew_input_look(input, &taker);
+
+	if (!status)
+		status = clew_selection_check(&values->selection, input->trace);
+	/* Windows have nothing that programs announced. */
+	if (!status && !input->reader)
+		status = clew_try_relations(input->trace, ret_relations);
+	asked->relations = *ret_relations;
+	asked->from = values->window.from;
+	asked->to = values->window.to;
+	if (!status && clew_locks_sum_make(sum, input->trace) < 0)
+		status = clew_fail_memory();
+	if (!status && clew_locks_sum_again(sum, &taker))
+		status = clew_input_look_again(input, &taker);
+	clew_locks_sum_finish(sum);
+	return status;
 }
 
-void locks_print(const struct clew_trace *trace, const struct locks_values *values,
-		 const struct clew_locks *locks, const struct clew_taken_locks *taken)
+static void say(const struct locks_values *values, const struct clew_trace *trace,
+		const struct clew_locks_sum *sum)
 {
 	struct clew_json json = {.out = stdout};
-	size_t top = locks_top(values);
+	size_t top = sum->asked->top;
 
 	if (!values->json) {
-		clew_print_locks(stdout, trace, locks, taken, top);
+		clew_print_locks(stdout, trace, &sum->locks, &sum->taken, top);
 		clew_print_ledger(stdout, trace, values->window.from, values->window.to);
 		clew_print_cost(stdout, clew_trace_info(trace));
 		return;
 	}
 	clew_json_object(&json, NULL);
-	clew_json_locks(&json, trace, locks, taken, top);
+	clew_json_locks(&json, trace, &sum->locks, &sum->taken, top);
 	clew_json_ledger(&json, trace, values->window.from, values->window.to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
 
-/* Follows the holders of the locks that the answer shows. */
-static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
-		   struct clew_locks *locks, struct clew_taken_locks *taken, size_t top)
+static int answer(struct locks_values *values, struct clew_input *input)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < locks->count && i < top && r == 0; i++)
-		r = clew_lock_explain(trace, relations, &locks->locks[i]);
-	for (size_t i = 0, more = top; i < taken->count && r == 0; i++) {
-		struct clew_taken_lock *lock = &taken->locks[i];
-
-		if (lock->waited < top || (lock->waited == SIZE_MAX && more && more--))
-			r = clew_taken_explain(trace, relations, lock);
-	}
-	return r;
-}
-
-static int answer(const struct clew_trace *trace, const struct clew_relations *relations,
-		  struct locks_values *values)
-{
-	const struct clew_chosen chosen = {.wants = clew_selection_wants,
-					   .context = &values->selection};
-	struct clew_taken_locks taken = {};
-	struct clew_locks locks;
-	int r = clew_locks_make(trace, &chosen, values->window.from, values->window.to, &locks);
-
-	if (r == 0)
-		r = clew_taken_make(trace, &chosen, values->window.from, values->window.to, &locks,
-				    &taken);
-	if (r == 0)
-		r = explain(trace, relations, &locks, &taken, locks_top(values));
-	if (r == 0)
-		locks_print(trace, values, &locks, &taken);
-	clew_taken_done(&taken);
-	clew_locks_done(&locks);
-	return r < 0 ? clew_fail_memory() : 0;
-}
-
-static int answer_whole(const char *operand, struct locks_values *values)
-{
+	struct clew_locks_asked asked = {
+		.chosen = {.wants = clew_selection_wants, .context = &values->selection},
+		.top = values->top.given ? (size_t)values->top.value
+		       : values->json	 ? SIZE_MAX
+					 : TOP,
+		.say = values->json ? NULL : clew_print_lock_doing};
 	struct clew_relations *relations = NULL;
-	struct clew_trace *trace;
-	int status = clew_open_window(operand, 0, &values->window, &trace);
+	struct clew_locks_sum sum;
+	int status;
 
-	if (status)
-		return status;
-	status = clew_selection_check(&values->selection, trace);
+	clew_locks_sum_begin(&sum, &asked);
+	status = find(values, input, &asked, &sum, &relations);
 	if (!status)
-		status = clew_try_relations(trace, &relations);
-	if (!status)
-		status = answer(trace, relations, values);
+		say(values, input->trace, &sum);
+	clew_locks_sum_done(&sum);
 	clew_relations_free(relations);
-	clew_trace_free(trace);
 	return status;
-}
-
-/* A window does not know which calls were under way when it began. */
-static bool has_calls(const struct clew_reader *reader)
-{
-	const struct clew_capture_info *info = clew_reader_info(reader);
-
-	return info->counts[CLEW_KIND_FUNCTION] || info->counts[CLEW_KIND_ANNOUNCE];
 }
 
 int clew_command_locks(const struct clew_command *command, int argc, char **argv)
 {
 	struct locks_values values = {};
-	struct clew_reader *reader = NULL;
+	struct clew_input input = {};
 	char **operands;
-	int status = 0;
+	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	if (!clew_window_given(&values.window))
-		status = clew_windows_open(operands[0], &reader);
+	status = clew_input_open(operands[0],
+				 &(struct clew_input_needs){.functions = true,
+							    .announced = true,
+							    .window = &values.window},
+				 &input);
 	if (!status)
-		status = reader && !has_calls(reader)
-				 ? locks_in_windows(operands[0], reader, &values)
-				 : answer_whole(operands[0], &values);
-	if (reader)
-		clew_reader_close(reader);
+		status = answer(&values, &input);
+	clew_input_done(&input);
 	clew_selection_done(&values.selection);
 	return status;
 }

@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * clew locks of a long capture. The locks are made of the waits that all windows have left
- * (lock_waits.h). Then each window is looked at again for what the holders did.
+ * The locks of all of a trace. See locks_sum.h.
  *
  * A hold is explained by the window in which it ends; what of it came before that window knows
  * anything, by those in which that was.
  */
-#include "cli/locks/locks.h"
+#include "explain/locks_sum.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers/locks/locks.h"
-#include "cli/front/fail.h"
-#include "cli/operand/windows.h"
-#include "cli/windowed/lock_waits.h"
 #include "trace/internal.h"
 
-struct long_locks {
-	const struct locks_values *values;
-	const struct clew_trace *names;
-	struct lock_waits waits;
-	struct arena arena; /* what the holders did */
-	struct clew_locks locks;
-};
+static size_t shown(const struct clew_locks_sum *sum)
+{
+	return sum->asked->top < sum->locks.count ? sum->asked->top : sum->locks.count;
+}
 
-/* ---- what the holders did ---- */
+/* ---- the part of a window ---- */
 
 struct left_part {
 	size_t lock;
@@ -35,10 +27,10 @@ struct left_part {
 	struct left_part *next;
 };
 
-static const struct clew_trace_window *window_of(const struct long_locks *it, uint64_t at)
+static const struct clew_trace_window *window_of(const struct clew_locks_sum *sum, uint64_t at)
 {
-	const struct clew_trace_window *windows = it->waits.windows.data;
-	size_t low = 0, high = it->waits.windows.count - 1;
+	const struct clew_trace_window *windows = sum->waits.windows.data;
+	size_t low = 0, high = sum->waits.windows.count - 1;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -52,10 +44,10 @@ static const struct clew_trace_window *window_of(const struct long_locks *it, ui
 }
 
 /* The part of a hold that a window explains. False: none. */
-static bool part_of(const struct long_locks *it, const struct clew_trace_window *window,
+static bool part_of(const struct clew_locks_sum *sum, const struct clew_trace_window *window,
 		    struct clew_lock_hold *hold)
 {
-	const struct clew_trace_window *last = window_of(it, hold->to);
+	const struct clew_trace_window *last = window_of(sum, hold->to);
 	bool ends_here = last->from == window->from;
 	uint64_t from = ends_here ? window->known : window->from,
 		 to = last->known < window->to ? last->known : window->to;
@@ -67,7 +59,7 @@ static bool part_of(const struct long_locks *it, const struct clew_trace_window 
 }
 
 /* A lock with those holds, or parts of them, that a window explains. 0 or -ENOMEM. */
-static int make_part(const struct long_locks *it, const struct clew_trace_window *window,
+static int make_part(const struct clew_locks_sum *sum, const struct clew_trace_window *window,
 		     const struct clew_contended *lock, struct clew_contended *ret_part)
 {
 	*ret_part = *lock;
@@ -87,15 +79,15 @@ static int make_part(const struct long_locks *it, const struct clew_trace_window
 	for (size_t i = 0; i < lock->hold_count; i++) {
 		struct clew_lock_hold hold = lock->holds[i];
 
-		if (part_of(it, window, &hold))
+		if (part_of(sum, window, &hold))
 			ret_part->holds[ret_part->hold_count++] = hold;
 	}
 	return 0;
 }
 
 /* Text needs the trace that the segment is of. */
-static int say(const struct clew_trace *trace, uint32_t holder, struct clew_lock_doing *doing,
-	       struct shared *out)
+static int say(const struct clew_locks_asked *asked, const struct clew_trace *trace,
+	       uint32_t holder, struct clew_lock_doing *doing, struct shared *out)
 {
 	char *text = NULL;
 	size_t size;
@@ -103,7 +95,7 @@ static int say(const struct clew_trace *trace, uint32_t holder, struct clew_lock
 
 	if (!words)
 		return -ENOMEM;
-	clew_print_lock_doing(words, trace, holder, doing);
+	asked->say(words, trace, holder, doing);
 	if (!fclose(words))
 		doing->words = shared_string(out, text);
 	free(text);
@@ -154,7 +146,7 @@ static int leave_segment(struct shared *out, struct clew_segment *segment)
 	return segment->sleep ? 0 : -ENOMEM;
 }
 
-static int leave_holder(const struct long_locks *it, const struct clew_trace *trace,
+static int leave_holder(const struct clew_locks_sum *sum, const struct clew_trace *trace,
 			struct clew_lock_holder *holder, struct shared *out)
 {
 	int r = 0;
@@ -166,15 +158,15 @@ static int leave_holder(const struct long_locks *it, const struct clew_trace *tr
 	if (!holder->doing)
 		return -ENOMEM;
 	for (size_t i = 0; i < holder->doing_count && r == 0; i++) {
-		if (!it->values->json)
-			r = say(trace, holder->task, &holder->doing[i], out);
+		if (sum->asked->say)
+			r = say(sum->asked, trace, holder->task, &holder->doing[i], out);
 		if (r == 0)
 			r = leave_segment(out, &holder->doing[i].segment);
 	}
 	return r;
 }
 
-static int leave_part(const struct long_locks *it, const struct clew_trace *trace, size_t lock,
+static int leave_part(const struct clew_locks_sum *sum, const struct clew_trace *trace, size_t lock,
 		      const struct clew_contended *part, struct shared *out)
 {
 	struct left_part *left = shared_take(out, sizeof(*left));
@@ -196,95 +188,107 @@ static int leave_part(const struct long_locks *it, const struct clew_trace *trac
 	if (!found->holders || !found->inversions)
 		return -ENOMEM;
 	for (size_t i = 0; i < found->holder_count && r == 0; i++)
-		r = leave_holder(it, trace, &found->holders[i], out);
+		r = leave_holder(sum, trace, &found->holders[i], out);
 	return r;
 }
 
-static size_t shown(const struct long_locks *it)
-{
-	size_t top = locks_top(it->values);
-
-	return top < it->locks.count ? top : it->locks.count;
-}
-
 /* Memory is not freed: the process ends with the window. */
-static int explain_window(void *context, struct clew_trace *trace,
+static int explain_window(const struct clew_locks_sum *sum, const struct clew_trace *trace,
 			  const struct clew_trace_window *window, struct shared *out)
 {
-	const struct long_locks *it = context;
 	int r = 0;
 
-	for (size_t i = 0; i < shown(it) && r == 0; i++) {
+	for (size_t i = 0; i < shown(sum) && r == 0; i++) {
 		struct clew_contended part;
 
-		r = make_part(it, window, &it->locks.locks[i], &part);
+		r = make_part(sum, window, &sum->locks.locks[i], &part);
 		if (r < 0 || !part.hold_count)
 			continue;
 		r = clew_lock_explain(trace, NULL, &part);
 		if (r == 0)
-			r = leave_part(it, trace, i, &part, out);
+			r = leave_part(sum, trace, i, &part, out);
 	}
 	return r;
 }
 
-static int add_explained(void *context, const struct shared *found)
+/* ---- all of them ---- */
+
+/* Explains the locks in the trace that has all. */
+static int explain_alone(struct clew_locks_sum *sum, const struct clew_trace *trace)
 {
-	struct long_locks *it = context;
+	const struct clew_relations *relations = sum->asked->relations;
+	size_t top = sum->asked->top;
 	int r = 0;
 
-	for (const struct left_part *left = found->root; left && r == 0; left = left->next)
-		r = clew_lock_explain_more(it->names, &left->found, &it->locks.locks[left->lock],
-					   &it->arena);
+	for (size_t i = 0; i < shown(sum) && r == 0; i++)
+		r = clew_lock_explain(trace, relations, &sum->locks.locks[i]);
+	for (size_t i = 0, more = top; i < sum->taken.count && r == 0; i++) {
+		struct clew_taken_lock *lock = &sum->taken.locks[i];
+
+		if (lock->waited < top || (lock->waited == SIZE_MAX && more && more--))
+			r = clew_taken_explain(trace, relations, lock);
+	}
 	return r;
 }
 
-/* ---- */
-
-static int answer(const char *operand, struct clew_reader *reader, struct long_locks *it,
-		  struct locks_values *values)
+static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
+		struct shared *out)
 {
-	const struct clew_windows_taker taker = {
-		.look = explain_window, .add = add_explained, .context = it};
-	const struct clew_chosen chosen = {.wants = clew_selection_wants,
-					   .context = &values->selection};
-	const struct clew_lock_waiting waiting = lock_waits_waiting(&it->waits);
-	struct clew_taken_locks taken = {};
-	int status = 0, r = clew_locks_make_of(it->names, &waiting, &chosen, values->window.from,
-					       values->window.to, &it->locks);
-
-	if (r == 0)
-		r = clew_taken_make(it->names, &chosen, values->window.from, values->window.to,
-				    &it->locks, &taken);
-	if (r < 0)
-		return clew_fail_memory();
-	if (shown(it))
-		status = clew_windows_again(operand, reader, &taker);
-	for (size_t i = 0; i < shown(it); i++)
-		clew_lock_explain_end(&it->locks.locks[i]);
-	if (!status)
-		locks_print(it->names, values, &it->locks, &taken);
-	clew_taken_done(&taken);
-	return status;
+	return window->alone ? explain_alone(context, trace)
+			     : explain_window(context, trace, window, out);
 }
 
-int locks_in_windows(const char *operand, struct clew_reader *reader, struct locks_values *values)
+static int add(void *context, const struct shared *found)
 {
-	struct long_locks it = {
-		.values = values,
-	};
-	struct clew_trace *names = NULL;
-	int status = lock_waits_gather(operand, reader, false, &it.waits, &names);
+	struct clew_locks_sum *sum = context;
+	int r = 0;
 
-	it.names = names;
-	if (!status)
-		status = clew_window_take(&values->window, names);
-	if (!status)
-		status = clew_selection_check(&values->selection, names);
-	if (!status)
-		status = answer(operand, reader, &it, values);
-	clew_locks_done(&it.locks);
-	lock_waits_done(&it.waits);
-	arena_done(&it.arena);
-	clew_trace_free(names);
-	return status;
+	for (const struct left_part *left = found->root; left && r == 0; left = left->next)
+		r = clew_lock_explain_more(sum->names, &left->found, &sum->locks.locks[left->lock],
+					   &sum->arena);
+	return r;
+}
+
+void clew_locks_sum_begin(struct clew_locks_sum *sum, const struct clew_locks_asked *asked)
+{
+	*sum = (struct clew_locks_sum){.asked = asked};
+	lock_waits_begin(&sum->waits, false);
+}
+
+void clew_locks_sum_done(struct clew_locks_sum *sum)
+{
+	clew_taken_done(&sum->taken);
+	clew_locks_done(&sum->locks);
+	lock_waits_done(&sum->waits);
+	arena_done(&sum->arena);
+}
+
+struct clew_windows_taker clew_locks_sum_taker(struct clew_locks_sum *sum)
+{
+	return lock_waits_taker(&sum->waits);
+}
+
+int clew_locks_sum_make(struct clew_locks_sum *sum, const struct clew_trace *names)
+{
+	const struct clew_locks_asked *asked = sum->asked;
+	const struct clew_lock_waiting waiting = lock_waits_waiting(&sum->waits);
+	int r = clew_locks_make_of(names, &waiting, &asked->chosen, asked->from, asked->to,
+				   &sum->locks);
+
+	sum->names = names;
+	return r < 0 ? r
+		     : clew_taken_make(names, &asked->chosen, asked->from, asked->to, &sum->locks,
+				       &sum->taken);
+}
+
+bool clew_locks_sum_again(struct clew_locks_sum *sum, struct clew_windows_taker *ret_taker)
+{
+	*ret_taker = (struct clew_windows_taker){.look = look, .add = add, .context = sum};
+	return shown(sum) || sum->taken.count;
+}
+
+void clew_locks_sum_finish(struct clew_locks_sum *sum)
+{
+	for (size_t i = 0; i < shown(sum) && !lock_waits_alone(&sum->waits); i++)
+		clew_lock_explain_end(&sum->locks.locks[i]);
 }

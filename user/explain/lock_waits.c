@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The waits of a long capture that may be for locks. See lock_waits.h. */
-#include "cli/windowed/lock_waits.h"
+/* The waits of a trace that may be for locks. See lock_waits.h. */
+#include "explain/lock_waits.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cli/operand/windows.h"
 #include "trace/internal.h"
 
 struct left {
@@ -94,6 +93,10 @@ static int look(void *context, struct clew_trace *trace, const struct clew_trace
 	if (!left)
 		return -ENOMEM;
 	left->window = *window;
+	if (window->alone) {
+		left->waiting = clew_lock_waiting_of(trace);
+		return 0;
+	}
 	r = leave_sleeps(trace, window, out, left);
 	if (r == 0)
 		r = leave_holders(out, left);
@@ -129,6 +132,10 @@ static int add(void *context, const struct shared *found)
 	size_t first = waits->sleeps.count;
 	int r = append(&waits->windows, &left->window, 1);
 
+	if (left->window.alone) {
+		waits->alone = left->waiting;
+		return r;
+	}
 	if (r == 0)
 		r = append(&waits->spins, left->waiting.spins, left->waiting.spin_count);
 	if (r == 0)
@@ -146,14 +153,9 @@ static int add(void *context, const struct shared *found)
 	return r;
 }
 
-/* ---- */
-
-int lock_waits_gather(const char *operand, struct clew_reader *reader, bool timed,
-		      struct lock_waits *ret_waits, struct clew_trace **ret_names)
+void lock_waits_begin(struct lock_waits *waits, bool timed)
 {
-	const struct clew_windows_taker taker = {.look = look, .add = add, .context = ret_waits};
-
-	*ret_waits = (struct lock_waits){
+	*waits = (struct lock_waits){
 		.timed = timed,
 		.windows.item = sizeof(struct clew_trace_window),
 		.sleeps.item = sizeof(struct clew_sleep),
@@ -161,7 +163,11 @@ int lock_waits_gather(const char *operand, struct clew_reader *reader, bool time
 		.sleep_times.item = sizeof(struct clew_lock_time),
 		.spin_times.item = sizeof(struct clew_lock_time),
 	};
-	return clew_windows_look(operand, reader, 0, &taker, ret_names);
+}
+
+struct clew_windows_taker lock_waits_taker(struct lock_waits *waits)
+{
+	return (struct clew_windows_taker){.look = look, .add = add, .context = waits};
 }
 
 void lock_waits_done(struct lock_waits *waits)
@@ -176,6 +182,8 @@ void lock_waits_done(struct lock_waits *waits)
 
 struct clew_lock_waiting lock_waits_waiting(const struct lock_waits *waits)
 {
+	if (lock_waits_alone(waits))
+		return waits->alone;
 	return (struct clew_lock_waiting){.sleeps = waits->sleeps.data,
 					  .sleep_count = waits->sleeps.count,
 					  .spins = waits->spins.data,
