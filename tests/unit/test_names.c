@@ -120,6 +120,8 @@ static void test_symbols(void **state)
 		{"shown", 8, "shown", "shown", CLEW_SYMBOL_TABLE},
 		{"shown", 9, NULL, NULL, 0},
 		{"plain", 3, "plain", "plain", CLEW_SYMBOL_TABLE},
+		{"_IO_given", 8, "given", "_IO_given", CLEW_SYMBOL_TABLE},
+		{"afree", 8, "ofre", "afree", CLEW_SYMBOL_TABLE},
 		{"hidden", 8, "hidden", "hidden", CLEW_SYMBOL_TABLE},
 		{"nameless", 0, "", "nameless", CLEW_SYMBOL_BOUNDS},
 		{"nameless", 8, "", "nameless", CLEW_SYMBOL_BOUNDS},

@@ -3,6 +3,7 @@
 #include "stack_records.h"
 #include "trace/stacks.h"
 #include "words/samples.h"
+#include "words/stack.h"
 
 #define FILE_ONE   7u
 #define AT(offset) CLEW_FRAME_IN(FILE_ONE, offset)
@@ -229,6 +230,123 @@ static void test_samples_told(void **state)
 	check_told(NULL, 0, "");
 }
 
+/* ---- what text shows ---- */
+
+#define FILE_LIBC   8u
+#define LIBC(place) CLEW_FRAME_IN(FILE_LIBC, place)
+
+#define START_AT     0x10 /* _start, in the program */
+#define NAMELESS_AT  0x700
+#define NAMELESS_TOO 0x800
+#define PRINT_AT     0x20 /* of the library */
+#define READ_AT	     0x40
+#define INNER_AT     0x60 /* without a name, as all that it does not export */
+#define THREAD_AT    0x80
+#define CLONE_AT     0xa0
+
+/* A task that sleeps once in read() with a stack, and five samples of it with the same one. */
+static void check_shown(const uint64_t *frames, uint32_t count, const char *expected_wait,
+			const char *expected_samples)
+{
+	struct synthetic s = {0};
+	struct clew_samples samples = {};
+	struct clew_trace *trace;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	long border;
+
+	threads(&s, 1);
+	put_image(&s, FILE_ONE, "/bin/one");
+	put_image(&s, FILE_LIBC, "/lib/libc.so.6");
+	put_symbol(&s, FILE_ONE, START_AT, 0x10, "_start");
+	put_symbol(&s, FILE_ONE, ROOT_AT, 0x10, "main");
+	put_symbol(&s, FILE_ONE, NAMELESS_AT, 0x10, "");
+	put_symbol(&s, FILE_ONE, NAMELESS_TOO, 0x10, "");
+	put_symbol(&s, FILE_LIBC, PRINT_AT, 0x10, "fprintf");
+	put_symbol(&s, FILE_LIBC, READ_AT, 0x10, "__libc_read");
+	put_symbol(&s, FILE_LIBC, INNER_AT, 0x10, "");
+	put_symbol(&s, FILE_LIBC, CLONE_AT, 0x10, "__clone3");
+	put_stack(&s, 31, 0, frames, count);
+	SWITCH(&s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 1);
+	for (unsigned i = 0; i < 5; i++)
+		put_sample(&s, 1060 + i, 1, 31, 0);
+	sleeps(&s, 1100, 1, 1, wait_in(SYS_read));
+	put_waited(&s, 2000, 1, 31, 0, 0);
+	comes(&s, 2000, 1, 1, (struct woken){.at = 1990, .by = IDLE});
+	trace = synthetic_trace(&s, 5000, 0);
+	assert_int_equal(clew_has_stack(trace, sleep_at(trace, 1, 1100)), !!expected_wait[0]);
+	clew_print_in_stack(out, "", trace, sleep_at(trace, 1, 1100));
+	fflush(out);
+	assert_string_equal(text, expected_wait);
+	border = ftell(out);
+	assert_int_equal(clew_samples_add(&samples, trace, 1, 1000, 5000), 0);
+	assert_int_equal(clew_print_samples(out, "", trace, &samples), 0);
+	fclose(out);
+	assert_string_equal(text + border, expected_samples);
+	free(text);
+	clew_samples_done(&samples);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void test_shown(void **state)
+{
+	/* The library's own ways into the kernel, and what starts a program, are left out. */
+	const uint64_t prints[] = {LIBC(READ_AT), LIBC(INNER_AT), LIBC(PRINT_AT),
+				   AT(ROOT_AT),	  LIBC(INNER_AT), AT(START_AT)};
+	const uint64_t reads[] = {LIBC(READ_AT), AT(NAMELESS_AT), AT(NAMELESS_TOO),
+				  AT(ROOT_AT),	 LIBC(THREAD_AT), LIBC(CLONE_AT)};
+	const uint64_t copies[] = {LIBC(INNER_AT), AT(ROOT_AT), AT(START_AT)};
+	const uint64_t inside[] = {LIBC(READ_AT), LIBC(PRINT_AT), LIBC(THREAD_AT), LIBC(CLONE_AT)};
+	const uint64_t begins[] = {AT(START_AT)};
+
+	(void)state;
+	check_shown(prints, 6, "fprintf <- main", "100 % in fprintf <- main (5 of 5 samples)");
+	/* A lone read() of a sleep in read is its wrapper; the nameless are told once. */
+	check_shown(reads, 6, "one+0x700 <- main",
+		    "100 % in __libc_read <- one+0x700 <- main (5 of 5 samples)");
+	/* It computed in a function that the library does not export. */
+	check_shown(copies, 3, "main", "100 % in libc.so.6+0x60 <- main (5 of 5 samples)");
+	check_shown(inside, 4, "fprintf", "100 % in fprintf (5 of 5 samples)");
+	/* Nothing is better than "100 % in _start". */
+	check_shown(begins, 1, "", "");
+}
+
+/* Many functions, none of which has one sample in 20: no share, and no count of nothing. */
+static void test_many_functions(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_samples samples = {};
+	struct clew_trace *trace;
+	char *text = NULL, name[16];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	threads(&s, 1);
+	put_image(&s, FILE_ONE, "/bin/one");
+	SWITCH(&s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 1);
+	for (unsigned i = 0; i < 40; i++) {
+		const uint64_t frame = AT(0x1000 + 0x10 * i);
+
+		snprintf(name, sizeof(name), "task_%u", i);
+		put_symbol(&s, FILE_ONE, 0x1000 + 0x10 * i, 0x10, name);
+		put_stack(&s, 100 + i, 0, &frame, 1);
+		put_sample(&s, 1100 + i, 1, 100 + i, 0);
+	}
+	trace = synthetic_trace(&s, 5000, 0);
+	assert_int_equal(clew_samples_add(&samples, trace, 1, 1000, 5000), 0);
+	assert_int_equal(samples.samples.count, 40);
+	assert_int_equal(clew_print_samples(out, "", trace, &samples), 0);
+	fclose(out);
+	assert_string_equal(text, "");
+	free(text);
+	clew_samples_done(&samples);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 static void test_samples_found(void **state)
 {
 	const uint64_t hashes[] = {21, 22, 23};
@@ -271,6 +389,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sleeps),	     cmocka_unit_test(test_places),
 		cmocka_unit_test(test_samples_told), cmocka_unit_test(test_samples_found),
+		cmocka_unit_test(test_shown),	     cmocka_unit_test(test_many_functions),
 		cmocka_unit_test(test_none),
 	};
 

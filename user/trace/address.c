@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "symbol/elf/demangle.h"
 #include "trace/internal.h"
 #include "trace/name.h"
 
@@ -55,13 +57,15 @@ const char *clew_address_name(const struct clew_trace *trace, const struct clew_
 {
 	struct clew_address_name name;
 	const char *of, *slash;
+	char *demangled = NULL;
 
 	if (!clew_trace_address(trace, object, &name))
 		return NULL;
 	slash = strrchr(name.path, '/');
 	switch (name.place) {
 	case CLEW_ADDRESS_SYMBOL:
-		of = name.symbol;
+		demangled = symbol_demangle(name.symbol, false);
+		of = demangled ?: name.symbol;
 		break;
 	case CLEW_ADDRESS_FILE:
 		of = slash ? slash + 1 : name.path;
@@ -76,5 +80,6 @@ const char *clew_address_name(const struct clew_trace *trace, const struct clew_
 		snprintf(buffer, size, "%s+0x%" PRIx64, of, name.offset);
 	else
 		snprintf(buffer, size, "%s", of);
+	free(demangled);
 	return buffer;
 }

@@ -37,7 +37,8 @@ bool clew_trace_address(const struct clew_trace *trace, const struct clew_object
 uint32_t clew_trace_memory_at(const struct clew_trace *trace, uint64_t address, uint32_t task);
 
 /* "orders_lock", "orders_lock+0x28", "postgres+0x8f3a40" (as linked) or "heap+0x2c0"; NULL: the
- * capture does not say. It is not yet safe to print. Returns buffer. */
+ * capture does not say. Names of C++ and Rust are as they were written. It is not yet safe to
+ * print. Returns buffer. */
 const char *clew_address_name(const struct clew_trace *trace, const struct clew_object *object,
 			      char *buffer, size_t size);
 

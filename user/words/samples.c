@@ -2,12 +2,13 @@
 /*
  * Samples by their chains of functions. See samples.h.
  *
- * Text names a program's own functions: a chain ends at the call into the C library. A task without
- * a user stack has a chain of the kernel's functions. Chains are sorted from the root on, so that
- * chains with a common beginning are adjacent.
+ * A chain has the frames that text shows (words/stack_shown.h); one of a task without a user stack
+ * has the kernel's functions. Chains are sorted from the root on, so that chains with a common
+ * beginning are adjacent.
  */
 #include "words/samples.h"
 
+#include <clew/tokens.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/map.h"
 #include "trace/stacks.h"
 #include "words/stack.h"
+#include "words/stack_shown.h"
 
 #define LEAST_SHARED 5	/* fewer samples have no shares */
 #define MOST_CALLERS 3	/* functions of a chain */
@@ -63,42 +65,39 @@ static void chains_done(struct chains *chains)
 	free(chains->chains);
 }
 
-/* Counts the places of a stack from the frame `first` on. */
-static uint32_t count_places(const struct clew_trace *trace, const struct clew_trace_stack *stack,
-			     uint32_t first, bool kernel)
+static uint32_t count_places(const struct clew_trace *trace, const struct clew_stack_shown *shown)
 {
 	struct clew_stack_places at;
 	uint32_t count = 0;
 
-	for (uint32_t i = first; i < stack->count; i++) {
-		clew_trace_stack_places(trace, stack->frames[i], kernel, &at);
+	for (uint32_t i = shown->first; i < shown->end; i++) {
+		clew_trace_stack_places(trace, shown->stack->frames[i], shown->kernel, &at);
 		count += (uint32_t)at.count;
 	}
 	return count;
 }
 
 static int make_chain(struct chains *chains, const struct clew_trace *trace,
-		      const struct clew_trace_stack *stack, bool kernel, struct chain **ret_chain)
+		      const struct clew_trace_stack *stack, const struct clew_stack_shown *shown,
+		      struct chain **ret_chain)
 {
-	uint32_t first = clew_stack_first_shown(trace, stack, kernel);
 	struct chain *chain = arena_take(&chains->arena, sizeof(*chain));
 	struct clew_stack_places at;
 	uint32_t used = 0;
 
 	if (!chain)
 		return -ENOMEM;
-	*chain = (struct chain){.stack = stack,
-				.count = count_places(trace, stack, first, kernel),
-				.kernel = kernel};
+	*chain = (struct chain){
+		.stack = stack, .count = count_places(trace, shown), .kernel = shown->kernel};
 	chain->links = arena_take(&chains->arena, chain->count * sizeof(*chain->links));
 	if (!chain->links)
 		return -ENOMEM;
-	for (uint32_t i = stack->count; i-- > first;) {
-		clew_trace_stack_places(trace, stack->frames[i], kernel, &at);
+	for (uint32_t i = shown->end; i-- > shown->first;) {
+		clew_trace_stack_places(trace, stack->frames[i], shown->kernel, &at);
 		for (size_t j = at.count; j-- > 0 && used < chain->count;)
 			chain->links[used++] = (struct chain_link){
 				.key = clew_stack_place_key(trace, &at.places[j], stack->frames[i],
-							    kernel),
+							    shown->kernel),
 				.frame = (uint16_t)i,
 				.place = (uint16_t)j,
 			};
@@ -112,6 +111,7 @@ static int add_chain(struct chains *chains, const struct clew_trace *trace,
 		     const struct clew_task_stacks *sample)
 {
 	const struct clew_trace_stack *stack;
+	struct clew_stack_shown shown = {};
 	struct clew_sleep_stacks stacks;
 	struct chain *chain;
 	uint64_t *known;
@@ -122,10 +122,13 @@ static int add_chain(struct chains *chains, const struct clew_trace *trace,
 	if (!stack || !stack->count)
 		return 0;
 	known = map_get(&chains->known, (uintptr_t)stack, 0);
-	if (known)
+	if (known) {
 		chain = (struct chain *)(uintptr_t)*known;
-	else
-		r = make_chain(chains, trace, stack, !stacks.user, &chain);
+	} else {
+		/* A chain without places: nothing of the stack is shown. */
+		clew_stack_choose(trace, &stacks, CLEW_NO_CALL, true, &shown);
+		r = make_chain(chains, trace, stack, &shown, &chain);
+	}
 	if (r >= 0)
 		chains->chains[chains->count++] = chain;
 	return r;
@@ -226,19 +229,21 @@ static bool one_line(const struct clew_trace *trace, const struct chains *chains
 }
 
 /* Prints the function at a branch's end and its callers, `most` in all. One in which samples are at
- * several lines has no line. */
+ * several lines has no line. Functions without a name are told once a file. */
 static void print_branch(FILE *out, const struct clew_trace *trace, const struct chains *chains,
 			 const struct branch *branch, uint32_t most)
 {
+	struct clew_stack_nameless nameless = {};
 	struct clew_stack_place place;
+	uint32_t printed = 0;
 
-	for (uint32_t i = 0; i < most && i < branch->depth; i++) {
-		uint32_t index = branch->depth - 1 - i;
-
+	for (uint32_t index = branch->depth; index-- > 0 && printed < most;) {
 		place = place_of(trace, chains->chains[branch->from], index);
+		if (clew_stack_is_repeated(&nameless, &place))
+			continue;
 		if (!one_line(trace, chains, branch, index))
 			place.line = 0;
-		fputs(i ? " <- " : "", out);
+		fputs(printed++ ? " <- " : "", out);
 		clew_print_stack_place(out, &place);
 	}
 }
@@ -248,14 +253,19 @@ static double percent(size_t part, size_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void print_split(FILE *out, const struct clew_trace *trace, const struct chains *chains,
-			const struct branch *branches, size_t count, const char *lead, size_t whole)
+/* How many are printed. */
+static size_t print_split(FILE *out, const struct clew_trace *trace, const struct chains *chains,
+			  const struct branch *branches, size_t count, const char *lead,
+			  size_t whole)
 {
-	for (size_t i = 0; i < count && branch_size(&branches[i]) * LEAST_SPLIT >= whole; i++) {
+	size_t i;
+
+	for (i = 0; i < count && branch_size(&branches[i]) * LEAST_SPLIT >= whole; i++) {
 		fprintf(out, "%s%.0f %% in ", i ? ", " : lead,
 			percent(branch_size(&branches[i]), whole));
 		print_branch(out, trace, chains, &branches[i], 1);
 	}
+	return i;
 }
 
 /* `whole`: samples, also those without a chain. */
@@ -263,7 +273,7 @@ static void print_chains(FILE *out, const char *lead, const struct clew_trace *t
 			 const struct chains *chains, size_t whole)
 {
 	struct branch branch = {.to = chains->count}, branches[MOST_SPLIT];
-	size_t count;
+	size_t count, printed = 0;
 
 	while ((count = split(chains, &branch, branches, MOST_SPLIT)) &&
 	       branch_size(&branches[0]) * 2 >= whole)
@@ -279,8 +289,8 @@ static void print_chains(FILE *out, const char *lead, const struct clew_trace *t
 		lead = ": ";
 	}
 	if (whole >= LEAST_SHARED)
-		print_split(out, trace, chains, branches, count, lead, whole);
-	if (whole >= LEAST_SHARED && !branch.depth && count)
+		printed = print_split(out, trace, chains, branches, count, lead, whole);
+	if (printed && !branch.depth)
 		fprintf(out, " (of %zu samples)", whole);
 }
 

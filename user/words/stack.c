@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks for people begin where the program's own code does: behind the calls of the C library
- * that lead into the kernel, and behind the scheduler. JSON has all frames. A function without a
- * name is told by its file and where it begins there.
+ * Stacks for people are short (words/stack_shown.h). JSON has all frames. A function without a name
+ * is told by its file and where it begins there, the first one of each file.
  */
 #include "words/stack.h"
 
@@ -14,6 +13,7 @@
 #include "format/text.h"
 #include "symbol/elf/demangle.h"
 #include "words/hops.h"
+#include "words/stack_shown.h"
 
 #define NAME_MOST 48 /* characters of a name in text */
 #define WHY_MOST  3  /* functions in a line of a why */
@@ -32,43 +32,6 @@ static const char *last_name(const char *path)
 	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	return slash ? slash + 1 : path;
-}
-
-/* True for the files whose functions call the kernel on a program's behalf. */
-static bool is_library(const struct clew_stack_place *place)
-{
-	static const char *const names[] = {"libc.so",	"libc-",   "libpthread",
-					    "ld-linux", "ld-musl", "[vdso]"};
-	const char *object = last_name(place->object);
-
-	for (size_t i = 0; object && i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(object, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* Also what wakes others. */
-static bool is_scheduler(const struct clew_stack_place *place)
-{
-	static const char *const parts[] = {"schedule", "sched_", "wake_up", "wake_function"};
-
-	for (size_t i = 0; place->name && i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strstr(place->name, parts[i]))
-			return true;
-	return false;
-}
-
-uint32_t clew_stack_first_shown(const struct clew_trace *trace,
-				const struct clew_trace_stack *stack, bool kernel)
-{
-	struct clew_stack_place place;
-
-	for (uint32_t i = 0; i < stack->count; i++) {
-		clew_trace_stack_place(trace, stack->frames[i], kernel, &place);
-		if (!(kernel ? is_scheduler(&place) : is_library(&place)))
-			return i;
-	}
-	return 0;
 }
 
 static void print_function(FILE *out, const struct clew_stack_place *place)
@@ -135,54 +98,66 @@ uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame,
 	return place.name ? key : frame;
 }
 
-/* The stack of a sleep that is told, and where in it to begin. */
-struct told {
-	const struct clew_trace_stack *stack;
-	uint32_t first;
-	bool kernel;
-};
-
-static bool choose_told(const struct clew_trace *trace, const struct clew_sleep_stacks *stacks,
-			struct told *ret_told)
-{
-	const struct clew_trace_stack *stack = stacks->user ?: stacks->kernel;
-
-	if (!stack || !stack->count)
-		return false;
-	*ret_told = (struct told){.stack = stack,
-				  .first = clew_stack_first_shown(trace, stack, !stacks->user),
-				  .kernel = !stacks->user};
-	return true;
-}
-
 static bool find_told(const struct clew_trace *trace, const struct clew_sleep *sleep,
-		      struct told *ret_told)
+		      struct clew_stack_shown *ret_told)
 {
 	struct clew_sleep_stacks stacks;
 
 	return sleep && clew_trace_sleep_stacks(trace, sleep, &stacks) &&
-	       choose_told(trace, &stacks, ret_told);
+	       clew_stack_choose(trace, &stacks, sleep->call, false, ret_told);
 }
 
-static void print_told(FILE *out, const struct clew_trace *trace, const struct told *told,
-		       unsigned most)
+/* Takes at most `most` places of a stack that are told. */
+static void told_places(const struct clew_trace *trace, const struct clew_stack_shown *told,
+			unsigned most,
+			void (*take)(void *context, const struct clew_trace *trace,
+				     const struct clew_stack_place *place, uint64_t frame),
+			void *context)
 {
+	struct clew_stack_nameless nameless = {};
 	struct clew_stack_places at;
-	unsigned printed = 0;
+	unsigned count = 0;
 
-	for (uint32_t i = told->first; i < told->stack->count && printed < most; i++) {
+	for (uint32_t i = told->first; i < told->end && count < most; i++) {
 		clew_trace_stack_places(trace, told->stack->frames[i], told->kernel, &at);
-		for (size_t j = 0; j < at.count && printed < most; j++) {
-			fputs(printed++ ? " <- " : "", out);
-			clew_print_stack_place(out, &at.places[j]);
+		for (size_t j = 0; j < at.count && count < most; j++) {
+			if (clew_stack_is_repeated(&nameless, &at.places[j]))
+				continue;
+			take(context, trace, &at.places[j], told->stack->frames[i]);
+			count++;
 		}
 	}
+}
+
+struct told_text {
+	FILE *out;
+	const char *before; /* the next one */
+};
+
+static void print_told_place(void *context, const struct clew_trace *trace,
+			     const struct clew_stack_place *place, uint64_t frame)
+{
+	struct told_text *text = context;
+
+	(void)trace;
+	(void)frame;
+	fputs(text->before, text->out);
+	text->before = " <- ";
+	clew_print_stack_place(text->out, place);
+}
+
+static void print_told(FILE *out, const struct clew_trace *trace,
+		       const struct clew_stack_shown *told, unsigned most)
+{
+	struct told_text text = {.out = out, .before = ""};
+
+	told_places(trace, told, most, print_told_place, &text);
 }
 
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most)
 {
-	struct told told;
+	struct clew_stack_shown told;
 
 	if (!find_told(trace, sleep, &told))
 		return false;
@@ -194,10 +169,10 @@ bool clew_print_waker_stack(FILE *out, const char *lead, const struct clew_trace
 			    const struct clew_sleep *sleep, unsigned most)
 {
 	struct clew_sleep_stacks stacks;
-	struct told told;
+	struct clew_stack_shown told;
 
 	if (!sleep || !clew_trace_waker_stacks(trace, sleep->ended_by, sleep->raw_end, &stacks) ||
-	    !choose_told(trace, &stacks, &told))
+	    !clew_stack_choose(trace, &stacks, CLEW_NO_CALL, false, &told))
 		return false;
 	fputs(lead, out);
 	print_told(out, trace, &told, most);
@@ -206,7 +181,7 @@ bool clew_print_waker_stack(FILE *out, const char *lead, const struct clew_trace
 
 bool clew_has_stack(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	struct told told;
+	struct clew_stack_shown told;
 
 	return find_told(trace, sleep, &told);
 }
@@ -214,7 +189,7 @@ bool clew_has_stack(const struct clew_trace *trace, const struct clew_sleep *sle
 void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep)
 {
-	struct told told;
+	struct clew_stack_shown told;
 
 	if (!find_told(trace, sleep, &told))
 		return;
@@ -232,32 +207,36 @@ const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment)
 		       : NULL;
 }
 
+struct told_key {
+	uint64_t key;
+	bool kernel;
+};
+
+static void mix_told_place(void *context, const struct clew_trace *trace,
+			   const struct clew_stack_place *place, uint64_t frame)
+{
+	struct told_key *told = context;
+
+	told->key = hash_mix(told->key, clew_stack_place_key(trace, place, frame, told->kernel));
+	told->key = hash_mix(told->key, clew_stack_line_key(place));
+}
+
 uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	struct clew_stack_places at;
-	struct told told;
-	uint64_t key = 1;
-	unsigned count = 0;
+	struct clew_stack_shown told;
+	struct told_key key = {.key = 1};
 
 	if (!find_told(trace, sleep, &told))
 		return 0;
-	for (uint32_t i = told.first; i < told.stack->count && count < WHY_MOST; i++) {
-		uint64_t frame = told.stack->frames[i];
-
-		clew_trace_stack_places(trace, frame, told.kernel, &at);
-		for (size_t j = 0; j < at.count && count < WHY_MOST; j++, count++) {
-			key = hash_mix(key, clew_stack_place_key(trace, &at.places[j], frame,
-								 told.kernel));
-			key = hash_mix(key, clew_stack_line_key(&at.places[j]));
-		}
-	}
-	return key ?: 1;
+	key.kernel = told.kernel;
+	told_places(trace, &told, WHY_MOST, mix_told_place, &key);
+	return key.key ?: 1;
 }
 
 void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why,
 		      uint64_t *ret_waited, uint64_t *ret_with)
 {
-	struct told told;
+	struct clew_stack_shown told;
 
 	*ret_waited = *ret_with = 0;
 	for (size_t i = 0; i < why->segment_count; i++) {

@@ -13,9 +13,9 @@
 
 /*
  * Prints the function that a sleep began in and its callers, "XLogFlush <- CommitTransaction": of
- * the user stack without the functions of the C library that lead into the kernel, of a thread
- * without one of the kernel stack without the scheduler. At most `most` functions. Safe for a
- * terminal. False: the capture has no stack of that sleep, and nothing is printed.
+ * the user stack from the function of the C library that the program called, of a thread without
+ * one of the kernel stack without the scheduler. At most `most` functions. Safe for a terminal.
+ * False: there is nothing to show of that sleep, and nothing is printed.
  */
 bool clew_print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      unsigned most);
@@ -41,10 +41,6 @@ void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *t
 /* Prints the function that a frame lies in; one without a name by its file. A known line follows,
  * "(xlog.c:2871)", or "(xlog.c:2871, inlined)". Safe for a terminal. */
 void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
-/* The index of the first frame that text shows: it skips the scheduler, and the C library's calls
- * into the kernel. The stack has frames. */
-uint32_t clew_stack_first_shown(const struct clew_trace *trace,
-				const struct clew_trace_stack *stack, bool kernel);
 /* Equal for frames of one function. */
 uint64_t clew_stack_function_key(const struct clew_trace *trace, uint64_t frame, bool kernel);
 /* The same for places of a frame: equal for those of one function. */

@@ -35,6 +35,26 @@
 	.type plain, @function
 	.size plain, 9
 
+# A weak name without an underscore, and a shorter one: as fwrite and cfree of the C library.
+	.globl _IO_given
+	begin _IO_given
+	.skip 8, 0x90
+	ret
+	end _IO_given
+	.weak given
+	.set given, _IO_given
+	.type given, @function
+	.size given, 9
+	.globl afree
+	begin afree
+	.skip 8, 0x90
+	ret
+	end afree
+	.globl ofre
+	.set ofre, afree
+	.type ofre, @function
+	.size ofre, 9
+
 # A name that is not exported.
 	begin hidden
 	.skip 8, 0x90

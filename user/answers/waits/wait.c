@@ -185,9 +185,7 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 
 static void print_stack(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	struct clew_sleep_stacks stacks;
-
-	if (clew_trace_sleep_stacks(trace, sleep, &stacks) && (stacks.user || stacks.kernel)) {
+	if (clew_has_stack(trace, sleep)) {
 		fputs(STACK_LEAD, out);
 		clew_print_stack(out, trace, sleep, STACK_MOST);
 		putc('\n', out);

@@ -47,19 +47,20 @@ static int add_symbol(void *context, const struct elf_symbol *symbol)
 {
 	unsigned leading = (unsigned)strspn(symbol->name, "_");
 	unsigned underscores = leading < 15 ? leading : 15;
-	unsigned binding = symbol->binding == STB_GLOBAL ? 0 : symbol->binding == STB_WEAK ? 1 : 2;
+	unsigned local = symbol->binding != STB_GLOBAL && symbol->binding != STB_WEAK;
+	unsigned weak = symbol->binding == STB_WEAK;
 
 	if (!symbol->size || symbol->address + symbol->size < symbol->address)
 		return 0;
-	return add(
-		context,
-		(struct symbol){
-			.start = symbol->address,
-			.end = symbol->address + symbol->size,
-			.name = symbol->name,
-			.rank = (unsigned char)(binding * 32 + underscores * 2 + symbol->dynamic),
-			.from = symbol->dynamic ? CLEW_SYMBOL_DYNAMIC : CLEW_SYMBOL_TABLE,
-		});
+	return add(context,
+		   (struct symbol){
+			   .start = symbol->address,
+			   .end = symbol->address + symbol->size,
+			   .name = symbol->name,
+			   .rank = (unsigned char)(local * 64 + underscores * 4 + weak * 2 +
+						   symbol->dynamic),
+			   .from = symbol->dynamic ? CLEW_SYMBOL_DYNAMIC : CLEW_SYMBOL_TABLE,
+		   });
 }
 
 static int add_bounds(void *context, uint64_t start, uint64_t size)
@@ -89,13 +90,22 @@ static int read_bounds(struct clew_names *names)
 	return r;
 }
 
+/* Of two names of one function the better one is first: fwrite before _IO_fwrite, free before
+ * cfree. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *left = a, *right = b;
+	size_t left_length, right_length;
 
 	if (left->start != right->start)
 		return left->start < right->start ? -1 : 1;
-	return (int)left->rank - (int)right->rank ?: strcmp(left->name, right->name);
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	left_length = strlen(left->name);
+	right_length = strlen(right->name);
+	if (left_length != right_length)
+		return left_length < right_length ? -1 : 1;
+	return strcmp(left->name, right->name);
 }
 
 static int names_open(int descriptor, enum elf_symbol_kind kind, struct clew_names **ret_names)
