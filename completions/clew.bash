@@ -20,11 +20,11 @@ _clew()
 	top)
 		options='--period -n --count --pid --comm --cgroup --container --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|--pid|--comm|--cgroup|--container' ;;
 	report)
-		options='--pid --comm --cgroup --container --from --to --lines --debuginfod --json --html -o --output --slowest --all --color --no-pager -h --help' files='-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|--slowest' ;;
+		options='--pid --comm --cgroup --container --from --to --lines --debuginfod -d --duration --keep --json --html -o --output --slowest --all --color --no-pager -h --help' files='--keep|-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|-d|--duration|--slowest' ;;
 	waits)
-		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by' ;;
+		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod -d --duration --keep -d --duration --keep --json --color --no-pager -h --help' files='--keep|--keep' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by|-d|--duration|-d|--duration' ;;
 	why)
-		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without' ;;
+		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration' ;;
 	trigger)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	daemon)
@@ -38,25 +38,25 @@ _clew()
 	info)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	edges)
-		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window --json --color --no-pager -h --help' files='' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window' ;;
+		options='--type --tid --cgroup --container --from --to --idle --self --sort --by --match-window -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--type|--tid|--cgroup|--container|--from|--to|--sort|--by|--match-window|-d|--duration' ;;
 	requests)
-		options='--dev --cgroup --container --from --to --idle --self --sort --by --json --color --no-pager -h --help' files='' others='--dev|--cgroup|--container|--from|--to|--sort|--by' ;;
+		options='--dev --cgroup --container --from --to --idle --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--dev|--cgroup|--container|--from|--to|--sort|--by|-d|--duration' ;;
 	spans)
-		options='--key --name --tid --pid --comm --from --to --list --json --color --no-pager -h --help' files='' others='--key|--name|--tid|--pid|--comm|--from|--to' ;;
+		options='--key --name --tid --pid --comm --from --to --list -d --duration --keep -f --functions --returns --strict-entry --max-functions --max-cost --json --color --no-pager -h --help' files='--keep' others='--key|--name|--tid|--pid|--comm|--from|--to|-d|--duration|-f|--functions|--returns|--max-functions|--max-cost' ;;
 	io)
-		options='--file --cgroup --container --from --to --self --sort --by --json --color --no-pager -h --help' files='' others='--file|--cgroup|--container|--from|--to|--sort|--by' ;;
+		options='--file --cgroup --container --from --to --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--file|--cgroup|--container|--from|--to|--sort|--by|-d|--duration' ;;
 	sql)
 		options='--csv --json --color --no-pager -h --help' files='' others='' ;;
 	locks)
-		options='--tid --pid --comm --cgroup --container --from --to --self --top --json --color --no-pager -h --help' files='' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top' ;;
+		options='--tid --pid --comm --cgroup --container --from --to --self --top -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration' ;;
 	latency)
-		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions|--max-cost' ;;
+		options='--by --group --digits --tid --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration --keep -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output|--keep' others='--by|--group|--digits|--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--returns|--max-functions|--max-cost' ;;
 	path)
-		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy' ;;
+		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy|-d|--duration' ;;
 	slack)
 		options='--from --to --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--cgroup|--container|--hierarchy' ;;
 	blame)
-		options='--victims --antagonists --all-running --by --top --from --to --cgroup --container --hierarchy --lines --debuginfod --json --color --no-pager -h --help' files='' others='--victims|--antagonists|--by|--top|--from|--to|--cgroup|--container|--hierarchy' ;;
+		options='--victims --antagonists --all-running --by --top --from --to --cgroup --container --hierarchy --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--victims|--antagonists|--by|--top|--from|--to|--cgroup|--container|--hierarchy|-d|--duration' ;;
 	what-if)
 		options='--sweep --steps --cpus --resources --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--hierarchy' ;;
 	dump)

@@ -183,6 +183,11 @@ def test_arguments(capture):
                             (["latency", "--", "true"], "and a command"),
                             (["latency", "--"], "no command"),
                             (["latency", "--live"], "--live"),
+                            (["report", "-d", "3s"], "-d is about a recording"),
+                            (["spans", "-f", "x:y"], "-f is about a recording"),
+                            (["why", "--keep", "x.clew"], "--keep is about a recording"),
+                            (["locks", "--", "true"], "and a command"),
+                            (["waits", "--"], "no command"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     for arguments, word in ((["--by", "path"], "-f"), (["--by", "lock"], "kind, call or device"),
@@ -190,6 +195,9 @@ def test_arguments(capture):
                             (["-f", "x:y", "--by", "kind"], "--by path"), (["-f", "x:y"], "file x"),
                             (["--", "true"], "another terminal")):
         fails("latency --live " + " ".join(arguments), ["latency", "--live", *arguments], 2, word)
+    fails("report: nowhere to keep it", ["report", "-d", "1s", "--keep", "-"], 2, "name a file")
+    fails("locks: no such command", ["locks", "--", "/no/such"], 2, "/no/such")
+    fails("path: what is asked for is looked at before it records", ["path", "-d", "1s"], 2)
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
     fails("record: --keep alone", ["record", "--keep", "1s"], 2, "--rotate")
@@ -439,6 +447,8 @@ def test_privileges(directory, capture):
         problem_of(
             run_as_nobody(["record", "-o",
                            os.path.join(open_directory, "x.clew"), "-d", "10ms"]), 3, ["root"]))
+    report("waits: not root, and nothing was recorded yet",
+           problem_of(run_as_nobody(["waits", "-d", "10ms"]), 3, ["root"]))
     os.chmod(capture, 0o600)
     for command in READERS:
         more = ["--slowest"] if command == "why" else []

@@ -31,12 +31,11 @@ FLOORS = [
     ["answers/report", "answers/waits"],
     ["daemon", "cli/operand"],
     [
-        "page", "tables", "top", "cli/ask", "cli/io", "cli/record", "cli/segments", "cli/spans",
-        "cli/windowed"
+        "page", "tables", "top", "cli/ask", "cli/record", "cli/segments", "cli/windowed"
     ],
     [
-        "export", "cli/blame", "cli/daemon", "cli/latency", "cli/locks", "cli/one", "cli/path",
-        "cli/report", "cli/top", "cli/waits"
+        "export", "cli/blame", "cli/daemon", "cli/io", "cli/latency", "cli/locks", "cli/one",
+        "cli/path", "cli/report", "cli/spans", "cli/top", "cli/waits"
     ],
     ["cli/export"],
     ["cli"],

@@ -9,6 +9,7 @@ import collections
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import time
@@ -164,11 +165,9 @@ def check_command():
     """Recorded and answered about at once: the command's output and status stay its own."""
     words = [word for function in FUNCTIONS for word in ("-f", f"{PROGRAM}:{function}")]
     script = f"{PROGRAM} {CALLS // FEW} {scratch('')} && exit 7"
-    # Others may record at the same time.
     kept = scratch("kept")
     os.mkdir(kept)
-    own = dict(os.environ, TMPDIR=kept)
-    done = clew("latency", "--json", *words, "--", "sh", "-c", script, env=own)
+    done = clew("latency", "--json", *words, "--", "sh", "-c", script, cwd=kept)
     first, _, rest = done.stdout.partition("\n")
     answered = done.returncode == 7 and rest.startswith('{"by"')
     if not ok(answered, "the answer follows the command's output",
@@ -181,17 +180,19 @@ def check_command():
     file = scratch("answer.json")
     # A sleep may begin a little before its thread leaves the CPU.
     words = ["--by", "kind", "--idle", "--", "sleep", "0.1"]
-    done = clew("latency", "--json", "-o", file, *words, env=own)
+    done = clew("latency", "--json", "-o", file, *words, cwd=kept)
     with open(file, encoding="utf-8") as answered:
         told = by_path(json.load(answered))
     ok(done.returncode == 0 and not done.stdout and told["sleep"]["max_ns"] >= 50_000_000,
        "-o has the answer, and standard output nothing", done.stdout)
-    done = clew("latency", "-d", "200ms", "--json", env=own)
+    done = clew("latency", "-d", "200ms", "--json", cwd=kept)
     told = json.loads(done.stdout or "{}")
     ok(done.returncode == 0 and told.get("ledger", {}).get("complete"), "-d alone records so long",
        done.stderr[-300:])
     left = os.listdir(kept)
-    ok(not left, "no recording is left behind", left)
+    ok(
+        len(left) == 3 and all(re.fullmatch(r"clew-\d{6}(-\d)?\.clew", name) for name in left),
+        "each recording is kept under a name of its own", left)
 
 
 def check_live():

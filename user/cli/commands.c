@@ -69,7 +69,7 @@ const struct clew_command clew_commands[] = {
 	 "      PostgreSQL alone\n"
 	 "  clew top -n 5 > periods.json\n"
 	 "      five lines for a program\n"},
-	{"report", CLEW_GROUP_FIRST, "[TRACE]",
+	{"report", CLEW_GROUP_FIRST, "[TRACE | -- COMMAND ARG..]",
 	 "the first look: what hurt most, where the time went, who had what others waited for",
 	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew report\n"
@@ -86,7 +86,7 @@ const struct clew_command clew_commands[] = {
 	 "      what is in the capture, and what it lost\n"
 	 "  clew info slow.clew --json\n"
 	 "      the same for a script\n"},
-	{"waits", CLEW_GROUP_FIRST, "[TRACE]",
+	{"waits", CLEW_GROUP_FIRST, "[TRACE | -- COMMAND ARG..]",
 	 "every wait: on what, how long, who held it, who ended it", clew_command_waits,
 	 clew_waits_options, false, CLEW_OUTPUT_LINES,
 	 "  clew waits slow.clew --min 5ms\n"
@@ -97,7 +97,7 @@ const struct clew_command clew_commands[] = {
 	 "      what was waited for, in sum\n"
 	 "  clew waits slow.clew --stacks\n"
 	 "      from where in the code\n"},
-	{"locks", CLEW_GROUP_EXPLAIN, "[TRACE]",
+	{"locks", CLEW_GROUP_EXPLAIN, "[TRACE | -- COMMAND ARG..]",
 	 "what each contended lock cost, who held it, and why for so long", clew_command_locks,
 	 clew_locks_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew locks slow.clew\n"
@@ -116,7 +116,7 @@ const struct clew_command clew_commands[] = {
 	 "      PostgreSQL's waits in system calls, each second, until Ctrl-C\n"
 	 "  clew latency monday.clew tuesday.clew --by call --json\n"
 	 "      waits in system calls, of two captures together\n"},
-	{"edges", CLEW_GROUP_LOOK, "[TRACE]",
+	{"edges", CLEW_GROUP_LOOK, "[TRACE | -- COMMAND ARG..]",
 	 "who made whom go on: every dependency with its evidence", clew_command_edges,
 	 clew_edges_options, false, CLEW_OUTPUT_LINES,
 	 "  clew edges slow.clew --type unlock\n"
@@ -125,14 +125,14 @@ const struct clew_command clew_commands[] = {
 	 "      what made thread 812 go on\n"
 	 "  clew edges slow.clew --by kind\n"
 	 "      how many of each kind, and how long they were waited for\n"},
-	{"requests", CLEW_GROUP_LOOK, "[TRACE]",
+	{"requests", CLEW_GROUP_LOOK, "[TRACE | -- COMMAND ARG..]",
 	 "every block request: whose, how long queued and in the device, whom it woke",
 	 clew_command_requests, clew_requests_options, false, CLEW_OUTPUT_LINES,
 	 "  clew requests slow.clew\n"
 	 "      the slowest requests to disks\n"
 	 "  clew requests slow.clew --dev vda --by task\n"
 	 "      who asked vda for how much\n"},
-	{"spans", CLEW_GROUP_LOOK, "[TRACE]",
+	{"spans", CLEW_GROUP_LOOK, "[TRACE | -- COMMAND ARG..]",
 	 "how often functions were called, how long they took, and how they were left",
 	 clew_command_spans, clew_spans_options, false, CLEW_OUTPUT_LINES,
 	 "  clew spans nginx.clew\n"
@@ -141,7 +141,7 @@ const struct clew_command clew_commands[] = {
 	 "      some of them, and each of their calls\n"
 	 "  clew spans shop.clew --key order=1017\n"
 	 "      the calls that programs announced for this order\n"},
-	{"io", CLEW_GROUP_LOOK, "[TRACE]",
+	{"io", CLEW_GROUP_LOOK, "[TRACE | -- COMMAND ARG..]",
 	 "what was written to files and by whom, what reached the disk, and who waited for it",
 	 clew_command_io, clew_io_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew io slow.clew\n"
@@ -150,8 +150,9 @@ const struct clew_command clew_commands[] = {
 	 "      one file: who wrote it, and who waited because of whom\n"
 	 "  clew io slow.clew --by program --sort waited\n"
 	 "      the programs, those that waited longest first\n"},
-	{"why", CLEW_GROUP_FIRST, "[TRACE]", "why a thread took so long, to the last nanosecond",
-	 clew_command_why, clew_why_options, false, CLEW_OUTPUT_PROSE,
+	{"why", CLEW_GROUP_FIRST, "[TRACE | -- COMMAND ARG..]",
+	 "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options,
+	 false, CLEW_OUTPUT_PROSE,
 	 "  clew why slow.clew --slowest 3\n"
 	 "      the three longest operations of all threads\n"
 	 "  clew why slow.clew --comm 'postgres*' --slowest\n"
@@ -210,7 +211,7 @@ const struct clew_command clew_commands[] = {
 	 "      the spans that the pattern selects: calls of write\n"
 	 "  clew select slow.clew '(^postgres) @ 50%'\n"
 	 "      the middle of each of PostgreSQL's threads\n"},
-	{"path", CLEW_GROUP_EXPLAIN, "[TRACE]",
+	{"path", CLEW_GROUP_EXPLAIN, "[TRACE | -- COMMAND ARG..]",
 	 "the critical path between two moments, and where its time went", clew_command_path,
 	 clew_path_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew path slow.clew --all '(^make)'\n"
@@ -226,8 +227,9 @@ const struct clew_command clew_commands[] = {
 	 "      what shortening each part alone could gain\n"
 	 "  clew slack slow.clew --from 'db-70 @ 5%' --to 'db-70 @ 7%'\n"
 	 "      the same for a part of the time\n"},
-	{"blame", CLEW_GROUP_EXPLAIN, "[TRACE]", "who kept whom waiting, for what",
-	 clew_command_blame, clew_blame_options, false, CLEW_OUTPUT_PROSE,
+	{"blame", CLEW_GROUP_EXPLAIN, "[TRACE | -- COMMAND ARG..]",
+	 "who kept whom waiting, for what", clew_command_blame, clew_blame_options, false,
+	 CLEW_OUTPUT_PROSE,
 	 "  clew blame slow.clew\n"
 	 "      who kept whom waiting, for what\n"
 	 "  clew blame slow.clew --from 10:32:07 --to 10:32:09\n"

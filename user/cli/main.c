@@ -69,6 +69,15 @@ static int list_commands(void)
 	return CLEW_EXIT_INPUT;
 }
 
+/* True if a command to run may follow, which a question is to be about. */
+static bool has_command(int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return true;
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct clew_command *command;
@@ -85,7 +94,7 @@ static int run(int argc, char **argv)
 	if (!command)
 		return unknown_command(argv[1]);
 	/* A command that clew starts would inherit an ignored signal. */
-	if (!command->takes_command)
+	if (!command->takes_command && !has_command(argc, argv))
 		signal(SIGPIPE, SIG_IGN);
 	return command->run(command, argc - 1, argv + 1);
 }

@@ -13,6 +13,7 @@
 #include "cli/operand/groups.h"
 #include "cli/operand/input.h"
 #include "cli/operand/query.h"
+#include "cli/record/fresh.h"
 #include "words/lines.h"
 
 struct blame_values {
@@ -26,6 +27,7 @@ struct blame_values {
 	struct clew_window window;
 	struct clew_source_choice source;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_blame_options[] = {
@@ -46,6 +48,7 @@ const struct clew_option clew_blame_options[] = {
 	 clew_take_string, offsetof(struct blame_values, hierarchy)},
 	CLEW_SOURCE_OPTIONS(struct blame_values, source,
 			    "tell functions with lines of the source, and inlined ones, too"),
+	CLEW_FRESH_OPTIONS(struct blame_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct blame_values, json)},
 	CLEW_OPTION_END,
@@ -57,8 +60,10 @@ static int fail_for_memory(void)
 			 "blame: out of memory: free some, or choose fewer spans");
 }
 
-static int check(const struct blame_values *values)
+static int check(void *context)
 {
+	const struct blame_values *values = context;
+
 	if (values->by && strcmp(values->by, "function") != 0)
 		return clew_fail(CLEW_EXIT_INPUT, "blame: --by is function, not '%s'", values->by);
 	if (clew_source_wanted(&values->source) && (values->by || values->all_running))
@@ -196,20 +201,23 @@ static int answer(const struct blame_values *values, struct clew_input *input)
 	return status;
 }
 
-int clew_command_blame(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct blame_values values = {.top = {.value = 20}};
+	struct blame_values *values = context;
 	struct clew_input input = {};
-	char **operands;
-	int status = 0;
+	int status = open_input(values, operands[0], &input);
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = check(&values);
 	if (!status)
-		status = open_input(&values, operands[0], &input);
-	if (!status)
-		status = answer(&values, &input);
+		status = answer(values, &input);
 	clew_input_done(&input);
 	return status;
+}
+
+int clew_command_blame(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.check = check,
+							    .answer = question_answer};
+	struct blame_values values = {.top = {.value = 20}};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

@@ -119,17 +119,18 @@ static int complain(const struct clew_command *command, int problem, const char 
 
 /*
  * The number of words; `all`: including optional ones in brackets, ".."
- * standing for any number.
+ * standing for any number. Words behind "|" are not counted.
  */
 static int words(const char *text, bool all)
 {
+	const char *other = strchr(text, '|'), *any = strstr(text, "..");
 	int count = 0;
 	bool optional = false;
 
-	if (all && strstr(text, ".."))
+	if (all && any && (!other || any < other))
 		return INT_MAX;
 
-	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+	for (text += strspn(text, " "); *text && text != other; text += strspn(text, " ")) {
 		optional |= *text == '[';
 		count += all || !optional;
 		text += strcspn(text, " ");

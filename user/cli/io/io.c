@@ -15,6 +15,7 @@
 #include "cli/operand/selection.h"
 #include "cli/operand/view.h"
 #include "cli/operand/windows.h"
+#include "cli/record/fresh.h"
 #include "format/text.h"
 #include "words/file.h"
 #include "words/ledger.h"
@@ -28,6 +29,7 @@ struct io_values {
 	enum io_sort sort;
 	const char *file;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_io_options[] = {
@@ -41,6 +43,7 @@ const struct clew_option clew_io_options[] = {
 	 offsetof(struct io_values, sort)},
 	{0, "by", "KEY", "only the sums by program, file or disk", io_take_by,
 	 offsetof(struct io_values, by)},
+	CLEW_FRESH_OPTIONS(struct io_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct io_values, json)},
 	CLEW_OPTION_END,
@@ -488,35 +491,40 @@ static int find_in_windows(const char *operand, struct clew_reader *reader,
 	return status ?: io_choose(answer, NULL);
 }
 
-int clew_command_io(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct io_values values = {};
-	struct io_answer answer = {.view = &values.view};
+	struct io_values *values = context;
+	struct io_answer answer = {.view = &values->view};
 	struct clew_reader *reader = NULL;
 	struct clew_trace *trace = NULL;
-	char **operands;
 	int status = 0;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	answer.by = values.by;
-	answer.sort = values.sort;
-	values.selection.self = true;
+	answer.by = values->by;
+	answer.sort = values->sort;
+	values->selection.self = true;
 	/* A story has single events. */
-	if (!values.file && !clew_window_given(&values.view.window))
+	if (!values->file && !clew_window_given(&values->view.window))
 		status = clew_windows_open(operands[0], &reader);
 	if (!status)
-		status = reader ? find_in_windows(operands[0], reader, &values, &answer, &trace)
-				: find_whole(operands[0], &values, &answer, &trace);
+		status = reader ? find_in_windows(operands[0], reader, values, &answer, &trace)
+				: find_whole(operands[0], values, &answer, &trace);
 	if (!status)
-		status = values.json ? json_answer(&answer, values.file)
-				     : print_answer(&answer, values.file);
+		status = values->json ? json_answer(&answer, values->file)
+				      : print_answer(&answer, values->file);
 	if (reader)
 		clew_reader_close(reader);
-	clew_selection_done(&values.selection);
+	clew_selection_done(&values->selection);
 	free(answer.events);
 	io_choice_done(&answer);
 	clew_io_done(&answer.io);
 	clew_trace_free(trace);
 	return status;
+}
+
+int clew_command_io(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.answer = question_answer};
+	struct io_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

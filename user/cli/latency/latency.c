@@ -20,7 +20,7 @@
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
-#include "cli/record/recording.h"
+#include "cli/record/fresh.h"
 #include "format/style.h"
 #include "format/text.h"
 #include "trace/frames.h"
@@ -42,7 +42,7 @@ struct latency_values {
 	bool live;
 	bool json;
 	const char *output;
-	struct clew_recording recording; /* the one to make, if any */
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_latency_options[] = {
@@ -73,9 +73,8 @@ const struct clew_option clew_latency_options[] = {
 	 offsetof(struct latency_values, json)},
 	{'o', "output", "FILE", "write the answer there", clew_take_string,
 	 offsetof(struct latency_values, output)},
-	{'d', "duration", "DURATION", "record that long, and answer about that", clew_take_length,
-	 offsetof(struct latency_values, recording.duration)},
-	CLEW_FUNCTION_OPTIONS(struct latency_values, recording),
+	CLEW_FRESH_OPTIONS(struct latency_values, fresh),
+	CLEW_FUNCTION_OPTIONS(struct latency_values, fresh.recording),
 	CLEW_OPTION_END,
 };
 
@@ -341,53 +340,13 @@ static int answer_traces(const struct latency_values *values, char **operands, s
 	return status;
 }
 
-/* ---- a recording ---- */
-
-/* Opens a file without a name, which is gone when the program is. Its descriptor or -errno. */
-static int open_unnamed(void)
-{
-	const char *directory = getenv("TMPDIR");
-	char *name;
-	int descriptor;
-
-	if (asprintf(&name, "%s/clew-recording-XXXXXX",
-		     directory && *directory ? directory : "/var/tmp") < 0)
-		return -ENOMEM;
-	descriptor = mkostemp(name, O_CLOEXEC);
-	if (descriptor < 0)
-		descriptor = -errno;
-	else
-		unlink(name);
-	free(name);
-	return descriptor;
-}
-
-/* Records, and answers about that. Returns the exit status of the command, if there is one, unless
- * something went wrong. */
-static int answer_recording(struct latency_values *values, char **command, struct sum *sum)
-{
-	int capture = open_unnamed(), status, answered;
-	char path[64], *operands[] = {path, NULL};
-	bool recorded;
-
-	if (capture < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM,
-				 "no file for the recording: %s: let $TMPDIR be a directory with "
-				 "room",
-				 strerror(-capture));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture);
-	values->recording.output = path;
-	values->recording.title = "recording";
-	status = clew_recording_run(&values->recording, command, &recorded);
-	answered = recorded ? answer_traces(values, operands, sum) : 0;
-	close(capture);
-	return answered ?: status;
-}
+/* ---- while it is recorded ---- */
 
 /* The first option that was given and has no meaning while it records; NULL: there is none. */
 static const char *option_not_live(const struct latency_values *values)
 {
 	return values->output			   ? "-o"
+	       : values->fresh.keep		   ? "--keep"
 	       : values->window.from_text	   ? "--from"
 	       : values->window.to_text		   ? "--to"
 	       : values->selection.group.cgroup	   ? "--cgroup"
@@ -397,13 +356,13 @@ static const char *option_not_live(const struct latency_values *values)
 
 static int answer_live(struct latency_values *values, struct sum *sum)
 {
-	bool functions = values->recording.functions.count;
+	bool functions = values->fresh.recording.functions.count;
 	enum clew_latency_by by = sum->by_given ? sum->options.by
 				  : functions	? CLEW_LATENCY_PATH
 						: CLEW_LATENCY_KIND;
 	bool calls = is_of_calls(by);
 	const struct clew_latency_live live = {
-		.recording = &values->recording,
+		.recording = &values->fresh.recording,
 		.selection = &values->selection,
 		.options = &sum->options,
 		.digits = sum->latency.digits,
@@ -414,6 +373,9 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 	};
 	const char *option = option_not_live(values);
 
+	if (values->fresh.words)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "latency: --live and a command: start it in another terminal");
 	if (option)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--live and %s: record first, and ask then, as with -d DURATION",
@@ -439,69 +401,24 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 	return clew_latency_live_run(&live);
 }
 
-/* How many words are behind "--", those of a command; -1: there is no "--". */
-static int words_of_command(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--"))
-			return argc - i - 1;
-	return -1;
-}
-
-/* An option about a recording that was given; NULL: none was. */
-static const char *option_of_recording(const struct latency_values *values)
-{
-	const struct clew_recording *recording = &values->recording;
-
-	return values->live			? "--live"
-	       : recording->duration		? "-d"
-	       : recording->functions.count	? "-f"
-	       : recording->returns		? "--returns"
-	       : recording->strict_entry	? "--strict-entry"
-	       : recording->max_functions.given ? "--max-functions"
-	       : recording->max_cost.given	? "--max-cost"
-						: NULL;
-}
-
-/* `words`: those of a command, as words_of_command(); `count`: of all operands. */
-static int check_operands(const char *option, int words, char **operands, int count)
-{
-	if (words == 0)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "latency: no command after --: name one, or leave out --");
-	if (words > 0 && count != words)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "latency: '%s' and a command: give a trace or a command",
-				 operands[0]);
-	if (words > 0 && !strcmp(option ?: "", "--live"))
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "latency: --live and a command: start it in another terminal");
-	if (words < 0 && option && count)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "latency: %s is about a recording to make: leave it out, or '%s'",
-				 option, operands[0]);
-	return 0;
-}
-
 int clew_command_latency(const struct clew_command *command, int argc, char **argv)
 {
-	int words = words_of_command(argc, argv), status;
 	struct latency_values values = {};
 	struct sum sum = {};
-	const char *option;
 	char **operands;
+	int status;
 
+	clew_fresh_begin(&values.fresh, &argc, argv);
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	option = option_of_recording(&values);
-	status = check_operands(option, words, operands, argc - optind);
+	values.fresh.option = values.live ? "--live" : NULL;
+	status = read_options(&values, &sum);
 	if (!status)
-		status = read_options(&values, &sum);
-	if (!status && values.live)
-		status = answer_live(&values, &sum);
-	else if (!status)
-		status = words > 0 || option ? answer_recording(&values, argv + optind, &sum)
-					     : answer_traces(&values, operands, &sum);
+		status = values.live ? clew_fresh_check(&values.fresh, command, argc, operands)
+				     : clew_fresh_record(&values.fresh, command, argc, &operands);
+	if (!status)
+		status = values.live ? answer_live(&values, &sum)
+				     : answer_traces(&values, operands, &sum);
 	clew_latency_done(&sum.latency);
-	return status;
+	return clew_fresh_end(&values.fresh, status);
 }

@@ -7,6 +7,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/operand/input.h"
+#include "cli/record/fresh.h"
 #include "explain/locks_sum.h"
 #include "words/ledger.h"
 
@@ -17,6 +18,7 @@ struct locks_values {
 	struct clew_window window;
 	struct clew_number top;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_locks_options[] = {
@@ -32,6 +34,7 @@ const struct clew_option clew_locks_options[] = {
 	 offsetof(struct locks_values, selection.self)},
 	{0, "top", "K", "the K locks that cost most (in text 10)", clew_take_number,
 	 offsetof(struct locks_values, top)},
+	CLEW_FRESH_OPTIONS(struct locks_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct locks_values, json)},
 	CLEW_OPTION_END,
@@ -101,23 +104,28 @@ static int answer(struct locks_values *values, struct clew_input *input)
 	return status;
 }
 
-int clew_command_locks(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct locks_values values = {};
+	struct locks_values *values = context;
 	struct clew_input input = {};
-	char **operands;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
 	status = clew_input_open(operands[0],
 				 &(struct clew_input_needs){.functions = true,
 							    .announced = true,
-							    .window = &values.window},
+							    .window = &values->window},
 				 &input);
 	if (!status)
-		status = answer(&values, &input);
+		status = answer(values, &input);
 	clew_input_done(&input);
-	clew_selection_done(&values.selection);
+	clew_selection_done(&values->selection);
 	return status;
+}
+
+int clew_command_locks(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.answer = question_answer};
+	struct locks_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

@@ -17,6 +17,7 @@
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/view.h"
+#include "cli/record/fresh.h"
 #include "explain/operations.h"
 #include "format/text.h"
 #include "words/edge.h"
@@ -30,6 +31,7 @@ struct edges_values {
 	uint32_t types; /* bit mask, 0 all */
 	uint64_t match_window;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_edges_options[] = {
@@ -43,6 +45,7 @@ const struct clew_option clew_edges_options[] = {
 	{0, "match-window", "DURATION",
 	 "a call may be for another that was over at most that long before it", clew_take_duration,
 	 offsetof(struct edges_values, match_window)},
+	CLEW_FRESH_OPTIONS(struct edges_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct edges_values, json)},
 	CLEW_OPTION_END,
@@ -399,22 +402,27 @@ static int answer(const struct clew_trace *trace, struct edges_values *values)
 	return status;
 }
 
-int clew_command_edges(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct edges_values values = {};
+	struct edges_values *values = context;
 	struct clew_trace *trace;
-	char **operands;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
+	status = clew_open_window(operands[0], 0, &values->view.window, &trace);
 	if (status)
 		return status;
-	status = clew_selection_check(&values.selection, trace);
+	status = clew_selection_check(&values->selection, trace);
 	if (!status)
-		status = answer(trace, &values);
-	clew_selection_done(&values.selection);
+		status = answer(trace, values);
+	clew_selection_done(&values->selection);
 	clew_trace_free(trace);
 	return status;
+}
+
+int clew_command_edges(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.answer = question_answer};
+	struct edges_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

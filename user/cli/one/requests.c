@@ -19,6 +19,7 @@
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/view.h"
+#include "cli/record/fresh.h"
 #include "format/text.h"
 #include "words/file.h"
 #include "words/ledger.h"
@@ -29,6 +30,7 @@ struct requests_values {
 	struct clew_view view;
 	const char *device;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_requests_options[] = {
@@ -37,6 +39,7 @@ const struct clew_option clew_requests_options[] = {
 	CLEW_GROUP_OPTIONS(struct requests_values, selection.group,
 			   "those made or written by threads"),
 	CLEW_VIEW_OPTIONS(struct requests_values, view, "show those that nobody waited for, too"),
+	CLEW_FRESH_OPTIONS(struct requests_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct requests_values, json)},
 	CLEW_OPTION_END,
@@ -361,20 +364,25 @@ static int answer(const struct clew_trace *trace, struct requests_values *values
 	return status;
 }
 
-int clew_command_requests(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct requests_values values = {};
+	struct requests_values *values = context;
 	struct clew_trace *trace;
-	char **operands;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = clew_open_window(operands[0], 0, &values.view.window, &trace);
+	status = clew_open_window(operands[0], 0, &values->view.window, &trace);
 	if (status)
 		return status;
-	status = answer(trace, &values);
-	clew_selection_done(&values.selection);
+	status = answer(trace, values);
+	clew_selection_done(&values->selection);
 	clew_trace_free(trace);
 	return status;
+}
+
+int clew_command_requests(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.answer = question_answer};
+	struct requests_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

@@ -19,6 +19,7 @@
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
+#include "cli/record/fresh.h"
 #include "format/text.h"
 #include "words/beside.h"
 #include "words/called.h"
@@ -52,6 +53,7 @@ struct why_values {
 	bool steps;
 	bool all;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_why_options[] = {
@@ -80,6 +82,7 @@ const struct clew_option clew_why_options[] = {
 	 offsetof(struct why_values, steps)},
 	{0, "all", NULL, "print every cause and every step, whatever their number", clew_take_flag,
 	 offsetof(struct why_values, all)},
+	CLEW_FRESH_OPTIONS(struct why_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct why_values, json)},
 	CLEW_OPTION_END,
@@ -607,32 +610,45 @@ static int answer(const struct clew_trace *trace, struct why_values *values, con
 	return status;
 }
 
-int clew_command_why(const struct clew_command *command, int argc, char **argv)
+static int question_check(void *context)
 {
-	struct why_values values = {};
-	struct clew_trace *trace;
-	char **operands;
-	int status;
+	const struct why_values *values = context;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	if (values.idle && clew_ask_given(&values.ask))
+	if (values->idle && clew_ask_given(&values->ask))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "
 				 "with --call, --file, --lock, --operation and --span");
+	return 0;
+}
+
+static int question_answer(void *context, char **operands)
+{
+	struct why_values *values = context;
+	struct clew_trace *trace;
+	int status;
+
 	/* An operation may go on after the interval. */
-	if (!values.slowest.given && !clew_ask_given(&values.ask))
-		values.window.thread = values.selection.tid.value;
-	status = clew_open_window(operands[0], values.without, &values.window, &trace);
+	if (!values->slowest.given && !clew_ask_given(&values->ask))
+		values->window.thread = values->selection.tid.value;
+	status = clew_open_window(operands[0], values->without, &values->window, &trace);
 	if (status)
 		return status;
-	if (values.without_functions)
+	if (values->without_functions)
 		clew_trace_forget_functions(trace);
-	if (clew_source_wanted(&values.source))
-		status = clew_need_stacks("why", trace, &values.source);
+	if (clew_source_wanted(&values->source))
+		status = clew_need_stacks("why", trace, &values->source);
 	if (!status)
-		status = answer(trace, &values, operands[0]);
-	clew_selection_done(&values.selection);
+		status = answer(trace, values, operands[0]);
+	clew_selection_done(&values->selection);
 	clew_trace_free(trace);
 	return status;
+}
+
+int clew_command_why(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.check = question_check,
+							    .answer = question_answer};
+	struct why_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

@@ -55,6 +55,7 @@ const struct clew_option clew_path_options[] = {
 	 offsetof(struct path_values, hierarchy)},
 	CLEW_SOURCE_OPTIONS(struct path_values, source,
 			    "tell functions with lines of the source, and inlined ones, too"),
+	CLEW_FRESH_OPTIONS(struct path_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct path_values, json)},
 	CLEW_OPTION_END,
@@ -77,8 +78,9 @@ int path_print(struct path_answer *answer)
 	return answer->error < 0 ? path_out_of_memory() : CLEW_EXIT_DONE;
 }
 
-static int check(const struct path_values *values)
+static int question_check(void *context)
 {
+	const struct path_values *values = context;
 	bool grouped = !values->from && !values->to && clew_groups_asked(&values->group);
 
 	if (values->all && (values->from || values->to || values->top.given))
@@ -132,24 +134,29 @@ static int answer_in_one_piece(const char *operand, const struct path_values *va
 	return status;
 }
 
-int clew_command_path(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct path_values values = {.top = {.value = 1}};
+	struct path_values *values = context;
 	struct clew_reader *reader = NULL;
-	char **operands;
-	int status;
+	int status = 0;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = check(&values);
-	if (!status && values.operations)
+	if (values->operations)
 		status = clew_windows_open_models(operands[0], &reader);
 	if (status)
 		return status;
-	if (reader && path_has_windows(reader, &values))
-		status = path_in_windows(operands[0], reader, &values);
+	if (reader && path_has_windows(reader, values))
+		status = path_in_windows(operands[0], reader, values);
 	else
-		status = answer_in_one_piece(operands[0], &values);
+		status = answer_in_one_piece(operands[0], values);
 	clew_reader_close(reader);
 	return status;
+}
+
+int clew_command_path(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.check = question_check,
+							    .answer = question_answer};
+	struct path_values values = {.top = {.value = 1}};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

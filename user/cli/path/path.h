@@ -13,6 +13,7 @@
 #include "cli/operand/groups.h"
 #include "cli/operand/open.h"
 #include "cli/operand/query.h"
+#include "cli/record/fresh.h"
 #include "words/es.h"
 #include "words/places.h"
 
@@ -30,6 +31,7 @@ struct path_values {
 	bool all_origins;
 	struct clew_source_choice source;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 /* A path and its segments; with --all, the span that it is an instance of. */

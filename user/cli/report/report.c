@@ -18,6 +18,7 @@
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
 #include "cli/operand/windows.h"
+#include "cli/record/fresh.h"
 #include "cli/report/report_windows.h"
 #include "format/style.h"
 #include "page/page.h"
@@ -35,6 +36,7 @@ struct report_values {
 	bool html;
 	bool all;
 	struct clew_source_choice source;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_report_options[] = {
@@ -46,6 +48,7 @@ const struct clew_option clew_report_options[] = {
 	CLEW_WINDOW_OPTIONS(struct report_values, window),
 	CLEW_SOURCE_OPTIONS(struct report_values, source,
 			    "tell functions with lines of the source, and inlined ones, too"),
+	CLEW_FRESH_OPTIONS(struct report_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct report_values, json)},
 	{0, "html", NULL, "write a page for a browser, by default beside the capture",
@@ -133,8 +136,9 @@ static int make_page(const struct report *report, const struct report_values *va
 	return status;
 }
 
-static int check_options(const struct report_values *values)
+static int question_check(void *context)
 {
+	const struct report_values *values = context;
 	const char *option = values->output	     ? "-o"
 			     : values->slowest.given ? "--slowest"
 			     : values->all	     ? "--all"
@@ -201,26 +205,30 @@ static int answer_in_windows(struct report_values *values, const char *operand, 
 	return status;
 }
 
-int clew_command_report(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct report_values values = {};
+	struct report_values *values = context;
 	struct clew_trace *trace = NULL;
 	bool answered = false;
-	char **operands;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	status = check_options(&values);
-	if (!status)
-		status = answer_in_windows(&values, operands[0], &answered);
+	status = answer_in_windows(values, operands[0], &answered);
 	if (!status && !answered)
-		status = clew_open_window(operands[0], 0, &values.window, &trace);
-	if (!status && trace && clew_source_wanted(&values.source))
-		status = clew_need_stacks("report", trace, &values.source);
+		status = clew_open_window(operands[0], 0, &values->window, &trace);
+	if (!status && trace && clew_source_wanted(&values->source))
+		status = clew_need_stacks("report", trace, &values->source);
 	if (!status && trace)
-		status = answer(trace, &values, operands[0]);
-	clew_selection_done(&values.selection);
+		status = answer(trace, values, operands[0]);
+	clew_selection_done(&values->selection);
 	clew_trace_free(trace);
 	return status;
+}
+
+int clew_command_report(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.check = question_check,
+							    .answer = question_answer};
+	struct report_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

@@ -18,6 +18,7 @@
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
+#include "cli/record/fresh.h"
 #include "cli/spans/spans_key.h"
 #include "format/text.h"
 #include "format/wrap.h"
@@ -35,6 +36,7 @@ struct spans_values {
 	const char *key;  /* of announced calls, or NULL */
 	bool list;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_spans_options[] = {
@@ -52,6 +54,8 @@ const struct clew_option clew_spans_options[] = {
 	CLEW_WINDOW_OPTIONS(struct spans_values, window),
 	{0, "list", NULL, "each activation, too", clew_take_flag,
 	 offsetof(struct spans_values, list)},
+	CLEW_FRESH_OPTIONS(struct spans_values, fresh),
+	CLEW_FUNCTION_OPTIONS(struct spans_values, fresh.recording),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct spans_values, json)},
 	CLEW_OPTION_END,
@@ -523,27 +527,32 @@ static int answer_spans(const struct clew_trace *trace, struct spans_values *val
 	return status;
 }
 
-int clew_command_spans(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct spans_values values = {};
+	struct spans_values *values = context;
 	struct clew_trace *trace;
-	char **operands;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	if (values.key)
+	if (values->key)
 		return clew_spans_key(operands[0],
-				      &(struct clew_key_question){.key = values.key,
-								  .name = values.name,
-								  .selection = values.selection,
-								  .window = &values.window,
-								  .json = values.json});
-	status = clew_open_window(operands[0], 0, &values.window, &trace);
+				      &(struct clew_key_question){.key = values->key,
+								  .name = values->name,
+								  .selection = values->selection,
+								  .window = &values->window,
+								  .json = values->json});
+	status = clew_open_window(operands[0], 0, &values->window, &trace);
 	if (status)
 		return status;
-	status = answer_spans(trace, &values);
-	clew_selection_done(&values.selection);
+	status = answer_spans(trace, values);
+	clew_selection_done(&values->selection);
 	clew_trace_free(trace);
 	return status;
+}
+
+int clew_command_spans(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.answer = question_answer};
+	struct spans_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }

@@ -8,6 +8,7 @@
 #include "cli/front/options.h"
 #include "cli/operand/input.h"
 #include "cli/operand/view.h"
+#include "cli/record/fresh.h"
 
 struct waits_values {
 	struct clew_selection selection;
@@ -17,6 +18,7 @@ struct waits_values {
 	bool stacks;
 	struct clew_source_choice source;
 	bool json;
+	struct clew_fresh fresh;
 };
 
 const struct clew_option clew_waits_options[] = {
@@ -38,6 +40,7 @@ const struct clew_option clew_waits_options[] = {
 	 offsetof(struct waits_values, stacks)},
 	CLEW_SOURCE_OPTIONS(struct waits_values, source,
 			    "the same with lines of the source and inlined functions"),
+	CLEW_FRESH_OPTIONS(struct waits_values, fresh),
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct waits_values, json)},
 	CLEW_OPTION_END,
@@ -103,31 +106,36 @@ static int say(const struct waits_values *values, const struct clew_trace *trace
 	return r < 0 ? clew_fail_memory() : 0;
 }
 
-int clew_command_waits(const struct clew_command *command, int argc, char **argv)
+static int question_answer(void *context, char **operands)
 {
-	struct waits_values values = {};
+	struct waits_values *values = context;
 	struct clew_waits_asked asked;
 	struct clew_input input = {};
 	struct clew_waits waits;
-	char **operands;
 	int status;
 
-	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
-		return status;
-	values.stacks |= clew_source_wanted(&values.source);
-	asked = asked_by(&values);
+	values->stacks |= clew_source_wanted(&values->source);
+	asked = asked_by(values);
 	clew_waits_begin(&waits, &asked);
 	status = clew_input_open(
 		operands[0],
-		&(struct clew_input_needs){.whole = values.stacks ? "names of stacks" : NULL,
-					   .window = &values.view.window},
+		&(struct clew_input_needs){.whole = values->stacks ? "names of stacks" : NULL,
+					   .window = &values->view.window},
 		&input);
 	if (!status)
-		status = look(&values, &input, &asked, &waits);
+		status = look(values, &input, &asked, &waits);
 	if (!status)
-		status = say(&values, input.trace, &waits);
+		status = say(values, input.trace, &waits);
 	clew_waits_done(&waits);
 	clew_input_done(&input);
-	clew_selection_done(&values.selection);
+	clew_selection_done(&values->selection);
 	return status;
+}
+
+int clew_command_waits(const struct clew_command *command, int argc, char **argv)
+{
+	static const struct clew_fresh_question question = {.answer = question_answer};
+	struct waits_values values = {};
+
+	return clew_fresh_answer(command, argc, argv, &values, &values.fresh, &question);
 }
