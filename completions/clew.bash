@@ -22,7 +22,7 @@ _clew()
 	report)
 		options='--pid --comm --cgroup --container --from --to --lines --debuginfod -d --duration --keep --json --html -o --output --slowest --all --color --no-pager -h --help' files='--keep|-o|--output' others='--pid|--comm|--cgroup|--container|--from|--to|-d|--duration|--slowest' ;;
 	waits)
-		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod -d --duration --keep -d --duration --keep --json --color --no-pager -h --help' files='--keep|--keep' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by|-d|--duration|-d|--duration' ;;
+		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by|-d|--duration' ;;
 	why)
 		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration' ;;
 	trigger)

@@ -28,10 +28,7 @@ ALLOWED = [
     ("answers/locks", "locks_json locks_taken locks_text", PARTS),
     ("tables", "about tables", LIST),
     ("cli/front", "fail screen terminal", PARTS),
-    ("cli/blame", "blame blame_windows", WAYS),
-    ("cli/locks", "locks locks_windows", WAYS),
     ("cli/path", "path path_json path_text path_windows", WAYS),
-    ("cli/waits", "waits waits_by waits_windows", WAYS),
 ]
 count = 0
 
