@@ -145,4 +145,18 @@ for name in files("user/*.[ch]", "include/*.h", "bpf/*.[ch]"):
 ok(not unknown, "every folder has its place in the order", ", ".join(unknown))
 ok(included and not upward, f"{included} includes lead to the same folder or a lower one",
    ", ".join(upward))
+
+# The same floors in CONTRIBUTING.md; a folder that is not there is a part of one that is.
+described, floor = {}, 0
+for line in open("CONTRIBUTING.md", encoding="utf-8"):
+    row = re.match(r"\| (\d*) ?\| ((?:`[a-z/]+/`,? ?)+)\|", line)
+    if row and (row[1] or floor):
+        floor = int(row[1] or floor)
+        described |= {folder: floor - 1 for folder in re.findall(r"`([a-z/]+)/`", row[2])}
+wrong = [folder for folder in described if FLOOR.get(folder) != described[folder]]
+wrong += [
+    folder for folder in FLOOR
+    if folder not in described and FLOOR.get(os.path.dirname(folder)) != FLOOR[folder]
+]
+ok(not wrong, "CONTRIBUTING.md has the same floors", ", ".join(wrong))
 print(f"1..{count}")
