@@ -151,6 +151,13 @@ static __always_inline void find_mutex(__u64 lock, struct lock_parent *ret_paren
 	ret_parent->inode = 0;
 }
 
+/* A writer of a real-time kernel contends for the lock inside the semaphore. */
+static __always_inline void find_outer(__u64 lock, struct lock_parent *ret_parent)
+{
+	if (bpf_core_type_exists(struct rwbase_rt))
+		find_semaphore(AROUND(lock, struct rwbase_rt, rtmutex), ret_parent);
+}
+
 /*
  * Sends what a lock for which the current task contends belongs to, unless it
  * was sent. An unknown one is sent too: something else may have had its address
@@ -168,12 +175,14 @@ __noinline int lock_name_send(__u64 lock, __u32 type, __u32 cpu, __u64 time)
 
 	if (!cpu_state)
 		return 0;
-	if (type & CLEW_LOCK_MUTEX || (type & CLEW_LOCK_RT && !(type & LOCK_READ_WRITE)))
-		find_mutex(lock, &parent);
-	else if (type & CLEW_LOCK_PERCPU)
+	if (type & CLEW_LOCK_PERCPU)
 		find_freeze(lock, &parent);
 	else if (type & LOCK_READ_WRITE)
 		find_semaphore(lock, &parent);
+	else if (type & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT))
+		find_mutex(lock, &parent);
+	if (!parent.member && type & CLEW_LOCK_RT && !(type & LOCK_READ_WRITE))
+		find_outer(lock, &parent);
 	inode = (struct inode *)parent.inode;
 	if (inode) {
 		number = READ(inode, i_ino);

@@ -115,6 +115,14 @@ static struct wl_wait *log_release(int by, int task, uint64_t at_min, uint64_t a
 	return wait;
 }
 
+/* In a real-time kernel an rtmutex is inside both. */
+static const char *lock_type(void)
+{
+	if (access("/sys/kernel/realtime", F_OK) == 0)
+		return "rtmutex";
+	return way == POSITION ? "mutex" : "rwsem";
+}
+
 static void log_same(uint64_t from, uint64_t to, const char *type)
 {
 	static const char *const members[] = {"f_pos_lock", "i_rwsem", "i_rwsem", "s_writers"};
@@ -186,7 +194,7 @@ static void direct_holder(int self)
 			wl_add_holder(wait, waiters[0], act.at_min, wl->tasks[waiters[1]].leaving);
 		}
 		wait->start_max = act.at_min;
-		log_same(from, wl_now(), way == POSITION ? "mutex" : "rwsem");
+		log_same(from, wl_now(), lock_type());
 		for (int me = 0; me < 2; me++)
 			restore(me);
 	}
