@@ -19,6 +19,7 @@
 #define ANY		 CLEW_PROGRAM_ANY
 #define VERIFY		 CLEW_PROGRAM_VERIFY
 #define XFS		 CLEW_PROGRAM_XFS
+#define JBD2		 CLEW_PROGRAM_JBD2
 #define FUNCTIONS	 CLEW_PROGRAM_FUNCTIONS
 #define STACKS		 CLEW_PROGRAM_STACKS
 #define KERNEL_FUNCTIONS CLEW_PROGRAM_KERNEL_FUNCTIONS
@@ -182,7 +183,8 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_cache_jbd2_end", "tp_btf/jbd2_end_commit", JOURNAL, OPTIONAL | CACHE),
 	ROW("clew_cache_jbd2_handle", "tp_btf/jbd2_handle_stats", JOURNAL, OPTIONAL | CACHE),
 	ROW("clew_cache_ext4_sync", "tp_btf/ext4_sync_file_enter", JOURNAL, OPTIONAL | CACHE),
-	ROW("clew_cache_touch_buffer", "tp_btf/block_touch_buffer", JOURNAL, OPTIONAL | CACHE),
+	ROW("clew_cache_touch_buffer", "tp_btf/block_touch_buffer", JOURNAL,
+	    OPTIONAL | CACHE | JBD2),
 	ROW("clew_cache_xfs_sync", "tp_btf/xfs_file_fsync", JOURNAL, OPTIONAL | CACHE,
 	    LOST("xfs log", "who awaited which checkpoint, and who was in it")),
 	ROW("clew_cache_xfs_commit", "tp_btf/xfs_trans_commit", JOURNAL, OPTIONAL | CACHE),

@@ -186,6 +186,8 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 		return false;
 	if ((row->flags & CLEW_PROGRAM_XFS) && !has_tracepoint(types, "xfs_file_fsync"))
 		return false;
+	if ((row->flags & CLEW_PROGRAM_JBD2) && !has_tracepoint(types, "jbd2_start_commit"))
+		return false;
 	/* It runs at every work item, and compares each with this function. */
 	if (program == bpf->progs.clew_cache_xfs_push && !bpf->rodata->work_xfs_push)
 		return false;
