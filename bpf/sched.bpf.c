@@ -70,7 +70,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 	struct clew_switch *change = &slot->change;
 
 	if (state) {
-		state->slept = sleeps;
+		state->slept = 0;
 		state->wake.wakes = 0;
 		/* The request that the task completed is over. Not every kernel
 		 * reports that. */
@@ -88,6 +88,10 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		describe_wait(context, &where, prev, prev_state, state, detail, &slot->wait);
 		slot->wait.faults = faults_over(prev);
 		slot->wait.flags |= CLEW_WAIT_FLAG_COUNTED;
+		/* It may be woken already, on another CPU: what the waker is to know of the sleep
+		 * is complete before this is set. */
+		barrier();
+		*(volatile __u8 *)&state->slept = 1;
 	}
 	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
 		describe_quota(prev, cpu, change, &slot->wait);

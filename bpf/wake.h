@@ -372,15 +372,17 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 {
 	struct clew_wake_stamp *stamp = &state->wake;
 	struct call call = {.number = -1};
-	bool in_task = stamp->context == CLEW_WAKE_TASK;
+	bool in_task = stamp->context == CLEW_WAKE_TASK, slept = *(volatile __u8 *)&state->slept;
 	/* In such a call it may also sleep for memory or for the socket's lock,
 	 * but then no signal interrupts it. */
 	bool may_be_backlog = in_task && (sleeper_state & TASK_INTERRUPTIBLE);
-	__u8 class = state->class;
+	__u8 class;
 
-	/* Before it is switched out, its registers say what its state does not
-	 * say yet. */
-	if (unlikely(!state->slept)) {
+	/* Before it is switched out, its registers say what its state does not say yet. Its
+	 * switch may be under way on its CPU, and sets `slept` last. */
+	barrier();
+	class = state->class;
+	if (unlikely(!slept)) {
 		if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 			return;
 		read_call(sleeper, &call);
@@ -397,7 +399,7 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 		describe_ready(where, sleeper, waker, &call, class, waker_call, in_task,
 			       may_be_backlog, state);
 	} else if (may_be_backlog && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
-		if (unlikely(!state->slept))
+		if (unlikely(!slept))
 			stamp_backlog(socket_backlogged(file_of_call(sleeper, &call)), state,
 				      call.number, false);
 		else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
