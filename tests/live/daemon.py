@@ -489,6 +489,50 @@ def test_shortage():
        "without descriptors it goes on, and with them in new segments", (alive, code, error))
 
 
+@contextlib.contextmanager
+def few_tasks(pid):
+    """The process may not have one more thread."""
+    root, _ = controller("pids")
+    group = f"{root}/clew-test-{os.getpid()}"
+    os.mkdir(group)
+    try:
+        write(f"{group}/cgroup.procs", pid)
+        write(f"{group}/pids.max", 1)
+        yield group
+    finally:
+        write(f"{root}/cgroup.procs", pid)
+        os.rmdir(group)
+
+
+def refused(group):
+    """How many threads the group was refused."""
+    with open(f"{group}/pids.events", encoding="ascii") as file:
+        return int(file.read().split()[1])
+
+
+def test_few_threads():
+    """A segment has threads of its own: without them the one before goes on."""
+    configure("rotate 500ms", "keep 20s")
+    daemon = Daemon()
+    try:
+        with few_tasks(daemon.process.pid) as group:
+            deadline = time.monotonic() + PATIENCE
+            while refused(group) < 2 and daemon.process.poll() is None and time.monotonic(
+            ) < deadline:
+                time.sleep(0.1)
+            alive, known = daemon.process.poll() is None, set(segments())
+    except (Lacking, OSError) as error:
+        skip("threads are short", str(error))
+        daemon.stop()
+        return
+    deadline = time.monotonic() + PATIENCE
+    while alive and len(set(segments()) - known) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    code, error = daemon.stop()
+    ok(alive and code == 0 and len(set(segments()) - known) >= 2,
+       "without threads it goes on, and with them in new segments", (alive, code, error))
+
+
 def parent_of(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -1174,6 +1218,7 @@ test_watchdog()
 test_background()
 test_full()
 test_shortage()
+test_few_threads()
 test_triggers()
 test_rules()
 test_metrics()

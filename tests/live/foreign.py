@@ -7,9 +7,11 @@ is recorded, the recording begins, ends at the first signal within two seconds, 
 goes. Neither the device nor what the link leads to is opened.
 """
 
+import concurrent.futures
 import contextlib
 import ctypes
 import fcntl
+import functools
 import os
 import re
 import select
@@ -118,12 +120,11 @@ def end(process, number):
     return time.monotonic() - before, process.returncode, said or ""
 
 
-def started(path, *options):
-    """A recording that has begun, or None."""
+def started(name, *options):
+    """A recording that has begun, and how long that took."""
     before = time.monotonic()
-    process = start_recording(path, *options)
-    note(f"{' '.join(options) or 'plain'}: begins after {time.monotonic() - before:.2f} s")
-    return process
+    process = start_recording(scratch(name + ".clew"), *options)
+    return process, time.monotonic() - before
 
 
 def check_end(name, process, number, patience):
@@ -140,19 +141,35 @@ def check_file(name, path):
        {key: told.get(key) for key in ("complete", "duration_ns")})
 
 
+@functools.cache
+def processes(path):
+    """The processes of a capture."""
+    return answer("sql", path, "SELECT pid, comm, command, self FROM tasks WHERE tid = pid")["rows"]
+
+
 def command_line(path, pid):
     """Of a process in a capture; None: it is unknown."""
-    for line in clew("dump", path).stdout.splitlines():
-        if f" tid={pid} pid={pid} " in line:
-            found = re.search(r" command=(.*?) executable=", line)
-            return found and found.group(1)
-    return None
+    return next((each["command"] for each in processes(path) if each["pid"] == pid), None)
 
 
-def check_recording(name, patience, programs, *options):
-    path = scratch("capture.clew")
-    process = started(path, *options)
-    time.sleep(1)  # for FIFOs, links and devices to come
+class Daemon:
+    """A daemon with stacks that has begun."""
+
+    def __init__(self):
+        with open(scratch("clew.conf"), "w", encoding="ascii") as file:
+            file.write(f"ring {scratch('ring')}\nincidents {scratch('incidents')}\nstacks yes\n")
+        with ready_socket() as (ready, environment):
+            ready.settimeout(PATIENCE)
+            self.process = subprocess.Popen(
+                [CLEW, "daemon", "-c", scratch("clew.conf"), "--foreground"],
+                env=dict(os.environ, CLEW_RUN_DIRECTORY=scratch("run"), **environment),
+                text=True,
+                stderr=subprocess.PIPE)
+            ready.recv(64)
+
+
+def check_recording(name, process, patience, programs):
+    path = scratch(name + ".clew")
     said = check_end(name, process, signal.SIGINT, patience)
     served = [n for n in programs if "server" in n]
     late = re.search(r"left out: (\d+) files? that did not open within 2 s", said)
@@ -166,58 +183,104 @@ def check_recording(name, patience, programs, *options):
     ok(command_line(path, os.getpid()), f"{name}: other command lines are known")
 
 
+def children(pid):
+    found = set()
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found.update(int(child) for child in file.read().split())
+    return found
+
+
+def await_replacement(process):
+    """
+    Has a file come that is late, and others. Returns the helper processes by then; they are those
+    from before if there is no FUSE here.
+    """
+    before = children(process.pid)
+    program, _ = begin(PROGRAM, "fuse", "hold")
+    if not program:
+        return before
+    deadline = time.monotonic() + PATIENCE
+    while not children(process.pid) - before and time.monotonic() < deadline:
+        run("true")
+        time.sleep(0.05)
+    program.stdin.close()
+    program.wait()
+    return before | children(process.pid)
+
+
+def check_own(name, helpers):
+    """No helper is somebody else's work, neither one from the start nor one that replaced it."""
+    tasks = [each for each in processes(scratch(name + ".clew")) if each["pid"] in helpers]
+    others = [task for task in tasks if not task["self"]]
+    ok(tasks and not others, f"{name}: its helpers are clew's own, also those that came later",
+       f"{others} of {tasks}")
+
+
 def waits_for_server(pid):
     """Whether a child of the process is where the kernel waits for a FUSE server."""
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = file.read().split()
-        for child in children:
+    for child in children(pid):
+        with contextlib.suppress(OSError):
             with open(f"/proc/{child}/wchan", encoding="ascii") as file:
                 if "request_wait" in file.read():
                     return True
     return False
 
 
-def check_beginning(patience):
-    """
-    The signal comes while the recorder waits for a file, before it records. What else a beginning
-    takes goes on.
-    """
-    process = subprocess.Popen([CLEW, "record", "-o", scratch("capture.clew")],
+def loads(pid):
+    """Whether the recorder's programs are being loaded: it looks for signals from there on."""
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as file:
+                if file.read().strip() == "clew-interrupt":
+                    return True
+    return False
+
+
+def check_beginning(when, is_there, patience):
+    """The signal comes before it records."""
+    process = subprocess.Popen([CLEW, "record", "-o", scratch("interrupted.clew")],
                                stderr=subprocess.PIPE,
                                text=True)
     deadline = time.monotonic() + PATIENCE
-    while not waits_for_server(process.pid) and time.monotonic() < deadline:
+    while not is_there(process.pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     seconds, status, said = end(process, signal.SIGINT)
-    ok(seconds <= patience and status is not None, "a signal before the beginning ends it, too",
+    ok(seconds <= patience and status == 1 and "nothing was recorded" in said,
+       f"a signal {when} ends it within {SECONDS} s, too",
        f"{seconds:.2f} s, status {status}: {said[-300:]}")
 
 
-def check_daemon(patience):
-    with open(scratch("clew.conf"), "w", encoding="ascii") as file:
-        file.write(f"ring {scratch('ring')}\nincidents {scratch('incidents')}\nstacks yes\n")
-    with ready_socket() as (ready, environment):
-        ready.settimeout(PATIENCE)
-        process = subprocess.Popen(
-            [CLEW, "daemon", "-c", scratch("clew.conf"), "--foreground"],
-            env=dict(os.environ, CLEW_RUN_DIRECTORY=scratch("run"), **environment),
-            text=True,
-            stderr=subprocess.PIPE)
-        ready.recv(64)
-    time.sleep(1)
-    check_end("daemon", process, signal.SIGTERM, patience)
+def check_daemon(daemon, patience):
+    check_end("daemon", daemon.process, signal.SIGTERM, patience)
     done = clew("join", scratch("ring"), "-o", scratch("joined.clew"))
     if ok(done.returncode == 0, "daemon: its ring can be read", done.stderr):
         check_file("daemon", scratch("joined.clew"))
 
 
 def usual():
-    """How long beginning and end of a recording take here with nothing in its way, s."""
-    before = time.monotonic()
-    process = started(scratch("usual.clew"))
-    begun = time.monotonic() - before
-    return begun, end(process, signal.SIGINT)[0]
+    """How long the end of a recording takes here with nothing in its way, s."""
+    return end(started("usual")[0], signal.SIGINT)[0]
+
+
+def record_all(patience, programs):
+    """All kinds of recordings at once, as each waits for the same servers."""
+    kinds = {"plain": (started, "plain")}
+    if feature("stacks of waits")[0]:
+        kinds["stacks"] = (started, "stacks", "--stacks", "-f", "libc.so.6:getpid")
+        kinds["daemon"] = (Daemon, )
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        beginning = {name: pool.submit(*kind) for name, kind in kinds.items()}
+        begun = {name: each.result() for name, each in beginning.items()}
+    plain, seconds = begun["plain"]
+    note(f"begins after {seconds:.2f} s")
+    helpers = await_replacement(plain)
+    if "daemon" in begun:
+        check_daemon(begun["daemon"], patience)
+        check_recording("stacks", begun["stacks"][0], patience, programs)
+    check_recording("plain", plain, patience, programs)
+    check_own("plain", helpers)
 
 
 def main():
@@ -227,17 +290,13 @@ def main():
     terminal, target = Terminal(), scratch("target")
     shutil.copy("/bin/true", target)
     opened = Opened(target)
-    begins, ends = usual()
-    patience = max(SECONDS, 2 * ends)
+    patience = max(SECONDS, 2 * usual())
     note(f"it may take {patience:.2f} s to end")
     with all_at_once(terminal, target) as programs:
-        check_recording("plain", patience, programs)
-        if feature("stacks of waits")[0]:
-            check_recording("stacks and functions", patience, programs, "--stacks", "-f",
-                            "libc.so.6:getpid")
-            check_daemon(patience)
+        record_all(patience, programs)
         if any("server" in name for name in programs):
-            check_beginning(patience + 2 * begins)
+            check_beginning("while it waits for a server", waits_for_server, patience)
+    check_beginning("while it loads", loads, patience)
     ok(not terminal.was_opened(), "the device was not opened")
     ok(not opened.was(), "what the link leads to was not opened")
     finish()

@@ -36,10 +36,10 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 		       struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);
 
-/* True if an error may pass: descriptors or memory are short. The recording goes on. */
+/* True if an error may pass: descriptors, memory or threads are short. The recording goes on. */
 static inline bool clew_is_shortage(int error)
 {
-	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
 }
 
 /*
