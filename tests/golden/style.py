@@ -28,7 +28,7 @@ FLOORS = [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
         "answers/why", "record", "cli/front"
     ],
-    ["answers/report", "answers/waits"],
+    ["answers/io", "answers/report", "answers/waits"],
     ["daemon", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/record", "cli/segments", "cli/windowed"

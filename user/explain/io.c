@@ -247,17 +247,6 @@ int io_finish(struct sums *sums, struct clew_io *io)
 	return 0;
 }
 
-static bool is_within(const struct sums *sums, uint64_t at)
-{
-	return at >= sums->from && at <= sums->to;
-}
-
-/* When a request was made, as far as is known. */
-static uint64_t made_at(const struct clew_block_request *block)
-{
-	return block->queued ?: block->issued ?: block->completed;
-}
-
 void io_sums_init(struct sums *sums, const struct clew_trace *trace,
 		  const struct clew_chosen *chosen)
 {
@@ -287,42 +276,6 @@ void io_sums_done(struct sums *sums)
 	free(sums->origins);
 	free(sums->uppers);
 	free(sums->sleep_files);
-}
-
-int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
-		    uint64_t to, struct clew_io *ret_io)
-{
-	struct sums sums;
-	struct clew_io io = {0};
-	size_t touch_count, edge_count;
-	const struct clew_touch *touches = clew_trace_touches(trace, &touch_count);
-	const struct clew_edge *edges = clew_trace_edges(trace, &edge_count);
-	int r;
-
-	io_sums_init(&sums, trace, chosen);
-	sums.from = from;
-	sums.to = to;
-	sums.requests = clew_trace_requests(trace, &sums.request_count);
-	r = edges ? io_find_origins(&sums, edges, edge_count) : -ENOMEM;
-	if (r >= 0)
-		r = io_find_uppers(&sums);
-	for (size_t i = 0; i < touch_count && r >= 0; i++)
-		if (is_within(&sums, touches[i].begin))
-			r = io_add_touch(&sums, &touches[i]);
-	for (size_t i = 0; i < sums.request_count && r >= 0; i++)
-		if (is_within(&sums, made_at(&sums.requests[i].block)))
-			r = io_add_request(&sums, &sums.requests[i]);
-	if (r >= 0)
-		r = io_add_sleeps(&sums, touches, touch_count);
-	if (r >= 0)
-		r = io_finish(&sums, &io);
-	io_sums_done(&sums);
-	if (r < 0) {
-		clew_io_done(&io);
-		return r;
-	}
-	*ret_io = io;
-	return 0;
 }
 
 void clew_io_done(struct clew_io *io)

@@ -49,6 +49,11 @@ int io_add_touch(struct sums *sums, const struct clew_touch *touch);
 /* The answer; nothing can be added after it. */
 int io_finish(struct sums *sums, struct clew_io *io);
 
+static inline bool io_is_within(const struct sums *sums, uint64_t at)
+{
+	return at >= sums->from && at <= sums->to;
+}
+
 static inline bool io_does(const struct clew_block_request *block,
 			   enum clew_request_operation operation)
 {

@@ -4,10 +4,11 @@
  * once, on the disk that it wrote to; the disks below that one are other levels of the
  * same bytes.
  */
-#include "cli/io/io.h"
+#include "answers/io/io.h"
+
+#include <errno.h>
 #include <stdlib.h>
 
-#include "cli/front/fail.h"
 #include "format/text.h"
 #include "words/file.h"
 #include "words/task.h"
@@ -162,7 +163,7 @@ int io_json_levels(struct clew_json *json, const struct io_answer *answer, io_is
 	struct level *levels = sum_levels(answer, is_of, context, &count);
 
 	if (!levels)
-		return clew_fail_memory();
+		return -ENOMEM;
 	clew_json_array(json, "levels");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(json, NULL);
@@ -188,10 +189,10 @@ int io_json_programs(struct clew_json *json, const struct io_answer *answer)
 {
 	const struct io_process *shares = answer->programs;
 	size_t count = answer->program_count;
-	int status = 0;
+	int r = 0;
 
 	clew_json_array(json, "programs");
-	for (size_t i = 0; i < count && !status; i++) {
+	for (size_t i = 0; i < count && r == 0; i++) {
 		clew_json_object(json, NULL);
 		clew_json_unsigned(json, "pid", shares[i].pid);
 		clew_json_string(json, "comm", io_process_name(answer, &shares[i]));
@@ -199,48 +200,48 @@ int io_json_programs(struct clew_json *json, const struct io_answer *answer)
 		clew_json_unsigned(json, "stored_bytes", shares[i].stored_bytes);
 		clew_json_unsigned(json, "dirtied_bytes", shares[i].dirtied_bytes);
 		clew_json_unsigned(json, "written_bytes", written_once(&shares[i]));
-		status = io_json_levels(json, answer, is_of_process, &shares[i]);
+		r = io_json_levels(json, answer, is_of_process, &shares[i]);
 		clew_json_unsigned(json, "waited_ns", shares[i].waited_ns);
 		clew_json_unsigned(json, "caused_ns", shares[i].caused_ns);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
-	return status;
+	return r;
 }
 
-/* The levels of what a process wrote, if there are several. Returns an exit status. */
-static int print_levels(const struct io_answer *answer, const struct io_process *share)
+/* The levels of what a process wrote, if there are several. 0 or -ENOMEM. */
+static int print_levels(FILE *out, const struct io_answer *answer, const struct io_process *share)
 {
 	size_t count;
 	struct level *levels = sum_levels(answer, is_of_process, share, &count);
 
 	if (!levels)
-		return clew_fail_memory();
+		return -ENOMEM;
 	for (size_t i = 0; count > 1 && i < count; i++)
-		printf("%s%s on %s", i ? ", " : " (", CLEW_BYTES(levels[i].bytes),
-		       CLEW_DISK(answer->trace, levels[i].device));
-	puts(count > 1 ? ")" : "");
+		fprintf(out, "%s%s on %s", i ? ", " : " (", CLEW_BYTES(levels[i].bytes),
+			CLEW_DISK(answer->trace, levels[i].device));
+	fputs(count > 1 ? ")\n" : "\n", out);
 	free(levels);
 	return 0;
 }
 
-int io_print_programs(const struct io_answer *answer)
+int io_print_programs(FILE *out, const struct io_answer *answer)
 {
 	const struct io_process *shares = answer->programs;
 	size_t count = answer->program_count;
-	int status = 0;
+	int r = 0;
 
-	printf("%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited", "caused",
-	       "PROGRAM");
-	for (size_t i = 0; i < count && !status; i++) {
-		printf("%10s %10s %10s %10s %10s  ",
-		       CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
-		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(written_once(&shares[i])),
-		       CLEW_DURATION(shares[i].waited_ns), CLEW_DURATION(shares[i].caused_ns));
-		clew_print_safe(stdout, io_process_name(answer, &shares[i]));
-		printf("-%u", shares[i].pid);
-		status = print_levels(answer, &shares[i]);
+	fprintf(out, "%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited",
+		"caused", "PROGRAM");
+	for (size_t i = 0; i < count && r == 0; i++) {
+		fprintf(out, "%10s %10s %10s %10s %10s  ",
+			CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
+			CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(written_once(&shares[i])),
+			CLEW_DURATION(shares[i].waited_ns), CLEW_DURATION(shares[i].caused_ns));
+		clew_print_safe(out, io_process_name(answer, &shares[i]));
+		fprintf(out, "-%u", shares[i].pid);
+		r = print_levels(out, answer, &shares[i]);
 	}
-	putchar('\n');
-	return status;
+	putc('\n', out);
+	return r;
 }

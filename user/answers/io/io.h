@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of clew io, and its programs: shared by its files. */
-#ifndef CLEW_CLI_IO_IO_H
-#define CLEW_CLI_IO_IO_H
+/* The answer of `io`: files, programs and disks, as text and as JSON. */
+#ifndef CLEW_ANSWERS_IO_IO_H
+#define CLEW_ANSWERS_IO_IO_H
 
+#include <stdio.h>
+
+#include "answers/sums.h"
 #include "explain/io.h"
 #include "format/json.h"
-
-#include "cli/front/options.h"
-#include "cli/operand/selection.h"
-
-struct clew_view;
 
 /* The tables that --by leaves. */
 enum io_by { IO_BY_ALL, IO_BY_PROGRAM, IO_BY_FILE, IO_BY_DISK };
 /* Their order. */
 enum io_sort { IO_SORT_SIZE, IO_SORT_WAITED, IO_SORT_NAME };
 
-struct io_answer {
-	const struct clew_trace *trace;
-	struct clew_view *view; /* its window is taken; `sort` and `by` are not used */
+struct io_asked {
 	enum io_by by;
 	enum io_sort sort;
+	const char *path;  /* only this file, and its story; NULL: all */
+	bool self;	   /* clew's own programs and files, too */
+	uint64_t from, to; /* ns, CLOCK_MONOTONIC */
+	size_t width;	   /* columns of text */
+};
+
+struct io_answer {
+	struct io_asked asked;
+	const struct clew_trace *trace;
 	struct clew_io io;
+	struct clew_left_out left_out;
 	/* The choice of io_choose(). */
 	bool *wanted;	 /* by file */
 	uint32_t *files; /* the same, in their order */
@@ -42,11 +48,17 @@ struct io_process {
 	uint64_t waited_ns, caused_ns;
 };
 
-/* The sums of a long capture. Returns 0 or, after clew_fail(), an exit status; *ret_names is of the
- * whole capture, and the caller's to free in either case. */
-int io_sum_windows(const char *operand, struct clew_reader *reader,
-		   struct clew_selection *selection, struct clew_io *ret_io,
-		   struct clew_trace **ret_names);
+/* Chooses files and programs of answer->io; `trace` has their names. 0, -ENOENT: there is no such
+ * file, or -ENOMEM. io_answer_done() in any case. */
+int io_choose(const struct clew_trace *trace, const struct io_asked *asked,
+	      struct io_answer *answer);
+void io_answer_done(struct io_answer *answer);
+
+/* Print what was chosen, and what is missing from it. 0 or -ENOMEM. */
+int clew_print_io(FILE *out, const struct io_answer *answer);
+int clew_json_io(struct clew_json *json, const struct io_answer *answer);
+
+/* ---- for the files of the answer ---- */
 
 /* Adds up shares of tasks to shares of processes, the largest first. The array is the caller's to
  * free; NULL: no memory. */
@@ -57,24 +69,16 @@ uint64_t io_wrote(const struct io_process *process);
 const char *io_process_name(const struct io_answer *answer, const struct io_process *process);
 
 /* Ends a row with the name of a file, on a line of its own if there is no room for it. */
-void io_print_name(const struct io_answer *answer, const struct clew_io_file *file);
+void io_print_name(FILE *out, const struct io_answer *answer, const struct clew_io_file *file);
 /* The last known path of a file; NULL: unknown. */
 const char *io_path(const struct io_answer *answer, const struct clew_io_file *file);
 
-/*
- * Chooses files, with the path `path` if it is not NULL, and programs. Returns 0 or, after
- * clew_fail(), an exit status. Undo it with io_choice_done() in either case.
- */
-int io_choose(struct io_answer *answer, const char *path);
-void io_choice_done(struct io_answer *answer);
 /* True if a table is to be printed. */
 bool io_shows(const struct io_answer *answer, enum io_by what);
-int io_take_sort(const struct clew_option *option, const char *argument, void *value);
-int io_take_by(const struct clew_option *option, const char *argument, void *value);
 
 /* The field "dev". */
 void io_json_device(struct clew_json *json, uint32_t device);
-/* The field "levels": the sums by disk of those for which `is_of` is true. Returns an exit status,
+/* The field "levels": the sums by disk of those for which `is_of` is true. 0 or -ENOMEM,
  * as the next two. */
 typedef bool (*io_is_of)(const struct io_answer *answer, const struct clew_io_level *level,
 			 const void *context);
@@ -82,6 +86,6 @@ int io_json_levels(struct clew_json *json, const struct io_answer *answer, io_is
 		   const void *context);
 
 int io_json_programs(struct clew_json *json, const struct io_answer *answer);
-int io_print_programs(const struct io_answer *answer);
+int io_print_programs(FILE *out, const struct io_answer *answer);
 
 #endif

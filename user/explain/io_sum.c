@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over a long capture. See io_windows.h.
+ * Sums over all of a trace. See io_sum.h.
  *
  * Invariant: the calling process knows of each task which file it had to do with last, and lately;
  * and the origins of waits that may still be open. A window's process goes on from there.
  */
-#include "explain/io_windows.h"
+#include "explain/io_sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +19,11 @@
 #define TOUCHES_KEPT 10000000000ull /* ns: a later one may go on with them */
 #define ORIGINS_KEPT 60000000000ull /* ns: a wait that they are for may be so long */
 
-struct clew_io_windows {
+struct clew_io_sum {
 	const struct clew_chosen *chosen;
-	struct sums all; /* of the windows that were added */
+	uint64_t from, to; /* ns */
+	bool alone;	   /* `all` has its trace */
+	struct sums all;   /* of the windows that were added */
 	/* Findings: */
 	struct vector touches; /* struct clew_touch */
 	struct trace_touches joined;
@@ -60,17 +62,17 @@ static int find_last(const struct vector *touches, struct map *last)
 }
 
 /* Drops touches that are long past; not the last one of a task. `places`: room for as many. */
-static int drop_touches(struct clew_io_windows *windows, const struct map *last, uint32_t *places)
+static int drop_touches(struct clew_io_sum *sum, const struct map *last, uint32_t *places)
 {
-	struct clew_touch *all = windows->touches.data;
+	struct clew_touch *all = sum->touches.data;
 	struct map kept_last = {};
 	size_t kept = 0;
 	uint64_t newest = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < windows->touches.count; i++)
+	for (size_t i = 0; i < sum->touches.count; i++)
 		newest = all[i].end > newest ? all[i].end : newest;
-	for (size_t i = 0; i < windows->touches.count; i++) {
+	for (size_t i = 0; i < sum->touches.count; i++) {
 		bool keep =
 			all[i].end + TOUCHES_KEPT >= newest || *map_get(last, all[i].task, 0) == i;
 
@@ -78,51 +80,51 @@ static int drop_touches(struct clew_io_windows *windows, const struct map *last,
 		if (keep)
 			all[kept++] = all[i];
 	}
-	for (size_t i = 0; i < windows->joined.last.capacity && r == 0; i++) {
-		const struct map_slot *slot = &windows->joined.last.slots[i];
+	for (size_t i = 0; i < sum->joined.last.capacity && r == 0; i++) {
+		const struct map_slot *slot = &sum->joined.last.slots[i];
 
 		if (slot->used && places[slot->value] != UINT32_MAX)
 			r = map_set(&kept_last, slot->key, slot->part, places[slot->value]);
 	}
-	map_done(&windows->joined.last);
-	windows->joined.last = kept_last;
-	windows->touches.count = kept;
+	map_done(&sum->joined.last);
+	sum->joined.last = kept_last;
+	sum->touches.count = kept;
 	return r;
 }
 
-static int sift_touches(struct clew_io_windows *windows)
+static int sift_touches(struct clew_io_sum *sum)
 {
-	uint32_t *places = malloc(windows->touches.count * sizeof(*places));
+	uint32_t *places = malloc(sum->touches.count * sizeof(*places));
 	struct map last = {};
-	int r = places ? find_last(&windows->touches, &last) : -ENOMEM;
+	int r = places ? find_last(&sum->touches, &last) : -ENOMEM;
 
 	if (r == 0)
-		r = drop_touches(windows, &last, places);
+		r = drop_touches(sum, &last, places);
 	map_done(&last);
 	free(places);
-	windows->sift_touches_at = 2 * windows->touches.count + SIFT_LEAST;
+	sum->sift_touches_at = 2 * sum->touches.count + SIFT_LEAST;
 	return r;
 }
 
-static void sift_origins(struct clew_io_windows *windows, uint64_t newest)
+static void sift_origins(struct clew_io_sum *sum, uint64_t newest)
 {
-	struct clew_edge *all = windows->origins.data;
+	struct clew_edge *all = sum->origins.data;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < windows->origins.count; i++)
+	for (size_t i = 0; i < sum->origins.count; i++)
 		if (all[i].to_at + ORIGINS_KEPT >= newest)
 			all[kept++] = all[i];
-	windows->origins.count = kept;
-	windows->sift_origins_at = 2 * kept + SIFT_LEAST;
+	sum->origins.count = kept;
+	sum->sift_origins_at = 2 * kept + SIFT_LEAST;
 }
 
-static int note_origin(struct clew_io_windows *windows, const struct clew_edge *edge)
+static int note_origin(struct clew_io_sum *sum, const struct clew_edge *edge)
 {
-	struct vector *origins = &windows->origins;
+	struct vector *origins = &sum->origins;
 	struct clew_edge *own;
 
-	if (origins->count >= windows->sift_origins_at)
-		sift_origins(windows, edge->to_at);
+	if (origins->count >= sum->sift_origins_at)
+		sift_origins(sum, edge->to_at);
 	if (vector_reserve(origins, origins->count + 1) < 0)
 		return -ENOMEM;
 	own = (struct clew_edge *)origins->data + origins->count++;
@@ -133,46 +135,46 @@ static int note_origin(struct clew_io_windows *windows, const struct clew_edge *
 }
 
 /* Counts an act for the window. */
-static int count_touch(struct clew_io_windows *windows, const struct clew_trace *trace,
+static int count_touch(struct clew_io_sum *sum, const struct clew_trace *trace,
 		       const struct clew_touch *touch)
 {
 	struct clew_file_key key =
 		clew_trace_file_key(trace, touch->device, touch->inode, touch->begin);
-	const uint64_t *file = map_get(&windows->here_files, key.number, key.device), *known;
-	uint64_t number = file ? *file : windows->here_files.count;
+	const uint64_t *file = map_get(&sum->here_files, key.number, key.device), *known;
+	uint64_t number = file ? *file : sum->here_files.count;
 
-	if (!file && map_set(&windows->here_files, key.number, key.device, number) < 0)
+	if (!file && map_set(&sum->here_files, key.number, key.device, number) < 0)
 		return -ENOMEM;
-	known = map_get(&windows->here_places, number << 32 | touch->task, touch->event);
+	known = map_get(&sum->here_places, number << 32 | touch->task, touch->event);
 	if (known) {
-		((struct clew_touch *)windows->here.data)[*known].bytes += touch->bytes;
+		((struct clew_touch *)sum->here.data)[*known].bytes += touch->bytes;
 		return 0;
 	}
-	if (vector_reserve(&windows->here, windows->here.count + 1) < 0 ||
-	    map_set(&windows->here_places, number << 32 | touch->task, touch->event,
-		    windows->here.count) < 0)
+	if (vector_reserve(&sum->here, sum->here.count + 1) < 0 ||
+	    map_set(&sum->here_places, number << 32 | touch->task, touch->event, sum->here.count) <
+		    0)
 		return -ENOMEM;
-	((struct clew_touch *)windows->here.data)[windows->here.count++] = *touch;
+	((struct clew_touch *)sum->here.data)[sum->here.count++] = *touch;
 	return 0;
 }
 
 static int tell(void *context, const struct clew_trace *trace, const struct clew_finding *finding,
 		bool here)
 {
-	struct clew_io_windows *windows = context;
+	struct clew_io_sum *sum = context;
 	int r = 0;
 
 	if (finding->tag == CLEW_FINDING_EDGE && io_is_origin(finding->edge))
-		return note_origin(windows, finding->edge);
+		return note_origin(sum, finding->edge);
 	if (finding->tag != CLEW_FINDING_TOUCH)
 		return 0;
 	if (here)
-		r = count_touch(windows, trace, finding->touch);
+		r = count_touch(sum, trace, finding->touch);
 	if (r < 0 || !io_is_by_task(finding->touch))
 		return r;
-	if (windows->touches.count >= windows->sift_touches_at)
-		r = sift_touches(windows);
-	return r < 0 ? r : trace_join_touch(trace, &windows->joined, finding->touch);
+	if (sum->touches.count >= sum->sift_touches_at)
+		r = sift_touches(sum);
+	return r < 0 ? r : trace_join_touch(trace, &sum->joined, finding->touch);
 }
 
 /* ---- in the process of a window ---- */
@@ -201,28 +203,38 @@ static int sort_touches(struct vector *touches)
 	return 0;
 }
 
+/* When a request was made, as far as is known. */
+static uint64_t made_at(const struct clew_block_request *block)
+{
+	return block->queued ?: block->issued ?: block->completed;
+}
+
 /* When a request was over; CLEW_TIME_OPEN: it was not. */
 static uint64_t over_at(const struct clew_block_request *block)
 {
 	return block->completed ?: block->reused ?: CLEW_TIME_OPEN;
 }
 
-static int sum_up(struct clew_io_windows *windows, struct sums *sums)
+/* Adds acts, and requests that the window has. 0 or -errno. */
+static int sum_up(struct sums *sums, const struct clew_touch *acts, size_t act_count,
+		  const struct clew_edge *edges, size_t edge_count)
 {
-	const struct clew_touch *here = windows->here.data;
-	int r = io_find_origins(sums, windows->origins.data, windows->origins.count);
+	int r = io_find_origins(sums, edges, edge_count);
 
 	sums->requests = clew_trace_requests(sums->trace, &sums->request_count);
-	if (r == 0)
-		r = io_find_uppers(sums);
-	for (size_t i = 0; i < windows->here.count && r == 0; i++)
-		r = io_add_touch(sums, &here[i]);
-	for (size_t i = 0; i < sums->request_count && r >= 0; i++)
-		if (clew_window_counts(sums->window, over_at(&sums->requests[i].block)))
-			r = io_add_request(sums, &sums->requests[i]);
 	if (r >= 0)
-		r = sort_touches(&windows->touches);
-	return r < 0 ? r : io_add_sleeps(sums, windows->touches.data, windows->touches.count);
+		r = io_find_uppers(sums);
+	for (size_t i = 0; i < act_count && r >= 0; i++)
+		if (io_is_within(sums, acts[i].begin))
+			r = io_add_touch(sums, &acts[i]);
+	for (size_t i = 0; i < sums->request_count && r >= 0; i++) {
+		const struct clew_block_request *block = &sums->requests[i].block;
+
+		if (io_is_within(sums, made_at(block)) &&
+		    clew_window_counts(sums->window, over_at(block)))
+			r = io_add_request(sums, &sums->requests[i]);
+	}
+	return r;
 }
 
 static struct left left_of(const struct sums *sums)
@@ -258,17 +270,46 @@ static int leave(const struct sums *sums, struct shared *out)
 	return 0;
 }
 
-/* Memory is not freed: the process ends with the window. */
+/* The trace has all, and stays: nothing is left. */
+static int look_alone(struct clew_io_sum *sum, const struct clew_trace *trace,
+		      const struct clew_trace_window *window)
+{
+	struct sums *sums = &sum->all;
+	size_t touch_count, edge_count;
+	const struct clew_touch *touches = clew_trace_touches(trace, &touch_count);
+	const struct clew_edge *edges = clew_trace_edges(trace, &edge_count);
+	int r;
+
+	io_sums_done(sums);
+	io_sums_init(sums, trace, sum->chosen);
+	sum->alone = true;
+	sums->window = window;
+	sums->from = sum->from;
+	sums->to = sum->to;
+	r = edges ? sum_up(sums, touches, touch_count, edges, edge_count) : -ENOMEM;
+	if (r >= 0)
+		r = io_add_sleeps(sums, touches, touch_count);
+	sums->window = NULL;
+	return r < 0 ? r : 0;
+}
+
+/* Memory is not freed: the process of a window ends with it. */
 static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
 		struct shared *out)
 {
-	struct clew_io_windows *windows = context;
+	struct clew_io_sum *sum = context;
 	struct sums sums;
 	int r;
 
-	io_sums_init(&sums, trace, windows->chosen);
+	if (window->alone)
+		return look_alone(sum, trace, window);
+	io_sums_init(&sums, trace, sum->chosen);
 	sums.window = window;
-	r = sum_up(windows, &sums);
+	r = sum_up(&sums, sum->here.data, sum->here.count, sum->origins.data, sum->origins.count);
+	if (r >= 0)
+		r = sort_touches(&sum->touches);
+	if (r >= 0)
+		r = io_add_sleeps(&sums, sum->touches.data, sum->touches.count);
 	return r < 0 ? r : leave(&sums, out);
 }
 
@@ -357,58 +398,74 @@ static int add_all(struct sums *sums, const struct left *left)
 
 static int add(void *context, const struct shared *found)
 {
-	return add_all(&((struct clew_io_windows *)context)->all, found->root);
+	struct clew_io_sum *sum = context;
+
+	return sum->alone ? 0 : add_all(&sum->all, found->root);
 }
 
-struct clew_io_windows *clew_io_windows_new(const struct clew_chosen *chosen)
+struct clew_io_sum *clew_io_sum_begin(const struct clew_chosen *chosen, uint64_t from, uint64_t to)
 {
-	struct clew_io_windows *windows = calloc(1, sizeof(*windows));
+	struct clew_io_sum *sum = calloc(1, sizeof(*sum));
 
-	if (!windows)
+	if (!sum)
 		return NULL;
-	windows->chosen = chosen;
-	io_sums_init(&windows->all, NULL, chosen);
-	windows->touches.item = windows->here.item = sizeof(struct clew_touch);
-	windows->joined.all = &windows->touches;
-	windows->origins.item = sizeof(struct clew_edge);
-	windows->sift_touches_at = windows->sift_origins_at = SIFT_LEAST;
-	return windows;
+	sum->chosen = chosen;
+	sum->from = from;
+	sum->to = to;
+	io_sums_init(&sum->all, NULL, chosen);
+	sum->touches.item = sum->here.item = sizeof(struct clew_touch);
+	sum->joined.all = &sum->touches;
+	sum->origins.item = sizeof(struct clew_edge);
+	sum->sift_touches_at = sum->sift_origins_at = SIFT_LEAST;
+	return sum;
 }
 
-void clew_io_windows_free(struct clew_io_windows *windows)
+void clew_io_sum_free(struct clew_io_sum *sum)
 {
-	if (!windows)
+	if (!sum)
 		return;
-	io_sums_done(&windows->all);
-	trace_touches_done(&windows->joined);
-	vector_done(&windows->touches);
-	vector_done(&windows->origins);
-	free(windows);
+	io_sums_done(&sum->all);
+	trace_touches_done(&sum->joined);
+	vector_done(&sum->touches);
+	vector_done(&sum->origins);
+	free(sum);
 }
 
-struct clew_windows_taker clew_io_windows_taker(struct clew_io_windows *windows)
+struct clew_windows_taker clew_io_sum_taker(struct clew_io_sum *sum)
 {
-	return (struct clew_windows_taker){
-		.look = look, .add = add, .tell = tell, .context = windows};
+	return (struct clew_windows_taker){.look = look, .add = add, .tell = tell, .context = sum};
 }
 
-int clew_io_windows_finish(struct clew_io_windows *windows, const struct clew_trace *names,
-			   struct clew_io *ret_io)
+int clew_io_sum_finish(struct clew_io_sum *sum, const struct clew_trace *names,
+		       struct clew_io *ret_io)
 {
-	const struct left left = left_of(&windows->all);
+	const struct left left = left_of(&sum->all);
 	struct clew_io io = {};
 	struct sums sums;
 	int r;
 
 	/* A name that was recorded later may show that two files are one. */
-	io_sums_init(&sums, names, windows->chosen);
-	r = add_all(&sums, &left);
-	if (r >= 0)
+	io_sums_init(&sums, names, sum->chosen);
+	r = sum->alone ? io_finish(&sum->all, &io) : add_all(&sums, &left);
+	if (r >= 0 && !sum->alone)
 		r = io_finish(&sums, &io);
 	io_sums_done(&sums);
 	if (r < 0)
 		clew_io_done(&io);
 	else
 		*ret_io = io;
+	return r < 0 ? r : 0;
+}
+
+int clew_io_analyse(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
+		    uint64_t to, struct clew_io *ret_io)
+{
+	struct clew_io_sum *sum = clew_io_sum_begin(chosen, from, to);
+	const struct clew_trace_window all = {.to = UINT64_MAX, .alone = true};
+	int r = sum ? look_alone(sum, trace, &all) : -ENOMEM;
+
+	if (r == 0)
+		r = clew_io_sum_finish(sum, trace, ret_io);
+	clew_io_sum_free(sum);
 	return r;
 }

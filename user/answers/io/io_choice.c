@@ -1,57 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which files and programs clew io shows, and in which order. Unless it is asked for, a list
+ * The files and programs that `io` shows, and their order. Unless it is asked for, a list
  * leaves out clew itself, and files that only clew touched. Kernel threads have no waits in these
  * sums, so that none is there for being idle.
  */
+#include "answers/io/io.h"
+
 #include <clew/kernel/records.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/front/fail.h"
-#include "cli/front/terminal.h"
-#include "cli/io/io.h"
-#include "cli/operand/view.h"
 #include "format/wrap.h"
 #include "words/file.h"
 
-static const char *const sort_names[] = {
-	[IO_SORT_SIZE] = "size",
-	[IO_SORT_WAITED] = "waited",
-	[IO_SORT_NAME] = "name",
-};
-
-static const char *const by_names[] = {
-	[IO_BY_PROGRAM] = "program",
-	[IO_BY_FILE] = "file",
-	[IO_BY_DISK] = "disk",
-};
-
-int io_take_sort(const struct clew_option *option, const char *argument, void *value)
-{
-	for (size_t i = 0; i < sizeof(sort_names) / sizeof(sort_names[0]); i++)
-		if (!strcmp(argument, sort_names[i])) {
-			*(enum io_sort *)value = (enum io_sort)i;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%s': use size, waited or name",
-			 option->name, argument);
-}
-
-int io_take_by(const struct clew_option *option, const char *argument, void *value)
-{
-	for (size_t i = IO_BY_PROGRAM; i < sizeof(by_names) / sizeof(by_names[0]); i++)
-		if (!strcmp(argument, by_names[i])) {
-			*(enum io_by *)value = (enum io_by)i;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%s': use program, file or disk",
-			 option->name, argument);
-}
-
 bool io_shows(const struct io_answer *answer, enum io_by what)
 {
-	return answer->by == IO_BY_ALL || answer->by == what;
+	return answer->asked.by == IO_BY_ALL || answer->asked.by == what;
 }
 
 const char *io_path(const struct io_answer *answer, const struct clew_io_file *file)
@@ -59,7 +24,7 @@ const char *io_path(const struct io_answer *answer, const struct clew_io_file *f
 	return clew_file_path(answer->trace, file->device, file->inode, file->at);
 }
 
-void io_print_name(const struct io_answer *answer, const struct clew_io_file *file)
+void io_print_name(FILE *stream, const struct io_answer *answer, const struct clew_io_file *file)
 {
 	enum { COLUMNS_BEFORE = 61 };
 	char *name = NULL;
@@ -71,9 +36,9 @@ void io_print_name(const struct io_answer *answer, const struct clew_io_file *fi
 	clew_print_file(out, answer->trace, file->device, file->inode, file->at);
 	fputs(file->deleted ? " (deleted)" : "", out);
 	fclose(out);
-	printf("%s%s\n",
-	       COLUMNS_BEFORE + clew_columns(name, size) > clew_terminal_width() ? "\n    " : "  ",
-	       name);
+	fprintf(stream, "%s%s\n",
+		COLUMNS_BEFORE + clew_columns(name, size) > answer->asked.width ? "\n    " : "  ",
+		name);
 	free(name);
 }
 
@@ -111,7 +76,7 @@ static int compare_files(const void *left, const void *right, void *context)
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct clew_io_file *x = &answer->io.files[a], *y = &answer->io.files[b];
 
-	return compare(answer->sort, x->waited_ns, y->waited_ns, io_path(answer, x),
+	return compare(answer->asked.sort, x->waited_ns, y->waited_ns, io_path(answer, x),
 		       io_path(answer, y))
 		       ?: (a > b) - (a < b);
 }
@@ -121,21 +86,23 @@ static int compare_programs(const void *left, const void *right, void *context)
 	const struct io_answer *answer = context;
 	const struct io_process *x = left, *y = right;
 
-	return compare(answer->sort, x->waited_ns, y->waited_ns, io_process_name(answer, x),
+	return compare(answer->asked.sort, x->waited_ns, y->waited_ns, io_process_name(answer, x),
 		       io_process_name(answer, y))
 		       ?: (x->place > y->place) - (x->place < y->place);
 }
 
-static void choose_files(struct io_answer *answer, const char *path)
+static void choose_files(struct io_answer *answer)
 {
+	const char *path = answer->asked.path;
+
 	for (uint32_t i = 0; i < answer->io.file_count; i++) {
 		const struct clew_io_file *file = &answer->io.files[i];
 		const char *own = io_path(answer, file);
 
 		if (path && (!own || strcmp(own, path) != 0))
 			continue;
-		if (!path && !answer->view->self && is_own(answer, file)) {
-			answer->view->left_out.self += io_shows(answer, IO_BY_FILE);
+		if (!path && !answer->asked.self && is_own(answer, file)) {
+			answer->left_out.self += io_shows(answer, IO_BY_FILE);
 			continue;
 		}
 		answer->wanted[i] = true;
@@ -157,8 +124,8 @@ static void choose_programs(struct io_answer *answer)
 		if (!io_wrote(program) && !program->written_bytes && !program->waited_ns &&
 		    !program->caused_ns)
 			continue;
-		if (!answer->view->self && flags_of(answer, program->task) & CLEW_TASK_SELF) {
-			answer->view->left_out.self += shown;
+		if (!answer->asked.self && flags_of(answer, program->task) & CLEW_TASK_SELF) {
+			answer->left_out.self += shown;
 			continue;
 		}
 		program->place = i;
@@ -170,27 +137,31 @@ static void choose_programs(struct io_answer *answer)
 			answer);
 }
 
-int io_choose(struct io_answer *answer, const char *path)
+int io_choose(const struct clew_trace *trace, const struct io_asked *asked,
+	      struct io_answer *answer)
 {
+	answer->trace = trace;
+	answer->asked = *asked;
 	answer->wanted = calloc(answer->io.file_count + 1, sizeof(*answer->wanted));
 	answer->files = calloc(answer->io.file_count + 1, sizeof(*answer->files));
 	answer->programs = io_by_process(answer, answer->io.shares, answer->io.share_count,
 					 &answer->program_count);
 	if (!answer->wanted || !answer->files || !answer->programs)
-		return clew_fail_memory();
-	choose_files(answer, path);
+		return -ENOMEM;
+	choose_files(answer);
 	choose_programs(answer);
-	if (path && !answer->file_count)
-		return clew_fail(
-			CLEW_EXIT_INPUT,
-			"--file: no file '%s' in the capture: see `clew io` for those there are",
-			path);
-	return 0;
+	if (asked->path && !answer->file_count)
+		return -ENOENT;
+	return asked->path ? clew_io_story(trace, &answer->io, answer->wanted, asked->from,
+					   asked->to, &answer->events, &answer->event_count)
+			   : 0;
 }
 
-void io_choice_done(struct io_answer *answer)
+void io_answer_done(struct io_answer *answer)
 {
 	free(answer->wanted);
 	free(answer->files);
 	free(answer->programs);
+	free(answer->events);
+	clew_io_done(&answer->io);
 }
