@@ -46,7 +46,7 @@ _clew()
 	io)
 		options='--file --cgroup --container --from --to --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--file|--cgroup|--container|--from|--to|--sort|--by|-d|--duration' ;;
 	sql)
-		options='--csv --json --color --no-pager -h --help' files='' others='' ;;
+		options='--csv --spreadsheet --json --color --no-pager -h --help' files='' others='' ;;
 	locks)
 		options='--tid --pid --comm --cgroup --container --from --to --self --top -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration' ;;
 	latency)
@@ -76,7 +76,7 @@ _clew()
 	annotate)
 		options='-r --rule -f --file -o --output --hierarchy --json --color --no-pager -h --help' files='-f|--file|-o|--output' others='-r|--rule|--hierarchy' ;;
 	export)
-		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--split|--encoding|--endpoint|--patience' ;;
+		options='--to -o --output --from --tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --spreadsheet --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--to|--from|--tid|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--stacks|--max|--split|--encoding|--endpoint|--patience' ;;
 	import)
 		options='-o --output --color --no-pager -h --help' files='-o|--output' others='' ;;
 	functions)

@@ -52,6 +52,45 @@ def made(name):
     return place(name)
 
 
+def made_busy(steps):
+    """
+    The same capture of a server's request, but meanwhile "batch" gives up its CPU to "other" again
+    and again: the request has two steps for each time, and three long ones.
+    """
+    path = place("busy-%d" % steps)
+    if os.path.exists(path):
+        return path
+    with open(os.path.join(HERE, "peer.records"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    task = "user task 999999950000 task=4 process=4 tid=400 pid=400 pid_namespace=4026531836 "
+    lines.insert(lines.index(next(it for it in lines if "comm=\"batch\"" in it)),
+                 task + 'comm="other" command="other"')
+    sleep = "flags=sleep|wait|next_slept %s prev_state=1 call=35 wake_time=%d waker=%d " \
+        "wake_context=context_task wake_call=202"
+    busy, at = [], 1000000220000
+    for step in range(steps):
+        # batch sleeps until other wakes it, a bit longer each time.
+        for one, two in ((3, 4), (4, 3)):
+            at += 1000 + step
+            busy.append("1 switch %d " % at + sleep % ("prev=%d next=%d" %
+                                                       (one, two), at - 500, one))
+    first = next(i for i, line in enumerate(lines) if line.startswith("1 switch 1000000150000"))
+    lines[first] = "user state 1000000010000 flags=sleep|wait prev=4 next=4 prev_state=1 call=35"
+    ahead = at + 1000000 - 1000003200000
+    moved = []
+    for line in lines:
+        # What came 3 ms after the start comes after all of this.
+        moved.append(re.sub(r"\b10000(03[2-9]|04)\d{5,6}\b",
+                            lambda m: str(int(m[0]) + max(ahead, 0)), line))
+    place_of = next(i for i, line in enumerate(moved) if line.startswith("0 switch 1000000200000"))
+    moved[place_of + 1:place_of + 1] = busy
+    subprocess.run([_capture.MAKE_CAPTURE, path],
+                   input="\n".join(moved).encode(),
+                   check=True,
+                   timeout=60)
+    return path
+
+
 def altered(name, as_name, *replaced):
     """The same with other text in the list."""
     with open(os.path.join(HERE, name + ".records"), encoding="utf-8") as file:

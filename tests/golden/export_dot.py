@@ -14,7 +14,7 @@ import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from _export import SHOWN, ask, clew, export, hostile, made  # noqa: E402  pylint: disable=wrong-import-position
+from _export import SHOWN, ask, clew, export, hostile, made, made_busy  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
@@ -106,15 +106,31 @@ def test_dot(name, capture):
         tap.report("%s: operation %d" % (name, number), problem_of(one["segments"], two))
 
 
-def test_max(capture, *choice):
-    """Short segments are drawn together; the time of all is still told."""
-    whole = operations_shown(export(capture, "dot", *choice))[0][0]
-    part, _ = operations_shown(export(capture, "dot", *choice, "--max", "5"))[0]
-    tap.same("--max: nodes", len(part) <= 5 < len(whole), True)
-    kept = [node_shown(node) for node in part if "short steps" not in node["label"]]
-    tap.same("--max: the longest are kept", set(kept) <= set(map(node_shown, whole)), True)
-    steps = sum(int(node["label"].split()[0]) for node in part if "short steps" in node["label"])
-    tap.same("--max: steps", steps + len(kept), len(whole))
+def steps_of(label):
+    found = re.search(r"(\d+) (?:other )?short step", label)
+    return int(found[1]) if found else 1
+
+
+def test_max(title, capture, most, *choice):
+    """Short segments of one cause are drawn together; the time of all is still told."""
+    told = ask(capture, "why", *choice, "--slowest", "1")["operations"][0]
+    read = json.loads(
+        graphviz(export(capture, "dot", *choice, *(["--max", str(most)] if most != 200 else [])),
+                 "json0"))
+    nodes = {o["_gvid"]: o for o in read["objects"] if not o["name"].startswith("cluster")}
+    labels = [node["label"] for node in nodes.values()]
+    tap.same("%s: nodes" % title, len(labels) <= most < len(told["segments"]), True)
+    tap.same("%s: steps" % title, sum(map(steps_of, labels)), len(told["segments"]))
+    causes = ["\n".join(label.split("\\n")[:2]) for label in labels if "short step" in label]
+    tap.same("%s: a cause is there once" % title, len(set(causes)), len(causes))
+    shares = sum(float(re.search(r", ([\d.]+) %", label)[1]) for label in labels)
+    tap.same("%s: all of the time" % title, 100 - len(labels) / 20 <= shares <= 100.5, True)
+    kept = {node_shown({"label": label}) for label in labels if "short step" not in label}
+    tap.same("%s: the longest are kept" % title, kept <= set(map(node_told, told["segments"])),
+             True)
+    edges = [(edge["tail"], edge["head"], edge.get("label")) for edge in read["edges"]]
+    tap.same("%s: an edge is there once" % title, len(set(edges)), len(edges))
+    return labels
 
 
 def test_hostile(capture):
@@ -131,6 +147,7 @@ for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
     title = os.path.basename(records)[:-len(".records")]
     if title not in ("empty", "own"):
         test_dot(title, made(title))
-test_max(made("life"), "--call", "*")
+test_max("--max", made("life"), 5, "--call", "*")
+test_max("many steps", made_busy(3000), 200, "--pid", "200", "--call", "*")
 test_hostile(hostile())
 sys.exit(tap.end())

@@ -10,6 +10,7 @@ import ctypes.util
 import glob
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _otlp_decoder  # noqa: E402  pylint: disable=wrong-import-position
-from _export import SHOWN, altered, ask, clew, export, hostile, made, place  # noqa: E402  pylint: disable=wrong-import-position
+from _export import SHOWN, altered, ask, clew, export, hostile, made, made_busy, place  # noqa: E402  pylint: disable=wrong-import-position
 from _otlp import Receiver, from_json, from_proto  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import CLEW, HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -111,6 +112,44 @@ def test_otlp(name, capture):
              from_proto(export(capture, "otlp", "--encoding", "protobuf", *ALL)), spans)
     tap.same("%s: the same ids again" % name, export(capture, "otlp", *ALL), data)
     tap.same("%s: one line" % name, data.count(b"\n"), 1)
+
+
+def test_most():
+    """A trace has at most so many spans: steps that are too short share them, and nothing is lost."""
+    capture, choice = made_busy(3000), ("--pid", "200", "--call", "*", "--slowest", "1")
+    operation = ask(capture, "why", *choice)["operations"][0]
+    tap.same("the operation has many steps", len(operation["segments"]) > 9000, True)
+    for most, arguments in ((2000, ()), (50, ("--max", "50"))):
+        spans = from_json(export(capture, "otlp", *choice, *arguments))
+        known, children = {span.id: span for span in spans}, collections.defaultdict(list)
+        root = next(span for span in spans if span.parent not in known)
+        outside = []
+        for span in spans:
+            if span is not root:
+                children[span.parent].append(span)
+                parent = known[span.parent]
+                if not parent.start <= span.start <= span.end <= parent.end:
+                    outside.append(span)
+        shared = [span for span in spans if "clew.steps" in span.attributes]
+        folded = sum(span.attributes["clew.steps"] for span in shared)
+        path = critical_path(root, children, root.end)
+        alone = [span for span, *_ in path if span not in shared]
+        tap.same("at most %d spans" % most, most / 4 < len(spans) <= most, True)
+        tap.same("%d: within their parents" % most, outside, [])
+        tap.same("%d: all of the time" % most, sum(end - start for _, start, end in path),
+                 operation["total_ns"])
+        tap.same("%d: all of the steps" % most,
+                 (folded + len(alone), root.attributes["clew.folded_steps"]),
+                 (len(operation["segments"]), folded))
+        tap.same("%d: a wait has what ended it" % most,
+                 [span.name for span in spans if span.name == "socket" and not span.links], [])
+        longest = max(operation["segments"], key=lambda s: s["ns"])["ns"]
+        tap.same("%d: the longest step is alone" % most,
+                 longest in [end - start for span, start, end in path if span in alone], True)
+        sums = [re.findall(r"\((\d+) steps?\)", span.attributes["clew.text"]) for span in shared]
+        tap.same("%d: its text has the sum of each cause" % most,
+                 [sum(map(int, it)) for it in sums],
+                 [span.attributes["clew.steps"] for span in shared])
 
 
 def test_times(capture):
@@ -295,6 +334,7 @@ for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
         test_otlp(title, made(title))
 tap.same("some waits have a link to what ended them",
          any(span.links for span in from_json(export(made("work"), "otlp", *ALL))), True)
+test_most()
 test_times(made("locks"))
 test_also(made("devices"))
 test_parent()

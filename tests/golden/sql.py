@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from _export import HOSTILE, SHOWN, ask, clew, hostile, made, place  # noqa: E402  pylint: disable=wrong-import-position
+from _export import HOSTILE, SHOWN, altered, ask, clew, hostile, made, made_busy, place  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
@@ -183,8 +183,7 @@ def test_csv(title, capture):
     if sorted(os.listdir(folder)) != sorted(name + ".csv" for name in names):
         wrong.append(os.listdir(folder))
     for name in names:
-        with open(os.path.join(folder, name + ".csv"), encoding="utf-8", errors="replace",
-                  newline="") as file:
+        with open(os.path.join(folder, name + ".csv"), encoding="utf-8", newline="") as file:
             table = list(csv.reader(file))
         rows = sql(capture, f"SELECT * FROM {name}")
         expected = [["" if v is None else str(v) for v in row.values()] for row in rows]
@@ -194,6 +193,41 @@ def test_csv(title, capture):
     fails(f"{title}: a folder that has files", ["export", capture, "--to", "csv", "-o", folder], 3,
           folder)
     ok(not glob.glob(folder + ".*"), f"{title}: nothing is left beside it")
+
+
+def test_csv_names():
+    """CSV of names that are no UTF-8, or that a spreadsheet takes for formulas."""
+    capture = altered("disk", "formula", ('comm="db"', 'comm="=1+\\xff"'))
+    question = "SELECT DISTINCT comm, -1 FROM waits WHERE comm GLOB '=*'"
+    for option, cell in (("--csv", "=1+\ufffd"), ("--spreadsheet", "'=1+\ufffd")):
+        done = clew("sql", capture, question, option, stdout=subprocess.PIPE)
+        rows = list(csv.reader(io.StringIO(done.stdout.decode("utf-8"), newline="")))
+        ok(rows[1:] == [[cell, "-1"]], f"clew sql {option}: a name", rows)
+        folder = place("formula" + option)
+        arguments = [] if option == "--csv" else [option]
+        clew("export", capture, "--to", "csv", "-o", folder, *arguments)
+        with open(os.path.join(folder, "tasks.csv"), encoding="utf-8", newline="") as file:
+            names = {row["comm"] for row in csv.DictReader(file)}
+        ok(cell in names, f"clew export {option}: the same name", names)
+    fails("--spreadsheet of another format",
+          ["export", capture, "--to", "chrome", "--spreadsheet"], 2, "--spreadsheet")
+
+
+def test_size():
+    """A large export says so before it is written, and goes on; another one says nothing."""
+    small, large = made_busy(5), made_busy(6000)
+    for capture, arguments, told in ((large, [], True), (large, ["--to", "1ms"], False),
+                                     (small, [], False)):
+        path = place("sized")
+        done = clew("export", capture, "--to", "chrome", "-o", path, *arguments)
+        text = done.stderr.decode()
+        ok(not done.returncode and bool(text) == told == text.startswith("clew: chrome: about "),
+           f"{len(arguments)} options: the size is {'' if told else 'not '}said", text)
+        if told:
+            size = float(re.search(r"about ([\d.]+) MiB, \d+ times the capture: ", text)[1])
+            real = os.path.getsize(path) / 2**20
+            ok(text.count("\n") == 1 and real / 2 < size < real * 2, "it is about right",
+               f"{size} and {real}")
 
 
 def test_one_item(capture):
@@ -326,6 +360,8 @@ if __name__ == "__main__":
         test_database(it, made(it))
     for it in ("disk", "locks"):
         test_csv(it, made(it))
+    test_csv_names()
+    test_size()
     test_one_item(made("locks"))
     test_filters(made("locks"))
     test_hostile()

@@ -148,20 +148,21 @@ static int print_text(sqlite3_stmt *statement, int columns)
 
 /* ---- CSV ---- */
 
-static int print_csv(sqlite3_stmt *statement, int columns)
+static int print_csv(sqlite3_stmt *statement, int columns, bool spreadsheet)
 {
 	int r;
 
 	for (int i = 0; i < columns; i++) {
 		fputs(i ? "," : "", stdout);
-		clew_csv_field(stdout, sqlite3_column_name(statement, i));
+		clew_csv_field(stdout, sqlite3_column_name(statement, i), spreadsheet);
 	}
 	fputs("\r\n", stdout);
 	while ((r = sqlite3_step(statement)) == SQLITE_ROW) {
 		for (int i = 0; i < columns; i++) {
 			fputs(i ? "," : "", stdout);
-			clew_csv_field(stdout,
-				       (const char *)sqlite3_column_text(statement, i) ?: "");
+			clew_csv_field(
+				stdout, (const char *)sqlite3_column_text(statement, i) ?: "",
+				spreadsheet && sqlite3_column_type(statement, i) == SQLITE_TEXT);
 		}
 		fputs("\r\n", stdout);
 	}
@@ -219,7 +220,8 @@ int sql_print(sqlite3_stmt *statement, enum sql_form form)
 
 	switch (form) {
 	case SQL_CSV:
-		return print_csv(statement, columns);
+	case SQL_SPREADSHEET:
+		return print_csv(statement, columns, form == SQL_SPREADSHEET);
 	case SQL_JSON:
 		return print_json(statement, columns);
 	default:

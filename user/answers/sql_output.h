@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-enum sql_form { SQL_TEXT, SQL_CSV, SQL_JSON };
+enum sql_form { SQL_TEXT, SQL_CSV, SQL_SPREADSHEET, SQL_JSON };
 
 /* Runs a statement and prints its rows. The last result of SQLite: SQLITE_DONE after the last row.
  */

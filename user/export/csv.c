@@ -8,7 +8,8 @@
 #include "format/csv.h"
 #include "tables/tables.h"
 
-static int write_rows(FILE *out, const struct table *table, struct table_source *source)
+static int write_rows(FILE *out, const struct table *table, struct table_source *source,
+		      bool spreadsheet)
 {
 	unsigned columns = table_column_count(table);
 	struct table_cursor cursor = {};
@@ -16,7 +17,7 @@ static int write_rows(FILE *out, const struct table *table, struct table_source 
 
 	for (unsigned i = 0; i < columns; i++) {
 		fputs(i ? "," : "", out);
-		clew_csv_field(out, table->columns[i].name);
+		clew_csv_field(out, table->columns[i].name, spreadsheet);
 	}
 	fputs("\r\n", out);
 	for (table_cursor_begin(&cursor, table, source, 0, SIZE_MAX);
@@ -29,7 +30,7 @@ static int write_rows(FILE *out, const struct table *table, struct table_source 
 			if (value.kind == TABLE_NUMBER)
 				fprintf(out, "%" PRId64, value.number);
 			else if (value.kind == TABLE_STRING)
-				clew_csv_field(out, value.string);
+				clew_csv_field(out, value.string, spreadsheet);
 		}
 		fputs("\r\n", out);
 	}
@@ -50,7 +51,7 @@ static int write_table(const struct clew_export *export, const struct table *tab
 	free(path);
 	if (!out)
 		return -errno;
-	r = write_rows(out, table, source);
+	r = write_rows(out, table, source, export->spreadsheet);
 	errno = 0;
 	if ((ferror(out) | fclose(out)) && r >= 0)
 		r = -(errno ?: EIO);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The causal paths of operations as a graph for Graphviz. A node is a segment of a why, and the
- * nodes follow each other in time. Where the next one is of another task, the edge says what that
- * one waited for, or by which dependency it went on. Dependencies that are not certain are dashed.
+ * The causal paths of operations as a graph for Graphviz. A node is a segment of a why. Edges lead
+ * to what came next in time. Where that is of another task, the edge says what that one waited for,
+ * or by which dependency it went on. Dependencies that are not certain are dashed. In an operation
+ * of too many segments the short ones of one cause are one node.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
+#include "export/causes.h"
 #include "export/segment.h"
 #include "format/text.h"
 #include "words/beside.h"
@@ -16,72 +20,122 @@
 
 #include "export/export.h"
 
-/* Segments first..last, in order of time; several: they are told by their number alone. */
+/* A segment, or all short ones of a cause. */
 struct node {
-	size_t first;
-	size_t last;
+	const struct clew_segment *first;
 	uint64_t ns;
+	size_t steps;
+	bool others; /* of the causes with the least time, together */
 };
 
 struct path {
 	const struct clew_export *export;
 	size_t number; /* of the operation */
 	struct clew_why why;
+	uint32_t *node_of; /* each segment's */
 	struct node *nodes;
 	size_t count;
 };
 
-static int compare_lengths(const void *left, const void *right)
+/* Half of the nodes are for the longest segments, half for the causes of the others. */
+static size_t own_most(const struct path *path)
 {
-	const uint64_t *a = left, *b = right;
-
-	return *a > *b ? -1 : *a < *b;
+	return path->why.segment_count <= path->export->most ? path->why.segment_count
+							     : path->export->most / 2;
 }
 
-/* The shortest length that still has a node of its own. 0 or -ENOMEM. */
-static int find_least(const struct path *path, uint64_t *ret_least)
+/* The time that a cause needs for a node of its own. 0 or -ENOMEM. */
+static int least_cause(const struct export_causes *causes, size_t most, uint64_t *ret_least)
 {
-	const struct clew_why *why = &path->why;
-	/* There may be one node for shorter segments before each, and one behind. */
-	size_t own = path->export->most > 3 ? (path->export->most - 1) / 2 : 1;
-	uint64_t *lengths;
+	const struct export_cause *list = causes->list.data;
+	struct clew_why sums = {.segment_count = causes->list.count};
+	int r;
 
 	*ret_least = 0;
-	if (why->segment_count <= path->export->most)
+	if (causes->list.count <= most)
 		return 0;
-	lengths = malloc(why->segment_count * sizeof(*lengths));
-	if (!lengths)
+	/* Without the node of all others. */
+	sums.segments = calloc(causes->list.count, sizeof(*sums.segments));
+	if (!sums.segments)
 		return -ENOMEM;
-	for (size_t i = 0; i < why->segment_count; i++)
-		lengths[i] = clew_segment_length(&why->segments[i]);
-	qsort(lengths, why->segment_count, sizeof(*lengths), compare_lengths);
-	/* All of one length count as too short if they are too many. */
-	*ret_least = lengths[own - 1] == lengths[own] ? lengths[own] + 1 : lengths[own - 1];
-	free(lengths);
+	for (size_t i = 0; i < causes->list.count; i++)
+		sums.segments[i].end = list[i].ns;
+	r = export_least_length(&sums, most ? most - 1 : 0, ret_least);
+	free(sums.segments);
+	return r;
+}
+
+static uint32_t add_node(struct path *path, struct node node)
+{
+	path->nodes[path->count] = node;
+	return (uint32_t)path->count++;
+}
+
+/* Adds a segment to the node of its cause. */
+static void add_step(struct path *path, size_t i, const struct export_cause *cause, uint64_t least,
+		     uint32_t *node_of_cause, uint32_t *others)
+{
+	const struct clew_segment *segment = &path->why.segments[i];
+	bool is_other = cause->ns < least;
+	uint32_t *node = is_other ? others : node_of_cause;
+
+	if (*node == UINT32_MAX)
+		*node = add_node(path, (struct node){.first = segment, .others = is_other});
+	path->nodes[*node].ns += clew_segment_length(segment);
+	path->nodes[*node].steps++;
+	path->node_of[i] = *node;
+}
+
+static int place_segments(struct path *path, const struct export_causes *causes, uint64_t least,
+			  size_t *cause_of)
+{
+	const struct export_cause *list = causes->list.data;
+	uint32_t *node_of_cause = malloc((causes->list.count + 1) * sizeof(*node_of_cause));
+	uint32_t others = UINT32_MAX;
+
+	if (!node_of_cause)
+		return -ENOMEM;
+	memset(node_of_cause, 0xff, (causes->list.count + 1) * sizeof(*node_of_cause));
+	for (size_t i = 0; i < path->why.segment_count; i++) {
+		const struct clew_segment *segment = &path->why.segments[i];
+
+		if (cause_of[i] == SIZE_MAX)
+			path->node_of[i] =
+				add_node(path, (struct node){.first = segment,
+							     .ns = clew_segment_length(segment),
+							     .steps = 1});
+		else
+			add_step(path, i, &list[cause_of[i]], least, &node_of_cause[cause_of[i]],
+				 &others);
+	}
+	free(node_of_cause);
 	return 0;
 }
 
 static int make_nodes(struct path *path)
 {
-	uint64_t least;
-	int r = find_least(path, &least);
+	const size_t count = path->why.segment_count, own = own_most(path);
+	size_t *cause_of = malloc((count + 1) * sizeof(*cause_of));
+	struct export_causes causes = {};
+	uint64_t least, least_of_causes;
+	int r = export_least_length(&path->why, own, &least);
 
-	path->nodes = calloc(path->why.segment_count + 1, sizeof(*path->nodes));
-	if (!path->nodes)
-		return -ENOMEM;
-	for (size_t i = 0; i < path->why.segment_count && r >= 0; i++) {
-		uint64_t ns = clew_segment_length(&path->why.segments[i]);
-		struct node *before = path->count ? &path->nodes[path->count - 1] : NULL;
-
-		if (before && ns < least &&
-		    (before->last > before->first ||
-		     clew_segment_length(&path->why.segments[before->first]) < least)) {
-			before->last = i;
-			before->ns += ns;
-		} else {
-			path->nodes[path->count++] = (struct node){i, i, ns};
-		}
+	path->nodes = calloc(count + 1, sizeof(*path->nodes));
+	path->node_of = calloc(count + 1, sizeof(*path->node_of));
+	if (!cause_of || !path->nodes || !path->node_of)
+		r = -ENOMEM;
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		cause_of[i] = SIZE_MAX;
+		if (clew_segment_length(&path->why.segments[i]) < least)
+			r = export_causes_add(&causes, path->export->trace, &path->why.segments[i],
+					      &cause_of[i]);
 	}
+	if (r >= 0)
+		r = least_cause(&causes, path->export->most - own, &least_of_causes);
+	if (r >= 0)
+		r = place_segments(path, &causes, least_of_causes, cause_of);
+	export_causes_done(&causes);
+	free(cause_of);
 	return r;
 }
 
@@ -124,15 +178,15 @@ static const char *colour_of(const struct clew_segment *segment)
 static int put_node(const struct path *path, size_t i)
 {
 	const struct node *node = &path->nodes[i];
-	const struct clew_segment *segment = &path->why.segments[node->first];
+	const struct clew_segment *segment = node->first;
 	char name[EXPORT_SEGMENT_SIZE], task[EXPORT_TASK_SIZE];
 	FILE *out = path->export->out;
 	uint64_t whole = path->why.to - path->why.from;
 	int r = 0;
 
 	fprintf(out, "\t\to%zus%zu [label=\"", path->number, i);
-	if (node->last > node->first) {
-		fprintf(out, "%zu short steps", node->last - node->first + 1);
+	if (node->others) {
+		fprintf(out, "%zu other short step%s", node->steps, node->steps == 1 ? "" : "s");
 	} else {
 		export_task_name(path->export->trace, segment->task, segment->end - 1, task);
 		clew_print_dot(out, task);
@@ -140,9 +194,11 @@ static int put_node(const struct path *path, size_t i)
 		export_segment_name(path->export->trace, segment, name);
 		clew_print_dot(out, name);
 	}
+	if (node->steps > 1 && !node->others)
+		fprintf(out, "\\n%zu short steps", node->steps);
 	fprintf(out, "\\n%s, %.1f %%\"", CLEW_DURATION(node->ns),
 		whole ? 100. * (double)node->ns / (double)whole : 100.);
-	if (node->last > node->first) {
+	if (node->others) {
 		fputs(" style=dashed", out);
 	} else {
 		/* Nodes of a group are in one column. */
@@ -166,10 +222,8 @@ static uint32_t place_of(const struct clew_segment *segment, uint32_t task)
 }
 
 /* The dependency by which the next task went on. */
-static void put_dependency(const struct path *path, struct clew_hop_via via)
+static void put_dependency(FILE *out, const struct path *path, struct clew_hop_via via)
 {
-	FILE *out = path->export->out;
-
 	fputs(" [label=\"", out);
 	if (via.type < 0)
 		fputs("other end", out);
@@ -182,34 +236,62 @@ static void put_dependency(const struct path *path, struct clew_hop_via via)
 }
 
 /* The task went to sleep, and the next segment is about what it waited for. */
-static void put_wait(const struct path *path, const struct clew_sleep *sleep)
+static void put_wait(FILE *out, const struct path *path, const struct clew_sleep *sleep)
 {
 	char name[EXPORT_SEGMENT_SIZE] = "unknown";
 
 	if (sleep)
 		export_wait_name(path->export->trace, sleep, name);
-	fputs(" [label=\"waits: ", path->export->out);
-	clew_print_dot(path->export->out, name);
-	fputs("\" style=dotted arrowhead=open]", path->export->out);
+	fputs(" [label=\"waits: ", out);
+	clew_print_dot(out, name);
+	fputs("\" style=dotted arrowhead=open]", out);
 }
 
-static void put_edge(const struct path *path, size_t i)
+static void put_edge(FILE *out, const struct path *path, size_t i)
 {
-	const struct clew_segment *from = &path->why.segments[path->nodes[i].last];
-	const struct clew_segment *to = &path->why.segments[path->nodes[i + 1].first];
+	const struct clew_segment *from = &path->why.segments[i], *to = from + 1;
 	uint32_t left = place_of(from, to->task), entered = place_of(to, from->task);
-	FILE *out = path->export->out;
 
-	fprintf(out, "\t\to%zus%zu -> o%zus%zu", path->number, i, path->number, i + 1);
+	fprintf(out, "\t\to%zus%u -> o%zus%u", path->number, path->node_of[i], path->number,
+		path->node_of[i + 1]);
 	if (from->task == to->task)
 		;
 	else if (left != UINT32_MAX)
-		put_dependency(path, clew_hop_via_behind(from, left));
+		put_dependency(out, path, clew_hop_via_behind(from, left));
 	else if (entered != UINT32_MAX)
-		put_wait(path, clew_hop_sleep(path->export->trace, to, entered));
+		put_wait(out, path, clew_hop_sleep(path->export->trace, to, entered));
 	else
 		fputs(" [style=dotted arrowhead=open]", out);
 	fputs(";\n", out);
+}
+
+/* An edge that several steps share is there once. */
+static int put_edges(const struct path *path)
+{
+	struct map seen = {};
+	int r = 0;
+
+	for (size_t i = 0; i + 1 < path->why.segment_count && r >= 0; i++) {
+		uint64_t ends = (uint64_t)path->node_of[i] << 32 | path->node_of[i + 1];
+		char *text = NULL;
+		size_t size;
+		FILE *out;
+
+		if (path->node_of[i] == path->node_of[i + 1])
+			continue;
+		out = open_memstream(&text, &size);
+		if (!out)
+			return -ENOMEM;
+		put_edge(out, path, i);
+		r = fclose(out) ? -ENOMEM : 0;
+		if (r >= 0 && !map_get(&seen, ends, (uint32_t)hash_text(HASH_SEED, text))) {
+			fputs(text, path->export->out);
+			r = map_set(&seen, ends, (uint32_t)hash_text(HASH_SEED, text), 1);
+		}
+		free(text);
+	}
+	map_done(&seen);
+	return r;
 }
 
 static int put_operation(struct path *path, const struct clew_operation *operation)
@@ -232,8 +314,8 @@ static int put_operation(struct path *path, const struct clew_operation *operati
 		CLEW_DURATION(operation->to - operation->from));
 	for (size_t i = 0; i < path->count && r >= 0; i++)
 		r = put_node(path, i);
-	for (size_t i = 0; i + 1 < path->count; i++)
-		put_edge(path, i);
+	if (r >= 0)
+		r = put_edges(path);
 	fputs("\t}\n", path->export->out);
 	return r;
 }
@@ -250,6 +332,7 @@ int clew_export_dot(const struct clew_export *export)
 
 		r = put_operation(&path, &export->operations[i]);
 		free(path.nodes);
+		free(path.node_of);
 		clew_why_done(&path.why);
 		export->progress(export->progress_context,
 				 (double)(i + 1) / (double)export->operation_count);

@@ -44,8 +44,9 @@ struct clew_export {
 	size_t operation_count;
 	uint32_t slowest; /* how many were asked for */
 	enum clew_export_stacks stacks;
-	bool idle;   /* waits for work count, too */
-	size_t most; /* dot: nodes of an operation */
+	bool idle;	  /* waits for work count, too */
+	bool spreadsheet; /* csv: no text begins a formula */
+	size_t most;	  /* dot: nodes of an operation; otlp: spans */
 	enum clew_export_encoding encoding;
 	struct clew_post *post; /* otlp: it is handed to this instead of written; or NULL */
 	FILE *out;		/* errors stay on it */
@@ -63,12 +64,14 @@ struct clew_export_format {
 	bool lines;	     /* .. with lines of the source, if the trace has them */
 	bool calls;	     /* it is about functions and announced calls alone */
 	bool folder;	     /* it writes files into a folder */
+	unsigned wait_bytes; /* about so many for each wait of the trace; 0: it is small */
 	bool without_self;   /* time of clew itself is left out */
 	/* Writes all of it. 0, -ENOMEM, or -E2BIG: it would be more than its readers take. Errors
 	 * of the stream are the caller's to find. */
 	int (*write)(const struct clew_export *export);
 	bool alone;	  /* it is about operations alone */
 	unsigned slowest; /* operations that it explains unless another number is asked for */
+	unsigned most;	  /* steps or spans of one, likewise; 0: it has no such limit */
 };
 
 /* All formats, ended by one without a name. */

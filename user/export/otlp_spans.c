@@ -4,6 +4,9 @@
  * meanwhile that it waited for, waits of their own included. So the children of each span follow
  * each other within it, and whoever walks from a span's end to the child that ends last finds the
  * path that `clew why` tells. A wait has a link to the child that ended it.
+ *
+ * Receivers take traces of a limited size. In an operation with more spans, short segments that
+ * follow each other are one span, within the waits that all of them belong to.
  */
 #include "export/otlp.h"
 
@@ -12,7 +15,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "export/causes.h"
 #include "export/segment.h"
+#include "format/text.h"
 #include "words/beside.h"
 #include "words/functions.h"
 #include "words/hops.h"
@@ -20,6 +25,7 @@
 #include "words/segment_text.h"
 
 #define ALSO_MOST 8
+#define SUMS_MOST 5   /* causes that a span of several steps names */
 #define DEEPEST	  256 /* waits for waits; what is behind them is told of the last */
 
 /* A wait that the next segments may belong to, too. */
@@ -37,6 +43,7 @@ struct building {
 	struct level levels[DEEPEST];
 	uint32_t depth;
 	size_t root;
+	uint64_t least; /* ns; shorter segments share a span with their neighbours */
 };
 
 /* ---- ids ---- */
@@ -237,11 +244,11 @@ static int open_level(struct building *building, const struct clew_segment *segm
 	return r;
 }
 
-/* Closes the waits that are over, and opens those that begin with a segment. */
-static int go_to(struct building *building, const struct clew_segment *segment)
+/* Closes the waits that are over, and opens those that begin with a segment, down to a depth. */
+static int go_to(struct building *building, const struct clew_segment *segment, uint32_t depth)
 {
 	const struct clew_trace *trace = building->otlp->export->trace;
-	uint32_t depth = depth_of(segment), same = 0;
+	uint32_t same = 0;
 	int r = 0;
 
 	while (same < depth && same < building->depth &&
@@ -270,6 +277,17 @@ static int add_text(struct building *building, struct otlp_list *list,
 	return r;
 }
 
+/* Each wait is ended by what is there last. */
+static void set_causes(struct building *building, const struct clew_segment *last, size_t leaf)
+{
+	for (uint32_t i = 0; i < building->depth; i++) {
+		struct level *level = &building->levels[i];
+
+		level->cause = i + 1 < building->depth ? building->levels[i + 1].span : leaf;
+		level->via = clew_hop_via_behind(last, i);
+	}
+}
+
 static int add_segment(struct building *building, const struct clew_segment *segment)
 {
 	struct clew_hop_via via = {segment->via_type, segment->via_evidence};
@@ -278,7 +296,7 @@ static int add_segment(struct building *building, const struct clew_segment *seg
 	char name[EXPORT_SEGMENT_SIZE];
 	struct otlp_list *list;
 	size_t leaf;
-	int r = go_to(building, segment);
+	int r = go_to(building, segment, depth_of(segment));
 
 	if (r >= 0)
 		r = add_span(building, parent_at(building, building->depth), segment->task, kind,
@@ -296,13 +314,119 @@ static int add_segment(struct building *building, const struct clew_segment *seg
 		r = add_sleep(building, list, segment->sleep);
 	if (r >= 0)
 		r = add_via(building, list, via);
-	/* Each wait is ended by what is there last. */
-	for (uint32_t i = 0; i < building->depth; i++) {
-		struct level *level = &building->levels[i];
+	set_causes(building, segment, leaf);
+	return r;
+}
 
-		level->cause = i + 1 < building->depth ? building->levels[i + 1].span : leaf;
-		level->via = clew_hop_via_behind(segment, i);
+/* ---- short segments that share a span ---- */
+
+/* The waits that all of the segments belong to. */
+static uint32_t common_depth(const struct clew_trace *trace, const struct clew_segment *segments,
+			     size_t count)
+{
+	uint32_t depth = depth_of(&segments[0]);
+
+	for (size_t i = 1; i < count; i++) {
+		uint32_t other = depth_of(&segments[i]), same = 0;
+
+		while (same < depth && same < other &&
+		       segments[i].chain[same] == segments[0].chain[same] &&
+		       clew_hop_sleep(trace, &segments[i], same) ==
+			       clew_hop_sleep(trace, &segments[0], same))
+			same++;
+		depth = same;
 	}
+	return depth;
+}
+
+static void print_sums(FILE *out, const struct clew_trace *trace,
+		       const struct export_causes *causes)
+{
+	const struct export_cause *list = causes->list.data;
+	char task[EXPORT_TASK_SIZE];
+
+	for (size_t i = 0; i < causes->list.count && i < SUMS_MOST; i++) {
+		export_task_name(trace, list[i].first->task, list[i].first->start, task);
+		fprintf(out, "%s%s %s %s (%zu step%s)", i ? "; " : "", CLEW_DURATION(list[i].ns),
+			task, list[i].what, list[i].steps, list[i].steps == 1 ? "" : "s");
+	}
+	if (causes->list.count > SUMS_MOST)
+		fprintf(out, "; and %zu more", causes->list.count - SUMS_MOST);
+}
+
+/* The sum of each cause among short segments. */
+static int add_sums(struct building *building, struct otlp_list *list,
+		    const struct clew_segment *segments, size_t count)
+{
+	const struct clew_trace *trace = building->otlp->export->trace;
+	struct export_causes causes = {};
+	char *text = NULL;
+	size_t size, index;
+	FILE *out = open_memstream(&text, &size);
+	int r = out ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = export_causes_add(&causes, trace, &segments[i], &index);
+	export_causes_sort(&causes);
+	if (r >= 0)
+		print_sums(out, trace, &causes);
+	if (out && fclose(out) != 0 && r >= 0)
+		r = -ENOMEM;
+	if (r >= 0)
+		r = otlp_add_text(building->otlp, list, "clew.text", text);
+	export_causes_done(&causes);
+	free(text);
+	return r;
+}
+
+static int add_folded(struct building *building, const struct clew_segment *segments, size_t count)
+{
+	const struct clew_segment *first = &segments[0], *last = &segments[count - 1];
+	struct otlp *otlp = building->otlp;
+	struct otlp_list *list;
+	uint32_t depth = common_depth(otlp->export->trace, segments, count);
+	char name[64];
+	size_t leaf;
+	int r = go_to(building, first, depth);
+
+	snprintf(name, sizeof(name), "%zu short steps", count);
+	if (r >= 0)
+		r = add_span(building, parent_at(building, building->depth), first->task, name,
+			     first->start, last->end, &leaf);
+	if (r < 0)
+		return r;
+	list = &span_at(building, leaf)->attributes;
+	r = otlp_add_number(otlp, list, "clew.steps", (int64_t)count);
+	if (r >= 0)
+		r = add_sums(building, list, segments, count);
+	if (r >= 0 && depth)
+		r = add_via(building, list, clew_hop_via_behind(last, depth - 1));
+	set_causes(building, last, leaf);
+	return r;
+}
+
+/* How many segments from the one at `i` on share a span. At least 1. */
+static size_t sharing(const struct building *building, const struct clew_why *why, size_t i)
+{
+	size_t end = i;
+
+	while (end < why->segment_count &&
+	       clew_segment_length(&why->segments[end]) < building->least)
+		end++;
+	return end > i ? end - i : 1;
+}
+
+static int add_segments(struct building *building, const struct clew_why *why)
+{
+	size_t count;
+	int r = 0;
+
+	for (size_t i = 0; i < why->segment_count && r >= 0; i += count) {
+		count = sharing(building, why, i);
+		r = count > 1 ? add_folded(building, &why->segments[i], count)
+			      : add_segment(building, &why->segments[i]);
+	}
+	close_levels(building, 0, why->to);
 	return r;
 }
 
@@ -333,10 +457,17 @@ static int describe_operation(struct building *building, const struct clew_opera
 	struct otlp *otlp = building->otlp;
 	struct otlp_list *list = &span_at(building, building->root)->attributes;
 	const struct clew_activity *activity = operation->activity;
+	size_t folded = 0, count;
 	int r = otlp_add_number(otlp, list, "clew.from", (int64_t)operation->from);
 
+	for (size_t i = 0; i < why->segment_count; i += count) {
+		count = sharing(building, why, i);
+		folded += count > 1 ? count : 0;
+	}
 	if (r >= 0)
 		r = otlp_add_number(otlp, list, "clew.to", (int64_t)operation->to);
+	if (r >= 0 && folded)
+		r = otlp_add_number(otlp, list, "clew.folded_steps", (int64_t)folded);
 	if (r >= 0 && why->unknown_ns)
 		r = otlp_add_number(otlp, list, "clew.unknown_ns", (int64_t)why->unknown_ns);
 	if (r >= 0 && why->gap_count)
@@ -362,31 +493,63 @@ static void set_trace(struct building *building, const char *announced)
 	otlp->trace[0] |= 1;
 }
 
-int otlp_build(const struct clew_export *export, const struct clew_operation *operation,
-	       struct otlp *otlp)
+static void clear(struct otlp *otlp)
 {
-	struct building building = {.otlp = otlp, .seed = seed_of(export->trace, operation)};
-	struct clew_why why = {};
+	const struct clew_export *export = otlp->export;
+	uint64_t wall = otlp->wall;
+
+	otlp_done(otlp);
+	*otlp = (struct otlp){.export = export,
+			      .wall = wall,
+			      .spans.item = sizeof(struct otlp_span),
+			      .attributes.item = sizeof(struct otlp_attribute)};
+}
+
+/* The trace with segments of `least` ns and more as spans of their own. */
+static int build(struct otlp *otlp, const struct clew_operation *operation,
+		 const struct clew_why *why, uint64_t least)
+{
+	const struct clew_export *export = otlp->export;
+	struct building building = {
+		.otlp = otlp, .seed = seed_of(export->trace, operation), .least = least};
 	char name[256];
 	int r;
 
-	*otlp = (struct otlp){.export = export,
-			      .wall = wall_of(export->trace, operation->from),
-			      .spans.item = sizeof(struct otlp_span),
-			      .attributes.item = sizeof(struct otlp_attribute)};
-	r = clew_why_explain(export->trace, export->relations, operation->task, operation->from,
-			     operation->to, &why);
+	clear(otlp);
 	name_operation(export, operation, name, sizeof(name));
+	r = add_span(&building, 0, operation->task, name, operation->from, operation->to,
+		     &building.root);
 	if (r >= 0)
-		r = add_span(&building, 0, operation->task, name, operation->from, operation->to,
-			     &building.root);
-	if (r >= 0)
-		r = describe_operation(&building, operation, &why);
+		r = describe_operation(&building, operation, why);
 	if (r >= 0)
 		set_trace(&building, otlp_parent_of(export, operation));
-	for (size_t i = 0; i < why.segment_count && r >= 0; i++)
-		r = add_segment(&building, &why.segments[i]);
-	close_levels(&building, 0, operation->to);
+	if (r >= 0)
+		r = add_segments(&building, why);
+	return r;
+}
+
+int otlp_build(const struct clew_export *export, const struct clew_operation *operation,
+	       struct otlp *otlp)
+{
+	size_t own = export->most / 2;
+	struct clew_why why = {};
+	uint64_t least = 0;
+	int r;
+
+	*otlp = (struct otlp){.export = export, .wall = wall_of(export->trace, operation->from)};
+	r = clew_why_explain(export->trace, export->relations, operation->task, operation->from,
+			     operation->to, &why);
+	if (r >= 0 && why.segment_count > export->most)
+		r = export_least_length(&why, own, &least);
+	if (r >= 0)
+		r = build(otlp, operation, &why, least);
+	/* Waits around segments are spans, too. */
+	while (r >= 0 && otlp->spans.count > export->most && own) {
+		own = own * 3 / 4;
+		r = export_least_length(&why, own, &least);
+		if (r >= 0)
+			r = build(otlp, operation, &why, least);
+	}
 	clew_why_done(&why);
 	return r;
 }

@@ -10,6 +10,7 @@
 
 #include "cli/ask/ask.h"
 #include "cli/export/send.h"
+#include "cli/export/size.h"
 #include "cli/export/split.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
@@ -23,7 +24,6 @@
 #include "trace/stacks.h"
 
 #define SLOWEST 10 /* operations that are explained unless another number is asked for */
-#define NODES	200
 
 struct export_values {
 	const struct clew_export_format *format;
@@ -40,6 +40,7 @@ struct export_values {
 	bool stacks_given;
 	struct clew_source_choice source;
 	bool idle;
+	bool spreadsheet;
 };
 
 /* Fails with all names. */
@@ -134,7 +135,10 @@ const struct clew_option clew_export_options[] = {
 			    "functions"),
 	{0, "idle", NULL, "of off-cpu and wake: count waits for work, too", clew_take_flag,
 	 offsetof(struct export_values, idle)},
-	{0, "max", "N", "of dot: at most N (200) steps of an operation, the longest",
+	{0, "spreadsheet", NULL, "of csv: no text begins a formula", clew_take_flag,
+	 offsetof(struct export_values, spreadsheet)},
+	{0, "max", "N",
+	 "of dot: at most N (200) steps of an operation; of otlp: at most N (2000) spans",
 	 clew_take_number, offsetof(struct export_values, most)},
 	{0, "split", "TIME",
 	 "write a file for each stretch of that length: out.pftrace becomes out.01.pftrace, ..",
@@ -347,11 +351,14 @@ static int export(const struct clew_trace *trace, struct export_values *values, 
 			.slowest = slowest(values),
 			.stacks = values->stacks,
 			.idle = values->idle,
+			.spreadsheet = values->spreadsheet,
 			.encoding = values->encoding,
-			.most = values->most.given ? values->most.value : NODES,
+			.most = values->most.given ? values->most.value : values->format->most,
 			.progress = update_progress,
 			.progress_context = &writing,
 		};
+		if (!values->send.endpoint)
+			clew_export_note_size(&writing.export, values->format, operand);
 		if (values->split)
 			status = write_parts(&writing, values, operand);
 		else if (values->send.endpoint)
@@ -389,6 +396,10 @@ static int check_output(struct export_values *values)
 	if (values->stacks_given && !format->stacks)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--stacks: %s has no added-up stacks: use folded or pprof",
+				 format->name);
+	if (values->spreadsheet && strcmp(format->name, "csv") != 0)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--spreadsheet: %s is nothing for one: use --to csv",
 				 format->name);
 	if (clew_source_wanted(&values->source) &&
 	    (!format->lines ||

@@ -17,12 +17,15 @@
 
 struct sql_values {
 	bool csv;
+	bool spreadsheet;
 	bool json;
 };
 
 const struct clew_option clew_sql_options[] = {
 	{0, "csv", NULL, "print comma-separated values", clew_take_flag,
 	 offsetof(struct sql_values, csv)},
+	{0, "spreadsheet", NULL, "the same, and no text begins a formula", clew_take_flag,
+	 offsetof(struct sql_values, spreadsheet)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct sql_values, json)},
 	CLEW_OPTION_END,
@@ -145,16 +148,18 @@ int clew_command_sql(const struct clew_command *command, int argc, char **argv)
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	if (values.csv && values.json)
-		return clew_fail(CLEW_EXIT_INPUT, "--csv and --json: choose one of them");
+	if ((values.csv || values.spreadsheet) && values.json)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s and --json: choose one of them",
+				 values.csv ? "csv" : "spreadsheet");
 	status = take_question(operands[1], &text);
 	if (!status)
 		status = clew_open_trace(operands[0], 0, &trace);
 	if (!status) {
 		status = answer(trace, text,
-				values.csv    ? SQL_CSV
-				: values.json ? SQL_JSON
-					      : SQL_TEXT);
+				values.spreadsheet ? SQL_SPREADSHEET
+				: values.csv	   ? SQL_CSV
+				: values.json	   ? SQL_JSON
+						   : SQL_TEXT);
 		clew_trace_free(trace);
 	}
 	free(text);
