@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 import _capture
-from _trace import CLEW, HERE
+from _trace import CLEW, HERE, resolved
 
 directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
 
@@ -38,7 +38,8 @@ def export(capture, to, *arguments):
 
 @functools.lru_cache(None)
 def ask(capture, command, *arguments):
-    return json.loads(clew(command, capture, "--json", *arguments, stdout=subprocess.PIPE).stdout)
+    done = clew(command, capture, "--json", *arguments, stdout=subprocess.PIPE)
+    return resolved(json.loads(done.stdout))
 
 
 def object_of(answer):

@@ -3,8 +3,12 @@
 import json
 import os
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from resolved import resolved  # noqa: E402,F401  pylint: disable=wrong-import-position
+
 CLEW = os.path.abspath(os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew")))
 
 TRACE1 = """

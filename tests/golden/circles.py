@@ -19,7 +19,6 @@ ALLOWED = [
     ("trace", "part recent trace vain", PARTS),
     ("trace", "disk_name ends frames identity lock_name priority", PARTS),
     ("symbol/code", "code jump_table ranges", PARTS),
-    ("explain", "io io_requests io_waits", PARTS),
     ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
     ("explain", "why why_end", PARTS),
     ("record", "ends file iterate load modules recorder", PARTS),

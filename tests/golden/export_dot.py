@@ -65,14 +65,16 @@ def edge_told(one, two):
     """The label of the edge from a segment to the next one, and its style."""
     if one["tid"] == two["tid"]:
         return "", ""
-    waiting = [hop["tid"] for hop in one["hops"][:-1]]
+    waiting = one["chain"]
     if two["tid"] in waiting:
-        behind = one["hops"][len(waiting) - waiting[::-1].index(two["tid"])]
-        if behind["via"] is None:
+        led = [(hop["via"], hop["evidence"]) for hop in one["hops"]]
+        led.append((one["via"]["type"], one["via"]["evidence"]) if one["via"] else (None, None))
+        via, evidence = led[len(waiting) - waiting[::-1].index(two["tid"])]
+        if via is None:
             return "other end", "dashed"
-        sure = behind["evidence"] == "exact"
-        return behind["via"] + ("" if sure else ", " + behind["evidence"]), "" if sure else "dashed"
-    waited = [hop for hop in two["hops"][:-1] if hop["tid"] == one["tid"]]
+        sure = evidence == "exact"
+        return via + ("" if sure else ", " + evidence), "" if sure else "dashed"
+    waited = [hop for hop in two["hops"] if hop["tid"] == one["tid"]]
     if waited:
         return "waits: " + waited[-1]["kind"], "dotted"
     return "", "dotted"

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import CLEW, Tap, resolved  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
 directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
@@ -211,7 +211,7 @@ def clew(*arguments, **options):
 
 
 def ask(capture, *arguments):
-    return json.loads(clew(arguments[0], capture, "--json", *arguments[1:]).stdout)
+    return resolved(json.loads(clew(arguments[0], capture, "--json", *arguments[1:]).stdout))
 
 
 def imported(text, name="made"):

@@ -20,7 +20,7 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _capture import HERE, MAKE_CAPTURE  # noqa: E402  pylint: disable=wrong-import-position
 from _pprof import Profile  # noqa: E402  pylint: disable=wrong-import-position
-from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+from _trace import CLEW, Tap, resolved  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAM = """
 #include <time.h>
@@ -170,7 +170,7 @@ def read(subject, name, option, servers):
     if status or err:
         tap.report(name, "exit status %d, %s" % (status, err[-300:]))
         return [], "none"
-    answer = json.loads(out)
+    answer = resolved(json.loads(out))
     stacks = [wait["stack"] for wait in answer["waits"] if wait["stack"]]
     frames = next(stack["frames"] for stack in stacks if stack["frames"])
     states = {file["object"]: file["state"] for file in answer["lines"]}
@@ -193,7 +193,7 @@ def equal(name, subject, option="--lines", servers=None):
 def without(name, subject, state, option="--lines", servers=None):
     """No lines, the reason, and the rest of the answer as without --lines."""
     frames, told = read(subject, name, option, servers)
-    plain = json.loads(ask("waits", capture_of(subject), "--stacks", "--json")[1])
+    plain = resolved(json.loads(ask("waits", capture_of(subject), "--stacks", "--json")[1]))
     stack = next(w["stack"]["frames"] for w in plain["waits"]
                  if w["stack"] and w["stack"]["frames"])
     rest = [{k: f[k] for k in f if k not in ("file", "line", "inlined")} for f in frames]
@@ -429,7 +429,7 @@ def test_text(directory):
             "text: " + " ".join(arguments),
             "" if not status and want in flat and "Lines of 1 of 1 file" in flat else
             "%r is not in %r, %s" % (want, flat[-900:], err))
-    answer = json.loads(ask("why", capture, "--tid", "101", "--lines", "--json")[1])
+    answer = resolved(json.loads(ask("why", capture, "--tid", "101", "--lines", "--json")[1]))
     steps = [step for s in answer["segments"] for step in [s] + s["hops"]]
     stacks = [step["stack"]["frames"] for step in steps if step.get("stack")]
     got = [[(f["name"], f["file"], f["line"]) for f in frames] for frames in stacks if frames]
@@ -490,10 +490,10 @@ def test_sampled(directory):
     whole = ("--from", "\"log writer-102\" @ 0%", "--to", "\"log writer-102\" @ 100%", "--strategy",
              "predecessor")
     for command, arguments in (("report", ()), ("path", whole), ("blame", ())):
-        answer = json.loads(ask(command, capture, *arguments, "--lines", "--json")[1])
+        answer = resolved(json.loads(ask(command, capture, *arguments, "--lines", "--json")[1]))
         stacks = [
             s for o in [answer] + answer.get("programs", []) + answer.get("pairs", [])
-            for s in o.get("stacks") or []
+            for s in o.get("sampled") or []
         ]
         got = [[(f["name"], os.path.normpath(f["file"]), f["line"]) for f in s["frames"]]
                for s in stacks if s["frames"]]

@@ -118,7 +118,7 @@ def select(path, pattern, options):
 def test_spans(path):
     for trace, pattern, options, expected in SPANS:
         answer, problem = select(path(trace), pattern, options)
-        if not problem and answer != {"spans": expected, "positions": []}:
+        if not problem and answer != {"format": 2, "spans": expected, "positions": []}:
             problem = repr(answer)
         report(" ".join([trace, pattern] + options), problem)
 
@@ -130,7 +130,7 @@ def test_positions(path):
             span for i, (span, _, _) in enumerate(expected) if i == 0 or expected[i - 1][0] != span
         ]
         if not problem and answer != {
-                "spans": spans, "positions": [{"span": span, "es": es, "at": at}
+                "format": 2, "spans": spans, "positions": [{"span": span, "es": es, "at": at}
                                               for span, es, at in expected]
         }:
             problem = repr(answer)

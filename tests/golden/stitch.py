@@ -311,7 +311,7 @@ def test_annotate():
              ask(out, ["select", "s0.1.0 @ (^in-1$)"])["positions"],
              [{"span": "s0.1.0", "es": 0, "at": 40}])
     tap.same("as JSON", ask(TRACE1, ["annotate", rules]),
-             {"rules": [{"text": rules[:-1], "marks": 2}]})
+             {"format": 2, "rules": [{"text": rules[:-1], "marks": 2}]})
     tap.same(
         "in a category",
         ask(TRACE1, [

@@ -347,7 +347,7 @@ def hops_of(segment):
     """A segment's chain as kinds of waits, kinds of objects, and what led to each task."""
     return [
         f"{hop['kind']}:{(hop['object'] or {}).get('kind', '')}:{hop['via'] or ''}"
-        for hop in segment["hops"][:len(segment["chain"])]
+        for hop in segment["hops"]
     ]
 
 

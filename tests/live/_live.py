@@ -19,6 +19,9 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from resolved import resolved  # noqa: E402  pylint: disable=wrong-import-position
+
 CLEW = os.environ.get("CLEW", os.path.join(ROOT, "clew"))
 WORKLOADS = os.environ.get("CLEW_WORKLOADS", os.path.join(ROOT, "build", "workloads"))
 GUEST = os.environ.get("CLEW_LIVE_GUEST") == "1"
@@ -133,13 +136,13 @@ WHOLE = {
 
 
 def answer(*arguments):
-    """A clew command's JSON answer; lists are whole and in order of time."""
+    """A clew command's JSON answer, without numbers of tables; lists are whole and in order of time."""
     done = clew(*arguments, *WHOLE.get(arguments[0], []), "--json")
     if done.returncode != 0:
         raise RuntimeError(
             f"clew {' '.join(map(str, arguments))}: status {done.returncode}: {done.stderr.strip()}"
         )
-    return json.loads(done.stdout)
+    return resolved(json.loads(done.stdout))
 
 
 def spans_come_back(capture):

@@ -196,7 +196,7 @@ def check_words(name, capture, truth):
     ]
     wrong = [
         s for s in requests if s.get("activity", {}).get("interface") != "store"
-        or s["descriptors"].get("kv/key") not in map(str, truth["keys"])
+        or s["activity"]["descriptors"].get("kv/key") not in map(str, truth["keys"])
     ]
     # The disk may be done before the store, which has no CPU then, waits for
     # it; and some kernels hide that it is.
@@ -207,7 +207,7 @@ def check_words(name, capture, truth):
     ended = [
         w for w in waits if any(step["kind"] == "request" for step in w["ended_by"]["through"])
     ]
-    keys = {s["descriptors"].get("kv/key") for s in requests}
+    keys = {s.get("activity", {}).get("descriptors", {}).get("kv/key") for s in requests}
     ok(0 < len(ended) == len(keys) and not wrong, f"{name}: why has each key at the disk's request",
        f"{keys}, of {len(ended)} reads; {wrong[:1]}")
 

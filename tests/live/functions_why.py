@@ -9,7 +9,7 @@ capture and of its notation.
 import json
 import os
 
-from _live import WORKLOADS, clew, finish, ok, scratch, skip_unless_functions
+from _live import WORKLOADS, clew, finish, ok, resolved, scratch, skip_unless_functions
 
 MS = 1_000_000
 TRIES = 5  # to have a recording without a hidden switch
@@ -127,7 +127,7 @@ def main():
     capture, notation = scratch("f.clew"), scratch("f.ctrace")
     for _ in range(TRIES):
         told = record(capture)
-        answer = json.loads(why(capture, told, "--json"))
+        answer = resolved(json.loads(why(capture, told, "--json")))
         if not hides_switches(answer, told):
             break
     check_sums(answer)

@@ -100,7 +100,7 @@ def check_held(path, server, laps):
             continue
         segments = answer("why", path, "--tid", os.getpid(), "--from", begun, "--to",
                           ended)["segments"]
-        if any(s["blind"] for s in segments):
+        if any(s.get("blind") for s in segments):
             continue
         held = sum(s["ns"] for s in segments if s.get("held_back") == "delayed-ack")
         if held < LEAST or any(s["kind"] == "unknown" and s["ns"] >= LEAST for s in segments):

@@ -30,7 +30,7 @@ def names(stack):
 
 def samples(path, told):
     why = answer("why", path, "--tid", told["tid"])
-    return why["stacks"]
+    return why["sampled"]
 
 
 def check_samples(stacks, told):
@@ -109,7 +109,7 @@ def check_namespace():
     why = answer("why", path, "--comm", "9")  # its name is that of its descriptor
     objects = {
         f["object"]
-        for s in why["stacks"] for f in s["frames"] if f["name"] == "JS:alpha"
+        for s in why["sampled"] for f in s["frames"] if f["name"] == "JS:alpha"
     }
     ok(objects == {f"/tmp/perf-{told['tid']}.map"}, "a container's list is found",
        f"{objects}, its own number is {told['tid']}")

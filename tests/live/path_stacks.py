@@ -10,7 +10,7 @@ own thread's function, and the rival's functions are only in what blame charges 
 import json
 import os
 
-from _live import WORKLOADS, clew, finish, note, ok, require_stacks, scratch
+from _live import WORKLOADS, clew, finish, note, ok, require_stacks, resolved, scratch
 
 SIGMAS = 3.3  # one case in a thousand is farther off by chance
 MS = 1_000_000
@@ -63,32 +63,33 @@ def check_segments(answer, told):
     count = {span: 0 for span in own}
     wrong = []
     for segment in segments:
-        stacks = segment.get("stacks", [])
+        stacks = segment.get("sampled", [])
         count[segment["span"]] = count.get(segment["span"], 0) + sum(s["samples"] for s in stacks)
         others = {"early", "late", "much", "little"} - {own.get(segment["span"])}
         wrong += [names(s) for s in stacks if names(s) & others]
     ok(all(count[span] >= 30 for span in own) and not wrong,
        "a segment has the function of its own thread", wrong[:2] or count)
-    whole = sum(s["samples"] for s in answer["stacks"])
+    whole = sum(s["samples"] for s in answer["sampled"])
     ok(whole == sum(count.values()) == answer["samples"],
        "the samples of segments are those of the path", f"{whole}, {count}, {answer['samples']}")
     ok(answer["running_ns"] == sum(s["ns"] for s in segments), "running_ns is that of the segments")
     ok(answer["samples_with_stack"] >= 0.95 * answer["samples"], "nearly all samples have stacks",
        answer["samples_with_stack"])
-    bad = [s for s in answer["stacks"] if not s["low"] <= s["share"] <= s["high"]]
+    bad = [s for s in answer["sampled"] if not s["low"] <= s["share"] <= s["high"]]
     ok(not bad, "shares lie in their bounds", bad[:1])
 
 
 def check_path(path, told):
     main = f"relay-{told['main']}"
     ends = ["--from", f"{main} @ {told['begin']}", "--to", f"{main} @ {told['end']}"]
-    answer = json.loads(ask("path", path, *ends, "--json"))
-    check_shares(answer["stacks"], {f: told[f] for f in ("early", "late")}, "path")
+    answer = resolved(json.loads(ask("path", path, *ends, "--json")))
+    check_shares(answer["sampled"], {f: told[f] for f in ("early", "late")}, "path")
     check_segments(answer, told)
     text = " ".join(ask("path", path, *ends).split())
     ok("burn <- late <- work" in text and "running: " in text and "samples of what ran" in text,
        "in words, too", text[-600:])
-    answer = json.loads(ask("path", path, *ends, "--strategy", "predecessor", "--json"))
+    answer = resolved(
+        json.loads(ask("path", path, *ends, "--strategy", "predecessor", "--json")))
     waits = [s for s in answer["segments"] if s.get("stack") and "await_late" in names(s["stack"])]
     ns = sum(s["ns"] for s in waits)
     # By its clock it also waits until it has a CPU again.
@@ -103,17 +104,18 @@ def check_path(path, told):
     notation = scratch("relay.ctrace")
     ask("convert", path, "-o", notation)
     told_there = json.loads(ask("path", notation, *ends, "--json"))
-    ok("samples" not in told_there and not any("stacks" in s for s in told_there["segments"]),
+    ok("samples" not in told_there and not any("sampled" in s for s in told_there["segments"]),
        "a trace in notation has none")
 
 
 def check_blame(path, told):
-    answer = json.loads(ask("blame", path, "--victims", f"worker-{told['worker']}", "--json"))
+    answer = resolved(
+        json.loads(ask("blame", path, "--victims", f"worker-{told['worker']}", "--json")))
     pairs = [
         p for p in answer["pairs"]
         if p["antagonist"] == f"rival-{told['rival']}" and p["kind"] == "cpu"
     ]
-    stacks = [s for p in pairs for s in p.get("stacks", [])]
+    stacks = [s for p in pairs for s in p.get("sampled", [])]
     ok(pairs and pairs[0]["ns"] > 300 * MS, "the rival had the worker's CPU", str(pairs)[:200])
     check_shares(stacks, {f: told[f] for f in ("much", "little")}, "blame")
     wrong = [names(s) for s in stacks if names(s) & {"early", "late"}]

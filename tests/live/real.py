@@ -114,7 +114,7 @@ def check_explained(name, capture, operations, wanted=1):
     segments = [segment for operation in operations for segment in operation["segments"]]
     total = max(1, length(segments))
     unknown = [s for s in segments if s["kind"] == "unknown"]
-    hidden = [s for s in unknown if s["blind"] or s["object"]["wait"] == "unknown"]
+    hidden = [s for s in unknown if s.get("blind") or s["object"]["wait"] == "unknown"]
     leaves = [s for s in segments if s["kind"] in DISK_KINDS]
     for operation in operations[:2]:
         for cause in operation["causes"][:3]:

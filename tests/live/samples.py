@@ -30,7 +30,7 @@ def record(function, least, *arguments):
         if not truth:
             break
         why = answer("why", path, "--comm", "shares")
-        count = sum(s["samples"] for s in why["stacks"] if function in names(s))
+        count = sum(s["samples"] for s in why["sampled"] if function in names(s))
         if count >= least and not why["unknown_ns"]:
             break
     return truth, path
@@ -49,8 +49,8 @@ def record_once(*arguments):
 def stacks_of(path):
     """All samples of the thread by their stacks, as the segments of its why have them."""
     why = answer("why", path, "--comm", "shares")
-    whole = why["stacks"]
-    parts = sum(s["samples"] for segment in why["segments"] for s in segment.get("stacks", []))
+    whole = why["sampled"]
+    parts = sum(s["samples"] for segment in why["segments"] for s in segment.get("sampled", []))
     ok(parts == sum(s["samples"] for s in whole), "the samples of segments are those of the whole",
        f"{parts} in segments")
     ok(all(s["low"] <= s["share"] <= s["high"] for s in whole), "shares lie in their bounds")
@@ -79,7 +79,7 @@ def far_off(truth, stacks):
 def check_report(path, stacks):
     """A report has the samples of the program, which has one thread."""
     programs = answer("report", path)["programs"]
-    told = [s for p in programs if p["name"] == "shares" for s in p.get("stacks", [])]
+    told = [s for p in programs if p["name"] == "shares" for s in p.get("sampled", [])]
 
     # The loader's own functions have no names.
     def sums(all_):
@@ -98,7 +98,7 @@ def check_report(path, stacks):
     without = scratch("without.clew")
     clew("record", "--no-stacks", "-o", without, "--", "true")
     ok("In which functions" not in clew("report", without).stdout
-       and not any("stacks" in p for p in answer("report", without)["programs"]),
+       and not any("sampled" in p for p in answer("report", without)["programs"]),
        "a capture without samples says nothing of them")
 
 

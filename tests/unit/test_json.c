@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The JSON writer: structure, and strings of any bytes; text that a terminal survives.
+ * The JSON writer: structure, strings of any bytes, tables; text that a terminal survives.
  */
 #include "format/json.c"
+#include "format/json_table.c"
 #include "format/text.c"
 
 #include <setjmp.h>
@@ -131,12 +132,70 @@ static void test_units(void **state)
 	assert_string_equal(CLEW_BYTES(UINT64_C(5) << 30), "5.00 GiB");
 }
 
+/* Equal values have one number, whatever was written between them. */
+static void test_table(void **state)
+{
+	static const char *const values[] = {
+		"a long value", "b", "a long value", "b", NULL, "c", "b"};
+	static const uint32_t numbers[] = {0, 1, 0, 1, CLEW_JSON_NO_NUMBER, 2, 1};
+	struct clew_json_table table;
+	struct clew_json json = {};
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	json.out = open_memstream(&text, &size);
+	assert_int_equal(clew_json_table_begin(&table), 0);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		clew_json_string(clew_json_table_open(&table), NULL, values[i]);
+		assert_int_equal(clew_json_table_close(&table), numbers[i]);
+	}
+	clew_json_answer(&json);
+	assert_int_equal(clew_json_table_write(&table, &json, "names"), 0);
+	clew_json_table_number(&json, "one", 2);
+	clew_json_table_number(&json, "none", CLEW_JSON_NO_NUMBER);
+	clew_json_object_end(&json);
+	fclose(json.out);
+	assert_string_equal(text, "{\"format\":2,\"names\":[\"a long value\",\n\"b\",\n\"c\"],"
+				  "\"one\":2,\"none\":null}");
+	clew_json_table_done(&table);
+	free(text);
+}
+
+static void test_empty_table(void **state)
+{
+	struct clew_json_table table;
+	struct clew_json_part part;
+	struct clew_json json = {};
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	json.out = open_memstream(&text, &size);
+	assert_int_equal(clew_json_table_begin(&table), 0);
+	assert_int_equal(clew_json_part_begin(&part, 1), 0);
+	clew_json_object(&json, NULL);
+	assert_int_equal(clew_json_table_write(&table, &json, "names"), 0);
+	assert_int_equal(clew_json_part_write(&part, &json), 0);
+	clew_json_signed(&part.json, "least", INT64_MIN);
+	clew_json_unsigned(&part.json, "most", UINT64_MAX);
+	assert_int_equal(clew_json_part_write(&part, &json), 0);
+	clew_json_object_end(&json);
+	fclose(json.out);
+	assert_string_equal(text, "{\"names\":[],\"least\":-9223372036854775808,"
+				  "\"most\":18446744073709551615}");
+	clew_json_part_done(&part);
+	clew_json_table_done(&table);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_structure),	cmocka_unit_test(test_plain_strings),
 		cmocka_unit_test(test_invalid_strings), cmocka_unit_test(test_safe_text),
-		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_units),		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_empty_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,7 @@ def make_disk(image, series, add=None):
             for name in files:
                 source = os.path.join(directory, name)
                 tree.copy(source, "/clew/" + os.path.relpath(source, ROOT))
+        tree.copy(os.path.join(ROOT, "tests/resolved.py"), "/clew/tests/resolved.py")
         if add:
             add(tree)
         made = subprocess.run([

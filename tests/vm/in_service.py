@@ -19,7 +19,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "live"))
 
-from _live import WORKLOADS, await_detached, clew, finish, note, ok, run, scratch  # noqa: E402  pylint: disable=wrong-import-position
+from _live import WORKLOADS, await_detached, clew, finish, note, ok, resolved, run, scratch  # noqa: E402  pylint: disable=wrong-import-position
 
 RING = "/run/clew/ring"
 CONF = "/etc/clew/clew.conf"
@@ -132,7 +132,7 @@ def snapshot(name, last):
 
 def waits_of(path, *options):
     done = clew("waits", path, "--json", *options)
-    return json.loads(done.stdout)["waits"] if done.returncode == 0 else []
+    return resolved(json.loads(done.stdout))["waits"] if done.returncode == 0 else []
 
 
 def segments():

@@ -8,7 +8,7 @@
 #include "format/text.h"
 #include "words/edge.h"
 #include "words/object.h"
-#include "words/stack.h"
+#include "words/stack_table.h"
 #include "words/task.h"
 
 struct end {
@@ -80,6 +80,15 @@ static void json_choices(struct clew_json *json, const struct clew_trace *trace,
 	}
 }
 
+uint32_t edge_waker_stack(struct edge_words *words, const struct edge_group *group)
+{
+	const struct clew_edge *first = edge_group_at(group, 0);
+
+	return group->choices
+		       ? CLEW_JSON_NO_NUMBER
+		       : clew_stack_of_waker(words->json.stacks, first->from, first->from_at);
+}
+
 void edge_json(struct edge_words *words, const struct edge_group *group)
 {
 	const struct clew_trace *trace = words->trace;
@@ -118,10 +127,7 @@ void edge_json(struct edge_words *words, const struct edge_group *group)
 	json_choices(json, trace, group);
 	clew_json_array_end(json);
 	clew_json_description(json, &description);
-	if (group->choices)
-		clew_json_null(json, "waker_stack");
-	else
-		clew_json_waker_stack(json, "waker_stack", trace, first->from, first->from_at);
+	clew_json_table_number(json, "waker_stack", edge_waker_stack(words, group));
 	clew_json_object_end(json);
 }
 

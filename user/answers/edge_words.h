@@ -31,6 +31,8 @@ static inline const struct clew_edge *edge_group_at(const struct edge_group *gro
 	return &group->edges[group->order[i]];
 }
 
+/* The stack of who woke, in the words' json.stacks; CLEW_JSON_NO_NUMBER: there is none. */
+uint32_t edge_waker_stack(struct edge_words *words, const struct edge_group *group);
 void edge_json(struct edge_words *words, const struct edge_group *group);
 void edge_print(struct edge_words *words, const struct edge_group *group);
 /* The same for a call. */

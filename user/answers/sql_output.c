@@ -196,7 +196,7 @@ static int print_json(sqlite3_stmt *statement, int columns)
 	struct clew_json json = {.out = stdout};
 	int r;
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "columns");
 	for (int i = 0; i < columns; i++)
 		clew_json_string(&json, NULL, sqlite3_column_name(statement, i));

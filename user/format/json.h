@@ -14,12 +14,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The form of answers that docs/answers.md describes. */
+#define CLEW_JSON_FORMAT 2
+
+struct clew_stack_table;
+
 struct clew_json {
 	FILE *out;
+	struct clew_stack_table *stacks; /* where the document's stacks are; NULL: it has none */
 	unsigned depth;
 	bool follows;  /* the innermost object or array has an element already */
 	bool one_line; /* the document has no line feeds within */
 };
+
+/* Begins the object that is the answer of a command, with its format. */
+void clew_json_answer(struct clew_json *json);
 
 void clew_json_object(struct clew_json *json, const char *key);
 void clew_json_object_end(struct clew_json *json);

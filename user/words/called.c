@@ -13,7 +13,7 @@
 #include "words/task.h"
 
 /* How many possible callers are named in words, and listed in JSON. */
-enum { SAID_MOST = 3, LISTED_MOST = 16 };
+enum { SAID_MOST = 3 };
 
 /* Prints " (observed, bridged)": what is not certain of a call. */
 static void print_doubt(FILE *out, unsigned evidence, bool bridged)
@@ -128,80 +128,4 @@ void clew_call_key(const struct clew_relations *relations, const struct clew_rel
 	}
 	key->evidence = relation->evidence;
 	key->bridged = relation->bridged;
-}
-
-static void json_caller(struct clew_json *json, const struct clew_trace *trace,
-			const struct clew_activity *caller)
-{
-	clew_json_object(json, NULL);
-	clew_json_task_fields(json, trace, caller->task, caller->begin);
-	clew_json_unsigned(json, "at", caller->begin);
-	clew_json_object_end(json);
-}
-
-/* Fields of the open object: which call is for which, and its descriptors. */
-static void json_call(struct clew_json *json, const struct clew_trace *trace,
-		      const struct clew_relations *relations, const struct clew_relation *relation)
-{
-	const struct clew_activity *lower = clew_relations_lower(relations, relation);
-	struct clew_description description = {};
-
-	clew_json_bool(json, "bridged", relation->bridged);
-	clew_json_call(json, relations, relation);
-	clew_json_array(json, "candidates");
-	for (uint32_t i = 0;
-	     relation->upper_count > 1 && i < relation->upper_count && i < LISTED_MOST; i++)
-		json_caller(json, trace, clew_relations_upper(relations, relation, i));
-	clew_json_array_end(json);
-	clew_json_unsigned(json, "candidate_count",
-			   relation->upper_count > 1 ? relation->upper_count : 0);
-	clew_relations_describe(relations, lower->task, lower->begin, &description);
-	clew_json_description(json, &description);
-}
-
-void clew_json_via(struct clew_json *json, const struct clew_trace *trace,
-		   const struct clew_relations *relations, const struct clew_segment *segment)
-{
-	if (segment->via_type < 0) {
-		clew_json_null(json, "via");
-		return;
-	}
-	clew_json_object(json, "via");
-	clew_json_string(json, "type", clew_trace_type_name(trace, (unsigned)segment->via_type));
-	clew_json_string(json, "evidence", clew_evidence_name(segment->via_evidence));
-	if (segment->called)
-		json_call(json, trace, relations, segment->called);
-	if (segment->born != CLEW_NO_TASK) {
-		clew_json_object(json, "to");
-		clew_json_task_fields(json, trace, segment->born,
-				      clew_segment_awaited_until(trace, segment));
-		clew_json_object_end(json);
-	}
-	clew_json_object_end(json);
-}
-
-void clew_json_activity(struct clew_json *json, const struct clew_relations *relations,
-			const struct clew_segment *segment)
-{
-	struct clew_description description = {};
-
-	clew_json_object(json, "activity");
-	clew_json_string(json, "interface", segment->activity->interface);
-	clew_json_string(json, "operation", segment->activity->operation);
-	clew_json_unsigned(json, "begin", segment->activity->begin);
-	clew_json_object_end(json);
-	clew_relations_describe(relations, segment->task, segment->activity->begin, &description);
-	clew_json_description(json, &description);
-}
-
-void clew_json_perhaps(struct clew_json *json, const struct clew_trace *trace,
-		       const struct clew_relations *relations, const struct clew_relation *relation)
-{
-	const struct clew_activity *lower = clew_relations_lower(relations, relation);
-
-	clew_json_object(json, "perhaps");
-	clew_json_task_fields(json, trace, lower->task, lower->begin);
-	clew_json_string(json, "evidence", clew_evidence_name(relation->evidence));
-	json_call(json, trace, relations, relation);
-	clew_json_object_end(json);
 }

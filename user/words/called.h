@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Announced calls in a why, in JSON and in words. Texts are safe to print. */
+/* Announced calls in a why, in words. Texts are safe to print. */
 #ifndef CLEW_WORDS_CALLED_H
 #define CLEW_WORDS_CALLED_H
 
@@ -48,22 +48,5 @@ void clew_print_activity_words(FILE *out, const struct clew_relations *relations
  */
 void clew_print_perhaps(FILE *out, const struct clew_trace *trace,
 			const struct clew_relations *relations, const struct clew_segment *segment);
-
-/*
- * The field "via" of the open object: the dependency that led to the segment's
- * task; null: none.
- */
-void clew_json_via(struct clew_json *json, const struct clew_trace *trace,
-		   const struct clew_relations *relations, const struct clew_segment *segment);
-/*
- * The fields "activity" and "descriptors" of the open object: the call that the
- * segment's task is in.
- */
-void clew_json_activity(struct clew_json *json, const struct clew_relations *relations,
-			const struct clew_segment *segment);
-/* The field "perhaps": the calls that the wait may be for. */
-void clew_json_perhaps(struct clew_json *json, const struct clew_trace *trace,
-		       const struct clew_relations *relations,
-		       const struct clew_relation *relation);
 
 #endif

@@ -9,8 +9,6 @@
 #include "explain/why.h"
 #include <stdio.h>
 
-#include "format/json.h"
-
 /* How many tasks of the chain wait for another one than themselves: places 0.. */
 uint32_t clew_hop_count(const struct clew_segment *segment);
 /* The task behind a place of the chain, which is waited for there, and what led to it. */
@@ -60,15 +58,5 @@ void clew_print_chain(FILE *out, const struct clew_trace *trace,
 /* Segments of one task with equal keys have equal words by clew_print_chain(); 0: it prints
  * nothing. */
 uint64_t clew_chain_key(const struct clew_trace *trace, const struct clew_segment *segment);
-
-/*
- * The elements of an array for the tasks of the segment's chain, in its order:
- * the task, the kind and object of its wait, and the dependency that led to it.
- */
-void clew_json_chain_hops(struct clew_json *json, const struct clew_trace *trace,
-			  const struct clew_segment *segment);
-/* The fields "via" and "evidence" of the open object; null if `type` is negative. */
-void clew_json_hop_via(struct clew_json *json, const struct clew_trace *trace, int type,
-		       unsigned evidence);
 
 #endif

@@ -46,22 +46,6 @@ void clew_json_other_end(struct clew_json *json, const struct clew_trace *trace,
 	clew_other_ends_done(&ends);
 }
 
-void clew_json_segment_end(struct clew_json *json, const struct clew_trace *trace,
-			   const struct clew_segment *segment)
-{
-	const struct clew_sleep *sleep = segment->sleep;
-	struct clew_other_ends ends = {0};
-
-	if (sleep && clew_other_ends_find(trace, sleep, &ends) >= 0 && !ends.known &&
-	    segment->by_end)
-		sleep = clew_segment_awaiting(trace, segment);
-	else if (!sleep && segment->by_end)
-		sleep = clew_segment_awaiting(trace, segment);
-	clew_other_ends_done(&ends);
-	if (sleep)
-		clew_json_other_end(json, trace, sleep);
-}
-
 void clew_print_other_end(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 			  bool all)
 {

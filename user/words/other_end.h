@@ -15,13 +15,6 @@
 void clew_json_other_end(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep);
 /*
- * The same of a segment: of its own wait, or else of the wait that it was
- * reached from by an other end.
- */
-void clew_json_segment_end(struct clew_json *json, const struct clew_trace *trace,
-			   const struct clew_segment *segment);
-
-/*
  * Prints `; the other end is open in A, B`, or nothing. `all`: also the
  * kernel's function that the task sleeps in.
  */

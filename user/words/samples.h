@@ -33,8 +33,9 @@ void clew_json_samples_told(struct clew_json *json, const struct clew_trace *tra
 			    const struct clew_samples *samples);
 
 /*
- * The field "stacks" of the open object: the chains of functions, the most frequent first, with
- * samples, share, and the bounds of its 95 % interval. Nothing without samples. 0 or -ENOMEM.
+ * The field "sampled" of the open object: the chains of functions, the most frequent first, with
+ * samples, share, and the bounds of its 95 % interval. The chains themselves are in the answer's
+ * table of stacks. Nothing without samples. 0 or -ENOMEM.
  */
 int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_samples *samples);

@@ -8,6 +8,7 @@
 #include "trace/stacks.h"
 #include "words/samples.h"
 #include "words/stack.h"
+#include "words/stack_table.h"
 
 #define NORMAL_95 1.959964
 
@@ -76,20 +77,6 @@ static size_t add_up(struct alike *alike, size_t count)
 	return kept;
 }
 
-static void json_functions(struct clew_json *json, const struct clew_trace *trace, uint64_t frame)
-{
-	struct clew_stack_places at;
-
-	clew_trace_stack_places(trace, frame, false, &at);
-	for (size_t i = 0; i < at.count; i++) {
-		clew_json_object(json, NULL);
-		clew_json_stack_place(json, &at.places[i]);
-		clew_json_unsigned(json, "start", at.places[i].start);
-		clew_json_stack_line(json, trace, &at.places[i]);
-		clew_json_object_end(json);
-	}
-}
-
 /* The bounds of the share that is true in 95 of 100 cases (Wilson's interval). */
 static void json_share(struct clew_json *json, double part, double whole)
 {
@@ -110,11 +97,8 @@ static void json_alike(struct clew_json *json, const struct clew_trace *trace,
 
 	clew_trace_sample_stacks(trace, alike->sample, &stacks);
 	clew_json_object(json, NULL);
-	clew_json_array(json, "frames");
-	for (uint32_t i = 0; stacks.user && i < stacks.user->count; i++)
-		json_functions(json, trace, stacks.user->frames[i]);
-	clew_json_array_end(json);
-	clew_json_kernel_and_end(json, trace, &stacks);
+	clew_json_table_number(json, "stack",
+			       clew_stack_of_functions(json->stacks, alike->key, &stacks));
 	clew_json_unsigned(json, "samples", alike->count);
 	json_share(json, (double)alike->count, (double)whole);
 	clew_json_object_end(json);
@@ -143,7 +127,7 @@ int clew_json_samples(struct clew_json *json, const struct clew_trace *trace,
 	for (size_t i = 0; i < count; i++)
 		alike[i].key = functions_key(trace, alike[i].sample);
 	count = add_up(alike, count);
-	clew_json_array(json, "stacks");
+	clew_json_array(json, "sampled");
 	for (size_t i = 0; i < count; i++)
 		json_alike(json, trace, &alike[i], whole);
 	clew_json_array_end(json);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks for people are short (words/stack_shown.h). JSON has all frames. A function without a name
- * is told by its file and where it begins there, the first one of each file.
+ * Stacks for people are short (words/stack_shown.h). A function without a name is called by its
+ * file and where it begins there, the first one of each file.
  */
 #include "words/stack.h"
 
@@ -17,15 +17,6 @@
 
 #define NAME_MOST 48 /* characters of a name in text */
 #define WHY_MOST  3  /* functions in a line of a why */
-
-static const char *const end_names[CLEW_STACK_ENDS] = {
-	[CLEW_STACK_NONE] = "none",	    [CLEW_STACK_ROOT] = "root",
-	[CLEW_STACK_DEEP] = "deep",	    [CLEW_STACK_OUTSIDE] = "outside",
-	[CLEW_STACK_NO_TABLE] = "no-table", [CLEW_STACK_NO_RULE] = "no-rule",
-	[CLEW_STACK_UNREAD] = "unread",	    [CLEW_STACK_LOOP] = "loop",
-	[CLEW_STACK_TORN] = "torn",	    [CLEW_STACK_COMPAT] = "compat",
-	[CLEW_STACK_LOST] = "lost",
-};
 
 static const char *last_name(const char *path)
 {
@@ -251,118 +242,4 @@ void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why
 		if (find_told(trace, sleep, &told))
 			*ret_with += segment->end - segment->start;
 	}
-}
-
-void clew_json_stack_place(struct clew_json *json, const struct clew_stack_place *place)
-{
-	char *demangled = place->name ? symbol_demangle(place->name, true) : NULL;
-
-	clew_json_string(json, "name", place->name);
-	if (demangled)
-		clew_json_string(json, "demangled", demangled);
-	clew_json_string(json, "object", place->object);
-	free(demangled);
-}
-
-void clew_json_stack_line(struct clew_json *json, const struct clew_trace *trace,
-			  const struct clew_stack_place *place)
-{
-	if (!clew_trace_has_lines(trace))
-		return;
-	clew_json_string(json, "file", place->file);
-	clew_json_known(json, "line", place->line, 0);
-	clew_json_bool(json, "inlined", place->inlined);
-}
-
-static void json_place(struct clew_json *json, const struct clew_trace *trace,
-		       const struct clew_stack_place *place)
-{
-	clew_json_object(json, NULL);
-	clew_json_stack_place(json, place);
-	clew_json_unsigned(json, "offset", place->name ? place->at - place->start : place->at);
-	clew_json_stack_line(json, trace, place);
-	clew_json_object_end(json);
-}
-
-static void json_frames(struct clew_json *json, const struct clew_trace *trace,
-			const struct clew_trace_stack *stack)
-{
-	struct clew_stack_places at;
-
-	clew_json_array(json, "frames");
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		clew_trace_stack_places(trace, stack->frames[i], false, &at);
-		for (size_t j = 0; j < at.count; j++)
-			json_place(json, trace, &at.places[j]);
-	}
-	clew_json_array_end(json);
-}
-
-void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *trace,
-			      const struct clew_sleep_stacks *stacks)
-{
-	struct clew_stack_place place;
-
-	clew_json_array(json, "kernel");
-	for (uint32_t i = 0; stacks->kernel && i < stacks->kernel->count; i++) {
-		clew_trace_stack_place(trace, stacks->kernel->frames[i], true, &place);
-		clew_json_string(json, NULL, place.name);
-	}
-	clew_json_array_end(json);
-	clew_json_string(json, "end",
-			 stacks->user_end < CLEW_STACK_ENDS ? end_names[stacks->user_end] : NULL);
-}
-
-/* `stacks` NULL: there are none. */
-static void json_stacks(struct clew_json *json, const char *key, const struct clew_trace *trace,
-			const struct clew_sleep_stacks *stacks)
-{
-	if (!stacks) {
-		clew_json_null(json, key);
-		return;
-	}
-	clew_json_object(json, key);
-	json_frames(json, trace, stacks->user);
-	clew_json_kernel_and_end(json, trace, stacks);
-	clew_json_object_end(json);
-}
-
-void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
-		     const struct clew_sleep *sleep)
-{
-	struct clew_sleep_stacks stacks;
-	bool found = clew_trace_sleep_stacks(trace, sleep, &stacks);
-
-	json_stacks(json, "stack", trace, found ? &stacks : NULL);
-}
-
-void clew_json_waker_stack(struct clew_json *json, const char *key, const struct clew_trace *trace,
-			   uint32_t waker, uint64_t at)
-{
-	struct clew_sleep_stacks stacks;
-	bool found = clew_trace_waker_stacks(trace, waker, at, &stacks);
-
-	json_stacks(json, key, trace, found ? &stacks : NULL);
-}
-
-void clew_json_why_waker(struct clew_json *json, const struct clew_trace *trace,
-			 const struct clew_sleep *sleep)
-{
-	if (!clew_trace_has_stacks(trace))
-		return;
-	if (sleep)
-		clew_json_waker_stack(json, "waker_stack", trace, sleep->ended_by, sleep->raw_end);
-	else
-		clew_json_null(json, "waker_stack");
-}
-
-void clew_json_why_stack(struct clew_json *json, const struct clew_trace *trace,
-			 const struct clew_sleep *sleep)
-{
-	if (!clew_trace_has_stacks(trace))
-		return;
-	if (sleep)
-		clew_json_stack(json, trace, sleep);
-	else
-		clew_json_null(json, "stack");
 }

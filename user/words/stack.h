@@ -30,14 +30,6 @@ bool clew_has_stack(const struct clew_trace *trace, const struct clew_sleep *sle
  */
 void clew_print_in_stack(FILE *out, const char *lead, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep);
-/* The fields "name", "demangled" and "object" of a frame's open object. */
-void clew_json_stack_place(struct clew_json *json, const struct clew_stack_place *place);
-/* The fields "file", "line" and "inlined"; nothing unless the trace has lines. */
-void clew_json_stack_line(struct clew_json *json, const struct clew_trace *trace,
-			  const struct clew_stack_place *place);
-/* The fields "kernel" and "end" of the open object. */
-void clew_json_kernel_and_end(struct clew_json *json, const struct clew_trace *trace,
-			      const struct clew_sleep_stacks *stacks);
 /* Prints the function that a frame lies in; one without a name by its file. A known line follows,
  * "(xlog.c:2871)", or "(xlog.c:2871, inlined)". Safe for a terminal. */
 void clew_print_stack_place(FILE *out, const struct clew_stack_place *place);
@@ -56,18 +48,5 @@ uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep 
 /* How long the task of a why waited, and how much of that has stacks, ns. */
 void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why,
 		      uint64_t *ret_waited, uint64_t *ret_with);
-
-/* The field "stack" of the open object; null: the capture has none of that sleep. */
-void clew_json_stack(struct clew_json *json, const struct clew_trace *trace,
-		     const struct clew_sleep *sleep);
-/* A field like it of a task that woke another one at a moment. */
-void clew_json_waker_stack(struct clew_json *json, const char *key, const struct clew_trace *trace,
-			   uint32_t waker, uint64_t at);
-/* The field "stack" in a trace that has stacks; nothing in any other. `sleep` may be NULL. */
-void clew_json_why_stack(struct clew_json *json, const struct clew_trace *trace,
-			 const struct clew_sleep *sleep);
-/* The field "waker_stack" likewise: of the task that ended the sleep. */
-void clew_json_why_waker(struct clew_json *json, const struct clew_trace *trace,
-			 const struct clew_sleep *sleep);
 
 #endif

@@ -168,7 +168,7 @@ int clew_json_io(struct clew_json *json, const struct io_answer *answer)
 	bool story = answer->asked.path;
 	int r = 0;
 
-	clew_json_object(json, NULL);
+	clew_json_answer(json);
 	if (io_shows(answer, IO_BY_FILE)) {
 		clew_json_array(json, "files");
 		for (size_t i = 0; i < answer->file_count && r == 0; i++)

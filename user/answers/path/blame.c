@@ -12,6 +12,7 @@
 #include "format/text.h"
 #include "words/es.h"
 #include "words/lines.h"
+#include "words/stack_table.h"
 #include "words/truth.h"
 
 /*
@@ -81,56 +82,63 @@ static void json_functions(struct clew_json *json, const struct printed *answer)
 	clew_json_array_end(json);
 }
 
-static void print_json(struct printed *answer)
+static void json_answer(struct clew_json *json, struct printed *answer)
 {
-	struct clew_json json = {.out = answer->out};
-
-	clew_json_object(&json, NULL);
-	clew_json_array(&json, "pairs");
+	clew_json_array(json, "pairs");
 	for (size_t i = 0; i < answer->sum->count; i++) {
 		const struct clew_blame_pair *pair = &answer->sum->pairs[i];
 
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "victim", clew_span_name(&answer->victims, pair->victim));
-		clew_json_string(&json, "antagonist",
+		clew_json_object(json, NULL);
+		clew_json_string(json, "victim", clew_span_name(&answer->victims, pair->victim));
+		clew_json_string(json, "antagonist",
 				 pair->antagonist == CLEW_NONE
 					 ? NULL
 					 : clew_span_name(&answer->antagonists, pair->antagonist));
-		clew_json_signed(&json, "ns", pair->ns);
-		clew_json_string(&json, "resource",
+		clew_json_signed(json, "ns", pair->ns);
+		clew_json_string(json, "resource",
 				 pair->resource ?: resource_kind(answer, pair->kind));
-		clew_json_string(&json, "kind", resource_kind(answer, pair->kind));
-		clew_json_string(&json, "evidence", clew_evidence_name(pair->evidence));
-		clew_json_pair_places(&json, &answer->sum->ran_in, pair);
-		note(answer, clew_json_pair_samples(&json, &answer->sum->ran_in, pair));
-		clew_json_object_end(&json);
+		clew_json_string(json, "kind", resource_kind(answer, pair->kind));
+		clew_json_string(json, "evidence", clew_evidence_name(pair->evidence));
+		clew_json_pair_places(json, &answer->sum->ran_in, pair);
+		note(answer, clew_json_pair_samples(json, &answer->sum->ran_in, pair));
+		clew_json_object_end(json);
 	}
-	clew_json_array_end(&json);
-	clew_json_array(&json, "names");
+	clew_json_array_end(json);
+	clew_json_array(json, "names");
 	for (size_t i = 0; i < answer->by_name.count; i++) {
 		const struct clew_blame_share *share = &answer->by_name.shares[i];
 
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "victim", share->victim);
-		clew_json_string(&json, "antagonist", share->antagonist);
-		clew_json_signed(&json, "ns", share->ns);
-		clew_json_string(&json, "kind", resource_kind(answer, share->kind));
-		clew_json_string(&json, "evidence", clew_evidence_name(share->evidence));
-		clew_json_unsigned(&json, "victims", share->victims);
-		clew_json_unsigned(&json, "antagonists", share->antagonists);
-		clew_json_object_end(&json);
+		clew_json_object(json, NULL);
+		clew_json_string(json, "victim", share->victim);
+		clew_json_string(json, "antagonist", share->antagonist);
+		clew_json_signed(json, "ns", share->ns);
+		clew_json_string(json, "kind", resource_kind(answer, share->kind));
+		clew_json_string(json, "evidence", clew_evidence_name(share->evidence));
+		clew_json_unsigned(json, "victims", share->victims);
+		clew_json_unsigned(json, "antagonists", share->antagonists);
+		clew_json_object_end(json);
 	}
-	clew_json_array_end(&json);
+	clew_json_array_end(json);
 	if (answer->sum->asked->innermost)
-		json_functions(&json, answer);
-	clew_json_pairs_told(&json, &answer->sum->ran_in);
+		json_functions(json, answer);
+	clew_json_pairs_told(json, &answer->sum->ran_in);
 	if (answer->sum->ran_in.stacks)
-		clew_json_lines_told(&json, answer->sum->ran_in.stacks);
+		clew_json_lines_told(json, answer->sum->ran_in.stacks);
 	if (answer->sum->unknown)
-		clew_json_signed(&json, "unknown_ns", answer->sum->unknown);
-	clew_json_model_truth(&json, answer->sum->model, answer->from, answer->to);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
+		clew_json_signed(json, "unknown_ns", answer->sum->unknown);
+	clew_json_model_truth(json, answer->sum->model, answer->from, answer->to);
+}
+
+static void print_json(struct printed *answer)
+{
+	struct clew_stacked stacked;
+	int r = clew_stacked_begin(&stacked, answer->sum->ran_in.stacks);
+
+	if (r == 0) {
+		json_answer(&stacked.fields.json, answer);
+		r = clew_stacked_end(&stacked, answer->out);
+	}
+	note(answer, r);
 }
 
 static void print_spans(FILE *out, const char *name, size_t count, bool pool)

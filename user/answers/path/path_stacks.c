@@ -8,6 +8,7 @@
 #include "trace/stacks.h"
 #include "words/es.h"
 #include "words/stack.h"
+#include "words/stack_table.h"
 
 /* The task whose time a segment is; CLEW_NO_TASK: that of no thread. */
 static uint32_t task_of(const struct clew_path_stacks *stacks, const struct clew_model *model,
@@ -87,7 +88,7 @@ int clew_json_path_stack(struct clew_json *json, const struct clew_path_stacks *
 		r = clew_json_samples(json, stacks->trace, &samples);
 	clew_samples_done(&samples);
 	if (sleep)
-		clew_json_stack(json, stacks->trace, sleep);
+		clew_json_table_number(json, "stack", clew_stack_of_sleep(json->stacks, sleep));
 	return r;
 }
 

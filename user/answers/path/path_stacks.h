@@ -28,7 +28,7 @@ void clew_path_stacks_done(struct clew_path_stacks *stacks);
  * LWLockAcquire <- StartTransaction" of a wait. 0 or -ENOMEM. */
 int clew_print_path_stack(FILE *out, const struct clew_path_stacks *stacks,
 			  const struct clew_model *model, const struct clew_path_segment *segment);
-/* The field "stacks" of a running segment's open object, "stack" of a wait's. 0 or -ENOMEM. */
+/* The field "sampled" of a running segment's open object, "stack" of a wait's. 0 or -ENOMEM. */
 int clew_json_path_stack(struct clew_json *json, const struct clew_path_stacks *stacks,
 			 const struct clew_model *model, const struct clew_path_segment *segment);
 

@@ -12,6 +12,7 @@
 #include "words/object.h"
 #include "words/other_end.h"
 #include "words/stack.h"
+#include "words/stack_table.h"
 #include "words/task.h"
 #include "words/wait.h"
 
@@ -63,7 +64,9 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 	clew_json_unsigned(json, "raw_at", sleep->raw_end ?: sleep->end);
 	clew_json_links(json, trace, sleep);
 	if (stacks)
-		clew_json_waker_stack(json, "stack", trace, sleep->ended_by, sleep->raw_end);
+		clew_json_table_number(
+			json, "stack",
+			clew_stack_of_waker(json->stacks, sleep->ended_by, sleep->raw_end));
 	clew_json_object_end(json);
 }
 
@@ -95,7 +98,7 @@ void clew_json_wait(struct clew_json *json, const struct clew_trace *trace, bool
 	if (clew_trace_vain(trace, sleep, &vain))
 		clew_json_unsigned(json, "for_nothing_ns", vain);
 	if (stacks)
-		clew_json_stack(json, trace, sleep);
+		clew_json_table_number(json, "stack", clew_stack_of_sleep(json->stacks, sleep));
 	clew_json_object_end(json);
 }
 

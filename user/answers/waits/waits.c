@@ -12,6 +12,7 @@
 #include "words/ledger.h"
 #include "words/lines.h"
 #include "words/object.h"
+#include "words/stack_table.h"
 #include "words/task.h"
 
 #define LIST_DEPTH 2 /* of an element of the list in the JSON object */
@@ -45,11 +46,31 @@ static int print_list(FILE *out, const struct clew_trace *trace, struct clew_wai
 	return r;
 }
 
+/* The stacks of the list are known before it is written. 0 or -ENOMEM. */
+static int json_stacks(struct clew_json *json, struct clew_waits *waits)
+{
+	for (size_t i = 0; i < waits->list.count; i++) {
+		const struct clew_sleep *sleep = clew_waits_at(waits, i)->sleep;
+
+		clew_stack_of_sleep(json->stacks, sleep);
+		if (sleep->end != CLEW_TIME_OPEN)
+			clew_stack_of_waker(json->stacks, sleep->ended_by, sleep->raw_end);
+	}
+	return clew_stack_table_write(json->stacks, json);
+}
+
 static int json_list(struct clew_json *json, const struct clew_trace *trace,
 		     struct clew_waits *waits)
 {
+	struct clew_stack_table stacks;
 	int r = clew_waits_finish(waits);
 
+	if (r < 0)
+		return r;
+	r = clew_stack_table_begin(&stacks, waits->asked->stacks ? trace : NULL);
+	json->stacks = &stacks;
+	if (r == 0 && waits->asked->stacks)
+		r = json_stacks(json, waits);
 	clew_json_array(json, "waits");
 	for (size_t i = 0; i < waits->list.count && r == 0; i++) {
 		const struct clew_listed_wait *wait = clew_waits_at(waits, i);
@@ -60,6 +81,7 @@ static int json_list(struct clew_json *json, const struct clew_trace *trace,
 			clew_json_written(json, wait->text);
 	}
 	clew_json_array_end(json);
+	clew_stack_table_done(&stacks);
 	return r;
 }
 
@@ -176,7 +198,7 @@ int clew_json_waits(struct clew_json *json, const struct clew_trace *trace,
 					       .self = waits->counts.self};
 	int r;
 
-	clew_json_object(json, NULL);
+	clew_json_answer(json);
 	r = asked->by == CLEW_SUM_BY_NONE ? json_list(json, trace, waits)
 					  : say_sums(NULL, json, trace, waits);
 	clew_json_lines_told(json, trace);

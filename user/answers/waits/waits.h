@@ -8,7 +8,7 @@
 #include "explain/waits.h"
 #include "format/json.h"
 
-/* One wait. `stacks`: with those of the wait. */
+/* One wait. `stacks`: with those of the wait; in JSON with their numbers in json->stacks. */
 void clew_print_wait(FILE *out, const struct clew_trace *trace, bool stacks,
 		     const struct clew_sleep *sleep);
 void clew_json_wait(struct clew_json *json, const struct clew_trace *trace, bool stacks,

@@ -156,7 +156,7 @@ static int write_trigger(void *context, FILE *out)
 	const struct clew_firing *firing = &request->firing;
 	struct clew_json json = {.out = out};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_string(&json, "id", request->id);
 	clew_json_string(&json, "name", firing->rule);
 	clew_json_string(&json, "rule", firing->text);

@@ -101,7 +101,7 @@ void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
 	struct clew_json json = {.out = out};
 	uint64_t now = clock_read(CLOCK_MONOTONIC);
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_unsigned(&json, "pid", (uint64_t)getpid());
 	clew_json_unsigned(&json, "running_ns", now - status->started);
 	clew_json_string(&json, "configuration", status->config->file);

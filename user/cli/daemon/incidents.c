@@ -30,7 +30,7 @@ static void print_json(const struct clew_incident *incidents, size_t count, cons
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_string(&json, "directory", directory);
 	clew_json_array(&json, "incidents");
 	for (size_t i = 0; i < count; i++) {

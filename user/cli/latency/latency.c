@@ -277,7 +277,7 @@ static int print(void *context, FILE *out)
 		r = clew_print_latency(out, &sum->latency, &sum->options, top, &sum->left_out);
 		print_ledgers(out, answer->parts, answer->count);
 	} else {
-		clew_json_object(&json, NULL);
+		clew_json_answer(&json);
 		r = clew_json_latency(&json, &sum->latency, &sum->options, top, &sum->left_out,
 				      false);
 		json_dropped(&json, answer->parts, answer->count);

@@ -126,7 +126,7 @@ static int print_json(const struct shown *shown, FILE *out)
 	struct clew_json json = {.out = out, .one_line = true};
 	int r;
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_unsigned(&json, "time", clock_read(CLOCK_MONOTONIC));
 	clew_json_unsigned(&json, "period_ns", PERIOD);
 	r = clew_json_latency(&json, shown->latency, &shown->options, session->asked->top,

@@ -76,7 +76,7 @@ static void say(const struct locks_values *values, const struct clew_trace *trac
 		clew_print_cost(stdout, clew_trace_info(trace));
 		return;
 	}
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_locks(&json, trace, &sum->locks, &sum->taken, top);
 	clew_json_ledger(&json, trace, values->window.from, values->window.to);
 	clew_json_object_end(&json);

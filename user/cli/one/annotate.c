@@ -75,7 +75,7 @@ static void print_json(const struct clew_model *model, const struct annotate_val
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "rules");
 	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
 		char *text = text_of(values, rules, i);

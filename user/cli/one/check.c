@@ -33,7 +33,7 @@ static void print_json(const struct clew_model *model, const struct clew_problem
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "problems");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(&json, NULL);

@@ -24,7 +24,7 @@ static void print_json(const char *kernel, const struct clew_feature *features, 
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_string(&json, "kernel", kernel);
 	clew_json_bool(&json, "privileged", clew_kernel_privileged());
 	clew_json_array(&json, "features");

@@ -212,7 +212,7 @@ static void print_json(const struct clew_model *model)
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_model(&json, model);
 	clew_json_model_truth(&json, model, CLEW_WHOLE);
 	clew_json_object_end(&json);

@@ -23,6 +23,7 @@
 #include "words/edge.h"
 #include "words/ledger.h"
 #include "words/object.h"
+#include "words/stack_table.h"
 #include "words/task.h"
 
 struct edges_values {
@@ -335,28 +336,58 @@ static int say_sums(struct listing *listing, struct clew_json *json)
 		       : 0;
 }
 
+/* The list, behind the stacks of those who woke. 0 or -ENOMEM. */
+static int json_list(struct listing *listing)
+{
+	struct edge_words *words = &listing->words;
+	struct clew_stack_table stacks;
+	int r = clew_stack_table_begin(&stacks, words->trace);
+
+	words->json.stacks = &stacks;
+	for (size_t i = 0; i < listing->row_count && r == 0; i++) {
+		struct edge_group group;
+
+		if (listing->rows[i].tag == ROW_RELATION)
+			continue;
+		group = group_at(listing, listing->rows[i].index);
+		edge_waker_stack(words, &group);
+	}
+	if (r == 0)
+		r = clew_stack_table_write(&stacks, &words->json);
+	clew_json_array(&words->json, "edges");
+	if (r == 0)
+		show_rows(listing);
+	clew_json_array_end(&words->json);
+	clew_stack_table_done(&stacks);
+	return r;
+}
+
+static int show_json(struct listing *listing)
+{
+	const struct clew_view *view = &listing->values->view;
+	struct clew_json *json = &listing->words.json;
+	int status = 0;
+
+	clew_json_answer(json);
+	if (view->by != CLEW_SUM_BY_NONE)
+		status = say_sums(listing, json);
+	else if (json_list(listing) < 0)
+		status = clew_fail_memory();
+	clew_json_left_out(json, &view->left_out);
+	clew_json_ledger(json, listing->words.trace, view->window.from, view->window.to);
+	clew_json_object_end(json);
+	clew_json_end(json);
+	return status;
+}
+
 static int show(struct listing *listing)
 {
 	const struct clew_view *view = &listing->values->view;
 	const struct clew_trace *trace = listing->words.trace;
-	struct clew_json *json = &listing->words.json;
 	int status = 0;
 
-	if (listing->values->json) {
-		clew_json_object(json, NULL);
-		if (view->by != CLEW_SUM_BY_NONE) {
-			status = say_sums(listing, json);
-		} else {
-			clew_json_array(json, "edges");
-			show_rows(listing);
-			clew_json_array_end(json);
-		}
-		clew_json_left_out(json, &view->left_out);
-		clew_json_ledger(json, trace, view->window.from, view->window.to);
-		clew_json_object_end(json);
-		clew_json_end(json);
-		return status;
-	}
+	if (listing->values->json)
+		return show_json(listing);
 	if (view->by != CLEW_SUM_BY_NONE)
 		status = say_sums(listing, NULL);
 	else

@@ -258,7 +258,7 @@ static void print_json(const struct grove *grove)
 	struct clew_json json = {.out = stdout};
 	uint32_t count;
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "types");
 	for (size_t i = 0; i < grove->rule_count; i++) {
 		clew_json_object(&json, NULL);

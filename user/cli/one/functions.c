@@ -199,7 +199,7 @@ static void print_json(const struct asked *asked, const struct clew_function_cos
 	struct clew_json json = {.out = stdout};
 	bool several = asked->objects.count > 1;
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	if (several) {
 		clew_json_array(&json, "objects");
 		for (size_t i = 0; i < asked->objects.count; i++) {

@@ -160,7 +160,7 @@ static void print_json(const struct source *source, const struct clew_capture_in
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_string(&json, "kernel", meta(source, "kernel") ?: "");
 	clew_json_string(&json, "host", meta(source, "host") ?: "");
 	clew_json_string(&json, "machine", meta(source, "machine"));

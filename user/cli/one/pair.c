@@ -154,7 +154,7 @@ static void print_json(const struct clew_paired *paired)
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "types");
 	for (uint32_t i = 0; i < paired->model->type_count; i++) {
 		const struct clew_pair_metrics *m = &paired->metrics[i];

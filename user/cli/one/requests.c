@@ -288,7 +288,7 @@ static int show_json(struct listing *listing)
 	struct clew_json json = {.out = stdout};
 	int status = 0;
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	if (view->by != CLEW_SUM_BY_NONE) {
 		status = show_sums(listing, &json);
 	} else {

@@ -59,7 +59,7 @@ static void print_json(const struct selected *selected)
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "spans");
 	for (size_t i = 0; i < selected->span_count; i++)
 		json_path(&json, NULL, selected, selected->spans[i]);

@@ -48,7 +48,7 @@ static void print_json(const struct clew_model *model, const struct clew_slack *
 	struct clew_span_names names = {.model = model};
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "elements");
 	for (uint32_t i = 0; i < slack->count; i++) {
 		const struct clew_slack_row *row = &slack->rows[i];

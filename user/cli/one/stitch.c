@@ -317,7 +317,7 @@ static void print_json(const struct question *question, const struct clew_model 
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "traces");
 	for (uint32_t i = 0; i < question->count; i++)
 		json_clock(&json, question, i);

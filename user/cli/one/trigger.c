@@ -70,7 +70,7 @@ static void answer_json(const struct clew_trace *trace, const struct matches *ma
 	const struct clew_slow *fired = matches->fired.data;
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	clew_json_array(&json, "fired");
 	for (size_t i = 0; i < matches->fired.count; i++) {
 		clew_json_object(&json, NULL);

@@ -255,7 +255,7 @@ static void json_sweep(const struct question *question, const struct step *steps
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	json_range(&json, "before", steps[0].result.before_start, steps[0].result.before_end);
 	clew_json_array(&json, "sweep");
 	for (uint32_t i = 0; i < count; i++) {
@@ -428,7 +428,7 @@ static void print_json(const struct question *question, const struct clew_model 
 {
 	struct clew_json json = {.out = stdout};
 
-	clew_json_object(&json, NULL);
+	clew_json_answer(&json);
 	json_range(&json, "before", result->before_start, result->before_end);
 	json_range(&json, "after", result->after_start, result->after_end);
 	clew_json_unsigned(&json, "backward_edges", result->backward_edges);

@@ -10,6 +10,8 @@
 
 #include "answers/why/by_program.h"
 #include "answers/why/causes.h"
+#include "answers/why/restraints.h"
+#include "answers/why/why_json.h"
 #include "answers/why/why_text.h"
 #include "cli/ask/ask.h"
 #include "cli/front/commands.h"
@@ -20,24 +22,8 @@
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
 #include "cli/record/fresh.h"
-#include "format/text.h"
-#include "words/beside.h"
-#include "words/called.h"
-#include "words/descriptors.h"
-#include "words/functions.h"
-#include "words/group.h"
-#include "words/hops.h"
 #include "words/ledger.h"
-#include "words/limit.h"
 #include "words/lines.h"
-#include "words/link.h"
-#include "words/object.h"
-#include "words/other_end.h"
-#include "words/running.h"
-#include "words/samples.h"
-#include "words/segment.h"
-#include "words/stack.h"
-#include "words/task.h"
 
 struct why_values {
 	struct clew_selection selection;
@@ -88,273 +74,10 @@ const struct clew_option clew_why_options[] = {
 	CLEW_OPTION_END,
 };
 
-static void json_runqueue_object(struct clew_json *json, const struct clew_trace *trace,
-				 const struct clew_segment *segment)
-{
-	char *name = NULL;
-	size_t size;
-	FILE *out;
-
-	clew_json_object(json, "object");
-	clew_json_string(json, "kind", "task");
-	if (segment->by == UINT32_MAX) {
-		clew_json_string(json, "name", "unknown");
-		clew_json_null(json, "by");
-	} else {
-		out = open_memstream(&name, &size);
-		if (out) {
-			clew_print_task_name(out, trace, segment->by, segment->start);
-			fclose(out);
-		}
-		clew_json_string(json, "name", name ?: "unknown");
-		free(name);
-		clew_json_object(json, "by");
-		if (segment->by == CLEW_NO_TASK) {
-			clew_json_unsigned(json, "pid", 0);
-			clew_json_unsigned(json, "tid", 0);
-			clew_json_string(json, "comm", "idle");
-		} else {
-			clew_json_task_fields(json, trace, segment->by, segment->start);
-		}
-		clew_json_object_end(json);
-	}
-	clew_json_object_end(json);
-}
-
-/*
- * A wait that could not be followed: the field's kind is the wait's kind, and
- * what it waited for is nested.
- */
-static void json_unknown_object(struct clew_json *json, const struct clew_trace *trace,
-				const struct clew_segment *segment)
-{
-	const struct clew_sleep *sleep = segment->sleep;
-	const char *kind = clew_wait_kind_name(segment->unknown_kind);
-	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
-
-	clew_json_object(json, "object");
-	clew_json_string(json, "kind", kind);
-	clew_json_string(json, "name", call ?: kind);
-	clew_json_string(json, "wait", kind);
-	clew_json_string(json, "call", call);
-	if (sleep)
-		clew_json_object_of(json, "on", trace, &sleep->object, sleep);
-	else
-		clew_json_null(json, "on");
-	clew_json_object_end(json);
-}
-
-/* A lock that was waited for by spinning, with its holder. */
-static void json_spin_object(struct clew_json *json, const struct clew_trace *trace,
-			     const struct clew_spin *spin)
-{
-	clew_json_spin_object(json, "object", trace, spin);
-	clew_json_object(json, "holder");
-	clew_json_task_fields(json, trace, spin->holder, spin->start);
-	clew_json_object_end(json);
-}
-
-static void json_link_object(struct clew_json *json, const struct clew_trace *trace,
-			     const struct clew_link *link)
-{
-	struct clew_object object = clew_link_object(link);
-
-	clew_json_object_of(json, "object", trace, &object, NULL);
-}
-
-static void json_segment_object(struct clew_json *json, const struct clew_trace *trace,
-				const struct clew_segment *segment)
-{
-	if (segment->spin)
-		json_spin_object(json, trace, segment->spin);
-	else if (segment->link)
-		json_link_object(json, trace, segment->link);
-	else if (segment->kind == CLEW_SEGMENT_RUNQUEUE)
-		json_runqueue_object(json, trace, segment);
-	else if (segment->kind == CLEW_WAIT_UNKNOWN)
-		json_unknown_object(json, trace, segment);
-	else if (segment->kind != CLEW_SEGMENT_RUNNING && segment->sleep)
-		clew_json_object_of(json, "object", trace, &segment->sleep->object, segment->sleep);
-	else
-		clew_json_null(json, "object");
-}
-
-/* One element a task of `chain`, and one for the segment itself. */
-static void json_hops(struct clew_json *json, const struct clew_trace *trace,
-		      const struct clew_segment *segment)
-{
-	clew_json_array(json, "hops");
-	clew_json_chain_hops(json, trace, segment);
-	clew_json_object(json, NULL);
-	clew_json_task_fields(json, trace, segment->task, segment->end - 1);
-	clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
-	json_segment_object(json, trace, segment);
-	clew_json_hop_via(json, trace, segment->via_type, segment->via_evidence);
-	clew_json_object_end(json);
-	clew_json_array_end(json);
-}
-
-static int json_segment(struct clew_json *json, const struct clew_trace *trace,
-			const struct clew_relations *relations, const struct clew_segment *segment)
-{
-	const struct clew_sleep *waited;
-	struct clew_beside beside;
-	int r;
-
-	clew_json_object(json, NULL);
-	clew_json_unsigned(json, "start", segment->start);
-	clew_json_unsigned(json, "end", segment->end);
-	clew_json_unsigned(json, "ns", segment->end - segment->start);
-	clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
-	/*
-	 * The name at the segment's end: a new process soon gets the name of
-	 * its program.
-	 */
-	clew_json_task_fields(json, trace, segment->task, segment->end - 1);
-	clew_json_array(json, "chain");
-	for (uint32_t i = 0; i < segment->chain_length; i++) {
-		const struct clew_trace_task *task = clew_trace_task(trace, segment->chain[i]);
-
-		clew_json_unsigned(json, NULL, task ? task->tid : 0);
-	}
-	clew_json_array_end(json);
-	json_hops(json, trace, segment);
-	json_segment_object(json, trace, segment);
-	if (segment->kind == CLEW_SEGMENT_RUNNING)
-		clew_json_running(json, trace, segment);
-	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
-	    segment->kind != CLEW_SEGMENT_RUNQUEUE)
-		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
-	clew_json_via(json, trace, relations, segment);
-	waited = segment->sleep ?: clew_segment_awaiting(trace, segment);
-	if (waited && clew_trace_retried(trace, waited))
-		clew_json_slices(json, trace, waited);
-	clew_json_segment_end(json, trace, segment);
-	if (segment->activity)
-		clew_json_activity(json, relations, segment);
-	if (segment->perhaps)
-		clew_json_perhaps(json, trace, relations, segment->perhaps);
-	clew_json_bool(json, "cycle", segment->cycle);
-	if (segment->late) {
-		clew_json_bool(json, "late", true);
-		clew_json_string(json, "late_by",
-				 segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
-	}
-	clew_json_why_stack(json, trace, clew_stack_sleep(segment));
-	if (segment->held)
-		clew_json_string(json, "held_back", clew_held_name(segment->held));
-	if (clew_segment_read_again(trace, segment))
-		clew_json_bool(json, "read_again", true);
-	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
-	if (segment->below) {
-		struct clew_object object = clew_link_object(segment->below);
-
-		clew_json_object_of(json, "below", trace, &object, NULL);
-	}
-	if (segment->kind == CLEW_WAIT_THROTTLE && clew_segment_request(trace, segment->link))
-		clew_json_limit(json, trace, &clew_segment_request(trace, segment->link)->block);
-	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
-	    !clew_beside_find(trace, &segment, 1, &beside))
-		clew_json_beside(json, trace, &beside);
-	r = clew_json_segment_samples(json, trace, segment);
-	if (r >= 0)
-		r = clew_json_functions(json, trace, segment);
-	clew_json_object_end(json);
-	return r;
-}
-
-static void json_cause(struct clew_json *json, const struct clew_trace *trace,
-		       const struct clew_why *why, const struct clew_why_cause *cause)
-{
-	clew_json_object(json, NULL);
-	clew_json_unsigned(json, "ns", cause->ns);
-	clew_json_string(json, "text", cause->text);
-	clew_json_number(json, "share", (double)cause->ns / (double)(why->to - why->from));
-	clew_json_string(json, "kind", clew_wait_kind_name(cause->first->kind));
-	clew_json_task_fields(json, trace, cause->first->task, cause->first->end - 1);
-	clew_json_unsigned(json, "segments", cause->segments);
-	clew_json_object_end(json);
-}
-
-static void json_stack_share(struct clew_json *json, const struct clew_trace *trace,
-			     const struct clew_why *why)
-{
-	uint64_t waited, with;
-
-	if (!clew_trace_has_stacks(trace))
-		return;
-	clew_stack_share(trace, why, &waited, &with);
-	clew_json_unsigned(json, "waited_ns", waited);
-	clew_json_unsigned(json, "stacks_ns", with);
-}
-
-/* All samples of what ran, whatever it ran in. */
-static int json_samples(struct clew_json *json, const struct clew_trace *trace,
-			const struct clew_why *why)
-{
-	struct clew_samples samples = {};
-	int r = clew_samples_of_why(&samples, trace, why);
-
-	if (r >= 0 && clew_trace_has_stacks(trace))
-		clew_json_samples_told(json, trace, &samples);
-	if (r >= 0)
-		r = clew_json_samples(json, trace, &samples);
-	clew_samples_done(&samples);
-	return r;
-}
-
-/* The fields of one why in the open object. */
-static int json_why(struct clew_json *json, const struct clew_trace *trace,
-		    const struct clew_relations *relations, const struct clew_why *why,
-		    const struct clew_why_sums *sums)
-{
-	uint64_t probe;
-	int r = clew_functions_probe(trace, why, &probe);
-	uint64_t vain;
-	size_t times;
-
-	clew_json_unsigned(json, "from", why->from);
-	clew_json_unsigned(json, "to", why->to);
-	clew_json_unsigned(json, "total_ns", why->to - why->from);
-	clew_json_unsigned(json, "unknown_ns", why->unknown_ns);
-	if (clew_has_functions(trace))
-		clew_json_unsigned(json, "probe_ns", probe);
-	json_stack_share(json, trace, why);
-	if (r >= 0)
-		r = json_samples(json, trace, why);
-	clew_json_task_fields(json, trace, why->task, why->to);
-	clew_json_group(json, trace, clew_trace_task(trace, why->task));
-	clew_json_array(json, "segments");
-	for (size_t i = 0; i < why->segment_count && r >= 0; i++)
-		r = json_segment(json, trace, relations, &why->segments[i]);
-	clew_json_array_end(json);
-	clew_json_array(json, "causes");
-	for (size_t i = 0; i < sums->cause_count; i++)
-		json_cause(json, trace, why, &sums->causes[i]);
-	clew_json_array_end(json);
-	clew_json_array(json, "programs");
-	for (size_t i = 0; i < sums->share_count; i++)
-		clew_json_program_share(json, trace, why, &sums->shares[i]);
-	clew_json_array_end(json);
-	clew_json_array(json, "restraints");
-	for (size_t i = 0; i < sums->restraint_count; i++)
-		clew_json_restraint(json, trace, &sums->restraints[i]);
-	clew_json_array_end(json);
-	times = clew_trace_vain_sum(trace, why->task, why->from, why->to, &vain);
-	if (times) {
-		clew_json_object(json, "woken_for_nothing");
-		clew_json_unsigned(json, "times", times);
-		clew_json_unsigned(json, "ns", vain);
-		clew_json_object_end(json);
-	}
-	clew_json_ledger(json, trace, why->from, why->to);
-	return r;
-}
-
-/* Explains one operation or other interval; `json` NULL: as text. */
+/* Explains one operation or other interval; `answer` NULL: as text. */
 static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   const struct why_values *values, const struct clew_operation *operation,
-		   struct clew_json *json)
+		   struct clew_why_answer *answer)
 {
 	struct clew_why_view view = {.all = values->all,
 				     .steps = values->steps,
@@ -366,24 +89,15 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 	int r = clew_why_explain(trace, relations, operation->task, operation->from, operation->to,
 				 &why);
 
-	if (r >= 0 && json)
+	if (r >= 0 && answer)
 		r = clew_causes_make(trace, relations, &why, &sums.causes, &sums.cause_count);
-	if (r >= 0 && json)
+	if (r >= 0 && answer)
 		r = clew_by_program_make(trace, &why, &sums.shares, &sums.share_count);
 	if (r >= 0)
 		r = clew_restraints_make(trace, &why, &sums.restraints, &sums.restraint_count);
-	if (r >= 0 && json) {
-		clew_json_object(json, NULL);
-		if (clew_ask_given(&values->ask))
-			clew_json_asked(json, trace, operation);
-		r = json_why(json, trace, relations, &why, &sums);
-		/* It stands behind all answers, if there are several. */
-		if (values->last)
-			clew_json_lines_told(json, trace);
-		clew_json_object_end(json);
-	} else if (r >= 0) {
-		r = clew_print_why(stdout, trace, relations, &why, &sums, &view);
-	}
+	if (r >= 0)
+		r = answer ? clew_json_why(answer, &why, &sums)
+			   : clew_print_why(stdout, trace, relations, &why, &sums, &view);
 	if (r < 0)
 		clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
 	clew_causes_free(sums.causes, sums.cause_count);
@@ -441,23 +155,28 @@ static int print_found(const struct clew_asked_in *in, struct why_values *values
 static int json_found(const struct clew_asked_in *in, const struct why_values *values,
 		      const struct found *found)
 {
-	struct clew_json json = {.out = stdout};
+	struct clew_why_answer answer;
+	struct clew_json *json = &answer.fields.json;
+	bool asked = clew_ask_given(&values->ask);
 	int status = 0;
 
-	clew_json_object(&json, NULL);
-	clew_json_unsigned(&json, "total", found->total);
-	clew_json_bool(&json, "between_sleeps", found->between_sleeps);
-	if (clew_ask_given(&values->ask))
-		status = clew_ask_json(&json, &values->ask, in, found->operations, found->total);
-	clew_json_array(&json, "operations");
-	for (size_t i = 0; !status && i < found->count; i++)
-		status = explain(in->trace, in->relations, values, &found->operations[i], &json);
-	clew_json_array_end(&json);
-	clew_json_lines_told(&json, in->trace);
-	clew_json_ledger(&json, in->trace, in->window->from, in->window->to);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-	return status;
+	if (clew_why_answer_begin(&answer, in->trace, in->relations) < 0)
+		return clew_fail_memory();
+	clew_json_unsigned(json, "total", found->total);
+	clew_json_bool(json, "between_sleeps", found->between_sleeps);
+	if (asked)
+		status = clew_ask_json(json, &values->ask, in, found->operations, found->total);
+	clew_json_array(json, "operations");
+	for (size_t i = 0; !status && i < found->count; i++) {
+		clew_json_object(json, NULL);
+		if (asked)
+			clew_json_asked(json, in->trace, &found->operations[i]);
+		status = explain(in->trace, in->relations, values, &found->operations[i], &answer);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_ledger(json, in->trace, in->window->from, in->window->to);
+	return clew_why_answer_end(&answer, stdout) < 0 ? clew_fail_memory() : status;
 }
 
 static int explain_slowest(const struct clew_asked_in *in, struct why_values *values)
@@ -558,32 +277,46 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 	return 0;
 }
 
-static int explain_one(const struct clew_trace *trace, const struct clew_relations *relations,
-		       struct why_values *values, uint64_t from, uint64_t to)
+static int print_one(const struct clew_trace *trace, const struct clew_relations *relations,
+		     const struct why_values *values, const struct clew_operation *operation)
 {
-	struct clew_json json = {.out = stdout};
-	const struct clew_trace_task *task = NULL;
-	int status = choose_thread(trace, values, from, to, &task);
+	int status = explain(trace, relations, values, operation, NULL);
 
-	if (status)
-		return status;
-	/* The interval is limited to the thread's life. */
-	if (from < task->birth)
-		from = task->birth;
-	if (to > task->death)
-		to = task->death;
-	values->lines = clew_terminal_lines();
-	values->last = true;
-	status = explain(trace, relations, values,
-			 &(struct clew_operation){.from = from, .to = to, .task = task->serial},
-			 values->json ? &json : NULL);
-	if (!status && values->json)
-		clew_json_end(&json);
-	if (!status && !values->json) {
+	if (!status) {
 		clew_print_lines_told(stdout, trace);
 		clew_print_cost(stdout, clew_trace_info(trace));
 	}
 	return status;
+}
+
+static int json_one(const struct clew_trace *trace, const struct clew_relations *relations,
+		    const struct why_values *values, const struct clew_operation *operation)
+{
+	struct clew_why_answer answer;
+	int status;
+
+	if (clew_why_answer_begin(&answer, trace, relations) < 0)
+		return clew_fail_memory();
+	status = explain(trace, relations, values, operation, &answer);
+	return clew_why_answer_end(&answer, stdout) < 0 ? clew_fail_memory() : status;
+}
+
+static int explain_one(const struct clew_trace *trace, const struct clew_relations *relations,
+		       struct why_values *values, uint64_t from, uint64_t to)
+{
+	const struct clew_trace_task *task = NULL;
+	int status = choose_thread(trace, values, from, to, &task);
+	struct clew_operation operation;
+
+	if (status)
+		return status;
+	/* The interval is limited to the thread's life. */
+	operation = (struct clew_operation){.from = from < task->birth ? task->birth : from,
+					    .to = to > task->death ? task->death : to,
+					    .task = task->serial};
+	values->lines = clew_terminal_lines();
+	values->last = true;
+	return (values->json ? json_one : print_one)(trace, relations, values, &operation);
 }
 
 static int answer(const struct clew_trace *trace, struct why_values *values, const char *operand)

@@ -6,6 +6,7 @@
 #include "cli/path/path.h"
 #include "words/lines.h"
 #include "words/running.h"
+#include "words/stack_table.h"
 #include "words/truth.h"
 
 static void json_elements(struct clew_json *json, struct path_answer *answer,
@@ -145,9 +146,8 @@ static void find_extent(const struct path_answer *answer, size_t count, clew_tim
 }
 
 /* With --all, the elements and segments are those of all instances in turn. */
-void path_print_json(struct path_answer *answer)
+static void json_answer(struct clew_json *json, struct path_answer *answer)
 {
-	struct clew_json json = {.out = stdout};
 	bool all = path_is_all(answer->values);
 	size_t shown = all ? answer->count : 1;
 	clew_time start, end, work = 0, total = 0;
@@ -159,53 +159,62 @@ void path_print_json(struct path_answer *answer)
 		work += path->work;
 		total += path->end - path->start;
 	}
-	clew_json_object(&json, NULL);
-	clew_json_string(&json, "strategy", clew_strategy_name(answer->values->strategy));
-	clew_json_signed(&json, "start", start);
-	clew_json_signed(&json, "end", end);
-	clew_json_signed(&json, "work", work);
-	clew_json_signed(&json, "total_ns", total);
-	clew_json_array(&json, "elements");
+	clew_json_string(json, "strategy", clew_strategy_name(answer->values->strategy));
+	clew_json_signed(json, "start", start);
+	clew_json_signed(json, "end", end);
+	clew_json_signed(json, "work", work);
+	clew_json_signed(json, "total_ns", total);
+	clew_json_array(json, "elements");
 	for (size_t i = 0; i < shown; i++)
-		json_elements(&json, answer, &answer->found[i]);
-	clew_json_array_end(&json);
-	clew_json_array(&json, "segments");
+		json_elements(json, answer, &answer->found[i]);
+	clew_json_array_end(json);
+	clew_json_array(json, "segments");
 	for (size_t i = 0; i < shown; i++)
-		json_segments(&json, answer, &answer->found[i]);
-	clew_json_array_end(&json);
-	clew_json_array(&json, "marks");
+		json_segments(json, answer, &answer->found[i]);
+	clew_json_array_end(json);
+	clew_json_array(json, "marks");
 	for (size_t i = 0; i < shown; i++)
-		json_marks(&json, answer, &answer->found[i]);
-	clew_json_array_end(&json);
-	json_totals(&json, answer);
-	path_note(answer, clew_json_path_stacks(&json, &answer->stacks));
-	clew_json_array(&json, all ? "instances" : "paths");
+		json_marks(json, answer, &answer->found[i]);
+	clew_json_array_end(json);
+	json_totals(json, answer);
+	path_note(answer, clew_json_path_stacks(json, &answer->stacks));
+	clew_json_array(json, all ? "instances" : "paths");
 	for (size_t i = 0; i < answer->count && (all || answer->values->top.given); i++) {
-		clew_json_object(&json, NULL);
+		clew_json_object(json, NULL);
 		if (all)
-			clew_json_string(&json, "span",
+			clew_json_string(json, "span",
 					 clew_span_name(&answer->names, answer->found[i].span));
-		json_path_head(&json, &answer->found[i]);
+		json_path_head(json, &answer->found[i]);
 		if (all) {
-			clew_json_unsigned(&json, "elements", answer->found[i].path.count);
-			clew_json_unsigned(&json, "segments", answer->found[i].segment_count);
+			clew_json_unsigned(json, "elements", answer->found[i].path.count);
+			clew_json_unsigned(json, "segments", answer->found[i].segment_count);
 		} else {
-			clew_json_array(&json, "elements");
-			json_elements(&json, answer, &answer->found[i]);
-			clew_json_array_end(&json);
-			clew_json_array(&json, "segments");
-			json_segments(&json, answer, &answer->found[i]);
-			clew_json_array_end(&json);
+			clew_json_array(json, "elements");
+			json_elements(json, answer, &answer->found[i]);
+			clew_json_array_end(json);
+			clew_json_array(json, "segments");
+			json_segments(json, answer, &answer->found[i]);
+			clew_json_array_end(json);
 		}
-		clew_json_object_end(&json);
+		clew_json_object_end(json);
 	}
-	clew_json_array_end(&json);
+	clew_json_array_end(json);
 	if (all)
-		clew_json_unsigned(&json, "without_path", answer->sum.without_path);
+		clew_json_unsigned(json, "without_path", answer->sum.without_path);
 	find_extent(answer, answer->count, &start, &end);
 	if (answer->stacks.trace)
-		clew_json_lines_told(&json, answer->stacks.trace);
-	clew_json_model_truth(&json, answer->model, start, end);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
+		clew_json_lines_told(json, answer->stacks.trace);
+	clew_json_model_truth(json, answer->model, start, end);
+}
+
+void path_print_json(struct path_answer *answer)
+{
+	struct clew_stacked stacked;
+	int r = clew_stacked_begin(&stacked, answer->stacks.trace);
+
+	if (r == 0) {
+		json_answer(&stacked.fields.json, answer);
+		r = clew_stacked_end(&stacked, stdout);
+	}
+	path_note(answer, r);
 }

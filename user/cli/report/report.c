@@ -24,6 +24,7 @@
 #include "page/page.h"
 #include "words/ledger.h"
 #include "words/lines.h"
+#include "words/stack_table.h"
 
 #define BARS_WIDTH 98 /* columns that a terminal must have for bars */
 
@@ -62,16 +63,18 @@ const struct clew_option clew_report_options[] = {
 	CLEW_OPTION_END,
 };
 
-static void print_json(const struct report *report)
+static int print_json(const struct report *report)
 {
-	struct clew_json json = {.out = stdout};
+	struct clew_stacked answer;
+	struct clew_json *json = &answer.fields.json;
 
-	clew_json_object(&json, NULL);
-	report_json(&json, report);
-	clew_json_lines_told(&json, report->trace);
-	clew_json_ledger(&json, report->trace, report->from, report->to);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
+	if (clew_stacked_begin(&answer,
+			       clew_trace_has_stacks(report->trace) ? report->trace : NULL) < 0)
+		return clew_fail_memory();
+	report_json(json, report);
+	clew_json_lines_told(json, report->trace);
+	clew_json_ledger(json, report->trace, report->from, report->to);
+	return clew_stacked_end(&answer, stdout) < 0 ? clew_fail_memory() : 0;
 }
 
 static void print_text(const struct report *report)
@@ -170,7 +173,7 @@ static int answer(const struct clew_trace *trace, struct report_values *values, 
 	else if (values->html)
 		status = make_page(&report, values, operand);
 	else if (values->json)
-		print_json(&report);
+		status = print_json(&report);
 	else
 		print_text(&report);
 	report_done(&report);
@@ -196,7 +199,7 @@ static int answer_in_windows(struct report_values *values, const char *operand, 
 		*ret_answered = true;
 		status = report_windows_make(operand, reader, &values->selection, &made);
 		if (!status && values->json)
-			print_json(report_windows_report(made));
+			status = print_json(report_windows_report(made));
 		else if (!status)
 			print_text(report_windows_report(made));
 		report_windows_done(made);

@@ -347,7 +347,7 @@ static void answer_json(struct answer *answer)
 	struct clew_json document = {.out = stdout}, *json = &document;
 
 	answer->json = json;
-	clew_json_object(json, NULL);
+	clew_json_answer(json);
 	json_summary(json, answer);
 	clew_json_array(json, "by_name");
 	for (uint32_t i = 0; i < answer->row_count; i++)

@@ -219,7 +219,7 @@ static void print_answer(struct answer *answer, struct clew_keys_call *call)
 
 	if (json) {
 		answer->json.out = stdout;
-		clew_json_object(&answer->json, NULL);
+		clew_json_answer(&answer->json);
 		clew_json_string(&answer->json, "key", answer->question->key);
 		clew_json_array(&answer->json, "calls");
 	}

@@ -10,6 +10,7 @@
 #include "format/style.h"
 #include "words/ledger.h"
 #include "words/object.h"
+#include "words/stack_table.h"
 #include "words/task.h"
 
 #define MOST_WAITS 40 /* each is explained */
@@ -179,25 +180,31 @@ void top_period_json(FILE *out, const struct top_period *period)
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
-	struct clew_json json = {.out = memory};
+	struct clew_stacked answer;
+	struct clew_json *json = &answer.fields.json;
 
 	if (!memory)
 		return;
-	clew_json_object(&json, NULL);
-	clew_now_json(&json, period->trace, period->waits, period->wait_count);
-	json_objects(&json, period);
-	json_pairs(&json, "blame", &period->pairs[TOP_BY_PROGRAM]);
-	json_pairs(&json, "blame_by_cgroup", &period->pairs[TOP_BY_CGROUP]);
-	json_queues(&json, period);
-	report_json(&json, &period->report);
-	clew_json_cost(&json, clew_trace_info(period->trace));
-	clew_json_object_end(&json);
+	if (clew_stacked_begin(&answer,
+			       clew_trace_has_stacks(period->trace) ? period->trace : NULL) < 0) {
+		fclose(memory);
+		free(text);
+		return;
+	}
+	clew_now_json(json, period->trace, period->waits, period->wait_count);
+	json_objects(json, period);
+	json_pairs(json, "blame", &period->pairs[TOP_BY_PROGRAM]);
+	json_pairs(json, "blame_by_cgroup", &period->pairs[TOP_BY_CGROUP]);
+	json_queues(json, period);
+	report_json(json, &period->report);
+	clew_json_cost(json, clew_trace_info(period->trace));
+	clew_stacked_end(&answer, memory);
 	if (fclose(memory))
 		return;
-	/* Line feeds of a document lie between its elements only. */
-	for (size_t i = 0; i < size; i++)
+	/* Line feeds of a document lie between its elements, and at its end. */
+	for (size_t i = 0; i + 1 < size; i++)
 		if (text[i] == '\n')
 			text[i] = ' ';
-	fprintf(out, "%s\n", text);
+	fputs(text, out);
 	free(text);
 }
