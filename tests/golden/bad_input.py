@@ -329,7 +329,6 @@ def test_positions(capture):
     fails("why: no such tid", ["why", capture, "--tid", "4000000"], 2, "4000000")
     fails("why: no such pid", ["why", capture, "--pid", "4000000"], 2, "4000000")
     fails("why: no such name", ["why", capture, "--comm", "nobody-*"], 2, "nobody-*")
-    fails("why: no thread chosen", ["why", capture], 2, "--tid")
     fails("why: two threads chosen", ["why", capture, "--comm", "*"], 2, "--slowest",
           "log writer-102, ..")
     fails("why: two threads chosen, which are named", ["why", capture, "--comm", "*er*"], 2,

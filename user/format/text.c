@@ -34,6 +34,24 @@ void clew_print_safe(FILE *out, const char *text)
 	}
 }
 
+void clew_print_cut(FILE *out, const char *text, size_t most)
+{
+	size_t length = strlen(text), kept = 0, next;
+	uint32_t character;
+	char *start;
+
+	if (length <= most) {
+		clew_print_safe(out, text);
+		return;
+	}
+	while ((next = clew_utf8_length(text + kept, &character) ?: 1) && kept + next <= most)
+		kept += next;
+	start = strndup(text, kept);
+	clew_print_safe(out, start ?: "");
+	fputs("..", out);
+	free(start);
+}
+
 void clew_print_dot(FILE *out, const char *text)
 {
 	uint32_t character;

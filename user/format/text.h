@@ -13,6 +13,8 @@
 
 /* Prints text on one line: control characters and what is no UTF-8 as \xNN. */
 void clew_print_safe(FILE *out, const char *text);
+/* The same, of a long text only that many bytes, and then "..". */
+void clew_print_cut(FILE *out, const char *text, size_t most);
 
 /* Prints text for a string in double quotes of Graphviz: as it is, on one line. */
 void clew_print_dot(FILE *out, const char *text);

@@ -13,6 +13,7 @@
 #include "answers/why/restraints.h"
 #include "answers/why/why_json.h"
 #include "answers/why/why_text.h"
+#include "base/interval.h"
 #include "cli/ask/ask.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
@@ -22,8 +23,12 @@
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
 #include "cli/record/fresh.h"
+#include "explain/operations.h"
+#include "format/text.h"
 #include "words/ledger.h"
 #include "words/lines.h"
+
+#define COMMAND_WIDTH 60 /* of a recorded command, as the first line has it */
 
 struct why_values {
 	struct clew_selection selection;
@@ -39,6 +44,7 @@ struct why_values {
 	bool steps;
 	bool all;
 	bool json;
+	const char *about; /* what was chosen where no option did, NULL: one did */
 	struct clew_fresh fresh;
 };
 
@@ -164,6 +170,8 @@ static int json_found(const struct clew_asked_in *in, const struct why_values *v
 		return clew_fail_memory();
 	clew_json_unsigned(json, "total", found->total);
 	clew_json_bool(json, "between_sleeps", found->between_sleeps);
+	if (values->about)
+		clew_json_string(json, "about", values->about);
 	if (asked)
 		status = clew_ask_json(json, &values->ask, in, found->operations, found->total);
 	clew_json_array(json, "operations");
@@ -256,11 +264,6 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 		chosen = task;
 		count++;
 	}
-	if (!values->selection.tid.given && !values->selection.pid.given &&
-	    !values->selection.comm && !values->selection.groups)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "no thread is chosen: give --tid N, --comm GLOB, --slowest, or a "
-				 "question like --call fsync");
 	if (!count && dead)
 		return clew_fail(
 			CLEW_EXIT_INPUT,
@@ -297,8 +300,25 @@ static int json_one(const struct clew_trace *trace, const struct clew_relations 
 
 	if (clew_why_answer_begin(&answer, trace, relations) < 0)
 		return clew_fail_memory();
+	if (values->about)
+		clew_json_string(&answer.fields.json, "about", values->about);
 	status = explain(trace, relations, values, operation, &answer);
 	return clew_why_answer_end(&answer, stdout) < 0 ? clew_fail_memory() : status;
+}
+
+/* A thread's time in an interval, as far as it lives then. */
+static int explain_thread(const struct clew_trace *trace, const struct clew_relations *relations,
+			  struct why_values *values, const struct clew_trace_task *task,
+			  uint64_t from, uint64_t to)
+{
+	/* The interval is limited to the thread's life. */
+	struct clew_operation operation = {.from = from < task->birth ? task->birth : from,
+					   .to = to > task->death ? task->death : to,
+					   .task = task->serial};
+
+	values->lines = clew_terminal_lines();
+	values->last = true;
+	return (values->json ? json_one : print_one)(trace, relations, values, &operation);
 }
 
 static int explain_one(const struct clew_trace *trace, const struct clew_relations *relations,
@@ -306,17 +326,81 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 {
 	const struct clew_trace_task *task = NULL;
 	int status = choose_thread(trace, values, from, to, &task);
-	struct clew_operation operation;
 
-	if (status)
-		return status;
-	/* The interval is limited to the thread's life. */
-	operation = (struct clew_operation){.from = from < task->birth ? task->birth : from,
-					    .to = to > task->death ? task->death : to,
-					    .task = task->serial};
-	values->lines = clew_terminal_lines();
-	values->last = true;
-	return (values->json ? json_one : print_one)(trace, relations, values, &operation);
+	return status ?: explain_thread(trace, relations, values, task, from, to);
+}
+
+/* ---- where nothing was chosen ---- */
+
+/* True if a thread waited for work for most of an interval; a sleep of its own choice is none. */
+static bool mostly_idle(const struct clew_trace *trace, uint32_t task, uint64_t from, uint64_t to)
+{
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	uint64_t idle = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (sleeps[i].task == task && sleeps[i].kind != CLEW_WAIT_SLEEP &&
+		    wait_is_idle(trace, &sleeps[i]))
+			idle += interval_overlap(sleeps[i].start, sleeps[i].end, from, to);
+	return idle > (to - from) / 2;
+}
+
+/* The first line: what the answer is about, and how to ask for something else. */
+static void print_about(const struct clew_trace *trace, const struct why_values *values,
+			const char *operand)
+{
+	const char *command = clew_trace_meta(trace, "command");
+	bool recorded = values->selection.recorded.root != CLEW_NO_TASK;
+
+	if (recorded) {
+		fputs(values->slowest.given ? "The slowest operation of `" : "About `", stdout);
+		clew_print_cut(stdout, command, COMMAND_WIDTH);
+		fputs(values->slowest.given ? "` and its children" : "`, which was recorded",
+		      stdout);
+		fputs(". The whole machine: clew why ", stdout);
+		clew_print_safe(stdout, operand);
+		fputs(" --slowest\n", stdout);
+		return;
+	}
+	fputs("The slowest operation of all threads, as none were chosen. To choose: clew why ",
+	      stdout);
+	clew_print_safe(stdout, operand);
+	fputs(" --comm GLOB --slowest, --tid N, or --call NAME\n", stdout);
+}
+
+/*
+ * A recorded command is explained as a whole, by its first thread. A command that waited for work
+ * most of the time is a service: then, and where none was recorded, it is the slowest operation.
+ */
+static int explain_default(const struct clew_asked_in *in, struct why_values *values)
+{
+	const struct clew_trace *trace = in->trace;
+	const struct clew_recorded *recorded = &values->selection.recorded;
+	bool any = recorded->root != CLEW_NO_TASK;
+	uint64_t from = in->window->from, to = in->window->to;
+	bool whole;
+
+	if (any && from < recorded->from)
+		from = recorded->from;
+	if (any && to > recorded->to)
+		to = recorded->to;
+	whole = any && from < to && !mostly_idle(trace, recorded->root, from, to);
+	values->slowest.given = !whole;
+	values->slowest.value = 1;
+	values->about = whole ? "command" : any ? "slowest of the command" : "slowest";
+	if (!values->json)
+		print_about(trace, values, in->operand);
+	return whole ? explain_thread(trace, in->relations, values,
+				      clew_trace_task(trace, recorded->root), from, to)
+		     : explain_slowest(in, values);
+}
+
+static bool chooses(const struct why_values *values)
+{
+	return values->selection.tid.given || values->selection.pid.given ||
+	       values->selection.comm || values->selection.groups || values->slowest.given ||
+	       clew_ask_given(&values->ask);
 }
 
 static int answer(const struct clew_trace *trace, struct why_values *values, const char *operand)
@@ -327,15 +411,19 @@ static int answer(const struct clew_trace *trace, struct why_values *values, con
 				   .operand = operand};
 	struct clew_relations *relations = NULL;
 	uint64_t from = values->window.from, to = values->window.to;
-	int status = clew_selection_check(&values->selection, trace);
+	int status;
 
+	values->selection.recorded_first = !values->slowest.given && !clew_ask_given(&values->ask);
+	status = clew_selection_check(&values->selection, trace);
 	if (status)
 		return status;
 	/* Announced calls are not needed if calls are left out. */
 	if (!(values->without >> CLEW_EDGE_CALL & 1))
 		status = clew_try_relations(trace, &relations);
 	in.relations = relations;
-	if (!status && (values->slowest.given || clew_ask_given(&values->ask)))
+	if (!status && !chooses(values))
+		status = explain_default(&in, values);
+	else if (!status && (values->slowest.given || clew_ask_given(&values->ask)))
 		status = explain_slowest(&in, values);
 	else if (!status)
 		status = explain_one(trace, relations, values, from, to);

@@ -19,6 +19,9 @@ static bool is_chosen(const struct clew_selection *selection, const struct clew_
 		return false;
 	if (selection->groups && !clew_groups_have(selection->groups, task))
 		return false;
+	if (selection->recorded.root != CLEW_NO_TASK &&
+	    !clew_recorded_has(&selection->recorded, task->serial))
+		return false;
 	return selection->self || selection->tid.given || selection->pid.given ||
 	       !(task->flags & CLEW_TASK_SELF);
 }
@@ -118,12 +121,16 @@ int clew_selection_resolve(struct clew_selection *selection, const struct clew_t
 		status = resolve_number(&selection->pid, trace, true);
 	if (!status)
 		status = clew_groups_find(trace, &selection->group, &selection->groups);
+	if (!status && selection->recorded_first && !clew_selection_chooses(selection) &&
+	    clew_recorded_find(trace, &selection->recorded) < 0)
+		status = clew_fail_memory();
 	return status;
 }
 
 void clew_selection_done(struct clew_selection *selection)
 {
 	clew_groups_free(selection->groups);
+	clew_recorded_done(&selection->recorded);
 }
 
 int clew_selection_check(struct clew_selection *selection, const struct clew_trace *trace)

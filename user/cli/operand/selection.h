@@ -5,6 +5,7 @@
 
 #include "cli/front/options.h"
 #include "cli/operand/groups.h"
+#include "explain/recorded.h"
 #include "trace/trace.h"
 
 /* The options that choose tasks; a task has to satisfy all that are given. */
@@ -14,6 +15,10 @@ struct clew_selection {
 	const char *comm; /* a glob; NULL: any name */
 	struct clew_group_choice group;
 	bool self; /* clew's own threads, too */
+	/* Where no other option chooses: the command that the capture is of, and its children, if
+	 * there is one. */
+	bool recorded_first;
+	struct clew_recorded recorded; /* clew_selection_resolve() sets it */
 	/* NULL: `comm` is matched against a task's last name. Else the trace, and it is matched
 	 * against all names that the task had. */
 	const struct clew_trace *trace;
@@ -33,7 +38,7 @@ void clew_selection_done(struct clew_selection *selection);
 static inline bool clew_selection_chooses(const struct clew_selection *selection)
 {
 	return selection->tid.given || selection->pid.given || selection->comm ||
-	       clew_groups_asked(&selection->group);
+	       clew_groups_asked(&selection->group) || selection->recorded.root != CLEW_NO_TASK;
 }
 
 /* True if a task is chosen. clew's own threads are only where `self` is set, or --tid or --pid

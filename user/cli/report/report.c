@@ -21,12 +21,14 @@
 #include "cli/record/fresh.h"
 #include "cli/report/report_windows.h"
 #include "format/style.h"
+#include "format/text.h"
 #include "page/page.h"
 #include "words/ledger.h"
 #include "words/lines.h"
 #include "words/stack_table.h"
 
-#define BARS_WIDTH 98 /* columns that a terminal must have for bars */
+#define BARS_WIDTH    98 /* columns that a terminal must have for bars */
+#define COMMAND_WIDTH 60 /* of a recorded command, as the first line has it */
 
 struct report_values {
 	struct clew_selection selection;
@@ -63,7 +65,86 @@ const struct clew_option clew_report_options[] = {
 	CLEW_OPTION_END,
 };
 
-static int print_json(const struct report *report)
+/* ---- a recorded command ---- */
+
+/* The command that a report is about; NULL: about the threads that were asked for, or all. */
+static const char *command_of(const struct report *report, const struct report_values *values)
+{
+	return values->selection.recorded.root == CLEW_NO_TASK
+		       ? NULL
+		       : clew_trace_meta(report->trace, "command");
+}
+
+/* The headline of a report about all threads; NULL: it is not known. The caller frees it. */
+static char *machine_headline(const struct report *about)
+{
+	struct clew_selection all = {};
+	const struct clew_chosen chosen = {clew_selection_wants, &all};
+	struct clew_task_times times = {};
+	struct report report = {};
+	char *headline = NULL;
+	size_t size;
+	FILE *out;
+	int r = clew_task_times_gather(&times, about->trace, &chosen, about->from, about->to, NULL);
+
+	if (r == 0)
+		r = report_begin(about->trace, about->relations, &chosen, about->from, about->to,
+				 &times, &report);
+	clew_task_times_done(&times);
+	out = r == 0 ? open_memstream(&headline, &size) : NULL;
+	if (out) {
+		report_print_headline(out, &report);
+		fclose(out);
+	}
+	report_done(&report);
+	return headline;
+}
+
+/* `whole`: the trace has all threads, and not only the names. */
+static void json_about(struct clew_json *json, const struct report *report,
+		       const struct report_values *values, bool whole)
+{
+	const char *command = command_of(report, values);
+	char *machine = command && whole ? machine_headline(report) : NULL;
+
+	if (command) {
+		clew_json_object(json, "about");
+		clew_json_string(json, "command", command);
+		clew_json_unsigned(json, "threads", values->selection.recorded.task_count);
+		clew_json_string(json, "machine", machine);
+		clew_json_object_end(json);
+	}
+	free(machine);
+}
+
+static void print_about(FILE *out, const struct report *report, const struct report_values *values,
+			const char *operand)
+{
+	const char *command = command_of(report, values);
+
+	if (!command)
+		return;
+	fputs("About `", out);
+	clew_print_cut(out, command, COMMAND_WIDTH);
+	fprintf(out, "` and its children, %zu threads. The whole machine: clew report ",
+		values->selection.recorded.task_count);
+	clew_print_safe(out, operand);
+	fputs(" --comm '*'\n\n", out);
+}
+
+static void print_machine(FILE *out, const struct report *report,
+			  const struct report_values *values)
+{
+	char *machine = command_of(report, values) ? machine_headline(report) : NULL;
+
+	if (machine)
+		fprintf(out, "\nThe machine meanwhile: %s\n", machine);
+	free(machine);
+}
+
+/* ---- the answer ---- */
+
+static int print_json(const struct report *report, const struct report_values *values, bool whole)
 {
 	struct clew_stacked answer;
 	struct clew_json *json = &answer.fields.json;
@@ -71,17 +152,22 @@ static int print_json(const struct report *report)
 	if (clew_stacked_begin(&answer,
 			       clew_trace_has_stacks(report->trace) ? report->trace : NULL) < 0)
 		return clew_fail_memory();
+	json_about(json, report, values, whole);
 	report_json(json, report);
 	clew_json_lines_told(json, report->trace);
 	clew_json_ledger(json, report->trace, report->from, report->to);
 	return clew_stacked_end(&answer, stdout) < 0 ? clew_fail_memory() : 0;
 }
 
-static void print_text(const struct report *report)
+static void print_text(const struct report *report, const struct report_values *values,
+		       const char *operand, bool whole)
 {
 	size_t width = clew_terminal_width();
 
+	print_about(stdout, report, values, operand);
 	report_print(stdout, report, width, width >= BARS_WIDTH);
+	if (whole)
+		print_machine(stdout, report, values);
 	putchar('\n');
 	clew_print_ledger(stdout, report->trace, report->from, report->to);
 	clew_print_lines_told(stdout, report->trace);
@@ -173,9 +259,9 @@ static int answer(const struct clew_trace *trace, struct report_values *values, 
 	else if (values->html)
 		status = make_page(&report, values, operand);
 	else if (values->json)
-		status = print_json(&report);
+		status = print_json(&report, values, true);
 	else
-		print_text(&report);
+		print_text(&report, values, operand, true);
 	report_done(&report);
 	clew_relations_free(relations);
 	return status;
@@ -199,9 +285,9 @@ static int answer_in_windows(struct report_values *values, const char *operand, 
 		*ret_answered = true;
 		status = report_windows_make(operand, reader, &values->selection, &made);
 		if (!status && values->json)
-			status = print_json(report_windows_report(made));
+			status = print_json(report_windows_report(made), values, false);
 		else if (!status)
-			print_text(report_windows_report(made));
+			print_text(report_windows_report(made), values, operand, false);
 		report_windows_done(made);
 	}
 	clew_reader_close(reader);
@@ -215,6 +301,8 @@ static int question_answer(void *context, char **operands)
 	bool answered = false;
 	int status;
 
+	/* A page has the timeline of all threads. */
+	values->selection.recorded_first = !values->html;
 	status = answer_in_windows(values, operands[0], &answered);
 	if (!status && !answered)
 		status = clew_open_window(operands[0], 0, &values->window, &trace);

@@ -258,7 +258,8 @@ static int gather(struct long_report *it, const char *operand, struct clew_reade
 		.look = look, .add = add, .context = it, .samples = true};
 	int status = 0;
 
-	if (clew_selection_chooses(it->selection)) {
+	if (clew_selection_chooses(it->selection) ||
+	    (it->selection->recorded_first && clew_reader_meta(reader, "command"))) {
 		status = clew_windows_names(operand, reader, &it->tasks);
 		if (!status)
 			status = clew_selection_check(it->selection, it->tasks);
