@@ -347,26 +347,17 @@ static bool mostly_idle(const struct clew_trace *trace, uint32_t task, uint64_t 
 }
 
 /* The first line: what the answer is about, and how to ask for something else. */
-static void print_about(const struct clew_trace *trace, const struct why_values *values,
-			const char *operand)
+static void print_about(const struct clew_trace *trace, const struct why_values *values)
 {
-	const char *command = clew_trace_meta(trace, "command");
-	bool recorded = values->selection.recorded.root != CLEW_NO_TASK;
-
-	if (recorded) {
-		fputs(values->slowest.given ? "The slowest operation of `" : "About `", stdout);
-		clew_print_cut(stdout, command, COMMAND_WIDTH);
-		fputs(values->slowest.given ? "` and its children" : "`, which was recorded",
-		      stdout);
-		fputs(". The whole machine: clew why ", stdout);
-		clew_print_safe(stdout, operand);
-		fputs(" --slowest\n", stdout);
+	if (values->selection.recorded.root == CLEW_NO_TASK) {
+		puts("The slowest operation of all threads, as none were chosen (--comm GLOB, "
+		     "--tid N, --call NAME and others choose).");
 		return;
 	}
-	fputs("The slowest operation of all threads, as none were chosen. To choose: clew why ",
-	      stdout);
-	clew_print_safe(stdout, operand);
-	fputs(" --comm GLOB --slowest, --tid N, or --call NAME\n", stdout);
+	fputs(values->slowest.given ? "The slowest operation of `" : "About `", stdout);
+	clew_print_cut(stdout, clew_trace_meta(trace, "command"), COMMAND_WIDTH);
+	fputs(values->slowest.given ? "` and its children" : "`, which was recorded", stdout);
+	puts(" (the whole machine: --slowest).");
 }
 
 /*
@@ -390,7 +381,7 @@ static int explain_default(const struct clew_asked_in *in, struct why_values *va
 	values->slowest.value = 1;
 	values->about = whole ? "command" : any ? "slowest of the command" : "slowest";
 	if (!values->json)
-		print_about(trace, values, in->operand);
+		print_about(trace, values);
 	return whole ? explain_thread(trace, in->relations, values,
 				      clew_trace_task(trace, recorded->root), from, to)
 		     : explain_slowest(in, values);

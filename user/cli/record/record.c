@@ -10,6 +10,7 @@
 
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
+#include "cli/record/record_took.h"
 #include "cli/record/recording.h"
 
 #define KEYFRAME_USUAL 10000000000u /* ns */
@@ -171,5 +172,7 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 	recording->stacks_if_possible = !recording->stacks && !recording->stack_min &&
 					!recording->rotation.rotate.ns &&
 					!recording->rotation.rotate.bytes;
+	recording->says_took = !recording->rotation.rotate.ns &&
+			       !recording->rotation.rotate.bytes && clew_record_took_wanted();
 	return clew_recording_run(recording, operands, &recorded);
 }

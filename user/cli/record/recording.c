@@ -21,6 +21,7 @@
 #include "cli/front/fail.h"
 #include "cli/record/record_progress.h"
 #include "cli/record/record_summary.h"
+#include "cli/record/record_took.h"
 #include "daemon/notify.h"
 #include "format/text.h"
 #include "record/command.h"
@@ -99,6 +100,7 @@ struct session {
 	struct clew_child child;
 	struct clew_left_behind *left_behind; /* of the command, NULL none */
 	struct clew_hidden_switches *hidden_switches;
+	struct clew_record_took *took; /* NULL: nobody is told */
 	struct clew_record_progress progress;
 	bool has_child;
 	bool child_ended;
@@ -444,7 +446,7 @@ static int start_recording(struct clew_recorder *recorder, struct session *sessi
 static int record(struct session *session, struct clew_recording *recording, const char *output,
 		  const char *line, const char *program)
 {
-	struct clew_record_taker takers[3] = {clew_hidden_switches_taker(session->hidden_switches)};
+	struct clew_record_taker takers[4] = {clew_hidden_switches_taker(session->hidden_switches)};
 	size_t taker_count = 1;
 	struct clew_recorder_options options;
 	struct clew_recorder_summary summary;
@@ -455,6 +457,8 @@ static int record(struct session *session, struct clew_recording *recording, con
 
 	if (session->left_behind)
 		takers[taker_count++] = clew_left_behind_taker(session->left_behind);
+	if (session->took)
+		takers[taker_count++] = clew_record_took_taker(session->took);
 	if (recording->taker)
 		takers[taker_count++] = *recording->taker;
 	options = options_of(recording, output, line, program, takers, taker_count);
@@ -473,6 +477,8 @@ static int record(struct session *session, struct clew_recording *recording, con
 				   clew_hidden_switches_found(session->hidden_switches));
 	if (!exec_error && !r && !stopped)
 		print_left_behind(session);
+	if (!exec_error && !r && !stopped && session->took)
+		clew_record_took_print(session->took, line, recording->output);
 	clew_recorder_summary_done(&summary);
 	if (exec_error)
 		return fail_to_run(program, exec_error);
@@ -562,6 +568,8 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 		status = make_child(&session, command, &before);
 		line = join(command);
 	}
+	if (!status && session.has_child && line && recording->says_took)
+		session.took = clew_record_took_new(session.child.pid);
 	clew_record_progress_begin(&session.progress, session.has_child, recording->tick != NULL);
 	session.hidden_switches = clew_hidden_switches_new();
 	if (!status)
@@ -573,6 +581,7 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 	free(line);
 	clew_hidden_switches_free(session.hidden_switches);
 	clew_left_behind_free(session.left_behind);
+	clew_record_took_free(session.took);
 	clew_layers_free(recording->layers);
 	free(recording->layers_text);
 	if (session.has_child) {

@@ -32,6 +32,7 @@ struct clew_recording {
 	const char *title;     /* what messages call the output; NULL: that path */
 	struct clew_rotation rotation;
 	uint64_t duration; /* ns, 0: no limit */
+	bool says_took;	   /* on a terminal, what the command took and what for */
 	uint64_t keyframe; /* ns between two keyframes, 0: none */
 	struct clew_pid_list pids;
 	struct clew_pid_list tids;

@@ -117,8 +117,7 @@ static void json_about(struct clew_json *json, const struct report *report,
 	free(machine);
 }
 
-static void print_about(FILE *out, const struct report *report, const struct report_values *values,
-			const char *operand)
+static void print_about(FILE *out, const struct report *report, const struct report_values *values)
 {
 	const char *command = command_of(report, values);
 
@@ -126,10 +125,8 @@ static void print_about(FILE *out, const struct report *report, const struct rep
 		return;
 	fputs("About `", out);
 	clew_print_cut(out, command, COMMAND_WIDTH);
-	fprintf(out, "` and its children, %zu threads. The whole machine: clew report ",
+	fprintf(out, "` and its children, %zu threads (the whole machine: --comm '*').\n\n",
 		values->selection.recorded.task_count);
-	clew_print_safe(out, operand);
-	fputs(" --comm '*'\n\n", out);
 }
 
 static void print_machine(FILE *out, const struct report *report,
@@ -159,12 +156,11 @@ static int print_json(const struct report *report, const struct report_values *v
 	return clew_stacked_end(&answer, stdout) < 0 ? clew_fail_memory() : 0;
 }
 
-static void print_text(const struct report *report, const struct report_values *values,
-		       const char *operand, bool whole)
+static void print_text(const struct report *report, const struct report_values *values, bool whole)
 {
 	size_t width = clew_terminal_width();
 
-	print_about(stdout, report, values, operand);
+	print_about(stdout, report, values);
 	report_print(stdout, report, width, width >= BARS_WIDTH);
 	if (whole)
 		print_machine(stdout, report, values);
@@ -261,7 +257,7 @@ static int answer(const struct clew_trace *trace, struct report_values *values, 
 	else if (values->json)
 		status = print_json(&report, values, true);
 	else
-		print_text(&report, values, operand, true);
+		print_text(&report, values, true);
 	report_done(&report);
 	clew_relations_free(relations);
 	return status;
@@ -287,7 +283,7 @@ static int answer_in_windows(struct report_values *values, const char *operand, 
 		if (!status && values->json)
 			status = print_json(report_windows_report(made), values, false);
 		else if (!status)
-			print_text(report_windows_report(made), values, operand, false);
+			print_text(report_windows_report(made), values, false);
 		report_windows_done(made);
 	}
 	clew_reader_close(reader);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a recorded command took. See record_took.h. */
+#include "cli/record/record_took.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "format/text.h"
+#include "live/live.h"
+#include "live/took.h"
+#include "record/stream/kernel.h"
+#include "trace/trace.h"
+#include "words/object.h"
+#include "words/task.h"
+
+#define MEMORY_MOST   (100u << 20) /* bytes, with the queues */
+#define PAGES_MOST    (24u << 20)  /* of them for pages of files */
+#define QUEUES_MOST   (16u << 20)  /* of them for records on their way */
+#define FINISH_MOST   1000000000u  /* ns from the recording's end to the lines */
+#define NAME_BYTES    512	   /* of the names, about what a record adds */
+#define CLASSES_MOST  4
+#define COMMAND_WIDTH 50
+
+struct clew_record_took {
+	struct took took;
+	struct clew_trace *names; /* identities, and nothing else */
+	struct clew_finding_taker identities;
+	size_t names_bytes; /* of the records that it got */
+	struct clew_live *live;
+	_Atomic uint64_t ended; /* when the recording did, ns; 0: it goes on */
+};
+
+bool clew_record_took_wanted(void)
+{
+	char path[32], name[32] = "";
+	pid_t leader = getpgrp();
+	FILE *file;
+
+	if (!isatty(STDERR_FILENO))
+		return false;
+	/* A shell makes each job a process group; of a script it is the script's. */
+	if (leader == getpid())
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)leader);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	fclose(file);
+	return leader == getppid() && (!strcmp(name, "sudo\n") || !strcmp(name, "doas\n"));
+}
+
+/* ---- the live thread ---- */
+
+static int take_finding(void *context, struct clew_finding finding)
+{
+	struct clew_record_took *took = context;
+	uint64_t ended = atomic_load_explicit(&took->ended, memory_order_relaxed);
+	int r = took_take(&took->took, finding);
+
+	if (r < 0)
+		return r;
+	if (ended && clock_read(CLOCK_MONOTONIC) > ended + FINISH_MOST)
+		return -ETIME;
+	if (finding.tag != CLEW_FINDING_IDENTITY)
+		return 0;
+	switch (finding.identity->kind) {
+	case CLEW_KIND_ANNOUNCE:
+	case CLEW_KIND_END:
+	case CLEW_KIND_GAP:
+		return 0;
+	default:
+		took->names_bytes += NAME_BYTES;
+		return took->identities.take(took->identities.context, finding);
+	}
+}
+
+static int look(void *context, const struct clew_builder *builder, uint64_t now)
+{
+	const struct clew_record_took *took = context;
+	size_t bytes = QUEUES_MOST + clew_builder_memory(builder, NULL) + took->names_bytes +
+		       took_memory(&took->took);
+
+	(void)now;
+	return bytes > MEMORY_MOST ? -E2BIG : 0;
+}
+
+/* ---- making and ending ---- */
+
+static int start(struct clew_record_took *took)
+{
+	const struct clew_finding_taker taker = {
+		.wants = TOOK_WANTS, .take = take_finding, .step = look, .context = took};
+	unsigned cpus = (unsigned)clew_kernel_cpus();
+	const struct clew_live_options options = {.size = sizeof(options),
+						  .builder = {.memory_most = PAGES_MOST},
+						  .cpus = cpus,
+						  .queue_size = QUEUES_MOST / (cpus + 1),
+						  .takers = &taker,
+						  .taker_count = 1};
+
+	return clew_live_new(&options, &took->live);
+}
+
+struct clew_record_took *clew_record_took_new(pid_t pid)
+{
+	struct clew_record_took *took = calloc(1, sizeof(*took));
+	struct stat status;
+
+	if (!took)
+		return NULL;
+	took_init(&took->took, pid,
+		  stat("/proc/self/ns/pid", &status) ? 0 : (uint32_t)status.st_ino);
+	if (clew_trace_new(NULL, 0, &took->names) < 0) {
+		took->names = NULL;
+		clew_record_took_free(took);
+		return NULL;
+	}
+	took->identities = clew_trace_taker(took->names);
+	if (start(took) < 0) {
+		clew_record_took_free(took);
+		return NULL;
+	}
+	return took;
+}
+
+static void end(void *context, uint64_t time)
+{
+	struct clew_record_took *took = context;
+	struct clew_record_taker taker = clew_live_taker(took->live);
+
+	atomic_store(&took->ended, clock_read(CLOCK_MONOTONIC));
+	taker.end(taker.context, time);
+}
+
+static int take(void *context, unsigned stream, const struct clew_header *record, size_t size)
+{
+	const struct clew_record_taker taker =
+		clew_live_taker(((struct clew_record_took *)context)->live);
+
+	return taker.take(taker.context, stream, record, size);
+}
+
+static void advance(void *context, unsigned stream, const struct clew_round *round)
+{
+	const struct clew_record_taker taker =
+		clew_live_taker(((struct clew_record_took *)context)->live);
+
+	taker.round(taker.context, stream, round);
+}
+
+static void begin(void *context, uint64_t time)
+{
+	const struct clew_record_taker taker =
+		clew_live_taker(((struct clew_record_took *)context)->live);
+
+	taker.begin(taker.context, time);
+}
+
+struct clew_record_taker clew_record_took_taker(struct clew_record_took *took)
+{
+	return (struct clew_record_taker){
+		.context = took, .begin = begin, .take = take, .round = advance, .end = end};
+}
+
+void clew_record_took_free(struct clew_record_took *took)
+{
+	if (!took)
+		return;
+	clew_live_free(took->live);
+	took_done(&took->took);
+	clew_trace_free(took->names);
+	free(took);
+}
+
+/* ---- the lines ---- */
+
+/* What time went to: a kind of waits, or one of these. */
+enum { CLASS_RUNNING = CLEW_WAIT_KIND_COUNT, CLASS_READY, CLASS_COUNT };
+
+static uint64_t ns_of(const struct took *took, unsigned class)
+{
+	return class == CLASS_RUNNING ? took->running
+	       : class == CLASS_READY ? took->ready
+				      : took->waited[class];
+}
+
+/* The program that had the CPUs longest, apart from the command's; NULL: none is known. */
+static const char *busiest(const struct clew_record_took *took, uint64_t *ret_ns)
+{
+	const struct map *others = &took->took.others;
+	struct map sums = {};
+	const char *name = NULL;
+
+	*ret_ns = 0;
+	for (size_t i = 0; i < others->capacity; i++) {
+		const struct map_slot *slot = &others->slots[i];
+		uint32_t process;
+		uint64_t *sum;
+
+		if (!slot->used)
+			continue;
+		process = clew_trace_process(took->names, (uint32_t)slot->key);
+		sum = map_get(&sums, process, 0);
+		if (!sum && map_set(&sums, process, 0, 0) < 0)
+			break;
+		sum = map_get(&sums, process, 0);
+		*sum += slot->value;
+		if (*sum > *ret_ns) {
+			const struct clew_trace_task *task = clew_trace_task(took->names, process);
+
+			*ret_ns = *sum;
+			name = task ? task->comm : NULL;
+		}
+	}
+	map_done(&sums);
+	return name;
+}
+
+static void print_ready(const struct clew_record_took *took)
+{
+	uint64_t ns;
+	const char *name = busiest(took, &ns);
+
+	fputs("had no CPU", stderr);
+	if (!name)
+		return;
+	fputs(": meanwhile ", stderr);
+	clew_print_safe(stderr, name);
+	fprintf(stderr, " had one for %s", CLEW_DURATION(ns));
+}
+
+static void print_wait(const struct clew_record_took *took, unsigned kind)
+{
+	const struct took_object *most = took_most(&took->took, kind);
+	const struct clew_sleep *sleep = most ? &most->longest : NULL;
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+	char *object = NULL;
+	size_t size;
+	FILE *out = open_memstream(&object, &size);
+
+	if (!out)
+		return;
+	if (sleep)
+		clew_print_object(out, took->names, &sleep->object, sleep);
+	fclose(out);
+	fputs(kind == CLEW_WAIT_SLEEP ? "slept, as it chose to" : clew_wait_kind_name(kind),
+	      stderr);
+	if (call && strcmp(call, clew_wait_kind_name(kind)) != 0)
+		fprintf(stderr, " (%s)", call);
+	if (object[0] && most->ns >= took->took.waited[kind] / 2)
+		fprintf(stderr, " of %s", object);
+	else if (object[0])
+		fprintf(stderr, ", most of it of %s (%s)", object, CLEW_DURATION(most->ns));
+	free(object);
+	if (!most || most->by == CLEW_NO_TASK || kind == CLEW_WAIT_SLEEP)
+		return;
+	fputs(most->held ? ", held by " : ", ended by ", stderr);
+	clew_print_task(stderr, took->names, most->by, sleep->end);
+}
+
+static void print_class(const struct clew_record_took *took, unsigned class, uint64_t sum)
+{
+	uint64_t ns = ns_of(&took->took, class);
+
+	fprintf(stderr, "  %3u %%  %8s  ", clew_percent(ns, sum), CLEW_DURATION(ns));
+	if (class == CLASS_RUNNING)
+		fputs("was running", stderr);
+	else if (class == CLASS_READY)
+		print_ready(took);
+	else
+		print_wait(took, class);
+	fputc('\n', stderr);
+}
+
+static void print_classes(const struct clew_record_took *took, uint64_t sum)
+{
+	bool printed[CLASS_COUNT] = {};
+
+	for (unsigned line = 0; line < CLASSES_MOST; line++) {
+		unsigned most = CLASS_COUNT;
+
+		for (unsigned class = 0; class < CLASS_COUNT; class ++)
+			if (!printed[class] && ns_of(&took->took, class) &&
+			    (most == CLASS_COUNT ||
+			     ns_of(&took->took, class) > ns_of(&took->took, most)))
+				most = class;
+		/* Less than half a percent is nothing to look at. */
+		if (most == CLASS_COUNT || ns_of(&took->took, most) * 200 < sum)
+			return;
+		printed[most] = true;
+		print_class(took, most, sum);
+	}
+}
+
+void clew_record_took_print(struct clew_record_took *took, const char *command, const char *output)
+{
+	struct clew_live_summary summary;
+	const struct took *found = &took->took;
+	int r = clew_live_finish(took->live, &summary);
+	bool known = r >= 0 && !summary.missed && found->root != CLEW_NO_TASK && found->from;
+	uint64_t sum = 0, to = found->to ?: atomic_load(&took->ended);
+
+	if (known)
+		known = clew_trace_finish(took->names, to) >= 0;
+	for (unsigned class = 0; known && class < CLASS_COUNT; class ++)
+		sum += ns_of(found, class);
+	fputs("clew: ", stderr);
+	clew_print_cut(stderr, command, COMMAND_WIDTH);
+	if (!known) {
+		fputs(" took what? Too much happened to say it at once", stderr);
+	} else {
+		fprintf(stderr, " took %s", CLEW_DURATION(to - found->from));
+		if (found->threads.count > 1)
+			fprintf(stderr, ", and its %zu threads %s in all", found->threads.count,
+				CLEW_DURATION(sum));
+	}
+	fputs(" (why: clew why ", stderr);
+	clew_print_safe(stderr, output);
+	fputs(known ? "):\n" : ")\n", stderr);
+	if (known)
+		print_classes(took, sum);
+}
