@@ -24,7 +24,7 @@ _clew()
 	waits)
 		options='--tid --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--min|--kind|--from|--to|--sort|--by|-d|--duration' ;;
 	why)
-		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration' ;;
+		options='--tid --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --now --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--tid|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration' ;;
 	trigger)
 		options='--json --color --no-pager -h --help' files='' others='' ;;
 	daemon)

@@ -195,6 +195,10 @@ def test_arguments(capture):
                             (["-f", "x:y", "--by", "kind"], "--by path"), (["-f", "x:y"], "file x"),
                             (["--", "true"], "another terminal")):
         fails("latency --live " + " ".join(arguments), ["latency", "--live", *arguments], 2, word)
+    fails("why: --now and no process", ["why", "--now"], 2, "--pid N")
+    fails("why: --now and a name", ["why", "--now", "--pid", "1", "--comm", "x"], 2, "--comm")
+    fails("why: --now and a duration", ["why", "--now", "--pid", "1", "-d", "1s"], 2, "-d")
+    fails("why: --now and a capture", ["why", capture, "--now", "--pid", "1"], 2, capture)
     fails("report: nowhere to keep it", ["report", "-d", "1s", "--keep", "-"], 2, "name a file")
     fails("locks: no such command", ["locks", "--", "/no/such"], 2, "/no/such")
     fails("path: what is asked for is looked at before it records", ["path", "-d", "1s"], 2)
@@ -448,6 +452,7 @@ def test_privileges(directory, capture):
                            os.path.join(open_directory, "x.clew"), "-d", "10ms"]), 3, ["root"]))
     report("waits: not root, and nothing was recorded yet",
            problem_of(run_as_nobody(["waits", "-d", "10ms"]), 3, ["root"]))
+    report("why --now: not root", problem_of(run_as_nobody(["why", "--pid", "1", "--now"]), 3, ["root"]))
     os.chmod(capture, 0o600)
     for command in READERS:
         more = ["--slowest"] if command == "why" else []

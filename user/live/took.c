@@ -71,15 +71,18 @@ static int take_identity(struct took *took, const struct clew_header *record)
 
 /* ---- what its threads did ---- */
 
-/* The one who held a lock when the wait for it began, or else who ended it. */
+/* The one who held a lock when the wait for it began, or else who ended it. A device or a timer
+ * ends a wait for nobody, whoever set it going. */
 static uint32_t who_ended(const struct clew_sleep *sleep, bool *ret_held)
 {
 	*ret_held = sleep->holder_count && !sleep->holders[0].coming &&
 		    sleep->holders[0].evidence != CLEW_EVIDENCE_CANDIDATE;
 	if (*ret_held)
 		return sleep->holders[0].task;
-	return sleep->blind || sleep->edge_evidence == CLEW_EVIDENCE_CANDIDATE ? CLEW_NO_TASK
-									       : sleep->from;
+	if (sleep->blind || sleep->link_count || sleep->from == sleep->task ||
+	    sleep->edge_evidence == CLEW_EVIDENCE_CANDIDATE)
+		return CLEW_NO_TASK;
+	return sleep->from;
 }
 
 static uint64_t key_of(const struct clew_sleep *sleep)

@@ -210,6 +210,16 @@ static struct clew_recorder_options options_less(const struct clew_recorder *rec
 	return less;
 }
 
+/* Has only the passes over tasks loaded. */
+static void leave_iterators(struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program (program, object)
+		if (strncmp(bpf_program__section_name(program), "iter", strlen("iter")) != 0)
+			bpf_program__set_autoload(program, false);
+}
+
 /*
  * Opens the kernel side, chooses its programs, and sets its constants and the sizes of its maps.
  * What the kernel says to a program depends on the constants.
@@ -228,6 +238,8 @@ static int prepare(struct clew_recorder *recorder, const struct clew_recorder_op
 
 	if (error)
 		return error;
+	if (options->found_only)
+		leave_iterators(recorder->bpf->obj);
 	clew_drain_sizes(recorder);
 	error = set_constants(recorder, &less, message);
 	if (error)

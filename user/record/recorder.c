@@ -145,6 +145,8 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 	int error;
 
 	clew_direct_map_find(recorder->bpf);
+	if (options->found_only)
+		return 0;
 	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
 	if (!error)
 		error = clew_recorder_check_ending(message);

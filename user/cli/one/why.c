@@ -19,6 +19,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/terminal.h"
+#include "cli/one/why_now.h"
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
@@ -44,6 +45,7 @@ struct why_values {
 	bool steps;
 	bool all;
 	bool json;
+	bool now;
 	const char *about; /* what was chosen where no option did, NULL: one did */
 	struct clew_fresh fresh;
 };
@@ -60,6 +62,9 @@ const struct clew_option clew_why_options[] = {
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},
 	CLEW_ASK_OPTIONS(struct why_values, ask),
+	{0, "now", NULL,
+	 "with --pid: what its threads wait for at this moment, and who could end it",
+	 clew_take_flag, offsetof(struct why_values, now)},
 	CLEW_WINDOW_OPTIONS(struct why_values, window),
 	{0, "idle", "KIND,..",
 	 "waits between operations (poll, accept, receive, read of an empty pipe)",
@@ -422,6 +427,36 @@ static int answer(const struct clew_trace *trace, struct why_values *values, con
 	return status;
 }
 
+/* ---- at this moment ---- */
+
+/* An option beside --now that chooses something else; NULL: there is none. */
+static const char *option_not_now(const struct why_values *values)
+{
+	return values->selection.tid.given		     ? "--tid"
+	       : values->selection.comm			     ? "--comm"
+	       : clew_groups_asked(&values->selection.group) ? "--cgroup or --container"
+	       : values->slowest.given			     ? "--slowest"
+	       : clew_ask_given(&values->ask)		     ? "--call and the like"
+	       : clew_window_given(&values->window)	     ? "--from or --to"
+	       : values->fresh.recording.duration	     ? "-d"
+	       : values->fresh.keep			     ? "--keep"
+	       : values->fresh.words			     ? "a command"
+							     : NULL;
+}
+
+static int check_now(const struct why_values *values)
+{
+	const char *option = option_not_now(values);
+
+	if (!values->selection.pid.given)
+		return clew_fail(CLEW_EXIT_INPUT, "why: --now without a process: give --pid N");
+	if (option)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "why: --now and %s: ask about a process alone, by --pid N",
+				 option);
+	return 0;
+}
+
 static int question_check(void *context)
 {
 	const struct why_values *values = context;
@@ -430,7 +465,7 @@ static int question_check(void *context)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "
 				 "with --call, --file, --lock, --operation and --span");
-	return 0;
+	return values->now ? check_now(values) : 0;
 }
 
 static int question_answer(void *context, char **operands)
@@ -439,6 +474,11 @@ static int question_answer(void *context, char **operands)
 	struct clew_trace *trace;
 	int status;
 
+	if (values->now) {
+		status = clew_why_now(operands[0], &values->selection, values->json);
+		clew_selection_done(&values->selection);
+		return status;
+	}
 	/* An operation may go on after the interval. */
 	if (!values->slowest.given && !clew_ask_given(&values->ask))
 		values->window.thread = values->selection.tid.value;

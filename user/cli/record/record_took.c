@@ -249,7 +249,7 @@ static void print_wait(const struct clew_record_took *took, unsigned kind)
 
 	if (!out)
 		return;
-	if (sleep)
+	if (sleep && kind != CLEW_WAIT_SLEEP)
 		clew_print_object(out, took->names, &sleep->object, sleep);
 	fclose(out);
 	fputs(kind == CLEW_WAIT_SLEEP ? "slept, as it chose to" : clew_wait_kind_name(kind),

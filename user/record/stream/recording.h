@@ -63,6 +63,7 @@ struct clew_recorder_options {
 	size_t names_most;	  /* bytes that names of functions may take; 0: CLEW_NAMES_MOST */
 	bool stacks_if_possible; /* without them where the kernel or a memory cgroup refuses them */
 	bool no_page_cache;	 /* do not record the page cache and the journals */
+	bool found_only; /* what passes over the tasks find: nothing is recorded between them */
 	bool sync;
 	uint64_t keyframe;   /* ns between two moments from which on the file can be read, 0: there
 				are   none; not with `goes_on` */
