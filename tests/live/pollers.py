@@ -3,7 +3,8 @@
 """
 Pollers that share one epoll instance, and writers that act at the same time, each on an object
 of its own: an eventfd, a pipe or a Unix socket. Every edge from a writer to a poller is told
-with the writer's own object, though another writer's may have become ready after it.
+with the writer's own object, though another writer's may have become ready after it, and though
+the poller may have slept in another call just before.
 """
 
 import collections
@@ -18,7 +19,11 @@ import time
 from _live import answer, finish, note, ok, scratch, start_recording, stop_recording, wanted_runs
 
 SECONDS = 1.5
-WAYS = {"": 0, "edge-triggered": select.EPOLLET, "one-shot": select.EPOLLONESHOT}
+# The events' flags, and for how many seconds a poller sleeps after each poll.
+WAYS = {
+    "": (0, 0), "edge-triggered": (select.EPOLLET, 0), "one-shot": (select.EPOLLONESHOT, 0),
+    "a sleep after each poll": (0, 0.00001)
+}
 
 
 def make_object(kind):
@@ -52,7 +57,7 @@ def write(end, seed):
             time.sleep(0.00005)
 
 
-def poll(poller, ends, way):
+def poll(poller, ends, way, pause):
     while True:
         for end, _ in poller.poll():
             try:
@@ -61,6 +66,8 @@ def poll(poller, ends, way):
                 pass
             if way & select.EPOLLONESHOT:
                 poller.modify(end, select.EPOLLIN | way)
+        if pause:
+            time.sleep(pause)
 
 
 def process(function, *arguments):
@@ -71,13 +78,13 @@ def process(function, *arguments):
     return child
 
 
-def race(way, seed):
+def race(way, pause, seed):
     """Returns the writers' objects {pid: (kind, number)} and the pollers' pids."""
     poller = select.epoll()
     objects = [(kind, make_object(kind)) for kind in ("eventfd", "pipe", "socket") * 2]
     for _, (end, _, _) in objects:
         poller.register(end, select.EPOLLIN | way)
-    pollers = [process(poll, poller, objects, way) for _ in range(3)]
+    pollers = [process(poll, poller, objects, way, pause) for _ in range(3)]
     writers = {
         process(write, end, seed * 100 + i): (kind, number)
         for i, (kind, (_, end, number)) in enumerate(objects)
@@ -116,10 +123,10 @@ def check(path, what, writers, pollers):
 
 def main():
     for seed in range(wanted_runs(2)):
-        for what, way in WAYS.items():
+        for what, (way, pause) in WAYS.items():
             path = scratch(f"pollers-{seed}-{what}.clew")
             recording = start_recording(path)
-            writers, pollers = race(way, seed)
+            writers, pollers = race(way, pause, seed)
             stop_recording(recording)
             check(path, what, writers, pollers)
     finish()
