@@ -238,15 +238,20 @@ def loads(pid):
     return False
 
 
-def check_beginning(when, is_there, patience):
-    """The signal comes before it records."""
-    process = subprocess.Popen([CLEW, "record", "-o", scratch("interrupted.clew")],
+def interrupted(is_there):
+    """Sends the signal as soon as that is so; returns what end() does."""
+    process = subprocess.Popen([CLEW, "record", "-o", scratch(is_there.__name__ + ".clew")],
                                stderr=subprocess.PIPE,
                                text=True)
     deadline = time.monotonic() + PATIENCE
-    while not is_there(process.pid) and time.monotonic() < deadline:
+    while not is_there(process.pid) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    seconds, status, said = end(process, signal.SIGINT)
+    return end(process, signal.SIGINT)
+
+
+def check_beginning(when, ended, patience):
+    """The signal came before it recorded."""
+    seconds, status, said = ended
     ok(seconds <= patience and status == 1 and "nothing was recorded" in said,
        f"a signal {when} ends it within {SECONDS} s, too",
        f"{seconds:.2f} s, status {status}: {said[-300:]}")
@@ -266,7 +271,9 @@ def usual():
 
 def record_all(patience, programs):
     """All kinds of recordings at once, as each waits for the same servers."""
-    kinds = {"plain": (started, "plain")}
+    kinds = {"plain": (started, "plain"), "loads": (interrupted, loads)}
+    if any("server" in name for name in programs):
+        kinds["waits"] = (interrupted, waits_for_server)
     if feature("stacks of waits")[0]:
         kinds["stacks"] = (started, "stacks", "--stacks", "-f", "libc.so.6:getpid")
         kinds["daemon"] = (Daemon, )
@@ -275,6 +282,9 @@ def record_all(patience, programs):
         begun = {name: each.result() for name, each in beginning.items()}
     plain, seconds = begun["plain"]
     note(f"begins after {seconds:.2f} s")
+    check_beginning("while it loads", begun["loads"], patience)
+    if "waits" in begun:
+        check_beginning("while it waits for a server", begun["waits"], patience)
     helpers = await_replacement(plain)
     if "daemon" in begun:
         check_daemon(begun["daemon"], patience)
@@ -294,9 +304,6 @@ def main():
     note(f"it may take {patience:.2f} s to end")
     with all_at_once(terminal, target) as programs:
         record_all(patience, programs)
-        if any("server" in name for name in programs):
-            check_beginning("while it waits for a server", waits_for_server, patience)
-    check_beginning("while it loads", loads, patience)
     ok(not terminal.was_opened(), "the device was not opened")
     ok(not opened.was(), "what the link leads to was not opened")
     finish()

@@ -292,11 +292,8 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	return clew_writer_error(recorder->writer);
 }
 
-/*
- * Waits until the programs that saw `enabled` set have ended: they have once
- * all CPUs passed a grace period.
- */
-static void wait_for_programs(void)
+/* They have ended once all CPUs passed a grace period. */
+void clew_wait_for_programs(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
 		struct timespec time = {.tv_nsec = 50000000};
@@ -355,7 +352,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		recorder->bpf->bss->enabled = 0;
 		recorder->bpf->bss->identifying = 0;
 		end = clew_now();
-		wait_for_programs();
+		clew_wait_for_programs();
 		clew_stacks_of_sleepers(recorder->stacks);
 	}
 	ret_summary->left_alone = clew_announce_close(recorder->announcer);

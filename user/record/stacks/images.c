@@ -71,7 +71,7 @@ struct clew_images {
 	struct map places;    /* number -> place in `images` */
 	struct vector failed; /* struct failed, by time */
 	size_t names_bytes, freed;
-	uint64_t looked; /* ns: when deleted files were looked for last */
+	uint64_t looked; /* ns: when files without a use were looked for last */
 	size_t most;	 /* files that may be open */
 	bool dropped;	 /* kept records of files are there that are no longer */
 };
@@ -378,19 +378,33 @@ static bool drop_oldest(struct clew_images *images, bool names)
 	return oldest;
 }
 
+/* True if the kernel side does not know the file by that number any more. */
+static bool is_replaced(const struct clew_images *images, const struct image *image)
+{
+	struct clew_image known;
+
+	return bpf_map_lookup_elem(images->map, &image->key, &known) || known.id != image->number;
+}
+
 /*
  * A file that is deleted keeps its space on the disk as long as it is open. Once its names are read
- * it is closed; one without, that no stack leads through, is dropped. The caller has the lock.
+ * it is closed; one without, that no stack leads through, is dropped, and so is what has another
+ * number by now. The caller has the lock.
  */
-static void release_deleted(struct clew_images *images, uint64_t now)
+static void release_unused(struct clew_images *images, uint64_t now)
 {
 	struct stat status;
 
 	for (size_t i = images->images.count; i > 0; i--) {
 		struct image *image = (struct image *)images->images.data + i - 1;
 
-		if (image->file.path < 0 || now - image->used < IDLE_NS ||
-		    fstat(image->file.path, &status) < 0 || status.st_nlink)
+		if (image->file.path < 0 || now - image->used < IDLE_NS)
+			continue;
+		if (is_replaced(images, image)) {
+			drop(images, image);
+			continue;
+		}
+		if (fstat(image->file.path, &status) < 0 || status.st_nlink)
 			continue;
 		if (!image->names) {
 			drop(images, image);
@@ -418,7 +432,7 @@ void clew_images_tick(struct clew_images *images)
 		;
 	if (now - images->looked > READ_NS) {
 		images->looked = now;
-		release_deleted(images, now);
+		release_unused(images, now);
 	}
 	if (images->dropped)
 		clew_forget_user_kept(images->recorder, is_gone, images);

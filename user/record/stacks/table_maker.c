@@ -19,8 +19,10 @@
 #include "base/thread.h"
 #include "base/vector.h"
 #include "record/stacks/unwind_heap.h"
+#include "record/stream/internal.h"
 
-#define JOBS_MOST 1024 /* each has a file open */
+#define JOBS_MOST 1024		 /* each has a file open */
+#define ANEW_NS	  60000000000ull /* between two times that all tables are given up */
 #define SECOND	  1000000000
 #define LOOK_NS	  20000000 /* between two looks at whether the end has come */
 
@@ -33,6 +35,7 @@ struct job {
 struct clew_table_maker {
 	int map;
 	struct clew_unwind_heap heap; /* the thread's */
+	uint64_t begun; /* ns: when all tables were given up last, 0 never; the thread's */
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock; /* for all that follows */
@@ -54,6 +57,45 @@ static void publish(const struct clew_table_maker *maker, const struct job *job,
 		bpf_map_update_elem(maker->map, &job->key, image, BPF_EXIST);
 }
 
+/*
+ * Gives all tables up, once the heap is full: programs come and go, and a daemon would have none
+ * for new ones. The kernel side asks again for the files that it meets. False: that was a short
+ * while ago, so that what is used takes more than the heap has.
+ */
+static bool begin_anew(struct clew_table_maker *maker)
+{
+	uint64_t now = clew_now();
+	struct clew_image_key key, next;
+	struct clew_image known;
+	bool more;
+
+	if (maker->begun && now - maker->begun < ANEW_NS)
+		return false;
+	maker->begun = now;
+	more = !bpf_map_get_next_key(maker->map, NULL, &key);
+	for (unsigned i = 0; more && i < CLEW_IMAGES_MOST; i++, key = next) {
+		more = !bpf_map_get_next_key(maker->map, &key, &next);
+		if (!bpf_map_lookup_elem(maker->map, &key, &known) &&
+		    (known.state == CLEW_IMAGE_TABLE || known.state == CLEW_IMAGE_FULL))
+			bpf_map_delete_elem(maker->map, &key);
+	}
+	/* Some programs may be reading the tables. */
+	clew_wait_for_programs();
+	maker->heap.used = 0;
+	return true;
+}
+
+static void add_table(struct clew_table_maker *maker, const struct clew_unwind_table *table,
+		      struct clew_image *image)
+{
+	int r = clew_unwind_heap_add(&maker->heap, table, image);
+
+	if (r < 0 && begin_anew(maker))
+		r = clew_unwind_heap_add(&maker->heap, table, image);
+	if (r < 0)
+		image->state = CLEW_IMAGE_FULL;
+}
+
 static void make(struct clew_table_maker *maker, const struct job *job)
 {
 	struct clew_image image = {.id = job->image, .state = CLEW_IMAGE_NONE};
@@ -68,9 +110,8 @@ static void make(struct clew_table_maker *maker, const struct job *job)
 	if (r >= 0) {
 		struct clew_unwind_table table;
 
-		if (clew_unwind_table_make(rows, count, &table) >= 0 &&
-		    clew_unwind_heap_add(&maker->heap, &table, &image) < 0)
-			image.state = CLEW_IMAGE_FULL;
+		if (clew_unwind_table_make(rows, count, &table) >= 0)
+			add_table(maker, &table, &image);
 		clew_unwind_table_done(&table);
 		free(rows);
 	}

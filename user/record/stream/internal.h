@@ -164,6 +164,9 @@ struct clew_recorder {
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 
+/* recorder.c: waits until the programs that run now have ended. */
+void clew_wait_for_programs(void);
+
 /* clock.c: CLOCK_MONOTONIC in the steps in which the programs read it, and this process's CPU time;
  * ns. */
 uint64_t clew_now(void);
