@@ -214,8 +214,8 @@ def check_own(name, helpers):
     """No helper is somebody else's work, neither one from the start nor one that replaced it."""
     tasks = [each for each in processes(scratch(name + ".clew")) if each["pid"] in helpers]
     others = [task for task in tasks if not task["self"]]
-    ok(tasks and not others, f"{name}: its helpers are clew's own, also those that came later",
-       f"{others} of {tasks}")
+    ok({task["pid"] for task in tasks} == helpers and not others,
+       f"{name}: its helpers are clew's own, also those that came later", f"{helpers}: {tasks}")
 
 
 def waits_for_server(pid):
