@@ -215,6 +215,29 @@ def test_arguments(capture):
               ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
 
 
+def test_words(capture):
+    """A word that is not known is answered with the one that was likely meant."""
+    for arguments, meant in ((["waits", capture, "--kind", "fsnc"], "did you mean fsync?"),
+                             (["waits", capture, "--kind", "futex,pol"], "did you mean poll?"),
+                             (["edges", capture, "--type", "unlok"], "did you mean unlock?"),
+                             (["waits", capture, "--by", "objct"], "did you mean object?"),
+                             (["waits", capture, "--sort", "lenght"], "did you mean length?"),
+                             (["io", capture, "--by", "dsik"], "did you mean disk?"),
+                             (["latency", capture, "--by", "cal"], "did you mean call?"),
+                             (["export", capture, "--to", "perfeto"], "did you mean perfetto?"),
+                             (["export", capture, "--to", "folded", "--stacks", "offcpu"],
+                              "did you mean off-cpu?"),
+                             (["report", capture, "--htlm"], "did you mean --html?"),
+                             (["report", capture, "--html=3", "--colour=never"],
+                              "takes no argument"),
+                             (["report", capture, "--colour=never"], "did you mean --color?"),
+                             (["rep"], "did you mean `clew report`?"),
+                             (["waits", capture, "--min", "50"], "50ns, 50us, 50ms or 50s"),
+                             (["record", "--comm", "-d", "1s"], "'--comm' needs an argument")):
+        fails(" ".join(arguments[:1] + arguments[-2:]), arguments, 2, meant)
+    fails("a word that is like none", ["waits", capture, "--by", "disk"], 2, "give one of object")
+
+
 def test_join(directory, capture):
     empty = os.path.join(directory, "segments")
     os.mkdir(empty)
@@ -629,6 +652,7 @@ def main():
         test_arguments(capture)
         test_groups(directory, capture)
         test_layers(directory)
+        test_words(capture)
         test_join(directory, capture)
         test_functions(directory)
         test_described(directory)

@@ -181,6 +181,11 @@ tap.same(
 tap.same("completions that `tools/completions` would write otherwise", completions_differ(), [])
 tap.same("completion of a command", completed("clew", "wh"), ["why", "what-if"])
 tap.same("completion of an option", completed("clew", "why", "--slo"), ["--slowest"])
+tap.same("completion of a kind of waits", completed("clew", "waits", "--kind", "futex,fs"),
+         ["futex,fsync"])
+tap.same("completion of --by", completed("clew", "io", "--by", "d"), ["disk"])
+tap.same("completion of a format", completed("clew", "export", "--to", "p"),
+         ["perfetto", "pprof", "proto"])
 tap.same("completion of --color", completed("clew", "why", "--color", "=", "a"), ["auto", "always"])
 tap.same("completion of a number", completed("clew", "why", "--tid", ""), [])
 sys.exit(tap.end())

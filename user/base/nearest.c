@@ -2,6 +2,7 @@
 /* The distance of two words. See nearest.h. */
 #include "base/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 unsigned word_distance(const char *a, const char *b)
@@ -29,4 +30,33 @@ unsigned word_distance(const char *a, const char *b)
 		}
 	}
 	return row[b_length];
+}
+
+/* True if two neighbouring letters changed places. */
+static bool is_swapped(const char *a, const char *b)
+{
+	size_t same = 0;
+
+	while (a[same] && a[same] == b[same])
+		same++;
+	return a[same] && a[same + 1] && a[same] == b[same + 1] && a[same + 1] == b[same] &&
+	       !strcmp(a + same + 2, b + same + 2);
+}
+
+void word_nearest_try(struct word_nearest *nearest, const char *known)
+{
+	size_t typed = strlen(nearest->typed);
+	unsigned distance = word_distance(nearest->typed, known);
+
+	if (is_swapped(nearest->typed, known))
+		distance = 1;
+	else if (typed > 1 && !strncmp(nearest->typed, known, typed))
+		distance = 2;
+	/* Half of a short word replaced is another word. */
+	else if (distance > 2 || distance * 2 >= strlen(known))
+		return;
+	if (nearest->best && distance >= nearest->distance)
+		return;
+	nearest->best = known;
+	nearest->distance = distance;
 }

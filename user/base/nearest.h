@@ -9,4 +9,14 @@
 /* The letters that must be added, dropped or replaced to turn one word into the other. */
 unsigned word_distance(const char *a, const char *b);
 
+/* The known word that a mistyped one most likely is. */
+struct word_nearest {
+	const char *typed;
+	const char *best; /* NULL: none so far */
+	unsigned distance;
+};
+/* Takes a known word, if it is nearer than those so far: at most two letters differ and fewer than
+ * half, or two neighbours changed places, or it begins with what was typed. */
+void word_nearest_try(struct word_nearest *nearest, const char *known);
+
 #endif

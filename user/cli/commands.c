@@ -298,19 +298,11 @@ const struct clew_command *clew_command_find(const char *name)
 
 const struct clew_command *clew_command_nearest(const char *name)
 {
-	const struct clew_command *nearest = NULL;
-	unsigned least = 3;
+	struct word_nearest nearest = {.typed = name};
 
-	for (const struct clew_command *command = clew_commands; command->name; command++) {
-		unsigned distance = word_distance(name, command->name);
-
-		/* Half of a short word replaced is another word. */
-		if (distance < least && distance * 2 < strlen(command->name)) {
-			least = distance;
-			nearest = command;
-		}
-	}
-	return nearest;
+	for (const struct clew_command *command = clew_commands; command->name; command++)
+		word_nearest_try(&nearest, command->name);
+	return nearest.best ? clew_command_find(nearest.best) : NULL;
 }
 
 static const char *const group_names[CLEW_GROUP_COUNT] = {

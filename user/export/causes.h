@@ -24,8 +24,8 @@ struct export_causes {
 	struct arena arena;
 };
 
-/* The shortest length with which a segment is among the `own` longest of a why; 0: all are. Those
- * of one length are all too short if they are too many. 0 or -ENOMEM. */
+/* The shortest length with which a segment is among the `own` longest of a why; 0: all are.
+ * All of one length are too short if they are too many. 0 or -ENOMEM. */
 int export_least_length(const struct clew_why *why, size_t own, uint64_t *ret_least);
 
 /* Adds a step. 0 or -ENOMEM. */

@@ -16,6 +16,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/progress.h"
+#include "cli/front/words.h"
 #include "cli/front/write.h"
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
@@ -43,15 +44,20 @@ struct export_values {
 	bool spreadsheet;
 };
 
-/* Fails with all names. */
-static int fail_format(const char *what)
+/* Fails with all names; `typed` NULL: no format was given. */
+static int fail_format(const char *typed)
 {
-	char names[200] = "";
+	const char *names[32];
+	size_t count = 0;
 
-	for (const struct clew_export_format *it = clew_export_formats; it->name; it++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 names[0] ? ", " : "", it->name);
-	return clew_fail(CLEW_EXIT_INPUT, "%s: give --to one of %s", what, names);
+	while (clew_export_formats[count].name) {
+		names[count] = clew_export_formats[count].name;
+		count++;
+	}
+	return typed ? clew_fail_word("to", typed, strlen(typed), names, count)
+		     : clew_fail(CLEW_EXIT_INPUT,
+				 "no format is chosen: give one, as in --to perfetto; `clew help "
+				 "export` lists them");
 }
 
 /* Sets a format, or where the interval ends: no format's name is a time. */
@@ -59,17 +65,14 @@ static int take_to(const struct clew_option *option, const char *argument, void 
 {
 	struct export_values *values = value;
 	const struct clew_export_format *format = clew_export_find(argument);
-	char what[100];
 
 	(void)option;
 	if (format) {
 		values->format = format;
 		return 0;
 	}
-	if (argument[0] >= 'a' && argument[0] <= 'z') {
-		snprintf(what, sizeof(what), "'%.60s' is no format", argument);
-		return fail_format(what);
-	}
+	if (argument[0] >= 'a' && argument[0] <= 'z')
+		return fail_format(argument);
 	values->window.to_text = argument;
 	return 0;
 }
@@ -94,15 +97,13 @@ static int take_stacks(const struct clew_option *option, const char *argument, v
 					    [CLEW_STACKS_ON_CPU] = "on-cpu"};
 	struct export_values *values = value;
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(argument, names[i])) {
-			values->stacks = i;
-			values->stacks_given = true;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT,
-			 "--%s: there is no '%s': use off-cpu, wake, critical or on-cpu",
-			 option->name, argument);
+	int found = clew_take_word(option, argument, names, sizeof(names) / sizeof(names[0]));
+
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	values->stacks = (enum clew_export_stacks)found;
+	values->stacks_given = true;
+	return 0;
 }
 
 const struct clew_option clew_export_options[] = {
@@ -115,9 +116,9 @@ const struct clew_option clew_export_options[] = {
 	{0, "from", "TIME",
 	 "begin there: 1.25s since the start, -5s before the end, 10:32:07.5, ns", clew_take_string,
 	 offsetof(struct export_values, window.from_text)},
-	{0, "tid", "N", "only waits of this thread", clew_take_number,
+	{'t', "tid", "N", "only waits of this thread", clew_take_number,
 	 offsetof(struct export_values, selection.tid)},
-	{0, "pid", "N", "only waits of this process's threads", clew_take_number,
+	{'p', "pid", "N", "only waits of this process's threads", clew_take_number,
 	 offsetof(struct export_values, selection.pid)},
 	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string,
 	 offsetof(struct export_values, selection.comm)},
@@ -420,7 +421,7 @@ int clew_command_export(const struct clew_command *command, int argc, char **arg
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (!values.format)
-		return fail_format("no format is chosen");
+		return fail_format(NULL);
 	status = check_output(&values);
 	if (!status && !values.split)
 		status = clew_check_output(operands[0], values.output);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/front/fail.h"
+#include "cli/front/words.h"
 #include "export/post.h"
 #include "format/text.h"
 
@@ -39,9 +40,8 @@ int clew_send_check(const struct clew_send *send, const struct clew_export_forma
 	if (send->encoding && !strcmp(send->encoding, "protobuf"))
 		*ret_encoding = CLEW_ENCODING_PROTOBUF;
 	else if (send->encoding && strcmp(send->encoding, "json") != 0)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "--encoding: there is no '%s': use json or protobuf",
-				 send->encoding);
+		return clew_fail_word("encoding", send->encoding, strlen(send->encoding),
+				      (const char *const[]){"json", "protobuf"}, 2);
 	else if (!send->encoding)
 		*ret_encoding = send->endpoint || ends_in(output, ".pb") ||
 						ends_in(output, ".binpb") ||

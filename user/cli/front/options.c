@@ -6,6 +6,7 @@
  * stands after "--", and everything there belongs to it.
  */
 #include "cli/front/options.h"
+#include "base/nearest.h"
 #include "symbol/code/function.h"
 
 #include <clew/tokens.h>
@@ -17,6 +18,7 @@
 
 #include "cli/front/fail.h"
 #include "cli/front/terminal.h"
+#include "cli/front/words.h"
 #include "format/position.h"
 #include "format/wrap.h"
 
@@ -96,12 +98,36 @@ static bool is_number(const char *word)
 	return word && word[0] && strspn(word, "0123456789") == strlen(word);
 }
 
+/* The long option that was likely meant; NULL: none. */
+static const char *nearest_option(const struct clew_command *command, const char *typed)
+{
+	struct word_nearest nearest = {.typed = typed};
+
+	for (const struct clew_option *option = command->options; option->name; option++)
+		word_nearest_try(&nearest, option->name);
+	for (const struct clew_option *option = common_options; option->name; option++)
+		word_nearest_try(&nearest, option->name);
+	return nearest.best;
+}
+
+/* True for a word that is an option, not the argument of the one before it. */
+static bool is_option(const struct clew_command *command, const char *word)
+{
+	for (const struct clew_option *option = command->options; option->name; option++)
+		if (word[0] == '-' && ((word[1] == '-' && !strcmp(word + 2, option->name)) ||
+				       (option->letter && word[1] == option->letter && !word[2])))
+			return true;
+	return false;
+}
+
 /*
  * Reports what getopt found wrong; `word` is the argument that it stopped at.
  */
 static int complain(const struct clew_command *command, int problem, const char *word)
 {
 	const struct clew_option *option = row_of(command, optopt);
+	const char *nearest;
+	char typed[64];
 
 	if (problem == ':')
 		return clew_fail(CLEW_EXIT_INPUT, "%s: option '%s' needs an argument: give it %s",
@@ -113,6 +139,11 @@ static int complain(const struct clew_command *command, int problem, const char 
 	if (optopt)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '-%c': see `clew help %s`",
 				 command->name, optopt, command->name);
+	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
+	nearest = strncmp(typed, "--", 2) ? NULL : nearest_option(command, typed + 2);
+	if (nearest)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': did you mean --%s?",
+				 command->name, word, nearest);
 	return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': see `clew help %s`",
 			 command->name, word, command->name);
 }
@@ -250,6 +281,12 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 			return false;
 		}
 		option = row_of(command, value);
+		if (argument && argument == argv[optind - 1] && is_option(command, argument)) {
+			*ret_status = clew_fail(CLEW_EXIT_INPUT,
+						"%s: option '--%s' needs an argument: give it %s",
+						command->name, option->name, option->argument);
+			return false;
+		}
 		/*
 		 * getopt takes an optional argument only behind '='. Here a
 		 * number may also be a word of its own.
@@ -318,6 +355,10 @@ static int take_time(const struct clew_option *option, const char *argument, uin
 	if (r == -ERANGE)
 		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too long: give at most 580 years",
 				 option->name, argument);
+	if (r < 0 && is_number(argument))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' has no unit: write %sns, %sus, %sms or %ss",
+				 option->name, argument, argument, argument, argument, argument);
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--%s: '%s' is no duration: write a number and ns, us, ms, s, m "
@@ -328,7 +369,8 @@ static int take_time(const struct clew_option *option, const char *argument, uin
 
 int clew_take_duration(const struct clew_option *option, const char *argument, void *value)
 {
-	return take_time(option, argument, 1, value);
+	/* Nothing at all needs no unit. */
+	return take_time(option, argument, !strcmp(argument, "0"), value);
 }
 
 int clew_take_seconds(const struct clew_option *option, const char *argument, void *value)
@@ -344,8 +386,9 @@ static uint64_t take_words(const struct clew_option *option, const char *argumen
 			   int (*find)(const char *word), const char *(*name)(unsigned value),
 			   unsigned count)
 {
-	char word[32], known[512] = "";
+	const char *known[64];
 	uint64_t mask = 0;
+	char word[32];
 	size_t length;
 
 	for (;; argument += length + 1) {
@@ -355,12 +398,9 @@ static uint64_t take_words(const struct clew_option *option, const char *argumen
 		snprintf(word, sizeof(word), "%.*s", (int)length, argument);
 		found = length < sizeof(word) ? find(word) : -1;
 		if (found < 0 || (unsigned)found >= count) {
-			for (unsigned i = 0, n = 0; i < count && n < sizeof(known); i++)
-				n += snprintf(known + n, sizeof(known) - n, "%s%s", i ? " " : "",
-					      name(i));
-			clew_fail(CLEW_EXIT_INPUT,
-				  "--%s: there is no '%.*s': use one or more, with commas, of %s",
-				  option->name, (int)length, argument, known);
+			for (unsigned i = 0; i < count; i++)
+				known[i] = name(i);
+			clew_fail_word(option->name, argument, length, known, count);
 			return 0;
 		}
 		mask |= UINT64_C(1) << found;
@@ -396,13 +436,10 @@ int clew_take_returns(const struct clew_option *option, const char *argument, vo
 		[CLEW_RETURNS_NONE] = "none",
 	};
 
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(argument, words[i])) {
-			*(enum clew_returns_wanted *)value = i;
-			return 0;
-		}
-	return clew_fail(
-		CLEW_EXIT_INPUT,
-		"--%s: '%s' is no way to see returns: give auto, trampoline, exits or none",
-		option->name, argument);
+	int found = clew_take_word(option, argument, words, sizeof(words) / sizeof(words[0]));
+
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	*(enum clew_returns_wanted *)value = (enum clew_returns_wanted)found;
+	return 0;
 }

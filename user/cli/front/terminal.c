@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/front/fail.h"
+#include "cli/front/words.h"
 #include "format/style.h"
 #include "format/wrap.h"
 
@@ -52,14 +53,13 @@ int clew_take_color(const struct clew_option *option, const char *argument, void
 {
 	static const char *const words[] = {"auto", "always", "never"};
 
+	int found = clew_take_word(option, argument, words, sizeof(words) / sizeof(words[0]));
+
 	(void)value;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(argument, words[i])) {
-			terminal.color = (enum when)i;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%s': use auto, always or never",
-			 option->name, argument);
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	terminal.color = (enum when)found;
+	return 0;
 }
 
 int clew_take_no_pager(const struct clew_option *option, const char *argument, void *value)

@@ -12,6 +12,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/terminal.h"
+#include "cli/front/words.h"
 #include "cli/operand/input.h"
 #include "cli/record/fresh.h"
 #include "explain/io_sum.h"
@@ -30,24 +31,24 @@ static const char *const by_names[] = {
 
 static int take_sort(const struct clew_option *option, const char *argument, void *value)
 {
-	for (size_t i = 0; i < sizeof(sort_names) / sizeof(sort_names[0]); i++)
-		if (!strcmp(argument, sort_names[i])) {
-			*(enum io_sort *)value = (enum io_sort)i;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%s': use size, waited or name",
-			 option->name, argument);
+	int found = clew_take_word(option, argument, sort_names,
+				   sizeof(sort_names) / sizeof(sort_names[0]));
+
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	*(enum io_sort *)value = (enum io_sort)found;
+	return 0;
 }
 
 static int take_by(const struct clew_option *option, const char *argument, void *value)
 {
-	for (size_t i = IO_BY_PROGRAM; i < sizeof(by_names) / sizeof(by_names[0]); i++)
-		if (!strcmp(argument, by_names[i])) {
-			*(enum io_by *)value = (enum io_by)i;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%s': use program, file or disk",
-			 option->name, argument);
+	int found =
+		clew_take_word(option, argument, by_names, sizeof(by_names) / sizeof(by_names[0]));
+
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	*(enum io_by *)value = (enum io_by)found;
+	return 0;
 }
 
 struct io_values {

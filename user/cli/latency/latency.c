@@ -14,6 +14,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/terminal.h"
+#include "cli/front/words.h"
 #include "cli/front/write.h"
 #include "cli/latency/latency_live.h"
 #include "cli/latency/latency_windows.h"
@@ -52,9 +53,9 @@ const struct clew_option clew_latency_options[] = {
 	 clew_take_string, offsetof(struct latency_values, group)},
 	{0, "digits", "N", "decimal digits of a time that count, 1 to 5 (3)", clew_take_number,
 	 offsetof(struct latency_values, digits)},
-	{0, "tid", "N", "only times of this thread", clew_take_number,
+	{'t', "tid", "N", "only times of this thread", clew_take_number,
 	 offsetof(struct latency_values, selection.tid)},
-	{0, "pid", "N", "only times of this process's threads", clew_take_number,
+	{'p', "pid", "N", "only times of this process's threads", clew_take_number,
 	 offsetof(struct latency_values, selection.pid)},
 	{0, "comm", "GLOB", "only times of threads named like this", clew_take_string,
 	 offsetof(struct latency_values, selection.comm)},
@@ -88,13 +89,9 @@ struct sum {
 
 /* ---- what is asked for ---- */
 
-static int fail_word(const char *option, const char *word, const char *words)
-{
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is none: write %s", option, word, words);
-}
-
 static int read_group(const char *text, struct clew_latency_options *options)
 {
+	static const char *const groups[] = {"thread", "process", "cgroup", "comm", "arg:NAME"};
 	static const char argument[] = "arg:";
 
 	if (!strncmp(text, argument, strlen(argument)) && text[strlen(argument)]) {
@@ -106,7 +103,17 @@ static int read_group(const char *text, struct clew_latency_options *options)
 	     options->level++)
 		if (!strcmp(clew_latency_level_name(options->level), text))
 			return 0;
-	return fail_word("group", text, "thread, process, cgroup, comm or arg:NAME");
+	return clew_fail_word("group", text, strlen(text), groups,
+			      sizeof(groups) / sizeof(groups[0]));
+}
+
+static int fail_by(const char *typed)
+{
+	const char *names[CLEW_LATENCY_BY_COUNT];
+
+	for (unsigned by = 0; by < CLEW_LATENCY_BY_COUNT; by++)
+		names[by] = clew_latency_by_name(by);
+	return clew_fail_word("by", typed, strlen(typed), names, CLEW_LATENCY_BY_COUNT);
 }
 
 static bool is_of_calls(enum clew_latency_by by)
@@ -127,8 +134,7 @@ static int read_options(const struct latency_values *values, struct sum *sum)
 		       strcmp(clew_latency_by_name(options->by), values->by))
 			options->by++;
 	if (options->by == CLEW_LATENCY_BY_COUNT)
-		return fail_word("by", values->by,
-				 "path, function, kind, call, device, lock or operation");
+		return fail_by(values->by);
 	status = values->group ? read_group(values->group, options) : 0;
 	if (status)
 		return status;

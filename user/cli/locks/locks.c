@@ -22,9 +22,9 @@ struct locks_values {
 };
 
 const struct clew_option clew_locks_options[] = {
-	{0, "tid", "N", "only locks that this thread waited for, and its waits", clew_take_number,
+	{'t', "tid", "N", "only locks that this thread waited for, and its waits", clew_take_number,
 	 offsetof(struct locks_values, selection.tid)},
-	{0, "pid", "N", "the same of this process's threads", clew_take_number,
+	{'p', "pid", "N", "the same of this process's threads", clew_take_number,
 	 offsetof(struct locks_values, selection.pid)},
 	{0, "comm", "GLOB", "the same of threads named like this", clew_take_string,
 	 offsetof(struct locks_values, selection.comm)},

@@ -38,7 +38,7 @@ struct edges_values {
 const struct clew_option clew_edges_options[] = {
 	{0, "type", "TYPE,..", "only dependencies of these types", clew_take_edge_types,
 	 offsetof(struct edges_values, types)},
-	{0, "tid", "N", "only those from or to this thread", clew_take_number,
+	{'t', "tid", "N", "only those from or to this thread", clew_take_number,
 	 offsetof(struct edges_values, selection.tid)},
 	CLEW_GROUP_OPTIONS(struct edges_values, selection.group, "those from or to threads"),
 	CLEW_VIEW_OPTIONS(struct edges_values, view,

@@ -51,9 +51,9 @@ struct why_values {
 };
 
 const struct clew_option clew_why_options[] = {
-	{0, "tid", "N", "explain this thread", clew_take_number,
+	{'t', "tid", "N", "explain this thread", clew_take_number,
 	 offsetof(struct why_values, selection.tid)},
-	{0, "pid", "N", "threads of this process", clew_take_number,
+	{'p', "pid", "N", "threads of this process", clew_take_number,
 	 offsetof(struct why_values, selection.pid)},
 	{0, "comm", "GLOB", "threads named like this", clew_take_string,
 	 offsetof(struct why_values, selection.comm)},

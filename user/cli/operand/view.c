@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/front/fail.h"
+#include "cli/front/words.h"
 
 static const char *const sort_names[] = {
 	[CLEW_SORT_LENGTH] = "length",
@@ -13,23 +14,25 @@ static const char *const sort_names[] = {
 
 int clew_take_sort(const struct clew_option *option, const char *argument, void *value)
 {
-	for (size_t i = 0; i < sizeof(sort_names) / sizeof(sort_names[0]); i++)
-		if (!strcmp(sort_names[i], argument)) {
-			*(enum clew_sort *)value = (enum clew_sort)i;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%s': use length or start",
-			 option->name, argument);
+	int found = clew_take_word(option, argument, sort_names,
+				   sizeof(sort_names) / sizeof(sort_names[0]));
+
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	*(enum clew_sort *)value = (enum clew_sort)found;
+	return 0;
 }
 
 int clew_take_by(const struct clew_option *option, const char *argument, void *value)
 {
-	for (enum clew_sum_by by = CLEW_SUM_BY_NONE + 1; by < CLEW_SUM_BY_COUNT; by++)
-		if (!strcmp(clew_sum_by_name(by), argument)) {
-			*(enum clew_sum_by *)value = by;
-			return 0;
-		}
-	return clew_fail(CLEW_EXIT_INPUT,
-			 "--%s: there is no '%s': use object, kind, task, call or holder",
-			 option->name, argument);
+	const char *known[CLEW_SUM_BY_COUNT];
+	int found;
+
+	for (enum clew_sum_by by = 0; by < CLEW_SUM_BY_COUNT; by++)
+		known[by] = clew_sum_by_name(by);
+	found = clew_take_word(option, argument, known, CLEW_SUM_BY_COUNT);
+	if (found < 0)
+		return CLEW_EXIT_INPUT;
+	*(enum clew_sum_by *)value = (enum clew_sum_by)found;
+	return 0;
 }

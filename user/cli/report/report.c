@@ -43,7 +43,7 @@ struct report_values {
 };
 
 const struct clew_option clew_report_options[] = {
-	{0, "pid", "N", "only threads of this process", clew_take_number,
+	{'p', "pid", "N", "only threads of this process", clew_take_number,
 	 offsetof(struct report_values, selection.pid)},
 	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
 	 offsetof(struct report_values, selection.comm)},

@@ -31,11 +31,11 @@ struct top_values {
 };
 
 const struct clew_option clew_top_options[] = {
-	{0, "period", "DURATION", "update that often (2s)", clew_take_duration,
+	{0, "period", "DURATION", "update that often (2s)", clew_take_seconds,
 	 offsetof(struct top_values, period)},
 	{'n', "count", "N", "stop after so many periods", clew_take_number,
 	 offsetof(struct top_values, count)},
-	{0, "pid", "N", "only threads of this process", clew_take_number,
+	{'p', "pid", "N", "only threads of this process", clew_take_number,
 	 offsetof(struct top_values, selection.pid)},
 	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
 	 offsetof(struct top_values, selection.comm)},

@@ -22,9 +22,9 @@ struct waits_values {
 };
 
 const struct clew_option clew_waits_options[] = {
-	{0, "tid", "N", "only waits of this thread", clew_take_number,
+	{'t', "tid", "N", "only waits of this thread", clew_take_number,
 	 offsetof(struct waits_values, selection.tid)},
-	{0, "pid", "N", "only waits of this process's threads", clew_take_number,
+	{'p', "pid", "N", "only waits of this process's threads", clew_take_number,
 	 offsetof(struct waits_values, selection.pid)},
 	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string,
 	 offsetof(struct waits_values, selection.comm)},
