@@ -405,7 +405,9 @@ def main():
                                       timeout=60,
                                       check=False)
                 label = "%s.%s: clew %s" % (capture, kind, " ".join(arguments + more))
-                if done.returncode or done.stderr:
+                # words.py has that line.
+                noted = answer == "waits-outer" and b"--tid 9 is taken for init" in done.stderr
+                if done.returncode or (done.stderr and not noted):
                     report(label, "exit status %d, %r" % (done.returncode, done.stderr))
                     continue
                 text = mask(done.stdout.decode(), arguments[0])

@@ -117,9 +117,13 @@ static void describe_socket(const struct clew_trace *trace, const struct clew_ob
 			    struct object_description *ret)
 {
 	const struct clew_socket_record *socket = clew_trace_socket(trace, object->number);
+	char number[sizeof(":[18446744073709551615]")] = "";
 	const char *path;
 
-	snprintf(ret->name, sizeof(ret->name), "socket:[%" PRIu64 "]", object->number);
+	/* One that no process has opened, as before accept(), has no number. */
+	if (object->number)
+		snprintf(number, sizeof(number), ":[%" PRIu64 "]", object->number);
+	snprintf(ret->name, sizeof(ret->name), "socket%s", number);
 	if (!socket)
 		return;
 	ret->family = socket_family_name(socket->family);
@@ -135,8 +139,7 @@ static void describe_socket(const struct clew_trace *trace, const struct clew_ob
 	else if (ret->local.text[0])
 		snprintf(ret->name, sizeof(ret->name), "%s %s", ret->protocol, ret->local.text);
 	else
-		snprintf(ret->name, sizeof(ret->name), "%s socket:[%" PRIu64 "]", ret->family,
-			 object->number);
+		snprintf(ret->name, sizeof(ret->name), "%s socket%s", ret->family, number);
 }
 
 /* Prints the path, with what a reader needs to find the file. */

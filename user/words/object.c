@@ -61,7 +61,7 @@ static void json_socket(struct clew_json *json, const struct clew_object *object
 	clew_json_string(json, "protocol", it->protocol);
 	clew_json_string(json, "local", it->local.text[0] ? it->local.text : NULL);
 	clew_json_string(json, "peer", it->peer.text[0] ? it->peer.text : NULL);
-	clew_json_unsigned(json, "ino", object->number);
+	clew_json_known(json, "ino", object->number, 0);
 }
 
 static void json_request(struct clew_json *json, const struct clew_trace *trace,
@@ -141,7 +141,7 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 		break;
 	case CLEW_OBJECT_PIPE:
 	case CLEW_OBJECT_EVENTFD:
-		clew_json_unsigned(json, "ino", object->number);
+		clew_json_known(json, "ino", object->number, 0);
 		break;
 	case CLEW_OBJECT_FUTEX:
 		json_futex(json, trace, object, it);

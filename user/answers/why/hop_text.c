@@ -161,7 +161,12 @@ static void print_deed(FILE *out, const struct hop *hop)
 		fputs(", which armed the timer", out);
 		break;
 	case CLEW_EDGE_SIGNAL:
-		fputs(" to send a signal", out);
+		/* Another wait was not for the signal. */
+		fputs(hop->sleep && hop->sleep->kind != CLEW_WAIT_SIGNAL &&
+				      hop->sleep->kind != CLEW_WAIT_STOPPED
+			      ? ", whose signal interrupted it"
+			      : " to send a signal",
+		      out);
 		break;
 	case CLEW_EDGE_JOURNAL:
 		fputs(" to commit the journal", out);

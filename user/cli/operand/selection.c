@@ -6,6 +6,7 @@
 
 #include "cli/front/fail.h"
 #include "cli/operand/groups.h"
+#include "format/text.h"
 #include <fnmatch.h>
 #include <stdio.h>
 
@@ -64,6 +65,8 @@ static bool any_wanted(const struct clew_selection *selection, const struct clew
 	return false;
 }
 
+#define MOST_NAMED 4 /* tasks that have one number in different pid namespaces */
+
 /* The number by which --pid (`process`) or --tid knows a task in its own pid namespace. */
 static uint32_t inner_number(const struct clew_trace *trace, const struct clew_trace_task *task,
 			     bool process)
@@ -73,33 +76,75 @@ static uint32_t inner_number(const struct clew_trace *trace, const struct clew_t
 	return it ? it->inner_tid : 0;
 }
 
-/* Takes a number that no task has in the machine's pid namespace for one of another namespace. */
-static int resolve_number(struct clew_number *number, const struct clew_trace *trace, bool process)
+/* The task of the machine's pid namespace that has a number; NULL: none. */
+static const struct clew_trace_task *outer_task(const struct clew_number *number,
+						const struct clew_trace *trace, bool process)
 {
-	enum { MOST_NAMED = 4 };
-	uint32_t found[MOST_NAMED];
-	char said[MOST_NAMED * sizeof(", 4294967295")];
-	size_t count = 0, used = 0;
-
-	for (size_t i = 0; number->given && i < clew_trace_task_count(trace); i++) {
+	for (size_t i = 0; i < clew_trace_task_count(trace); i++) {
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 
 		if ((process ? task->pid : task->tid) == number->value)
-			return 0;
+			return task;
 	}
-	for (size_t i = 0; number->given && i < clew_trace_task_count(trace); i++) {
+	return NULL;
+}
+
+/* The numbers outside of those that have a number inside another namespace, each once. Returns how
+ * many there are; `ret_found` has at most MOST_NAMED. */
+static size_t find_inner(const struct clew_number *number, const struct clew_trace *trace,
+			 bool process, uint32_t *ret_found)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < clew_trace_task_count(trace); i++) {
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 		uint32_t outer = process ? task->pid : task->tid;
 		bool known = inner_number(trace, task, process) != number->value;
 
 		for (size_t j = 0; j < count && j < MOST_NAMED; j++)
-			known |= found[j] == outer;
+			known |= ret_found[j] == outer;
 		if (known)
 			continue;
 		if (count < MOST_NAMED)
-			found[count] = outer;
+			ret_found[count] = outer;
 		count++;
 	}
+	return count;
+}
+
+/* Somebody who took the number from inside a container would get an answer about another one. */
+static void note_inner(const struct clew_trace *trace, const struct clew_trace_task *outer,
+		       bool process, uint32_t inner)
+{
+	static bool noted; /* once, also where each window of a capture is asked */
+	const char *option = process ? "pid" : "tid";
+
+	if (noted)
+		return;
+	noted = true;
+	fprintf(stderr, "clew: --%s %u is taken for ", option, process ? outer->pid : outer->tid);
+	clew_print_safe(stderr, clew_trace_comm_at(trace, outer->serial, clew_trace_end(trace)));
+	fprintf(stderr,
+		" of this machine; the one that has this number in its container is --%s %u\n",
+		option, inner);
+}
+
+/* Takes a number that no task has in the machine's pid namespace for one of another namespace. */
+static int resolve_number(struct clew_number *number, const struct clew_trace *trace, bool process)
+{
+	const struct clew_trace_task *outer;
+	uint32_t found[MOST_NAMED];
+	char said[MOST_NAMED * sizeof(", 4294967295")];
+	size_t count, used = 0;
+
+	if (!number->given)
+		return 0;
+	outer = outer_task(number, trace, process);
+	count = find_inner(number, trace, process, found);
+	if (outer && count && found[0] != number->value)
+		note_inner(trace, outer, process, found[0]);
+	if (outer)
+		return 0;
 	if (count == 1)
 		number->value = found[0];
 	if (count <= 1)

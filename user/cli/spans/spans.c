@@ -376,7 +376,7 @@ static void put_reasons(FILE *out, const struct row *row)
 {
 	const char *between = "";
 
-	for (unsigned i = CLEW_FRAME_TAIL_CALL + 1; i < CLEW_FRAME_CLOSED_COUNT; i++) {
+	for (unsigned i = CLEW_FRAME_RETURNED + 1; i < CLEW_FRAME_CLOSED_COUNT; i++) {
 		if (!row->closed[i])
 			continue;
 		fprintf(out, "%s%" PRIu64 " %s", between, row->closed[i],
@@ -417,7 +417,7 @@ static void print_row(const struct clew_trace *trace, const struct row *row)
 		printf("%9s  %9s  %9s  ", "-", "-", "-");
 	clew_print_safe(stdout, clew_function_name(trace, row->function));
 	putchar('\n');
-	if (begun_of(row) > built_of(row))
+	if (begun_of(row) > row->closed[CLEW_FRAME_RETURNED])
 		print_reasons(row, 23);
 }
 
@@ -446,7 +446,7 @@ static void print_frame(struct answer *answer, const struct clew_trace_task *tas
 static void put_summary(FILE *out, const struct answer *answer)
 {
 	const struct row *all = &answer->all;
-	uint64_t begun = begun_of(all), built = built_of(all);
+	uint64_t begun = begun_of(all), returned = all->closed[CLEW_FRAME_RETURNED];
 	uint32_t points = 0, functions;
 
 	for (uint32_t i = 0; i < answer->row_count; i++)
@@ -455,11 +455,11 @@ static void put_summary(FILE *out, const struct answer *answer)
 	if (functions || !points)
 		fprintf(out, "%" PRIu64 " call%s of %" PRIu32 " function%s", begun,
 			begun == 1 ? "" : "s", functions, functions == 1 ? "" : "s");
-	if (begun == built) {
+	if (begun == returned) {
 		fputs(begun ? ", all of which returned" : "", out);
 	} else {
-		fprintf(out, "; %" PRIu64 " returned (%.1f %%), ", built,
-			100. * (double)built / (double)begun);
+		fprintf(out, "; %" PRIu64 " returned (%.1f %%), ", returned,
+			100. * (double)returned / (double)begun);
 		put_reasons(out, all);
 	}
 	if (all->entries)
