@@ -13,6 +13,7 @@ from _export import altered, ask, clew, made  # noqa: E402  pylint: disable=wron
 from _trace import Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
+POOL = ("--tid", "61")
 WAKE = "wake_time=1000003400000 waker=1 wake_context=context_task "
 
 
@@ -54,6 +55,21 @@ def test_inner():
     tap.same("--tid of one", note, "")
 
 
+def test_source():
+    """Who waits for a compiler waits for what that compiles."""
+    for command, shown in (("cc1 -quiet -I lib src/slow.c -dumpbase slow.c -O2 -o /tmp/x.s",
+                            " to end (slow.c)"),
+                           ("gcc -c a.c -include first.h -o b.c", " to end (a.c)"),
+                           ("rustc --edition 2021 ./late.rs", " to end (late.rs)"),
+                           ("cc -o x.c main.o lib.o", " to end"), ("tar x", " to end")):
+        capture = altered("life", "compiler", ('command="/bin/odd \\x22name\\x22"',
+                                               'command="%s"' % command))
+        text, _ = told("why", capture, *POOL)
+        tap.same(command, (shown + " " in text, ("(" in shown) == (" to end (" in text)),
+                 (True, True))
+
+
+test_source()
 test_signal()
 test_socket()
 test_inner()

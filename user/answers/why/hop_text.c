@@ -15,6 +15,7 @@
 #include "words/object.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
+#include "words/source_file.h"
 #include "words/stack.h"
 #include "words/task.h"
 
@@ -136,6 +137,11 @@ static void print_deed(FILE *out, const struct hop *hop)
 	switch (hop->via.type) {
 	case CLEW_EDGE_EXIT:
 		fputs(" to end", out);
+		if (!hop->broad)
+			clew_print_source_file(
+				out, " (",
+				clew_trace_task(hop->trace,
+						clew_hop_next(hop->segment, hop->place)));
 		return;
 	case CLEW_EDGE_VFORK:
 		fputs(" to end or start a program", out);
