@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/functions/traced_values.h"
 #include "symbol/code/function.h"
 #include "symbol/elf/dwarf.h"
 
@@ -81,6 +82,7 @@ static const struct {
 	 "a:4@1 -> a structure by value", 0},
 	{"halves", "a:4@0 -> floating point", NULL, 0},
 	{"nothing", "", NULL, 0},
+	{"takes", "a:4@0, path:s@1", NULL, 0},
 	{"both", "a:4@0 -> 4", NULL, 3},
 };
 
@@ -168,12 +170,51 @@ static void test_none(void **state)
 	close(file);
 }
 
+/* "(...) -> auto" of a function: what there is of its arguments and its result. */
+static void test_all_values(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t arguments;
+		bool taken, returns;
+	} functions_of[] = {
+		{"simple", 2, true, true},
+		{"takes", 2, true, false},
+		{"nothing", 0, true, false},
+		{"halves", 1, false, true}, /* its result is refused, which one asked for */
+	};
+	const struct clew_wanted wanted = {.all = true, .returns = true};
+	const struct clew_function_symbol *const *found;
+	struct traced_refused_value refused;
+	struct clew_functions *functions;
+	struct traced_values values;
+	struct clew_message message;
+	struct clew_dwarf *dwarf;
+	int file = open_object("arguments-O0.so");
+	size_t count;
+
+	(void)state;
+	assert_int_equal(clew_functions_open(file, "arguments-O0.so", NULL, &functions, &message),
+			 0);
+	assert_int_equal(clew_dwarf_open(file, NULL, NULL, 0, &dwarf), 0);
+	for (size_t i = 0; i < sizeof(functions_of) / sizeof(functions_of[0]); i++) {
+		assert_int_equal(
+			clew_functions_find(functions, functions_of[i].name, &found, &count), 0);
+		assert_int_equal(traced_values_find(dwarf, found[0], &wanted, &values, &refused),
+				 functions_of[i].taken);
+		assert_int_equal(values.wanted.count, functions_of[i].arguments);
+		assert_int_equal(values.wanted.returns, functions_of[i].returns);
+	}
+	clew_dwarf_close(dwarf);
+	clew_functions_close(functions);
+	close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_optimized),
-		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_plain),	cmocka_unit_test(test_optimized),
+		cmocka_unit_test(test_changed), cmocka_unit_test(test_all_values),
 		cmocka_unit_test(test_none),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a compiler worked on. */
+/* The file that a compiler works on. */
 #ifndef CLEW_WORDS_SOURCE_FILE_H
 #define CLEW_WORDS_SOURCE_FILE_H
 

@@ -25,6 +25,7 @@ int structures(struct small a, int b);
 struct large made(int a);
 double halves(int a);
 void nothing(void);
+void takes(int a, const char *path);
 int callers(int a);
 
 int simple(name_t path, int count)
@@ -60,6 +61,12 @@ struct large made(int a)
 double halves(int a)
 {
 	return taken(a) / 2.0;
+}
+
+void takes(int a, const char *path)
+{
+	(void)a;
+	(void)path;
 }
 
 void nothing(void)

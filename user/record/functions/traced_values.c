@@ -122,6 +122,9 @@ bool traced_values_find(struct clew_dwarf *dwarf, const struct clew_function_sym
 		return false;
 	if (!wanted->all && !find_values(signature, wanted, found, ret_refused))
 		return false;
+	/* All that there is of a function that returns nothing is its arguments. */
+	if (wanted->all && signature && !signature->returns && !found->result.typed)
+		found->returns = false;
 	if (found->returns && !find_result(signature, &found->result, ret_refused))
 		return false;
 	for (size_t i = 0; i < found->count; i++)
