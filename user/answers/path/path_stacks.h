@@ -6,23 +6,10 @@
 #ifndef CLEW_ANSWERS_PATH_PATH_STACKS_H
 #define CLEW_ANSWERS_PATH_PATH_STACKS_H
 
-#include <clew/path.h>
 #include <stdio.h>
 
+#include "analyse/sum/path_stacks.h"
 #include "format/json.h"
-#include "words/samples.h"
-
-/* All segments that were added. Zeroed at first, but for the trace. */
-struct clew_path_stacks {
-	const struct clew_trace *trace;	   /* of the capture; NULL: it has no stacks */
-	struct clew_samples samples;	   /* of what ran */
-	uint64_t ran, waited, waited_with; /* ns; the last one is what has stacks */
-};
-
-/* 0 or -ENOMEM. */
-int clew_path_stacks_add(struct clew_path_stacks *stacks, const struct clew_model *model,
-			 const struct clew_path_segment *segment);
-void clew_path_stacks_done(struct clew_path_stacks *stacks);
 
 /* Prints ", 61 % in XLogFileInit <- XLogWrite (27 of 44 samples)" of a running segment, ", in
  * LWLockAcquire <- StartTransaction" of a wait. 0 or -ENOMEM. */

@@ -40,6 +40,13 @@ static int open_long(const struct clew_input_needs *needs, struct clew_input *in
 			 input->operand, what);
 }
 
+/* True if a part of it is asked for, which is read in one piece. */
+static bool is_part(const struct clew_input_needs *needs)
+{
+	return (needs->window && clew_window_given(needs->window)) ||
+	       (needs->ends && needs->ends->from);
+}
+
 static int open_piece(const struct clew_input_needs *needs, struct clew_input *input)
 {
 	if (!needs->models)
@@ -58,7 +65,7 @@ int clew_input_open(const char *operand, const struct clew_input_needs *needs,
 	int status = 0;
 
 	*ret_input = (struct clew_input){.operand = operand, .window = window};
-	if (!window || !clew_window_given(window))
+	if (!is_part(needs))
 		status = open_long(needs, ret_input);
 	if (status)
 		return status;
