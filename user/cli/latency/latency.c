@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answers/latency/latency.h"
+#include "answers/latency/latency_sum.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
@@ -17,10 +17,8 @@
 #include "cli/front/words.h"
 #include "cli/front/write.h"
 #include "cli/latency/latency_live.h"
-#include "cli/latency/latency_windows.h"
-#include "cli/operand/open.h"
-#include "cli/operand/selection.h"
-#include "cli/operand/window.h"
+#include "cli/operand/input.h"
+#include "cli/operand/long_operations.h"
 #include "cli/record/fresh.h"
 #include "format/style.h"
 #include "format/text.h"
@@ -81,9 +79,7 @@ const struct clew_option clew_latency_options[] = {
 
 /* The results so far, and the document that they will be in. */
 struct sum {
-	struct clew_latency_options options;
-	struct clew_latency latency;
-	struct clew_latency_left_out left_out;
+	struct clew_latency_sum all;
 	bool by_given;
 };
 
@@ -123,7 +119,7 @@ static bool is_of_calls(enum clew_latency_by by)
 
 static int read_options(const struct latency_values *values, struct sum *sum)
 {
-	struct clew_latency_options *options = &sum->options;
+	struct clew_latency_options *options = &sum->all.options;
 	uint32_t digits = values->digits.given ? values->digits.value : DIGITS;
 	int status;
 
@@ -141,7 +137,7 @@ static int read_options(const struct latency_values *values, struct sum *sum)
 	if (digits < HISTOGRAM_LEAST_DIGITS || digits > HISTOGRAM_MOST_DIGITS)
 		return clew_fail(CLEW_EXIT_INPUT, "--digits: %u: write a number from %d to %d",
 				 digits, HISTOGRAM_LEAST_DIGITS, HISTOGRAM_MOST_DIGITS);
-	sum->latency = clew_latency_new(digits);
+	clew_latency_sum_begin(&sum->all, digits);
 	return 0;
 }
 
@@ -155,7 +151,7 @@ static int fail_argument(const struct clew_latency_options *options)
 /* Without --by, what the first trace has: calls of functions, or else waits. */
 static int choose_by(const struct clew_trace *trace, struct sum *sum, const char *operand)
 {
-	enum clew_latency_by *by = &sum->options.by;
+	enum clew_latency_by *by = &sum->all.options.by;
 
 	if (!sum->by_given)
 		*by = clew_trace_has_frames(trace) ? CLEW_LATENCY_PATH : CLEW_LATENCY_KIND;
@@ -165,13 +161,14 @@ static int choose_by(const struct clew_trace *trace, struct sum *sum, const char
 				 "%s: no functions were recorded: record with -f, or give another "
 				 "--by",
 				 operand);
-	if (sum->options.argument && !is_of_calls(*by))
-		return fail_argument(&sum->options);
-	if (sum->options.argument && !clew_functions_have_argument(trace, sum->options.argument))
+	if (sum->all.options.argument && !is_of_calls(*by))
+		return fail_argument(&sum->all.options);
+	if (sum->all.options.argument &&
+	    !clew_functions_have_argument(trace, sum->all.options.argument))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--group arg:%s: no such argument was recorded: record with -f "
 				 "'OBJECT:GLOB(%s:i32)'",
-				 sum->options.argument, sum->options.argument);
+				 sum->all.options.argument, sum->all.options.argument);
 	return 0;
 }
 
@@ -179,46 +176,87 @@ static int choose_by(const struct clew_trace *trace, struct sum *sum, const char
 
 /* A trace and the part of it that was asked for. */
 struct part {
-	struct clew_trace *trace;
+	struct clew_input input;
 	struct clew_window window;
 	const char *operand;
 };
 
-static int gather(const struct part *part, struct clew_selection *selection, struct sum *sum)
+static int open_part(struct part *part, const struct latency_values *values, const struct sum *sum)
 {
-	int status = clew_selection_check(selection, part->trace);
+	bool calls = sum->by_given && is_of_calls(sum->all.options.by);
 
+	part->window = values->window;
+	return clew_input_open(
+		part->operand,
+		&(struct clew_input_needs){.whole = calls || sum->all.options.argument
+							    ? "calls from start to end"
+							    : NULL,
+					   .functions = true,
+					   .window = &part->window},
+		&part->input);
+}
+
+/* True if all waits are gathered before it matters which threads are asked for. */
+static bool chooses_late(const struct part *part, const struct sum *sum)
+{
+	return part->input.reader && sum->by_given && sum->all.options.by == CLEW_LATENCY_LOCK;
+}
+
+/* Finds which threads are asked for, and by what their times are grouped. */
+static int choose(struct part *part, struct clew_selection *selection, struct sum *sum)
+{
+	struct clew_latency_options *options = &sum->all.options;
+	struct clew_input *input = &part->input;
+	const struct clew_trace *names;
+	int status;
+
+	if (chooses_late(part, sum))
+		return 0;
+	status = clew_input_choose(input, selection);
+	/* A task's group is the one that the capture saw last. */
+	if (!status && options->level == CLEW_LATENCY_CGROUP)
+		status = clew_input_names(input, &names);
+	if (!status && !input->reader)
+		status = choose_by(input->trace, sum, part->operand);
+	/* A capture in windows has no functions. */
+	if (!sum->by_given)
+		options->by = CLEW_LATENCY_KIND;
+	sum->by_given = true;
+	return status;
+}
+
+static int add_trace(struct part *part, struct clew_selection *selection, struct sum *sum)
+{
+	struct clew_latency_options *options = &sum->all.options;
+	struct clew_windows_taker taker;
+	int status;
+
+	options->chosen = (struct clew_chosen){.wants = clew_selection_wants, .context = selection};
+	options->from = part->window.from;
+	options->to = part->window.to;
+	options->tasks = clew_input_tasks(&part->input);
+	taker = clew_latency_sum_taker(&sum->all);
+	status = clew_input_look(&part->input, &taker);
+	if (!status && chooses_late(part, sum))
+		status = clew_selection_check(selection, part->input.trace);
 	if (!status)
-		status = choose_by(part->trace, sum, part->operand);
-	if (status)
-		return status;
-	sum->options.chosen =
-		(struct clew_chosen){.wants = clew_selection_wants, .context = selection};
-	sum->options.from = part->window.from;
-	sum->options.to = part->window.to;
-	return clew_latency_gather(part->trace, &sum->options, &sum->latency, &sum->left_out) < 0
-		       ? clew_fail_memory()
-		       : 0;
+		status = clew_long_operations(part->operand, sum->all.longs.data,
+					      sum->all.longs.count, clew_latency_sum_longs,
+					      &sum->all);
+	if (!status && clew_latency_sum_finish(&sum->all, part->input.trace) < 0)
+		status = clew_fail_memory();
+	return status;
 }
 
 static int add_part(struct part *part, const struct latency_values *values, struct sum *sum)
 {
 	struct clew_selection selection = values->selection;
-	int status;
+	int status = open_part(part, values, sum);
 
-	part->window = values->window;
-	status = clew_window_given(&part->window)
-			 ? 0
-			 : clew_latency_in_windows(part->operand, &selection, &sum->by_given,
-						   &sum->options, &sum->latency, &sum->left_out,
-						   &part->trace);
-	if (!status && part->trace) {
-		status = clew_window_take(&part->window, part->trace);
-	} else if (!status) {
-		status = clew_open_window(part->operand, 0, &part->window, &part->trace);
-		if (!status)
-			status = gather(part, &selection, sum);
-	}
+	if (!status)
+		status = choose(part, &selection, sum);
+	if (!status)
+		status = add_trace(part, &selection, sum);
 	clew_selection_done(&selection);
 	return status;
 }
@@ -235,14 +273,15 @@ struct answer {
 static void json_ledgers(struct clew_json *json, const struct part *parts, size_t count)
 {
 	if (count == 1) {
-		clew_json_ledger(json, parts->trace, parts->window.from, parts->window.to);
+		clew_json_ledger(json, parts->input.trace, parts->window.from, parts->window.to);
 		return;
 	}
 	clew_json_array(json, "traces");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(json, NULL);
 		clew_json_string(json, "name", parts[i].operand);
-		clew_json_ledger(json, parts[i].trace, parts[i].window.from, parts[i].window.to);
+		clew_json_ledger(json, parts[i].input.trace, parts[i].window.from,
+				 parts[i].window.to);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
@@ -252,7 +291,7 @@ static void json_dropped(struct clew_json *json, const struct part *parts, size_
 {
 	clew_json_array(json, "groups_dropped");
 	for (size_t i = 0; i < count; i++)
-		clew_json_dropped(json, parts[i].trace);
+		clew_json_dropped(json, parts[i].input.trace);
 	clew_json_array_end(json);
 }
 
@@ -264,9 +303,10 @@ static void print_ledgers(FILE *out, const struct part *parts, size_t count)
 			clew_print_safe(out, parts[i].operand);
 			fputs(":\n", out);
 		}
-		clew_print_dropped(out, parts[i].trace);
-		clew_print_ledger(out, parts[i].trace, parts[i].window.from, parts[i].window.to);
-		clew_print_cost(out, clew_trace_info(parts[i].trace));
+		clew_print_dropped(out, parts[i].input.trace);
+		clew_print_ledger(out, parts[i].input.trace, parts[i].window.from,
+				  parts[i].window.to);
+		clew_print_cost(out, clew_trace_info(parts[i].input.trace));
 	}
 }
 
@@ -280,31 +320,18 @@ static int print(void *context, FILE *out)
 	int r;
 
 	if (!values->json) {
-		r = clew_print_latency(out, &sum->latency, &sum->options, top, &sum->left_out);
+		r = clew_print_latency(out, &sum->all.latency, &sum->all.options, top,
+				       &sum->all.left_out);
 		print_ledgers(out, answer->parts, answer->count);
 	} else {
 		clew_json_answer(&json);
-		r = clew_json_latency(&json, &sum->latency, &sum->options, top, &sum->left_out,
-				      false);
+		r = clew_json_latency(&json, &sum->all.latency, &sum->all.options, top,
+				      &sum->all.left_out, false);
 		json_dropped(&json, answer->parts, answer->count);
 		json_ledgers(&json, answer->parts, answer->count);
 		clew_json_object_end(&json);
 		clew_json_end(&json);
 	}
-	return r < 0 ? clew_fail_memory() : 0;
-}
-
-/* By function, all groups of one become one. */
-static int aggregate(struct sum *sum)
-{
-	struct clew_latency together;
-	int r;
-
-	if (sum->options.by != CLEW_LATENCY_FUNCTION)
-		return 0;
-	r = clew_latency_aggregate(&sum->latency, &together);
-	clew_latency_done(&sum->latency);
-	sum->latency = together;
 	return r < 0 ? clew_fail_memory() : 0;
 }
 
@@ -316,15 +343,15 @@ static int answer(const struct latency_values *values, struct part *parts, size_
 
 	for (size_t i = 0; i < count && !status; i++)
 		status = add_part(&parts[i], values, sum);
-	if (!status)
-		status = aggregate(sum);
+	if (!status && clew_latency_sum_aggregate(&sum->all) < 0)
+		status = clew_fail_memory();
 	if (status)
 		return status;
 	/* A name in a file is not for a terminal. */
 	if (values->output)
 		clew_style_turn(false);
 	else
-		sum->options.narrow = clew_terminal_narrower(CLEW_LATENCY_WIDE);
+		sum->all.options.narrow = clew_terminal_narrower(CLEW_LATENCY_WIDE);
 	return clew_write_file(values->output ?: "-", print, &answer);
 }
 
@@ -341,7 +368,7 @@ static int answer_traces(const struct latency_values *values, char **operands, s
 		parts[i].operand = operands[i];
 	status = parts ? answer(values, parts, count, sum) : clew_fail_memory();
 	for (size_t i = 0; parts && i < count; i++)
-		clew_trace_free(parts[i].trace);
+		clew_input_done(&parts[i].input);
 	free(parts);
 	return status;
 }
@@ -363,15 +390,15 @@ static const char *option_not_live(const struct latency_values *values)
 static int answer_live(struct latency_values *values, struct sum *sum)
 {
 	bool functions = values->fresh.recording.functions.count;
-	enum clew_latency_by by = sum->by_given ? sum->options.by
+	enum clew_latency_by by = sum->by_given ? sum->all.options.by
 				  : functions	? CLEW_LATENCY_PATH
 						: CLEW_LATENCY_KIND;
 	bool calls = is_of_calls(by);
 	const struct clew_latency_live live = {
 		.recording = &values->fresh.recording,
 		.selection = &values->selection,
-		.options = &sum->options,
-		.digits = sum->latency.digits,
+		.options = &sum->all.options,
+		.digits = sum->all.latency.digits,
 		.top = values->top.given ? values->top.value
 		       : values->json	 ? SIZE_MAX
 					 : TOP,
@@ -401,9 +428,9 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--live -f and --by %s: leave out -f, or write --by path",
 				 clew_latency_by_name(by));
-	if (sum->options.argument && !calls)
-		return fail_argument(&sum->options);
-	sum->options.by = by;
+	if (sum->all.options.argument && !calls)
+		return fail_argument(&sum->all.options);
+	sum->all.options.by = by;
 	return clew_latency_live_run(&live);
 }
 
@@ -425,6 +452,6 @@ int clew_command_latency(const struct clew_command *command, int argc, char **ar
 	if (!status)
 		status = values.live ? answer_live(&values, &sum)
 				     : answer_traces(&values, operands, &sum);
-	clew_latency_done(&sum.latency);
+	clew_latency_sum_done(&sum.all);
 	return clew_fresh_end(&values.fresh, status);
 }
