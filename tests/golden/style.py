@@ -31,7 +31,7 @@ FLOORS = [
     ["answers/io", "answers/report", "answers/waits"],
     ["daemon", "cli/operand"],
     [
-        "page", "tables", "top", "cli/ask", "cli/record", "cli/segments", "cli/windowed"
+        "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
     ],
     [
         "export", "cli/blame", "cli/daemon", "cli/io", "cli/latency", "cli/locks", "cli/one",

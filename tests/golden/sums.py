@@ -56,18 +56,22 @@ PATHS = [["--all", "(e)"], ["--all", "nobody"], ["--all", "** where suspended_du
          ["--all", "**", "--strategy", "predecessor"], ["--all", "**", "--strategy", "temporal_most_work"],
          ["--all", "**", "--all-origins", "--strategy", "least_work"]]
 # Windows may say this of what they are too short for, or do not have.
-READ_AGAIN = re.compile(rb"clew: (?:operations that are longer than what a window knows|"
-                        rb"[^\n]*: is read in one piece, as windows have no )[^\n]*\n")
+READ_AGAIN = re.compile(rb"clew: operations that are longer than what a window knows[^\n]*\n")
+ONE_PIECE = re.compile(rb"clew: [^\n]*: is read in one piece, as windows have no [^\n]*\n")
 tap = Tap()
 
 
-def ask(capture, window, *arguments):
-    """(exit status, output, errors), in windows of so many records; None: in one piece."""
+def ask(capture, window, *arguments, raw=False):
+    """
+    (exit status, output, errors), in windows of so many records; None: in one piece. The errors
+    are without what windows say of themselves, unless they are to be raw.
+    """
     environment = {key: value for key, value in os.environ.items() if key != "CLEW_WINDOW_RECORDS"}
     if window:
         environment["CLEW_WINDOW_RECORDS"] = window
     done = clew(arguments[0], capture, *arguments[1:], stdout=subprocess.PIPE, env=environment)
-    return done.returncode, done.stdout, READ_AGAIN.sub(b"", done.stderr)
+    errors = done.stderr if raw else ONE_PIECE.sub(b"", READ_AGAIN.sub(b"", done.stderr))
+    return done.returncode, done.stdout, errors
 
 
 def compare(arguments, names=tuple(NAMES)):
@@ -82,6 +86,30 @@ def compare(arguments, names=tuple(NAMES)):
                           if ask(made(name), window, *arguments, form) != whole]
     tap.report("%s in windows" % " ".join(arguments), str(different) if different else "")
     return lengths
+
+
+def check_one_piece():
+    """An answer that windows do not have says in a line why, and no other one does."""
+    for name, arguments in (("stacks", ["waits", "--stacks"]), ("disk", ["blame", "--by", "function"]),
+                            ("disk", ["blame", "--all-running"]),
+                            ("disk", ["blame", "--victims", "(e) where"]),
+                            ("disk", ["path", "--all", "**", "--operations", "--json"]),
+                            ("disk", ["path", "--all", "**"]),
+                            ("disk", ["io", "--file", "/data/in"]),
+                            ("frames", ["latency", "--by", "kind"]), ("calls", ["locks"]),
+                            ("calls", ["report"]), ("disk", ["report", "--html", "-o", "-"])):
+        said = [
+            clew(arguments[0], made(name), *arguments[1:], stdout=subprocess.PIPE,
+                 env=dict(os.environ, CLEW_WINDOW_RECORDS=window)).stderr
+            for window in ("7", str(1 << 40))
+        ]
+        lines = [ONE_PIECE.findall(text) for text in said]
+        tap.same("%s of %s is in one piece, and says so" % (" ".join(arguments), name),
+                 [len(each) for each in lines], [1, 0])
+    for arguments in (["waits"], ["blame"], ["path", "--all", "**", "--operations"], ["io"],
+                      ["locks"], ["latency", "--by", "kind"], ["report"]):
+        said = ask(made("disk"), "7", *arguments, raw=True)[2]
+        tap.same("%s is in windows" % " ".join(arguments), ONE_PIECE.findall(said), [])
 
 
 def check_processes():
@@ -123,6 +151,7 @@ def main():
         compare(["blame"] + choice, ("containers", "disk", "locks", "mutex", "work"))
     for choice in PATHS:
         compare(["path", "--operations"] + choice, ("containers", "disk", "peer", "work", "calls"))
+    check_one_piece()
     # A sanitizer needs a process of its own at the end.
     if not os.environ.get("CLEW_SANITIZED"):
         check_processes()

@@ -34,10 +34,9 @@ static int open_long(const struct clew_input_needs *needs, struct clew_input *in
 		return status;
 	clew_reader_close(input->reader);
 	input->reader = NULL;
-	return clew_fail(CLEW_EXIT_DONE,
-			 "%s: is read in one piece, as windows have no %s: with --from and --to "
-			 "less is read",
-			 input->operand, what);
+	return clew_fail(CLEW_EXIT_DONE, "%s: is read in one piece, as windows have no %s%s",
+			 input->operand, what,
+			 needs->window ? ": with --from and --to less is read" : "");
 }
 
 /* True if a part of it is asked for, which is read in one piece. */

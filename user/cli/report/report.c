@@ -14,10 +14,7 @@
 #include "cli/front/progress.h"
 #include "cli/front/terminal.h"
 #include "cli/front/write.h"
-#include "cli/operand/open.h"
-#include "cli/operand/selection.h"
-#include "cli/operand/window.h"
-#include "cli/operand/windows.h"
+#include "cli/operand/input.h"
 #include "cli/record/fresh.h"
 #include "cli/report/report_windows.h"
 #include "format/style.h"
@@ -263,51 +260,46 @@ static int answer(const struct clew_trace *trace, struct report_values *values, 
 	return status;
 }
 
-/* *ret_answered: it is a long capture, and the answer could be made of windows. */
-static int answer_in_windows(struct report_values *values, const char *operand, bool *ret_answered)
+static int answer_in_windows(struct report_values *values, struct clew_input *input)
 {
-	struct clew_reader *reader = NULL;
 	struct long_report *made = NULL;
-	int status = 0;
+	int status = report_windows_make(input->operand, input->reader, &values->selection, &made);
 
-	*ret_answered = false;
-	/* A page shows all of the timeline; lines of the source are of one trace's stacks. */
-	if (!values->html && !clew_window_given(&values->window) &&
-	    !clew_source_wanted(&values->source))
-		status = clew_windows_open(operand, &reader);
-	if (!reader)
-		return status;
-	if (report_windows_can(reader)) {
-		*ret_answered = true;
-		status = report_windows_make(operand, reader, &values->selection, &made);
-		if (!status && values->json)
-			status = print_json(report_windows_report(made), values, false);
-		else if (!status)
-			print_text(report_windows_report(made), values, false);
-		report_windows_done(made);
-	}
-	clew_reader_close(reader);
+	if (!status && values->json)
+		status = print_json(report_windows_report(made), values, false);
+	else if (!status)
+		print_text(report_windows_report(made), values, false);
+	report_windows_done(made);
 	return status;
 }
 
 static int question_answer(void *context, char **operands)
 {
 	struct report_values *values = context;
-	struct clew_trace *trace = NULL;
-	bool answered = false;
+	bool lines = clew_source_wanted(&values->source);
+	struct clew_input input = {};
 	int status;
 
 	/* A page has the timeline of all threads. */
 	values->selection.recorded_first = !values->html;
-	status = answer_in_windows(values, operands[0], &answered);
-	if (!status && !answered)
-		status = clew_open_window(operands[0], 0, &values->window, &trace);
-	if (!status && trace && clew_source_wanted(&values->source))
-		status = clew_need_stacks("report", trace, &values->source);
-	if (!status && trace)
-		status = answer(trace, values, operands[0]);
+	status = clew_input_open(operands[0],
+				 &(struct clew_input_needs){.whole = values->html ? "timeline"
+								     : lines ? "lines of the source"
+									     : NULL,
+							    .functions = true,
+							    .announced = true,
+							    .window = &values->window},
+				 &input);
+	if (!status && input.reader) {
+		status = answer_in_windows(values, &input);
+	} else if (!status) {
+		if (lines)
+			status = clew_need_stacks("report", input.trace, &values->source);
+		if (!status)
+			status = answer(input.trace, values, operands[0]);
+	}
+	clew_input_done(&input);
 	clew_selection_done(&values->selection);
-	clew_trace_free(trace);
 	return status;
 }
 

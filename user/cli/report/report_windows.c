@@ -273,13 +273,6 @@ static int gather(struct long_report *it, const char *operand, struct clew_reade
 	return status;
 }
 
-bool report_windows_can(const struct clew_reader *reader)
-{
-	const uint64_t *counts = clew_reader_info(reader)->counts;
-
-	return !counts[CLEW_KIND_FUNCTION] && !counts[CLEW_KIND_ANNOUNCE];
-}
-
 int report_windows_make(const char *operand, struct clew_reader *reader,
 			struct clew_selection *selection, struct long_report **ret_made)
 {

@@ -9,10 +9,6 @@
 
 struct long_report;
 
-/* True if windows can make the report of a long capture; that needs one without functions and
- * announcements, which are gone through from the start. */
-bool report_windows_can(const struct clew_reader *reader);
-
 /*
  * Makes the report of all of a capture, about the chosen threads. report_windows_done() frees it,
  * also after an error. Returns 0 or, after clew_fail(), an exit status.
