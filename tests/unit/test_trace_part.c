@@ -2,7 +2,7 @@
 /*
  * Traces of parts of a capture: what overlaps a part is as in the trace of all of it, and
  * how much is kept does not depend on the capture's length. The windows of a capture together have
- * each wait once.
+ * each wait once, and lists and sums made of them are those of the trace of all of it.
  */
 #include "store_records.h"
 
@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "explain/waits.h"
 #include "trace/trace.h"
 #include "trace/windows.h"
 
@@ -446,12 +447,116 @@ static void test_windows_fail(void **state)
 	unlink(path);
 }
 
+/* ---- sums ---- */
+
+static bool wants_all(void *context, const struct clew_trace *trace,
+		      const struct clew_trace_task *task, uint64_t at)
+{
+	(void)context;
+	(void)trace;
+	(void)task;
+	(void)at;
+	return true;
+}
+
+static void write_times(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	(void)trace;
+	fprintf(out, "%llu %u", (unsigned long long)sleep->start, sleep->task);
+}
+
+/* Each wait of a list in windows is that of the list in one piece, and was written. */
+static void expect_same_list(const struct clew_waits *windows, const struct clew_waits *whole)
+{
+	assert_int_equal(windows->list.count, whole->list.count);
+	for (size_t i = 0; i < whole->list.count; i++) {
+		const struct clew_listed_wait *a = clew_waits_at(windows, i),
+					      *b = clew_waits_at(whole, i);
+		char text[64];
+
+		assert_int_equal(a->start, b->start);
+		assert_int_equal(a->ns, b->ns);
+		assert_int_equal(a->task, b->task);
+		snprintf(text, sizeof(text), "%llu %u", (unsigned long long)b->sleep->start,
+			 b->sleep->task);
+		assert_null(a->sleep);
+		assert_string_equal(a->text, text);
+	}
+}
+
+static void expect_same_sums(struct clew_waits *windows, struct clew_waits *whole,
+			     const struct clew_trace *names, const struct clew_trace *trace)
+{
+	enum clew_sum_by by = whole->asked->by;
+	struct clew_sum *a, *b;
+
+	assert_int_equal(clew_wait_groups_finish(&windows->groups, by, names, &a), 0);
+	assert_int_equal(clew_wait_groups_finish(&whole->groups, by, trace, &b), 0);
+	assert_int_equal(windows->groups.count, whole->groups.count);
+	for (size_t i = 0; i < whole->groups.count; i++)
+		assert_memory_equal(&a[i], &b[i], sizeof(*a));
+	free(a);
+	free(b);
+}
+
+/* A list of waits and their sums are the same in windows as in one piece. */
+static void compare_waits(const char *path, struct clew_trace *trace, enum clew_sum_by by,
+			  bool by_length)
+{
+	const struct clew_waits_asked asked = {.wants = wants_all,
+					       .from = clew_trace_start(trace),
+					       .to = UINT64_MAX,
+					       .idle = true,
+					       .by = by,
+					       .by_length = by_length,
+					       .write = write_times};
+	struct clew_waits whole, windows;
+	struct clew_windows_taker taker;
+	struct clew_trace *names;
+
+	clew_waits_begin(&whole, &asked);
+	taker = clew_waits_taker(&whole);
+	assert_int_equal(clew_windows_alone(trace, &taker), 0);
+	clew_waits_begin(&windows, &asked);
+	taker = clew_waits_taker(&windows);
+	assert_int_equal(run_windows(path, &taker, 800, 2, &names), 0);
+	assert_true(whole.counts.wanted > 5000);
+	assert_memory_equal(&windows.counts, &whole.counts, sizeof(whole.counts));
+	if (by != CLEW_SUM_BY_NONE) {
+		expect_same_sums(&windows, &whole, names, trace);
+	} else {
+		assert_int_equal(clew_waits_finish(&whole), 0);
+		assert_int_equal(clew_waits_finish(&windows), 0);
+		expect_same_list(&windows, &whole);
+	}
+	clew_waits_done(&whole);
+	clew_waits_done(&windows);
+	clew_trace_free(names);
+}
+
+static void test_waits(void **state)
+{
+	struct clew_trace *trace;
+	char path[64];
+
+	(void)state;
+	write_capture(path);
+	trace = load(path, 0, 0);
+	compare_waits(path, trace, CLEW_SUM_BY_NONE, false);
+	compare_waits(path, trace, CLEW_SUM_BY_NONE, true);
+	compare_waits(path, trace, CLEW_SUM_BY_CALL, false);
+	compare_waits(path, trace, CLEW_SUM_BY_TASK, false);
+	clew_trace_free(trace);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_in_whole), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_birth),	    cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_windows),	    cmocka_unit_test(test_windows_fail),
+		cmocka_unit_test(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
