@@ -26,8 +26,7 @@ static const char *lacking(const struct clew_reader *reader, const struct clew_i
 /* Opens a long capture; input->reader stays NULL if it is to be read in one piece. */
 static int open_long(const struct clew_input_needs *needs, struct clew_input *input)
 {
-	int status = needs->models ? clew_windows_open_models(input->operand, &input->reader)
-				   : clew_windows_open(input->operand, &input->reader);
+	int status = clew_windows_open(input->operand, needs->models, &input->reader);
 	const char *what = input->reader ? lacking(input->reader, needs) : NULL;
 
 	if (status || !what)

@@ -26,7 +26,7 @@ static uint64_t records_of_window(void)
 	return number_of("CLEW_WINDOW_RECORDS");
 }
 
-static int open_long(const char *operand, bool models, struct clew_reader **ret_reader)
+int clew_windows_open(const char *operand, bool models, struct clew_reader **ret_reader)
 {
 	struct clew_trace *trace;
 	struct stat status;
@@ -43,16 +43,6 @@ static int open_long(const char *operand, bool models, struct clew_reader **ret_
 	clew_reader_close(*ret_reader);
 	*ret_reader = NULL;
 	return 0;
-}
-
-int clew_windows_open(const char *operand, struct clew_reader **ret_reader)
-{
-	return open_long(operand, false, ret_reader);
-}
-
-int clew_windows_open_models(const char *operand, struct clew_reader **ret_reader)
-{
-	return open_long(operand, true, ret_reader);
 }
 
 /* `taker`: NULL if only the names are wanted. */

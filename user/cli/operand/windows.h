@@ -10,11 +10,10 @@
 
 /*
  * Opens what an operand names if it is a long capture: *ret_reader is NULL if it is anything else,
- * or cannot be opened, and is to be opened as usual. It is closed by the caller.
+ * or cannot be opened, and is to be opened as usual. It is closed by the caller. `models`: causal
+ * traces are made of the windows.
  */
-int clew_windows_open(const char *operand, struct clew_reader **ret_reader);
-/* The same for takers that make causal traces. */
-int clew_windows_open_models(const char *operand, struct clew_reader **ret_reader);
+int clew_windows_open(const char *operand, bool models, struct clew_reader **ret_reader);
 
 /* Looks at all windows. `drop_types`: as for clew_open_trace(). Says what is damaged, too. */
 int clew_windows_look(const char *operand, struct clew_reader *reader, uint32_t drop_types,
