@@ -4,8 +4,10 @@
 What `make install` puts into a folder is enough to build with: each header by
 itself, and a program with the library; prints TAP.
 """
+import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -33,6 +35,8 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+EXAMPLES = ("slowest", "longest", "explain", "threads")
+MOST_LISTED = 10  # waits by longest.c
 count = 0
 
 
@@ -51,6 +55,48 @@ def run(*command, **more):
                           env=PLAIN,
                           **more)
 
+
+def numbers_of(lines):
+    """The number that each line begins with."""
+    return [int(line.split()[0]) for line in lines]
+
+
+def longest_told(printed, answer):
+    """longest.c lists what `clew waits` does."""
+    waits = answer("waits")["waits"]
+    lengths = [(w["end"] or 1000003000000) - w["start"] for w in waits]
+    said = [f"{w['comm']}-{w['tid']}" in line and w["kind"] in line
+            and (not w["ended_by"] or not w["ended_by"]["comm"]
+                 or f"by {w['ended_by']['comm']}-{w['ended_by']['tid']}" in line)
+            for w, line in zip(waits, printed)]
+    return len(waits) > 1 and all(said) and numbers_of(printed) == lengths[:MOST_LISTED]
+
+
+def explain_told(printed, answer):
+    """explain.c has the operation, the tree's sum and the chains of `clew why`."""
+    why = answer("why", "--slowest", "1")["operations"][0]
+    at = printed.index(f"{len(why['segments'])} segments")
+    behind = collections.Counter()
+    for segment in why["segments"]:
+        behind[len(segment["hops"])] += segment["ns"]
+    roots = [line for line in printed[1:at] if line[16] != " "]
+    said = {int(line.split()[3]): int(line.split()[0]) for line in printed[at + 1:]}
+    return (printed[0] == f"{why['comm']}-{why['tid']} of {why['process']}: {why['total_ns']} ns"
+            and sum(numbers_of(roots)) == why["total_ns"] and len(roots) < at - 1
+            and said == dict(behind))
+
+
+def threads_told(printed, answer):
+    """threads.c has the sums of `clew report`, by thread."""
+    told, said = collections.Counter(), collections.Counter()
+    for program in answer("report")["programs"]:
+        told.update(program["spent_ns"])
+    for line in printed:
+        said.update({name: int(ns) for name, ns in re.findall(r" ([a-z]+)=([0-9]+)", line)})
+    return len(printed) > 1 and said == +told
+
+
+TOLD = {"longest": longest_told, "explain": explain_told, "threads": threads_told}
 
 with tempfile.TemporaryDirectory() as folder:
     made = run("make", "-s", "install", f"DESTDIR={folder}", "PREFIX=/usr")
@@ -119,10 +165,13 @@ with tempfile.TemporaryDirectory() as folder:
                            text=True,
                            check=False,
                            env=dict(PLAIN, **path)).stdout.split()
-    done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", f"{folder}/slowest",
-               "docs/examples/slowest.c", *flags)
-    ok(done.returncode == 0, "the example builds with what pkg-config says",
-       done.stderr.strip()[-300:])
+    examples = sorted(os.listdir(f"{ROOT}/docs/examples"))
+    ok(examples == sorted(name + ".c" for name in EXAMPLES), "each example is tried", examples)
+    for name in EXAMPLES:
+        done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", f"{folder}/{name}",
+                   f"docs/examples/{name}.c", *flags)
+        ok(done.returncode == 0, f"{name}.c builds with what pkg-config says",
+           done.stderr.strip()[-300:])
     with open("tests/golden/stacks.records", "rb") as records:
         subprocess.run(["build/make_capture", f"{folder}/capture"], stdin=records, check=True)
     answer = run(f"{folder}/slowest", f"{folder}/capture").stdout.splitlines()
@@ -135,6 +184,18 @@ with tempfile.TemporaryDirectory() as folder:
             int(line.split()[0]) for line in answer[1:]) == expected["total_ns"],
         "it finds the operation that clew why finds, and where all of its time went",
         f"{answer} {expected and expected['total_ns']}")
+
+    def answer_of(command, *arguments, capture=f"{folder}/capture"):
+        return json.loads(run(f"{folder}/usr/bin/clew", command, capture, *arguments, "--json").stdout)
+
+    run(f"{folder}/usr/bin/clew", "convert", f"{folder}/capture", "-o", f"{folder}/notation")
+    for name, told in TOLD.items():
+        for kind in ("capture", "notation"):
+            printed = run(f"{folder}/{name}", f"{folder}/{kind}").stdout.splitlines()
+            ok(printed and told(printed, answer_of), f"{name}.c says of a {kind} what clew does", printed)
+        wrong = run(f"{folder}/{name}", f"{folder}/program")
+        ok(wrong.returncode == 2 and wrong.stderr.startswith(f"{folder}/program: "),
+           f"{name}.c refuses what is neither", (wrong.returncode, wrong.stderr))
     program = run(f"{folder}/usr/bin/clew", "version")
     ok(program.stdout.startswith("clew "), "the installed program starts", program.stderr)
 

@@ -29,7 +29,7 @@ FLOORS = [
         "answers/why", "record", "cli/front"
     ],
     ["answers/io", "answers/report", "answers/waits"],
-    ["daemon", "cli/operand"],
+    ["daemon", "library", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
     ],
@@ -47,7 +47,8 @@ PUBLIC = {
     "model", "model_make": "model", "query": "query",
     "notation": "notation", "forest": "analyse/forest", "annotate": "analyse", "blame": "analyse",
     "pair": "analyse", "path": "analyse", "slack": "analyse", "stitch": "analyse", "what_if":
-    "analyse"
+    "analyse", "spent": "explain", "capture": "library", "waits": "library", "why": "library",
+    "report": "library"
 }
 
 

@@ -6,24 +6,12 @@
 #ifndef CLEW_EXPLAIN_SPENT_H
 #define CLEW_EXPLAIN_SPENT_H
 
+#include <clew/spent.h>
+
 #include "base/map.h"
 #include "base/vector.h"
 #include "explain/chosen.h"
 #include "trace/windows.h"
-
-enum clew_spent {
-	CLEW_SPENT_RUNNING,
-	CLEW_SPENT_READY, /* ready to run, without a CPU */
-	CLEW_SPENT_LOCK,
-	CLEW_SPENT_DISK,
-	CLEW_SPENT_NETWORK,
-	CLEW_SPENT_MEMORY,
-	/* A client waited for the thread's answer, and the thread for another one. */
-	CLEW_SPENT_PEER,
-	CLEW_SPENT_OTHER,
-	CLEW_SPENT_COUNT,
-	CLEW_SPENT_NONE = CLEW_SPENT_COUNT, /* idle: for work */
-};
 
 /* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);

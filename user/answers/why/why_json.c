@@ -46,8 +46,7 @@ static void json_via(struct clew_why_answer *answer, const struct clew_segment *
 	clew_json_object_end(json);
 }
 
-/* The whole that the segment is a part of: its chain, its object, the calls that it is in or may be
- * for. */
+/* Where a segment belongs: its chain, its object, the calls that it is in or may be for. */
 static void json_place(struct clew_why_answer *answer, const struct clew_segment *segment)
 {
 	struct why_tables *tables = &answer->tables;
@@ -81,8 +80,7 @@ static void json_place(struct clew_why_answer *answer, const struct clew_segment
 	}
 }
 
-/* Fields that are there only where they apply, but for those that come from traced functions and
- * samples. */
+/* Fields that are there only where they apply, but for those of traced functions and samples. */
 static void json_particulars(struct clew_why_answer *answer, const struct clew_segment *segment)
 {
 	const struct clew_trace *trace = answer->tables.trace;

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The classes of a thread's time, as `clew report` adds it up. clew-report(1) says what they are.
+ */
+#ifndef CLEW_SPENT_H
+#define CLEW_SPENT_H
+
+enum clew_spent {
+	CLEW_SPENT_RUNNING,
+	CLEW_SPENT_READY, /* ready to run, without a CPU */
+	CLEW_SPENT_LOCK,
+	CLEW_SPENT_DISK,
+	CLEW_SPENT_NETWORK,
+	CLEW_SPENT_MEMORY,
+	/* A client waited for the thread's answer, and the thread for another one. */
+	CLEW_SPENT_PEER,
+	CLEW_SPENT_OTHER,
+	CLEW_SPENT_COUNT,
+	CLEW_SPENT_NONE = CLEW_SPENT_COUNT, /* idle: for work */
+};
+
+#endif
