@@ -84,7 +84,7 @@ def is_followed(name, path, waiter, followed):
     via = last["via"] or {"type": None, "evidence": None}
     return (last["tid"] == followed and last["chain"][:1] == [waiter]
             and (via["type"], via["evidence"]) == (kind, evidence)
-            and any(end["tid"] == followed for end in last["hops"][-1]["other_end"])), last
+            and any(end["tid"] == followed for end in last["hops"][0].get("other_end", []))), last
 
 
 def wchan(tid):

@@ -87,7 +87,7 @@ def check_wait(answer, told):
     ok(
         abs(ns - expected) <= MS, "it was in store() while it waited for the lock",
         f"{ns} ns, it says {expected}")
-    lock = [s for s in segments if s["hops"][0].get("from") == ["store"] and s["via"]]
+    lock = [s for s in segments if s["via"] and s["hops"][0].get("from") == ["store"]]
     ok(lock and all(holder in (s["tid"], *s["chain"]) for s in lock), "it waited for the holder",
        str([s["chain"] for s in lock]))
     ns = sum(time_in(s, holder, "flush") for s in lock)

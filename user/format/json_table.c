@@ -47,7 +47,7 @@ int clew_json_table_begin(struct clew_json_table *table)
 	return clew_json_part_begin(&table->part, 2);
 }
 
-/* Behind the values that the table has. What is written there and is not new stays for a while. */
+/* Behind the values that the table has; there may be one that was written and is not new. */
 static size_t end_of(const struct clew_json_table *table)
 {
 	const struct json_table_place *places = table->places.data;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a why's segments name by number. A key of what is known is made of addresses in the trace
- * and of other numbers; what is not known by its key is written, and found by its text if it is
- * equal to another.
+ * Tables of a why. A value is known by a key of addresses in the trace and of other numbers; one
+ * that is not is written, and found by its text if it is equal to another.
  */
 #include "answers/why/why_tables.h"
 
@@ -21,7 +20,7 @@
 
 enum { CALLERS_MOST = 16 };
 
-/* What an address or a number is that an object is known by. */
+/* Kinds of the addresses and numbers by which objects are known. */
 enum object_key {
 	OBJECT_OF_SLEEP,
 	OBJECT_UNKNOWN, /* of a sleep that could not be followed; plus the kind of the wait */
