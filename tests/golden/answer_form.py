@@ -18,36 +18,19 @@ FORMAT = b'{"format":2,'
 # An answer of each command. NAME.clew is a capture that is made.
 ANSWERS = [
     ["annotate", "stacks.clew", "mark incoming dependencies(all) of spans(**) as label(in-);"],
-    ["blame", "stacks.clew"],
-    ["check", "stacks.clew"],
-    ["doctor"],
-    ["dump", "stacks.clew"],
-    ["edges", "stacks.clew"],
-    ["edges", "stacks.clew", "--by", "kind"],
-    ["forest", "stacks.clew", "--types", "unlock", "--several", "all"],
-    ["functions", CLEW, "main"],
-    ["info", "stacks.clew"],
-    ["io", "stacks.clew"],
-    ["latency", "stacks.clew"],
-    ["locks", "stacks.clew"],
-    ["pair", "stacks.clew"],
-    ["path", "stacks.clew", "--all", "**"],
-    ["report", "stacks.clew"],
-    ["requests", "stacks.clew"],
-    ["select", "stacks.clew", "**"],
-    ["slack", "stacks.clew"],
-    ["spans", "functions.clew"],
-    ["spans", "calls.clew", "--key", "kv/key=17"],
-    ["sql", "stacks.clew", "select * from tasks"],
-    ["stitch", "stacks.clew", "mutex.clew"],
-    ["trigger", "test", "stacks.clew", "wait futex > 1ms"],
-    ["waits", "stacks.clew"],
-    ["waits", "stacks.clew", "--stacks"],
-    ["waits", "stacks.clew", "--by", "kind"],
-    ["what-if", "stacks.clew", "--cpus", "2"],
+    ["blame", "stacks.clew"], ["check", "stacks.clew"], ["doctor"], ["dump", "stacks.clew"],
+    ["edges", "stacks.clew"], ["edges", "stacks.clew", "--by", "kind"],
+    ["forest", "stacks.clew", "--types", "unlock", "--several", "all"], ["functions", CLEW, "main"],
+    ["info", "stacks.clew"], ["io", "stacks.clew"], ["latency", "stacks.clew"],
+    ["locks", "stacks.clew"], ["pair", "stacks.clew"], ["path", "stacks.clew", "--all", "**"],
+    ["report", "stacks.clew"], ["requests", "stacks.clew"], ["select", "stacks.clew", "**"],
+    ["slack", "stacks.clew"], ["spans", "functions.clew"],
+    ["spans", "calls.clew", "--key", "kv/key=17"], ["sql", "stacks.clew", "select * from tasks"],
+    ["stitch", "stacks.clew", "mutex.clew"], ["trigger", "test", "stacks.clew", "wait futex > 1ms"],
+    ["waits", "stacks.clew"], ["waits", "stacks.clew", "--stacks"],
+    ["waits", "stacks.clew", "--by", "kind"], ["what-if", "stacks.clew", "--cpus", "2"],
     ["what-if", "stacks.clew", "--sweep", "scale spans(**) by 0..1", "--steps", "2"],
-    ["why", "stacks.clew", "--slowest"],
-    ["why", "stacks.clew", "--tid", "101"],
+    ["why", "stacks.clew", "--slowest"], ["why", "stacks.clew", "--tid", "101"],
     ["why", "stacks.clew", "--call", "*"],
 ]
 # They answer about what runs now; tests/live has them.
@@ -84,8 +67,8 @@ def naps(rounds):
     for at in range(1000000400000, 1000001400000 - step, step):
         lines += [
             "1 switch %d flags=sleep|wait prev=4 next=0 prev_state=1 call=35" % at,
-            "1 switch %d flags=next_slept prev=0 next=4 wake_time=%d waker=0 wake_context=context_irq" %
-            (at + step // 2, at + step // 2 - 10)
+            "1 switch %d flags=next_slept prev=0 next=4 wake_time=%d waker=0 wake_context=context_irq"
+            % (at + step // 2, at + step // 2 - 10)
         ]
     return "\n".join(lines) + "\n"
 
@@ -108,8 +91,11 @@ def numbers(value, keys):
     found = set().union(*(numbers(field, keys) for field in value.values()))
     for key, field in value.items():
         if key in keys:
-            found |= {each for each in (field if isinstance(field, list) else [field])
-                      if isinstance(each, int) and not isinstance(each, bool)}
+            found |= {
+                each
+                for each in (field if isinstance(field, list) else [field])
+                if isinstance(each, int) and not isinstance(each, bool)
+            }
     return found
 
 
@@ -120,15 +106,17 @@ def unused(answer, key, *names):
     twice = [text for text in texts if texts.count(text) > 1]
     # `by` of a program is a name, and `to` of a why a time.
     named = numbers([answer[table] for table in TABLES] + answer["segments"], names)
-    return "" if not twice and named == set(range(len(table))) else "twice %s, named %s of %d" % (
-        twice, sorted(named), len(table))
+    return "" if not twice and named == set(range(
+        len(table))) else "twice %s, named %s of %d" % (twice, sorted(named), len(table))
 
 
 def main():
     tap.same("each command with --json has an answer here",
-             sorted(commands() - LIVE - {arguments[0] for arguments in ANSWERS}), [])
+             sorted(commands() - LIVE - {arguments[0]
+                                         for arguments in ANSWERS}), [])
     for arguments in ANSWERS:
-        tap.report("the format of " + " ".join(map(os.path.basename, arguments)), begins_well(arguments))
+        tap.report("the format of " + " ".join(map(os.path.basename, arguments)),
+                   begins_well(arguments))
 
     (few_text, few), (many_text, many) = map(why, ROUNDS)
     more = len(many["segments"]) - len(few["segments"])

@@ -65,10 +65,12 @@ def longest_told(printed, answer):
     """longest.c lists what `clew waits` does."""
     waits = answer("waits")["waits"]
     lengths = [(w["end"] or 1000003000000) - w["start"] for w in waits]
-    said = [f"{w['comm']}-{w['tid']}" in line and w["kind"] in line
-            and (not w["ended_by"] or not w["ended_by"]["comm"]
-                 or f"by {w['ended_by']['comm']}-{w['ended_by']['tid']}" in line)
-            for w, line in zip(waits, printed)]
+    said = [
+        f"{w['comm']}-{w['tid']}" in line and w["kind"] in line
+        and (not w["ended_by"] or not w["ended_by"]["comm"]
+             or f"by {w['ended_by']['comm']}-{w['ended_by']['tid']}" in line)
+        for w, line in zip(waits, printed)
+    ]
     return len(waits) > 1 and all(said) and numbers_of(printed) == lengths[:MOST_LISTED]
 
 
@@ -103,7 +105,8 @@ with tempfile.TemporaryDirectory() as folder:
     ok(made.returncode == 0, "make install goes where DESTDIR says", made.stderr.strip()[-300:])
     include, library = f"{folder}/usr/include", f"{folder}/usr/lib/libclew.a"
     headers = sorted(os.listdir(f"{include}/clew")) if os.path.isdir(f"{include}/clew") else []
-    wanted = sorted(name for name in os.listdir(f"{ROOT}/include/clew") if name.endswith((".h", ".def")))
+    wanted = sorted(name for name in os.listdir(f"{ROOT}/include/clew")
+                    if name.endswith((".h", ".def")))
     ok(headers == wanted, f"all {len(wanted)} public headers are installed, and no other",
        f"{headers} instead of {wanted}")
     for header in [name for name in headers if name.endswith(".h")]:
@@ -176,23 +179,25 @@ with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["build/make_capture", f"{folder}/capture"], stdin=records, check=True)
     answer = run(f"{folder}/slowest", f"{folder}/capture").stdout.splitlines()
     told = json.loads(
-        run(f"{folder}/usr/bin/clew", "why", f"{folder}/capture", "--slowest", "1",
-            "--json").stdout or "{}")
+        run(f"{folder}/usr/bin/clew", "why", f"{folder}/capture", "--slowest", "1", "--json").stdout
+        or "{}")
     expected = told.get("operations") and told["operations"][0]
     ok(
-        expected and answer and answer[0].endswith(f": {expected['total_ns']} ns") and sum(
-            int(line.split()[0]) for line in answer[1:]) == expected["total_ns"],
+        expected and answer and answer[0].endswith(f": {expected['total_ns']} ns")
+        and sum(int(line.split()[0]) for line in answer[1:]) == expected["total_ns"],
         "it finds the operation that clew why finds, and where all of its time went",
         f"{answer} {expected and expected['total_ns']}")
 
     def answer_of(command, *arguments, capture=f"{folder}/capture"):
-        return json.loads(run(f"{folder}/usr/bin/clew", command, capture, *arguments, "--json").stdout)
+        return json.loads(
+            run(f"{folder}/usr/bin/clew", command, capture, *arguments, "--json").stdout)
 
     run(f"{folder}/usr/bin/clew", "convert", f"{folder}/capture", "-o", f"{folder}/notation")
     for name, told in TOLD.items():
         for kind in ("capture", "notation"):
             printed = run(f"{folder}/{name}", f"{folder}/{kind}").stdout.splitlines()
-            ok(printed and told(printed, answer_of), f"{name}.c says of a {kind} what clew does", printed)
+            ok(printed and told(printed, answer_of), f"{name}.c says of a {kind} what clew does",
+               printed)
         wrong = run(f"{folder}/{name}", f"{folder}/program")
         ok(wrong.returncode == 2 and wrong.stderr.startswith(f"{folder}/program: "),
            f"{name}.c refuses what is neither", (wrong.returncode, wrong.stderr))
@@ -202,13 +207,17 @@ with tempfile.TemporaryDirectory() as folder:
 with tempfile.TemporaryDirectory() as folder:
     made = run("tools/make-deb", folder)
     packages = sorted(os.listdir(folder))
-    ok(made.returncode == 0 and [name.split("_")[0] for name in packages] == ["clew", "libclew-dev"],
-       "make deb makes two packages", made.stderr.strip()[-300:] or packages)
+    ok(
+        made.returncode == 0
+        and [name.split("_")[0] for name in packages] == ["clew", "libclew-dev"],
+        "make deb makes two packages",
+        made.stderr.strip()[-300:] or packages)
     run("dpkg-deb", "-x", f"{folder}/{packages[0]}", f"{folder}/tree")
     program = run(f"{folder}/tree/usr/bin/clew", "version")
     ok(program.stdout.startswith("clew "), "the packaged program starts", program.stderr)
     depends = run("dpkg-deb", "-f", f"{folder}/{packages[0]}", "Depends").stdout
     linked = run("readelf", "-d", f"{folder}/tree/usr/bin/clew").stdout.count("(NEEDED)")
-    ok(depends.count(",") + 1 >= linked - 1, "each library is in a package that it depends on",
-       f"{linked} libraries, {depends}")
+    ok(
+        depends.count(",") + 1 >= linked - 1, "each library is in a package that it depends on",
+        f"{linked} libraries, {depends}")
 print(f"1..{count}")
