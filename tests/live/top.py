@@ -192,6 +192,9 @@ def test_screen():
         ok(len(saved) == 1 and has("saved: ")(lines), "w saves a capture", (saved, lines))
         ok(any(wait["tid"] == waiter for wait in answer("waits", saved[0])["waits"])
            if saved else False, "that has the wait", saved)
+        terminal.resize(80, 24)
+        lines = terminal.wait_for(lambda lines: len(lines) == 24 and headline(lines)[-1:] == ".")
+        ok(headline(lines)[-1:] == ".", "80 columns have the whole headline", lines)
     terminal.send("q")
     lines = terminal.wait_for(lambda lines: has("status 0")(lines) and not has("q quit")(lines))
     ok(has("status 0")(lines) and not has("q quit")(lines), "q leaves the shell's screen", lines)
@@ -199,6 +202,20 @@ def test_screen():
     terminal.send(f"TERM=nothing {CLEW} top", "Enter")
     lines = terminal.wait_for(all_of("use --text", "the terminal 'nothing' is not known"))
     ok(has("the terminal 'nothing' is not known")(lines), "an unknown terminal is told", lines)
+
+
+def headline(lines):
+    """The lines between the first one and the names of the tables."""
+    tabs = next((i for i, line in enumerate(lines) if line.startswith(" 1 waits")), 0)
+    return " ".join(line.strip() for line in lines[1:tabs])
+
+
+def test_one_period():
+    """-n 1 on a terminal leaves its answer there."""
+    terminal = Terminal(80, 100)
+    terminal.send(f"{CLEW} top -n 1 --period {PERIOD}; echo status $?", "Enter")
+    lines = terminal.wait_for(has("status 0"))
+    ok(has("status 0")(lines) and "Under way now" in lines, "-n 1 prints the period", lines)
 
 
 def head(lines):
@@ -315,6 +332,7 @@ test_lock()
 test_cpu()
 if shutil.which("tmux"):
     test_screen()
+    test_one_period()
     test_told()
 else:
     skip("the screen", "tmux is not installed")

@@ -54,6 +54,7 @@ struct top {
 	struct top_period *period; /* that is shown; NULL: none yet */
 	uint64_t cpu;		   /* ns that this process had taken when it read that */
 	bool screen;
+	bool text; /* instead of JSON */
 	struct top_view view;
 };
 
@@ -63,7 +64,7 @@ static int show(struct top *top)
 		if (top_view_update(&top->view, top->period) < 0)
 			return clew_fail_memory();
 		top_screen_draw(&top->view, top->period);
-	} else if (top->values->text) {
+	} else if (top->text) {
 		top_period_print(stdout, top->period, clew_terminal_width());
 		putchar('\n');
 	} else {
@@ -176,6 +177,7 @@ int clew_command_top(const struct clew_command *command, int argc, char **argv)
 	struct top top = {.values = &values};
 	struct sigaction action = {.sa_handler = interrupt};
 	char **operands;
+	bool terminal;
 	int status;
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
@@ -188,9 +190,15 @@ int clew_command_top(const struct clew_command *command, int argc, char **argv)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGQUIT, &action, NULL);
-	top.screen = !values.json && !values.text && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	terminal = !values.json && !values.text && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	/* A screen of one period would be gone before anybody read it. */
+	top.text = values.text || (terminal && values.count.given && values.count.value == 1);
+	top.screen = terminal && !top.text;
 	status = run(&top);
 	top_screen_end();
+	/* The last of so many periods stays on the terminal. */
+	if (!status && top.screen && values.count.given && top.period)
+		top_period_print(stdout, top.period, clew_terminal_width());
 	top_recorder_end(&top.recorder);
 	top_view_done(&top.view);
 	top_period_free(top.period);

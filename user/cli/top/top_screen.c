@@ -13,12 +13,13 @@
 #include "cli/front/fail.h"
 #include "cli/front/screen.h"
 #include "format/text.h"
+#include "format/wrap.h"
 #include "words/ledger.h"
 #include "words/wall.h"
 
-#define HEAD_LINES  4
 #define CHAIN_LINES 3  /* of the selected wait's chain, below the table of waits .. */
 #define LEAST_LINES 14 /* .. on a screen that has so many lines */
+#define HEADLINES   3  /* lines of the headline there at most; else it has one */
 #define KEYS_SHORT  "1-4 tables  s sort  / filter  enter chain  space freeze  w save  h help  q quit"
 
 static SCREEN *screen;
@@ -205,28 +206,56 @@ static void draw_head(const struct top_period *period)
 	put_line(0, line, A_BOLD);
 }
 
-static void draw_headline(const struct top_period *period)
+/* Puts a text on the lines from y to before `bottom`, broken at blanks. Two dots stand for what has
+ * no room. A character of several bytes counts as so many columns. Returns the line behind it. */
+static int put_wrapped(int y, int bottom, const char *text, attr_t attributes)
+{
+	const size_t width = top_screen_columns();
+
+	for (; y < bottom && *text; y++) {
+		const bool last = y + 1 == bottom && strlen(text) > width;
+		size_t length = strlen(text), room = last && width > 3 ? width - 3 : width,
+		       end = length < room ? length : room;
+		char line[1024];
+
+		while (end < length && end && text[end] != ' ')
+			end--;
+		/* A word that is longer than a line is cut. */
+		end = end ?: room;
+		snprintf(line, sizeof(line), "%.*s%s", (int)end, text, last ? " .." : "");
+		put_line(y, line, attributes);
+		text += end < length ? end : length;
+		text += strspn(text, " ");
+	}
+	return y;
+}
+
+/* Returns the line behind it. */
+static int draw_headline(const struct top_period *period)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	int y;
 
 	if (!out)
-		return;
+		return 1;
 	report_print_headline(out, &period->report);
 	fclose(out);
-	put_line(1, text, A_NORMAL);
+	text[strcspn(text, "\n")] = '\0';
+	y = put_wrapped(1, LINES >= LEAST_LINES ? 1 + HEADLINES : 2, text, A_NORMAL);
 	free(text);
+	return y;
 }
 
-static void draw_tabs(const struct top_view *view)
+static void draw_tabs(const struct top_view *view, int line)
 {
 	const struct top_column *sorted = &top_columns[view->table][view->sort[view->table]];
 	const char *filter = view->typing ? "" : view->filter;
 	char rest[sizeof(view->filter) + 80];
 	int x, y;
 
-	move(2, 0);
+	move(line, 0);
 	clrtoeol();
 	for (enum top_table table = 0; table < TOP_TABLES; table++) {
 		if (table == view->table)
@@ -240,8 +269,8 @@ static void draw_tabs(const struct top_view *view)
 		 : view->by == TOP_BY_PROGRAM ? ", programs"
 					      : ", control groups");
 	getyx(stdscr, y, x);
-	if (y == 2 && (size_t)x < top_screen_columns())
-		put_text(2, x, top_screen_columns() - (size_t)x, rest);
+	if (y == line && (size_t)x < top_screen_columns())
+		put_text(line, x, top_screen_columns() - (size_t)x, rest);
 }
 
 /* ---- tables ---- */
@@ -270,7 +299,14 @@ static void put_cell(int y, int *x, const struct top_column *column, size_t widt
 		return;
 	if (width > left)
 		width = left;
-	if (column->number && length < width)
+	if (column->end && clew_columns(text, length) > width && width > 2) {
+		/* Columns of a name in ASCII are its bytes. */
+		text += length - (width - 2);
+		while ((*text & 0xc0) == 0x80)
+			text++;
+		put_text(y, *x, 2, "..");
+		put_text(y, *x + 2, width - 2, text);
+	} else if (column->number && length < width)
 		put_text(y, *x + (int)(width - length), length, text);
 	else
 		put_text(y, *x, width, text);
@@ -309,48 +345,29 @@ static const char *const nothing[TOP_TABLES] = {
 	[TOP_CPUS] = "nothing ran",
 };
 
-/* Puts a text on the lines from y to before `bottom`, broken at blanks. Two dots stand for what has
- * no room. A character of several bytes counts as so many columns. */
-static void put_wrapped(int y, int bottom, const char *text)
-{
-	const size_t width = top_screen_columns();
-
-	for (; y < bottom; y++) {
-		const bool last = y + 1 == bottom && strlen(text) > width;
-		size_t length = strlen(text), room = last && width > 3 ? width - 3 : width,
-		       end = length < room ? length : room;
-		char line[1024];
-
-		while (end < length && end && text[end] != ' ')
-			end--;
-		/* A word that is longer than a line is cut. */
-		end = end ?: room;
-		snprintf(line, sizeof(line), "%.*s%s", (int)end, text, last ? " .." : "");
-		put_line(y, line, A_DIM);
-		text += end < length ? end : length;
-		text += strspn(text, " ");
-	}
-}
-
 /* Puts the chain of the selected wait below the table, as its column may be too narrow. */
 static void draw_selected(const struct top_view *view, int bottom)
 {
 	bool chosen = view->selected < view->rows.count;
 
-	put_wrapped(bottom, LINES - 1, chosen ? view->rows.rows[view->selected].cells[3] : "");
+	for (int y = put_wrapped(bottom, LINES - 1,
+				 chosen ? view->rows.rows[view->selected].cells[3] : "", A_DIM);
+	     y < LINES - 1; y++)
+		put_line(y, "", A_DIM);
 }
 
-static void draw_table(struct top_view *view, const struct top_period *period)
+/* `head`: the line of the columns' titles. */
+static void draw_table(struct top_view *view, const struct top_period *period, int head)
 {
 	const bool chain = view->table == TOP_WAITS && LINES >= LEAST_LINES;
 	int bottom = LINES - 1 - (chain ? CHAIN_LINES : 0);
 	size_t first;
 
-	view->page = bottom > HEAD_LINES ? (size_t)(bottom - HEAD_LINES) : 1;
+	view->page = bottom > head + 1 ? (size_t)(bottom - head - 1) : 1;
 	first = view->selected >= view->page ? view->selected - view->page + 1 : 0;
-	draw_row(HEAD_LINES - 1, view->table, NULL, false);
-	for (int y = HEAD_LINES; y < bottom; y++) {
-		size_t i = first + (size_t)(y - HEAD_LINES);
+	draw_row(head, view->table, NULL, false);
+	for (int y = head + 1; y < bottom; y++) {
+		size_t i = first + (size_t)(y - head - 1);
 
 		if (i < view->rows.count)
 			draw_row(y, view->table, &view->rows.rows[i], i == view->selected);
@@ -358,7 +375,7 @@ static void draw_table(struct top_view *view, const struct top_period *period)
 			put_line(y, "", A_NORMAL);
 	}
 	if (!view->rows.count)
-		put_line(HEAD_LINES,
+		put_line(head + 1,
 			 !period	 ? "the first period is being recorded"
 			 : *view->filter ? "nothing has the text of the filter: escape clears it"
 					 : nothing[view->table],
@@ -431,6 +448,8 @@ static void draw_help(void)
 
 void top_screen_draw(struct top_view *view, const struct top_period *period)
 {
+	int tabs = 2;
+
 	if (view->help) {
 		draw_help();
 	} else if (view->chain) {
@@ -439,12 +458,12 @@ void top_screen_draw(struct top_view *view, const struct top_period *period)
 		erase();
 		if (period) {
 			draw_head(period);
-			draw_headline(period);
+			tabs = draw_headline(period);
 		} else {
 			put_line(0, "clew top", A_BOLD);
 		}
-		draw_tabs(view);
-		draw_table(view, period);
+		draw_tabs(view, tabs);
+		draw_table(view, period, tabs + 1);
 		draw_foot(view);
 	}
 	refresh();

@@ -15,6 +15,7 @@ struct top_column {
 	unsigned width;	   /* columns of the terminal, at least */
 	bool grows;	   /* what is left of the terminal is shared by these */
 	bool number;	   /* right-aligned; large ones come first */
+	bool end;	   /* of paths and the like, whose ends differ: those are kept */
 };
 
 struct top_row {
