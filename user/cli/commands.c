@@ -74,10 +74,10 @@ const struct clew_command clew_commands[] = {
 	 clew_command_report, clew_report_options, false, CLEW_OUTPUT_PROSE,
 	 "  clew report\n"
 	 "      the first look at trace.clew\n"
+	 "  clew report -- make -j4\n"
+	 "      record a command first, and look at that\n"
 	 "  clew report slow.clew --from 10:32:07 --to 10:32:09\n"
 	 "      two seconds of it, as a log has them\n"
-	 "  clew report slow.clew --comm 'postgres*'\n"
-	 "      about PostgreSQL alone\n"
 	 "  clew report slow.clew --html\n"
 	 "      a page for a browser, slow.html, with a timeline\n"},
 	{"info", CLEW_GROUP_LOOK, "[TRACE]", "what a capture holds, what it lost and what it cost",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads wait for when a capture ends, and who could end that: a chain from a thread to the
- * one that runs, to one of which nobody is known who could end its wait, or back to itself.
+ * The waits of threads that are not over when a capture ends, and who could end them: a chain from
+ * a thread to the one that runs, to one of which nobody is known who could end its wait, or back to
+ * itself.
  */
 #ifndef CLEW_EXPLAIN_HANG_H
 #define CLEW_EXPLAIN_HANG_H

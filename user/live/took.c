@@ -135,7 +135,9 @@ static int take_sleep(struct took *took, const struct clew_sleep *sleep)
 	}
 	if (sleep->switch_in != CLEW_TIME_OPEN)
 		took->ready += sleep->switch_in - sleep->end;
-	if (is_of_command(took, who_ended(sleep, &held)) && !held)
+	/* Children are of the command, too. */
+	if (sleep->kind == CLEW_WAIT_CHILD || sleep->kind == CLEW_WAIT_VFORK ||
+	    (is_of_command(took, who_ended(sleep, &held)) && !held))
 		return 0;
 	took->waited[sleep->kind] += ns;
 	return add_object(took, sleep, ns);

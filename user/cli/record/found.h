@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the machine's threads wait for at this moment, by passes over them alone. */
+/* Finds what the machine's threads wait for at this moment, by passes over them alone. */
 #ifndef CLEW_CLI_RECORD_FOUND_H
 #define CLEW_CLI_RECORD_FOUND_H
 

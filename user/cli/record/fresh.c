@@ -112,6 +112,7 @@ int clew_fresh_record(struct clew_fresh *fresh, const struct clew_command *comma
 	recording->output = fresh->operands[0];
 	recording->elsewhere = KEEP_ELSEWHERE;
 	recording->stacks_if_possible = true;
+	recording->keyframe = CLEW_KEYFRAME_USUAL;
 	fresh->status = clew_recording_run(recording, fresh->words ?: no_words, &recorded);
 	/* A command inherits what SIGPIPE does, and an answer is not killed by it. */
 	signal(SIGPIPE, SIG_IGN);

@@ -13,7 +13,6 @@
 #include "cli/record/record_took.h"
 #include "cli/record/recording.h"
 
-#define KEYFRAME_USUAL 10000000000u /* ns */
 #define KEYFRAME_LEAST 200000000u
 
 struct record_values {
@@ -157,7 +156,7 @@ const struct clew_option clew_record_options[] = {
 int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
 	struct record_values values = {.recording.output = CLEW_DEFAULT_TRACE,
-				       .recording.keyframe = KEYFRAME_USUAL};
+				       .recording.keyframe = CLEW_KEYFRAME_USUAL};
 	struct clew_recording *recording;
 	char **operands;
 	bool recorded;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a recorded command took. See record_took.h. */
+/* Says what a recorded command took. See record_took.h. */
 #include "cli/record/record_took.h"
 
 #include <errno.h>
@@ -183,7 +183,7 @@ void clew_record_took_free(struct clew_record_took *took)
 
 /* ---- the lines ---- */
 
-/* What time went to: a kind of waits, or one of these. */
+/* Time goes to a kind of waits, or to one of these. */
 enum { CLASS_RUNNING = CLEW_WAIT_KIND_COUNT, CLASS_READY, CLASS_COUNT };
 
 static uint64_t ns_of(const struct took *took, unsigned class)
@@ -301,31 +301,45 @@ static void print_classes(const struct clew_record_took *took, uint64_t sum)
 	}
 }
 
+/* Why the sums are not what the command took; NULL: they are. */
+static const char *find_fault(const struct took *took, int r,
+			      const struct clew_live_summary *summary)
+{
+	return r == -E2BIG		    ? "to add up what it took needs more than 100 MB"
+	       : r == -ETIME		    ? "to add up what it took needs more than a second"
+	       : r < 0			    ? "there is no memory to add up what it took"
+	       : summary->missed	    ? "records came too fast to add up what it took"
+	       : took->root == CLEW_NO_TASK ? "its begin was not seen"
+	       : !took->from		    ? "it was not seen to begin"
+					    : NULL;
+}
+
 void clew_record_took_print(struct clew_record_took *took, const char *command, const char *output)
 {
 	struct clew_live_summary summary;
 	const struct took *found = &took->took;
 	int r = clew_live_finish(took->live, &summary);
-	bool known = r >= 0 && !summary.missed && found->root != CLEW_NO_TASK && found->from;
+	const char *fault = find_fault(found, r, &summary);
 	uint64_t sum = 0, to = found->to ?: atomic_load(&took->ended);
 
-	if (known)
-		known = clew_trace_finish(took->names, to) >= 0;
-	for (unsigned class = 0; known && class < CLASS_COUNT; class ++)
+	if (!fault && clew_trace_finish(took->names, to) < 0)
+		fault = find_fault(found, -ENOMEM, &summary);
+	for (unsigned class = 0; class < CLASS_COUNT; class ++)
 		sum += ns_of(found, class);
 	fputs("clew: ", stderr);
 	clew_print_cut(stderr, command, COMMAND_WIDTH);
-	if (!known) {
-		fputs(" took what? Too much happened to say it at once", stderr);
-	} else {
-		fprintf(stderr, " took %s", CLEW_DURATION(to - found->from));
-		if (found->threads.count > 1)
-			fprintf(stderr, ", and its %zu threads %s in all", found->threads.count,
-				CLEW_DURATION(sum));
+	if (fault) {
+		fprintf(stderr, ": %s: ask clew why ", fault);
+		clew_print_safe(stderr, output);
+		fputc('\n', stderr);
+		return;
 	}
+	fprintf(stderr, " took %s", CLEW_DURATION(to - found->from));
+	if (found->threads.count > 1)
+		fprintf(stderr, ", and its %zu threads %s in all", found->threads.count,
+			CLEW_DURATION(sum));
 	fputs(" (why: clew why ", stderr);
 	clew_print_safe(stderr, output);
-	fputs(known ? "):\n" : ")\n", stderr);
-	if (known)
-		print_classes(took, sum);
+	fputs("):\n", stderr);
+	print_classes(took, sum);
 }

@@ -14,7 +14,8 @@
 #include "record/stream/taker.h"
 #include "symbol/code/function.h"
 
-#define CLEW_PIDS_MOST 1024
+#define CLEW_PIDS_MOST	    1024
+#define CLEW_KEYFRAME_USUAL 10000000000u /* ns */
 
 struct clew_pid_list {
 	pid_t pids[CLEW_PIDS_MOST];
