@@ -12,12 +12,12 @@
 #include "record/recorder.h"
 #include "record/stream/pid_namespace.h"
 
-#define RING_SIZE 65536 /* bytes a CPU: no program fills it */
-
 static int record(const char *path, struct clew_message *message)
 {
+	/* The passes fill rings of the usual size: with files and sockets of all threads at once.
+	 */
 	const struct clew_recorder_options options = {
-		.output = path, .found_only = true, .no_page_cache = true, .ring_size = RING_SIZE};
+		.output = path, .found_only = true, .no_page_cache = true};
 	struct clew_recorder_summary summary;
 	struct clew_recorder *recorder;
 	struct clew_message stop_message;

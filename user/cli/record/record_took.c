@@ -21,8 +21,8 @@
 #include "words/task.h"
 
 #define MEMORY_MOST   (100u << 20) /* bytes, with the queues */
-#define PAGES_MOST    (24u << 20)  /* of them for pages of files */
-#define QUEUES_MOST   (16u << 20)  /* of them for records on their way */
+#define PAGES_MOST    (20u << 20)  /* of them for pages of files */
+#define QUEUES_MOST   (40u << 20)  /* of them for records on their way */
 #define FINISH_MOST   1000000000u  /* ns from the recording's end to the lines */
 #define NAME_BYTES    512	   /* of the names, about what a record adds */
 #define CLASSES_MOST  4
