@@ -8,6 +8,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/terminal.h"
 #include "cli/record/found.h"
+#include "words/ledger.h"
 #include "words/task.h"
 
 /* The process of a number: the machine's, or else the only one that has it in a namespace of its
@@ -41,6 +42,8 @@ static int print_hangs(const struct clew_hangs *hangs, uint32_t process, bool as
 		clew_json_object(&json, NULL);
 		clew_json_task_fields(&json, hangs->trace, process, clew_trace_end(hangs->trace));
 		clew_hangs_json(&json, hangs);
+		clew_json_ledger(&json, hangs->trace, clew_trace_start(hangs->trace),
+				 clew_trace_end(hangs->trace));
 		clew_json_object_end(&json);
 		clew_json_end(&json);
 		return 0;
@@ -51,6 +54,9 @@ static int print_hangs(const struct clew_hangs *hangs, uint32_t process, bool as
 		" waits for now, %zu thread%s, each behind how long it has been off the CPU\n\n",
 		hangs->count, hangs->count == 1 ? "" : "s");
 	clew_hangs_print(stdout, hangs, clew_terminal_width());
+	putchar('\n');
+	clew_print_ledger(stdout, hangs->trace, clew_trace_start(hangs->trace),
+			  clew_trace_end(hangs->trace));
 	return 0;
 }
 
