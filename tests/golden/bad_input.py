@@ -475,7 +475,8 @@ def test_privileges(directory, capture):
                            os.path.join(open_directory, "x.clew"), "-d", "10ms"]), 3, ["root"]))
     report("waits: not root, and nothing was recorded yet",
            problem_of(run_as_nobody(["waits", "-d", "10ms"]), 3, ["root"]))
-    report("why --now: not root", problem_of(run_as_nobody(["why", "--pid", "1", "--now"]), 3, ["root"]))
+    report("why --now: not root",
+           problem_of(run_as_nobody(["why", "--pid", "1", "--now"]), 3, ["root"]))
     os.chmod(capture, 0o600)
     for command in READERS:
         more = ["--slowest"] if command == "why" else []

@@ -157,8 +157,8 @@ def check_questions():
     out, error = begun.communicate(timeout=PATIENCE)
     ok(
         begun.returncode == 0 and "waits" in json.loads(out or "{}")
-        and os.path.exists(os.path.join(place, "kept.clew")), "Ctrl-C ends -d, and the answer comes",
-        error)
+        and os.path.exists(os.path.join(place, "kept.clew")),
+        "Ctrl-C ends -d, and the answer comes", error)
     done = clew("locks", "-d", "1s", cwd="/proc/self")
     ok(
         done.returncode == 3 and done.stderr.count("\n") == 1 and "--keep" in done.stderr,

@@ -50,9 +50,8 @@ static int print_hangs(const struct clew_hangs *hangs, uint32_t process, bool as
 	}
 	fputs("What ", stdout);
 	clew_print_task(stdout, hangs->trace, process, clew_trace_end(hangs->trace));
-	fprintf(stdout,
-		" waits for now, %zu thread%s, each behind how long it has been off the CPU\n\n",
-		hangs->count, hangs->count == 1 ? "" : "s");
+	printf(" waits for now, %zu thread%s, each behind how long it has been off the CPU\n\n",
+	       hangs->count, hangs->count == 1 ? "" : "s");
 	clew_hangs_print(stdout, hangs, clew_terminal_width());
 	putchar('\n');
 	clew_print_ledger(stdout, hangs->trace, clew_trace_start(hangs->trace),
