@@ -9,7 +9,6 @@
 
 #include "kernel.h"
 #include "kernel_io.h"
-#include "net.h"
 #include "read.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

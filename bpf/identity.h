@@ -505,6 +505,18 @@ static __always_inline void read_unix_path(char *path, struct sock *sock)
 		path[0] = '@';
 }
 
+/*
+ * The side that a TCP socket is on. One that was accepted has the room for connections that its
+ * listener had; one that connects has none.
+ */
+static __always_inline __u8 side_of(struct sock *sock, __u16 family)
+{
+	if ((family != AF_INET && family != AF_INET6) || READ(sock, sk_protocol) != IPPROTO_TCP ||
+	    !READ(sock, __sk_common.skc_dport))
+		return 0;
+	return READ(sock, sk_max_ack_backlog) ? CLEW_SOCKET_ACCEPTED : CLEW_SOCKET_CONNECTED;
+}
+
 __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -538,6 +550,7 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	record->inode = inode_number;
 	record->family = family;
 	record->type = READ(socket, type);
+	record->header.flags = side_of(sock, family);
 	if (family == AF_INET) {
 		record->local_port = READ(sock, __sk_common.skc_num);
 		record->peer_port = bpf_ntohs(READ(sock, __sk_common.skc_dport));

@@ -45,6 +45,7 @@
 #define S_IFIFO	 0010000
 
 #define AF_UNIX		 1
+#define IPPROTO_TCP	 6
 #define AF_INET		 2
 #define AF_INET6	 10
 #define TCP_NEW_SYN_RECV 12
@@ -480,6 +481,7 @@ struct sock {
 		int len;
 	} sk_backlog;
 	__u16 sk_protocol;
+	__u32 sk_max_ack_backlog;
 	struct socket *sk_socket;
 };
 

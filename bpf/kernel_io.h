@@ -217,7 +217,18 @@ struct softnet_data {
 	struct list_head poll_list;
 };
 
+struct inet_connection_sock {
+	struct {
+		__u32 lrcvtime;
+	} icsk_ack;
+};
+
 struct tcp_sock {
+	__u64 bytes_received;
+	__u64 bytes_sent;
+	__u64 tcp_wstamp_ns;
+	__u32 lsndtime;
+	__u32 write_seq;
 	unsigned int packets_out;
 	unsigned int snd_sml;
 	unsigned int snd_una;

@@ -12,13 +12,13 @@
 #ifndef CLEW_BPF_NET_H
 #define CLEW_BPF_NET_H
 
+#include "kernel.h"
 #include "read.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define IPPROTO_TCP 6
 /*
  * In sender.who, instead of tasks: the packet came from outside, by the
  * interrupt with this number; sender.time is the address of the interrupt's

@@ -17,6 +17,7 @@
 #include "lock_name.h"
 #include "object.h"
 #include "poll.h"
+#include "question.h"
 #include "read.h"
 #include "stack.h"
 #include "state.h"
@@ -365,6 +366,9 @@ static __always_inline void describe_wait(void *context, struct where *where,
 		if (wait->function)
 			wait->reason = CLEW_REASON_FUNCTION;
 	}
+	if (wait->object_kind == CLEW_OBJECT_SOCKET && !wait->argument && !wait->reason &&
+	    task_state_bits & TASK_INTERRUPTIBLE)
+		wait->asked = open_question(state->file, where->time);
 	if (unseen && reason_unseen(task_state_bits, class, wait))
 		wait->flags |= CLEW_WAIT_FLAG_UNSEEN;
 	remember_wait(state, wait, class);

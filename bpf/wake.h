@@ -19,6 +19,7 @@
 #include "kernel_io.h"
 #include "net.h"
 #include "object.h"
+#include "question.h"
 #include "read.h"
 #include "state.h"
 #include <bpf/bpf_core_read.h>
@@ -229,6 +230,16 @@ static __always_inline bool is_tunnel(struct file *file)
 	       READ(file, f_inode, i_rdev) == TUNNELS;
 }
 
+/* As clew_switch.wake_device of a socket. */
+static __always_inline __u32 asked_before(__u64 file, __u64 now)
+{
+	__u64 asked = open_question(file, now);
+
+	if (asked == CLEW_ASKED_SOMETIME)
+		return CLEW_ASKED_UNKNOWN;
+	return asked ? (__u32)((now - asked) / 1000) : 0;
+}
+
 /* Records what became ready for a poller: the newest entry of an epoll
  * instance's ready list, or for poll and select what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper,
@@ -292,7 +303,8 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 		return;
 	stamp->object_kind = found.kind;
 	stamp->object = found.object;
-	stamp->device = found.device;
+	stamp->device = found.kind == CLEW_OBJECT_SOCKET ? asked_before((__u64)file, where->time)
+							 : found.device;
 	stamp->descriptor = descriptor;
 }
 

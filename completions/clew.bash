@@ -40,7 +40,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	why)
-		options='-t --tid -p --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --now --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration'
+		options='-t --tid -p --pid --comm --cgroup --container --slowest --class --call --file --lock --span --operation --now --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--class|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;

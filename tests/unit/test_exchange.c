@@ -16,8 +16,9 @@ enum { CLIENT = 71, SERVER, OTHER };
 struct variant {
 	const char *name;
 	bool tcp;	     /* else Unix sockets */
-	bool no_sides;	     /* nothing tells who is whose client */
+	bool no_sides;	     /* nothing tells who connected to whom */
 	bool unasked;	     /* the server sends without having been asked */
+	bool counted;	     /* .. as far as wakes show; the socket says when the question left */
 	bool no_answer;	     /* another task ends the client's wait */
 	bool by_other;	     /* the server's wait is ended by the other client's question */
 	bool client, server; /* which waits are to be in an exchange */
@@ -34,10 +35,10 @@ static void put_socket(struct synthetic *s, const struct variant *variant, uint6
 	bool client = inode == CLIENT;
 
 	if (variant->tcp) {
-		record.local_port = client ? 40000 : 5432;
-		record.peer_port = client ? 5432 : 40000;
-		if (variant->no_sides)
-			record.local_port = record.peer_port = 40000;
+		record.local_port = client ? 5432 : 40000;
+		record.peer_port = client ? 40000 : 5432;
+		if (!variant->no_sides)
+			record.header.flags = client ? CLEW_SOCKET_CONNECTED : CLEW_SOCKET_ACCEPTED;
 	} else if (!variant->no_sides) {
 		strcpy(client ? record.peer_path : record.local_path, "/run/server");
 	}
@@ -51,6 +52,8 @@ static struct clew_wait polls(uint64_t socket)
 
 static struct clew_trace *make(struct synthetic *s, const struct variant *variant)
 {
+	struct clew_wait client = polls(CLIENT);
+
 	for (uint32_t task = 1; task <= 4; task++)
 		identify(s, (struct identity){.task = task});
 	for (uint64_t inode = CLIENT; inode <= OTHER; inode++)
@@ -59,7 +62,8 @@ static struct clew_trace *make(struct synthetic *s, const struct variant *varian
 		SWITCH(s, .at = 1000 + task, .cpu = task, .prev = IDLE, .next = task);
 	sleeps(s, 1500, 2, 2, polls(SERVER));
 	comes(s, 2010, 2, 2, (struct woken){.at = 2000, .by = variant->unasked ? 4 : 1});
-	sleeps(s, 2100, 1, 1, polls(CLIENT));
+	client.asked = variant->counted ? 2050 : 0;
+	sleeps(s, 2100, 1, 1, client);
 	if (variant->by_other) {
 		sleeps(s, 3000, 2, 2, polls(OTHER));
 		comes(s, 4010, 2, 2, (struct woken){.at = 4000, .by = 4});
@@ -78,9 +82,15 @@ static void which_are_in_one(void **state)
 	const struct variant variants[] = {
 		{.name = "unix", .client = true, .server = true},
 		{.name = "tcp", .tcp = true, .client = true, .server = true},
-		{.name = "unknown sides", .no_sides = true},
-		{.name = "unknown ports", .tcp = true, .no_sides = true},
+		{.name = "who asks first", .no_sides = true, .client = true, .server = true},
 		{.name = "unasked", .unasked = true},
+		{.name = "unasked by tcp", .tcp = true, .unasked = true},
+		{.name = "asked while busy",
+		 .tcp = true,
+		 .unasked = true,
+		 .counted = true,
+		 .client = true,
+		 .server = true},
 		{.name = "no answer", .no_answer = true},
 		{.name = "ready for another", .by_other = true, .client = true},
 	};

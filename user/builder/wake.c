@@ -366,6 +366,7 @@ static struct clew_sleep begun_sleep(const struct clew_builder *builder, const s
 		.flags = wait->flags,
 		.open = (uint8_t)(task->open_start ? CLEW_OPEN_START : 0),
 		.number = task->number,
+		.asked = wait->object_kind == CLEW_OBJECT_SOCKET && !wait->reason ? wait->asked : 0,
 		.state = (uint8_t)task->sleep_state,
 	};
 }
@@ -404,6 +405,9 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	sleep.object = object_of(wait, sleep.kind, wake);
 	if (sleep.object.kind == CLEW_OBJECT_FUTEX && !sleep.object.shared)
 		sleep.object.memory = build_task_memory(builder, task);
+	if (wake->asked && sleep.object.kind == CLEW_OBJECT_SOCKET &&
+	    sleep.object.number == wake->object)
+		sleep.asked = wake->asked;
 	if (wait->object_kind == CLEW_OBJECT_EPOLL)
 		sleep.poller = (uint16_t)(1 | wait->object * 0x9e3779b97f4a7c15ull >> 48);
 	r = explain_end(builder, task, &sleep, wait, wake);

@@ -13,6 +13,7 @@ struct task;
 struct wake {
 	uint64_t time; /* 0: no valid stamp */
 	uint64_t object;
+	uint64_t asked; /* SOCKET: as in struct clew_sleep */
 	uint32_t waker;
 	uint32_t device;
 	int32_t descriptor;

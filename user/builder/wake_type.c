@@ -15,6 +15,16 @@
 
 const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
 
+/* As struct clew_sleep has it; on a poller's socket the record says how long before the wake. */
+static uint64_t asked_by(const struct clew_switch *record)
+{
+	if (record->wake_object_kind != CLEW_OBJECT_SOCKET || !record->wake_device)
+		return 0;
+	if (record->wake_device == CLEW_ASKED_UNKNOWN)
+		return CLEW_ASKED_SOMETIME;
+	return record->wake_time - (uint64_t)record->wake_device * 1000;
+}
+
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task,
 			  const struct clew_switch *record)
 {
@@ -32,7 +42,8 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 		.waker = record->wake_context == CLEW_WAKE_TASK && !build_nobody(record->waker)
 				 ? record->waker
 				 : CLEW_NO_TASK,
-		.device = record->wake_device,
+		.asked = asked_by(record),
+		.device = record->wake_object_kind == CLEW_OBJECT_SOCKET ? 0 : record->wake_device,
 		.descriptor = record->wake_descriptor,
 		.context = record->wake_context <= CLEW_WAKE_WORK ? record->wake_context
 								  : CLEW_WAKE_UNKNOWN,

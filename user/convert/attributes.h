@@ -112,6 +112,7 @@
 	KEY(EPOLL,           "epoll",           "#",         1, NULL)                              \
 	KEY(FLAGS,           "flags",           "#",         1, NULL)                              \
 	KEY(RETRIED,         "retried",         "T",         1, NULL)                              \
+	KEY(ASKED,           "asked",           "t",         1, NULL)                              \
 	KEY(EXCHANGE,        "exchange",        "T",         1, NULL)                              \
 	KEY(SINCE,           "since",           "t*",        0, NULL)                              \
 	KEY(UNTIL,           "until",           "t",         1, NULL)                              \
@@ -160,7 +161,7 @@
 	KEY(DROPPED,         "dropped",         "tf###",     5,                                    \
 	    "a row is a time, a function and three numbers")                                        \
 	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \
-	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w", 7, NULL)                            \
+	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w,w", 7, NULL)                           \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \
 	KEY(KNOWN_TEXT,      "text.",           "T",         1, NULL)                              \
 	KEY(KNOWN_LOCK,      "lock.",           "#m#t#n",    6, NULL)                              \

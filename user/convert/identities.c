@@ -55,6 +55,9 @@ static void describe_file(struct conversion *conversion, const struct map_slot *
 	free(files);
 }
 
+/* By clew_header.flags of the record. */
+static const char *const side_words[] = {"", "connected", "accepted", ""};
+
 static void describe_socket(struct conversion *conversion, const struct map_slot *slot)
 {
 	const struct clew_socket_record *socket = (const void *)(uintptr_t)slot->value;
@@ -68,7 +71,7 @@ static void describe_socket(struct conversion *conversion, const struct map_slot
 	PAIRS_ROW_OF(&conversion->pairs, ATTRIBUTE_KNOWN_SOCKET, name, {socket->peer},
 		     {socket->family}, {socket->type}, {socket->local_port}, {socket->peer_port},
 		     {.address = socket->local}, {.address = socket->remote}, {.word = local_path},
-		     {.word = peer_path});
+		     {.word = peer_path}, {.word = side_words[socket->header.flags & 3]});
 }
 
 static void describe_cgroup(struct conversion *conversion, const struct map_slot *slot)
@@ -237,6 +240,9 @@ static int take_socket(struct back *back, const struct row *row)
 	memcpy(record.remote, fields[6].address, sizeof(record.remote));
 	copy_path(row, 7, record.local_path);
 	copy_path(row, 8, record.peer_path);
+	for (unsigned i = CLEW_SOCKET_CONNECTED; i <= CLEW_SOCKET_ACCEPTED; i++)
+		if (row->count > 9 && !strcmp(fields[9].word, side_words[i]))
+			record.header.flags = (uint8_t)i;
 	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
 							     .identity = &record.header});
 }

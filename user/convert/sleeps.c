@@ -70,6 +70,8 @@ static void describe_rest(struct conversion *conversion, const struct clew_sleep
 		pairs_add(pairs, ATTRIBUTE_BLIND, sleep->hidden ? "hidden" : "yes");
 	if (is_retried(conversion, sleep))
 		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
+	if (sleep->asked)
+		pairs_add_number(pairs, ATTRIBUTE_ASKED, sleep->asked);
 	if (clew_trace_in_exchange(conversion->trace, sleep))
 		pairs_add(pairs, ATTRIBUTE_EXCHANGE, "yes");
 	if (sleep->operation)
@@ -143,7 +145,7 @@ static bool is_special(const struct clew_sleep *sleep, uint64_t start,
 		       const struct implied *implied, uint32_t call_id)
 {
 	return (sleep->call_id != call_id && sleep->call_id != call_id + 1) ||
-	       sleep->holder_count || sleep->link_count ||
+	       sleep->holder_count || sleep->link_count || sleep->asked ||
 	       (sleep->edge_type >= 0 &&
 		(sleep->from != implied->from || sleep->from_at != implied->from_at)) ||
 	       (sleep->end != CLEW_TIME_OPEN && sleep->end != implied->end) ||

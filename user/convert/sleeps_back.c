@@ -134,6 +134,8 @@ static int take_rest(struct back *back, const struct values *values, struct clew
 	if (r == 0)
 		r = BACK_NUMBERS(back, values, {ATTRIBUTE_OPERATION, &operation},
 				 {ATTRIBUTE_EPOLL, &poller}, {ATTRIBUTE_FLAGS, &flags});
+	if (r == 0)
+		r = back_number(back, values, ATTRIBUTE_ASKED, &sleep->asked);
 	sleep->operation = (uint8_t)operation;
 	sleep->poller = (uint16_t)poller;
 	sleep->flags = (uint8_t)flags;

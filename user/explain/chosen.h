@@ -9,6 +9,7 @@
 struct clew_chosen {
 	bool (*wants)(void *context, const struct clew_trace_task *task);
 	void *context;
+	bool some; /* a program or a thread was asked for, and not the whole machine */
 };
 
 /* True if the task was asked for; an unknown one only where all were. */

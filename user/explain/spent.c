@@ -19,23 +19,66 @@ enum clew_spent clew_spent_of_kind(unsigned kind)
 	return spent_of_kind[kind];
 }
 
-enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+/* True if a thread waits for work in it, or rests; then its time is idle. */
+static bool is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (sleep_is_idle(trace, sleep))
+	if (sleep->kind != CLEW_WAIT_SLEEP)
+		return sleep_is_idle(trace, sleep);
+	return sleep->open || clew_trace_rests(trace, sleep);
+}
+
+/* A wait at a word of memory that nobody is known to hold. */
+static enum clew_spent spent_at_word(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (clew_trace_rests(trace, sleep))
 		return CLEW_SPENT_COUNT;
-	/* Only in an exchange is a poll not idle. */
-	if (sleep->kind == CLEW_WAIT_POLL)
-		return sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
-		       : sleep->edge_type == CLEW_EDGE_TIMER	? CLEW_SPENT_OTHER
-								: CLEW_SPENT_PEER;
-	if (sleep->kind != CLEW_WAIT_FUTEX || sleep->holder_count)
-		return spent_of_kind[sleep->kind];
 	if (sleep->from != CLEW_NO_TASK && clew_trace_in_exchange(trace, sleep))
 		return CLEW_SPENT_PEER;
 	/* At a condition variable threads wait for each other or, until a timeout, for work. */
-	return sleep->from != CLEW_NO_TASK && sleep->edge_type != CLEW_EDGE_TIMER
-		       ? CLEW_SPENT_OTHER
+	return (sleep->from != CLEW_NO_TASK && sleep->edge_type != CLEW_EDGE_TIMER) ||
+			       clew_trace_retried(trace, sleep)
+		       ? CLEW_SPENT_THREAD
 		       : CLEW_SPENT_COUNT;
+}
+
+/* A wait for an io_uring is for what completed. */
+static enum clew_spent spent_at_ring(const struct clew_sleep *sleep)
+{
+	if (!sleep->link_count)
+		return CLEW_SPENT_OTHER;
+	switch (sleep->links[0].kind) {
+	case CLEW_LINK_REQUEST:
+		return CLEW_SPENT_DISK;
+	case CLEW_LINK_PACKET:
+		return CLEW_SPENT_NETWORK;
+	case CLEW_LINK_TIMER:
+		return CLEW_SPENT_TIMER;
+	default:
+		return CLEW_SPENT_OTHER;
+	}
+}
+
+enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (is_idle(trace, sleep))
+		return CLEW_SPENT_COUNT;
+	switch (sleep->kind) {
+	case CLEW_WAIT_POLL: /* only in an exchange is it not idle */
+		return sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
+		       : sleep->edge_type == CLEW_EDGE_TIMER	? CLEW_SPENT_TIMER
+								: CLEW_SPENT_PEER;
+	case CLEW_WAIT_FUTEX:
+		return sleep->holder_count ? CLEW_SPENT_LOCK : spent_at_word(trace, sleep);
+	case CLEW_WAIT_IO_URING:
+		return spent_at_ring(sleep);
+	case CLEW_WAIT_THROTTLE: /* for a disk with too many dirty pages, or its limit */
+		return sleep->object.kind == CLEW_OBJECT_CGROUP ||
+				       sleep->object.kind == CLEW_OBJECT_TIMER
+			       ? CLEW_SPENT_QUOTA
+			       : CLEW_SPENT_DISK;
+	default:
+		return spent_of_kind[sleep->kind];
+	}
 }
 
 /* ---- sums ---- */

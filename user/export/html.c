@@ -5,7 +5,7 @@
 
 int clew_export_html(const struct clew_export *export)
 {
-	const struct clew_chosen chosen = {export->wanted, export->context};
+	const struct clew_chosen chosen = {.wants = export->wanted, .context = export->context};
 	struct report report = {};
 	const struct clew_page_options options = {
 		.report = &report,

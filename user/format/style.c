@@ -13,7 +13,8 @@ static const char *const sequences[CLEW_STYLE_COUNT] = {
 	[CLEW_STYLE_QUIET] = "\x1b[2m",	  [CLEW_STYLE_RUNNING] = "\x1b[32m",
 	[CLEW_STYLE_READY] = "\x1b[33m",  [CLEW_STYLE_LOCK] = "\x1b[31m",
 	[CLEW_STYLE_DISK] = "\x1b[35m",	  [CLEW_STYLE_NETWORK] = "\x1b[36m",
-	[CLEW_STYLE_MEMORY] = "\x1b[34m", [CLEW_STYLE_UNKNOWN] = "\x1b[7m",
+	[CLEW_STYLE_MEMORY] = "\x1b[34m", [CLEW_STYLE_QUOTA] = "\x1b[1;33m",
+	[CLEW_STYLE_UNKNOWN] = "\x1b[7m",
 };
 
 void clew_style_turn(bool on)

@@ -16,6 +16,7 @@ enum clew_style {
 	CLEW_STYLE_QUIET, /* the ledger, the cost, hints */
 	CLEW_STYLE_RUNNING,
 	CLEW_STYLE_READY,
+	CLEW_STYLE_QUOTA,
 	CLEW_STYLE_LOCK,
 	CLEW_STYLE_DISK,
 	CLEW_STYLE_NETWORK,

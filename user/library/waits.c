@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "explain/operations.h"
+#include "explain/wait_groups.h"
 #include "library/internal.h"
 #include "words/edge.h"
 #include "words/object.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Exchanges: a client asks a server through a socket, and waits for the answer. The server's
+ * Exchanges: a client asks a server through a connection, and waits for the answer. The server's
  * thread is idle while it waits to be asked, but not while it waits for something else before
  * it answers. The client is not idle until the answer comes.
  *
- * Only sockets count of which the capture shows who connected to whom. A client asks when its
- * process wakes the server's, and is answered when that wakes it next. A server's wait that any
- * client's question ended is in no exchange, because the thread was ready to take one.
+ * A connection is a socket, or what two processes send each other through pipes and socket pairs.
+ * Sockets show who connected to whom; else the client is the one who sent first. A question is
+ * open if the kernel saw bytes leave since the last one arrived. Where it does not count them, a
+ * client asks when it wakes the server, and is answered when that wakes it next. A server's wait
+ * that any client's question ended is in no exchange, because the thread was ready to take one.
  */
 #include "trace/idle.h"
 #include "trace/internal.h"
@@ -15,21 +17,93 @@
 
 #define MOST_WAITS 256 /* of a server's thread, looked at for one answer */
 
-/* The side on which a sleeper was when data came by a socket and ended its wait. */
-static enum socket_side ended_on(const struct clew_trace *trace, const struct clew_sleep *sleep)
+/* A client's side of a socket, in order of time. */
+struct connection {
+	uint64_t asked;	   /* when its last question left, 0: none did */
+	uint64_t answered; /* when the answer to that began to come, 0: not yet */
+	uint64_t last;	   /* when something of it came last */
+};
+
+struct exchanges {
+	struct clew_trace *trace;
+	struct map *last;	  /* (who woke, whom) -> when it did last */
+	struct map seen;	  /* two parties, the lower one first -> who woke the other first */
+	struct map first;	  /* the same -> who asked the other one first */
+	struct map answers;	  /* the same -> 1: both woke the other */
+	struct map connection_of; /* inode of a socket -> index of connections */
+	struct vector connections; /* struct connection */
+	struct vector keys;	   /* struct sort_key: sleeps, in order of their ends */
+};
+
+/* Whom a sleep joins: two processes, or two threads of one. */
+struct parties {
+	uint32_t by, to;
+};
+
+static struct parties parties_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct parties parties = {.by = clew_trace_process(trace, sleep->ended_by),
+				  .to = clew_trace_process(trace, sleep->task)};
+
+	if (parties.by == parties.to)
+		parties = (struct parties){.by = sleep->ended_by, .to = sleep->task};
+	return parties;
+}
+
+static uint64_t *get_pair(const struct map *map, struct parties parties)
+{
+	return parties.by < parties.to ? map_get(map, parties.by, parties.to)
+				       : map_get(map, parties.to, parties.by);
+}
+
+static int set_pair(struct map *map, struct parties parties, uint64_t value)
+{
+	return parties.by < parties.to ? map_set(map, parties.by, parties.to, value)
+				       : map_set(map, parties.to, parties.by, value);
+}
+
+/* True if a sleep waits for what others send through a socket or a pipe. */
+static bool awaits_data(const struct clew_sleep *sleep)
+{
+	if (sleep->object.kind != CLEW_OBJECT_SOCKET && sleep->object.kind != CLEW_OBJECT_PIPE)
+		return false;
+	return sleep->kind == CLEW_WAIT_POLL ||
+	       ((sleep->kind == CLEW_WAIT_SOCKET || sleep->kind == CLEW_WAIT_PIPE) &&
+		call_receives(sleep->call));
+}
+
+/* The side that a socket shows, SIDE_UNKNOWN of all else. */
+static enum socket_side side_shown(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	const struct clew_socket_record *socket;
 
-	if ((sleep->kind != CLEW_WAIT_POLL && sleep->kind != CLEW_WAIT_SOCKET) ||
-	    sleep->object.kind != CLEW_OBJECT_SOCKET || sleep->end == CLEW_TIME_OPEN)
+	if (!awaits_data(sleep) || sleep->object.kind != CLEW_OBJECT_SOCKET)
 		return SIDE_UNKNOWN;
 	socket = clew_trace_socket(trace, sleep->object.number);
 	return socket ? socket_side_of(socket) : SIDE_UNKNOWN;
 }
 
-/* Keeps the waits of a server's thread since a client asked, up to its answer at `to`. */
-static int keep_server(struct clew_trace *trace, uint32_t serial, uint64_t asked, uint64_t to)
+/* The side on which a sleeper was when data came and ended its wait. */
+static enum socket_side ended_on(const struct exchanges *exchanges, const struct clew_sleep *sleep)
 {
+	enum socket_side side = side_shown(exchanges->trace, sleep);
+	struct parties parties;
+	const uint64_t *first;
+
+	if (side != SIDE_UNKNOWN || !awaits_data(sleep) || sleep->ended_by == CLEW_NO_TASK)
+		return side;
+	parties = parties_of(exchanges->trace, sleep);
+	if (!get_pair(&exchanges->answers, parties))
+		return SIDE_UNKNOWN;
+	first = get_pair(&exchanges->first, parties);
+	return *first == parties.to ? SIDE_CLIENT : SIDE_SERVER;
+}
+
+/* Keeps the waits of a server's thread since a client asked, up to its answer at `to`. */
+static int keep_server(const struct exchanges *exchanges, uint32_t serial, uint64_t asked,
+		       uint64_t to)
+{
+	struct clew_trace *trace = exchanges->trace;
 	const struct trace_task *task = trace_task_find(trace, serial);
 	int r = 0;
 
@@ -43,88 +117,264 @@ static int keep_server(struct clew_trace *trace, uint32_t serial, uint64_t asked
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = trace_sleep_at(trace, index);
-		if (sleep->start < asked || ended_on(trace, sleep) == SIDE_SERVER)
+		if (sleep->start < asked || ended_on(exchanges, sleep) == SIDE_SERVER)
 			break;
 		looked++;
-		r = map_set(&trace->in_exchange, index, 0, 1);
+		if (!map_get(&trace->in_exchange, index, 0))
+			r = map_set(&trace->in_exchange, index, 0, 1);
 	}
 	return r;
 }
 
-/* True if a process woke another one through a socket, so that it asked or answered. */
+/* True if one woke another through a connection, so that it asked or answered. A reader of a Unix
+ * socket is also woken when its peer takes what was sent to it. */
 static bool is_act(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return sleep->ended_by != CLEW_NO_TASK && !sleep->blind &&
-	       ended_on(trace, sleep) != SIDE_UNKNOWN;
+	return sleep->ended_by != CLEW_NO_TASK && !sleep->blind && awaits_data(sleep) &&
+	       sleep->end != CLEW_TIME_OPEN && !clew_trace_vain(trace, sleep, NULL);
 }
 
 /* Notes when `by` woke `to`: it did last then, unless it did later. */
-static int note_wake(struct map *last, uint32_t by, uint32_t to, uint64_t at)
+static int note_wake(struct map *last, struct parties parties, uint64_t at)
 {
-	const uint64_t *known = map_get(last, by, to);
+	const uint64_t *known = map_get(last, parties.by, parties.to);
 
-	return known && *known > at ? 0 : map_set(last, by, to, at);
+	return known && *known > at ? 0 : map_set(last, parties.by, parties.to, at);
 }
 
 int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	if (!is_act(trace, sleep))
 		return 0;
-	return note_wake(&trace->part->woke, clew_trace_process(trace, sleep->ended_by),
-			 clew_trace_process(trace, sleep->task), sleep->end);
+	return note_wake(&trace->part->woke, parties_of(trace, sleep), sleep->end);
 }
 
-/* Takes the wake that ended a wait on one side of a socket. */
-static int take_wake(struct clew_trace *trace, struct map *last, uint32_t index)
+/* True if data ended a sleep, and no timeout or signal did. */
+static bool data_came(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	return !clew_trace_vain(trace, sleep, NULL) && sleep->end != CLEW_TIME_OPEN &&
+	       sleep->edge_type != CLEW_EDGE_SIGNAL &&
+	       !(sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER);
+}
+
+static struct connection *connection_of(struct exchanges *exchanges, uint64_t inode)
+{
+	const uint64_t *known = map_get(&exchanges->connection_of, inode, 0);
+	struct vector *all = &exchanges->connections;
+
+	if (known)
+		return (struct connection *)all->data + *known;
+	all->item = sizeof(struct connection);
+	if (vector_reserve(all, all->count + 1) < 0 ||
+	    map_set(&exchanges->connection_of, inode, 0, all->count) < 0)
+		return NULL;
+	((struct connection *)all->data)[all->count] = (struct connection){};
+	return (struct connection *)all->data + all->count++;
+}
+
+/*
+ * True if a wait that follows an answer's first part is for the rest of it. What pauses for longer
+ * than the question took is a stream's.
+ */
+static bool goes_on(const struct connection *connection, const struct clew_sleep *sleep)
+{
+	return connection->answered && sleep->end != CLEW_TIME_OPEN &&
+	       sleep->end - connection->last <= connection->answered - connection->asked;
+}
+
+/* When the question left whose answer a client waits for at a socket; 0: none is open. */
+static int find_question(struct exchanges *exchanges, const struct clew_sleep *sleep,
+			 uint64_t *ret_asked)
+{
+	struct connection *connection = connection_of(exchanges, sleep->object.number);
+
+	*ret_asked = 0;
+	if (!connection)
+		return -ENOMEM;
+	if (sleep->asked) {
+		uint64_t asked = sleep->asked == CLEW_ASKED_SOMETIME ? sleep->start : sleep->asked;
+
+		*connection = (struct connection){
+			.asked = asked > connection->last ? asked : connection->last};
+	} else if (!connection->asked || (connection->answered && !goes_on(connection, sleep))) {
+		connection->asked = 0;
+	}
+	*ret_asked = connection->asked;
+	if (connection->asked && data_came(exchanges->trace, sleep)) {
+		connection->answered = connection->answered ?: sleep->end;
+		connection->last = sleep->end;
+	}
+	return 0;
+}
+
+/* Takes a wait that data ended, or that a client's question is known to precede. */
+static int take_wait(struct exchanges *exchanges, uint32_t index)
+{
+	struct clew_trace *trace = exchanges->trace;
 	const struct clew_sleep *sleep = trace_sleep_at(trace, index);
-	uint32_t to = clew_trace_process(trace, sleep->task),
-		 by = clew_trace_process(trace, sleep->ended_by);
-	const uint64_t *asked = map_get(last, to, by), *answered = map_get(last, by, to);
+	struct parties parties = parties_of(trace, sleep);
+	enum socket_side side = ended_on(exchanges, sleep);
+	uint64_t question = 0;
 	int r = 0;
 
-	if (ended_on(trace, sleep) == SIDE_CLIENT && asked && (!answered || *asked > *answered)) {
-		r = map_set(&trace->in_exchange, index, 0, 1);
-		if (r == 0)
-			r = keep_server(trace, sleep->ended_by, *asked, sleep->end);
+	if (side == SIDE_SERVER && data_came(trace, sleep))
+		r = map_set(&trace->resting, index, 0, TRACE_ASKED);
+	if (side == SIDE_CLIENT) {
+		const uint64_t *asked = map_get(exchanges->last, parties.to, parties.by),
+			       *answered = map_get(exchanges->last, parties.by, parties.to);
+
+		if (side_shown(trace, sleep) == SIDE_CLIENT)
+			r = find_question(exchanges, sleep, &question);
+		else if (sleep->asked)
+			question = sleep->start;
+		if (!question && sleep->ended_by != CLEW_NO_TASK && asked &&
+		    (!answered || *asked > *answered))
+			question = *asked;
+		if (r == 0 && question)
+			r = map_set(&trace->in_exchange, index, 0, question);
+		if (r == 0 && question && is_act(trace, sleep))
+			r = keep_server(exchanges, sleep->ended_by, question, sleep->end);
 	}
-	return r < 0 ? r : note_wake(last, by, to, sleep->end);
+	return r < 0 || !is_act(trace, sleep) ? r : note_wake(exchanges->last, parties, sleep->end);
 }
 
-int trace_find_exchanges(struct clew_trace *trace)
+/* True if one of two processes made the other one in the recording, and what joins them are pipes:
+ * it asks, as the first question may find the other one awake. */
+static bool is_parent(const struct clew_trace *trace, const struct clew_sleep *sleep, uint32_t task,
+		      uint32_t of)
 {
-	struct vector keys = {.item = sizeof(struct sort_key)}, spare = keys;
-	struct map own = {}, *last = trace->part ? &trace->part->woke : &own;
-	struct sort_key *key;
+	const struct clew_trace_task *child = clew_trace_task(trace, of);
+
+	return sleep->object.kind == CLEW_OBJECT_PIPE && child && child->birth &&
+	       clew_trace_process(trace, child->parent) == task;
+}
+
+/*
+ * Notes who sends first where no socket shows who connected, and who answers. Who waits while its
+ * question still lies with the other one has sent already.
+ */
+static int take_first(struct exchanges *exchanges, uint32_t index)
+{
+	const struct clew_sleep *sleep = trace_sleep_at(exchanges->trace, index);
+	struct parties parties = parties_of(exchanges->trace, sleep);
+	const uint64_t *first = get_pair(&exchanges->first, parties),
+		       *seen = get_pair(&exchanges->seen, parties);
+	int r;
+
+	if (!is_act(exchanges->trace, sleep) || side_shown(exchanges->trace, sleep) != SIDE_UNKNOWN)
+		return 0;
+	if (!first) {
+		r = set_pair(&exchanges->seen, parties, parties.by);
+		if (r < 0)
+			return r;
+		return set_pair(
+			&exchanges->first, parties,
+			sleep->asked || is_parent(exchanges->trace, sleep, parties.to, parties.by)
+				? parties.to
+				: parties.by);
+	}
+	return *seen == parties.by ? 0 : set_pair(&exchanges->answers, parties, 1);
+}
+
+/*
+ * A process that began in the recording reads from a pipe whose writers it never answers, as in
+ * `cmd | cmd`: the wait is a part of what it does, and so is what the writer does meanwhile.
+ */
+static int take_piped(struct exchanges *exchanges, uint32_t index)
+{
+	struct clew_trace *trace = exchanges->trace;
+	const struct clew_sleep *sleep = trace_sleep_at(trace, index);
+	const struct clew_trace_task *task = clew_trace_task(trace, sleep->task), *process;
+	int r;
+
+	process = task ? clew_trace_task(trace, task->process) : NULL;
+	if (!process || (!process->birth && !clew_trace_executed(trace, process->serial)) ||
+	    sleep->kind != CLEW_WAIT_PIPE || sleep->ended_by == CLEW_NO_TASK ||
+	    !awaits_data(sleep) || get_pair(&exchanges->answers, parties_of(trace, sleep)))
+		return 0;
+	r = map_set(&trace->in_exchange, index, 0, 1);
+	return r < 0 ? r : keep_server(exchanges, sleep->ended_by, sleep->start, sleep->end);
+}
+
+static int gather(struct exchanges *exchanges)
+{
+	struct clew_trace *trace = exchanges->trace;
+	struct vector *keys = &exchanges->keys, spare = {.item = sizeof(struct sort_key)};
 	int r = 0;
 
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++) {
 		const struct clew_sleep *sleep = trace_sleep_at(trace, (uint32_t)i);
 
-		if (!is_act(trace, sleep))
+		if (!awaits_data(sleep) || sleep->blind ||
+		    (sleep->ended_by == CLEW_NO_TASK && side_shown(trace, sleep) != SIDE_CLIENT))
 			continue;
-		r = vector_reserve(&keys, keys.count + 1);
-		if (r < 0)
-			break;
-		key = (struct sort_key *)keys.data + keys.count++;
-		*key = (struct sort_key){.key = sleep->end, .index = (uint32_t)i};
+		r = vector_reserve(keys, keys->count + 1);
+		if (r == 0)
+			((struct sort_key *)keys->data)[keys->count++] =
+				(struct sort_key){.key = sleep->end, .index = (uint32_t)i};
 	}
 	if (r == 0)
-		r = vector_reserve(&spare, keys.count);
-	if (r == 0 && keys.count) {
-		sort_keys(keys.data, spare.data, keys.count);
-		for (size_t i = 0; i < keys.count && r == 0; i++)
-			r = take_wake(trace, last, ((struct sort_key *)keys.data)[i].index);
-	}
-	map_done(&own);
-	vector_done(&keys);
+		r = vector_reserve(&spare, keys->count);
+	if (r == 0 && keys->count)
+		sort_keys(keys->data, spare.data, keys->count);
 	vector_done(&spare);
 	return r;
 }
 
+/* Calls `take` for each sleep that is looked at, in order of their ends. */
+static int take_all(struct exchanges *exchanges,
+		    int (*take)(struct exchanges *exchanges, uint32_t index))
+{
+	const struct sort_key *keys = exchanges->keys.data;
+	int r = 0;
+
+	for (size_t i = 0; i < exchanges->keys.count && r == 0; i++)
+		r = take(exchanges, keys[i].index);
+	return r;
+}
+
+int trace_find_exchanges(struct clew_trace *trace)
+{
+	struct map own = {};
+	struct exchanges exchanges = {.trace = trace,
+				      .last = trace->part ? &trace->part->woke : &own};
+	int r;
+
+	exchanges.keys.item = sizeof(struct sort_key);
+	r = gather(&exchanges);
+	if (r == 0)
+		r = take_all(&exchanges, take_first);
+	if (r == 0)
+		r = take_all(&exchanges, take_wait);
+	if (r == 0)
+		r = take_all(&exchanges, take_piped);
+	map_done(&own);
+	map_done(&exchanges.seen);
+	map_done(&exchanges.first);
+	map_done(&exchanges.answers);
+	map_done(&exchanges.connection_of);
+	vector_done(&exchanges.connections);
+	vector_done(&exchanges.keys);
+	return r;
+}
+
+/* NULL: it is in no exchange. A sleep that is not the trace's own is in none: then the trace has no
+ * exchanges yet. */
+static const uint64_t *exchange_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return trace->in_exchange.count ? map_get(&trace->in_exchange,
+						  (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0)
+					: NULL;
+}
+
 bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	/* A sleep that is not the trace's own is in none: then the trace has no exchanges yet. */
-	return trace->in_exchange.count &&
-	       map_get(&trace->in_exchange, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0);
+	return exchange_of(trace, sleep);
+}
+
+uint64_t clew_trace_question_at(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const uint64_t *exchange = exchange_of(trace, sleep);
+
+	return exchange && *exchange > 1 ? *exchange : 0;
 }

@@ -6,9 +6,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define LEAST_LOCAL_PORT 32768 /* the kernel's default for ports of those who connect */
-
-static bool receives(unsigned call)
+bool call_receives(unsigned call)
 {
 	switch (call) {
 	case SYS_read:
@@ -31,27 +29,18 @@ bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t 
 	if (in_exchange)
 		return false;
 	return clew_wait_kind_has(kind, CLEW_TRAIT_WORK) ||
-	       (clew_wait_kind_has(kind, CLEW_TRAIT_RECEIVED) && receives(call));
+	       (clew_wait_kind_has(kind, CLEW_TRAIT_RECEIVED) && call_receives(call));
 }
 
 enum socket_side socket_side_of(const struct clew_socket_record *socket)
 {
 	bool local, peer;
 
-	switch (socket->family) {
-	case AF_UNIX:
-		local = socket->local_path[0];
-		peer = socket->peer_path[0];
-		break;
-	case AF_INET:
-	case AF_INET6:
-		if (!socket->local_port || !socket->peer_port)
-			return SIDE_UNKNOWN;
-		local = socket->local_port < LEAST_LOCAL_PORT;
-		peer = socket->peer_port < LEAST_LOCAL_PORT;
-		break;
-	default:
-		return SIDE_UNKNOWN;
-	}
+	if (socket->family != AF_UNIX)
+		return socket->header.flags & CLEW_SOCKET_CONNECTED  ? SIDE_CLIENT
+		       : socket->header.flags & CLEW_SOCKET_ACCEPTED ? SIDE_SERVER
+								     : SIDE_UNKNOWN;
+	local = socket->local_path[0];
+	peer = socket->peer_path[0];
 	return local == peer ? SIDE_UNKNOWN : peer ? SIDE_CLIENT : SIDE_SERVER;
 }

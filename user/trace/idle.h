@@ -13,6 +13,9 @@
  */
 bool operation_is_idle(unsigned kind, unsigned call, bool in_exchange, uint64_t idle_kinds);
 
+/* True if a system call takes what others sent. */
+bool call_receives(unsigned call);
+
 /* The side that a socket's own end is on, as far as the capture shows who connected to whom. */
 enum socket_side { SIDE_UNKNOWN, SIDE_CLIENT, SIDE_SERVER };
 enum socket_side socket_side_of(const struct clew_socket_record *socket);

@@ -48,6 +48,7 @@ struct trace_task {
 	bool bounded;	       /* begin, end, birth and death are known already */
 	uint64_t start_time;
 	uint64_t exit_time; /* 0: no EXIT record */
+	uint64_t executed;  /* its last exec, 0 none */
 	uint64_t executable_inode;
 	uint32_t executable_device;
 	/* These four are used in a part with recent runs: */
@@ -133,7 +134,12 @@ struct clew_trace {
 	struct vector retries;	     /* struct clew_retried */
 	struct map vain;	     /* index of a sleep -> ns; only those that ended for nothing */
 	struct map retry_of;	     /* index of a sleep -> of `retries`; only slices have one */
-	struct map in_exchange;	     /* index of a sleep -> 1; only those in an exchange have one */
+	/* index of a sleep -> of a client that waits for an answer, when the question left, ns;
+	   else 1; only those in an exchange have one */
+	struct map in_exchange;
+	/* index of a sleep -> TRACE_RESTS: it separates operations; or TRACE_ASKED: a client's
+	   question ended it */
+	struct map resting;
 	struct vector stays, ticks, tallies; /* in order of task, then end */
 	struct vector frames;	     /* struct clew_trace_frame; by task and start once finished */
 	struct vector frame_keys;    /* struct frame_key, of each frame until finished */
@@ -346,6 +352,15 @@ int trace_find_vain(struct clew_trace *trace);
 int trace_find_exchanges(struct clew_trace *trace);
 /* Notes a sleep before the part that the trace is of. 0 or -ENOMEM. */
 int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep);
+
+#define TRACE_RESTS 1
+#define TRACE_ASKED 2
+
+/* ---- rest.c ---- */
+
+/* Finds the waits by which a thread rests between its operations; exchanges are known. 0 or
+ * -ENOMEM. */
+int trace_find_rests(struct clew_trace *trace);
 
 /* ---- timeline.c ---- */
 

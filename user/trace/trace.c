@@ -156,12 +156,15 @@ static int add_edge(struct clew_trace *trace, const struct clew_edge *edge)
 	if (r < 0)
 		return r;
 	((struct clew_edge *)trace->lone_edges.data)[trace->lone_edges.count++] = *edge;
-	if (edge->type != CLEW_EDGE_FORK &&
-	    (edge->type != CLEW_EDGE_EXEC || edge->from == edge->to))
+	if (edge->type != CLEW_EDGE_FORK && edge->type != CLEW_EDGE_EXEC)
 		return 0;
 	task = trace_task_get(trace, edge->to);
 	if (!task)
 		return -ENOMEM;
+	if (edge->type == CLEW_EDGE_EXEC && task->executed < edge->to_at)
+		task->executed = edge->to_at;
+	if (edge->from == edge->to)
+		return 0;
 	if (!task->origin)
 		task->origin = (uint32_t)index + 1;
 	return 0;
@@ -300,6 +303,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
 	map_done(&trace->in_exchange);
+	map_done(&trace->resting);
 	vector_done(&trace->stays);
 	vector_done(&trace->ticks);
 	vector_done(&trace->tallies);
@@ -366,7 +370,16 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_join_retries(trace);
 	if (r >= 0)
 		r = trace_find_vain(trace);
-	return r < 0 ? r : trace_find_exchanges(trace);
+	if (r >= 0)
+		r = trace_find_exchanges(trace);
+	return r < 0 ? r : trace_find_rests(trace);
+}
+
+uint64_t clew_trace_executed(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct trace_task *task = trace_task_find(trace, serial);
+
+	return task ? task->executed : 0;
 }
 
 bool clew_trace_is_cut(const struct clew_trace *trace)
@@ -474,7 +487,7 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
 	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
 	       map_memory(&trace->retry_of) + map_memory(&trace->vain) +
-	       map_memory(&trace->in_exchange) + trace->number_bytes +
+	       map_memory(&trace->in_exchange) + map_memory(&trace->resting) + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
 	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
 	       map_memory(&trace->texts) + map_memory(&trace->locks) +

@@ -127,6 +127,8 @@ const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, 
 /* The policy and priority of a task at a moment; SCHED_NORMAL and 0 before its first record. */
 struct clew_scheduled clew_trace_scheduled_at(const struct clew_trace *trace, uint32_t serial,
 					      uint64_t at);
+/* When a task's last exec was, ns; 0: the capture has none. */
+uint64_t clew_trace_executed(const struct clew_trace *trace, uint32_t serial);
 /* The names of a task by number from 0, in order of time; NULL: there are no more. */
 const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t serial, size_t number);
 
@@ -145,7 +147,7 @@ struct clew_retried {
 const struct clew_retried *clew_trace_retried(const struct clew_trace *trace,
 					      const struct clew_sleep *sleep);
 /* True if a sleep ended for nothing: its thread went to sleep again in the same call. *ret_ns: the
- * time from its wake until then. */
+ * time from its wake until then; NULL: nobody asks. */
 bool clew_trace_vain(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		     uint64_t *ret_ns);
 /* The number of a task's waits that began in from..to, ns, and ended in vain. *ret_ns: their times
@@ -158,6 +160,17 @@ size_t clew_trace_vain_sum(const struct clew_trace *trace, uint32_t serial, uint
  * sockets tell who is whose client; who asked is observed, as no record says so.
  */
 bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/*
+ * True if a thread rests in a sleep between its operations: it slept by its own choice, in the same
+ * call at least three times, with something else done between. A series of sleeps that leads on to
+ * something else was for that, and is none.
+ */
+bool clew_trace_rests(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* True if a client's question ended a sleep of its server's. */
+bool clew_trace_was_asked(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* When the question left whose answer a client waits for in a sleep, ns; 0: it is in no exchange,
+ * or not as a client. */
+uint64_t clew_trace_question_at(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* The last slice of the retried wait that a sleep is a slice of, or else the sleep itself. */
 const struct clew_sleep *clew_trace_last_slice(const struct clew_trace *trace,
 					       const struct clew_sleep *sleep);

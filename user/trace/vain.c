@@ -74,7 +74,7 @@ bool clew_trace_vain(const struct clew_trace *trace, const struct clew_sleep *sl
 	const uint64_t *found =
 		map_get(&trace->vain, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0);
 
-	if (found)
+	if (found && ret_ns)
 		*ret_ns = *found;
 	return found;
 }

@@ -118,6 +118,16 @@ static uint32_t busiest_program(const struct clew_summary *summary)
 	return found;
 }
 
+/*
+ * True if a headline may be about a class of time. One about the whole machine is about what keeps
+ * it busy or from its work: a parent that waits for its child does not say what the child waits
+ * for, and a program that sleeps or waits for its threads may have nothing else to do.
+ */
+static bool may_head(const struct report *report, enum clew_spent spent)
+{
+	return spent < CLEW_SPENT_PIPE || report->chosen.some;
+}
+
 /* Chooses what the headline is about. */
 static void choose_headline(struct report *report)
 {
@@ -132,11 +142,11 @@ static void choose_headline(struct report *report)
 		if (program->kernel)
 			continue;
 		all += program->total;
-		/* A parent that waits for its child does not say what the child waits for. */
-		for (int spent = CLEW_SPENT_READY; spent < CLEW_SPENT_OTHER; spent++) {
+		for (int spent = CLEW_SPENT_READY; spent < CLEW_SPENT_COUNT; spent++) {
 			uint64_t ns = program->spent[spent];
 
-			if (ns <= most || ns * 100 < program->total * LEAST_PERCENT)
+			if (ns <= most || ns * 100 < program->total * LEAST_PERCENT ||
+			    !may_head(report, (enum clew_spent)spent))
 				continue;
 			most = ns;
 			report->program = i;
@@ -228,7 +238,9 @@ static int add_found(struct report *report)
 	vector_done(&shares);
 	if (r == 0)
 		r = add_functions(report);
-	return r ? r : find_wait(report);
+	if (r == 0)
+		r = find_wait(report);
+	return r == 0 && report->chosen.some ? report_add_classes(report) : r;
 }
 
 int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
@@ -250,6 +262,7 @@ void report_done(struct report *report)
 	for (size_t i = 0; i < report->operation_count; i++)
 		for (size_t k = 0; k < report->operations[i].cause_count; k++)
 			free(report->operations[i].causes[k].text);
+	clew_classes_done(&report->classes);
 	clew_summary_done(&report->summary);
 	free(report->files);
 	free(report->locks);

@@ -7,6 +7,7 @@
 #define CLEW_ANSWERS_REPORT_REPORT_H
 
 #include "base/interval.h"
+#include "explain/classes.h"
 #include "explain/summary.h"
 #include "explain/sums.h"
 #include "explain/why.h"
@@ -70,6 +71,12 @@ struct report {
 	uint32_t cause;	   /* program that had the CPU, UINT32_MAX none */
 	uint64_t cause_ns; /* for which it had it */
 	uint32_t wait;	   /* index of the longest wait of the headline's object, UINT32_MAX none */
+	/* Where a program was asked for: its operations by class. The headline is about the longest
+	   one of the first class if `by_class` is set, with `class_ns` of `class_total` spent so.
+	 */
+	struct clew_operation_classes classes;
+	bool by_class;
+	uint64_t class_ns, class_total;
 };
 
 /*
@@ -118,6 +125,9 @@ int report_add_disks(struct report *report, const struct vector *shares);
 /* `width`: columns of a line. `bars`: draw a bar for each program. */
 void report_print(FILE *out, const struct report *report, size_t width, bool bars);
 void report_json(struct clew_json *json, const struct report *report);
+/* report_class.c: finds the classes of the program that was asked for, and turns the headline to
+ * the one that hurts most. 0 or -ENOMEM. */
+int report_add_classes(struct report *report);
 /* Prints in which functions programs ran, if there are samples of that (samples.h). */
 void report_print_samples(FILE *out, const struct report *report, size_t width);
 /* The field "stacks" of the open object: the samples of a program; none without samples. */
@@ -127,5 +137,11 @@ void report_print_headline(FILE *out, const struct report *report);
 /* Prints the object of a wait, with its call, and who held it. `wait`: its index. */
 void report_print_awaited(FILE *out, const struct report *report, uint32_t wait);
 const char *report_spent_name(enum clew_spent spent);
+/* The words for what a program did in a class of time, as in "waited for locks". */
+const char *report_spent_words(enum clew_spent spent);
+/* The heading of a part. */
+void report_print_heading(FILE *out, const char *title);
+/* The table of programs. `width`, `bars`: as of report_print(). */
+void report_print_programs(FILE *out, const struct report *report, size_t width, bool bars);
 
 #endif

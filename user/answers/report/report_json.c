@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "answers/report/report.h"
+
+#include "answers/classes.h"
 #include "answers/sums.h"
 #include "words/file.h"
 #include "words/functions.h"
@@ -94,6 +96,17 @@ static void json_operations(struct clew_json *json, const struct report *report)
 	clew_json_unsigned(json, "operation_count", report->operation_total);
 }
 
+static void json_classes(struct clew_json *json, const struct report *report)
+{
+	clew_json_array(json, "classes");
+	for (size_t i = 0; i < report->classes.class_count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_class(json, report->trace, &report->classes, i);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
 static void json_objects(struct clew_json *json, const struct report *report, const char *key,
 			 const struct clew_sum *sums, size_t count)
 {
@@ -127,6 +140,8 @@ void report_json(struct clew_json *json, const struct report *report)
 	json_programs(json, report);
 	json_disks(json, report);
 	json_operations(json, report);
+	if (report->classes.class_count)
+		json_classes(json, report);
 	json_objects(json, report, "files", report->files, report->file_count);
 	json_objects(json, report, "locks", report->locks, report->lock_count);
 	json_functions(json, report);

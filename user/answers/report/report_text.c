@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/classes.h"
 #include "answers/report/report.h"
 #include "answers/sums.h"
 #include "explain/wait_groups.h"
@@ -16,32 +17,9 @@
 #include "words/task.h"
 #include "words/wait.h"
 
-#define MOST_PROGRAMS 8
-#define MOST_CAUSERS  3
-#define MOST_OBJECTS  3
-#define BAR_WIDTH     16
-
-static const struct {
-	const char *name;
-	char bar;
-	enum clew_style style;
-	const char *headline; /* behind the program's name, before its share */
-} spent_words[CLEW_SPENT_COUNT] = {
-	[CLEW_SPENT_RUNNING] = {"run", '#', CLEW_STYLE_RUNNING, "was computing"},
-	[CLEW_SPENT_READY] = {"ready", 'r', CLEW_STYLE_READY, "was ready to run but had no CPU"},
-	[CLEW_SPENT_LOCK] = {"lock", 'L', CLEW_STYLE_LOCK, "waited for locks"},
-	[CLEW_SPENT_DISK] = {"disk", 'D', CLEW_STYLE_DISK, "waited for files and disks"},
-	[CLEW_SPENT_NETWORK] = {"net", 'N', CLEW_STYLE_NETWORK, "waited at sockets"},
-	[CLEW_SPENT_MEMORY] = {"mem", 'M', CLEW_STYLE_MEMORY, "waited for memory"},
-	[CLEW_SPENT_PEER] = {"peer", 'P', CLEW_STYLE_PLAIN,
-			     "kept clients waiting while it waited for other threads"},
-	[CLEW_SPENT_OTHER] = {"other", '.', CLEW_STYLE_PLAIN, "waited for something else"},
-};
-
-const char *report_spent_name(enum clew_spent spent)
-{
-	return spent_words[spent].name;
-}
+#define MOST_CAUSERS 3
+#define MOST_OBJECTS 3
+#define MOST_CLASSES 4
 
 /* The words about a wait of which no object is known. */
 static void print_without_object(FILE *out, const struct clew_sleep *sleep)
@@ -73,24 +51,84 @@ void report_print_awaited(FILE *out, const struct report *report, uint32_t wait)
 	}
 }
 
+/* The words for the act that ended the longest wait. */
+static const char *const ended_words[CLEW_SPENT_COUNT] = {
+	[CLEW_SPENT_NETWORK] = "answered",
+	[CLEW_SPENT_THREAD] = "woke it",
+	[CLEW_SPENT_PIPE] = "went on",
+};
+
 /* The longest wait of those that the headline is about; at peers, who ended it. */
 static void print_longest(FILE *out, const struct report *report)
 {
 	const struct clew_sleep *sleep = &report->waits[report->wait];
+	const char *call = clew_call_name(sleep->call);
 
-	if (report->spent != CLEW_SPENT_PEER) {
+	if (report->spent == CLEW_SPENT_TIMER) {
+		if (call)
+			fprintf(out, ", most of it in %s", call);
+	} else if (report->spent != CLEW_SPENT_PEER) {
 		fputs(", most of it for ", out);
 		report_print_awaited(out, report, report->wait);
-		if (report->spent != CLEW_SPENT_NETWORK || sleep->ended_by == CLEW_NO_TASK)
+		if (!ended_words[report->spent] || sleep->ended_by == CLEW_NO_TASK)
 			return;
 		fputs(", until ", out);
 		clew_print_task(out, report->trace, sleep->ended_by, sleep->end);
-		fputs(" answered", out);
+		fprintf(out, " %s", ended_words[report->spent]);
 	} else if (sleep->ended_by != CLEW_NO_TASK) {
 		fprintf(out, ", at most %s at once, for ",
 			CLEW_DURATION(sleep->end - sleep->start));
 		clew_print_task(out, report->trace, sleep->ended_by, sleep->end);
 	}
+}
+
+/* The program that the headline is about, and its threads if those that spent time all have one
+ * other name. */
+static void print_subject(FILE *out, const struct report *report)
+{
+	const struct clew_program *program = &report->summary.programs[report->program];
+	const struct clew_task_time *times = report->summary.times.times.data;
+	const char *name = NULL;
+
+	for (size_t i = 0; i < report->summary.times.times.count && report->chosen.some; i++) {
+		const struct clew_trace_task *task = clew_trace_task(report->trace, times[i].task);
+
+		if (!task || clew_summary_program(&report->summary, report->trace, task->serial) !=
+				     report->program)
+			continue;
+		if (name && strcmp(name, task->comm)) {
+			name = NULL;
+			break;
+		}
+		name = task->comm;
+	}
+	if (name && strcmp(name, program->name)) {
+		clew_print_safe(out, name);
+		fputs(" of ", out);
+	}
+	clew_print_safe(out, program->name);
+}
+
+/* The headline about the longest operation of the class that hurts most. */
+static void print_class_headline(FILE *out, const struct report *report)
+{
+	const struct clew_operation_class *class = &report->classes.classes[0];
+	bool one = class->count == 1;
+
+	if (one)
+		fputs("The ", out);
+	else
+		fprintf(out, "The longest of %zu ", class->count);
+	clew_print_class(out, report->trace, &report->classes, 0, one);
+	fprintf(out, " took %s", CLEW_DURATION(class->longest));
+	if (!one)
+		fprintf(out, " (p50 %s)", CLEW_DURATION(class->p50));
+	fprintf(out, ": it %s for %u %% of that (%s)", report_spent_words(report->spent),
+		clew_percent(report->class_ns, report->class_total),
+		CLEW_DURATION(report->class_ns));
+	if (report->wait != UINT32_MAX)
+		print_longest(out, report);
+	fputc('.', out);
 }
 
 void report_print_headline(FILE *out, const struct report *report)
@@ -102,8 +140,12 @@ void report_print_headline(FILE *out, const struct report *report)
 		return;
 	}
 	program = &report->summary.programs[report->program];
-	clew_print_safe(out, program->name);
-	fprintf(out, " %s for %u %% of its time (%s of %s)", spent_words[report->spent].headline,
+	if (report->by_class) {
+		print_class_headline(out, report);
+		return;
+	}
+	print_subject(out, report);
+	fprintf(out, " %s for %u %% of its time (%s of %s)", report_spent_words(report->spent),
 		clew_percent(program->spent[report->spent], program->total),
 		CLEW_DURATION(program->spent[report->spent]), CLEW_DURATION(program->total));
 	if (report->cause == report->program) {
@@ -137,87 +179,10 @@ static void print_headline(FILE *out, const struct report *report, size_t width)
 	free(text);
 }
 
-/* The heading of a part. */
-static void print_heading(FILE *out, const char *title)
+void report_print_heading(FILE *out, const char *title)
 {
 	fprintf(out, "\n%s%s%s\n", clew_style_begin(CLEW_STYLE_HEADING), title,
 		clew_style_end(CLEW_STYLE_HEADING));
-}
-
-/* A bar of letters, rounded so that it is full. */
-static void print_bar(FILE *out, const struct clew_program *program)
-{
-	uint64_t sum = 0;
-	unsigned drawn = 0;
-
-	fputs("  ", out);
-	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
-		unsigned until;
-
-		sum += program->spent[spent];
-		until = (unsigned)((sum * BAR_WIDTH + program->total / 2) / program->total);
-		fputs(clew_style_begin(spent_words[spent].style), out);
-		for (; drawn < until; drawn++)
-			fputc(spent_words[spent].bar, out);
-		fputs(clew_style_end(spent_words[spent].style), out);
-	}
-}
-
-static void print_share(FILE *out, const struct clew_program *program, enum clew_spent spent)
-{
-	fprintf(out, " %s%4u%%%s", clew_style_begin(spent_words[spent].style),
-		clew_percent(program->spent[spent], program->total),
-		clew_style_end(spent_words[spent].style));
-}
-
-static void print_program(FILE *out, const struct clew_program *program, bool bars)
-{
-	char *name = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&name, &size);
-
-	if (!stream)
-		return;
-	clew_print_safe(stream, program->name);
-	if (program->tasks > 1)
-		fprintf(stream, " (%zu)", program->tasks);
-	fclose(stream);
-	fputs("  ", out);
-	clew_print_column(out, name, 20);
-	fprintf(out, " %8s", CLEW_DURATION(program->total));
-	free(name);
-	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
-		if (program->spent[spent])
-			print_share(out, program, (enum clew_spent)spent);
-		else
-			fputs("     -", out);
-	}
-	if (bars)
-		print_bar(out, program);
-	fputc('\n', out);
-}
-
-static void print_programs(FILE *out, const struct report *report, bool bars)
-{
-	const struct clew_summary *summary = &report->summary;
-	size_t shown = 0, busy = 0;
-
-	print_heading(out, "Where each program's time went, all its threads added up");
-	fprintf(out, "  %-20s %8s", "program (threads)", "time");
-	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
-		fprintf(out, " %5s", spent_words[spent].name);
-	fputc('\n', out);
-	for (size_t i = 0; i < summary->count; i++) {
-		if (!summary->programs[i].total)
-			continue;
-		busy++;
-		if (shown == MOST_PROGRAMS)
-			continue;
-		shown++;
-		print_program(out, &summary->programs[i], bars);
-	}
-	if (busy > shown)
-		fprintf(out, "  and %zu more programs\n", busy - shown);
 }
 
 static void print_causer(FILE *out, const struct clew_program *program, uint64_t ns, size_t number)
@@ -304,7 +269,7 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 {
 	if (!count)
 		return;
-	print_heading(out, title);
+	report_print_heading(out, title);
 	for (size_t i = 0; i < count && i < MOST_OBJECTS; i++) {
 		char *text = NULL;
 		size_t size;
@@ -365,15 +330,37 @@ static void print_title(FILE *out, const struct report *report)
 	fputs("\n\n", out);
 }
 
+/* The classes of a program that was asked for, what hurts most first. */
+static void print_classes(FILE *out, const struct report *report)
+{
+	const struct clew_operation_classes *found = &report->classes;
+
+	if (!found->class_count)
+		return;
+	report_print_heading(out, "Its operations, what hurts most first");
+	for (size_t i = 0; i < found->class_count && i < MOST_CLASSES; i++) {
+		const struct clew_operation_class *class = &found->classes[i];
+
+		fprintf(out, "  %8s  %s of %zu ", CLEW_DURATION(class->longest),
+			class->count == 1 ? "the only one" : "the longest", class->count);
+		clew_print_class(out, report->trace, found, i, class->count == 1);
+		if (class->count > 1)
+			fprintf(out, ", p50 %s, %s in all", CLEW_DURATION(class->p50),
+				CLEW_DURATION(class->sum));
+		fputc('\n', out);
+	}
+}
+
 void report_print(FILE *out, const struct report *report, size_t width, bool bars)
 {
 	print_title(out, report);
 	print_headline(out, report, width);
-	print_programs(out, report, bars);
-	print_heading(out, "Who had what others waited for");
+	report_print_programs(out, report, width, bars);
+	report_print_heading(out, "Who had what others waited for");
 	print_causers(out, report, "the CPU", offsetof(struct clew_program, had_cpu));
 	print_causers(out, report, "locks", offsetof(struct clew_program, had_lock));
 	print_disks(out, report);
+	print_classes(out, report);
 	print_operations(out, report, width);
 	print_functions(out, report);
 	report_print_samples(out, report, width);

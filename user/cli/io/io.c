@@ -104,7 +104,7 @@ static int find(struct io_values *values, struct clew_input *input, const struct
 	int status = sum ? 0 : clew_fail_memory();
 
 	if (!status && clew_groups_asked(&values->selection.group)) {
-		chosen = (struct clew_chosen){wants, &choice};
+		chosen = (struct clew_chosen){.wants = wants, .context = &choice};
 		status = clew_input_names(input, &names);
 		if (!status)
 			status = clew_selection_resolve(&values->selection, names);

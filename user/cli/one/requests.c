@@ -329,7 +329,8 @@ static int show_text(struct listing *listing)
 
 static int answer(const struct clew_trace *trace, struct requests_values *values)
 {
-	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = &values->selection};
 	struct listing listing = {.trace = trace, .values = values};
 	uint32_t device = 0;
 	int status;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/classes.h"
 #include "answers/why/by_program.h"
 #include "answers/why/causes.h"
 #include "answers/why/restraints.h"
@@ -35,6 +36,7 @@ struct why_values {
 	struct clew_selection selection;
 	struct clew_ask ask;
 	struct clew_number slowest;
+	const char *class; /* a kind of operations; NULL: those that hurt most */
 	struct clew_window window;
 	uint64_t idle;	  /* bit mask, 0 the default */
 	uint32_t without; /* bit mask */
@@ -61,6 +63,9 @@ const struct clew_option clew_why_options[] = {
 	{0, "slowest", "[N]",
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},
+	{0, "class", "KIND",
+	 "with --slowest, those of this kind: request, served, connect, work, start, command",
+	 clew_take_string, offsetof(struct why_values, class)},
 	CLEW_ASK_OPTIONS(struct why_values, ask),
 	{0, "now", NULL,
 	 "with --pid: what its threads wait for at this moment, and who could end it",
@@ -124,11 +129,24 @@ struct found {
 	size_t count; /* to be explained */
 	size_t total;
 	bool between_sleeps;
+	struct clew_operation_classes
+		classes; /* none with --idle, nor where a thing is asked for */
+	size_t class;
 };
 
 static void print_heading(const struct clew_trace *trace, const struct why_values *values,
 			  const struct found *found, size_t i)
 {
+	if (found->classes.class_count) {
+		if (!i)
+			clew_print_classes(stdout, trace, &found->classes, found->class,
+					   clew_terminal_width());
+		printf("\n== ");
+		clew_print_class(stdout, trace, &found->classes, found->class, true);
+		printf(", %zu of the %zu slowest, of %zu in all ==\n", i + 1, found->count,
+		       found->total);
+		return;
+	}
 	if (!clew_ask_given(&values->ask)) {
 		printf("%s== operation %zu of the %zu slowest, of %zu in all%s ==\n", i ? "\n" : "",
 		       i + 1, found->count, found->total,
@@ -179,6 +197,18 @@ static int json_found(const struct clew_asked_in *in, const struct why_values *v
 		clew_json_string(json, "about", values->about);
 	if (asked)
 		status = clew_ask_json(json, &values->ask, in, found->operations, found->total);
+	if (found->classes.class_count) {
+		clew_json_object(json, "class");
+		clew_json_class(json, in->trace, &found->classes, found->class);
+		clew_json_object_end(json);
+		clew_json_array(json, "classes");
+		for (size_t i = 0; i < found->classes.class_count; i++) {
+			clew_json_object(json, NULL);
+			clew_json_class(json, in->trace, &found->classes, i);
+			clew_json_object_end(json);
+		}
+		clew_json_array_end(json);
+	}
 	clew_json_array(json, "operations");
 	for (size_t i = 0; !status && i < found->count; i++) {
 		clew_json_object(json, NULL);
@@ -192,10 +222,51 @@ static int json_found(const struct clew_asked_in *in, const struct why_values *v
 	return clew_why_answer_end(&answer, stdout) < 0 ? clew_fail_memory() : status;
 }
 
+/* The longest operations of the class that is asked for. Returns an exit status. */
+static int find_class(const struct clew_asked_in *in, const struct why_values *values,
+		      struct found *found)
+{
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = (void *)in->selection};
+	struct clew_operation_classes *classes = &found->classes;
+	const struct clew_operation_class *class;
+
+	if (clew_classes_find(in->trace, &chosen, in->window->from, in->window->to, classes) < 0)
+		return clew_fail_memory();
+	while (values->class && found->class < classes->class_count &&
+	       strcmp(clew_operation_kind_name(classes->classes[found->class].kind), values->class))
+		found->class ++;
+	if (found->class == classes->class_count) {
+		classes->class_count = 0;
+		return clew_ask_offer(in, 0, values->slowest.value);
+	}
+	class = &classes->classes[found->class];
+	found->total = class->count;
+	found->count = class->count < values->slowest.value ? class->count : values->slowest.value;
+	found->operations = calloc(found->count + 1, sizeof(*found->operations));
+	if (!found->operations)
+		return clew_fail_memory();
+	for (size_t i = 0; i < found->count; i++)
+		found->operations[i] = classes->operations[class->first + i].operation;
+	return 0;
+}
+
+/* The longest operations between waits of the kinds that are asked for. Returns an exit status. */
+static int find_between(const struct clew_asked_in *in, const struct why_values *values,
+			struct found *found)
+{
+	if (clew_operations_slowest(in->trace, clew_selection_wants, (void *)in->selection,
+				    values->idle, in->window->from, in->window->to,
+				    values->slowest.value, &found->operations, &found->count,
+				    &found->total, &found->between_sleeps) < 0)
+		return clew_fail_memory();
+	return found->count ? 0 : clew_ask_offer(in, values->idle, values->slowest.value);
+}
+
 static int explain_slowest(const struct clew_asked_in *in, struct why_values *values)
 {
 	struct found found = {};
-	int status = 0, r;
+	int status = 0;
 
 	if (!values->slowest.given)
 		values->slowest.value = 1;
@@ -203,16 +274,10 @@ static int explain_slowest(const struct clew_asked_in *in, struct why_values *va
 		status = clew_ask_find(&values->ask, in, &found.operations, &found.total);
 		found.count =
 			found.total < values->slowest.value ? found.total : values->slowest.value;
+	} else if (values->idle) {
+		status = find_between(in, values, &found);
 	} else {
-		r = clew_operations_slowest(in->trace, clew_selection_wants, &values->selection,
-					    values->idle, in->window->from, in->window->to,
-					    values->slowest.value, &found.operations, &found.count,
-					    &found.total, &found.between_sleeps);
-		if (r < 0)
-			return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
-					 strerror(-r));
-		if (!found.count)
-			status = clew_ask_offer(in, values->idle, values->slowest.value);
+		status = find_class(in, values, &found);
 	}
 	values->lines = clew_terminal_lines() / (found.count ?: 1);
 	if (values->json && (!status || status == CLEW_EXIT_NEGATIVE))
@@ -220,6 +285,7 @@ static int explain_slowest(const struct clew_asked_in *in, struct why_values *va
 	else if (!status)
 		status = print_found(in, values, &found);
 	free(found.operations);
+	clew_classes_done(&found.classes);
 	return status;
 }
 
@@ -465,6 +531,11 @@ static int question_check(void *context)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "
 				 "with --call, --file, --lock, --operation and --span");
+	if (values->class && clew_operation_kind_of(values->class) == CLEW_OPERATION_KINDS)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--class %s: there is no such kind of operations: give request, "
+				 "served, connect, work, start or command",
+				 values->class);
 	return values->now ? check_now(values) : 0;
 }
 

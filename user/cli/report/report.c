@@ -76,7 +76,7 @@ static const char *command_of(const struct report *report, const struct report_v
 static char *machine_headline(const struct report *about)
 {
 	struct clew_selection all = {};
-	const struct clew_chosen chosen = {clew_selection_wants, &all};
+	const struct clew_chosen chosen = {.wants = clew_selection_wants, .context = &all};
 	struct clew_task_times times = {};
 	struct report report = {};
 	char *headline = NULL;
@@ -237,7 +237,9 @@ static int question_check(void *context)
 static int answer(const struct clew_trace *trace, struct report_values *values, const char *operand)
 {
 	struct clew_relations *relations = NULL;
-	const struct clew_chosen chosen = {clew_selection_wants, &values->selection};
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = &values->selection,
+					   .some = clew_selection_chooses(&values->selection)};
 	struct report report = {};
 	int status = clew_selection_check(&values->selection, trace), r;
 

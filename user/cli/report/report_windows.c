@@ -282,7 +282,7 @@ int report_windows_make(const char *operand, struct clew_reader *reader,
 	if (!it)
 		return clew_fail_memory();
 	it->selection = selection;
-	it->chosen = (struct clew_chosen){wants, it};
+	it->chosen = (struct clew_chosen){.wants = wants, .context = it};
 	it->disks.item = sizeof(struct report_disk_share);
 	clew_last_idle_init(&it->last_idle);
 	status = gather(it, operand, reader);

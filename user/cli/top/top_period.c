@@ -32,7 +32,7 @@ static uint64_t age_of(void *context, const struct clew_sleep *sleep, bool *ret_
 static int find(struct top_period *period, struct ages *ages)
 {
 	const struct clew_trace *trace = period->trace;
-	const struct clew_chosen chosen = {wants, period};
+	const struct clew_chosen chosen = {.wants = wants, .context = period};
 	const struct clew_now_age age = {age_of, ages};
 	int r = report_make(trace, period->relations, &chosen, clew_trace_start(trace),
 			    clew_trace_end(trace), &period->report);

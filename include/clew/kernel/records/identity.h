@@ -97,6 +97,10 @@ struct clew_file_record {
 	__u16 reserved;
 };
 
+/* clew_header.flags of SOCKET, TCP only; neither: it is not known */
+#define CLEW_SOCKET_CONNECTED 0x01 /* this end asked for the connection */
+#define CLEW_SOCKET_ACCEPTED  0x02 /* a listener of this end accepted it */
+
 /* SOCKET */
 struct clew_socket_record {
 	struct clew_header header;

@@ -26,6 +26,9 @@
 /* in flags_high: prev is runnable and gave up the CPU by sched_yield */
 #define CLEW_SWITCH_HIGH_YIELD 0x01
 
+/* clew_switch.wake_device of a socket */
+#define CLEW_ASKED_UNKNOWN 0xffffffffU
+
 /* STATE: the task has ended, and nobody has asked for its status yet */
 #define CLEW_STATE_DEAD 0x01
 /* STATE: `next` came on this CPU unseen, some time since its last record; the wake fields are its
@@ -52,6 +55,8 @@ struct clew_switch {
 	__u32 prev;
 	__u32 next;
 	__u32 waker; /* serial of the task that ran the wake; a bystander if not in context task */
+	/* SOCKET: how long before the wake the question left that was open there, in us;
+	   CLEW_ASKED_UNKNOWN: it is not known when; 0: none is known */
 	__u32 wake_device;
 	__s32 wake_descriptor; /* of the poller, -1 unknown */
 	__u16 prev_state;      /* as the scheduler passed it */

@@ -94,6 +94,9 @@ enum clew_futex_class {
 /* clew_wait.splice_side: the object is the one that is written to. */
 #define CLEW_SPLICE_OUT 1
 
+/* clew_wait.asked: it is not known when */
+#define CLEW_ASKED_SOMETIME 1ULL
+
 /* One sleep, as known when the task leaves its CPU. */
 struct clew_wait {
 	__u64 object;
@@ -107,6 +110,9 @@ struct clew_wait {
 		__u64 refilled;	 /* RUNTIME: when it gets more, 0 unknown */
 		/* FILE_LOCK: a number that waits for the same lock share; CLEW_FILE_LOCK_SHARED */
 		__u64 file_lock;
+		/* SOCKET, without a reason: when the question left that is open there, ns, or
+		   CLEW_ASKED_SOMETIME; 0: none is known to be */
+		__u64 asked;
 	};
 	__u32 device;
 	union {

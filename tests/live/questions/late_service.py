@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A program tries again and again to connect to a service that is late. Usage: late_service.py DIR"""
+
+import os
+import socket
+import sys
+import time
+
+from _truth import name, now, tell
+
+
+def serve(path):
+    name("latesvc")
+    time.sleep(0.7)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    listener.accept()[0].recv(1)
+    os._exit(0)
+
+
+def connect(path):
+    while True:
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(path)
+            return client
+        except OSError:
+            time.sleep(0.05)
+
+
+def main():
+    path = os.path.join(sys.argv[1], "late.socket")
+    service = os.fork()
+    if service == 0:
+        serve(path)
+    name("webapp")
+    begin = now()
+    client = connect(path)
+    tell("webapp", begin, now())
+    client.send(b"x")
+    os.waitpid(service, 0)
+
+
+if __name__ == "__main__":
+    main()

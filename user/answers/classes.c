@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Classes of operations in words and in JSON. See classes.h. */
+#include "answers/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/text.h"
+#include "format/wrap.h"
+#include "words/describe.h"
+#include "words/task.h"
+
+#define MOST_OTHERS 3
+
+static const struct {
+	const char *one, *many, *joint; /* joint: before the endpoint */
+} kind_words[CLEW_OPERATION_KINDS] = {
+	[CLEW_OPERATION_REQUEST] = {"request", "requests", "to"},
+	[CLEW_OPERATION_SERVED] = {"request", "requests", "at"},
+	[CLEW_OPERATION_CONNECT] = {"connect", "connects", "to"},
+	[CLEW_OPERATION_WORK] = {"work", "works", "behind"},
+	[CLEW_OPERATION_START] = {"start", "starts", ""},
+	[CLEW_OPERATION_COMMAND] = {"command", "commands", ""},
+};
+
+static const struct clew_kind_operation *first_of(const struct clew_operation_classes *found,
+						  size_t class)
+{
+	return &found->operations[found->classes[class].first];
+}
+
+/* The server's address, or who has the other end; of work the call that it came behind. */
+static void print_endpoint(FILE *out, const struct clew_trace *trace,
+			   const struct clew_kind_operation *operation)
+{
+	const struct clew_sleep *by = operation->by;
+	struct object_description it;
+	const char *name = NULL;
+
+	if (!by)
+		return;
+	if (operation->kind == CLEW_OPERATION_WORK) {
+		name = clew_call_name(by->call);
+	} else {
+		if (!object_describe(trace, &by->object, by, &it))
+			return;
+		name = operation->kind == CLEW_OPERATION_SERVED ? it.local.text : it.peer.text;
+		if (!name[0] && by->ended_by != CLEW_NO_TASK)
+			name = clew_trace_comm_at(trace, clew_trace_process(trace, by->ended_by),
+						  by->end);
+	}
+	if (!name || !name[0])
+		return;
+	fprintf(out, " %s ", kind_words[operation->kind].joint);
+	clew_print_safe(out, name);
+}
+
+void clew_print_class(FILE *out, const struct clew_trace *trace,
+		      const struct clew_operation_classes *found, size_t class, bool one)
+{
+	const struct clew_kind_operation *first = first_of(found, class);
+	const struct clew_trace_task *process =
+					     clew_trace_task(trace, found->classes[class].program),
+				     *task = clew_trace_task(trace, first->operation.task);
+
+	fputs(one ? kind_words[first->kind].one : kind_words[first->kind].many, out);
+	if (one && task && process && strcmp(task->comm, process->comm)) {
+		fputs(" of ", out);
+		clew_print_safe(out, task->comm);
+	}
+	if (process) {
+		fputs(" of ", out);
+		clew_print_safe(out, process->comm);
+	}
+	print_endpoint(out, trace, first);
+}
+
+void clew_print_usual(FILE *out, const struct clew_operation_class *class)
+{
+	if (!class->usual)
+		return;
+	if (class->usual == class->p50)
+		fprintf(out, ", usually %s (p50 of %zu)", CLEW_DURATION(class->usual),
+			class->count);
+	else
+		fprintf(out, ", the shortest of %zu took %s", class->count,
+			CLEW_DURATION(class->usual));
+}
+
+static void print_all(FILE *out, const struct clew_trace *trace,
+		      const struct clew_operation_classes *found, size_t class)
+{
+	const struct clew_operation_class *it = &found->classes[class];
+	unsigned shown = 0;
+
+	if (it->count > 1) {
+		fprintf(out, "The slowest of %zu ", it->count);
+		clew_print_class(out, trace, found, class, false);
+	} else {
+		fputs("The only ", out);
+		clew_print_class(out, trace, found, class, true);
+	}
+	fprintf(out, " that the recording shows: %s", CLEW_DURATION(it->longest));
+	clew_print_usual(out, it);
+	fputc('.', out);
+	for (size_t i = 0; i < found->class_count && shown < MOST_OTHERS; i++) {
+		const struct clew_operation_class *other = &found->classes[i];
+
+		if (i == class)
+			continue;
+		fprintf(out, "%s%zu ", shown++ ? "; " : " Beside these: ", other->count);
+		clew_print_class(out, trace, found, i, other->count == 1);
+		fprintf(out, " up to %s (--class %s)", CLEW_DURATION(other->longest),
+			clew_operation_kind_name(other->kind));
+	}
+	if (shown)
+		fputc('.', out);
+	if (first_of(found, class)->begun_before)
+		fputs(" It was under way when the recording began.", out);
+	if (first_of(found, class)->goes_on)
+		fputs(" It was under way when the recording ended.", out);
+}
+
+void clew_print_classes(FILE *out, const struct clew_trace *trace,
+			const struct clew_operation_classes *found, size_t class, size_t width)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return;
+	print_all(stream, trace, found, class);
+	fclose(stream);
+	clew_print_wrapped(out, text, 0, 0, width);
+	free(text);
+}
+
+void clew_json_class(struct clew_json *json, const struct clew_trace *trace,
+		     const struct clew_operation_classes *found, size_t class)
+{
+	const struct clew_operation_class *it = &found->classes[class];
+	const struct clew_trace_task *process = clew_trace_task(trace, it->program);
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (stream) {
+		clew_print_class(stream, trace, found, class, false);
+		fclose(stream);
+	}
+	clew_json_string(json, "kind", clew_operation_kind_name(it->kind));
+	clew_json_string(json, "program", process ? process->comm : NULL);
+	clew_json_string(json, "text", text);
+	clew_json_unsigned(json, "count", it->count);
+	clew_json_unsigned(json, "total_ns", it->sum);
+	clew_json_unsigned(json, "p50_ns", it->p50);
+	clew_json_unsigned(json, "p99_ns", it->p99);
+	clew_json_unsigned(json, "max_ns", it->longest);
+	if (it->usual)
+		clew_json_unsigned(json, "usual_ns", it->usual);
+	else
+		clew_json_null(json, "usual_ns");
+	free(text);
+}

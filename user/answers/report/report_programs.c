@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where each program's time went: the words for classes of time, and the table. See report.h. */
+#include <stdlib.h>
+
+#include "answers/report/report.h"
+#include "format/style.h"
+#include "format/text.h"
+#include "format/wrap.h"
+
+#define MOST_PROGRAMS 8
+#define BAR_WIDTH     16
+#define LEFT_WIDTH    31 /* columns of a program's name and time */
+#define COLUMN_WIDTH  6
+
+static const struct {
+	const char *name;
+	char bar;
+	enum clew_style style;
+	const char *headline; /* behind the program's name, before its share */
+} spent_words[CLEW_SPENT_COUNT] = {
+	[CLEW_SPENT_RUNNING] = {"run", '#', CLEW_STYLE_RUNNING, "was computing"},
+	[CLEW_SPENT_READY] = {"ready", 'r', CLEW_STYLE_READY, "was ready to run but had no CPU"},
+	[CLEW_SPENT_QUOTA] = {"quota", 'Q', CLEW_STYLE_QUOTA, "was held back by a CPU quota"},
+	[CLEW_SPENT_LOCK] = {"lock", 'L', CLEW_STYLE_LOCK, "waited for locks"},
+	[CLEW_SPENT_DISK] = {"disk", 'D', CLEW_STYLE_DISK, "waited for files and disks"},
+	[CLEW_SPENT_NETWORK] = {"net", 'N', CLEW_STYLE_NETWORK, "waited at sockets"},
+	[CLEW_SPENT_MEMORY] = {"mem", 'M', CLEW_STYLE_MEMORY, "waited for memory"},
+	[CLEW_SPENT_PEER] = {"peer", 'P', CLEW_STYLE_PLAIN,
+			     "kept clients waiting while it waited for other threads"},
+	[CLEW_SPENT_PIPE] = {"pipe", 'I', CLEW_STYLE_PLAIN, "waited for pipes and terminals"},
+	[CLEW_SPENT_THREAD] = {"thread", 'T', CLEW_STYLE_PLAIN,
+			       "waited for other threads, at locks or conditions"},
+	[CLEW_SPENT_PROCESS] = {"proc", 'C', CLEW_STYLE_PLAIN,
+				"waited for children or other processes"},
+	[CLEW_SPENT_TIMER] = {"timer", 'S', CLEW_STYLE_PLAIN, "slept by its own choice"},
+	[CLEW_SPENT_OTHER] = {"other", '.', CLEW_STYLE_PLAIN, "waited for something else"},
+};
+
+const char *report_spent_name(enum clew_spent spent)
+{
+	return spent_words[spent].name;
+}
+
+const char *report_spent_words(enum clew_spent spent)
+{
+	return spent_words[spent].headline;
+}
+
+/* A bar of letters, rounded so that it is full. */
+static void print_bar(FILE *out, const struct clew_program *program)
+{
+	uint64_t sum = 0;
+	unsigned drawn = 0;
+
+	fputs("  ", out);
+	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
+		unsigned until;
+
+		sum += program->spent[spent];
+		until = (unsigned)((sum * BAR_WIDTH + program->total / 2) / program->total);
+		fputs(clew_style_begin(spent_words[spent].style), out);
+		for (; drawn < until; drawn++)
+			fputc(spent_words[spent].bar, out);
+		fputs(clew_style_end(spent_words[spent].style), out);
+	}
+}
+
+static void print_share(FILE *out, const struct clew_program *program, enum clew_spent spent,
+			uint64_t ns)
+{
+	fprintf(out, " %s%4u%%%s", clew_style_begin(spent_words[spent].style),
+		clew_percent(ns, program->total), clew_style_end(spent_words[spent].style));
+}
+
+/* Which classes of time have a column; the others are part of the last one. */
+struct columns {
+	bool shown[CLEW_SPENT_COUNT];
+};
+
+static uint64_t total_of(const struct report *report, int spent)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < report->summary.count; i++)
+		total += report->summary.programs[i].spent[spent];
+	return total;
+}
+
+/* The usual ones if there is room, or else those that occur, as many as there is room for: the
+ * larger ones. */
+static struct columns choose_columns(const struct report *report, size_t room)
+{
+	struct columns columns = {.shown[CLEW_SPENT_OTHER] = true};
+	uint64_t totals[CLEW_SPENT_COUNT];
+	size_t occur = 0, used = 1;
+
+	for (int spent = 0; spent < CLEW_SPENT_OTHER; spent++) {
+		totals[spent] = total_of(report, spent);
+		if (spent == CLEW_SPENT_QUOTA || spent >= CLEW_SPENT_PIPE)
+			occur += totals[spent] > 0;
+		else
+			occur++;
+	}
+	for (int spent = 0; spent < CLEW_SPENT_OTHER && occur < room; spent++)
+		if (spent != CLEW_SPENT_QUOTA && spent < CLEW_SPENT_PIPE) {
+			columns.shown[spent] = true;
+			used++;
+		}
+	while (used < room) {
+		int most = -1;
+
+		for (int spent = 0; spent < CLEW_SPENT_OTHER; spent++)
+			if (!columns.shown[spent] && totals[spent] &&
+			    (most < 0 || totals[spent] > totals[most]))
+				most = spent;
+		if (most < 0)
+			break;
+		columns.shown[most] = true;
+		used++;
+	}
+	return columns;
+}
+
+/* The time of a class, or in the last column that of all without one. */
+static uint64_t in_column(const struct columns *columns, const struct clew_program *program,
+			  int column)
+{
+	uint64_t ns = program->spent[column];
+
+	for (int spent = 0; spent < CLEW_SPENT_COUNT && column == CLEW_SPENT_OTHER; spent++)
+		ns += columns->shown[spent] ? 0 : program->spent[spent];
+	return ns;
+}
+
+static void print_program(FILE *out, const struct columns *columns,
+			  const struct clew_program *program, bool bars)
+{
+	char *name = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&name, &size);
+
+	if (!stream)
+		return;
+	clew_print_safe(stream, program->name);
+	if (program->tasks > 1)
+		fprintf(stream, " (%zu)", program->tasks);
+	fclose(stream);
+	fputs("  ", out);
+	clew_print_column(out, name, 20);
+	fprintf(out, " %8s", CLEW_DURATION(program->total));
+	free(name);
+	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
+		uint64_t ns = in_column(columns, program, spent);
+
+		if (columns->shown[spent] && ns)
+			print_share(out, program, (enum clew_spent)spent, ns);
+		else if (columns->shown[spent])
+			fputs("     -", out);
+	}
+	if (bars)
+		print_bar(out, program);
+	fputc('\n', out);
+}
+
+void report_print_programs(FILE *out, const struct report *report, size_t width, bool bars)
+{
+	const size_t taken = LEFT_WIDTH + (bars ? BAR_WIDTH + 2 : 0);
+	const struct columns columns =
+		choose_columns(report, width > taken ? (width - taken) / COLUMN_WIDTH : 1);
+	const struct clew_summary *summary = &report->summary;
+	size_t shown = 0, busy = 0;
+
+	report_print_heading(out, "Where each program's time went, all its threads added up");
+	fprintf(out, "  %-20s %8s", "program (threads)", "time");
+	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
+		if (columns.shown[spent])
+			fprintf(out, " %5s", spent_words[spent].name);
+	fputc('\n', out);
+	for (size_t i = 0; i < summary->count; i++) {
+		if (!summary->programs[i].total)
+			continue;
+		busy++;
+		if (shown == MOST_PROGRAMS)
+			continue;
+		shown++;
+		print_program(out, &columns, &summary->programs[i], bars);
+	}
+	if (busy > shown)
+		fprintf(out, "  and %zu more programs\n", busy - shown);
+}

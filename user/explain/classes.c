@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Puts operations into classes, and ranks these. See classes.h. */
+#include "explain/classes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/map.h"
+#include "explain/kinds.h"
+
+/* With so many, the median is what is usual; with fewer, the shortest one is. */
+#define LEAST_COMPARED 5
+/* The parts of a command that have classes of their own are what is asked about, unless they are
+ * less than one part in so many of the time in which it did not wait for work. */
+#define LEAST_PART 10
+
+static const char *const kind_names[CLEW_OPERATION_KINDS] = {
+	[CLEW_OPERATION_REQUEST] = "request", [CLEW_OPERATION_SERVED] = "served",
+	[CLEW_OPERATION_CONNECT] = "connect", [CLEW_OPERATION_WORK] = "work",
+	[CLEW_OPERATION_START] = "start",     [CLEW_OPERATION_COMMAND] = "command",
+};
+
+const char *clew_operation_kind_name(enum clew_operation_kind kind)
+{
+	return kind_names[kind];
+}
+
+enum clew_operation_kind clew_operation_kind_of(const char *name)
+{
+	int kind = 0;
+
+	while (kind < CLEW_OPERATION_KINDS && strcmp(kind_names[kind], name))
+		kind++;
+	return (enum clew_operation_kind)kind;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+/* A number for the server's address, or for who has the other end if it has none. */
+static uint64_t endpoint_of(const struct clew_trace *trace,
+			    const struct clew_kind_operation *operation)
+{
+	const struct clew_sleep *by = operation->by;
+	const struct clew_socket_record *socket;
+	bool served = operation->kind == CLEW_OPERATION_SERVED;
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	if (!by)
+		return 0;
+	if (operation->kind == CLEW_OPERATION_WORK)
+		return hash_bytes(hash, &by->call, sizeof(by->call));
+	socket = by->object.kind == CLEW_OBJECT_SOCKET ? clew_trace_socket(trace, by->object.number)
+						       : NULL;
+	if (socket && socket->family == AF_UNIX) {
+		const char *path = served ? socket->local_path : socket->peer_path;
+
+		if (path[0])
+			return hash_bytes(hash, path, strnlen(path, CLEW_UNIX_PATH_SIZE));
+	} else if (socket && (socket->family == AF_INET || socket->family == AF_INET6)) {
+		const uint8_t *address = served ? socket->local : socket->remote;
+		uint16_t port = served ? socket->local_port : socket->peer_port;
+
+		hash = hash_bytes(hash, address, sizeof(socket->local));
+		return hash_bytes(hash, &port, sizeof(port));
+	}
+	if (by->ended_by != CLEW_NO_TASK) {
+		const char *name =
+			clew_trace_comm_at(trace, clew_trace_process(trace, by->ended_by), by->end);
+
+		return hash_bytes(hash, name, strlen(name));
+	}
+	return hash;
+}
+
+static uint64_t program_of(const struct clew_trace *trace, uint32_t task)
+{
+	const struct clew_trace_task *process =
+		clew_trace_task(trace, clew_trace_process(trace, task));
+	const char *name = process ? process->comm : "";
+
+	return hash_bytes(0xcbf29ce484222325ull, name, strlen(name));
+}
+
+static uint64_t length_of(const struct clew_kind_operation *operation)
+{
+	return operation->operation.to - operation->operation.from;
+}
+
+static int by_class(const void *left, const void *right)
+{
+	const struct clew_kind_operation *a = left, *b = right;
+
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	if (length_of(a) != length_of(b))
+		return length_of(a) > length_of(b) ? -1 : 1;
+	if (a->operation.from != b->operation.from)
+		return a->operation.from < b->operation.from ? -1 : 1;
+	return a->operation.task < b->operation.task ? -1 : a->operation.task > b->operation.task;
+}
+
+/* Numbers the classes in the order in which they come. */
+static int number_classes(const struct clew_trace *trace, struct clew_operation_classes *found)
+{
+	struct map numbers = {};
+	int r = 0;
+
+	for (size_t i = 0; i < found->operation_count && r == 0; i++) {
+		struct clew_kind_operation *operation = &found->operations[i];
+		uint64_t key = program_of(trace, operation->operation.task) * 31 +
+			       endpoint_of(trace, operation);
+		const uint64_t *known = map_get(&numbers, key, operation->kind);
+
+		operation->class = known ? (uint32_t)*known : (uint32_t)found->class_count;
+		if (!known)
+			r = map_set(&numbers, key, operation->kind, found->class_count++);
+	}
+	map_done(&numbers);
+	return r;
+}
+
+/* What of an operation counts. Requests within it are operations of their own: it counts if it is
+ * more than one of them, and what lies between several if that is the larger part. */
+static uint64_t counted(const struct clew_kind_operation *operation)
+{
+	uint64_t length = length_of(operation);
+
+	if (operation->inner < 2)
+		return operation->inner_ns > length / 4 * 3 ? 0 : length;
+	return operation->inner_ns < length / 2 ? length - operation->inner_ns : 0;
+}
+
+static void sum_class(const struct clew_trace *trace, const struct clew_kind_operation *operations,
+		      struct clew_operation_class *class)
+{
+	size_t n = class->count;
+
+	class->kind = operations[0].kind;
+	class->throughout = operations[0].begun_before && operations[0].goes_on;
+	class->program = clew_trace_process(trace, operations[0].operation.task);
+	class->longest = length_of(&operations[0]);
+	class->p50 = length_of(&operations[n / 2]);
+	class->p99 = length_of(&operations[n / 100]);
+	if (n >= LEAST_COMPARED)
+		class->usual = class->p50;
+	else if (n > 1)
+		class->usual = length_of(&operations[n - 1]);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t ns = counted(&operations[i]);
+
+		class->sum += length_of(&operations[i]);
+		class->own += ns;
+		class->hurts += ns > class->usual ? ns - class->usual : 0;
+	}
+}
+
+/* What is asked about only if there is nothing else: what a whole program did. */
+static bool comes_last(const struct clew_operation_class *class)
+{
+	return class->kind == CLEW_OPERATION_START || class->kind == CLEW_OPERATION_COMMAND ||
+	       class->throughout;
+}
+
+static int most_hurt_first(const void *left, const void *right)
+{
+	const struct clew_operation_class *a = left, *b = right;
+
+	if (comes_last(a) != comes_last(b))
+		return comes_last(a) ? 1 : -1;
+	if (a->hurts != b->hurts)
+		return a->hurts > b->hurts ? -1 : 1;
+	if (a->sum != b->sum)
+		return a->sum > b->sum ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static int make_classes(const struct clew_trace *trace, struct clew_operation_classes *found)
+{
+	size_t at = 0;
+
+	found->classes = calloc(found->class_count + 1, sizeof(*found->classes));
+	if (!found->classes)
+		return -ENOMEM;
+	for (size_t i = 0; i < found->class_count; i++) {
+		struct clew_operation_class *class = &found->classes[i];
+
+		class->first = at;
+		while (at < found->operation_count && found->operations[at].class == i)
+			at++;
+		class->count = at - class->first;
+		sum_class(trace, &found->operations[class->first], class);
+	}
+	return 0;
+}
+
+/* Puts what lasts longest of starts and commands first where the rest is next to nothing of it. */
+static void prefer_whole(struct clew_operation_classes *found, uint64_t busy)
+{
+	struct clew_operation_class whole;
+	size_t best = SIZE_MAX;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < found->class_count; i++) {
+		const struct clew_operation_class *class = &found->classes[i];
+
+		if (!comes_last(class))
+			most = class->own > most ? class->own : most;
+		else if (best == SIZE_MAX || class->longest > found->classes[best].longest)
+			best = i;
+	}
+	if (best == SIZE_MAX || most >= busy / LEAST_PART)
+		return;
+	whole = found->classes[best];
+	memmove(&found->classes[1], &found->classes[0], best * sizeof(whole));
+	found->classes[0] = whole;
+}
+
+int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		      uint64_t from, uint64_t to, struct clew_operation_classes *ret_found)
+{
+	struct vector operations = {.item = sizeof(struct clew_kind_operation)};
+	uint64_t busy = 0;
+	int r = kinds_find(trace, chosen, from, to, &operations, &busy);
+
+	*ret_found = (struct clew_operation_classes){.operations = operations.data,
+						     .operation_count = operations.count};
+	if (r == 0)
+		r = number_classes(trace, ret_found);
+	if (r == 0 && operations.count)
+		qsort(operations.data, operations.count, operations.item, by_class);
+	if (r == 0)
+		r = make_classes(trace, ret_found);
+	if (r < 0) {
+		clew_classes_done(ret_found);
+		return r;
+	}
+	qsort(ret_found->classes, ret_found->class_count, sizeof(*ret_found->classes),
+	      most_hurt_first);
+	prefer_whole(ret_found, busy);
+	return 0;
+}
+
+void clew_classes_done(struct clew_operation_classes *found)
+{
+	free(found->operations);
+	free(found->classes);
+	*found = (struct clew_operation_classes){};
+}

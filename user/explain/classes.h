@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Operations by kind, and classes of those that can be compared.
+ *
+ * Every nanosecond of a thread that is no wait for work and no rest is in an operation, also
+ * before its first such wait and after its last one. A client's request lies within an operation
+ * of its thread, and begins when its question left. A process that ended is a command besides.
+ */
+#ifndef CLEW_EXPLAIN_CLASSES_H
+#define CLEW_EXPLAIN_CLASSES_H
+
+#include "base/vector.h"
+#include "explain/chosen.h"
+#include "explain/why.h"
+
+enum clew_operation_kind {
+	CLEW_OPERATION_REQUEST, /* a client's, from its question until its answer */
+	CLEW_OPERATION_SERVED,	/* a server's, from the question that a thread waited for */
+	CLEW_OPERATION_CONNECT,
+	CLEW_OPERATION_WORK,	/* between two waits for work, or rests */
+	CLEW_OPERATION_START,	/* until a thread's first wait for work */
+	CLEW_OPERATION_COMMAND, /* from exec, or fork, to exit */
+	CLEW_OPERATION_KINDS,
+};
+
+/* "request", "served", ..; for --class and JSON. */
+const char *clew_operation_kind_name(enum clew_operation_kind kind);
+/* CLEW_OPERATION_KINDS: there is no such word. */
+enum clew_operation_kind clew_operation_kind_of(const char *name);
+
+struct clew_kind_operation {
+	struct clew_operation operation;
+	const struct clew_sleep *by; /* the wait for the answer, or for the work; NULL none */
+	uint64_t inner_ns;	     /* of the requests within it */
+	uint32_t class;		     /* index */
+	uint32_t inner;		     /* requests of the same thread within it */
+	uint8_t kind;		     /* enum clew_operation_kind */
+	bool begun_before;	     /* it was under way when the recording began */
+	bool goes_on;		     /* .. or ended */
+};
+
+/* Operations of one kind, program and endpoint. */
+struct clew_operation_class {
+	uint32_t program; /* a process of it */
+	uint8_t kind;
+	bool throughout;     /* the longest one was under way before and behind the recording */
+	size_t first, count; /* in the list of operations, longest first */
+	uint64_t p50, p99, sum, longest;
+	uint64_t usual; /* what is usual of one; 0: there are too few to say */
+	uint64_t own;	/* the sum without what has classes of its own */
+	uint64_t hurts; /* .. beyond what is usual */
+};
+
+struct clew_operation_classes {
+	struct clew_kind_operation *operations; /* by class */
+	struct clew_operation_class *classes;	/* the one that hurts most first */
+	size_t operation_count, class_count;
+};
+
+/* The operations of the chosen tasks that overlap from..to, ns. 0 or -ENOMEM. */
+int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *chosen,
+		      uint64_t from, uint64_t to, struct clew_operation_classes *ret_found);
+void clew_classes_done(struct clew_operation_classes *found);
+
+#endif

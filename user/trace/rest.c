@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rests: the waits between a thread's operations that no other thread is asked for. A thread
+ * rests where it sleeps by its own choice again and again in one call, with other waits between.
+ * Sleeps that follow each other rest only if nothing comes behind them or before them: a series
+ * that leads on to something else was a wait for that, as in a retry loop.
+ *
+ * A thread from before the recording that waits for nobody's question may wait at a condition
+ * variable. Nothing tells its work from what others do for it; it rests where it was signalled at
+ * one word at least three times, or where the capture shows no end or no begin of the wait.
+ */
+#include "trace/idle.h"
+#include "trace/internal.h"
+#include <errno.h>
+
+#define LEAST_RESTS 3
+
+/* What waits of one kind have in common: the call, and the word that is waited at. Stacks are no
+ * help, as short waits have none, and an interpreter's differ from one time to the next. */
+struct place {
+	uint64_t word;
+	uint32_t call;
+};
+
+static struct place place_of(const struct clew_sleep *sleep)
+{
+	return (struct place){.word = sleep->kind == CLEW_WAIT_FUTEX ? sleep->object.number >> 3
+								     : 0,
+			      .call = sleep->call};
+}
+
+struct resting {
+	struct clew_trace *trace;
+	const struct trace_task *task;
+	struct vector sleeps; /* uint32_t: indexes of the task's sleeps, in order of time */
+	struct map places;    /* place -> how many own sleeps are there */
+};
+
+static const struct clew_sleep *sleep_at(const struct resting *resting, size_t i)
+{
+	return trace_sleep_at(resting->trace, ((const uint32_t *)resting->sleeps.data)[i]);
+}
+
+/* True if a thread waits for nothing but its own timer. */
+static bool is_own(const struct resting *resting, const struct clew_sleep *sleep)
+{
+	return sleep->kind == CLEW_WAIT_SLEEP && !clew_trace_in_exchange(resting->trace, sleep);
+}
+
+/* A wait at a word that nobody is known to hold. */
+static bool is_signalled(const struct resting *resting, const struct clew_sleep *sleep)
+{
+	return sleep->kind == CLEW_WAIT_FUTEX && !sleep->holder_count &&
+	       sleep->edge_type != CLEW_EDGE_UNLOCK &&
+	       !clew_trace_in_exchange(resting->trace, sleep) &&
+	       !clew_trace_retried(resting->trace, sleep);
+}
+
+static int mark(const struct resting *resting, size_t i)
+{
+	return map_set(&resting->trace->resting, ((const uint32_t *)resting->sleeps.data)[i], 0,
+		       TRACE_RESTS);
+}
+
+/* Marks the sleeps of a series that are rests. */
+static int take_series(const struct resting *resting, size_t first, size_t count)
+{
+	const struct clew_sleep *from = sleep_at(resting, first),
+				*to = sleep_at(resting, first + count - 1);
+	struct place place = place_of(from);
+	const uint64_t *times = map_get(&resting->places, place.word, place.call);
+	bool begins = first > 0 || resting->task->task.birth || resting->task->executed;
+	bool leads_on = count >= LEAST_RESTS && begins && first + count < resting->sleeps.count &&
+			!(from->open & CLEW_OPEN_START) && to->end != CLEW_TIME_OPEN;
+	int r = 0;
+
+	if (leads_on || !times || *times < LEAST_RESTS)
+		return 0;
+	for (size_t i = first; i < first + count && r == 0; i++)
+		r = mark(resting, i);
+	return r;
+}
+
+static int gather(struct resting *resting)
+{
+	int r = 0;
+
+	resting->sleeps.count = 0;
+	for (uint32_t i = 0; i < resting->task->pieces.count && r == 0; i++) {
+		uint32_t piece = resting->task->pieces.data[i];
+
+		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
+			continue;
+		r = vector_reserve(&resting->sleeps, resting->sleeps.count + 1);
+		if (r == 0)
+			((uint32_t *)resting->sleeps.data)[resting->sleeps.count++] =
+				piece & PIECE_INDEX;
+	}
+	return r;
+}
+
+/* Counts the waits at each place of which `is` is true. */
+static int count_places(struct resting *resting,
+			bool (*is)(const struct resting *, const struct clew_sleep *))
+{
+	int r = 0;
+
+	map_done(&resting->places);
+	for (size_t i = 0; i < resting->sleeps.count && r == 0; i++) {
+		struct place place;
+		uint64_t *times;
+
+		if (!is(resting, sleep_at(resting, i)))
+			continue;
+		place = place_of(sleep_at(resting, i));
+		times = map_get(&resting->places, place.word, place.call);
+		if (times)
+			++*times;
+		else
+			r = map_set(&resting->places, place.word, place.call, 1);
+	}
+	return r;
+}
+
+static bool same_place(const struct resting *resting, size_t i, size_t k)
+{
+	struct place a = place_of(sleep_at(resting, i)), b = place_of(sleep_at(resting, k));
+
+	return a.word == b.word && a.call == b.call;
+}
+
+static int find_sleeps(struct resting *resting)
+{
+	int r = count_places(resting, is_own);
+
+	for (size_t i = 0, n; i < resting->sleeps.count && r == 0; i += n) {
+		n = 1;
+		if (!is_own(resting, sleep_at(resting, i)))
+			continue;
+		while (i + n < resting->sleeps.count && is_own(resting, sleep_at(resting, i + n)) &&
+		       same_place(resting, i, i + n))
+			n++;
+		r = take_series(resting, i, n);
+	}
+	return r;
+}
+
+/* True if a task waits for questions, or rests otherwise. */
+static bool has_rest(const struct resting *resting)
+{
+	for (size_t i = 0; i < resting->sleeps.count; i++) {
+		const struct clew_sleep *sleep = sleep_at(resting, i);
+
+		if (clew_trace_rests(resting->trace, sleep) ||
+		    operation_is_idle(sleep->kind, sleep->call,
+				      clew_trace_in_exchange(resting->trace, sleep), 0))
+			return true;
+	}
+	return false;
+}
+
+static int find_signalled(struct resting *resting)
+{
+	const struct trace_task *task = resting->task;
+	int r;
+
+	if (task->task.birth || task->executed || has_rest(resting))
+		return 0;
+	r = count_places(resting, is_signalled);
+	for (size_t i = 0; i < resting->sleeps.count && r == 0; i++) {
+		const struct clew_sleep *sleep = sleep_at(resting, i);
+		struct place place = place_of(sleep);
+		const uint64_t *times = map_get(&resting->places, place.word, place.call);
+
+		if (is_signalled(resting, sleep) &&
+		    (sleep->open || (times && *times >= LEAST_RESTS)))
+			r = mark(resting, i);
+	}
+	return r;
+}
+
+int trace_find_rests(struct clew_trace *trace)
+{
+	struct resting resting = {.trace = trace, .sleeps = {.item = sizeof(uint32_t)}};
+	int r = 0;
+
+	for (size_t i = 0; i < trace->tasks.count && r == 0; i++) {
+		resting.task = trace_task_at(trace, i);
+		r = gather(&resting);
+		if (r == 0)
+			r = find_sleeps(&resting);
+		if (r == 0)
+			r = find_signalled(&resting);
+	}
+	vector_done(&resting.sleeps);
+	map_done(&resting.places);
+	return r;
+}
+
+/* TRACE_RESTS, TRACE_ASKED or 0. */
+static uint64_t rest_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const uint64_t *known =
+		trace->resting.count
+			? map_get(&trace->resting, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0)
+			: NULL;
+
+	return known ? *known : 0;
+}
+
+bool clew_trace_rests(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return rest_of(trace, sleep) == TRACE_RESTS;
+}
+
+bool clew_trace_was_asked(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return rest_of(trace, sleep) == TRACE_ASKED;
+}
