@@ -136,6 +136,52 @@ void clew_print_classes(FILE *out, const struct clew_trace *trace,
 	free(text);
 }
 
+/* Names other threads that did something then. */
+static void print_others(FILE *out, const struct clew_trace *trace,
+			 const struct clew_operation_classes *found,
+			 const struct clew_kind_operation *one)
+{
+	uint32_t named[MOST_OTHERS];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < found->operation_count && count < MOST_OTHERS; i++) {
+		uint32_t task = found->operations[i].operation.task;
+		bool known = task == one->operation.task;
+
+		for (unsigned k = 0; k < count && !known; k++)
+			known = named[k] == task;
+		if (known)
+			continue;
+		fputs(count ? ", " : "; others are ", out);
+		clew_print_task(out, trace, task, found->operations[i].operation.to);
+		named[count++] = task;
+	}
+	if (count)
+		fputs(" (--tid)", out);
+}
+
+void clew_print_one_of_several(FILE *out, const struct clew_trace *trace,
+			       const struct clew_operation_classes *found,
+			       const struct clew_kind_operation *one, size_t width)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return;
+	fputs("Several threads did something then. This is the ", stream);
+	clew_print_class(stream, trace, found, one->class, true);
+	fputs(" that the interval overlaps most, of ", stream);
+	clew_print_task(stream, trace, one->operation.task, one->operation.to);
+	print_others(stream, trace, found, one);
+	fputc('.', stream);
+	fclose(stream);
+	clew_print_wrapped(out, text, 0, 0, width);
+	fputc('\n', out);
+	free(text);
+}
+
 void clew_json_class(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_operation_classes *found, size_t class)
 {

@@ -18,6 +18,12 @@ void clew_print_usual(FILE *out, const struct clew_operation_class *class);
 void clew_print_classes(FILE *out, const struct clew_trace *trace,
 			const struct clew_operation_classes *found, size_t class, size_t width);
 
+/* Says which operation is explained of several threads that did something in an interval, and which
+ * others did. */
+void clew_print_one_of_several(FILE *out, const struct clew_trace *trace,
+			       const struct clew_operation_classes *found,
+			       const struct clew_kind_operation *one, size_t width);
+
 /* The fields of a class in the open object. */
 void clew_json_class(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_operation_classes *found, size_t class);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/interval.h"
 #include "base/map.h"
 #include "explain/kinds.h"
 
@@ -244,7 +245,30 @@ int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *
 	qsort(ret_found->classes, ret_found->class_count, sizeof(*ret_found->classes),
 	      most_hurt_first);
 	prefer_whole(ret_found, busy);
+	for (uint32_t i = 0; i < ret_found->class_count; i++)
+		for (size_t k = 0; k < ret_found->classes[i].count; k++)
+			ret_found->operations[ret_found->classes[i].first + k].class = i;
 	return 0;
+}
+
+const struct clew_kind_operation *clew_classes_at(const struct clew_operation_classes *found,
+						  uint64_t from, uint64_t to)
+{
+	const struct clew_kind_operation *best = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < found->operation_count; i++) {
+		const struct clew_kind_operation *operation = &found->operations[i];
+		uint64_t ns = interval_overlap(operation->operation.from, operation->operation.to,
+					       from, to);
+
+		if (!ns || ns < most ||
+		    (best && ns == most && length_of(operation) >= length_of(best)))
+			continue;
+		most = ns;
+		best = operation;
+	}
+	return best;
 }
 
 void clew_classes_done(struct clew_operation_classes *found)

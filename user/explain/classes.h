@@ -60,6 +60,9 @@ struct clew_operation_classes {
 /* The operations of the chosen tasks that overlap from..to, ns. 0 or -ENOMEM. */
 int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *chosen,
 		      uint64_t from, uint64_t to, struct clew_operation_classes *ret_found);
+/* The operation that an interval overlaps most, the shortest one of these; NULL: none. */
+const struct clew_kind_operation *clew_classes_at(const struct clew_operation_classes *found,
+						  uint64_t from, uint64_t to);
 void clew_classes_done(struct clew_operation_classes *found);
 
 #endif

@@ -317,6 +317,32 @@ static int fail_several(const struct clew_trace *trace, const struct why_values 
 			 count, names, count > named ? ", .." : "");
 }
 
+/* Chooses of several threads that whose operation the interval overlaps most. */
+static int choose_of_several(const struct clew_trace *trace, const struct why_values *values,
+			     uint64_t from, uint64_t to, size_t count,
+			     const struct clew_trace_task **ret_task)
+{
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = (void *)&values->selection};
+	struct clew_operation_classes found;
+	const struct clew_kind_operation *one;
+	int status = 0;
+
+	if (!clew_window_given(&values->window))
+		return fail_several(trace, values, from, to, count);
+	if (clew_classes_find(trace, &chosen, from, to, &found) < 0)
+		return clew_fail_memory();
+	one = clew_classes_at(&found, from, to);
+	if (!one)
+		status = fail_several(trace, values, from, to, count);
+	else if (!values->json)
+		clew_print_one_of_several(stdout, trace, &found, one, clew_terminal_width());
+	if (one)
+		*ret_task = clew_trace_task(trace, one->operation.task);
+	clew_classes_done(&found);
+	return status;
+}
+
 /* The one thread that is chosen and lives in the interval. */
 static int choose_thread(const struct clew_trace *trace, struct why_values *values, uint64_t from,
 			 uint64_t to, const struct clew_trace_task **ret_task)
@@ -346,7 +372,7 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 				 "--from and --to",
 				 count, values->selection.tid.value);
 	if (count > 1)
-		return fail_several(trace, values, from, to, count);
+		return choose_of_several(trace, values, from, to, count, ret_task);
 	*ret_task = chosen;
 	return 0;
 }
