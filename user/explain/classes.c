@@ -230,7 +230,8 @@ int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *
 	uint64_t busy = 0;
 	int r = kinds_find(trace, chosen, from, to, &operations, &busy);
 
-	*ret_found = (struct clew_operation_classes){.operations = operations.data,
+	*ret_found = (struct clew_operation_classes){.all = operations,
+						     .operations = operations.data,
 						     .operation_count = operations.count};
 	if (r == 0)
 		r = number_classes(trace, ret_found);
@@ -273,7 +274,7 @@ const struct clew_kind_operation *clew_classes_at(const struct clew_operation_cl
 
 void clew_classes_done(struct clew_operation_classes *found)
 {
-	free(found->operations);
+	vector_done(&found->all);
 	free(found->classes);
 	*found = (struct clew_operation_classes){};
 }

@@ -52,7 +52,8 @@ struct clew_operation_class {
 };
 
 struct clew_operation_classes {
-	struct clew_kind_operation *operations; /* by class */
+	struct vector all;			/* struct clew_kind_operation */
+	struct clew_kind_operation *operations; /* its elements, by class */
 	struct clew_operation_class *classes;	/* the one that hurts most first */
 	size_t operation_count, class_count;
 };

@@ -19,24 +19,13 @@ enum clew_spent clew_spent_of_kind(unsigned kind)
 	return spent_of_kind[kind];
 }
 
-/* True if a thread waits for work in it, or rests; then its time is idle. */
-static bool is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	if (sleep->kind != CLEW_WAIT_SLEEP)
-		return sleep_is_idle(trace, sleep);
-	return sleep->open || clew_trace_rests(trace, sleep);
-}
-
-/* A wait at a word of memory that nobody is known to hold. */
+/* A wait at a word of memory that nobody is known to hold. At a condition variable threads wait for
+ * each other or, until a timeout, for work. */
 static enum clew_spent spent_at_word(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (clew_trace_rests(trace, sleep))
-		return CLEW_SPENT_COUNT;
 	if (sleep->from != CLEW_NO_TASK && clew_trace_in_exchange(trace, sleep))
 		return CLEW_SPENT_PEER;
-	/* At a condition variable threads wait for each other or, until a timeout, for work. */
-	return (sleep->from != CLEW_NO_TASK && sleep->edge_type != CLEW_EDGE_TIMER) ||
-			       clew_trace_retried(trace, sleep)
+	return sleep->from != CLEW_NO_TASK && sleep->edge_type != CLEW_EDGE_TIMER
 		       ? CLEW_SPENT_THREAD
 		       : CLEW_SPENT_COUNT;
 }
@@ -60,7 +49,7 @@ static enum clew_spent spent_at_ring(const struct clew_sleep *sleep)
 
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (is_idle(trace, sleep))
+	if (sleep_is_idle(trace, sleep))
 		return CLEW_SPENT_COUNT;
 	switch (sleep->kind) {
 	case CLEW_WAIT_POLL: /* only in an exchange is it not idle */
@@ -79,6 +68,18 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 	default:
 		return spent_of_kind[sleep->kind];
 	}
+}
+
+enum clew_spent clew_spent_within(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (clew_trace_rests(trace, sleep))
+		return CLEW_SPENT_COUNT;
+	if (sleep->kind == CLEW_WAIT_SLEEP && !sleep->open)
+		return CLEW_SPENT_TIMER;
+	if (sleep->kind == CLEW_WAIT_FUTEX && !sleep->holder_count &&
+	    clew_trace_retried(trace, sleep))
+		return CLEW_SPENT_THREAD;
+	return clew_spent_of(trace, sleep);
 }
 
 /* ---- sums ---- */
@@ -139,6 +140,7 @@ struct gathering {
 	const struct clew_trace *trace;
 	const struct clew_trace_window *window; /* NULL: all of the trace */
 	uint64_t from, to;
+	bool some; /* as in struct clew_chosen */
 };
 
 /* Adds who ran on a CPU while a task was ready for it. 0 or -ENOMEM. */
@@ -185,7 +187,8 @@ static int add_piece(const struct gathering *gathering, uint32_t serial,
 		spent = CLEW_SPENT_READY;
 		r = add_cpu(gathering, serial, piece->cpu, from, to);
 	} else if (piece->kind == CLEW_PIECE_SLEEP) {
-		spent = clew_spent_of(gathering->trace, piece->sleep);
+		spent = gathering->some ? clew_spent_within(gathering->trace, piece->sleep)
+					: clew_spent_of(gathering->trace, piece->sleep);
 		r = add_holders(gathering, piece->sleep, from, to);
 	}
 	if (r < 0 || spent == CLEW_SPENT_COUNT)
@@ -221,8 +224,12 @@ int clew_task_times_gather(struct clew_task_times *times, const struct clew_trac
 			   const struct clew_chosen *chosen, uint64_t from, uint64_t to,
 			   const struct clew_trace_window *window)
 {
-	const struct gathering gathering = {
-		.times = times, .trace = trace, .window = window, .from = from, .to = to};
+	const struct gathering gathering = {.times = times,
+					    .trace = trace,
+					    .window = window,
+					    .from = from,
+					    .to = to,
+					    .some = chosen->some};
 	int r = 0;
 
 	for (size_t i = 0; i < trace->tasks.count && r == 0; i++) {

@@ -15,6 +15,11 @@
 
 /* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/*
+ * The same within the operations of a program that is asked about: its own sleeps and what its
+ * threads wait for again and again count, unless they rest. The trace is of the whole capture.
+ */
+enum clew_spent clew_spent_within(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* The same of a kind of wait, enum clew_wait_kind, if nothing else is known about the wait. */
 enum clew_spent clew_spent_of_kind(unsigned kind);
 

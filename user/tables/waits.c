@@ -91,7 +91,7 @@ static size_t wait_parts(const struct table_source *source, size_t item)
 
 static const char *class_of(const struct table_source *source, const struct clew_sleep *sleep)
 {
-	enum clew_spent spent = clew_spent_of(source->trace, sleep);
+	enum clew_spent spent = clew_spent_within(source->trace, sleep);
 
 	return spent == CLEW_SPENT_COUNT ? NULL : report_spent_name(spent);
 }

@@ -48,6 +48,12 @@ static int add_operations(struct report *report)
 	return r;
 }
 
+enum clew_spent report_spent_of(const struct report *report, const struct clew_sleep *sleep)
+{
+	return report->chosen.some ? clew_spent_within(report->trace, sleep)
+				   : clew_spent_of(report->trace, sleep);
+}
+
 /* Adds up the waits that count as `spent`, of a program or (UINT32_MAX) of all, by object. */
 static int sum_waits(const struct report *report, enum clew_spent spent, uint32_t program,
 		     struct clew_sum **ret_sums, size_t *ret_count)
@@ -65,7 +71,7 @@ static int sum_waits(const struct report *report, enum clew_spent spent, uint32_
 
 		if (!clew_is_chosen(&report->chosen, trace, sleep->task))
 			continue;
-		if (!ns || clew_spent_of(trace, sleep) != spent || of == UINT32_MAX ||
+		if (!ns || report_spent_of(report, sleep) != spent || of == UINT32_MAX ||
 		    (program != UINT32_MAX && of != program))
 			continue;
 		r = clew_sums_add_wait(&sums, clew_wait_object_key(trace, sleep), ns, trace, sleep);

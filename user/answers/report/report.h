@@ -137,6 +137,8 @@ void report_print_headline(FILE *out, const struct report *report);
 /* Prints the object of a wait, with its call, and who held it. `wait`: its index. */
 void report_print_awaited(FILE *out, const struct report *report, uint32_t wait);
 const char *report_spent_name(enum clew_spent spent);
+/* The class of a wait's time in this report. */
+enum clew_spent report_spent_of(const struct report *report, const struct clew_sleep *sleep);
 /* The words for what a program did in a class of time, as in "waited for locks". */
 const char *report_spent_words(enum clew_spent spent);
 /* The heading of a part. */

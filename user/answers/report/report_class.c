@@ -27,7 +27,7 @@ static enum clew_spent spent_of(const struct report *report, const struct clew_p
 	case CLEW_PIECE_RUNQUEUE:
 		return CLEW_SPENT_READY;
 	case CLEW_PIECE_SLEEP:
-		spent = clew_spent_of(report->trace, piece->sleep);
+		spent = clew_spent_within(report->trace, piece->sleep);
 		if (spent != CLEW_SPENT_COUNT)
 			return spent;
 		if (kind == CLEW_OPERATION_REQUEST)

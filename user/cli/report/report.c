@@ -275,19 +275,25 @@ static int answer_in_windows(struct report_values *values, struct clew_input *in
 	return status;
 }
 
+/* The part of an answer that windows do not have; NULL: they have it all. */
+static const char *needs_whole(const struct report_values *values)
+{
+	return values->html				    ? "timeline"
+	       : clew_source_wanted(&values->source)	    ? "lines of the source"
+	       : clew_selection_chooses(&values->selection) ? "classes of operations"
+							    : NULL;
+}
+
 static int question_answer(void *context, char **operands)
 {
 	struct report_values *values = context;
-	bool lines = clew_source_wanted(&values->source);
 	struct clew_input input = {};
 	int status;
 
 	/* A page has the timeline of all threads. */
 	values->selection.recorded_first = !values->html;
 	status = clew_input_open(operands[0],
-				 &(struct clew_input_needs){.whole = values->html ? "timeline"
-								     : lines ? "lines of the source"
-									     : NULL,
+				 &(struct clew_input_needs){.whole = needs_whole(values),
 							    .functions = true,
 							    .announced = true,
 							    .window = &values->window},
@@ -295,7 +301,7 @@ static int question_answer(void *context, char **operands)
 	if (!status && input.reader) {
 		status = answer_in_windows(values, &input);
 	} else if (!status) {
-		if (lines)
+		if (clew_source_wanted(&values->source))
 			status = clew_need_stacks("report", input.trace, &values->source);
 		if (!status)
 			status = answer(input.trace, values, operands[0]);
