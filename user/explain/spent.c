@@ -164,8 +164,11 @@ static int add_holders(const struct gathering *gathering, const struct clew_slee
 {
 	for (uint32_t i = 0; i < sleep->holder_count; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
-		struct clew_task_time *time = time_of(gathering->times, holder->task);
+		struct clew_task_time *time;
 
+		if (holder->coming)
+			continue;
+		time = time_of(gathering->times, holder->task);
 		if (!time)
 			return -ENOMEM;
 		time->had_lock += interval_overlap(holder->from, holder->to, from, to);

@@ -26,7 +26,9 @@ const struct clew_holder *clew_wait_main_holder(const struct clew_sleep *sleep)
 	const struct clew_holder *most = NULL;
 
 	for (uint32_t i = 0; i < sleep->holder_count; i++)
-		if (!most || sleep->holders[i].to - sleep->holders[i].from > most->to - most->from)
+		if (!sleep->holders[i].coming &&
+		    (!most ||
+		     sleep->holders[i].to - sleep->holders[i].from > most->to - most->from))
 			most = &sleep->holders[i];
 	return most;
 }
@@ -60,7 +62,9 @@ static int add_holders(struct clew_sums *sums, uint64_t from, uint64_t to,
 		uint64_t ns = interval_overlap(holder->from, clew_trace_until(trace, holder->to),
 					       from, to);
 
-		r = clew_sums_add(sums, (struct clew_sum_key){{holder->task}}, ns, holder->task);
+		if (!holder->coming)
+			r = clew_sums_add(sums, (struct clew_sum_key){{holder->task}}, ns,
+					  holder->task);
 	}
 	return r;
 }

@@ -111,9 +111,10 @@ static void put_wait(struct chrome *it, const struct clew_sleep *sleep,
 	if (sleep->holder_count)
 		clew_json_array(&it->json, "holders");
 	for (uint32_t i = 0; i < sleep->holder_count; i++)
-		clew_json_string(&it->json, NULL,
-				 export_task_name(it->trace, sleep->holders[i].task,
-						  sleep->holders[i].from, name));
+		if (!sleep->holders[i].coming)
+			clew_json_string(&it->json, NULL,
+					 export_task_name(it->trace, sleep->holders[i].task,
+							  sleep->holders[i].from, name));
 	if (sleep->holder_count)
 		clew_json_array_end(&it->json);
 	if (sleep->end != CLEW_TIME_OPEN) {

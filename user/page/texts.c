@@ -48,7 +48,8 @@ const char *texts_at(const struct texts *texts, size_t number)
 /* The task that held what was waited for at first; CLEW_NO_TASK: unknown. */
 static uint32_t first_holder(const struct clew_sleep *sleep)
 {
-	return sleep->holder_count ? sleep->holders[0].task : CLEW_NO_TASK;
+	return sleep->holder_count && !sleep->holders[0].coming ? sleep->holders[0].task
+								: CLEW_NO_TASK;
 }
 
 static char *words_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
