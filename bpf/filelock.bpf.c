@@ -12,18 +12,29 @@
 
 #define FILE_LOCK_DEFERRED 1
 
+static __always_inline void taken_by(struct task_struct *task, __u64 inode, __u64 request)
+{
+	struct taken_lock taken = taken_lock(inode, request);
+	__u32 taker = task->pid;
+
+	bpf_map_update_elem(&clew_lock_takers, &taken, &taker, BPF_ANY);
+}
+
 static __always_inline void file_lock_tried(struct inode *inode, struct file_lock *request,
 					    int result, bool whole)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct clew_task_state *state;
 
 	if (!enabled || !request)
 		return;
-	state = task_state(bpf_get_current_task_btf());
+	state = task_state(task);
 	if (!state)
 		return;
 	if (likely(result != FILE_LOCK_DEFERRED)) {
 		state->flags &= ~CLEW_TASK_STATE_REFUSED;
+		if (!result && READ_FILE_LOCK(number_of(request), type) != F_UNLCK)
+			taken_by(task, number_of(inode), number_of(request));
 		return;
 	}
 	state->flags |= CLEW_TASK_STATE_REFUSED;
@@ -31,7 +42,7 @@ static __always_inline void file_lock_tried(struct inode *inode, struct file_loc
 	state->file_lock_range = lock_number(number_of(inode), READ_NUMBER(request, fl_start),
 					     READ_NUMBER(request, fl_end), whole,
 					     READ_FILE_LOCK(state->file_lock, type) == F_RDLCK);
-	state->file_lock_holder = holder_of(state->file_lock);
+	find_holder(state, number_of(inode));
 }
 
 SEC("?tp_btf/posix_lock_inode")

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #define F_RDLCK	      0
+#define F_UNLCK	      2
 #define BLOCKERS_MOST 16 /* requests that wait for each other */
 #define OFFSET_MAX    0x7fffffffffffffffLL
 #define LOCK_SH	      1
@@ -36,16 +37,51 @@ static __always_inline __u64 blocker_of(__u64 request)
 	return (__u64)READ_FILE_LOCK(request, blocker);
 }
 
-/* The holder of the lock that blocks a refused request, 0 unknown. The lock may
- * be free by now and its memory reused. */
-static __always_inline __u32 holder_of(__u64 request)
+/* A lock, as far as it says who may release it: the open file, or for fcntl's
+ * plain locks the process's files. */
+struct taken_lock {
+	__u64 owner;
+	__u64 inode;
+	__u64 start;
+};
+
+/* The thread that took a lock last, by global tid. The kernel itself keeps only its process. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct taken_lock);
+	__type(value, __u32);
+} clew_lock_takers SEC(".maps");
+
+static __always_inline struct taken_lock taken_lock(__u64 inode, __u64 lock)
 {
-	__u64 lock = blocker_of(request), next;
+	return (struct taken_lock){
+		.owner = (__u64)READ_FILE_LOCK(lock, owner),
+		.inode = inode,
+		.start = READ_NUMBER((struct file_lock *)lock, fl_start),
+	};
+}
+
+/* Notes who holds the lock that blocks a refused request. The lock may be free by
+ * now and its memory reused. */
+static __always_inline void find_holder(struct clew_task_state *state, __u64 inode)
+{
+	__u64 lock = blocker_of(state->file_lock), next;
+	struct taken_lock taken;
+	__u32 *taker;
 	int i;
 
 	for (i = 0; i < BLOCKERS_MOST && lock && (next = blocker_of(lock)); i++)
 		lock = next;
-	return lock && i < BLOCKERS_MOST ? (__u32)READ_FILE_LOCK(lock, pid) : 0;
+	state->flags &= ~CLEW_TASK_STATE_TAKER;
+	state->file_lock_holder = 0;
+	if (!lock || i >= BLOCKERS_MOST)
+		return;
+	taken = taken_lock(inode, lock);
+	taker = bpf_map_lookup_elem(&clew_lock_takers, &taken);
+	if (taker)
+		state->flags |= CLEW_TASK_STATE_TAKER;
+	state->file_lock_holder = taker ? *taker : (__u32)READ_FILE_LOCK(lock, pid);
 }
 
 /* The argument of CLEW_REASON_FILE_LOCK. */
@@ -115,6 +151,7 @@ static __always_inline void file_lock_from_before(struct task_struct *task, stru
 	state->file_lock_range =
 		whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
 		      : lock_number((__u64)inode, task->pid, 0, false, false);
+	state->flags &= ~CLEW_TASK_STATE_TAKER;
 	state->file_lock_holder = holder_of_all(list);
 }
 

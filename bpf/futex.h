@@ -34,6 +34,10 @@
 #define GLIBC_MUTEX_BITS 0x3f3
 /* In the first word of glibc's rwlock: a writer holds it. */
 #define GLIBC_RWLOCK_WRITER 0x2
+/* Rust's RwLock: how many readers hold it, all bits: a writer does; and who waits. */
+#define RUST_READERS	  0x3fffffffu
+#define RUST_READERS_WAIT 0x40000000u
+#define RUST_WRITERS_WAIT 0x80000000u
 /* The highest tid that the kernel ever gives (PID_MAX_LIMIT). */
 #define TID_LIMIT 4194304
 
@@ -90,7 +94,9 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 			return;
 		}
 	}
-	if (expected != 3 || (wait->flags & CLEW_WAIT_FLAG_COMPAT))
+	/* Inside a condition variable somebody may wait for 3, too, but with FUTEX_WAIT. */
+	if (expected != 3 || operation != FUTEX_WAIT_BITSET ||
+	    (wait->flags & CLEW_WAIT_FLAG_COMPAT))
 		return;
 	/*
 	 * After __wrphase_futex the words at 8 and 12 are zero and __cur_writer
@@ -122,13 +128,46 @@ static __always_inline void check_rwlock(struct clew_wait *wait, __u32 state)
 	wait->owner = 0;
 }
 
+/*
+ * True if a task waits as Rust's library does, without a timeout and for a word
+ * of its process. glibc's condition variables, semaphores and joins name the
+ * clock besides.
+ */
+static __always_inline bool waits_for_bare_word(const struct call *call)
+{
+	return (__u32)call->argument[1] == (FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG) &&
+	       (__u32)call->argument[2] != 3 && !call->argument[3] &&
+	       call->argument[0] >= sizeof(__u32);
+}
+
+/* True if a word of Rust's RwLock says that it is held, and that those wait who
+ * set `waiting`. A thread that parks waits for a word with all bits set. */
+static __always_inline bool rwlock_in_use(__u32 word, __u32 waiting)
+{
+	__u32 readers = word & RUST_READERS;
+
+	return word & waiting && word != ~0u &&
+	       (readers == RUST_READERS || (readers && readers <= TID_LIMIT));
+}
+
+/* `before`: the word before the one that the task waits for. Rust's Mutex has
+ * three states, its RwLock a word for writers after that of its state. */
+static __always_inline void classify_bare_word(struct clew_wait *wait, __u32 before)
+{
+	if (wait->expected == 2)
+		wait->futex_class = CLEW_FUTEX_CLASS_BUSY;
+	else if (rwlock_in_use(wait->expected, RUST_READERS_WAIT))
+		wait->futex_class = CLEW_FUTEX_CLASS_READERS;
+	else if (rwlock_in_use(before, RUST_WRITERS_WAIT))
+		wait->futex_class = CLEW_FUTEX_CLASS_WRITERS;
+}
+
 static __always_inline bool futex_memory_matters(const struct clew_wait *wait,
 						 const struct call *call)
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 
-	/* glibc uses FUTEX_WAIT_BITSET for a mutex only with a timeout. Mutexes
-	 * of Rust and others look alike, but have no owner. */
+	/* glibc uses FUTEX_WAIT_BITSET for a mutex only with a timeout. */
 	if (operation == FUTEX_WAIT_BITSET && wait->expected != 3 && !call->argument[3])
 		return false;
 	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||

@@ -93,7 +93,12 @@ static __always_inline void iterate_memory(struct task_struct *task, const struc
 		if (flags & CLONE_VFORK)
 			wait->flags |= CLEW_WAIT_FLAG_VFORK;
 	}
-	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
+	if (class == CLEW_CALL_FUTEX && waits_for_bare_word(call)) {
+		__u32 before = 0;
+
+		foreign_read(&before, sizeof(before), address - sizeof(before), task);
+		classify_bare_word(wait, before);
+	} else if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
 		struct glibc_mutex mutex = {};
 
 		if (!foreign_read(&mutex, sizeof(mutex), address, task))

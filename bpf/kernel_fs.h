@@ -43,6 +43,7 @@ struct folio___long { /* before 6.15 */
 
 struct file_lock_core { /* since 6.9 */
 	struct file_lock_core *flc_blocker;
+	void *flc_owner;
 	struct list_head flc_list;
 	unsigned char flc_type;
 	int flc_pid;
@@ -55,6 +56,7 @@ struct file_lock {
 
 struct file_lock___whole { /* before 6.9 */
 	struct file_lock *fl_blocker;
+	void *fl_owner;
 	struct list_head fl_list;
 	unsigned char fl_type;
 	unsigned int fl_pid;

@@ -105,6 +105,8 @@ static __always_inline bool describe_file_lock(const struct clew_task_state *sta
 	wait->reason = CLEW_REASON_FILE_LOCK;
 	wait->file_lock = state->file_lock_range;
 	wait->lock_process = state->file_lock_holder;
+	if (state->flags & CLEW_TASK_STATE_TAKER)
+		wait->flags |= CLEW_WAIT_FLAG_TAKER;
 	return true;
 }
 
@@ -252,7 +254,13 @@ static __always_inline void describe_memory(const struct call *call, __u8 class,
 	}
 	/* Holders of a lock are inferred from the waits of all tasks that
 	 * queued for it, not only of those that pass the filter. */
-	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
+	if (class == CLEW_CALL_FUTEX && waits_for_bare_word(call)) {
+		__u32 before = 0;
+
+		bpf_probe_read_user(&before, sizeof(before),
+				    (void *)(call->argument[0] - sizeof(before)));
+		classify_bare_word(wait, before);
+	} else if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
 		struct glibc_mutex mutex = {};
 
 		if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call->argument[0]) ||

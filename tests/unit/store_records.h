@@ -133,7 +133,7 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 	wait->descriptor = (int32_t)random_value(random);
 	wait->call = random_value(random);
 	wait->object_kind = random_next(random);
-	wait->futex_class = random_below(random, 6);
+	wait->futex_class = random_below(random, 8);
 	wait->futex_operation = random_next(random);
 	wait->flags = random_next(random);
 	wait->reason = random_below(random, 7);

@@ -42,6 +42,7 @@ struct clew_wake_stamp {
 #define CLEW_TASK_STATE_REFUSED	 0x80  /* `file_lock` is set */
 #define CLEW_TASK_STATE_RELEASE	 0x100 /* a worker: it queues bios that an I/O limit held back */
 #define CLEW_TASK_STATE_PRIORITY 0x200 /* `policy` and `priority` are not the usual ones */
+#define CLEW_TASK_STATE_TAKER	 0x400 /* `file_lock_holder` is the thread that took the lock */
 
 /* A call that writes to a file through iomap, whose tracepoint comes before anything is copied. */
 struct clew_open_call {
@@ -103,7 +104,7 @@ struct clew_task_state {
 	/* its last request for a lock on a file that was refused; it may have given up since */
 	__u64 file_lock;
 	__u64 file_lock_range;	/* as clew_wait.file_lock */
-	__u32 file_lock_holder; /* global tgid of the holder when it was refused, 0 unknown */
+	__u32 file_lock_holder; /* as clew_wait.lock_process, when it was refused */
 	/* when it went to sleep, in steps of 1,024 ns and never 0; 0: it does not sleep, or nobody
 	   asks for stacks */
 	__u32 asleep_since;

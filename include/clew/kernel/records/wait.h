@@ -74,6 +74,9 @@ enum clew_futex_class {
 	CLEW_FUTEX_CLASS_PI = 3,     /* PI futex; owner: the tid in the word */
 	CLEW_FUTEX_CLASS_ROBUST = 4, /* robust mutex; owner: the tid in the word */
 	CLEW_FUTEX_CLASS_RWLOCK = 5, /* glibc rwlock held by the writer `owner` */
+	/* a word that counts readers, or says that a writer is there, and that somebody waits */
+	CLEW_FUTEX_CLASS_READERS = 6,
+	CLEW_FUTEX_CLASS_WRITERS = 7, /* the word after such a one, on which writers wait */
 };
 
 /* clew_wait.flags */
@@ -90,6 +93,9 @@ enum clew_futex_class {
 #define CLEW_WAIT_FLAG_COUNTED 0x200 /* `faults` is set */
 /* the program that would have said why the kernel makes the task wait was refused */
 #define CLEW_WAIT_FLAG_UNSEEN 0x400
+
+/* `lock_process` is the thread that took the lock */
+#define CLEW_WAIT_FLAG_TAKER 0x800
 
 /* clew_wait.splice_side: the object is the one that is written to. */
 #define CLEW_SPLICE_OUT 1
@@ -116,9 +122,10 @@ struct clew_wait {
 	};
 	__u32 device;
 	union {
-		__u32 owner;	    /* futex: tid as read from the lock, 0 unknown */
-		__u32 lock_owner;   /* LOCK: global tid of the holder, 0 unknown */
-		__u32 lock_process; /* FILE_LOCK: global tgid of the holder, 0 unknown */
+		__u32 owner;	  /* futex: tid as read from the lock, 0 unknown */
+		__u32 lock_owner; /* LOCK: global tid of the holder, 0 unknown */
+		/* FILE_LOCK: global tgid of the holder, 0 unknown; or CLEW_WAIT_FLAG_TAKER */
+		__u32 lock_process;
 	};
 	__s32 descriptor; /* file descriptor argument of the call, -1 none */
 	__u16 call;	  /* system call number, CLEW_NO_CALL none */
