@@ -246,6 +246,7 @@ static UNUSED struct clew_wait wait_file_lock(uint64_t number, uint32_t owner_ti
 		.argument = number,
 		.owner = owner_tid,
 		.reason = CLEW_REASON_FILE_LOCK,
+		.flags = CLEW_WAIT_FLAG_TAKER,
 	};
 }
 

@@ -65,8 +65,8 @@ static bool settled(const struct futex_wait *wait)
 		return false;
 	if (wait->sleep.edge_type == CLEW_EDGE_UNLOCK)
 		return true;
-	release = futex_log_after(futex, wait->start);
-	return release == futex_log_end(futex) || release->at > wait->sleep.end;
+	release = futex_release_after(futex, wait->start);
+	return release == futex_releases_end(futex) || release->at > wait->sleep.end;
 }
 
 static int settle(struct clew_builder *builder, struct futex *futex)
@@ -77,6 +77,20 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 		r = send_pending(builder, futex->pending.first);
 	futex_retire(&builder->futexes, futex, builder->now);
 	return r;
+}
+
+static bool is_bitset(const struct clew_wait *wait)
+{
+	return (wait->futex_operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+}
+
+/* True if a wait may be for either word of glibc's rwlock, which stand beside each other: readers
+ * sleep on the first one, writers on both. */
+static bool may_be_rwlock(const struct clew_wait *wait)
+{
+	return wait->expected == 3 && !(wait->flags & CLEW_WAIT_FLAG_COMPAT) &&
+	       (wait->futex_class == CLEW_FUTEX_CLASS_RWLOCK ||
+		(wait->futex_class == CLEW_FUTEX_CLASS_NONE && is_bitset(wait)));
 }
 
 /* The lock that a wait is for. Kernel locks and locks on files belong to no memory. False: none,
@@ -94,7 +108,49 @@ static bool lock_of(const struct clew_builder *builder, const struct task *task,
 	*ret_address = record->reason == CLEW_REASON_FILE_LOCK
 			       ? record->argument & ~CLEW_FILE_LOCK_SHARED
 			       : record->object;
+	if (word && may_be_rwlock(record))
+		*ret_address &= ~(uint64_t)(sizeof(uint64_t) - 1);
+	if (word && record->futex_class == CLEW_FUTEX_CLASS_WRITERS)
+		*ret_address -= sizeof(uint32_t);
 	return *ret_address != 0;
+}
+
+/*
+ * Next to the word the memory changes while a lock changes hands, and need not look like a lock
+ * when a waiter falls asleep. A waiter for the same value of a word that is known waits for the
+ * same.
+ */
+static void recognise(const struct futex *futex, struct clew_wait *wait)
+{
+	if (!futex || !futex->lock)
+		return;
+	if (futex->class == CLEW_FUTEX_CLASS_READERS &&
+	    wait->futex_class == CLEW_FUTEX_CLASS_NONE && wait->expected == UINT32_MAX)
+		wait->futex_class = CLEW_FUTEX_CLASS_READERS;
+	if ((futex->class == CLEW_FUTEX_CLASS_MUTEX && wait->expected == 2 &&
+	     (wait->futex_class == CLEW_FUTEX_CLASS_NONE ||
+	      wait->futex_class == CLEW_FUTEX_CLASS_BUSY)) ||
+	    (futex->class == CLEW_FUTEX_CLASS_RWLOCK && may_be_rwlock(wait)))
+		wait->futex_class = futex->class;
+}
+
+/* True if nothing but the value of a word makes it look like a lock, and it says nothing of its
+ * owner. */
+static bool bare_word(const struct clew_wait *wait)
+{
+	return wait->futex_class == CLEW_FUTEX_CLASS_BUSY ||
+	       wait->futex_class == CLEW_FUTEX_CLASS_READERS ||
+	       wait->futex_class == CLEW_FUTEX_CLASS_WRITERS;
+}
+
+/* The process that holds a lock on a file, unless it is the waiter's own: then another thread of it
+ * does, and which one is unknown. */
+static uint32_t other_process(const struct clew_builder *builder, const struct task *task,
+			      uint32_t process)
+{
+	const struct task *holder = build_task_find(builder, process);
+
+	return holder && holder->process != task->process ? process : CLEW_NO_TASK;
 }
 
 /* True if others may hold the lock together with a task that waits like this. */
@@ -120,6 +176,20 @@ static bool grants(const struct clew_wait *wait, const struct wake *wake)
 	       wait->lock_type & (CLEW_LOCK_READ | CLEW_LOCK_PERCPU);
 }
 
+/* True if the word before the one of a wait is the known state of Rust's RwLock. */
+static bool is_writers_word(struct clew_builder *builder, uint32_t memory,
+			    const struct clew_wait *wait)
+{
+	const struct futex *state;
+
+	if (wait->object_kind != CLEW_OBJECT_FUTEX || wait->futex_class != CLEW_FUTEX_CLASS_NONE ||
+	    wait->futex_operation != (FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG))
+		return false;
+	state = futex_find(&builder->futexes, memory, wait->object - sizeof(uint32_t),
+			   builder->now);
+	return state && state->lock && state->class == CLEW_FUTEX_CLASS_READERS;
+}
+
 /* The tasks among which the owner of a futex word is looked up. */
 static enum tid_scope scope_of(const struct clew_wait *wait)
 {
@@ -128,37 +198,90 @@ static enum tid_scope scope_of(const struct clew_wait *wait)
 	return wait->futex_operation & FUTEX_PRIVATE_FLAG ? TID_OF_MEMORY : TID_OF_ANY;
 }
 
+/* The release that woke a task at a moment; NULL: none is known. */
+static struct release *release_of(const struct futex *futex, const struct task *task, uint64_t at)
+{
+	struct release *release = futex_release_after(futex, at - 1);
+
+	for (; release < futex_releases_end(futex) && release->at == at; release++)
+		if (release->woken == task->serial)
+			return release;
+	return NULL;
+}
+
+/* The release that ended the last sleep of a task; NULL: none did, or it is forgotten. */
+static struct release *last_release(struct clew_builder *builder, const struct task *task)
+{
+	struct futex *futex;
+	uint64_t address;
+	uint32_t memory;
+
+	if (!task->released_at || !lock_of(builder, task, &memory, &address))
+		return NULL;
+	futex = futex_find(&builder->futexes, memory, address, builder->now);
+	return futex ? release_of(futex, task, task->released_at) : NULL;
+}
+
+void build_futex_left(struct clew_builder *builder, struct task *task)
+{
+	struct release *release;
+
+	if (!task->taking)
+		return;
+	task->taking = builder->now - task->switched_in <= BUILD_TAKING;
+	release = last_release(builder, task);
+	if (release && !release->left_at)
+		release->left_at = builder->now;
+}
+
+void build_futex_back(struct clew_builder *builder, struct task *task)
+{
+	struct release *release = task->taking ? last_release(builder, task) : NULL;
+
+	if (release && release->left_at)
+		release->back_at = builder->now;
+}
+
 int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
 	const struct clew_wait *record = &task->wait;
 	bool word = record->object_kind == CLEW_OBJECT_FUTEX,
 	     on_file = record->reason == CLEW_REASON_FILE_LOCK;
-	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG),
-	     held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held;
 	uint64_t address, released_at = task->released_at;
-	uint32_t memory, owner = CLEW_NO_TASK;
+	uint32_t memory, owner = CLEW_NO_TASK, process = CLEW_NO_TASK;
 	struct futex_wait *wait;
 	struct futex *futex;
+	int r;
 
 	task->released_at = 0;
+	task->taking = false;
 	if (!(builder->wanted & BUILD_SLEEP_TAGS))
 		return 0;
 	if (!lock_of(builder, task, &memory, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
 	futex = futex_find(table, memory, address, builder->now);
-	if (!word)
+	if (word)
+		recognise(futex, &task->wait);
+	if (!futex && is_writers_word(builder, memory, record)) {
+		task->wait.futex_class = CLEW_FUTEX_CLASS_WRITERS;
+		lock_of(builder, task, &memory, &address);
+		futex = futex_find(table, memory, address, builder->now);
+	}
+	held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	if (on_file && !(record->flags & CLEW_WAIT_FLAG_TAKER))
+		process = other_process(builder, task, build_task_by_tid(builder, record->owner));
+	else if (!word)
 		owner = build_task_by_tid(builder, record->owner);
 	else if (held)
 		owner = build_task_resolve(builder, task, record->owner, scope_of(record));
 	if (futex && released_at) {
-		struct release *release = futex_log_after(futex, released_at - 1);
+		struct release *release = release_of(futex, task, released_at);
 
-		for (; release < futex_log_end(futex) && release->at == released_at; release++) {
-			if (release->woken == task->serial) {
-				release->again = task->since;
-				release->owner = owner;
-			}
+		if (release) {
+			release->again = task->since;
+			release->owner = owner;
 		}
 	}
 	if (!held)
@@ -174,18 +297,32 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		return -ENOMEM;
 	futex_not_idle(table, futex);
 	*wait = (struct futex_wait){
-		.owner = on_file ? CLEW_NO_TASK : owner,
-		.process = on_file ? owner : CLEW_NO_TASK,
+		.owner = owner,
+		.process = process,
+		.on_file = on_file,
+		.threads = process != CLEW_NO_TASK && build_task_threads(builder, process) > 1,
 		/* Writers of a rwlock sleep on while readers, and others, have it in turn. */
-		.sure = word ? record->futex_class != CLEW_FUTEX_CLASS_RWLOCK &&
-					record->futex_class != CLEW_FUTEX_CLASS_BUSY
+		.sure = word ? record->futex_class != CLEW_FUTEX_CLASS_RWLOCK && !bare_word(record)
 			     : build_owner_known(record),
 		.word = word,
 		.start = task->since,
+		.ran_at = task->switched_in,
 		.read_at = builder->now,
 	};
 	futex_add_active(futex, wait);
+	r = futex_attempt_add(table, futex,
+			      &(struct attempt){.at = task->since,
+						.ran_at = task->switched_in,
+						.task = task->serial,
+						.owner = owner});
+	if (r < 0)
+		return r;
 	futex->shared |= shared;
+	if (record->futex_class == CLEW_FUTEX_CLASS_READERS ||
+	    record->futex_class == CLEW_FUTEX_CLASS_WRITERS)
+		futex->class = CLEW_FUTEX_CLASS_READERS;
+	else if (word && owner != CLEW_NO_TASK)
+		futex->class = record->futex_class;
 	/* The kernel itself takes it for one. */
 	futex->lock |= record->futex_class == CLEW_FUTEX_CLASS_PI;
 	task->futex_wait = wait;
@@ -214,12 +351,26 @@ static bool was_woken(const struct futex *futex, uint32_t task)
 	return false;
 }
 
+/* True if the wake of a waiter proves that what it waits for is a lock. */
+static bool proves_lock(const struct futex_wait *wait, const struct task *task,
+			const struct wake *wake)
+{
+	const struct futex *futex = wait->futex;
+
+	if (wait->owner != CLEW_NO_TASK && wait->owner == wake->waker)
+		return true;
+	/* A counter of events has a value once only, and events change it. */
+	if (is_bitset(&task->wait) && wait->start <= futex->woken_at)
+		return false;
+	return was_woken(futex, wake->waker);
+}
+
 bool build_futex_is_lock(const struct task *task, const struct wake *wake)
 {
 	const struct futex_wait *wait = task->futex_wait;
 
-	return !wait || task->wait.futex_class != CLEW_FUTEX_CLASS_BUSY || wait->futex->lock ||
-	       was_woken(wait->futex, wake->waker);
+	return !wait || !bare_word(&task->wait) || wait->futex->lock ||
+	       proves_lock(wait, task, wake);
 }
 
 /* Learns from the wake of a waiter whether the word is a lock. */
@@ -229,8 +380,9 @@ static void learn(struct futex *futex, const struct futex_wait *wait, const stru
 	if (futex->lock || !wait->word || wake->time == 0 || wake->context != CLEW_WAKE_TASK ||
 	    (wake->operation == CLEW_FUTEX_NOT && wait->sleep.edge_type != CLEW_EDGE_UNLOCK))
 		return;
-	futex->lock = (wait->owner != CLEW_NO_TASK && wait->owner == wake->waker) ||
-		      was_woken(futex, wake->waker);
+	futex->lock = proves_lock(wait, task, wake);
+	if (!futex->woken[0])
+		futex->woken_at = wake->time;
 	memmove(futex->woken + 1, futex->woken, sizeof(futex->woken) - sizeof(futex->woken[0]));
 	futex->woken[0] = task->serial;
 }
@@ -241,6 +393,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 	struct futex_table *table = &builder->futexes;
 	struct futex_wait *wait = task->futex_wait;
 	struct futex *futex = wait->futex;
+	uint64_t address;
 	int r;
 
 	task->futex_wait = NULL;
@@ -264,6 +417,17 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 		futex_retire(table, futex, builder->now);
 		return r;
 	}
+	/* It was woken, perhaps by a release, at a moment that is not known. */
+	if (sleep->blind) {
+		r = futex_release_add(table, futex,
+				      &(struct release){.at = sleep->switch_in,
+							.releaser = CLEW_NO_TASK,
+							.woken = task->serial,
+							.ran_at = sleep->switch_in,
+							.timed = true});
+		if (r < 0)
+			return r;
+	}
 	futex_list_insert(&futex->pending, futex->pending.last, wait);
 	wait->queue_previous = table->queue_last;
 	*(table->queue_last ? &table->queue_last->queue_next : &table->queue_first) = wait;
@@ -275,14 +439,16 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 			.at = wake->time,
 			.releaser = wake->waker,
 			.woken = task->serial,
-			.ran_at = grants(&task->wait, wake) ? wake->time : sleep->switch_in,
-			.timed = wait->word &&
-				 (task->wait.futex_operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET,
+			/* After a switch that was not seen this is when it was found to run. */
+			.ran_at = grants(&task->wait, wake)	       ? wake->time
+				  : sleep->switch_in == CLEW_TIME_OPEN ? CLEW_TIME_OPEN
+								       : builder->now,
+			.timed = wait->word && is_bitset(&task->wait),
 			/* Readers are admitted together. */
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
 		};
 
-		r = futex_log_add(table, futex, &release);
+		r = futex_release_add(table, futex, &release);
 		if (r < 0)
 			return r;
 		/* The address in the waker's call is the same futex only if the waiter was in a
@@ -293,8 +459,11 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 		    !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 
+			address = wake->object;
+			if (may_be_rwlock(&task->wait))
+				address &= ~(uint64_t)(sizeof(uint64_t) - 1);
 			r = waker ? futex_join(table, futex, build_task_memory(builder, waker),
-					       wake->object, builder->now)
+					       address, builder->now)
 				  : 0;
 			if (r < 0)
 				return r;

@@ -22,20 +22,40 @@ struct wake;
 /* ns: how long such a futex is remembered; and how many of its releases. */
 #define BUILD_ALIAS_GRACE 1000000000ull
 #define BUILD_ALIAS_LOG	  64u
+/* ns: a woken waiter that keeps its CPU for that long has taken the futex by then. */
+#define BUILD_TAKING 50000
+/* ns: from a waiter's last look at the word to its sleep. */
+#define BUILD_FALLING_ASLEEP 10000
 /* The last tasks that a futex woke while it was not known to be a lock. */
 #define BUILD_WOKEN_LATELY 4u
 
 /* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
 struct release {
 	uint64_t at;
-	uint64_t ran_at; /* when `woken` could take it: it came on a CPU, or the wake itself
-			    handed it over; CLEW_TIME_OPEN not in the capture */
-	uint64_t again;	 /* when `woken` slept on the futex again, 0 it did not */
+	uint64_t ran_at;  /* when `woken` could take it: it came on a CPU, or the wake itself
+			     handed it over; CLEW_TIME_OPEN not in the capture */
+	uint64_t left_at; /* when `woken` left that CPU, 0 it did not yet */
+	uint64_t back_at; /* when it last came back, after runs too short to take the futex; 0 */
+	uint64_t again;	  /* when `woken` slept on the futex again, 0 it did not */
 	uint32_t releaser;
 	uint32_t woken;
 	uint32_t owner; /* task that held the futex at `again` */
 	bool many;	/* one of several wakes of one call */
 	bool timed;	/* `woken` may have given up instead, without another sleep */
+};
+
+/* A task that began to sleep for a futex at `at`: somebody held it then, and the release is no
+ * longer one without a wake. */
+struct attempt {
+	uint64_t at;
+	uint64_t ran_at; /* when the task had come on its CPU */
+	uint32_t task;
+	uint32_t owner; /* that was read, or CLEW_NO_TASK */
+};
+
+struct futex_log {
+	void *entries; /* in order of `at` */
+	size_t first, count, capacity;
 };
 
 struct futex_key {
@@ -54,11 +74,13 @@ struct futex {
 	struct futex_key *keys;
 	unsigned key_count;
 	struct wait_list active, pending;
-	struct release *log; /* in order of `at` */
-	size_t log_first, log_count, log_capacity, log_prune_at;
+	struct futex_log releases, attempts;
+	size_t prune_at;			 /* that many entries in both */
 	struct futex *idle_next, *idle_previous; /* in the list of those without waiters */
 	uint64_t idle_since;
 	uint32_t woken[BUILD_WOKEN_LATELY]; /* the latest first */
+	uint64_t woken_at;		    /* when the first of those was woken */
+	uint8_t class; /* enum clew_futex_class by which later waits for it are recognised */
 	bool idle;
 	bool shared;
 	bool lock; /* its owner, or a task that was woken for it, was seen to release it; else it
@@ -70,11 +92,14 @@ struct futex_wait {
 	uint32_t owner;	  /* task that held it at `read_at`, or CLEW_NO_TASK */
 	uint32_t process; /* main thread of the process that held it, where only that is known; or
 			     CLEW_NO_TASK */
+	bool on_file;
+	bool threads; /* `process` has other threads */
 	bool ended;
 	bool sure; /* a task that releases it is known to have held it */
 	bool word; /* a futex: a woken task holds it once it runs. A task woken for a kernel lock
 		      may go on waiting without a sleep. */
 	uint64_t start;
+	uint64_t ran_at; /* as of an attempt */
 	uint64_t read_at;
 	uint64_t deadline;
 	struct clew_sleep sleep;			/* when ended */
@@ -109,6 +134,9 @@ static inline bool build_owner_known(const struct clew_wait *wait)
 
 /* A task begins to wait; nothing happens if it is not for a lock. */
 int build_futex_wait(struct clew_builder *builder, struct task *task);
+/* A task that a release woke leaves a CPU, or comes back on one. */
+void build_futex_left(struct clew_builder *builder, struct task *task);
+void build_futex_back(struct clew_builder *builder, struct task *task);
 /* The task was not asleep after all. */
 void build_futex_cancel(struct clew_builder *builder, struct task *task);
 /* The task's wait, which build_futex_wait() noted, has ended. */
@@ -155,22 +183,48 @@ void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now);
 int futex_join(struct futex_table *table, struct futex *futex, uint32_t memory, uint64_t address,
 	       uint64_t now);
 
-int futex_log_add(struct futex_table *table, struct futex *futex, const struct release *release);
-/* The first release after a moment. */
-struct release *futex_log_after(const struct futex *futex, uint64_t moment);
-
-/* A log that is empty may have no memory. NULL plus a number is undefined, even plus 0. */
-static inline struct release *futex_log_begin(const struct futex *futex)
-{
-	return futex->log ? futex->log + futex->log_first : NULL;
-}
-
-static inline struct release *futex_log_end(const struct futex *futex)
-{
-	return futex->log ? futex_log_begin(futex) + futex->log_count : NULL;
-}
-
 void build_futexes_done(struct clew_builder *builder);
 size_t build_futexes_memory(const struct clew_builder *builder);
+
+/* ---- futex_log.c ---- */
+
+int futex_release_add(struct futex_table *table, struct futex *futex,
+		      const struct release *release);
+int futex_attempt_add(struct futex_table *table, struct futex *futex,
+		      const struct attempt *attempt);
+/* The first one after a moment. */
+struct release *futex_release_after(const struct futex *futex, uint64_t moment);
+const struct attempt *futex_attempt_after(const struct futex *futex, uint64_t moment);
+/* Keeps the last ones. */
+void futex_logs_trim(struct futex *futex, size_t kept);
+/* Forgets all; memory for up to `most` is kept for the next futex. */
+void futex_logs_reset(struct futex_table *table, struct futex *futex, size_t most);
+/* Adds those of another futex. */
+int futex_logs_join(struct futex_table *table, struct futex *futex, const struct futex *other);
+
+/* A log that is empty may have no memory. NULL plus a number is undefined, even plus 0. */
+static inline struct release *futex_releases(const struct futex *futex)
+{
+	const struct futex_log *log = &futex->releases;
+
+	return log->entries ? (struct release *)log->entries + log->first : NULL;
+}
+
+static inline struct release *futex_releases_end(const struct futex *futex)
+{
+	return futex->releases.entries ? futex_releases(futex) + futex->releases.count : NULL;
+}
+
+static inline const struct attempt *futex_attempts(const struct futex *futex)
+{
+	const struct futex_log *log = &futex->attempts;
+
+	return log->entries ? (const struct attempt *)log->entries + log->first : NULL;
+}
+
+static inline const struct attempt *futex_attempts_end(const struct futex *futex)
+{
+	return futex->attempts.entries ? futex_attempts(futex) + futex->attempts.count : NULL;
+}
 
 #endif

@@ -102,15 +102,9 @@ static void free_futex(struct futex_table *table, struct futex *futex)
 		table->memory -= sizeof(*key);
 		free(key);
 	}
-	/* A small log is kept for the next futex. */
-	if (futex->log_capacity > 64) {
-		table->memory -= futex->log_capacity * sizeof(*futex->log);
-		free(futex->log);
-		futex->log = NULL;
-		futex->log_capacity = 0;
-	}
-	*futex = (struct futex){.log = futex->log,
-				.log_capacity = futex->log_capacity,
+	futex_logs_reset(table, futex, 64);
+	*futex = (struct futex){.releases = futex->releases,
+				.attempts = futex->attempts,
 				.idle_next = table->free_futexes};
 	table->free_futexes = futex;
 }
@@ -130,7 +124,7 @@ struct futex *futex_find(struct futex_table *table, uint32_t memory, uint64_t ad
 
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now)
 {
-	size_t kept = futex->shared ? BUILD_ALIAS_LOG : 0;
+	size_t kept = futex->shared ? BUILD_ALIAS_LOG : BUILD_WOKEN_LATELY;
 
 	if (futex->active.first || futex->pending.first)
 		return;
@@ -138,10 +132,7 @@ void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now)
 		free_futex(table, futex);
 		return;
 	}
-	if (futex->log_count > kept) {
-		futex->log_first += futex->log_count - kept;
-		futex->log_count = kept;
-	}
+	futex_logs_trim(futex, kept);
 	futex_not_idle(table, futex);
 	futex->idle_since = now;
 	futex->idle_previous = table->idle_last;
@@ -150,69 +141,6 @@ void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now)
 	futex->idle = true;
 	if (++table->idle_count > BUILD_ALIAS_MAX)
 		free_futex(table, table->idle_first);
-}
-
-static void log_prune(struct futex *futex)
-{
-	uint64_t oldest = futex->active.first ? futex->active.first->start : UINT64_MAX;
-
-	for (const struct futex_wait *wait = futex->pending.first; wait; wait = wait->next)
-		oldest = earlier(oldest, wait->start);
-	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) &&
-	       futex->log[futex->log_first].at <= oldest &&
-	       futex->log[futex->log_first].ran_at <= oldest) {
-		futex->log_first++;
-		futex->log_count--;
-	}
-	futex->log_prune_at = 2 * futex->log_count + 32;
-}
-
-int futex_log_add(struct futex_table *table, struct futex *futex, const struct release *release)
-{
-	size_t at;
-
-	if (futex->log_count >= futex->log_prune_at)
-		log_prune(futex);
-	if (futex->log_first + futex->log_count == futex->log_capacity) {
-		if (futex->log_first > futex->log_capacity / 2) {
-			memmove(futex->log, futex->log + futex->log_first,
-				futex->log_count * sizeof(*futex->log));
-			futex->log_first = 0;
-		} else {
-			size_t capacity = futex->log_capacity ? futex->log_capacity * 2 : 16;
-			struct release *log = realloc(futex->log, capacity * sizeof(*log));
-
-			if (!log)
-				return -ENOMEM;
-			table->memory += (capacity - futex->log_capacity) * sizeof(*log);
-			futex->log = log;
-			futex->log_capacity = capacity;
-		}
-	}
-	at = futex->log_first + futex->log_count;
-	for (; at > futex->log_first && futex->log[at - 1].at > release->at; at--)
-		futex->log[at] = futex->log[at - 1];
-	futex->log[at] = *release;
-	futex->log_count++;
-	return 0;
-}
-
-struct release *futex_log_after(const struct futex *futex, uint64_t moment)
-{
-	struct release *low = futex_log_begin(futex);
-	size_t count = futex->log_count;
-
-	while (count > 0) {
-		size_t half = count / 2;
-
-		if (low[half].at <= moment) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low;
 }
 
 int futex_join(struct futex_table *table, struct futex *futex, uint32_t memory, uint64_t address,
@@ -244,14 +172,13 @@ int futex_join(struct futex_table *table, struct futex *futex, uint32_t memory, 
 	}
 	futex->shared = true;
 	futex->lock |= other->lock;
+	if (!futex->class)
+		futex->class = other->class;
 	if (!futex->woken[0])
 		memcpy(futex->woken, other->woken, sizeof(futex->woken));
-	for (const struct release *release = futex_log_begin(other); release < futex_log_end(other);
-	     release++) {
-		r = futex_log_add(table, futex, release);
-		if (r < 0)
-			return r;
-	}
+	r = futex_logs_join(table, futex, other);
+	if (r < 0)
+		return r;
 	free_futex(table, other);
 	return 0;
 }
@@ -286,7 +213,7 @@ void build_futexes_done(struct clew_builder *builder)
 		struct futex *futex = table->free_futexes;
 
 		table->free_futexes = futex->idle_next;
-		free(futex->log);
+		futex_logs_reset(table, futex, 0);
 		free(futex);
 	}
 	free_waits(table->free_waits);

@@ -9,9 +9,10 @@
  *    woken holds the futex from when it comes on a CPU. Until then it is named as coming.
  *    If it slept on the futex again without a release of its own, the owner that it then
  *    read took the futex meanwhile.
- *  - A releaser that was not woken took the futex before the woken waiter could.
- *  - Before any release the owner that the waiter read when it blocked holds it. For a
- *    lock on a file only the owner's process is known, so any release says more.
+ *  - A releaser that was not woken took the futex before the woken waiter could. It is named from
+ *    when another task slept for the futex again: only then does its release wake somebody.
+ *  - Before any release the owner that the waiter read when it blocked holds it. Of a
+ *    lock on a file that may be the thread that took it, or its process alone.
  *
  * The holder of a word that only looks like a lock is a candidate. Evidence is exact only for an
  * owner that was read and then seen to let go, and for a woken waiter. In the kernel a woken waiter
@@ -35,7 +36,7 @@ static bool lost_race(const struct futex *futex, const struct release *release)
 	if (release->again == 0)
 		return false;
 	for (const struct release *other = release + 1;
-	     other < futex_log_end(futex) && other->at <= release->again; other++)
+	     other < futex_releases_end(futex) && other->at <= release->again; other++)
 		if (other->releaser == release->woken)
 			return false;
 	return true;
@@ -51,9 +52,41 @@ struct holders {
 /* The evidence of what the log says, `best` at best. */
 static uint8_t evidence_of(const struct futex_wait *wait, uint8_t best)
 {
-	if (wait->word && !wait->futex->lock)
+	if (best == CLEW_EVIDENCE_CANDIDATE || (wait->word && !wait->futex->lock))
 		return CLEW_EVIDENCE_CANDIDATE;
 	return wait->sure ? best : CLEW_EVIDENCE_OBSERVED;
+}
+
+/* The moment from which the task that releases the futex at `to` is known to have held it, after a
+ * release at `from`: another one then began to sleep for it. `to`: never. */
+static uint64_t held_since(const struct futex *futex, uint32_t task, uint64_t from, uint64_t to)
+{
+	const struct attempt *attempt = futex_attempt_after(futex, from);
+	uint64_t since = to;
+
+	for (; attempt < futex_attempts_end(futex) && attempt->at < to; attempt++) {
+		if (attempt->task == task ||
+		    (attempt->owner != CLEW_NO_TASK && attempt->owner != task))
+			since = to;
+		else if (attempt->ran_at >= from || attempt->at - from > BUILD_FALLING_ASLEEP)
+			since = earlier(since, attempt->at);
+	}
+	return since;
+}
+
+/*
+ * True if the futex may have been released between the waiter's last look at it and its sleep. A
+ * task that takes it then releases it without a wake.
+ */
+static bool looked_before_release(const struct futex_wait *wait)
+{
+	const struct futex *futex = wait->futex;
+	const struct release *release = futex_release_after(futex, wait->start);
+
+	if (!wait->word || futex->class == CLEW_FUTEX_CLASS_PI || release == futex_releases(futex))
+		return false;
+	release--;
+	return release->at >= wait->ran_at && wait->start - release->at <= BUILD_FALLING_ASLEEP;
 }
 
 static void add(struct holders *holders, struct clew_holder holder)
@@ -89,8 +122,19 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 				 .to = to});
 }
 
-static void add_barged(struct holders *holders, uint32_t task, uint64_t from, uint64_t to)
+/* Adds a task that took the futex before the one that `wake` woke for it could. Before somebody
+ * slept for it again nobody knows whether it was free. */
+static void add_barged(struct holders *holders, const struct release *wake, uint32_t task,
+		       uint64_t from, uint64_t to)
 {
+	uint64_t since = held_since(holders->wait->futex, task, from, to);
+
+	add(holders, (struct clew_holder){.task = wake->woken,
+					  .evidence = CLEW_EVIDENCE_OBSERVED,
+					  .coming = true,
+					  .from = from,
+					  .to = earlier(wake->ran_at, since)});
+	from = since;
 	add(holders, (struct clew_holder){.task = task,
 					  .evidence = CLEW_EVIDENCE_OBSERVED,
 					  .barged = true,
@@ -98,17 +142,29 @@ static void add_barged(struct holders *holders, uint32_t task, uint64_t from, ui
 					  .to = to});
 }
 
-/* True if a woken task holds the futex from when it comes on a CPU. */
-static bool takes_at_once(const struct futex_wait *wait, const struct release *wake)
+/* True if a woken task that has the futex at `to` lost its first CPU before it can have taken it
+ * for certain. */
+static bool broken_off(const struct release *wake, uint64_t to)
 {
-	return (wait->word && !wake->timed) || wake->ran_at == wake->at;
+	return wake->ran_at != wake->at && wake->left_at != 0 && wake->left_at < to &&
+	       wake->left_at - wake->ran_at <= BUILD_TAKING;
+}
+
+/* True if a woken task that has the futex at `to` took it as soon as it came on a CPU: it kept that
+ * CPU long enough for that. */
+static bool took_at_once(const struct futex_wait *wait, const struct release *wake, uint64_t to)
+{
+	if (wake->ran_at == wake->at)
+		return true;
+	return wait->word && !wake->timed && !broken_off(wake, to);
 }
 
 /* Adds a waiter that was woken and ran in time, and its way to the CPU before. */
 static void add_woken(struct holders *holders, const struct release *wake, uint64_t from,
 		      uint64_t to, bool sure)
 {
-	uint64_t ran_at = earlier(wake->ran_at, to);
+	uint64_t ran_at =
+		earlier(broken_off(wake, to) && wake->back_at ? wake->back_at : wake->ran_at, to);
 
 	add(holders, (struct clew_holder){.task = wake->woken,
 					  .evidence = CLEW_EVIDENCE_OBSERVED,
@@ -132,11 +188,11 @@ static void add_successor(struct holders *holders, const struct release *group,
 				       (to > wake->ran_at && to - wake->ran_at > SOON);
 
 			add_woken(holders, wake, last->at, to,
-				  settled && takes_at_once(wait, wake));
+				  settled && took_at_once(wait, wake, to));
 			return;
 		}
 	}
-	add_barged(holders, last->owner, last->at, to);
+	add_barged(holders, group, last->owner, last->at, to);
 }
 
 static bool woke(const struct release *group, const struct release *last, uint32_t task)
@@ -151,8 +207,8 @@ static bool woke(const struct release *group, const struct release *last, uint32
  * not woken for it. */
 static const struct release *wake_of(const struct futex *futex, uint32_t task, uint64_t moment)
 {
-	const struct release *first = futex_log_begin(futex),
-			     *wake = futex_log_after(futex, moment - 1);
+	const struct release *first = futex_releases(futex),
+			     *wake = futex_release_after(futex, moment - 1);
 
 	for (unsigned i = 0; i < MOST_OVERTAKEN && wake > first; i++) {
 		wake--;
@@ -194,9 +250,9 @@ static bool woke_late(const struct futex_wait *wait, const struct release *relea
 		return true;
 	if (release->at - wait->read_at > SOON)
 		return false;
-	while (next < futex_log_end(futex) && same_release(next - 1, next))
+	while (next < futex_releases_end(futex) && same_release(next - 1, next))
 		next++;
-	return next < futex_log_end(futex) && next->releaser == wait->owner;
+	return next < futex_releases_end(futex) && next->releaser == wait->owner;
 }
 
 /* Adds the holder up to a release. group..last: the wakes of the release before, or NULL. */
@@ -210,15 +266,37 @@ static void add_releaser(struct holders *holders, const struct release *group,
 
 	/* An owner that was read when it already had a CPU holds it by another hold. */
 	if (read && releaser != wait->owner && (!wake || wake->ran_at <= wait->read_at)) {
-		if (to - wait->read_at <= SOON)
+		/* Whoever shares the open file may release a lock on it. */
+		if (to - wait->read_at <= SOON || wait->on_file)
 			add_holder(holders, wait->owner, from, to, false);
 	} else if (wake && (in_turn || wake->ran_at > from)) {
-		add_woken(holders, wake, from, to, in_turn && takes_at_once(wait, wake));
+		add_woken(holders, wake, from, to, in_turn && took_at_once(wait, wake, to));
 	} else if (last) {
-		add_barged(holders, releaser, from, to);
+		add_barged(holders, group, releaser, from, to);
+	} else if (looked_before_release(wait)) {
+		add_holder(holders, releaser, held_since(wait->futex, releaser, from, to), to,
+			   false);
 	} else {
 		add_holder(holders, releaser, from, to, releaser == wait->owner && read);
 	}
+}
+
+/* Adds the holder of a wait in which nobody was seen to release the futex. */
+static void add_first(struct holders *holders, uint64_t from, uint64_t to)
+{
+	const struct futex_wait *wait = holders->wait;
+
+	if (wait->owner != CLEW_NO_TASK)
+		/* A release without a wake is not seen, unless the wait still lasts. */
+		add_holder(holders, wait->owner, from, to,
+			   wait->sleep.end == CLEW_TIME_OPEN && !looked_before_release(wait));
+	else
+		add(holders,
+		    (struct clew_holder){.task = wait->process,
+					 .evidence = wait->threads ? CLEW_EVIDENCE_CANDIDATE
+								   : CLEW_EVIDENCE_OBSERVED,
+					 .from = from,
+					 .to = to});
 }
 
 int build_find_holders(struct clew_builder *builder, const struct futex_wait *wait)
@@ -229,8 +307,8 @@ int build_find_holders(struct clew_builder *builder, const struct futex_wait *wa
 	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
 	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
 
-	for (const struct release *next = futex_log_after(futex, wait->start);
-	     next < futex_log_end(futex) && next->at <= end; next++) {
+	for (const struct release *next = futex_release_after(futex, wait->start);
+	     next < futex_releases_end(futex) && next->at <= end; next++) {
 		if (next->releaser == sleep->task ||
 		    (owner_counts(wait, last) && woke_late(wait, next)))
 			continue;
@@ -253,8 +331,6 @@ int build_find_holders(struct clew_builder *builder, const struct futex_wait *wa
 	else if (last)
 		add_successor(&holders, group, last, end);
 	else
-		/* A release without a wake is not seen, unless the wait still lasts. */
-		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process,
-			   cursor, end, sleep->end == CLEW_TIME_OPEN);
+		add_first(&holders, cursor, end);
 	return holders.error < 0 ? holders.error : (int)holders.count;
 }

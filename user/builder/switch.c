@@ -148,6 +148,7 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	task->switched = true;
 	task->open_start = false;
 	task->found = false;
+	build_futex_left(builder, task);
 	r = build_ring_release(builder, task);
 	if (r >= 0)
 		r = build_where_leave(builder, task, record);
@@ -333,6 +334,7 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	task->cpu = record->header.cpu;
 	task->since = task->switched_in = builder->now;
 	task->frontier = later(task->frontier, builder->now);
+	build_futex_back(builder, task);
 	build_where_enter(builder, task);
 	return 0;
 }

@@ -47,6 +47,7 @@ struct task {
 	bool has_wait;
 	bool throttled; /* its sleep is none: its group's quota, or its own runtime, was used up */
 	bool kworker;
+	bool taking;	 /* `released_at` is set, and it was on no CPU for long since */
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;
 	uint16_t sleep_state;
@@ -141,6 +142,8 @@ uint32_t build_task_resolve(const struct clew_builder *builder, const struct tas
 			    uint32_t tid, enum tid_scope scope);
 /* A number that is the same for all tasks that share their memory. */
 uint32_t build_task_memory(const struct clew_builder *builder, const struct task *task);
+/* The number of living tasks that share the memory of a task, 1 at least. */
+unsigned build_task_threads(const struct clew_builder *builder, uint32_t serial);
 /* The living task of a tid in the initial namespace. */
 uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid);
 size_t build_tasks_memory(const struct clew_builder *builder);

@@ -163,6 +163,16 @@ uint32_t build_task_memory(const struct clew_builder *builder, const struct task
 	return leader && leader->memory ? leader->memory : task->process;
 }
 
+unsigned build_task_threads(const struct clew_builder *builder, uint32_t serial)
+{
+	const struct task *task = build_task_find(builder, serial);
+	const uint64_t *known = task && task->memory_record
+					? map_get(&builder->tasks.memories, task->memory_record, 0)
+					: NULL;
+
+	return known ? (unsigned)(*known >> 32) : 1;
+}
+
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record)
 {
 	struct task *task = build_task_get(builder, record->task);

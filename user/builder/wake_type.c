@@ -75,6 +75,8 @@ static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const s
 	case CLEW_FUTEX_CLASS_NONE:
 		return CLEW_EDGE_WAKE;
 	case CLEW_FUTEX_CLASS_RWLOCK:
+	case CLEW_FUTEX_CLASS_READERS:
+	case CLEW_FUTEX_CLASS_WRITERS:
 		if (wake->operation == CLEW_FUTEX_WAKE_MANY)
 			return CLEW_EDGE_UNLOCK;
 		break;
