@@ -10,13 +10,13 @@ import subprocess
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = "build/user"
-# A list, and an entry that is about the list; a state and its parts; an answer and its ways.
-LIST, PARTS, WAYS = "list", "parts", "ways"
+# A list, and an entry that is about the list; a state and its parts.
+LIST, PARTS = "list", "parts"
 ALLOWED = [
     # A wake needs the request behind it, and a request the pages that it carries.
     ("builder", "block cause flight journal limit request work writeback", PARTS),
     ("builder", "epoch epoch_evict", PARTS),
-    ("trace", "part recent trace vain", PARTS),
+    ("trace", "exchange part recent rest trace vain", PARTS),
     ("trace", "disk_name ends frames identity lock_name priority", PARTS),
     ("symbol/code", "code jump_table ranges", PARTS),
     ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
@@ -25,9 +25,9 @@ ALLOWED = [
     ("record/functions", "announce tracer", PARTS),
     ("words", "hops stack", PARTS),
     ("answers/locks", "locks_json locks_taken locks_text", PARTS),
+    ("answers/report", "report_programs report_text", PARTS),
     ("tables", "about tables", LIST),
-    ("cli/front", "fail screen terminal", PARTS),
-    ("cli/path", "path path_json path_text path_windows", WAYS),
+    ("cli/front", "fail screen terminal words", PARTS),
 ]
 count = 0
 

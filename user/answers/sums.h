@@ -14,7 +14,7 @@ void clew_print_sum_vain(FILE *out, const struct clew_sum *sum);
 /* A group's sums as fields of the open object. */
 void clew_json_sum(struct clew_json *json, const struct clew_sum *sum);
 
-/* How a group is called. */
+/* The name of a group. */
 struct clew_sums_names {
 	/* Prints the name by the group's longest item. */
 	void (*name)(void *context, FILE *out, uint32_t item);
@@ -33,7 +33,7 @@ void clew_json_groups(struct clew_json *json, const struct clew_sum *groups, siz
 int clew_say_sums(FILE *out, struct clew_json *json, struct clew_sums *sums, enum clew_sum_by by,
 		  const struct clew_sums_names *names);
 
-/* How many items a list leaves out, as it was not asked for them. */
+/* The items that a list leaves out, as it was not asked for them. */
 struct clew_left_out {
 	size_t idle;
 	size_t self;

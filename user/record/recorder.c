@@ -10,7 +10,6 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -128,14 +127,6 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	if (!error)
 		error = clew_meta_clock(recorder, recorder->writer);
 	return error ? clew_say_unwritable(recorder, message, options->output, error) : 0;
-}
-
-int clew_recorder_check_ending(struct clew_message *message)
-{
-	return ending_since() ? clew_say(message, -EINTR,
-					 "nothing was recorded: the interrupt came while clew was "
-					 "loading: let it record first")
-			      : 0;
 }
 
 /* Attaches what depends on the options and on what runs here. */
@@ -290,16 +281,6 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	clew_ticks_vary(recorder);
 	clew_tracer_tick(recorder->tracer, now);
 	return clew_writer_error(recorder->writer);
-}
-
-/* They have ended once all CPUs passed a grace period. */
-void clew_wait_for_programs(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
-		struct timespec time = {.tv_nsec = 50000000};
-
-		nanosleep(&time, NULL);
-	}
 }
 
 static int finish(struct clew_recorder *recorder, uint64_t end,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long things took, by group, added up over one trace or several: each in one piece, or in the
+ * Lengths by group, added up over one trace or several: each in one piece, or in the
  * windows of a long capture (trace/windows.h), whose groups are added like those of several traces.
  */
 #ifndef CLEW_ANSWERS_LATENCY_LATENCY_SUM_H

@@ -70,7 +70,7 @@ int clew_json_pair_samples(struct clew_json *json, const struct clew_pair_places
 	return samples ? clew_json_samples(json, pairs->stacks, samples) : 0;
 }
 
-/* How many samples all pairs have, and how many of them have a stack. */
+/* The samples of all pairs, and those of them that have a stack. */
 static size_t count_samples(const struct clew_pair_places *pairs, size_t *ret_known)
 {
 	const struct clew_samples *samples = pairs->samples.data;

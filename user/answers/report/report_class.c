@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a program that was asked for did, by class of operations; and where the time of the longest
+ * The operations of a program that was asked for, by class, and where the time of the longest
  * one of the class that hurts most went. See report.h.
  */
 #include "answers/report/report.h"
@@ -14,7 +14,7 @@ struct went {
 	const struct clew_sleep *waits[CLEW_SPENT_COUNT];
 };
 
-/* What a piece of a timeline counts as within an operation. While an answer is to come, time in
+/* The class of a piece of a timeline within an operation. While an answer is to come, time in
  * which the thread waits for something else is the network's, too. */
 static enum clew_spent spent_of(const struct report *report, const struct clew_piece *piece,
 				enum clew_operation_kind kind)
@@ -92,7 +92,7 @@ int report_add_classes(struct report *report)
 
 	if (r < 0 || !found->class_count)
 		return r;
-	/* What a whole command or start did is what its program did, which the headline says. */
+	/* A whole command or start did what its program did, which the headline says. */
 	if (found->classes[0].kind != CLEW_OPERATION_COMMAND &&
 	    found->classes[0].kind != CLEW_OPERATION_START)
 		head(report, &found->operations[found->classes[0].first]);

@@ -72,7 +72,7 @@ static void print_share(FILE *out, const struct clew_program *program, enum clew
 		clew_percent(ns, program->total), clew_style_end(spent_words[spent].style));
 }
 
-/* Which classes of time have a column; the others are part of the last one. */
+/* The classes of time that have a column; the others are part of the last one. */
 struct columns {
 	bool shown[CLEW_SPENT_COUNT];
 };

@@ -14,7 +14,7 @@
 #include "words/segment_text.h"
 #include "words/task.h"
 
-/* Which task had the CPU while another one was ready. */
+/* The task that had the CPU while another one was ready. */
 enum holder {
 	HOLDER_NONE, /* the task was not ready */
 	HOLDER_UNKNOWN,

@@ -20,8 +20,8 @@ struct clew_now {
 	struct clew_told told;
 };
 
-/* How long a wait has lasted, where more is known of it than the capture shows. *ret_longer: it
- * began before that. */
+/* The time that a wait has lasted, where more is known of it than the capture shows. *ret_longer:
+ * it began before that. */
 struct clew_now_age {
 	uint64_t (*of)(void *context, const struct clew_sleep *sleep, bool *ret_longer);
 	void *context;

@@ -49,7 +49,7 @@ static bool goes_on_in_queue(const struct clew_segment *first, const struct clew
 }
 
 /*
- * How many segments from `i` on are one step. Unless `abbreviate`, each is a
+ * The number of segments from `i` on that are one step. Unless `abbreviate`, each is a
  * step.
  */
 static size_t step_at(const struct clew_why *why, size_t i, bool abbreviate)
@@ -70,8 +70,8 @@ static uint64_t length_of_step(const struct clew_why *why, size_t i, size_t n)
 }
 
 /*
- * How many segments from `i` on are in steps shorter than the threshold; a
- * threshold of 0 abbreviates nothing.
+ * The number of segments from `i` on in steps shorter than the threshold; a threshold of 0
+ * abbreviates nothing.
  */
 static size_t short_ones(const struct clew_why *why, size_t i, uint64_t threshold)
 {
@@ -200,7 +200,7 @@ static bool same_hop(const struct clew_trace *trace, const struct clew_segment *
 	       clew_hop_key(trace, a, place) == clew_hop_key(trace, b, place);
 }
 
-/* How many hops, from the asked task on, two segments have in common. */
+/* The number of hops, from the asked task on, that two segments have in common. */
 static uint32_t common_hops(const struct clew_trace *trace, const struct clew_segment *a,
 			    const struct clew_segment *b)
 {

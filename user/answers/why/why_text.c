@@ -86,7 +86,7 @@ static void print_kinds(FILE *out, const struct clew_why *why)
 	putc('\n', out);
 }
 
-/* How often the thread was woken and slept again without having got anything. */
+/* The number of times that the thread was woken and slept again with nothing gained. */
 static void print_vain(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
 {
 	uint64_t ns;

@@ -21,7 +21,7 @@ struct clew_why_sums {
 	size_t cause_count, share_count, restraint_count;
 };
 
-/* How a why is shown. */
+/* The way in which a why is shown. */
 struct clew_why_view {
 	bool all;     /* each node of the tree and each segment, whatever their number */
 	bool steps;   /* the steps, too, at most 60 lines of them unless `all` */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which nodes of a why's tree are shown, and their lines. See why_tree.h.
+ * Chooses the nodes of a why's tree that are shown, and prints their lines. See why_tree.h.
  *
  * A node is shown only if its parent is.
  */
@@ -53,7 +53,7 @@ void clew_tree_print_words(FILE *out, const struct clew_trace *trace, const stru
 	print_words(out, trace, node, is_below_ready(tree, node));
 }
 
-/* How many lines a node takes. */
+/* The number of lines that a node takes. */
 static size_t lines_of(const struct clew_trace *trace, const struct clew_tree *tree,
 		       const struct clew_tree_node *node, size_t width)
 {
