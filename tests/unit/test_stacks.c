@@ -243,6 +243,7 @@ static void test_samples_told(void **state)
 #define INNER_AT     0x60 /* without a name, as all that it does not export */
 #define THREAD_AT    0x80
 #define CLONE_AT     0xa0
+#define CALLS_MAIN   0xc0
 
 /* A task that sleeps once in read() with a stack, and five samples of it with the same one. */
 static void check_shown(const uint64_t *frames, uint32_t count, const char *expected_wait,
@@ -267,6 +268,7 @@ static void check_shown(const uint64_t *frames, uint32_t count, const char *expe
 	put_symbol(&s, FILE_LIBC, READ_AT, 0x10, "__libc_read");
 	put_symbol(&s, FILE_LIBC, INNER_AT, 0x10, "");
 	put_symbol(&s, FILE_LIBC, CLONE_AT, 0x10, "__clone3");
+	put_symbol(&s, FILE_LIBC, CALLS_MAIN, 0x10, "__libc_start_main");
 	put_stack(&s, 31, 0, frames, count);
 	SWITCH(&s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 1);
 	for (unsigned i = 0; i < 5; i++)
@@ -300,6 +302,8 @@ static void test_shown(void **state)
 	const uint64_t copies[] = {LIBC(INNER_AT), AT(ROOT_AT), AT(START_AT)};
 	const uint64_t inside[] = {LIBC(READ_AT), LIBC(PRINT_AT), LIBC(THREAD_AT), LIBC(CLONE_AT)};
 	const uint64_t begins[] = {AT(START_AT)};
+	const uint64_t stripped[] = {LIBC(PRINT_AT), AT(NAMELESS_AT), LIBC(INNER_AT),
+				     LIBC(CALLS_MAIN), AT(NAMELESS_TOO)};
 
 	(void)state;
 	check_shown(prints, 6, "fprintf <- main", "100 % in fprintf <- main (5 of 5 samples)");
@@ -309,6 +313,8 @@ static void test_shown(void **state)
 	/* It computed in a function that the library does not export. */
 	check_shown(copies, 3, "main", "100 % in libc.so.6+0x60 <- main (5 of 5 samples)");
 	check_shown(inside, 4, "fprintf", "100 % in fprintf (5 of 5 samples)");
+	check_shown(stripped, 5, "fprintf <- one+0x700",
+		    "100 % in fprintf <- one+0x700 (5 of 5 samples)");
 	/* Nothing is better than "100 % in _start". */
 	check_shown(begins, 1, "", "");
 }

@@ -127,7 +127,7 @@ static int number_classes(const struct clew_trace *trace, struct clew_operation_
 	return r;
 }
 
-/* What of an operation counts. Requests within it are operations of their own: it counts if it is
+/* The time of an operation that counts. Requests within it are operations of their own: it counts if it is
  * more than one of them, and what lies between several if that is the larger part. */
 static uint64_t counted(const struct clew_kind_operation *operation)
 {
@@ -162,7 +162,7 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 	}
 }
 
-/* What is asked about only if there is nothing else: what a whole program did. */
+/* Classes that are asked about only if there is nothing else: what a whole program did. */
 static bool comes_last(const struct clew_operation_class *class)
 {
 	return class->kind == CLEW_OPERATION_START || class->kind == CLEW_OPERATION_COMMAND ||

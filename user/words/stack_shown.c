@@ -106,9 +106,15 @@ static uint32_t first_of_kernel(const struct clew_trace *trace,
 /* The end of the stack without what started the thread. */
 static uint32_t end_of_user(const struct clew_trace *trace, const struct clew_trace_stack *stack)
 {
-	struct clew_stack_place place;
+	struct clew_stack_place place, outer;
 	uint32_t end = stack->count;
 
+	/* Stripped programs have no name for the function that calls the library's start. */
+	if (end > 1) {
+		clew_trace_stack_place(trace, stack->frames[end - 1], false, &outer);
+		clew_trace_stack_place(trace, stack->frames[end - 2], false, &place);
+		end -= !outer.name && is_start(&place);
+	}
 	for (; end; end--) {
 		clew_trace_stack_place(trace, stack->frames[end - 1], false, &place);
 		if (!is_start(&place) && !(is_library(&place) && !place.name))
