@@ -127,8 +127,8 @@ static int number_classes(const struct clew_trace *trace, struct clew_operation_
 	return r;
 }
 
-/* The time of an operation that counts. Requests within it are operations of their own: it counts if it is
- * more than one of them, and what lies between several if that is the larger part. */
+/* The time of an operation that counts. Requests within it are operations of their own: it counts
+ * if it is more than one of them, and what lies between several if that is the larger part. */
 static uint64_t counted(const struct clew_kind_operation *operation)
 {
 	uint64_t length = length_of(operation);
@@ -162,7 +162,7 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 	}
 }
 
-/* Classes that are asked about only if there is nothing else: what a whole program did. */
+/* True if operations are what a whole program did: they are asked about if there are no others. */
 static bool comes_last(const struct clew_operation_class *class)
 {
 	return class->kind == CLEW_OPERATION_START || class->kind == CLEW_OPERATION_COMMAND ||
@@ -250,6 +250,38 @@ int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *
 		for (size_t k = 0; k < ret_found->classes[i].count; k++)
 			ret_found->operations[ret_found->classes[i].first + k].class = i;
 	return 0;
+}
+
+struct clew_operation *clew_class_longest(const struct clew_operation_classes *found, size_t class,
+					  size_t limit, size_t *ret_count)
+{
+	const struct clew_operation_class *it = &found->classes[class];
+	size_t count = it->count < limit ? it->count : limit;
+	struct clew_operation *operations = calloc(count + 1, sizeof(*operations));
+
+	for (size_t i = 0; operations && i < count; i++)
+		operations[i] = found->operations[it->first + i].operation;
+	*ret_count = operations ? count : 0;
+	return operations;
+}
+
+int clew_classes_slowest(const struct clew_trace *trace, const struct clew_chosen *chosen,
+			 uint64_t from, uint64_t to, size_t limit,
+			 struct clew_operation **ret_operations, size_t *ret_count)
+{
+	struct clew_operation_classes found;
+	int r = clew_classes_find(trace, chosen, from, to, &found);
+
+	*ret_operations = NULL;
+	*ret_count = 0;
+	if (r < 0)
+		return r;
+	if (found.class_count) {
+		*ret_operations = clew_class_longest(&found, 0, limit, ret_count);
+		r = *ret_operations ? 0 : -ENOMEM;
+	}
+	clew_classes_done(&found);
+	return r;
 }
 
 const struct clew_kind_operation *clew_classes_at(const struct clew_operation_classes *found,

@@ -61,6 +61,16 @@ struct clew_operation_classes {
 /* The operations of the chosen tasks that overlap from..to, ns. 0 or -ENOMEM. */
 int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *chosen,
 		      uint64_t from, uint64_t to, struct clew_operation_classes *ret_found);
+/*
+ * The longest operations of the class that hurts most, at most `limit`. The array is the caller's
+ * to free. 0 or -ENOMEM.
+ */
+int clew_classes_slowest(const struct clew_trace *trace, const struct clew_chosen *chosen,
+			 uint64_t from, uint64_t to, size_t limit,
+			 struct clew_operation **ret_operations, size_t *ret_count);
+/* The same of a class, by its index. NULL: no memory. */
+struct clew_operation *clew_class_longest(const struct clew_operation_classes *found, size_t class,
+					  size_t limit, size_t *ret_count);
 /* The operation that an interval overlaps most, the shortest one of these; NULL: none. */
 const struct clew_kind_operation *clew_classes_at(const struct clew_operation_classes *found,
 						  uint64_t from, uint64_t to);

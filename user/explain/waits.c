@@ -28,9 +28,7 @@ struct left {
 static bool is_idle(const struct clew_waits_asked *asked, const struct clew_trace *trace,
 		    const struct clew_sleep *sleep)
 {
-	if (!asked->one_thread)
-		return sleep_is_idle(trace, sleep);
-	return sleep->end != CLEW_TIME_OPEN && wait_is_idle(trace, sleep);
+	return !asked->one_thread && sleep_is_idle(trace, sleep);
 }
 
 /* Counts those that are left out. */

@@ -146,11 +146,10 @@ static void put_second_line(struct page *page, const struct clew_program *progra
 	document_say(document, ".");
 	if (page->histogram.count)
 		document_say(document,
-			     " There were %zu operations%s: half of them took at most %s, one in a "
-			     "hundred %s or more, the slowest %s.",
-			     page->histogram.count,
-			     page->between_sleeps ? " (from one sleep to the next)" : "",
-			     CLEW_DURATION(page->histogram.p50), CLEW_DURATION(page->histogram.p99),
+			     " There were %zu operations like the slowest: half of them took at "
+			     "most %s, one in a hundred %s or more, the slowest %s.",
+			     page->histogram.count, CLEW_DURATION(page->histogram.p50),
+			     CLEW_DURATION(page->histogram.p99),
 			     CLEW_DURATION(page->histogram.greatest));
 	document_put(document, "</p>\n");
 }

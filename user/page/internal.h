@@ -30,8 +30,7 @@ struct page {
 	const struct clew_trace *trace;
 	struct page_operation *operations;
 	size_t operation_count;
-	bool between_sleeps; /* operations are those between two sleeps */
-	bool threads;	     /* there are none: `operations` are lives of threads */
+	bool threads; /* there are none: `operations` are lives of threads */
 	struct page_histogram histogram;
 	struct map paths; /* keys: serials of tasks that the explanations are about */
 	struct lanes lanes;

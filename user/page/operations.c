@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "explain/classes.h"
 #include "page/internal.h"
 
 /* The buckets are over the lengths from the shortest operation to the longest. */
@@ -100,10 +101,9 @@ int page_operations_make(struct page *page)
 {
 	const struct report *report = page->report;
 	struct clew_operation *found = NULL;
-	size_t count, total;
-	int r = clew_operations_slowest(page->trace, report->chosen.wants, report->chosen.context,
-					0, report->from, report->to, 0, &found, &count, &total,
-					&page->between_sleeps);
+	size_t count;
+	int r = clew_classes_slowest(page->trace, &report->chosen, report->from, report->to,
+				     SIZE_MAX, &found, &count);
 
 	if (r >= 0)
 		fill_histogram(&page->histogram, found, count);

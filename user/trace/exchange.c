@@ -14,6 +14,7 @@
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #define MOST_WAITS 256 /* of a server's thread, looked at for one answer */
 
@@ -83,6 +84,19 @@ static enum socket_side side_shown(const struct clew_trace *trace, const struct 
 	return socket ? socket_side_of(socket) : SIDE_UNKNOWN;
 }
 
+/* True if what is waited at never tells who connected, so that who sent first does: pipes, socket
+ * pairs and datagrams. */
+static bool has_no_sides(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_socket_record *socket;
+
+	if (!awaits_data(sleep) || sleep->object.kind == CLEW_OBJECT_PIPE)
+		return awaits_data(sleep);
+	socket = clew_trace_socket(trace, sleep->object.number);
+	return socket && socket_side_of(socket) == SIDE_UNKNOWN &&
+	       (socket->family == AF_UNIX || socket->type != SOCK_STREAM);
+}
+
 /* The side on which a sleeper was when data came and ended its wait. */
 static enum socket_side ended_on(const struct exchanges *exchanges, const struct clew_sleep *sleep)
 {
@@ -90,7 +104,7 @@ static enum socket_side ended_on(const struct exchanges *exchanges, const struct
 	struct parties parties;
 	const uint64_t *first;
 
-	if (side != SIDE_UNKNOWN || !awaits_data(sleep) || sleep->ended_by == CLEW_NO_TASK)
+	if (!has_no_sides(exchanges->trace, sleep) || sleep->ended_by == CLEW_NO_TASK)
 		return side;
 	parties = parties_of(exchanges->trace, sleep);
 	if (!get_pair(&exchanges->answers, parties))
@@ -261,7 +275,7 @@ static int take_first(struct exchanges *exchanges, uint32_t index)
 		       *seen = get_pair(&exchanges->seen, parties);
 	int r;
 
-	if (!is_act(exchanges->trace, sleep) || side_shown(exchanges->trace, sleep) != SIDE_UNKNOWN)
+	if (!is_act(exchanges->trace, sleep) || !has_no_sides(exchanges->trace, sleep))
 		return 0;
 	if (!first) {
 		r = set_pair(&exchanges->seen, parties, parties.by);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The operations of a program that was asked for, by class, and where the time of the longest
- * one of the class that hurts most went. See report.h.
+ * The operations by class of a program that was asked for, and where the time of the longest one of
+ * the class that hurts most went. See report.h.
  */
 #include "answers/report/report.h"
 
@@ -92,7 +92,7 @@ int report_add_classes(struct report *report)
 
 	if (r < 0 || !found->class_count)
 		return r;
-	/* A whole command or start did what its program did, which the headline says. */
+	/* The headline about the program says already where a whole command or start went. */
 	if (found->classes[0].kind != CLEW_OPERATION_COMMAND &&
 	    found->classes[0].kind != CLEW_OPERATION_START)
 		head(report, &found->operations[found->classes[0].first]);

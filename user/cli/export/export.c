@@ -21,6 +21,7 @@
 #include "cli/operand/open.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
+#include "explain/classes.h"
 #include "trace/frames.h"
 #include "trace/stacks.h"
 
@@ -274,9 +275,9 @@ static uint32_t slowest(const struct export_values *values)
 static int find_operations(const struct clew_asked_in *in, const struct export_values *values,
 			   struct clew_operation **ret_operations, size_t *ret_count)
 {
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = (void *)in->selection};
 	uint32_t most = slowest(values);
-	bool between_sleeps;
-	size_t total;
 	int status = 0;
 
 	if (clew_ask_given(&values->ask)) {
@@ -285,9 +286,8 @@ static int find_operations(const struct clew_asked_in *in, const struct export_v
 			*ret_count = most;
 		return status;
 	}
-	if (clew_operations_slowest(in->trace, clew_selection_wants, (void *)in->selection, 0,
-				    in->window->from, in->window->to, most, ret_operations,
-				    ret_count, &total, &between_sleeps) < 0)
+	if (clew_classes_slowest(in->trace, &chosen, in->window->from, in->window->to, most,
+				 ret_operations, ret_count) < 0)
 		return clew_fail_memory();
 	return !*ret_count && values->format->alone ? clew_ask_offer(in, 0, most) : 0;
 }

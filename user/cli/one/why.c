@@ -242,13 +242,9 @@ static int find_class(const struct clew_asked_in *in, const struct why_values *v
 	}
 	class = &classes->classes[found->class];
 	found->total = class->count;
-	found->count = class->count < values->slowest.value ? class->count : values->slowest.value;
-	found->operations = calloc(found->count + 1, sizeof(*found->operations));
-	if (!found->operations)
-		return clew_fail_memory();
-	for (size_t i = 0; i < found->count; i++)
-		found->operations[i] = classes->operations[class->first + i].operation;
-	return 0;
+	found->operations =
+		clew_class_longest(classes, found->class, values->slowest.value, &found->count);
+	return found->operations ? 0 : clew_fail_memory();
 }
 
 /* The longest operations between waits of the kinds that are asked for. Returns an exit status. */

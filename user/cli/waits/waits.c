@@ -64,7 +64,6 @@ static struct clew_waits_asked asked_by(struct waits_values *values)
 		.kinds = values->kinds,
 		.idle = view->idle,
 		.self = view->self || named,
-		/* It is shown all through, with what it waits for at the end. */
 		.one_thread = values->selection.tid.given,
 		.stacks = values->stacks,
 		.by_length = view->sort == CLEW_SORT_LENGTH,
