@@ -3,8 +3,8 @@
  * Operations of all kinds, task by task.
  *
  * Waits for work and rests cut a task's time; its exec does, too. Successive waits within one
- * system call are one wait. The answer that a client waits for is found besides, by the
- * question that it has open: each wait for an answer tells when the question left.
+ * system call are one wait. Requests are found besides: each wait of a client for an answer tells
+ * when its question left.
  */
 #include "explain/kinds.h"
 

@@ -47,7 +47,9 @@ static const struct table_column wait_columns[] = {
 	[WAIT_END] = {"end", TABLE_INTEGER, "when it was woken; NULL not in the capture"},
 	[WAIT_NS] = {"ns", TABLE_INTEGER, "how long it slept, at most until the capture's end"},
 	[WAIT_KIND] = {"kind", TABLE_TEXT, "kind of wait, as in clew waits"},
-	[WAIT_CLASS] = {"class", TABLE_TEXT, "lock, disk, net, mem, peer or other; NULL idle"},
+	[WAIT_CLASS] = {"class", TABLE_TEXT,
+			"quota, lock, disk, net, mem, peer, pipe, thread, proc, timer or other; "
+			"NULL idle"},
 	[WAIT_CALL] = {"call", TABLE_TEXT, "system call that it waited in; NULL none"},
 	[WAIT_OBJECT_KIND] = {"object_kind", TABLE_TEXT, "kind of what it waited for"},
 	[WAIT_OBJECT] = {"object", TABLE_TEXT, "name of what it waited for"},

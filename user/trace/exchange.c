@@ -252,14 +252,14 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 	return r < 0 || !is_act(trace, sleep) ? r : note_wake(exchanges->last, parties, sleep->end);
 }
 
-/* True if one of two processes made the other one in the recording, and what joins them are pipes:
- * it asks, as the first question may find the other one awake. */
+/* True if a process made another one in the recording, and waits for that one alone: it asks, and
+ * its first question may have found the other one awake. */
 static bool is_parent(const struct clew_trace *trace, const struct clew_sleep *sleep, uint32_t task,
 		      uint32_t of)
 {
 	const struct clew_trace_task *child = clew_trace_task(trace, of);
 
-	return sleep->object.kind == CLEW_OBJECT_PIPE && child && child->birth &&
+	return sleep->kind != CLEW_WAIT_POLL && child && child->birth &&
 	       clew_trace_process(trace, child->parent) == task;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A client that waits in epoll for the answers of a slow server, over two connections."""
+"""A client that waits in epoll for the answers of a server, over two connections; one is late."""
 
 import os
 import select
@@ -14,8 +14,9 @@ CONNECTIONS = 2
 def serve(listener):
     name("slowapi")
     clients = [listener.accept()[0] for _ in range(CONNECTIONS)]
+    pauses = [0.03, 0.3, 0.03]
     while all(client.recv(64) for client in clients):
-        time.sleep(0.3)
+        time.sleep(pauses.pop())
         for client in clients:
             client.send(b"answer")
     os._exit(0)
