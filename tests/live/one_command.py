@@ -13,9 +13,12 @@ import re
 import signal
 import subprocess
 import threading
+import time
 
 from _live import CLEW, PATIENCE, clew, finish, ok, ready_socket, run, scratch
 
+# CPUs count the time of interrupts apart; a program takes a while to begin. In s.
+SLOW = 2
 OWN_NAME = re.compile(r"clew-\d{6}(-\d)?\.clew")
 # Two threads that wait for each other's locks, a third one that waits for what a sleeper has, and
 # a first thread that waits for a child.
@@ -171,19 +174,26 @@ def check_now():
     with open(source, "w", encoding="utf-8") as file:
         file.write(HANGS)
     run("gcc", "-w", "-pthread", "-o", program, source)
+    start = time.monotonic()
     hung = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
     hung.stdout.readline()
     expected = {"one": ["one", "two"], "two": ["two", "one"], "three": ["three", "sleeper"],
                 "sleeper": ["sleeper"], "hangs": ["hangs", "hangs"]}
     # The threads may still be on their way to their locks.
     for _ in range(20):
+        before = time.monotonic()
         done = clew("why", "--pid", str(hung.pid), "--now", "--json")
+        after = time.monotonic()
         told = json.loads(done.stdout or '{"threads": []}')
         threads = {t["comm"]: t for t in told["threads"]}
         chains = {c: [s["comm"] for s in t["chain"]] for c, t in threads.items()}
         if chains == expected:
             break
     ok(chains == expected, "each thread has its chain", (chains, done.stderr))
+    ages = [t["waited_ns"] / 1e9 for t in threads.values() if t["waited_ns"] is not None]
+    least, most = before - start - SLOW, after - start + SLOW
+    ok(not ages or all(least <= age <= most for age in ages), "and for how long it has waited",
+       (least, ages, most))
     ok({c for c, t in threads.items() if t["deadlock"]} == {"one", "two"},
        "the two that wait for each other are a deadlock", threads)
     ok(
