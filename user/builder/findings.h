@@ -50,7 +50,8 @@ struct clew_holder {
 	uint32_t task;
 	uint8_t evidence; /* enum clew_evidence */
 	bool barged;	  /* it took the lock although another waiter had been woken for it */
-	bool coming; /* it did not hold the lock: it had been woken for it and had no CPU yet */
+	bool coming;	  /* it did not hold the lock: it had been woken for it and had no CPU yet.
+			     Another one may have held it unseen. */
 	uint64_t from;
 	uint64_t to;
 };

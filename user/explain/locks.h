@@ -29,7 +29,8 @@ struct clew_lock_hold {
 	uint32_t task;
 	uint8_t evidence; /* enum clew_evidence */
 	bool barged;	  /* it took the lock although another waiter had been woken for it */
-	bool coming; /* it had been woken for the lock, which nobody held, and had no CPU yet */
+	bool coming; /* it had been woken for the lock, which nobody is known to have held, and had
+			no CPU yet */
 };
 
 /* Why a holder kept the lock: time of the task itself, or of the one that it waited for. */

@@ -255,7 +255,8 @@ static void print_holders(FILE *out, const struct clew_trace *trace,
 		fprintf(out, "  %9s  held by %zu other%s\n", CLEW_DURATION(rest), others,
 			others == 1 ? "" : "s");
 	if (coming)
-		fprintf(out, "  %9s  free: who had been woken for it had no CPU yet\n",
+		fprintf(out,
+			"  %9s  free, or held unseen: who had been woken for it had no CPU yet\n",
 			CLEW_DURATION(coming));
 	if (lock->unheld_ns)
 		fprintf(out, "  %9s  no holder known\n", CLEW_DURATION(lock->unheld_ns));

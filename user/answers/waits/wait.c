@@ -111,7 +111,7 @@ static void print_holders(FILE *out, const struct clew_trace *trace, const struc
 		if (holder->coming) {
 			fputs(", for ", out);
 			fputs(CLEW_DURATION(to - holder->from), out);
-			fputs(" by none while ", out);
+			fputs(" free, or held unseen, while ", out);
 			clew_print_task(out, trace, holder->task, holder->from);
 			fputs(" was woken for it and had no CPU", out);
 			continue;
