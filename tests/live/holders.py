@@ -18,7 +18,7 @@ from _live import ROOT, answer, finish, note, ok, run, scratch, skip, skip_all, 
 SOURCES = os.path.join(ROOT, "tests", "live", "holders")
 FILES = ("flock", "ofd")
 KINDS = ("mutex", "adaptive", "robust", "pi", "rwlock") + FILES
-NO_LOCKS = ("condition", "semaphore")
+NO_LOCKS = ("condition", "semaphore", "event")
 RUST = ("mutex", "rwlock", "condition")
 THREADS, MILLISECONDS = 5, 700
 
@@ -159,8 +159,12 @@ def check_no_lock(name, truth, waits):
         w for w in waits if w["tid"] in truth.tids and w["kind"] == "futex" and any(
             first <= int(w["object"]["address"], 16) < end for first, end in truth.words)
     ]
-    held = [w for w in for_it if w["holders"] or w.get("coming")]
-    ok(for_it and not held, f"{name}: has no holder", f"{len(held)} of {len(for_it)}: {held[:1]}")
+    pids = {w["pid"] for w in for_it}
+    joins = [w for w in waits if w["tid"] == w["pid"] in pids and w["kind"] == "futex"]
+    for what, those in (("has", for_it), ("its joins have", joins)):
+        held = [w for w in those if w["holders"] or w.get("coming")]
+        ok(those and not held, f"{name}: {what} no holder",
+           f"{len(held)} of {len(those)}: {held[:1]}")
 
 
 def check_sums(capture, waits):

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
@@ -33,17 +34,18 @@ struct hold {
 struct thread {
 	pthread_t thread;
 	pid_t tid;
-	unsigned seed;
+	unsigned number, seed;
 	int file;
 	size_t count;
 	struct hold *holds;
 };
 
-static enum { MUTEX, RWLOCK, FLOCK, OFD, CONDITION, SEMAPHORE } sort;
+static enum { MUTEX, RWLOCK, FLOCK, OFD, CONDITION, SEMAPHORE, EVENT } sort;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
+static _Atomic int event;
 static bool busy;
 static const char *path;
 static uint64_t ends;
@@ -73,6 +75,24 @@ static void lock_file(struct thread *self, short type)
 		err(1, "lock of the file");
 }
 
+/* The first thread sets and clears an event that is 2, as a mutex in use is. The others wait for
+ * it, as glibc and as Rust wait. */
+static void await_event(const struct thread *self)
+{
+	const int operation = self->number % 2 ? FUTEX_WAIT_BITSET : FUTEX_WAIT;
+
+	if (self->number > 0) {
+		syscall(SYS_futex, &event, operation | FUTEX_PRIVATE_FLAG, 2, NULL, NULL, ~0);
+		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+		return;
+	}
+	event = 2;
+	nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+	event = 0;
+	for (int i = 0; i < 64; i++)
+		syscall(SYS_futex, &event, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
 /* True: nobody else has it. */
 static bool take(struct thread *self)
 {
@@ -96,6 +116,9 @@ static bool take(struct thread *self)
 	case SEMAPHORE:
 		while (sem_wait(&semaphore))
 			;
+		break;
+	case EVENT:
+		await_event(self);
 		break;
 	default:
 		pthread_mutex_lock(&mutex);
@@ -121,6 +144,8 @@ static void release(struct thread *self)
 		break;
 	case SEMAPHORE:
 		sem_post(&semaphore);
+		break;
+	case EVENT:
 		break;
 	default:
 		pthread_mutex_unlock(&mutex);
@@ -153,7 +178,8 @@ static void *contend(void *argument)
 
 static void choose(const char *kind)
 {
-	static const char *const sorts[] = {"rwlock", "flock", "ofd", "condition", "semaphore"};
+	static const char *const sorts[] = {"rwlock",	 "flock",     "ofd",
+					    "condition", "semaphore", "event"};
 	pthread_mutexattr_t attributes;
 
 	for (unsigned i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
@@ -170,6 +196,7 @@ static void choose(const char *kind)
 	sem_init(&semaphore, 0, 1);
 	printf("word %lu %lu\n", (unsigned long)&condition, (unsigned long)(&condition + 1));
 	printf("word %lu %lu\n", (unsigned long)&semaphore, (unsigned long)(&semaphore + 1));
+	printf("word %lu %lu\n", (unsigned long)&event, (unsigned long)(&event + 1));
 }
 
 int main(int count, char **arguments)
@@ -183,6 +210,7 @@ int main(int count, char **arguments)
 	path = arguments[4];
 	ends = now() + (uint64_t)atoi(arguments[3]) * 1000000;
 	for (unsigned i = 0; i < threads; i++) {
+		all[i].number = i;
 		all[i].seed = i + 1;
 		all[i].holds = calloc(MOST, sizeof(*all[i].holds));
 		if (!all[i].holds || pthread_create(&all[i].thread, NULL, contend, &all[i]))
