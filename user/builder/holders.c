@@ -54,6 +54,10 @@ static uint8_t evidence_of(const struct futex_wait *wait, uint8_t best)
 {
 	if (best == CLEW_EVIDENCE_CANDIDATE || (wait->word && !wait->futex->lock))
 		return CLEW_EVIDENCE_CANDIDATE;
+	/* Rust's RwLock passes to writers that look at it before they sleep, without a wake, though
+	 * others sleep. */
+	if (wait->futex->class == CLEW_FUTEX_CLASS_READERS)
+		return CLEW_EVIDENCE_CANDIDATE;
 	return wait->sure ? best : CLEW_EVIDENCE_OBSERVED;
 }
 
