@@ -53,7 +53,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	}
 	state->serial = new_serial();
 	state->flags |= CLEW_TASK_STATE_NEW;
-	/* What clew starts meanwhile begins in its memory, and opens files. */
+	/* A process that clew starts meanwhile begins in its memory, and opens files. */
 	if (parent->tgid == (int)self_pid && READ(child, mm) == READ(parent, mm))
 		state->flags |= CLEW_TASK_STATE_SELF;
 	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));

@@ -3,7 +3,7 @@
  * The question that a client has open at a connection: bytes left the socket since the last one
  * arrived. Only waits for sockets, and wakes of pollers by one, come here.
  *
- * TCP counts what was written. What it had counted at the socket's last wait is in a table that is
+ * TCP counts what was written. The counts at the socket's last wait are in a table that is
  * indexed by a hash of the address; two sockets may take a slot from each other, and then the
  * times of the last bytes that left and arrived decide, which have the kernel's ticks.
  */

@@ -6,7 +6,7 @@
  *
  * Times are ns of CLOCK_MONOTONIC. Tasks have numbers of the capture's own, as tids are used again;
  * 0 is no task, or an unknown one. A capture that is open is only read, by any number of threads.
- * What functions return lives until it is closed, unless they say that it is to be freed.
+ * Results of functions live until it is closed, unless they are said to be freed.
  */
 #ifndef CLEW_CAPTURE_H
 #define CLEW_CAPTURE_H
@@ -63,8 +63,8 @@ int clew_capture_task_at(const struct clew_capture *capture, size_t index,
 int clew_capture_task(const struct clew_capture *capture, uint32_t task,
 		      struct clew_capture_task *ret_task);
 /*
- * What answers call a task, with the names of a moment: "worker-75 of server". Safe for a terminal.
- * To be freed; NULL: no memory.
+ * The name of a task in answers, with the names of a moment: "worker-75 of server". Safe for a
+ * terminal. To be freed; NULL: no memory.
  */
 char *clew_capture_task_words(const struct clew_capture *capture, uint32_t task, uint64_t at);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads spent their time on, in the classes of `clew report`. Time in which a thread waited
+ * The time of threads, in the classes of `clew report`. Time in which a thread waited
  * for work is in none of them, and clew's own threads are not there.
  */
 #ifndef CLEW_REPORT_H

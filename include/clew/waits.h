@@ -37,8 +37,8 @@ size_t clew_waits_count(const struct clew_capture *capture);
 int clew_waits_at(const struct clew_capture *capture, size_t index,
 		  struct clew_waits_wait *ret_wait);
 /*
- * What it waited for, in words: "futex orders_lock", "/data/log". Safe for a terminal, to be freed.
- * NULL: it has no object, or there is no memory.
+ * The object of the wait, in words: "futex orders_lock", "/data/log". Safe for a terminal, to be
+ * freed. NULL: it has no object, or there is no memory.
  */
 char *clew_waits_object(const struct clew_capture *capture, size_t index);
 
@@ -53,14 +53,14 @@ struct clew_waits_edge {
 	bool ends_wait;
 };
 
-/* How many there are; 0 also where memory is short. A release that woke several is an edge for
+/* Their number; 0 also where memory is short. A release that woke several is an edge for
  * each.
  */
 size_t clew_waits_edge_count(const struct clew_capture *capture);
 /* -ENOENT: there are not so many. */
 int clew_waits_edge_at(const struct clew_capture *capture, size_t index,
 		       struct clew_waits_edge *ret_edge);
-/* What it goes through; as clew_waits_object(). */
+/* The object that it goes through; as clew_waits_object(). */
 char *clew_waits_edge_object(const struct clew_capture *capture, size_t index);
 
 #endif

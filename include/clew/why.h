@@ -16,7 +16,7 @@ struct clew_why_operation {
 	uint32_t task;
 };
 
-/* Which tasks' operations are meant; all that is 0 or NULL chooses nothing. */
+/* The tasks whose operations are meant; a field that is 0 or NULL chooses nothing. */
 struct clew_why_choice {
 	size_t size; /* of this structure */
 	uint32_t tid;
@@ -91,7 +91,8 @@ size_t clew_explanation_nodes(const struct clew_explanation *explanation);
 /* -ENOENT: there are not so many. */
 int clew_explanation_node(const struct clew_explanation *explanation, size_t index,
 			  struct clew_why_node *ret_node);
-/* What was done: "it waited for worker-75: futex orders_lock". As the words of a segment. */
+/* The time of a node, in words: "it waited for worker-75: futex orders_lock". As the words of a
+ * segment. */
 char *clew_explanation_node_words(const struct clew_explanation *explanation, size_t index);
 
 #endif

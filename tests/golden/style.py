@@ -92,19 +92,15 @@ without = [
     and not name.startswith(".") and not name.endswith(".records")
 ]
 ok(not without, f"{len(texts)} files name their licence", ", ".join(without))
-# Sentences in comments have a subject. The folders below are those that are looked at.
-WITH_SUBJECTS = [
-    "base", "format", "store", "model", "relate", "query", "convert", "notation", "words", "answers",
-    "tables", "page", "export", "import", "explain", "cli"
-]
+# Sentences in comments have a subject.
 without_subject = []
-for name in files(*(f"user/{folder}/*.[ch]" for folder in WITH_SUBJECTS)):
+for name in sources:
     text = open(name, encoding="utf-8").read()
     for comment in re.findall(r"/\*(.*?)\*/", text, re.DOTALL):
         words = " ".join(re.sub(r"^\s*\*", "", line) for line in comment.splitlines())
         without_subject += [
             f"{name}: {sentence}" for sentence in re.split(r"(?<=[.:])\s+", words.strip())
-            if re.match(r"(What|Of|Who|Whether|Those)\b", sentence)
+            if re.match(r"(What|Of|Who|Whether|Those|Which|How)\b", sentence)
         ]
 ok(not without_subject, "sentences in comments have a subject", "; ".join(without_subject[:2]))
 long = [name for name in sources if sum(1 for _ in open(name, encoding="utf-8")) > 1000]

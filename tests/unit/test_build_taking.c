@@ -355,7 +355,7 @@ static struct clew_wait wait_process(uint64_t number, uint32_t process)
 	return wait;
 }
 
-/* Of a lock on a file that was taken before the recording only the process is known. */
+/* Only the process is known of a lock on a file that was taken before the recording. */
 static void process_that_locks_a_file(void **state)
 {
 	struct synthetic s = {0};

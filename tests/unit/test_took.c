@@ -115,7 +115,7 @@ static void counts_waits_once(void **state)
 				   .from = CHILD};
 
 	(void)state;
-	/* What the child did meanwhile counts, and not the wait for it. */
+	/* The child's time meanwhile counts, and not the wait for it. */
 	take(&took, CLEW_FINDING_SLEEP, &sleep);
 	assert_int_equal(took.waited[CLEW_WAIT_CHILD], 0);
 	/* A lock that it held is named. */
@@ -134,7 +134,7 @@ static void counts_waits_once(void **state)
 	take(&took, CLEW_FINDING_SLEEP, &sleep);
 	assert_int_equal(took.waited[CLEW_WAIT_READ], 100);
 	assert_int_equal(took_most(&took, CLEW_WAIT_READ)->by, CLEW_NO_TASK);
-	/* What nobody saw the end of is left out. */
+	/* A wait without a seen end is left out. */
 	sleep.kind = CLEW_WAIT_FUTEX;
 	sleep.end = CLEW_TIME_OPEN;
 	take(&took, CLEW_FINDING_SLEEP, &sleep);

@@ -36,8 +36,8 @@ struct clew_builder_options {
 
 /*
  * Makes a builder whose findings go to `count` takers. The takers are copied; their
- * contexts stay the caller's and must outlive clew_builder_finish(). What no taker
- * wants is not made, and records that nothing wanted depends on are not looked at.
+ * contexts stay the caller's and must outlive clew_builder_finish(). Findings that no taker
+ * wants are not made, and records on which no wanted finding depends are not read.
  * -EINVAL, -ENOMEM.
  */
 int clew_builder_new(const struct clew_builder_options *options,
@@ -49,14 +49,14 @@ int clew_builder_new(const struct clew_builder_options *options,
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record);
 
 /*
- * Advances the horizon: no record before `time` is still to come. What was put off
- * until then is decided and sent. It is for a live source that is quiet for a while;
+ * Advances the horizon: no record before `time` is still to come. Postponed findings are
+ * decided and sent. It is for a live source that is quiet for a while;
  * feeding does the same by itself.
  */
 int clew_builder_advance(struct clew_builder *builder, uint64_t time);
 
 /*
- * Ends the stream. What is open is marked so and sent. `end`: when recording was
+ * Ends the stream. Open findings are marked so and sent. `end`: when recording was
  * disabled. Later calls of feed, advance and finish return -ESHUTDOWN.
  */
 int clew_builder_finish(struct clew_builder *builder, uint64_t end);
@@ -80,8 +80,8 @@ int clew_builder_open_requests(const struct clew_builder *builder,
 			       int (*take)(void *context, struct clew_finding finding),
 			       void *context);
 
-/* How often something was forgotten for want of room: no record was lost, but who wrote or read a
- * range of a file, or changed a block of metadata, is not known. */
+/* The number of times that something was forgotten for want of room: no record was lost, but who
+ * wrote or read a range of a file, or changed a block of metadata, is not known. */
 struct clew_builder_forgotten {
 	uint64_t pages;	 /* ranges of files */
 	uint64_t blocks; /* of metadata of a file system with a journal */

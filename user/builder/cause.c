@@ -20,7 +20,7 @@ static void add_link(struct links *links, enum clew_evidence evidence, struct cl
 		links->of[links->count++] = link;
 }
 
-/* What data of a packet had waited for, as the flags of its link. */
+/* The reason for which a packet's data had waited, as the flags of its link. */
 static uint8_t held_by(const struct clew_cause *cause)
 {
 	static const uint8_t held[] = {

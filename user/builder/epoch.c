@@ -483,7 +483,7 @@ static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
 	return sure ? writers_of(table, epoch) : 0;
 }
 
-/* Later epochs that are open may be in the bio too. Those in flight are copies, or take off
+/* Later epochs that are open may be in the bio too. Pages in flight are copies, or take off
  * later. */
 static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
 			struct epoch_visit *visit)

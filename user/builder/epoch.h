@@ -81,7 +81,7 @@ struct epoch_finding {
 			 one */
 };
 
-/* How folios became dirty. */
+/* The ways in which folios become dirty. */
 struct epoch_dirtying {
 	uint32_t task;
 	uint64_t begin, until; /* as below */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the epochs of a file's pages are stored. See epoch.h.
+ * Stores the epochs of a file's pages. See epoch.h.
  *
  * A chunk holds 64 pages of a file, and a segment the pages of a chunk that have equal
  * state: a file written in one go takes one segment for each chunk. The segments of a

@@ -311,7 +311,8 @@ struct clew_stay {
 	uint8_t evidence; /* enum clew_evidence */
 };
 
-/* How often something happened to a task while it ran from `start` to `end`; above 0. */
+/* The number of times that something happened to a task while it ran from `start` to `end`; above
+ * 0. */
 enum clew_tally_what {
 	CLEW_TALLY_FAULTS, /* page faults */
 	CLEW_TALLY_YIELDS, /* it gave up its CPU by sched_yield */

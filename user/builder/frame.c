@@ -5,9 +5,8 @@
  * The stack pointer at the entry names a frame. An exit at a `ret` has the same one. A
  * function that is entered shows that all frames with a lower one are not on this stack
  * any more, and none with the same one, unless a function that returns by the trampoline
- * jumped into this one. What left them is known if a longjmp, an exception or the end of
- * the thread was announced before; else they count as unwound, unless they go on later
- * (frame_stack.c).
+ * jumped into this one. Their end is known if a longjmp, an exception or the end of the thread
+ * was announced before; else they count as unwound, unless they go on later (frame_stack.c).
  *
  * Nothing is guessed over a loss: what was open before it is lost.
  */
@@ -57,7 +56,7 @@ static struct frame_stack *stack_of(struct clew_builder *builder, struct task *t
 
 /* ---- entries ---- */
 
-/* How many frames stay if a function is entered at that stack pointer. */
+/* The number of frames that stay if a function is entered at that stack pointer. */
 static size_t count_outer(const struct frame_stack *stack, uint64_t pointer)
 {
 	size_t count = stack->open.count;
@@ -430,7 +429,7 @@ static int take_roles(struct clew_builder *builder, struct task *task,
 	return r;
 }
 
-/* What the probe took of the task's time. */
+/* The part of the task's time that the probe took. */
 static uint32_t cost_of(const struct clew_builder *builder, const struct frame_site *site,
 			const struct clew_function *record)
 {

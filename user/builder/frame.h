@@ -15,7 +15,7 @@ struct task;
 /* Frames of a task that are open at once, and again as many that are set aside, at most. */
 #define FRAMES_MOST 65536u
 
-/* What a SITE record says of an instruction. */
+/* An instruction, from its SITE record. */
 struct frame_site {
 	uint32_t function;
 	uint16_t roles; /* 0: no record told of it */
@@ -68,7 +68,7 @@ struct frame_region {
 	uint64_t low, high;
 };
 
-/* What a task has on its stacks. */
+/* The frames on a task's stacks. */
 struct frame_stack {
 	struct vector open;    /* struct frame, outermost first */
 	struct vector aside;   /* struct frame_aside */
@@ -115,7 +115,7 @@ size_t build_frames_memory(const struct clew_builder *builder);
 
 /* ---- frame_stack.c ---- */
 
-/* How a frame ends. */
+/* The ways in which a frame ends. */
 struct frame_close {
 	uint64_t end;
 	uint8_t closed;	       /* enum clew_frame_closed */
@@ -154,8 +154,8 @@ bool frame_is_elsewhere(const struct frame_stack *stack, uint64_t pointer);
 /* The place of the innermost one that was set aside at this stack pointer, or FRAME_NONE. */
 uint32_t frame_find_aside(const struct frame_stack *stack, uint64_t pointer);
 /*
- * The frame goes on: it and those outside of it are on top of the stack again. Those inside of it
- * have ended. Its stack is another one than that of the frames that went on meanwhile.
+ * The frame goes on: it and those outside of it are on top of the stack again. Frames inside of
+ * it have ended. Its stack is another one than that of the frames that went on meanwhile.
  */
 int frame_revive(struct clew_builder *builder, struct task *task, uint32_t place);
 /* The frame that was set aside does not go on, and none of those inside of it. */

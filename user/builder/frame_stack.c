@@ -128,7 +128,7 @@ static int send_frame(struct clew_builder *builder, const struct task *task,
 			  (struct clew_finding){.tag = CLEW_FINDING_FRAME, .frame = &finding});
 }
 
-/* How long, until `end`, a frame has counted as called. */
+/* The time, until `end`, that a frame has counted as called. */
 static uint64_t time_on(const struct frame *frame, uint64_t end)
 {
 	return later(end, frame->attached) - frame->attached;

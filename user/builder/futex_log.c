@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What happened to a futex, in order of time: its releases, and the attempts to take it
+ * The events of a futex, in order of time: its releases, and the attempts to take it
  * that ended in a sleep. Both are kept from the begin of the oldest wait on that is not
  * emitted yet. A release becomes known late, so it may belong before later ones.
  */

@@ -11,8 +11,8 @@
  *    read took the futex meanwhile.
  *  - A releaser that was not woken took the futex before the woken waiter could. It is named from
  *    when another task slept for the futex again: only then does its release wake somebody.
- *  - Before any release the owner that the waiter read when it blocked holds it. Of a
- *    lock on a file that may be the thread that took it, or its process alone.
+ *  - Before any release the owner that the waiter read when it blocked holds it. The holder of
+ *    a lock on a file may be the thread that took it, or its process alone.
  *
  * The holder of a word that only looks like a lock is a candidate. Evidence is exact only for an
  * owner that was read and then seen to let go, and for a woken waiter. In the kernel a woken waiter

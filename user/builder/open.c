@@ -6,7 +6,7 @@
 #include "builder/task.h"
 #include "builder/wake.h"
 
-/* Who had the lock when the task began to wait. False: that is not known. */
+/* The holder of the lock when the task began to wait. False: that is not known. */
 static bool holder_of(const struct task *task, struct clew_holder *ret_holder)
 {
 	const struct futex_wait *wait = task->futex_wait;

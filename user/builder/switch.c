@@ -214,7 +214,7 @@ static int enter_unknown(struct clew_builder *builder, struct task *task,
 			       : 0;
 	if (whole && wake.time > start)
 		return build_unseen_sleep(builder, task, &wake, start, builder->now);
-	/* It was ready from its wake on. What it did before was lost, or was before the start. */
+	/* It was ready from its wake on. Its time before was lost, or lies before the start. */
 	r = wake.time > start ? build_lone_wake(builder, task, &wake) : 0;
 	return r < 0 ? r : build_send_ready(builder, task, wake.time, builder->now);
 }

@@ -349,7 +349,7 @@ static uint64_t waiting_function(const struct clew_wait *wait)
 	return wait->object_kind == CLEW_OBJECT_FUNCTION ? wait->object : 0;
 }
 
-/* What is known of a task's sleep before its end is. */
+/* A task's sleep, as known before its end. */
 static struct clew_sleep begun_sleep(const struct clew_builder *builder, const struct task *task,
 				     const struct clew_wait *wait)
 {

@@ -5,7 +5,7 @@
 
 #include "trace/trace.h"
 
-/* Which tasks were asked for; `wants` NULL: all. */
+/* The tasks that were asked for; `wants` NULL: all. */
 struct clew_chosen {
 	bool (*wants)(void *context, const struct clew_trace_task *task);
 	void *context;

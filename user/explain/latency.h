@@ -100,7 +100,7 @@ enum clew_latency_sort {
 	CLEW_LATENCY_SORTS,
 };
 
-/* Which groups are wanted, and in which order: all by their total, where it is zero. */
+/* The groups that are wanted, and their order: all by their total, where it is zero. */
 struct clew_latency_view {
 	enum clew_latency_sort sort;
 	const char *filter; /* groups with this text in their name or a property, and those above

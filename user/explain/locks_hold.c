@@ -80,7 +80,7 @@ static int collect(const struct clew_contended *lock, uint64_t end, struct claim
 	return r < 0 ? r : claims->active ? 0 : -ENOMEM;
 }
 
-/* How many of the claims at the moment are for the same as one of them. */
+/* The number of claims at the moment that are for the same as one of them. */
 static size_t votes(const struct claims *claims, const struct claim *claim)
 {
 	size_t count = 0;

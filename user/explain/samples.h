@@ -36,7 +36,7 @@ int clew_samples_add_segments(struct clew_samples *samples, const struct clew_tr
 /* Adds those of all running segments of a why. 0 or -ENOMEM. */
 int clew_samples_of_why(struct clew_samples *samples, const struct clew_trace *trace,
 			const struct clew_why *why);
-/* How many of them have a stack. */
+/* The number of them that have a stack. */
 size_t clew_samples_with_stack(const struct clew_trace *trace, const struct clew_samples *samples);
 void clew_samples_done(struct clew_samples *samples);
 

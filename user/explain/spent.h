@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How tasks spent their time, and who had what they waited for: sums by task, of a whole trace, or
- * of the windows of a long capture one after another.
+ * Adds up how tasks spent their time, and who had what they waited for: sums by task, of a whole
+ * trace, or of the windows of a long capture one after another.
  */
 #ifndef CLEW_EXPLAIN_SPENT_H
 #define CLEW_EXPLAIN_SPENT_H

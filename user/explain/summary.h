@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the programs of a recording spent their time: added up over all of their threads, without
- * idle waits and without clew itself. A program is all processes of one name; a kernel thread's
- * name counts up to its first digit, so that all kworkers are one.
+ * Adds up how the programs of a recording spent their time: added up over all of their threads,
+ * without idle waits and without clew itself. A program is all processes of one name; a kernel
+ * thread's name counts up to its first digit, so that all kworkers are one.
  */
 #ifndef CLEW_EXPLAIN_SUMMARY_H
 #define CLEW_EXPLAIN_SUMMARY_H
@@ -41,7 +41,7 @@ uint32_t clew_summary_program(const struct clew_summary *summary, const struct c
 			      uint32_t serial);
 
 /*
- * How long each program had the CPU for which the threads of `victim` (an index) were ready:
+ * The time that each program had the CPU for which the threads of `victim` (an index) were ready:
  * *ret_ns has summary->count elements, and is the caller's to free. 0 or -ENOMEM.
  */
 int clew_summary_cpu(const struct clew_summary *summary, const struct clew_trace *trace,

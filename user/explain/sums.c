@@ -118,7 +118,7 @@ static void sort_entries(struct clew_sums *sums)
 		      compare_entries);
 }
 
-/* How many of the sorted entries from `from` on are of one group. */
+/* The number of sorted entries from `from` on that are of one group. */
 static size_t group_size(const struct clew_sums *sums, size_t from)
 {
 	const struct entry *entries = sums->entries.data;

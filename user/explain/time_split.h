@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How an interval of a task's time divides among a few kinds: each nanosecond has one kind, so that
+ * Divides an interval of a task's time among a few kinds: each nanosecond has one kind, so that
  * the parts add up to the interval.
  */
 #ifndef CLEW_EXPLAIN_TIME_SPLIT_H

@@ -405,7 +405,7 @@ static int add_folded(struct building *building, const struct clew_segment *segm
 	return r;
 }
 
-/* How many segments from the one at `i` on share a span. At least 1. */
+/* The number of segments from the one at `i` on that share a span. At least 1. */
 static size_t sharing(const struct building *building, const struct clew_why *why, size_t i)
 {
 	size_t end = i;

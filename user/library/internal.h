@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is behind the handle of a capture that a program with libclew has. */
+/* The structure behind the handle of a capture that a program with libclew has. */
 #ifndef CLEW_LIBRARY_INTERNAL_H
 #define CLEW_LIBRARY_INTERNAL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a command that is recorded spent its time on, with its children: sums that a live builder
+ * Adds up the time of a recorded command and its children: sums that a live builder
  * keeps.
  *
  * A wait that a thread of the command ended, without having held a lock, is in no sum: what that

@@ -69,8 +69,8 @@ static int put_function(struct clew_recorder *recorder, const struct clew_end *e
 }
 
 /*
- * True if a task sleeps for the answer to a request to a FUSE daemon. Which of
- * these functions there are depends on what the compiler put into another.
+ * True if a task sleeps for the answer to a request to a FUSE daemon. The compiler may have put
+ * some of these functions into others.
  */
 static bool awaits_answer(const struct clew_recorder *recorder, const struct clew_end *end)
 {

@@ -68,7 +68,7 @@ static struct bpf_link *attach_one(struct bpf_program *program)
 		       : bpf_program__attach(program);
 }
 
-/* What `clew record` can load here. */
+/* The programs that `clew record` can load here. */
 struct trial {
 	struct clew_recorder recorder; /* its bpf: the programs that this kernel takes */
 	bool loaded;		       /* they are loaded */
@@ -203,7 +203,7 @@ static int try_one(const struct trial *trial, const char *name)
 	return error;
 }
 
-/* How many rows of the table, from row `first` on, have its feature. */
+/* The number of rows of the table, from row `first` on, that have its feature. */
 static size_t count_same(size_t first)
 {
 	const struct clew_program_row *rows = &clew_program_table[first];
@@ -246,7 +246,7 @@ static void add_programs(struct table *table, const struct trial *trial, bool an
 	}
 }
 
-/* What the process itself may do: go before ordinary threads, probe programs. */
+/* The capabilities of the process itself: go before ordinary threads, probe programs. */
 static void add_rights(struct table *table, const struct trial *trial, bool privileged,
 		       const char *no)
 {
@@ -292,7 +292,7 @@ static void add_stacks(struct table *table, const struct trial *trial, const cha
 	add(table, user->feature, "base", !why, why, user->costs);
 }
 
-/* Whether a recording can be made at all, and without what. */
+/* Finds out if a recording can be made at all, and which features it would lack. */
 static void add_recording(struct table *table, const struct trial *trial, const char *no)
 {
 	const struct clew_refusals *refusals = &trial->recorder.refusals;

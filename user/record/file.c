@@ -282,7 +282,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	ended = end_file(recorder, old, boundary, false);
 	closed = clew_writer_close(old->writer);
 	free(old);
-	/* What could not be stated again is unknown in this file. */
+	/* A state that could not be recorded again is unknown in this file. */
 	if (r < 0 && !clew_is_shortage(r))
 		return r;
 	r = ended < 0 ? ended : closed;

@@ -50,7 +50,7 @@ static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid
 	return found ? (*found)->task.task : 0;
 }
 
-/* How deep clew's own PID namespace is, 0: it is the machine's. */
+/* The depth of clew's own PID namespace, 0: it is the machine's. */
 static uint32_t own_level(const struct clew_recorder *recorder, const struct identified *tasks,
 			  size_t count)
 {

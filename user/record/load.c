@@ -199,7 +199,7 @@ static int map_rings(struct clew_recorder *recorder, struct clew_message *messag
 	return 0;
 }
 
-/* What can be recorded of what is wanted. */
+/* Chooses the wanted programs that can be loaded. */
 static struct clew_recorder_options options_less(const struct clew_recorder *recorder,
 						 const struct clew_recorder_options *options)
 {
@@ -222,7 +222,7 @@ static void leave_iterators(struct bpf_object *object)
 
 /*
  * Opens the kernel side, chooses its programs, and sets its constants and the sizes of its maps.
- * What the kernel says to a program depends on the constants.
+ * The kernel's verdict on a program depends on the constants.
  */
 static int prepare(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		   struct clew_message *message)

@@ -199,7 +199,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 
 	error = load_and_attach(recorder, options, message);
 	if (error) {
-		/* What was broken off may have failed for that. */
+		/* A step that was broken off may have failed for that. */
 		interrupted = clew_recorder_check_ending(message);
 		clew_recorder_stop(recorder, &summary, &ignored);
 		return interrupted ?: error;

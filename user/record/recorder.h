@@ -71,7 +71,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 /* Bytes of the current file so far. */
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder);
 
-/* What was recorded so far: the programs' records, of any file, and those that they lost. */
+/* The counts so far: the programs' records, of any file, and those that they lost. */
 struct clew_recorder_counts {
 	uint64_t records;
 	uint64_t lost;
@@ -85,7 +85,7 @@ void clew_recorder_count(const struct clew_recorder *recorder,
 /* Frees what a summary has. */
 void clew_recorder_summary_done(struct clew_recorder_summary *summary);
 
-/* Of the files that were ended, as far as it is known of each by then. */
+/* The summary of the files that were ended, as far as it is known of each by then. */
 const struct clew_recorder_summary *clew_recorder_so_far(const struct clew_recorder *recorder);
 
 /*

@@ -3,7 +3,7 @@
  * The memory and the open files that a recorder needs, and what limits leave it. The kernel
  * kills what needs more, so the rings are chosen to fit, or the recording is refused.
  *
- * What is needed was measured: loading peaks at 45 MiB, each CPU takes its ring and buffers of its
+ * The need was measured: loading peaks at 45 MiB, each CPU takes its ring and buffers of its
  * drain, and stacks take the heap of unwind tables and the names of what they met.
  */
 #include "record/recorder.h"

@@ -187,8 +187,8 @@ static struct connection *connection_of(struct exchanges *exchanges, uint64_t in
 }
 
 /*
- * True if a wait that follows an answer's first part is for the rest of it. What pauses for longer
- * than the question took is a stream's.
+ * True if a wait that follows an answer's first part is for the rest of it. An answer that
+ * pauses for longer than the question took is a stream's.
  */
 static bool goes_on(const struct connection *connection, const struct clew_sleep *sleep)
 {
@@ -264,8 +264,8 @@ static bool is_parent(const struct clew_trace *trace, const struct clew_sleep *s
 }
 
 /*
- * Notes who sends first where no socket shows who connected, and who answers. Who waits while its
- * question still lies with the other one has sent already.
+ * Notes who sends first where no socket shows who connected, and who answers. A task that waits
+ * while its question still lies with the other one has sent already.
  */
 static int take_first(struct exchanges *exchanges, uint32_t index)
 {

@@ -15,7 +15,7 @@
 
 #define LEAST_RESTS 3
 
-/* What waits of one kind have in common: the call, and the word that is waited at. Stacks are no
+/* The common place of waits of one kind: the call, and the word that is waited at. Stacks are no
  * help, as short waits have none, and an interpreter's differ from one time to the next. */
 struct place {
 	uint64_t word;

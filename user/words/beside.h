@@ -12,7 +12,7 @@
 
 #include "format/json.h"
 
-/* How many files are named: those with the most bytes. */
+/* The number of files that are named: those with the most bytes. */
 #define CLEW_BESIDE_SHOWN 4
 
 struct clew_beside_file {

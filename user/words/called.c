@@ -12,7 +12,7 @@
 #include "words/segment.h"
 #include "words/task.h"
 
-/* How many possible callers are named in words, and listed in JSON. */
+/* The number of possible callers that text names and JSON lists. */
 enum { SAID_MOST = 3 };
 
 /* Prints " (observed, bridged)": what is not certain of a call. */

@@ -13,7 +13,7 @@
 
 #include "words/task.h"
 
-/* How many dependencies are searched for one commit. */
+/* The number of dependencies that are searched for one commit. */
 #define EDGES_MOST 262144u
 
 static void add(uint32_t *tasks, uint32_t *count, uint32_t task)

@@ -8,7 +8,7 @@
 #include "format/json.h"
 #include "trace/frames.h"
 
-/* How it ended, for people: "left by longjmp". */
+/* The way in which it ended, for people: "left by longjmp". */
 const char *clew_frame_closed_text(unsigned closed);
 
 /* True if only its entry can be seen. */

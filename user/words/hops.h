@@ -9,7 +9,7 @@
 #include "explain/why.h"
 #include <stdio.h>
 
-/* How many tasks of the chain wait for another one than themselves: places 0.. */
+/* The number of tasks of the chain that wait for another one than themselves: places 0.. */
 uint32_t clew_hop_count(const struct clew_segment *segment);
 /* The task behind a place of the chain, which is waited for there, and what led to it. */
 uint32_t clew_hop_next(const struct clew_segment *segment, uint32_t place);

@@ -173,7 +173,7 @@ static int largest_first(const void *a, const void *b)
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* The largest branches of a branch, at most `most`. How many. */
+/* The largest branches of a branch, at most `most`. The number. */
 static size_t split(const struct chains *chains, const struct branch *branch,
 		    struct branch *ret_branches, size_t most)
 {
@@ -253,7 +253,7 @@ static double percent(size_t part, size_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* How many are printed. */
+/* The number that is printed. */
 static size_t print_split(FILE *out, const struct clew_trace *trace, const struct chains *chains,
 			  const struct branch *branches, size_t count, const char *lead,
 			  size_t whole)

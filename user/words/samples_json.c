@@ -62,7 +62,7 @@ static int most_first(const void *a, const void *b)
 	return by_key(a, b);
 }
 
-/* Puts the different ones first, the most frequent of them at the begin. How many. */
+/* Puts the different ones first, the most frequent of them at the begin. The number. */
 static size_t add_up(struct alike *alike, size_t count)
 {
 	size_t kept = 0;

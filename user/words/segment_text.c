@@ -270,7 +270,7 @@ static void print_throttle(FILE *out, const struct clew_trace *trace,
 	}
 }
 
-/* Which timer ended a wait. */
+/* Names the timer that ended a wait. */
 static void print_until(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	fputs(", until ", out);

@@ -45,7 +45,7 @@ uint64_t clew_stack_line_key(const struct clew_stack_place *place);
 const struct clew_sleep *clew_stack_sleep(const struct clew_segment *segment);
 /* A number of all that clew_print_in_stack() depends on; 0: it prints nothing. */
 uint64_t clew_stack_key(const struct clew_trace *trace, const struct clew_sleep *sleep);
-/* How long the task of a why waited, and how much of that has stacks, ns. */
+/* The time that the task of a why waited, and the part of it that has stacks, ns. */
 void clew_stack_share(const struct clew_trace *trace, const struct clew_why *why,
 		      uint64_t *ret_waited, uint64_t *ret_with);
 

@@ -9,7 +9,7 @@
 uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* "at the capture's end", or how long after the interval reading ended: behind "not over". */
 const char *clew_end_words(const struct clew_trace *trace);
-/* How long its thread was ready after it, at most until the capture's end, ns. */
+/* The time that its thread was ready after it, at most until the capture's end, ns. */
 uint64_t clew_wait_runqueue(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* "start", "end" or "both", of what is not in the capture; NULL: nothing. */
 const char *clew_wait_open_name(unsigned open);

@@ -8,7 +8,7 @@
 #include "format/position.h"
 
 /*
- * How a recording's clocks relate: by its first reading of them, and by the offset of its time
+ * The relation of a recording's clocks: by its first reading of them, and by the offset of its time
  * zone from UTC, `offset` (s, as text; NULL or "": UTC).
  */
 void clew_wall_base_of(const struct clew_capture_info *info, const char *offset,

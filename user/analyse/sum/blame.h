@@ -19,11 +19,11 @@ uint32_t *clew_blame_others(const struct clew_model *model, const bool *only, si
 
 /* Spans of the causal trace; with windows, of one that was made of all names. */
 struct clew_blame_asked {
-	/* Those who were kept; NULL: all but clew itself, which may be an antagonist. */
+	/* The spans that were kept; NULL: all but clew itself, which may be an antagonist. */
 	const uint32_t *victims;
 	size_t victim_count;
 	bool calls; /* with windows, what the victims called is one, too */
-	/* Those who kept them; NULL: all. */
+	/* The spans that kept them; NULL: all. */
 	const uint32_t *antagonists;
 	size_t antagonist_count;
 	bool all_running, innermost; /* as in struct clew_blame_options; not with windows */

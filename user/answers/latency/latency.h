@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long things took, by group, of one trace or several: found, in words, and in JSON.
+ * Lengths by group, of one trace or several: found, in words, and in JSON.
  * docs/answers.md lists the fields.
  */
 #ifndef CLEW_ANSWERS_LATENCY_LATENCY_H

@@ -237,7 +237,7 @@ static int json_holders(struct clew_json *json, const char *key, const struct cl
 	return 0;
 }
 
-/* How many were not over at the end of the capture. */
+/* The number that was not over at the end of the capture. */
 static size_t open_of(const struct clew_trace *trace, const struct clew_operation *found,
 		      size_t count)
 {

@@ -403,7 +403,7 @@ int ask_fail(const struct ask_search *search)
 
 /* ---- when there is no operation ---- */
 
-/* How many idle waits there were, by call: "3 epoll_wait, 1 read". Without kinds, sleeps are idle
+/* The number of idle waits, by call: "3 epoll_wait, 1 read". Without kinds, sleeps are idle
  * where nothing else is. */
 static void print_idle(FILE *out, const struct clew_asked_in *in, uint64_t idle_kinds)
 {

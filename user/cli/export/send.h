@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How an export to OpenTelemetry is encoded, and where it is sent. */
+/* The encoding of an export to OpenTelemetry, and its receiver. */
 #ifndef CLEW_CLI_EXPORT_SEND_H
 #define CLEW_CLI_EXPORT_SEND_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How large an export becomes, by the waits that it has: the other things in it go with them. Sizes
- * of captures of PostgreSQL, of builds and of idle machines differ from it by a quarter. See
- * size.h.
+ * Estimates how large an export becomes, by the waits that it has: the other things in it go with
+ * them. Sizes of captures of PostgreSQL, of builds and of idle machines differ from it by a
+ * quarter. See size.h.
  */
 #include "cli/export/size.h"
 

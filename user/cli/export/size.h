@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How large an export becomes. */
+/* Estimates how large an export becomes. */
 #ifndef CLEW_CLI_EXPORT_SIZE_H
 #define CLEW_CLI_EXPORT_SIZE_H
 

@@ -12,7 +12,7 @@
 
 #define CLEW_SPLIT_MOST 10000 /* windows */
 
-/* How many windows of `length` ns, which is not 0, an interval has: 1 or more. */
+/* The number of windows of `length` ns, which is not 0, in an interval: 1 or more. */
 uint64_t clew_window_count(const struct clew_window *window, uint64_t length);
 
 /* Window `index`, from 0. The last one may be shorter. */

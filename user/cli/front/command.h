@@ -23,7 +23,7 @@ struct clew_option {
 	size_t offset; /* of the value in the structure of values */
 };
 
-/* How standard output is treated; see terminal.h. */
+/* The treatment of standard output; see terminal.h. */
 enum clew_output {
 	CLEW_OUTPUT_RAW,   /* not at all: other programs read it */
 	CLEW_OUTPUT_LINES, /* a thing a line: broken lines and a pager only on a terminal */

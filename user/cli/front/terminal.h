@@ -33,7 +33,7 @@ bool clew_terminal_wants_color(void);
 size_t clew_terminal_width(void);
 /* True for a terminal with less than so many columns. */
 bool clew_terminal_narrower(size_t columns);
-/* How many lines fill a screen, at least 24; without a terminal, 40. */
+/* The lines that fill a screen, at least 24; without a terminal, 40. */
 size_t clew_terminal_lines(void);
 
 #endif

@@ -165,7 +165,8 @@ static bool relation_wanted(const struct listing *listing, const struct clew_rel
 	return false;
 }
 
-/* How many groups from this one on are candidates for the same cause; 0: it is certain. */
+/* The number of groups from this one on that are candidates for the same cause; 0: it is certain.
+ */
 static size_t choices_at(const struct listing *listing, size_t at)
 {
 	uint32_t choice = listing->edges[listing->order[listing->begin[at]]].choice;

@@ -22,7 +22,7 @@ struct clew_selection {
 	/* NULL: `comm` is matched against a task's last name. Else the trace, and it is matched
 	 * against all names that the task had. */
 	const struct clew_trace *trace;
-	/* Which groups were asked for; clew_selection_resolve() sets it, the caller frees it. */
+	/* The groups that were asked for; clew_selection_resolve() sets it, the caller frees it. */
 	struct clew_groups *groups;
 };
 

@@ -74,7 +74,7 @@ static void remove_left(const char *directory)
 		closedir(folders);
 }
 
-/* How much is free where a directory is, bytes. */
+/* The free bytes of a directory's file system. */
 static uint64_t free_in(const char *directory)
 {
 	struct statvfs status;

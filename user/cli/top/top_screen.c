@@ -275,7 +275,7 @@ static void draw_tabs(const struct top_view *view, int line)
 
 /* ---- tables ---- */
 
-/* How wide each column is. */
+/* The width of each column. */
 static void find_widths(enum top_table table, size_t widths[TOP_COLUMNS_MOST])
 {
 	const struct top_column *columns = top_columns[table];

@@ -31,7 +31,7 @@ struct top_rows {
 	size_t count;
 };
 
-/* Which rows of a table, and in which order. */
+/* The rows of a table, and their order. */
 struct top_choice {
 	enum top_table table;
 	enum top_by by;	    /* of BLAME */

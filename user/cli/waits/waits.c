@@ -83,7 +83,7 @@ static int look(struct waits_values *values, struct clew_input *input,
 	values->selection.self = values->view.self;
 	if (!status)
 		status = clew_input_choose(input, &values->selection);
-	/* Which of clew's own are left out is counted. */
+	/* The waits of clew's own that are left out are counted. */
 	values->selection.self = true;
 	asked->tasks = clew_input_tasks(input);
 	asked->from = values->view.window.from;

@@ -2,7 +2,7 @@
 /*
  * Finds probes in what processes map and attaches to them. See announce.h.
  *
- * What cannot be attached is left alone: a process may end, a file system may not
+ * A probe that cannot be attached is left alone: a process may end, a file system may not
  * take probes. Files are told apart by device, inode and time of change; one that
  * was asked for that a moment ago is not asked again.
  *
@@ -218,7 +218,7 @@ static bool take_file(struct clew_announcer *announcer, const struct clew_opened
 	if (known && *known == file->changed)
 		return false;
 	r = clew_open_read(file, CLEW_OPEN_PROBES, &copy);
-	/* What was late may be there the next time. */
+	/* A late file may be there the next time. */
 	if (r != -ETIMEDOUT)
 		remember(announcer, file);
 	if (r >= 0) {
@@ -243,7 +243,7 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 	if (at->pid == getpid())
 		return false;
 	follows = clew_tracer_follows(announcer->tracer, at->pid);
-	/* What was scanned has no generation: another file may have the number by now. */
+	/* A file that was scanned has no generation: another file may have the number by now. */
 	if (!follows && at->generation && asked->inode == at->inode &&
 	    asked->generation == at->generation && asked->major == at->major &&
 	    asked->minor == at->minor && now - asked->time < ASKED_NS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs announce of themselves: their files are looked through for the probes
+ * The announcements of programs: their files are looked through for the probes
  * of clew/announce.h and of layers' descriptions, and the kernel side is attached to
  * them. A file is probed once, for all processes that map it or will.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which functions are to be recorded: what a person writes as OBJECT:GLOB or OBJECT:GLOB(VALUES).
+/* Chooses the functions that are to be recorded: what a person writes as OBJECT:GLOB or
+ * OBJECT:GLOB(VALUES).
  */
 #ifndef CLEW_RECORD_FUNCTIONS_CHOICE_H
 #define CLEW_RECORD_FUNCTIONS_CHOICE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What it costs to probe functions: each call, and each process that maps their file. */
+/* The cost of probes at functions: each call, and each process that maps their file. */
 #ifndef CLEW_RECORD_FUNCTIONS_FUNCTION_COST_H
 #define CLEW_RECORD_FUNCTIONS_FUNCTION_COST_H
 
@@ -19,7 +19,8 @@ struct clew_function_cost {
  * probed. */
 uint64_t clew_function_call_cost(const struct clew_function_symbol *symbol,
 				 const struct clew_probe_cost *cost);
-/* Of functions of one file, all probed; those that cannot be are left out. 0 or -ENOMEM. */
+/* The cost of functions of one file, all probed; functions that cannot be are left out. 0 or
+ * -ENOMEM. */
 int clew_function_cost(const struct clew_function_symbol *const *list, size_t count,
 		       struct clew_function_cost *ret);
 

@@ -14,7 +14,7 @@ struct left_alone {
 };
 
 void left_alone_init(struct left_alone *left);
-/* What is added from here on is of another file. */
+/* Entries that are added from here on belong to another file. */
 void left_alone_next_file(struct left_alone *left);
 /* One more site. `reason`: a word. 0 or -ENOMEM. */
 int left_alone_add(struct left_alone *left, const char *reason, const struct clew_probe *probe,

@@ -16,7 +16,7 @@ struct clew_probe_place {
 	uint64_t cookie;
 };
 
-/* What keeps probes in place: one descriptor for all, or a link each. */
+/* The links that keep probes in place: one descriptor for all, or a link each. */
 struct clew_probe_links {
 	uint32_t event; /* number of a trace event, whose link is the only one; 0 none */
 	int multi;	/* -1 none */

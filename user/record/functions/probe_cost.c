@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tries probes at functions of clew's own. What the kernel emulates and what it
- * single-steps depends on its release, and what either costs on the processor and on
- * whatever it runs under: so it is measured. Only this process meets the probes.
+ * Tries probes at functions of clew's own. The kernel's release decides which instructions it
+ * emulates and which it single-steps, and the processor and its hypervisor decide the cost of
+ * both: so it is measured. Only this process meets the probes.
  */
 #include "record/functions/probe_cost.h"
 
@@ -194,7 +194,7 @@ static int open_event(int program, uint64_t offset, bool returns)
 	return event;
 }
 
-/* Puts probes at all functions; 0 or -errno. What was opened is in `descriptors`, to close. */
+/* Puts probes at all functions; 0 or -errno. `descriptors` has all that was opened, to close. */
 static int open_probes(int program, bool multi, const uint64_t *offsets, int descriptors[OWN_COUNT])
 {
 	int r = 0;

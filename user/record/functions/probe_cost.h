@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a probe costs on this machine and this kernel, and what it does to a 5-byte nop. */
+/* Measures the cost of a probe on this machine and kernel, and its effect on a 5-byte nop. */
 #ifndef CLEW_RECORD_FUNCTIONS_PROBE_COST_H
 #define CLEW_RECORD_FUNCTIONS_PROBE_COST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a program that carries a probe would still do the same with somebody at it. */
+/* Judges if a program that carries a probe would still do the same with somebody at it. */
 #ifndef CLEW_RECORD_FUNCTIONS_PROBE_JUDGE_H
 #define CLEW_RECORD_FUNCTIONS_PROBE_JUDGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What probes at functions cost on this machine: said before they are attached. */
+/* Measures the cost of probes at functions on this machine: said before they are attached. */
 #ifndef CLEW_RECORD_FUNCTIONS_TRACED_COST_H
 #define CLEW_RECORD_FUNCTIONS_TRACED_COST_H
 

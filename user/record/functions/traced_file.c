@@ -219,7 +219,7 @@ bool traced_has(const struct traced_file *file, const struct clew_function_symbo
 	return known;
 }
 
-/* What the entry's site has of the values. */
+/* The values that the entry's site has. */
 static uint8_t entry_values(const struct traced_values *values, bool again)
 {
 	return (uint8_t)((again ? CLEW_SITE_VALUES_AGAIN : 0) |

@@ -24,7 +24,7 @@ struct traced_function {
 
 #define TRACED_NOBODY UINT32_MAX
 
-/* What a probe's run costs, and who it is for. */
+/* The cost of a probe's run, and the process that it is for. */
 struct traced_share {
 	uint32_t function; /* number; TRACED_NOBODY: it stays whatever it costs */
 	uint32_t ns;	   /* by clew_probe_cost */
@@ -32,7 +32,7 @@ struct traced_share {
 	bool returns;	   /* a return by the trampoline comes with it */
 };
 
-/* What all files share. */
+/* Shared by all files. */
 struct traced {
 	struct clew_recorder *recorder;
 	struct clew_probe_cost cost;

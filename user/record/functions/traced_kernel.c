@@ -102,7 +102,7 @@ static double time_calls(void)
 	return best;
 }
 
-/* Of an entry, or a return; half of what both cost a call of `address`. */
+/* The cost of an entry or a return: half of both together for a call of `address`. */
 static uint32_t measure(uint64_t address)
 {
 	int program = clew_probe_load_empty_kernel(), links[2] = {-1, -1};
@@ -170,7 +170,7 @@ static int add_function(struct traced *traced, struct traced_file *kernel,
 	return r < 0 ? r : traced_site_place(&kernel->returns.planned, &place);
 }
 
-/* True if a glob fits. Of one that does not, the nearest name is kept. */
+/* True if a glob fits. The nearest name of one that does not is kept. */
 static bool fits(struct glob *globs, size_t count, const char *name)
 {
 	bool any = false;

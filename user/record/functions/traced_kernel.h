@@ -9,8 +9,8 @@
 /* 0, or -ENOTSUP with a message: this kernel takes no probes at its own functions. */
 int traced_kernel_possible(struct clew_message *message);
 /*
- * Adds the functions of some globs. `kernel`: the file that stands for it. What a probe costs is
- * measured, into traced->cost.kernel. `say`: takes a line about that, or NULL. 0, -EINVAL with a
+ * Adds the functions of some globs. `kernel`: the file that stands for it. Measures the cost of
+ * a probe, into traced->cost.kernel. `say`: takes a line about that, or NULL. 0, -EINVAL with a
  * message, or -errno; -ENOSPC: there is no number for a site any more.
  */
 int traced_kernel_add(struct traced *traced, struct traced_file *kernel, const char *const *globs,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the calls of functions cost. See traced_limit.h.
+ * Limits the cost of functions' calls. See traced_limit.h.
  *
  * The kernel side counts how often each probe is met, by tasks that are not recorded, too. A run
  * costs what a probe of that class was measured to cost without a program, and the mean time of
@@ -48,7 +48,7 @@ void traced_limit_close(struct traced_limit *limit)
 	vector_done(&limit->before);
 }
 
-/* How often the site's probe was met so far, modulo 2^32. */
+/* The number of times that the site's probe was met so far, modulo 2^32. */
 static uint32_t count_calls(const struct traced_limit *limit, unsigned cpus, size_t site)
 {
 	uint32_t count = 0;

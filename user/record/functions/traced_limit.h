@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the calls of functions cost while they are recorded, and which cost more than is allowed. */
+/* Measures the cost of functions' calls while they are recorded, and finds those that cost more
+ * than is allowed. */
 #ifndef CLEW_RECORD_FUNCTIONS_TRACED_LIMIT_H
 #define CLEW_RECORD_FUNCTIONS_TRACED_LIMIT_H
 

@@ -46,7 +46,8 @@ static void want_all(const struct vector *found, size_t first, struct clew_wante
 	}
 }
 
-/* Which argument is meant: one that is called argN is that one, another one is that of its place.
+/* Finds the argument that is meant: one that is called argN is that one, another one is that of its
+ * place.
  */
 static unsigned argument_of(const char *name, size_t place)
 {
@@ -63,7 +64,7 @@ static int say_refused(const struct traced_points_choice *want, const char *prob
 			value, probe, why);
 }
 
-/* What was asked for. 0, or -EINVAL with a message. */
+/* The values that were asked for. 0, or -EINVAL with a message. */
 static int want_given(const struct traced_points_choice *want, const struct vector *found,
 		      size_t first, struct clew_wanted *ret, struct clew_message *message)
 {
@@ -115,7 +116,7 @@ static struct clew_function_value value_of(const struct clew_value_type *type,
 		value.form |= CLEW_FUNCTION_VALUE_MEMORY;
 	else if (operand->kind == CLEW_OPERAND_CONSTANT)
 		value.form |= CLEW_FUNCTION_VALUE_CONSTANT;
-	/* Of a constant the low half is enough if it is shorter. */
+	/* The low half of a constant is enough if it is shorter. */
 	if (operand->kind == CLEW_OPERAND_NONE ||
 	    (operand->kind != CLEW_OPERAND_REGISTER && value.offset != operand->value &&
 	     value.shift < 32))

@@ -9,7 +9,7 @@
 #include "record/functions/probe.h"
 #include "record/functions/traced_file.h"
 
-/* What is known of a site's function. */
+/* A site's function. */
 struct traced_owner {
 	const struct clew_function_symbol *symbol;
 	const char *path;
@@ -17,7 +17,8 @@ struct traced_owner {
 	size_t build_id_size;
 	uint32_t number;
 	uint8_t way; /* enum clew_site_way */
-	/* What is recorded with it, and how it is read; NULL: nothing. */
+	/* The values that are recorded with it, and the way in which they are read; NULL: nothing.
+	 */
 	const struct clew_wanted *wanted;
 	const struct clew_function_values *values;
 };
@@ -38,7 +39,7 @@ int traced_site_put(const struct traced *traced, const struct traced_owner *owne
 int traced_site_fill(const struct traced *traced, uint32_t number);
 int traced_site_values(const struct traced *traced, uint32_t number,
 		       const struct clew_function_values *values);
-/* Whoever is at a site pays for its probe. What cuts stacks, and functions that share an
+/* Whoever is at a site pays for its probe. Sites that cut stacks, and functions that share an
  * instruction, stay. */
 void traced_site_share(struct traced *traced, const struct traced_owner *owner,
 		       const struct clew_function_site *site, unsigned class, uint32_t number);

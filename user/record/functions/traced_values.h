@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which registers have the values of a function that were asked for. */
+/* Finds the registers that have the values of a function that were asked for. */
 #ifndef CLEW_RECORD_FUNCTIONS_TRACED_VALUES_H
 #define CLEW_RECORD_FUNCTIONS_TRACED_VALUES_H
 
@@ -8,7 +8,7 @@
 #include "symbol/code/function.h"
 #include "symbol/code/signature.h"
 
-/* Of one function. */
+/* For one function. */
 struct traced_values {
 	struct clew_wanted wanted; /* each with its type and its register */
 	unsigned arguments;	   /* a bit for each register of the arguments */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which files functions are looked for in, and the links to them. See tracer.h.
+ * Follows the files in which functions are looked for, and the links to them. See tracer.h.
  *
  * A choice names files by path, by the last part of a path, or by a process. The first is
  * one file; files of the other two may come later, and are probed when they are mapped. Probes
@@ -286,7 +286,7 @@ static int add_points(struct clew_tracer *tracer, struct traced_file *file, int 
 	return r;
 }
 
-/* Those of the choices that are of functions. */
+/* The choices that are of functions. */
 static uint64_t of_functions(const struct clew_tracer *tracer, uint64_t choices)
 {
 	for (size_t i = 0; i < tracer->count; i++)
@@ -478,7 +478,7 @@ static int resolve(struct clew_tracer *tracer, size_t number, struct clew_messag
 	if (chosen->anywhere)
 		return resolve_anywhere(tracer, number, message);
 	r = clew_objects_find(chosen->choice.object, &objects, message);
-	/* What is wrong is what was asked for. */
+	/* The question itself is wrong. */
 	if (r < 0)
 		return r == -ENOMEM || r == -EMFILE ? r : -EINVAL;
 	chosen->pid = objects.pid;
@@ -863,7 +863,7 @@ static void take_file(struct clew_tracer *tracer, const struct clew_open_mapping
 	file = file_of(tracer, found->device, found->inode);
 	if (!file || (!(choices & ~file->applied) && (file->controlled || !tracer->has_functions)))
 		return;
-	/* What cannot be read or probed is left alone. */
+	/* A file that cannot be read or probed is left alone. */
 	if (found->probeable && read_and_plan(tracer, file, found, mapping->path,
 					      choices & ~file->applied, &ignored) >= 0)
 		attach_file(tracer, file, found);

@@ -168,7 +168,7 @@ struct source {
 	const char *path;
 };
 
-/* What the record says of the file itself. */
+/* The parts of the record that are about the file itself. */
 static void describe_file(const struct clew_opened *file, struct clew_image_record *image)
 {
 	uint64_t bias;
@@ -537,7 +537,7 @@ int clew_images_find(struct clew_images *images, uint64_t frame, struct clew_nam
 	pthread_mutex_unlock(&images->lock);
 	if (image.state == UNOPENED)
 		return -EAGAIN;
-	/* What has no room is not read again and again. */
+	/* A file without room is not read again and again. */
 	if (!image.names && image.file.path >= 0 && (!image.read || now - image.read > READ_NS))
 		image.names = read_names(images, number, &image.file);
 	return image.names && clew_names_find(image.names, CLEW_FRAME_OFFSET(frame), ret_named);

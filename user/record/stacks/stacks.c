@@ -120,7 +120,8 @@ static bool name_file_frame(struct clew_stacks *stacks, uint64_t frame)
 	return r != -EAGAIN;
 }
 
-/* Files are opened at once. What is not by then could not be opened, or was dropped since. */
+/* Files are opened at once. A file that is not there by then could not be opened, or was dropped
+ * since. */
 static void wait_for_file(struct clew_stacks *stacks, uint64_t frame)
 {
 	if (stacks->waiting.count < WAITING_MOST &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Large files take long, and a short program ends meanwhile: the smallest file comes first, and the
- * thread goes ahead of most of what the machine runs. What it does is little: once for each file,
+ * thread goes ahead of most of what the machine runs. Its work is small: once for each file,
  * about 2 ms for a megabyte of code.
  *
  * Invariant: a table is published only for the number that the kernel side has for the file.

@@ -61,7 +61,7 @@ bool clew_kernel_has_member(struct btf *btf, const char *module, const char *str
 			    const char *member);
 
 /*
- * How many CPUs the machine can have; their numbers are below the result. Or
+ * The number of CPUs that the machine can have; their numbers are below the result. Or
  * -errno.
  */
 int clew_kernel_cpus(void);

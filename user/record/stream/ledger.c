@@ -71,7 +71,7 @@ static void add(struct clew_ledger_row *sum, const struct clew_ledger_row *row)
 
 /*
  * Makes the row one of the file. The programs go on while a file that is not the `last` is ended,
- * so it counts as reserved what it has. What else the kernel has counted is the next file's.
+ * so it counts as reserved what it has. The rest of the kernel's counts is the next file's.
  */
 static void finish_row(const struct outlet *outlet, bool last, struct clew_ledger_row *row)
 {

@@ -49,7 +49,7 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 	struct clew_left_behind *left = context;
 	unsigned at;
 
-	/* What the user stream says once the recording has begun was said before. */
+	/* Records of the user stream after the recording's begin were there before. */
 	if (stream == CLEW_STREAM_USER && atomic_load_explicit(&left->begun, memory_order_relaxed))
 		return 0;
 	if (record->kind != CLEW_KIND_TASK || size < sizeof(*task) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which programs this kernel can take, and the addresses they compare with.
+ * Finds the programs that this kernel can take, and the addresses with which they compare.
  *
  * A program is loaded if its tracepoint is in the kernel and its feature is not
  * lost. `clew doctor` says what is lost without the others.
@@ -214,7 +214,7 @@ static void refuse_missing(const struct types *types, struct clew_refusals *refu
 	}
 }
 
-/* What the programs that are left do not see. */
+/* The events that the remaining programs do not see. */
 static unsigned find_unseen(const struct clew_refusals *refusals)
 {
 	static const struct {

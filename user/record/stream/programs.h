@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which programs this kernel can take, and the addresses they compare with. */
+/* Finds the programs that this kernel can take, and the addresses with which they compare. */
 #ifndef CLEW_RECORD_STREAM_PROGRAMS_H
 #define CLEW_RECORD_STREAM_PROGRAMS_H
 

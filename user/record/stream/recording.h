@@ -20,7 +20,7 @@ struct clew_recorder;
 
 #define CLEW_NAMES_MOST (128u << 20) /* bytes */
 
-/* What to do if the capture cannot be written, unless the options say something else. */
+/* The advice if the capture cannot be written, unless the options say something else. */
 #define CLEW_ELSEWHERE "give another -o"
 
 struct clew_recorder_options {

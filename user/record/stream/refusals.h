@@ -46,7 +46,7 @@ const struct clew_refusal *clew_refusals_lost_feature(const struct clew_refusals
 const struct clew_refusal *clew_refusals_page_cache(const struct clew_refusals *refusals);
 
 /*
- * What is lost, as "FEATURE: REASON" for each feature with `separator` between them. The caller
+ * The loss, as "FEATURE: REASON" for each feature with `separator` between them. The caller
  * frees it. NULL: there is no memory.
  */
 char *clew_refusals_text(const struct clew_refusals *refusals, const char *separator);

@@ -8,8 +8,8 @@
 #include "base/vector.h"
 
 /*
- * Tasks for which there is room from the start. Who drains the rings notes sleeps, and must not ask
- * for the lock of the process's mappings, as memory for more may do.
+ * Tasks for which there is room from the start. The thread that drains the rings notes sleeps,
+ * and must not ask for the lock of the process's mappings, as an allocation may do.
  */
 #define ROOM 4096
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which program the kernel refuses, and why: libbpf's messages have both, with the
+ * Finds the program that the kernel refuses, and the reason: libbpf's messages have both, with the
  * verifier's log. See refusals.h.
  */
 #include <bpf/libbpf.h>
@@ -51,7 +51,7 @@ static bool take_field(const char *relocation)
 	return true;
 }
 
-/* What the verifier says behind its last words on the program. */
+/* The verifier's words behind its last ones on the program. */
 static bool is_statistics(const char *line)
 {
 	static const char *const begins[] = {"processed ", "verification time", "stack depth",

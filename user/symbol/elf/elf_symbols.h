@@ -30,7 +30,7 @@ struct elf_symbol_texts {
 int elf_symbols_walk(const struct elf_file *file, enum elf_symbol_kind kind,
 		     struct elf_symbol_texts *ret_texts,
 		     int (*found)(void *context, const struct elf_symbol *symbol), void *context);
-/* How many symbols a walk goes through at most, and the bytes of their texts. */
+/* The most symbols that a walk goes through, and the bytes of their texts. */
 size_t elf_symbols_count(const struct elf_file *file, size_t *ret_texts);
 void elf_symbols_done(struct elf_symbol_texts *texts);
 

@@ -90,7 +90,7 @@ static int read_bounds(struct clew_names *names)
 	return r;
 }
 
-/* Of two names of one function the better one is first: fwrite before _IO_fwrite, free before
+/* The better of two names of one function comes first: fwrite before _IO_fwrite, free before
  * cfree. */
 static int compare_symbols(const void *a, const void *b)
 {
