@@ -385,7 +385,6 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 
 	if (r)
 		return r;
-	recorder->bpf->bss->identifying = 1;
 	clew_stores_prepare(recorder->bpf);
 	r = clew_attach(recorder->bpf, &recorder->refusals);
 	if (!r)

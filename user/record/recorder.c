@@ -134,6 +134,8 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 {
 	int error;
 
+	/* The rings are there, so that nothing is lost. */
+	recorder->bpf->bss->identifying = 1;
 	clew_direct_map_find(recorder->bpf);
 	if (options->found_only)
 		return 0;
