@@ -222,14 +222,14 @@ static struct release *last_release(struct clew_builder *builder, const struct t
 	return futex ? release_of(futex, task, task->released_at) : NULL;
 }
 
-void build_futex_left(struct clew_builder *builder, struct task *task)
+void build_futex_left(struct clew_builder *builder, struct task *task, bool took)
 {
 	struct release *release;
 
 	if (!task->taking)
 		return;
-	task->taking = builder->now - task->switched_in <= BUILD_TAKING;
-	release = last_release(builder, task);
+	task->taking = !took && builder->now - task->switched_in <= BUILD_TAKING;
+	release = took ? NULL : last_release(builder, task);
 	if (release && !release->left_at)
 		release->left_at = builder->now;
 }

@@ -134,8 +134,9 @@ static inline bool build_owner_known(const struct clew_wait *wait)
 
 /* A task begins to wait; nothing happens if it is not for a lock. */
 int build_futex_wait(struct clew_builder *builder, struct task *task);
-/* A task that a release woke leaves a CPU, or comes back on one. */
-void build_futex_left(struct clew_builder *builder, struct task *task);
+/* A task that a release woke leaves a CPU, or comes back on one. `took`: it has the futex for
+ * certain. */
+void build_futex_left(struct clew_builder *builder, struct task *task, bool took);
 void build_futex_back(struct clew_builder *builder, struct task *task);
 /* The task was not asleep after all. */
 void build_futex_cancel(struct clew_builder *builder, struct task *task);

@@ -132,6 +132,20 @@ static int end_run(struct clew_builder *builder, struct cpu *cpu, struct task *t
 	return r;
 }
 
+/* True if a task sleeps in another call than before, for something else. One that waits for a futex
+ * that is a lock comes so far only when it has taken it. */
+static bool sleeps_elsewhere(const struct task *task, const struct clew_switch *record)
+{
+	struct clew_wait wait;
+
+	if (!(record->header.flags & CLEW_SWITCH_SLEEP) ||
+	    !(record->header.flags & CLEW_SWITCH_WAIT))
+		return false;
+	memcpy(&wait, record + 1, sizeof(wait));
+	return wait.call != CLEW_NO_CALL && !(wait.flags & CLEW_WAIT_FLAG_SAME_CALL) &&
+	       (wait.object_kind != CLEW_OBJECT_FUTEX || wait.object != task->wait.object);
+}
+
 static int leave(struct clew_builder *builder, struct cpu *cpu, const struct clew_switch *record)
 {
 	struct task *task = build_task_get(builder, record->prev);
@@ -148,7 +162,7 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	task->switched = true;
 	task->open_start = false;
 	task->found = false;
-	build_futex_left(builder, task);
+	build_futex_left(builder, task, sleeps_elsewhere(task, record));
 	r = build_ring_release(builder, task);
 	if (r >= 0)
 		r = build_where_leave(builder, task, record);
