@@ -30,7 +30,9 @@ def export(capture, *arguments):
     folder = place("ctf")
     shutil.rmtree(folder, ignore_errors=True)
     done = clew("export", capture, "--to", "ctf", "-o", folder, *arguments)
-    assert not done.returncode and not done.stderr, done
+    # A warning of the size is no failure.
+    said = [line for line in done.stderr.splitlines() if b" times the capture: " not in line]
+    assert not done.returncode and not said, done
     return folder
 
 

@@ -96,7 +96,7 @@ for records in sorted(glob.glob(os.path.join(HERE, "*.records"))):
     test_both(title, made(title), "off-cpu", 1)
     test_both(title, made(title), "wake", 1)
 
-FUTEX = "futex futex 0x7f0000001000"
+FUTEX = "futex futex Pool::lock+0x8"
 CODE = ("libc.so.6+0x500", "serve", "handle_request", "server+0x1400", "Pool::take",
         "pthread_mutex_lock")
 tap.same("the code of waits", sorted(folded(made("stacks"), "off-cpu")),

@@ -132,8 +132,11 @@ def check_document(page):
 
 
 def headline_of(capture):
-    text = clew("report", capture, stdout=subprocess.PIPE).stdout.decode()
-    return " ".join(text.split("\n\n")[1].split())
+    """Of the whole machine, as the page is, also where a command was recorded."""
+    paragraphs = clew("report", capture, stdout=subprocess.PIPE).stdout.decode().split("\n\n")
+    beside = [p for p in paragraphs if p.startswith("The machine meanwhile: ")]
+    text = beside[0].partition(": ")[2] if beside else paragraphs[1]
+    return " ".join(text.split())
 
 
 def test_capture(name, capture):

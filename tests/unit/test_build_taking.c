@@ -112,6 +112,29 @@ static void loses_its_cpu_while_it_holds(void **state)
 	synthetic_done(&s);
 }
 
+/* 2 has a CPU for 100 ns after its wake, and sleeps in another call: it has the lock by then. */
+static void sleeps_in_another_call(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	locks(&s, 20000, 2, 1);
+	locks(&s, 40000, 3, 1);
+	gets(&s, 100100, 2, 100000, 1);
+	sleeps(&s, 100200, 2, 2, wait_in(SYS_clock_nanosleep));
+	comes(&s, 150000, 2, 2, (struct woken){.at = 149000, .by = IDLE});
+	gets(&s, 300100, 3, 300000, 2);
+	t = synthetic_trace(&s, 400000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 100000, 100100);
+	assert_holder(sleep_of(t, 3, 0), 2, 2, 100100, 300000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /*
  * 1 releases the futex while 3 falls asleep. 4 takes it, and may release it without a wake
  * until 2 comes and sleeps for it again.
@@ -385,6 +408,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loses_its_cpu_before_it_takes),
 		cmocka_unit_test(loses_its_cpu_while_it_holds),
+		cmocka_unit_test(sleeps_in_another_call),
 		cmocka_unit_test(looked_before_the_release),
 		cmocka_unit_test(woken_unseen),
 		cmocka_unit_test(switched_to_unseen),
