@@ -169,7 +169,7 @@ def check_command():
     os.mkdir(kept)
     done = clew("latency", "--json", *words, "--", "sh", "-c", script, cwd=kept)
     first, _, rest = done.stdout.partition("\n")
-    answered = done.returncode == 7 and rest.startswith('{"by"')
+    answered = done.returncode == 7 and rest.startswith('{"format"')
     if not ok(answered, "the answer follows the command's output",
               f"status {done.returncode}: {done.stdout[-200:]} {done.stderr[-300:]}"):
         return
