@@ -44,6 +44,7 @@
  */
 #define STORM_RECORDS 16
 #define STORM_OVER_NS 1000000000ull
+#define LAST_NS	      300000000ull /* for so long mappings are looked at once the end has come */
 
 struct clew_mappings {
 	struct pollfd *polls; /* one for each CPU, then `stop` */
@@ -302,6 +303,13 @@ struct drained {
 	bool fresh; /* a file was new */
 };
 
+static bool is_late(void)
+{
+	uint64_t ending = ending_since();
+
+	return ending && clew_now() > ending + LAST_NS;
+}
+
 static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *found, void *context,
 		       struct drained *drained)
 {
@@ -313,7 +321,7 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
 	size_t size = ring_size();
 
-	while (tail != head && !ending_since()) {
+	while (tail != head && !is_late()) {
 		size_t at = tail % size, length, first;
 
 		/*
@@ -396,14 +404,15 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 		       void *context)
 {
 	struct drained drained = {};
+	bool ends;
 
 	mappings->polls[mappings->cpus] = (struct pollfd){.fd = stop, .events = POLLIN};
 	if (poll(mappings->polls, mappings->cpus + 1,
 		 mappings->storm ? (int)(mappings->interval / 1000000) : -1) < 0)
 		return errno == EINTR ? 0 : -errno;
-	if (mappings->polls[mappings->cpus].revents)
-		return -ECANCELED;
-	if (!mappings->storm)
+	/* Stacks lead through what was mapped just before the end, too. */
+	ends = mappings->polls[mappings->cpus].revents;
+	if (!mappings->storm && !ends)
 		await_more(mappings);
 	mappings->polled = clew_now();
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
@@ -416,6 +425,8 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 		if (mappings->polls[cpu].revents & (POLLERR | POLLHUP | POLLNVAL))
 			mappings->polls[cpu].fd = ~mappings->polls[cpu].fd;
 	}
+	if (ends)
+		return -ECANCELED;
 	if (storm_turns(mappings, &drained))
 		turn_storm(mappings, found, context, &drained);
 	if (drained.lost)
