@@ -22,7 +22,7 @@ struct scan {
 	struct clew_functions *functions;
 	ZydisDecoder decoder;
 	uint64_t budget;      /* bytes that may still be looked at */
-	struct vector tables; /* uint64_t: what the range at hand takes the address of, no code */
+	struct vector tables; /* struct jump_table: what the range at hand takes the address of */
 	struct vector jumps;  /* struct jump_place */
 };
 
@@ -159,7 +159,8 @@ static int take_address_of(struct scan *scan, uint64_t address)
 	}
 	r = vector_reserve(&scan->tables, scan->tables.count + 1);
 	if (r >= 0)
-		((uint64_t *)scan->tables.data)[scan->tables.count++] = address;
+		((struct jump_table *)scan->tables.data)[scan->tables.count++] =
+			(struct jump_table){.address = address};
 	return r;
 }
 
@@ -241,7 +242,7 @@ static int scan_range(struct scan *scan, struct range *range)
 int functions_scan(struct clew_functions *functions)
 {
 	struct scan scan = {.functions = functions,
-			    .tables = {.item = sizeof(uint64_t)},
+			    .tables = {.item = sizeof(struct jump_table)},
 			    .jumps = {.item = sizeof(struct jump_place)}};
 	int r = 0;
 

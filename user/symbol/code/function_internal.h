@@ -169,8 +169,18 @@ enum jump_end {
 	JUMP_STAYS, /* in its own range, by a table whose targets are then marked */
 	JUMP_LEAVES /* by a table of functions */
 };
+/* What may be a table. Each jump of a range may read each table: it is read once for each kind. */
+struct jump_table {
+	uint64_t address;
+	uint8_t read[2]; /* of entries of 8 bytes and of 4: enum table_read */
+};
+enum table_read {
+	TABLE_READ = 1,
+	TABLE_INSIDE = 2, /* its first entry leads into the range */
+	TABLE_LEAVES = 4, /* it leads to another function */
+};
 enum jump_end functions_jump_end(struct clew_functions *functions, const struct range *range,
-				 const struct jump_place *jump, const uint64_t *tables,
+				 const struct jump_place *jump, struct jump_table *tables,
 				 size_t table_count);
 
 #endif

@@ -19,7 +19,7 @@
 struct search {
 	struct clew_functions *functions;
 	const struct range *range;
-	const uint64_t *tables;
+	struct jump_table *tables;
 	size_t table_count;
 	ZydisDecoder decoder;
 	bool leaves; /* a table's first entry is another function */
@@ -117,31 +117,47 @@ static bool is_other_function(const struct search *search, uint64_t address)
 	       !is_inside(search, address);
 }
 
-/* Marks the targets of a table. True: its first entry leads into the range. */
-static bool mark_table(struct search *search, uint64_t table, bool relative)
+/* Marks the targets of a table. Bits of enum table_read. */
+static unsigned read_table(const struct search *search, uint64_t table, bool relative)
 {
+	unsigned found = TABLE_READ;
 	uint64_t target = 0;
-	bool inside = false;
 
-	if (!relative && read_entry(search->functions, table, 0, false, &target))
-		search->leaves |= is_other_function(search, target);
-
+	if (!relative && read_entry(search->functions, table, 0, false, &target) &&
+	    is_other_function(search, target))
+		found |= TABLE_LEAVES;
 	for (size_t i = 0; i < ENTRIES_MOST; i++) {
 		if (!read_entry(search->functions, table, i, relative, &target) ||
 		    !may_be_inside(search, target))
 			break;
 		functions_mark_target(search->functions, target);
-		inside |= i == 0 && is_inside(search, target);
+		if (i == 0 && is_inside(search, target))
+			found |= TABLE_INSIDE;
 	}
-	return inside;
+	return found;
+}
+
+/* True: a table's first entry leads into the range. */
+static bool take_found(struct search *search, unsigned found)
+{
+	search->leaves |= found & TABLE_LEAVES;
+	return found & TABLE_INSIDE;
 }
 
 static bool mark_tables(struct search *search, int64_t add, bool relative)
 {
 	bool inside = false;
 
-	for (size_t i = 0; i < search->table_count; i++)
-		inside |= mark_table(search, search->tables[i] + (uint64_t)add, relative);
+	for (size_t i = 0; i < search->table_count; i++) {
+		struct jump_table *table = &search->tables[i];
+		unsigned found = add ? 0 : table->read[relative];
+
+		if (!found)
+			found = read_table(search, table->address + (uint64_t)add, relative);
+		if (!add)
+			table->read[relative] = (uint8_t)found;
+		inside |= take_found(search, found);
+	}
 	return inside;
 }
 
@@ -151,7 +167,8 @@ static bool is_pointer_table(struct search *search, const ZydisDecodedOperand *m
 	if (memory->mem.index == ZYDIS_REGISTER_NONE || memory->mem.segment == ZYDIS_REGISTER_FS)
 		return false;
 	if (memory->mem.base == ZYDIS_REGISTER_NONE)
-		return mark_table(search, (uint64_t)memory->mem.disp.value, false);
+		return take_found(search,
+				  read_table(search, (uint64_t)memory->mem.disp.value, false));
 	return mark_tables(search, memory->mem.disp.value, false);
 }
 
@@ -304,7 +321,7 @@ static bool stays(struct search *search, const struct jump_place *jump)
 }
 
 enum jump_end functions_jump_end(struct clew_functions *functions, const struct range *range,
-				 const struct jump_place *jump, const uint64_t *tables,
+				 const struct jump_place *jump, struct jump_table *tables,
 				 size_t table_count)
 {
 	struct search search = {.functions = functions,
