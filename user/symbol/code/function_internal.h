@@ -169,7 +169,8 @@ enum jump_end {
 	JUMP_STAYS, /* in its own range, by a table whose targets are then marked */
 	JUMP_LEAVES /* by a table of functions */
 };
-/* What may be a table. Each jump of a range may read each table: it is read once for each kind. */
+/* An address that may be of a table. Each jump of a range may read each table: it is read once for
+ * each kind of entries. */
 struct jump_table {
 	uint64_t address;
 	uint8_t read[2]; /* of entries of 8 bytes and of 4: enum table_read */
