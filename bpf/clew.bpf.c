@@ -15,6 +15,7 @@
 #include "work.bpf.c"
 #include "block.bpf.c"
 #include "net.bpf.c"
+#include "failed.bpf.c"
 #include "lock.bpf.c"
 #include "memory.bpf.c"
 #include "ring.bpf.c"

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #define FILE_LOCK_DEFERRED 1
+#define EAGAIN		   11
 
 static __always_inline void taken_by(struct task_struct *task, __u64 inode, __u64 request)
 {
@@ -25,6 +26,7 @@ static __always_inline void file_lock_tried(struct inode *inode, struct file_loc
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct clew_task_state *state;
+	struct call call;
 
 	if (!enabled || !request)
 		return;
@@ -35,6 +37,11 @@ static __always_inline void file_lock_tried(struct inode *inode, struct file_loc
 		state->flags &= ~CLEW_TASK_STATE_REFUSED;
 		if (!result && READ_FILE_LOCK(number_of(request), type) != F_UNLCK)
 			taken_by(task, number_of(inode), number_of(request));
+		if (result == -EAGAIN && state->flags & CLEW_TASK_STATE_DETAIL) {
+			read_call(task, &call);
+			file_lock_failed(number_of(inode), number_of(request), state->serial,
+					 call.number >= 0 ? call.number : CLEW_NO_CALL, whole);
+		}
 		return;
 	}
 	state->flags |= CLEW_TASK_STATE_REFUSED;

@@ -8,6 +8,8 @@
 #define CLEW_BPF_FILELOCK_H
 
 #include "call.h"
+#include "failed.h"
+#include "identity.h"
 #include "kernel.h"
 #include "kernel_fs.h"
 #include "read.h"
@@ -153,6 +155,64 @@ static __always_inline void file_lock_from_before(struct task_struct *task, stru
 		      : lock_number((__u64)inode, task->pid, 0, false, false);
 	state->flags &= ~CLEW_TASK_STATE_TAKER;
 	state->file_lock_holder = holder_of_all(list);
+}
+
+/* The first lock of a list that a request conflicts with, 0 none. Global, see
+ * identity.h. */
+__noinline __u64 conflict_in(__u64 list, __u64 request)
+{
+	__u32 in_lock = bpf_core_type_exists(struct file_lock_core)
+				? bpf_core_field_offset(struct file_lock_core, flc_list)
+				: bpf_core_field_offset(struct file_lock___whole, fl_list);
+	__u64 at = READ_NUMBER((struct list_head *)list, next);
+	struct file_lock *wanted = (struct file_lock *)request, *lock;
+	int i;
+
+	for (i = 0; i < HELD_MOST && at && at != list; i++) {
+		lock = (struct file_lock *)(at - in_lock);
+		if ((READ_FILE_LOCK(lock, type) != F_RDLCK ||
+		     READ_FILE_LOCK(wanted, type) != F_RDLCK) &&
+		    READ_FILE_LOCK(lock, owner) != READ_FILE_LOCK(wanted, owner) &&
+		    READ(lock, fl_start) <= READ(wanted, fl_end) &&
+		    READ(wanted, fl_start) <= READ(lock, fl_end))
+			return (__u64)lock;
+		at = READ_NUMBER((struct list_head *)at, next);
+	}
+	return 0;
+}
+
+/* Sends that a task did not get a lock for which it would not wait. Global, see
+ * identity.h. */
+__noinline int file_lock_failed(__u64 inode_address, __u64 request, __u32 task, __u16 call,
+				bool whole)
+{
+	struct inode *inode = (struct inode *)inode_address;
+	__u64 locks = READ_NUMBER(inode, i_flctx), lock, file;
+	struct clew_failed tried = {.task = task, .call = call};
+	struct taken_lock taken;
+	__u32 *taker;
+
+	tried.object = READ(inode, i_ino);
+	tried.device = READ(inode, i_sb, s_dev);
+	file = bpf_core_type_exists(struct file_lock_core)
+		       ? READ_NUMBER((struct file_lock_core *)request, flc_file)
+		       : READ_NUMBER((struct file_lock___whole *)request, fl_file);
+	if (file)
+		send_file(file, bpf_get_smp_processor_id(), clock_ns(),
+			  mount_namespace_of(bpf_get_current_task_btf()));
+	lock = locks ? conflict_in(locks + (whole ? bpf_core_field_offset(struct file_lock_context,
+									  flc_flock)
+						  : bpf_core_field_offset(struct file_lock_context,
+									  flc_posix)),
+				   request)
+		     : 0;
+	if (lock) {
+		taken = taken_lock(inode_address, lock);
+		taker = bpf_map_lookup_elem(&clew_lock_takers, &taken);
+		tried.owner = taker ? *taker : (__u32)READ_FILE_LOCK(lock, pid);
+	}
+	failed_emit(CLEW_FAILED_LOCK, &tried);
+	return 0;
 }
 
 #endif

@@ -361,6 +361,7 @@ struct task_struct {
 	unsigned policy;
 	unsigned in_iowait : 1;
 	unsigned in_execve : 1;
+	unsigned frozen : 1;
 	struct signal_struct *signal;
 	struct sigpending pending;
 	sigset_t blocked;
@@ -449,6 +450,10 @@ typedef struct {
 	void *net;
 } possible_net_t;
 
+struct hlist_nulls_node {
+	struct hlist_nulls_node *next;
+};
+
 struct sock_common {
 	unsigned short skc_family;
 	unsigned char skc_state;
@@ -459,6 +464,7 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 	possible_net_t skc_net;
+	struct hlist_nulls_node skc_nulls_node;
 };
 
 struct socket;
@@ -481,6 +487,7 @@ struct sock {
 		int len;
 	} sk_backlog;
 	__u16 sk_protocol;
+	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;
 	struct socket *sk_socket;
 };

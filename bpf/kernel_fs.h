@@ -47,6 +47,7 @@ struct file_lock_core { /* since 6.9 */
 	struct list_head flc_list;
 	unsigned char flc_type;
 	int flc_pid;
+	struct file *flc_file;
 };
 
 struct file_lock {
@@ -60,6 +61,7 @@ struct file_lock___whole { /* before 6.9 */
 	struct list_head fl_list;
 	unsigned char fl_type;
 	unsigned int fl_pid;
+	struct file *fl_file;
 };
 
 struct file_lock_context {

@@ -231,6 +231,7 @@ struct tcp_sock {
 	__u32 write_seq;
 	unsigned int packets_out;
 	unsigned int snd_sml;
+	unsigned int snd_nxt;
 	unsigned int snd_una;
 	unsigned int mss_cache;
 	__u8 chrono_type : 2;
@@ -248,6 +249,36 @@ struct sk_buff {
 	__u16 network_header;
 	__u8 pkt_type : 3;
 };
+
+/* TCP's listening sockets, by a hash of their address and port. */
+struct hlist_nulls_head {
+	struct hlist_nulls_node *first;
+};
+
+struct inet_listen_hashbucket {
+	struct hlist_nulls_head nulls_head;
+};
+
+struct inet_hashinfo {
+	unsigned int lhash2_mask;
+	struct inet_listen_hashbucket *lhash2;
+};
+
+struct inet_timewait_death_row {
+	struct inet_hashinfo *hashinfo;
+};
+
+struct netns_ipv4 {
+	struct inet_timewait_death_row tcp_death_row;
+};
+
+struct net {
+	unsigned int hash_mix;
+	struct netns_ipv4 ipv4;
+};
+
+/* Why a packet is dropped, since 5.17. */
+enum skb_drop_reason { SKB_DROP_REASON_NETFILTER_DROP = 12 };
 
 struct page_counter {
 	atomic_long_t usage;

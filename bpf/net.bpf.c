@@ -36,12 +36,6 @@ static __always_inline bool stays_here(struct net_device *device)
 			  (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
 }
 
-/* A number that distinguishes sockets at one address: their ports. */
-static __always_inline __u64 socket_number(struct sock *sock)
-{
-	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
-}
-
 /* True if a packet resets a TCP connection. With IP options another byte is
  * tested, which rarely looks like a reset. */
 static __always_inline bool is_reset(const void *header)
@@ -95,6 +89,32 @@ static __always_inline bool is_unowned(const struct context *context, __u64 sock
 	       !READ((struct sock *)socket, sk_socket, file);
 }
 
+/*
+ * CLEW_PACKET_RESENT, _FILTERED or _REFUSED if TCP sends data again, 0 if not.
+ * Data that a filter refused at the output was never sent for TCP, which tries
+ * again by a timer or as something arrives: *who sent it at *time, as far as that
+ * is known.
+ */
+static __always_inline __u8 sent_again(struct sock *sock, struct sk_buff *packet, __u64 *time,
+				       __u64 *who)
+{
+	__u64 segment, refused, refused_who;
+	__s32 ahead;
+
+	if (READ(sock, sk_protocol) != IPPROTO_TCP)
+		return 0;
+	segment = packet_segment(packet->head + packet->network_header);
+	ahead = segment_sequence(segment) - READ((struct tcp_sock *)sock, snd_nxt);
+	if (!segment_refused(segment, &refused, &refused_who))
+		return ahead < 0 ? CLEW_PACKET_RESENT : 0;
+	if (ahead < 0)
+		return CLEW_PACKET_FILTERED;
+	*time = refused;
+	if (refused_who)
+		*who = refused_who;
+	return CLEW_PACKET_REFUSED;
+}
+
 /* The sender of a packet that a softirq sends. A packet without a socket is a
  * forwarded one: `time` becomes the time at which it was first sent. */
 static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
@@ -123,10 +143,15 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 						    : 0);
 	/* Data that waited for an acknowledgement is sent now: its sender is
 	 * the last task that wrote to the socket. */
-	if (socket && sender_get(socket, what, &before, &who))
-		return sender_of(sender_task(who), actor) |
-		       (__u64)held_by((struct sock *)socket, packet, cpu_state->packet_late)
-			       << WAITED_SHIFT;
+	if (socket && sender_get(socket, what, &before, &who)) {
+		__u8 held = sent_again((struct sock *)socket, packet, &before, &who);
+
+		if (held)
+			*time = before;
+		else
+			held = held_by((struct sock *)socket, packet, cpu_state->packet_late);
+		return sender_of(sender_task(who), actor) | (__u64)held << WAITED_SHIFT;
+	}
 	/* No task writes the answer to a connect, but the task that connects
 	 * causes it. */
 	state = socket ? READ((struct sock *)socket, __sk_common.skc_state) : 0;
@@ -168,8 +193,7 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 		who = sender_of(task, task);
 		/* An acknowledgement is sent by a reader, which has written
 		 * nothing. */
-		if (socket && !acknowledges &&
-		    (!sender_get(socket, what, &before, &last) || last != who))
+		if (socket && !acknowledges)
 			sender_put(socket, what, now, who);
 	} else {
 		who = sender_in_softirq(context.cpu_state, packet, socket, what, acknowledges,
@@ -277,5 +301,35 @@ int BPF_PROG(clew_napi_poll)
 		return 0;
 	cpu_state->levels[LEVEL_SOFT].inner.kind = 0;
 	packet_end(cpu_state);
+	return 0;
+}
+
+/* The reason of packets that a filter refuses, 0 unknown. */
+#define REFUSED_BY_FILTER                                                                          \
+	(bpf_core_enum_value_exists(enum skb_drop_reason, SKB_DROP_REASON_NETFILTER_DROP)          \
+		 ? bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NETFILTER_DROP)       \
+		 : 0)
+
+/* A packet is dropped. TCP will send it again if it is one of this machine's. */
+SEC("?tp_btf/kfree_skb")
+int BPF_PROG(clew_kfree_skb, struct sk_buff *packet, void *location, int reason)
+{
+	__u64 segment, time, who = 0;
+	struct context context;
+	const void *header;
+
+	if (!enabled || !reason || (__u64)reason != REFUSED_BY_FILTER || !context_here(&context))
+		return 0;
+	header = packet->head + packet->network_header;
+	segment = packet_segment(header);
+	if (!segment)
+		return 0;
+	if (READ_NUMBER(packet, sk)) {
+		if (context.level == LEVEL_TASK)
+			who = sender_of(serial_of_current(context.cpu_state, context.task), 0);
+	} else if (!sender_get(number_of(packet), packet_number(header), &time, &who)) {
+		return 0;
+	}
+	segment_refuse(segment, clock_ns(), who);
 	return 0;
 }

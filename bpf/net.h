@@ -14,6 +14,7 @@
 
 #include "kernel.h"
 #include "read.h"
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/records.h>
 #include <linux/types.h>
@@ -28,7 +29,8 @@
 /*
  * In sender.who, with tasks, bits 60 to 62. For data that a softirq sent, which another task
  * may have written: CLEW_PACKET_*. For an acknowledgement:
- * CLEW_PACKET_DELAYED if it was put off.
+ * CLEW_PACKET_DELAYED if it was put off. The time of data that is sent again is that at which
+ * it was written.
  */
 #define WAITED_SHIFT 60
 #define WAITED_MASK  (7ULL << WAITED_SHIFT)
@@ -70,6 +72,14 @@ static __always_inline struct sender *sender_slot(__u64 key)
 
 	index &= SENDER_SLOTS - 1;
 	return bpf_map_lookup_elem(&clew_senders, &index);
+}
+
+/* A number that distinguishes sockets at one address: their ports. */
+static __always_inline __u64 socket_number(struct sock *sock)
+{
+	return sock ? (__u64)READ(sock, __sk_common.skc_dport) << 16 |
+			       READ(sock, __sk_common.skc_num)
+		    : 0;
 }
 
 static __always_inline __u64 sender_of(__u32 task, __u32 actor)
@@ -154,6 +164,50 @@ static __always_inline __u64 packet_number(const void *header)
 		return (words[1] >> 16 & 0xff) == IPPROTO_TCP ? words[11] : words[1] & 0xffff;
 	}
 	return 0;
+}
+
+/* The ports and the sequence number of a TCP packet, 0 if it is none. With IP
+ * options other words are read, but the same ones each time. */
+static __always_inline __u64 packet_segment(const void *header)
+{
+	__u64 at = (__u64)header, first = read_number(at);
+
+	switch (first & 0xf0) {
+	case 0x40:
+		return (read_number(at + 8) >> 8 & 0xff) == IPPROTO_TCP ? read_number(at + 20) : 0;
+	case 0x60:
+		return (first >> 48 & 0xff) == IPPROTO_TCP ? read_number(at + 40) : 0;
+	}
+	return 0;
+}
+
+/* The sequence number of a packet_segment(). */
+static __always_inline __u32 segment_sequence(__u64 segment)
+{
+	return bpf_ntohl(segment >> 32);
+}
+
+/*
+ * Segments that a filter of this machine refused are in the same table, by a
+ * number that is no address in the kernel.
+ */
+static __always_inline __u64 refused_key(__u64 segment)
+{
+	return segment & ~FROM_OUTSIDE;
+}
+
+/* Remembers when that was first; `who`: the task that sent it, 0 unknown. */
+static __always_inline void segment_refuse(__u64 segment, __u64 now, __u64 who)
+{
+	__u64 time, before;
+
+	if (!sender_get(refused_key(segment), segment, &time, &before))
+		sender_put(refused_key(segment), segment, now, who);
+}
+
+static __always_inline bool segment_refused(__u64 segment, __u64 *ret_time, __u64 *ret_who)
+{
+	return sender_get(refused_key(segment), segment, ret_time, ret_who);
 }
 
 #endif

@@ -317,6 +317,9 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_LOCK_NAME: /* the process is the builder's */
 			reserved = 4 + 4;
 			break;
+		case CLEW_KIND_FAILED: /* the holder is the builder's */
+			reserved = 4 + 2;
+			break;
 		case CLEW_KIND_ADDRESS: /* the memory is the builder's */
 			reserved = 4 + 6;
 			break;

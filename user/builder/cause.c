@@ -27,6 +27,9 @@ static uint8_t held_by(const struct clew_cause *cause)
 		[CLEW_PACKET_DELAYED] = CLEW_HELD_DELAYED_ACK,
 		[CLEW_PACKET_NAGLE] = CLEW_HELD_NAGLE,
 		[CLEW_PACKET_WINDOW] = CLEW_HELD_WINDOW,
+		[CLEW_PACKET_RESENT] = CLEW_HELD_LOST,
+		[CLEW_PACKET_FILTERED] = CLEW_HELD_FILTERED,
+		[CLEW_PACKET_REFUSED] = CLEW_HELD_REFUSED,
 	};
 
 	return cause->packet < sizeof(held) ? (uint8_t)(held[cause->packet] << CLEW_LINK_HELD_SHIFT)
@@ -44,6 +47,8 @@ static uint64_t held_since(const struct clew_builder *builder, const struct clew
 
 	if (!sender)
 		return 0;
+	if (cause->packet >= CLEW_PACKET_RESENT)
+		return cause->time;
 	if (sender->state == TASK_SLEEPING && sender->since < cause->time)
 		return sender->since;
 	return sender->slept_from && sender->slept_from < cause->time &&
@@ -56,7 +61,7 @@ static uint64_t held_since(const struct clew_builder *builder, const struct clew
 static void add_packet(const struct clew_builder *builder, const struct clew_cause *cause,
 		       struct links *links)
 {
-	bool waited = cause->packet >= CLEW_PACKET_WAITED && cause->packet <= CLEW_PACKET_WINDOW;
+	bool waited = cause->packet >= CLEW_PACKET_WAITED && cause->packet <= CLEW_PACKET_REFUSED;
 
 	if (build_nobody(cause->task) && cause->packet != CLEW_PACKET_DELAYED)
 		return;

@@ -70,7 +70,8 @@ enum clew_link_kind {
 	CLEW_LINK_IPI = CLEW_CAUSE_IPI,
 	CLEW_LINK_REQUEST = CLEW_CAUSE_REQUEST, /* number: of the request; task queued it at `at`;
 						   begin: issued, 0 never; end: completed */
-	/* task sent it at `at`; begin: since when at least TCP had held it back, 0 unknown */
+	/* task sent it at `at`, for the first time; begin: since when at least TCP had held it
+	   back, 0 unknown */
 	CLEW_LINK_PACKET = CLEW_CAUSE_PACKET,
 	CLEW_LINK_WORK =
 		16, /* number: function; task queued it at `at`; `worker` began it at `begin` */
@@ -81,10 +82,25 @@ enum clew_link_kind {
 #define CLEW_LINK_SWAP	  0x04 /* REQUEST: it swapped pages in or out */
 #define CLEW_LINK_WRITE	  0x08 /* REQUEST: it wrote data */
 
-/* PACKET, bits 4 and 5 of flags: what its data had waited for in the sender's socket. */
-enum clew_held { CLEW_HELD_NOT, CLEW_HELD_DELAYED_ACK, CLEW_HELD_NAGLE, CLEW_HELD_WINDOW };
+/* PACKET, bits 4 to 6 of flags: what its data had waited for in the sender's socket, or how the
+ * first packet with it was lost. */
+enum clew_held {
+	CLEW_HELD_NOT,
+	CLEW_HELD_DELAYED_ACK,
+	CLEW_HELD_NAGLE,
+	CLEW_HELD_WINDOW,
+	CLEW_HELD_LOST,	    /* on the way */
+	CLEW_HELD_FILTERED, /* on the way, to a packet filter of the machine */
+	CLEW_HELD_REFUSED,  /* such a filter did not let it out */
+};
 #define CLEW_LINK_HELD_SHIFT 4
-#define CLEW_LINK_HELD(link) ((enum clew_held)((link)->flags >> CLEW_LINK_HELD_SHIFT & 3))
+#define CLEW_LINK_HELD(link) ((enum clew_held)((link)->flags >> CLEW_LINK_HELD_SHIFT & 7))
+
+/* True if the data was sent a second time. */
+static inline bool clew_held_lost(enum clew_held held)
+{
+	return held >= CLEW_HELD_LOST;
+}
 
 struct clew_link {
 	uint64_t at; /* 0 unknown */

@@ -184,6 +184,16 @@ static int feed_lock_name(struct clew_builder *builder, const struct clew_lock_n
 							 .identity = &name.header});
 }
 
+/* The holder of a lock is told as that of a lock's name is. */
+static int feed_failed(struct clew_builder *builder, const struct clew_failed *record)
+{
+	struct clew_failed failed = *record;
+
+	failed.holder = build_task_by_tid(builder, record->owner);
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							 .identity = &failed.header});
+}
+
 /* The memory is that of a task which may have ended since. */
 static int feed_address(struct clew_builder *builder, const struct clew_address *record)
 {
@@ -208,6 +218,8 @@ int build_feed_identity(struct clew_builder *builder, const struct clew_header *
 
 	if (record->kind == CLEW_KIND_LOCK_NAME)
 		return feed_lock_name(builder, (const struct clew_lock_name *)record);
+	if (record->kind == CLEW_KIND_FAILED)
+		return feed_failed(builder, (const struct clew_failed *)record);
 	if (record->kind == CLEW_KIND_ADDRESS)
 		return feed_address(builder, (const struct clew_address *)record);
 	/* Before what follows from it, so that takers know the task that it is about. */

@@ -66,6 +66,8 @@
 	    "a row is a start, an end, a call, what it did for memory, and evidence")              \
 	KEY(TALLIES,         "tallies",         "tt##",      4,                                    \
 	    "a row is a start, an end, what was counted, and how often")                           \
+	KEY(FAILED,          "failed",          "tm######n", 9,                                    \
+	    "a row is a time, a device, six numbers and a holder")                                 \
 	KEY(TOUCHES,         "touches",         "m##tt##",   7,                                    \
 	    "a row is a device, an inode, what was done, begin, end, place and bytes")             \
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \

@@ -214,6 +214,20 @@ static void describe_spins(struct conversion *conversion, uint32_t serial)
 			  {.word = capture_name_or_dash(conversion, spins[i].holder)});
 }
 
+static void describe_failed(struct conversion *conversion, uint32_t serial)
+{
+	size_t count;
+	const struct clew_failed *failed =
+		clew_trace_failed(conversion->trace, serial, 0, UINT64_MAX, &count);
+
+	for (size_t i = 0; i < count; i++)
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_FAILED, {failed[i].header.time},
+			  {failed[i].device}, {failed[i].object}, {failed[i].header.flags},
+			  {failed[i].listener}, {failed[i].queued}, {failed[i].call},
+			  {failed[i].owner},
+			  {.word = capture_name_or_dash(conversion, failed[i].holder)});
+}
+
 /* The places that the task ran in. A tick is a stay without a length. */
 static void describe_running(struct conversion *conversion, uint32_t serial)
 {
@@ -267,6 +281,7 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 	if (task->death != CLEW_TIME_OPEN)
 		pairs_add_number(pairs, ATTRIBUTE_DIED, task->death);
 	describe_spins(conversion, task->serial);
+	describe_failed(conversion, task->serial);
 	describe_running(conversion, task->serial);
 	capture_describe_left_out(conversion, (uint64_t)UINT32_MAX + 1 + inner->index);
 	capture_describe_frames(conversion, task->serial);

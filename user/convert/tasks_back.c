@@ -194,6 +194,27 @@ static int take_spin(struct back *back, const struct row *row)
 			  (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
+static int take_failed(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	const struct clew_failed failed = {
+		.header = {.time = fields[0].number,
+			   .kind = CLEW_KIND_FAILED,
+			   .flags = (uint8_t)fields[3].number},
+		.task = *(const uint32_t *)row->context,
+		.device = (uint32_t)fields[1].number,
+		.object = fields[2].number,
+		.listener = fields[4].number,
+		.queued = (uint32_t)fields[5].number,
+		.call = (uint16_t)fields[6].number,
+		.owner = (uint32_t)fields[7].number,
+		.holder = back_serial(back, fields[8].word),
+	};
+
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &failed.header});
+}
+
 static int take_stay(struct back *back, const struct row *row)
 {
 	struct clew_stay stay;
@@ -221,6 +242,8 @@ static int take_acts(struct back *back, uint32_t span)
 	uint32_t serial = back->serials[span];
 	int r = back_rows(back, ATTRIBUTE_SPINS, values, take_spin, &serial);
 
+	if (r == 0)
+		r = back_rows(back, ATTRIBUTE_FAILED, values, take_failed, &serial);
 	if (r == 0)
 		r = back_rows(back, ATTRIBUTE_STAYS, values, take_stay, &serial);
 	if (r == 0)

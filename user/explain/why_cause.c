@@ -119,6 +119,8 @@ static void cause_in_link(const struct clew_sleep *sleep, const struct clew_link
 		break;
 	case CLEW_LINK_PACKET:
 		cause->kind = sleep->kind;
+		if (clew_held_lost(CLEW_LINK_HELD(link)))
+			cause->held = (uint8_t)CLEW_LINK_HELD(link);
 		break;
 	case CLEW_LINK_IRQ:
 		if (comes_from_outside(sleep))

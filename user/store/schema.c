@@ -496,6 +496,18 @@ static const struct table_column site_columns[] = {
 	TAIL("words", "size", sizeof(struct clew_site_record)),
 };
 
+#define FAILED(member, coding, reference) AT(#member, struct clew_failed, member, 0, coding, reference, 0)
+
+static const struct table_column failed_columns[] = {
+	FAILED(task, STORE_PREVIOUS, "task"),
+	FAILED(object, STORE_KEYED, "task"),
+	FAILED(device, STORE_KEYED, "task"),
+	FAILED(listener, STORE_KEYED, "task"),
+	FAILED(owner, STORE_KEYED, "task"),
+	FAILED(queued, STORE_KEYED, "task"),
+	FAILED(call, STORE_KEYED, "task"),
+};
+
 #define LOCK_NAME(member, coding, reference) AT(#member, struct clew_lock_name, member, 0, coding, reference, 0)
 
 static const struct table_column lock_name_columns[] = {

@@ -130,10 +130,11 @@ struct clew_trace {
 	uint32_t file_count;
 	struct vector touches;	     /* struct clew_touch */
 	struct trace_touches joined; /* until finished */
-	struct vector spins;	     /* in order of task, then end, once finished */
-	struct vector retries;	     /* struct clew_retried */
-	struct map vain;	     /* index of a sleep -> ns; only those that ended for nothing */
-	struct map retry_of;	     /* index of a sleep -> of `retries`; only slices have one */
+	struct vector failed;  /* struct clew_failed, in order of task, then time, once finished */
+	struct vector spins;   /* in order of task, then end, once finished */
+	struct vector retries; /* struct clew_retried */
+	struct map vain;       /* index of a sleep -> ns; only those that ended for nothing */
+	struct map retry_of;   /* index of a sleep -> of `retries`; only slices have one */
 	/* index of a sleep -> of a client that waits for an answer, when the question left, ns;
 	   else 1; only those in an exchange have one */
 	struct map in_exchange;
@@ -242,6 +243,10 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
+
+/* failed.c */
+int trace_take_failed(struct clew_trace *trace, const struct clew_failed *record);
+void trace_finish_failed(struct clew_trace *trace);
 
 /* address.c */
 int trace_take_address(struct clew_trace *trace, const struct clew_address *record);

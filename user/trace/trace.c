@@ -245,6 +245,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->page_extents.item = sizeof(struct clew_page_extent);
 	trace->touches.item = sizeof(struct clew_touch);
 	trace->spins.item = sizeof(struct clew_spin);
+	trace->failed.item = sizeof(struct clew_failed);
 	trace->retries.item = sizeof(struct clew_retried);
 	trace->stays.item = trace->ticks.item = sizeof(struct clew_stay);
 	trace->tallies.item = sizeof(struct clew_tally);
@@ -299,6 +300,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->touches);
 	trace_touches_done(&trace->joined);
 	vector_done(&trace->spins);
+	vector_done(&trace->failed);
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
@@ -355,6 +357,7 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		return r;
 	trace_blind_sleeps(trace);
 	trace_finish_stacks(trace);
+	trace_finish_failed(trace);
 	r = trace_finish_requests(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);
@@ -482,12 +485,13 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->pages) + vector_used(&trace->tasks) +
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
-	       vector_used(&trace->spins) + vector_used(&trace->retries) +
-	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
-	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
-	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
-	       map_memory(&trace->retry_of) + map_memory(&trace->vain) +
-	       map_memory(&trace->in_exchange) + map_memory(&trace->resting) + trace->number_bytes +
+	       vector_used(&trace->spins) + vector_used(&trace->failed) +
+	       vector_used(&trace->retries) + vector_used(&trace->stays) +
+	       vector_used(&trace->ticks) + vector_used(&trace->tallies) +
+	       vector_used(&trace->frames) + vector_used(&trace->frame_details) +
+	       vector_used(&trace->functions) + map_memory(&trace->retry_of) +
+	       map_memory(&trace->vain) + map_memory(&trace->in_exchange) +
+	       map_memory(&trace->resting) + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
 	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
 	       map_memory(&trace->texts) + map_memory(&trace->locks) +

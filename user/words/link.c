@@ -23,11 +23,18 @@ static const char *const vectors[] = {
 };
 
 static const struct {
-	const char *name, *until;
+	const char *name, *words;
 } helds[] = {
-	[CLEW_HELD_DELAYED_ACK] = {"delayed-ack", "the delayed acknowledgement"},
-	[CLEW_HELD_NAGLE] = {"nagle", "what was sent before was acknowledged (Nagle's rule)"},
-	[CLEW_HELD_WINDOW] = {"window", "the receiver had room for it"},
+	[CLEW_HELD_DELAYED_ACK] = {"delayed-ack",
+				   "held back by TCP until the delayed acknowledgement"},
+	[CLEW_HELD_NAGLE] = {"nagle", "held back by TCP until what was sent before was "
+				      "acknowledged (Nagle's rule)"},
+	[CLEW_HELD_WINDOW] = {"window", "held back by TCP until the receiver had room for it"},
+	[CLEW_HELD_LOST] = {"lost", "whose packet was lost on the way"},
+	[CLEW_HELD_FILTERED] = {"filtered",
+				"whose packet was lost on the way: a packet filter of this machine "
+				"dropped it"},
+	[CLEW_HELD_REFUSED] = {"refused", "whose packet a packet filter of this machine refused"},
 };
 
 const char *clew_held_name(enum clew_held held)
@@ -35,9 +42,24 @@ const char *clew_held_name(enum clew_held held)
 	return helds[held].name;
 }
 
-void clew_print_held(FILE *out, enum clew_held held)
+void clew_print_held(FILE *out, enum clew_held held, const struct clew_sleep *sleep)
 {
-	fprintf(out, ", held back by TCP until %s", helds[held].until);
+	const struct clew_link *link = sleep->links;
+
+	fprintf(out, ", %s", helds[held].words);
+	if (clew_held_lost(held) && sleep->link_count && sleep->end > link->at)
+		fprintf(out, "; sent again within %s", CLEW_DURATION(sleep->end - link->at));
+}
+
+bool clew_print_lost(FILE *out, const struct clew_sleep *sleep)
+{
+	const struct clew_link *link = sleep->links;
+
+	if (!sleep->link_count || link->kind != CLEW_LINK_PACKET ||
+	    !clew_held_lost(CLEW_LINK_HELD(link)))
+		return false;
+	clew_print_held(out, CLEW_LINK_HELD(link), sleep);
+	return true;
 }
 
 struct clew_object clew_link_object(const struct clew_link *link)

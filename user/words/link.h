@@ -27,8 +27,10 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 			   const struct clew_sleep *sleep);
 /* The word for what TCP held back data for; NULL: for nothing. */
 const char *clew_held_name(enum clew_held held);
-/* Prints ", as TCP held back its data until ..". */
-void clew_print_held(FILE *out, enum clew_held held);
+/* Prints ", held back by TCP until ..", ", lost on the way; sent again within ..". */
+void clew_print_held(FILE *out, enum clew_held held, const struct clew_sleep *sleep);
+/* The same for a wait for what had to be sent again. False: it was for something else. */
+bool clew_print_lost(FILE *out, const struct clew_sleep *sleep);
 
 /* The object of a request's or work item's step. */
 struct clew_object clew_link_object(const struct clew_link *link);

@@ -350,7 +350,7 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 	default:
 		print_wait(out, trace, sleep, segment->kind);
 		if (segment->held)
-			clew_print_held(out, segment->held);
+			clew_print_held(out, segment->held, sleep);
 		else
 			print_first_link(out, trace, sleep);
 		break;

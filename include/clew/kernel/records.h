@@ -20,6 +20,7 @@
 #include <clew/kernel/records/announce.h>
 #include <clew/kernel/records/block.h>
 #include <clew/kernel/records/end.h>
+#include <clew/kernel/records/failed.h>
 #include <clew/kernel/records/function.h>
 #include <clew/kernel/records/header.h>
 #include <clew/kernel/records/identity.h>

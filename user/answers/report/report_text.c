@@ -13,6 +13,7 @@
 #include "words/describe.h"
 #include "words/file.h"
 #include "words/functions.h"
+#include "words/link.h"
 #include "words/object.h"
 #include "words/task.h"
 #include "words/wait.h"
@@ -70,6 +71,8 @@ static void print_longest(FILE *out, const struct report *report)
 	} else if (report->spent != CLEW_SPENT_PEER) {
 		fputs(", most of it for ", out);
 		report_print_awaited(out, report, report->wait);
+		if (clew_print_lost(out, sleep))
+			return;
 		if (!ended_words[report->spent] || sleep->ended_by == CLEW_NO_TASK)
 			return;
 		fputs(", until ", out);

@@ -58,6 +58,10 @@ enum clew_cause_kind {
 #define CLEW_PACKET_DELAYED 2 /* .. until an acknowledgement that was put off came */
 #define CLEW_PACKET_NAGLE   3 /* .. by Nagle's rule, until what was sent before was acknowledged */
 #define CLEW_PACKET_WINDOW  4 /* .. until the receiver had room for it */
+/* `time` is when the data was written: it was sent before, and got lost on the way. */
+#define CLEW_PACKET_RESENT   5
+#define CLEW_PACKET_FILTERED 6 /* .. to a packet filter of this machine */
+#define CLEW_PACKET_REFUSED  7 /* the same, but such a filter did not even let it out */
 
 struct clew_cause {
 	union {
