@@ -99,6 +99,66 @@ def play(case):
     os.waitpid(server, 0)
 
 
+def connect(listener, truth):
+    """One more connection; says when it began and ended, by the clock."""
+    begun = time.monotonic_ns()
+    socket.create_connection(listener.getsockname())
+    print(json.dumps({"from": begun, "to": time.monotonic_ns(), "client": os.getpid(), **truth}))
+
+
+def play_queue():
+    """A server that does not accept before the queue is full and TCP has asked again."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1)
+    kept = [socket.create_connection(listener.getsockname()) for _ in range(2)]
+    told, tell = os.pipe()
+    server = os.fork()
+    if not server:
+        name("srv-queue")
+        time.sleep(1.5)
+        os.write(tell, b"%d" % time.monotonic_ns())
+        for _ in range(len(kept) + 1):
+            listener.accept()
+        os._exit(0)
+    name("cli-queue")
+    connect(listener, {"server": server})
+    print(int(os.read(told, 30)))
+    os.waitpid(server, 0)
+
+
+def play_unanswered():
+    """The first packet of a connection gets lost."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    listener = socket.create_server(("127.0.0.1", 0))
+    drop("input", 8)
+    name("cli-syn")
+    connect(listener, {"server": 0})
+    print(0)
+
+
+CONNECTS = {"queue": play_queue, "unanswered": play_unanswered}
+
+
+def check_connect(capture, case, truth):
+    whole = truth["to"] - truth["from"]
+    segments = answer("why", capture, "--tid", truth["client"], "--from", truth["from"], "--to",
+                      truth["to"])["segments"]
+    server = sum(s["ns"] for s in segments if s.get("tid") == truth["server"])
+    held = {
+        word: sum(s["ns"] for s in segments if s.get("held_back") == word)
+        for word in ("accept-queue", "unanswered")
+    }
+    if case == "queue":
+        late = truth["accepts"] - truth["from"]
+        ok(
+            abs(server - late) < 0.02 * whole and held["accept-queue"] > 0.98 * (whole - late) and
+            not held["unanswered"], "who does not accept is waited for, then TCP's next packet",
+            f"{server} of {late} ns, then {held} of {whole - late} ns")
+    else:
+        ok(held["unanswered"] > 0.98 * whole and not held["accept-queue"] and not server,
+           "where the accept queue has room, it is not blamed", f"{held} of {whole} ns")
+
+
 def check(capture, case, truth, held):
     whole = truth["to"] - truth["from"]
     said = answer("why", capture, "--tid", truth["client"], "--from", truth["from"], "--to",
@@ -132,6 +192,22 @@ def record(capture, cases, **options):
     return truths
 
 
+def check_connects():
+    """Attempts to connect that nothing answers at first."""
+    capture = scratch("connects.clew")
+    recording = start_recording(capture)
+    truths = {}
+    for case in CONNECTS:
+        done = run("unshare", "-n", sys.executable, os.path.abspath(__file__), "--play", case,
+                   timeout=60)
+        if ok(done.returncode == 0, f"{case}: a connection was made", done.stderr):
+            first, accepts = done.stdout.splitlines()
+            truths[case] = {**json.loads(first), "accepts": int(accepts)}
+    stop_recording(recording)
+    for case, truth in truths.items():
+        check_connect(capture, case, truth)
+
+
 def check_elsewhere():
     """A packet of which this machine does not see where it got lost."""
     capture = scratch("elsewhere.clew")
@@ -154,11 +230,12 @@ def main():
     ok(len(told) == len(LOSSES) - 1 and not wrong, "no other wait is told to be for a lost packet",
        f"{len(told)} told, {wrong[:2]}")
     check_elsewhere()
+    check_connects()
     finish()
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--play"]:
-        play(sys.argv[2])
+        CONNECTS.get(sys.argv[2], lambda: play(sys.argv[2]))()
     else:
         main()

@@ -92,11 +92,14 @@ enum clew_held {
 	CLEW_HELD_LOST,	    /* on the way */
 	CLEW_HELD_FILTERED, /* on the way, to a packet filter of the machine */
 	CLEW_HELD_REFUSED,  /* such a filter did not let it out */
+	/* Of a part of an attempt to connect, and in no link: */
+	CLEW_HELD_QUEUE,      /* the listener's accept queue was full */
+	CLEW_HELD_UNANSWERED, /* nothing came */
 };
 #define CLEW_LINK_HELD_SHIFT 4
 #define CLEW_LINK_HELD(link) ((enum clew_held)((link)->flags >> CLEW_LINK_HELD_SHIFT & 7))
 
-/* True if the data was sent a second time. */
+/* True if something was sent a second time. */
 static inline bool clew_held_lost(enum clew_held held)
 {
 	return held >= CLEW_HELD_LOST;

@@ -383,6 +383,15 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 		segment.cycle = true;
 	}
 	if (!segment.cycle) {
+		r = why_follow_unanswered(search, sleep, &cause, segment.start, &followed);
+		if (r < 0 || followed)
+			return r;
+		if (cause.held) {
+			segment.kind = cause.kind;
+			segment.end = cause.until;
+		}
+	}
+	if (!segment.cycle) {
 		r = follow_call(search, sleep, &cause, segment.start, &segment.perhaps, &followed);
 		if (r < 0 || followed)
 			return r;

@@ -124,6 +124,14 @@ int why_push(struct why_search *search, const struct trace_task *task, uint64_t 
 int why_follow_end(struct why_search *search, const struct clew_sleep *sleep,
 		   const struct why_cause *cause, uint64_t from, bool *ret_found, bool *ret_cycle);
 
+/*
+ * why_unanswered.c: tries to explain a part of an attempt to connect that nothing answers.
+ * *ret_found: a frame for the task that accepts there was pushed; else `cause` is refined. 0 or
+ * -ENOMEM.
+ */
+int why_follow_unanswered(struct why_search *search, const struct clew_sleep *sleep,
+			  struct why_cause *cause, uint64_t from, bool *ret_found);
+
 /* A search that answers many questions about one trace. 0 or -ENOMEM. */
 int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct why_search **ret_search);

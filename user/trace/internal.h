@@ -130,6 +130,7 @@ struct clew_trace {
 	uint32_t file_count;
 	struct vector touches;	     /* struct clew_touch */
 	struct trace_touches joined; /* until finished */
+	struct map acceptors;	     /* by inode number of a socket: who accepts there */
 	struct vector failed;  /* struct clew_failed, in order of task, then time, once finished */
 	struct vector spins;   /* in order of task, then end, once finished */
 	struct vector retries; /* struct clew_retried */
@@ -246,7 +247,8 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 /* failed.c */
 int trace_take_failed(struct clew_trace *trace, const struct clew_failed *record);
-void trace_finish_failed(struct clew_trace *trace);
+/* Once the sleeps are in order. */
+int trace_finish_failed(struct clew_trace *trace);
 
 /* address.c */
 int trace_take_address(struct clew_trace *trace, const struct clew_address *record);

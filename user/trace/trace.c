@@ -301,6 +301,7 @@ void clew_trace_free(struct clew_trace *trace)
 	trace_touches_done(&trace->joined);
 	vector_done(&trace->spins);
 	vector_done(&trace->failed);
+	map_done(&trace->acceptors);
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
@@ -357,8 +358,9 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		return r;
 	trace_blind_sleeps(trace);
 	trace_finish_stacks(trace);
-	trace_finish_failed(trace);
 	r = trace_finish_requests(trace);
+	if (r >= 0)
+		r = trace_finish_failed(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);
 	if (r >= 0)

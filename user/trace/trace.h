@@ -325,10 +325,13 @@ const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
 const struct clew_lock_name *clew_trace_lock(const struct clew_trace *trace, uint64_t address,
 					     uint64_t at, const char **ret_name);
 
-/* The attempts of a task that failed from `from` to before `to`, in order of time. Once the trace is
- * finished. */
+/* The attempts of a task that failed from `from` to before `to`, in order of time. Once the trace
+ * is finished. */
 const struct clew_failed *clew_trace_failed(const struct clew_trace *trace, uint32_t serial,
 					    uint64_t from, uint64_t to, size_t *ret_count);
+/* The task that waits for connections at a listening socket of one of these, at any time;
+ * CLEW_NO_TASK: none is seen, or those of several processes are. */
+uint32_t clew_trace_acceptor(const struct clew_trace *trace, uint64_t listener);
 
 /* The announcements of programs, in order of time. The words follow each structure, then a NUL. */
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,

@@ -35,6 +35,9 @@ static const struct {
 				"whose packet was lost on the way: a packet filter of this machine "
 				"dropped it"},
 	[CLEW_HELD_REFUSED] = {"refused", "whose packet a packet filter of this machine refused"},
+	[CLEW_HELD_QUEUE] = {"accept-queue",
+			     "where the accept queue was full, until TCP asked again"},
+	[CLEW_HELD_UNANSWERED] = {"unanswered", "which did not answer, until TCP asked again"},
 };
 
 const char *clew_held_name(enum clew_held held)
@@ -47,7 +50,8 @@ void clew_print_held(FILE *out, enum clew_held held, const struct clew_sleep *sl
 	const struct clew_link *link = sleep->links;
 
 	fprintf(out, ", %s", helds[held].words);
-	if (clew_held_lost(held) && sleep->link_count && sleep->end > link->at)
+	if (clew_held_lost(held) && held < CLEW_HELD_QUEUE && sleep->link_count &&
+	    sleep->end > link->at)
 		fprintf(out, "; sent again within %s", CLEW_DURATION(sleep->end - link->at));
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "answers/why/by_program.h"
+#include "explain/unanswered.h"
 #include "words/called.h"
 #include "words/commit.h"
 #include "words/descriptors.h"
@@ -93,10 +94,15 @@ static void print_in_brackets(FILE *out, const struct hop *hop)
 /* Prints the object that the awaited task has, without which the wait cannot end. */
 static void print_possession(FILE *out, const struct hop *hop)
 {
+	struct clew_unanswered unanswered;
+
 	if (!hop->last || !hop->segment->by_end)
 		fputs(", holding ", out);
 	else if (hop->via.type == CLEW_EDGE_REQUEST)
 		fputs(", which serves ", out);
+	else if (hop->sleep &&
+		 clew_unanswered_at(hop->trace, hop->sleep, hop->segment->start, &unanswered))
+		fputs(", which did not accept (its accept queue was full) ", out);
 	else
 		fputs(", which has the other end of ", out);
 	print_wait(out, hop);
