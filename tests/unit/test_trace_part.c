@@ -310,8 +310,8 @@ struct found {
 };
 
 /* The sleeps that end in a window. Each has the run before it, even if that was long before. */
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	struct found *found = shared_take(out, sizeof(*found));
 	const struct clew_sleep *sleeps;

@@ -294,8 +294,8 @@ static int look_alone(struct clew_io_sum *sum, const struct clew_trace *trace,
 }
 
 /* Memory is not freed: the process of a window ends with it. */
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	struct clew_io_sum *sum = context;
 	struct sums sums;

@@ -83,8 +83,8 @@ static int leave_times(const struct clew_trace *trace, struct shared *out, struc
 	return clew_lock_times_find(trace, waiting, left->sleep_times, left->spin_times);
 }
 
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	const struct lock_waits *waits = context;
 	struct left *left = out->root = shared_take(out, sizeof(*left));

@@ -231,8 +231,8 @@ static int explain_alone(struct clew_locks_sum *sum, const struct clew_trace *tr
 	return r;
 }
 
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	return window->alone ? explain_alone(context, trace)
 			     : explain_window(context, trace, window, out);

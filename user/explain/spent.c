@@ -82,6 +82,12 @@ enum clew_spent clew_spent_within(const struct clew_trace *trace, const struct c
 	return clew_spent_of(trace, sleep);
 }
 
+enum clew_spent clew_spent_chosen(const struct clew_chosen *chosen, const struct clew_trace *trace,
+				  const struct clew_sleep *sleep)
+{
+	return chosen->some ? clew_spent_within(trace, sleep) : clew_spent_of(trace, sleep);
+}
+
 /* ---- sums ---- */
 
 /* The sums of a task; NULL: no memory. Valid until those of another task are asked for. */
@@ -140,7 +146,7 @@ struct gathering {
 	const struct clew_trace *trace;
 	const struct clew_trace_window *window; /* NULL: all of the trace */
 	uint64_t from, to;
-	bool some; /* as in struct clew_chosen */
+	const struct clew_chosen *chosen;
 };
 
 /* Adds who ran on a CPU while a task was ready for it. 0 or -ENOMEM. */
@@ -190,8 +196,7 @@ static int add_piece(const struct gathering *gathering, uint32_t serial,
 		spent = CLEW_SPENT_READY;
 		r = add_cpu(gathering, serial, piece->cpu, from, to);
 	} else if (piece->kind == CLEW_PIECE_SLEEP) {
-		spent = gathering->some ? clew_spent_within(gathering->trace, piece->sleep)
-					: clew_spent_of(gathering->trace, piece->sleep);
+		spent = clew_spent_chosen(gathering->chosen, gathering->trace, piece->sleep);
 		r = add_holders(gathering, piece->sleep, from, to);
 	}
 	if (r < 0 || spent == CLEW_SPENT_COUNT)
@@ -232,7 +237,7 @@ int clew_task_times_gather(struct clew_task_times *times, const struct clew_trac
 					    .window = window,
 					    .from = from,
 					    .to = to,
-					    .some = chosen->some};
+					    .chosen = chosen};
 	int r = 0;
 
 	for (size_t i = 0; i < trace->tasks.count && r == 0; i++) {

@@ -20,6 +20,9 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
  * threads wait for again and again count, unless they rest. The trace is of the whole capture.
  */
 enum clew_spent clew_spent_within(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* The one or the other: within operations where a program or a thread was chosen. */
+enum clew_spent clew_spent_chosen(const struct clew_chosen *chosen, const struct clew_trace *trace,
+				  const struct clew_sleep *sleep);
 /* The same of a kind of wait, enum clew_wait_kind, if nothing else is known about the wait. */
 enum clew_spent clew_spent_of_kind(unsigned kind);
 

@@ -161,8 +161,8 @@ static int write_all(struct looking *looking, const struct clew_trace_window *wi
 	return r;
 }
 
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	struct clew_waits *waits = context;
 	const struct clew_waits_asked *asked = waits->asked;

@@ -134,16 +134,18 @@ static void put_disks(struct page *page)
 	}
 }
 
-static void put_sums(struct page *page, const char *title, const struct clew_sum *sums,
-		     size_t count, uint64_t most, enum page_class class)
+static void put_sums(struct page *page, const char *title, const struct report_waits *waits,
+		     uint64_t most, enum page_class class)
 {
+	const struct clew_sum *sums = waits->sums;
 	struct document *document = &page->document;
 
-	if (count)
+	if (waits->count)
 		document_put(document, "<tr><th colspan=\"3\">%s</th></tr>\n", title);
-	for (size_t i = 0; i < count && i < MOST_ROWS; i++) {
+	for (size_t i = 0; i < waits->count && i < MOST_ROWS; i++) {
 		begin_row(page, sums[i].total, most, class);
-		report_print_awaited(document_words(document), page->report, sums[i].longest);
+		report_print_awaited(document_words(document), page->report,
+				     report_longest(waits, i));
 		document_put(document, "<small>%zu wait%s, at most %s</small>", sums[i].count,
 			     sums[i].count == 1 ? "" : "s", CLEW_DURATION(sums[i].max));
 		end_row(page);
@@ -176,10 +178,10 @@ static void put_functions(struct page *page)
 void page_put_cards(struct page *page)
 {
 	const struct report *report = page->report;
-	uint64_t most = report->file_count ? report->files[0].total : 0;
+	uint64_t most = report->files.count ? report->files.sums[0].total : 0;
 
-	if (report->lock_count && report->locks[0].total > most)
-		most = report->locks[0].total;
+	if (report->locks.count && report->locks.sums[0].total > most)
+		most = report->locks.sums[0].total;
 	document_put(&page->document, "<div class=\"cards\">\n");
 	put_programs(page);
 	begin_card(page, "Who had what others waited for", "had");
@@ -188,8 +190,8 @@ void page_put_cards(struct page *page)
 	put_disks(page);
 	end_card(page);
 	begin_card(page, "What was waited for", "objects");
-	put_sums(page, "Files and disks", report->files, report->file_count, most, PAGE_DISK);
-	put_sums(page, "Locks", report->locks, report->lock_count, most, PAGE_LOCK);
+	put_sums(page, "Files and disks", &report->files, most, PAGE_DISK);
+	put_sums(page, "Locks", &report->locks, most, PAGE_LOCK);
 	end_card(page);
 	put_functions(page);
 	page_put_slowest(page);

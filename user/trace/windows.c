@@ -351,7 +351,7 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	return r;
 }
 
-int clew_windows_alone(struct clew_trace *trace, const struct clew_windows_taker *taker)
+int clew_windows_alone(const struct clew_trace *trace, const struct clew_windows_taker *taker)
 {
 	const struct clew_trace_window all = {.to = UINT64_MAX, .alone = true};
 	struct shared *found = shared_new(SHARED_MOST);

@@ -32,8 +32,8 @@ struct clew_windows_taker {
 	 * in `out` and begins at out->root. It must neither write to a stream nor exit. 0 or
 	 * -errno.
 	 */
-	int (*look)(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		    struct shared *out);
+	int (*look)(void *context, const struct clew_trace *trace,
+		    const struct clew_trace_window *window, struct shared *out);
 	/* Adds what look() left of one window, in the calling process, in order of time. 0 or
 	 * -errno. */
 	int (*add)(void *context, const struct shared *found);
@@ -61,7 +61,7 @@ struct clew_windows_options {
 
 /* Looks at a trace that was read in one piece: that is one window, in the calling process. tell()
  * is not called, as such a trace has all findings. 0 or -errno. */
-int clew_windows_alone(struct clew_trace *trace, const struct clew_windows_taker *taker);
+int clew_windows_alone(const struct clew_trace *trace, const struct clew_windows_taker *taker);
 
 /* True if a capture is so long that it is not to be read in one piece. `records`: as in struct
  * clew_windows_options; `models`: as in struct clew_windows_taker. */

@@ -193,8 +193,8 @@ static int look_in(const struct clew_blame_sum *sum, const struct clew_trace *tr
 	return r;
 }
 
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	struct clew_model *model;
 	int r = clew_model_from_trace(trace, &model);

@@ -108,8 +108,8 @@ static int find_in(const struct clew_path_sum *sum, const struct clew_trace *tra
 	return r;
 }
 
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	struct wanted wanted = {.window = window};
 

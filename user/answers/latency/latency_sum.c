@@ -58,8 +58,8 @@ static int leave(struct shared *out, const struct clew_latency *latency, struct 
 	return left->groups.data ? 0 : -ENOMEM;
 }
 
-static int look(void *context, struct clew_trace *trace, const struct clew_trace_window *window,
-		struct shared *out)
+static int look(void *context, const struct clew_trace *trace,
+		const struct clew_trace_window *window, struct shared *out)
 {
 	struct clew_latency_sum *sum = context;
 	struct clew_latency_options options = sum->options;

@@ -9,7 +9,7 @@
 #include "base/interval.h"
 #include "explain/classes.h"
 #include "explain/summary.h"
-#include "explain/sums.h"
+#include "explain/wait_groups.h"
 #include "explain/why.h"
 #include "trace/frames.h"
 #include <stdio.h>
@@ -26,7 +26,21 @@ struct report_operation {
 	struct clew_operation operation;
 	struct clew_told causes[REPORT_MOST_CAUSES]; /* the largest ones */
 	size_t cause_count;
+	bool told; /* its causes were looked for */
 };
+
+/* Waits added up by what they were for, longest in all first. */
+struct report_waits {
+	struct clew_sum *sums; /* longest: number of the group's longest wait */
+	size_t count;
+	struct clew_wait_groups groups;
+};
+
+/* The longest wait of a sum. */
+static inline const struct clew_sleep *report_longest(const struct report_waits *waits, size_t i)
+{
+	return clew_wait_groups_wait(&waits->groups, waits->sums[i].longest);
+}
 
 /* A share of a disk: that which requests of one task had. */
 struct report_disk_share {
@@ -56,21 +70,19 @@ struct report {
 	struct clew_summary summary;
 	struct report_operation operations[REPORT_MOST_OPERATIONS];
 	size_t operation_count;
-	size_t operation_total;		/* in the interval */
-	const struct clew_sleep *waits; /* what indexes of waits are of; not the report's own */
-	struct clew_sum *files;		/* waits for files and disks; longest: index of the wait */
-	size_t file_count;
-	struct clew_sum *locks;
-	size_t lock_count;
+	size_t operation_total;	   /* in the interval */
+	struct report_waits files; /* and disks */
+	struct report_waits locks;
+	struct report_waits headline; /* for what the headline is about */
 	struct report_disk *disks;
 	size_t disk_count;
 	struct clew_function_sums functions; /* running time, the largest first; count 0: none */
 	/* The headline: what a program spent most time on, apart from running. */
 	uint32_t program; /* UINT32_MAX: nothing was busy */
 	enum clew_spent spent;
-	uint32_t cause;	   /* program that had the CPU, UINT32_MAX none */
-	uint64_t cause_ns; /* for which it had it */
-	uint32_t wait;	   /* index of the longest wait of the headline's object, UINT32_MAX none */
+	uint32_t cause;		       /* program that had the CPU, UINT32_MAX none */
+	uint64_t cause_ns;	       /* for which it had it */
+	const struct clew_sleep *wait; /* the longest one that it is about; NULL: none */
 	/* Where a program was asked for: its operations by class. The headline is about the longest
 	   one of the first class if `by_class` is set, with `class_ns` of `class_total` spent so.
 	 */
@@ -80,47 +92,29 @@ struct report {
 };
 
 /*
- * Gathers it, about the chosen tasks, which are none of clew's. Free it with report_done(), also
- * after an error. 0 or -errno.
- */
-int report_make(const struct clew_trace *trace, const struct clew_relations *relations,
-		const struct clew_chosen *chosen, uint64_t from, uint64_t to,
-		struct report *ret_report);
-void report_done(struct report *report);
-
-/*
- * The parts of that, for a report which is made of windows. First the headline and the programs:
- * *times is taken over, also after an error; operations, waits, disks and functions are still
- * missing. Free it with report_done(), also after an error. 0 or -errno.
+ * Begins one with the headline and the programs: *times is taken over, also after an error. All
+ * else is still missing (report_sum.h adds it). Free it with report_done(), also after an error. 0
+ * or -errno.
  */
 int report_begin(const struct clew_trace *trace, const struct clew_relations *relations,
 		 const struct clew_chosen *chosen, uint64_t from, uint64_t to,
 		 struct clew_task_times *times, struct report *ret_report);
-/* True if report->wait is to be the longest wait for what report->program waited for most. */
-static inline bool report_wants_wait(const struct report *report)
-{
-	return report->program != UINT32_MAX && report->spent != CLEW_SPENT_RUNNING &&
-	       report->spent != CLEW_SPENT_READY;
-}
-/* The part of a wait in an interval, ns. */
-static inline uint64_t report_length_within(const struct clew_sleep *sleep, uint64_t from,
-					    uint64_t to)
-{
-	return interval_overlap(sleep->start, sleep->end, from, to);
-}
-/* Finds the causes of an operation. `relations` may be NULL. 0 or -errno; causes that were found
- * are to be freed in any case. */
+void report_done(struct report *report);
+/* Finds the causes of an operation, which is told then. `relations` may be NULL. 0 or -errno;
+ * causes that were found are to be freed in any case. */
 int report_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct report_operation *operation);
 /*
  * Finds what requests that ended in from..to had of disks: struct report_disk_share, for
- * vector_done() also after an error. `window`: those that ended in it; NULL: all. 0 or -ENOMEM.
+ * vector_done() also after an error. Only those that ended in `window`. 0 or -ENOMEM.
  */
 int report_find_disks(const struct clew_trace *trace, const struct clew_chosen *chosen,
 		      uint64_t from, uint64_t to, const struct clew_trace_window *window,
 		      struct vector *ret_shares);
 /* Makes the disks of such shares; a task may have several of one disk. 0 or -ENOMEM. */
 int report_add_disks(struct report *report, const struct vector *shares);
+/* The running time of the chosen tasks by function, if functions were traced. 0 or -ENOMEM. */
+int report_add_functions(struct report *report);
 
 /* `width`: columns of a line. `bars`: draw a bar for each program. */
 void report_print(FILE *out, const struct report *report, size_t width, bool bars);
@@ -134,11 +128,9 @@ void report_print_samples(FILE *out, const struct report *report, size_t width);
 void report_json_samples(struct clew_json *json, const struct report *report, uint32_t program);
 /* The headline, safe to print. */
 void report_print_headline(FILE *out, const struct report *report);
-/* Prints the object of a wait, with its call, and who held it. `wait`: its index. */
-void report_print_awaited(FILE *out, const struct report *report, uint32_t wait);
+/* Prints the object of a wait, with its call, and who held it. */
+void report_print_awaited(FILE *out, const struct report *report, const struct clew_sleep *sleep);
 const char *report_spent_name(enum clew_spent spent);
-/* The class of a wait's time in this report. */
-enum clew_spent report_spent_of(const struct report *report, const struct clew_sleep *sleep);
 /* The words for what a program did in a class of time, as in "waited for locks". */
 const char *report_spent_words(enum clew_spent spent);
 /* The heading of a part. */

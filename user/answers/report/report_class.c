@@ -81,7 +81,7 @@ static void head(struct report *report, const struct clew_kind_operation *operat
 	report->cause = UINT32_MAX;
 	report->class_ns = went.ns[most];
 	report->class_total = operation->operation.to - operation->operation.from;
-	report->wait = went.waits[most] ? (uint32_t)(went.waits[most] - report->waits) : UINT32_MAX;
+	report->wait = went.waits[most];
 }
 
 int report_add_classes(struct report *report)

@@ -104,8 +104,7 @@ int report_find_disks(const struct clew_trace *trace, const struct clew_chosen *
 		struct report_disk_share *share;
 
 		if (!block->issued || block->completed < block->issued || block->issued > to ||
-		    block->completed < from ||
-		    (window && !clew_window_counts(window, block->completed)) ||
+		    block->completed < from || !clew_window_counts(window, block->completed) ||
 		    !clew_request_is_chosen(chosen, trace, &requests[i]))
 			continue;
 		share = share_of(ret_shares, &places, block->submitter, block->device);

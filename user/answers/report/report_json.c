@@ -108,15 +108,15 @@ static void json_classes(struct clew_json *json, const struct report *report)
 }
 
 static void json_objects(struct clew_json *json, const struct report *report, const char *key,
-			 const struct clew_sum *sums, size_t count)
+			 const struct report_waits *waits)
 {
 	clew_json_array(json, key);
-	for (size_t i = 0; i < count; i++) {
-		const struct clew_sleep *sleep = &report->waits[sums[i].longest];
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct clew_sleep *sleep = report_longest(waits, i);
 
 		clew_json_object(json, NULL);
 		clew_json_object_of(json, "object", report->trace, &sleep->object, sleep);
-		clew_json_sum(json, &sums[i]);
+		clew_json_sum(json, &waits->sums[i]);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
@@ -142,7 +142,7 @@ void report_json(struct clew_json *json, const struct report *report)
 	json_operations(json, report);
 	if (report->classes.class_count)
 		json_classes(json, report);
-	json_objects(json, report, "files", report->files, report->file_count);
-	json_objects(json, report, "locks", report->locks, report->lock_count);
+	json_objects(json, report, "files", &report->files);
+	json_objects(json, report, "locks", &report->locks);
 	json_functions(json, report);
 }

@@ -35,9 +35,8 @@ static void print_without_object(FILE *out, const struct clew_sleep *sleep)
 		fputs(clew_wait_kind_name(sleep->kind), out);
 }
 
-void report_print_awaited(FILE *out, const struct report *report, uint32_t wait)
+void report_print_awaited(FILE *out, const struct report *report, const struct clew_sleep *sleep)
 {
-	const struct clew_sleep *sleep = &report->waits[wait];
 	const struct clew_holder *holder = clew_wait_main_holder(sleep);
 	const char *call = clew_call_name(sleep->call);
 
@@ -62,7 +61,7 @@ static const char *const ended_words[CLEW_SPENT_COUNT] = {
 /* The longest wait of those that the headline is about; at peers, who ended it. */
 static void print_longest(FILE *out, const struct report *report)
 {
-	const struct clew_sleep *sleep = &report->waits[report->wait];
+	const struct clew_sleep *sleep = report->wait;
 	const char *call = clew_call_name(sleep->call);
 
 	if (report->spent == CLEW_SPENT_TIMER) {
@@ -129,7 +128,7 @@ static void print_class_headline(FILE *out, const struct report *report)
 	fprintf(out, ": it %s for %u %% of that (%s)", report_spent_words(report->spent),
 		clew_percent(report->class_ns, report->class_total),
 		CLEW_DURATION(report->class_ns));
-	if (report->wait != UINT32_MAX)
+	if (report->wait)
 		print_longest(out, report);
 	fputc('.', out);
 }
@@ -158,7 +157,7 @@ void report_print_headline(FILE *out, const struct report *report)
 		fputs(", mostly because ", out);
 		clew_print_safe(out, report->summary.programs[report->cause].name);
 		fprintf(out, " ran (%s)", CLEW_DURATION(report->cause_ns));
-	} else if (report->wait != UINT32_MAX) {
+	} else if (report->wait) {
 		print_longest(out, report);
 	} else if (report->spent == CLEW_SPENT_RUNNING) {
 		fputs("; nothing made it wait for long", out);
@@ -268,12 +267,14 @@ static void print_operations(FILE *out, const struct report *report, size_t widt
 }
 
 static void print_objects(FILE *out, const struct report *report, const char *title,
-			  const struct clew_sum *sums, size_t count, size_t width)
+			  const struct report_waits *waits, size_t width)
 {
-	if (!count)
+	const struct clew_sum *sums = waits->sums;
+
+	if (!waits->count)
 		return;
 	report_print_heading(out, title);
-	for (size_t i = 0; i < count && i < MOST_OBJECTS; i++) {
+	for (size_t i = 0; i < waits->count && i < MOST_OBJECTS; i++) {
 		char *text = NULL;
 		size_t size;
 		FILE *stream = open_memstream(&text, &size);
@@ -283,7 +284,7 @@ static void print_objects(FILE *out, const struct report *report, const char *ti
 		fprintf(out, "  %8s  ", CLEW_DURATION(sums[i].total));
 		fprintf(stream, "in %zu wait%s, at most %s: ", sums[i].count,
 			sums[i].count > 1 ? "s" : "", CLEW_DURATION(sums[i].max));
-		report_print_awaited(stream, report, sums[i].longest);
+		report_print_awaited(stream, report, report_longest(waits, i));
 		clew_print_sum_vain(stream, &sums[i]);
 		fclose(stream);
 		clew_print_wrapped(out, text, 12, 12, width);
@@ -367,6 +368,6 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 	print_operations(out, report, width);
 	print_functions(out, report);
 	report_print_samples(out, report, width);
-	print_objects(out, report, "Files waited for", report->files, report->file_count, width);
-	print_objects(out, report, "Locks waited for", report->locks, report->lock_count, width);
+	print_objects(out, report, "Files waited for", &report->files, width);
+	print_objects(out, report, "Locks waited for", &report->locks, width);
 }

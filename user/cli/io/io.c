@@ -79,36 +79,20 @@ const struct clew_option clew_io_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* Threads are chosen by what is known of them at the end of the capture. */
-struct choice {
-	const struct clew_selection *selection;
-	const struct clew_trace *tasks; /* all of the capture; NULL: the trace at hand has them */
-};
-
-static bool wants(void *context, const struct clew_trace_task *task)
-{
-	const struct choice *choice = context;
-
-	if (choice->tasks)
-		task = clew_trace_task(choice->tasks, task->serial);
-	return task && clew_selection_wants((void *)choice->selection, task);
-}
-
 static int find(struct io_values *values, struct clew_input *input, const struct io_asked *asked,
 		struct clew_io *ret_io)
 {
-	struct choice choice = {.selection = &values->selection};
+	struct clew_input_choice choice = {.input = input, .selection = &values->selection};
 	struct clew_chosen chosen = {};
 	struct clew_io_sum *sum = clew_io_sum_begin(&chosen, asked->from, asked->to);
 	const struct clew_trace *names;
 	int status = sum ? 0 : clew_fail_memory();
 
 	if (!status && clew_groups_asked(&values->selection.group)) {
-		chosen = (struct clew_chosen){.wants = wants, .context = &choice};
+		chosen = (struct clew_chosen){.wants = clew_input_wants, .context = &choice};
 		status = clew_input_names(input, &names);
 		if (!status)
 			status = clew_selection_resolve(&values->selection, names);
-		choice.tasks = clew_input_tasks(input);
 	}
 	if (!status) {
 		const struct clew_windows_taker taker = clew_io_sum_taker(sum);

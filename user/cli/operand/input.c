@@ -112,10 +112,20 @@ int clew_input_choose(struct clew_input *input, struct clew_selection *selection
 	int status;
 
 	/* Without a choice a window knows enough of a task. */
-	if (input->reader && !clew_selection_chooses(selection))
+	if (input->reader && !clew_selection_chooses(selection) &&
+	    !(selection->recorded_first && clew_reader_meta(input->reader, "command")))
 		return 0;
 	status = clew_input_names(input, &names);
 	return status ? status : clew_selection_check(selection, names);
+}
+
+bool clew_input_wants(void *context, const struct clew_trace_task *task)
+{
+	const struct clew_input_choice *choice = context;
+
+	if (choice->input->tasks)
+		task = clew_trace_task(choice->input->tasks, task->serial);
+	return task && clew_selection_wants(choice->selection, task);
 }
 
 int clew_input_look(struct clew_input *input, const struct clew_windows_taker *taker)

@@ -46,6 +46,13 @@ int clew_input_names(struct clew_input *input, const struct clew_trace **ret_nam
 int clew_input_model(struct clew_input *input, const struct clew_model **ret_model);
 /* Checks which tasks were asked for, as early as they have to be known. */
 int clew_input_choose(struct clew_input *input, struct clew_selection *selection);
+/* The tasks that were chosen, as `wants` and `context` of struct clew_chosen: by what is known of
+ * them at the end of the capture, which a window's trace may not have. */
+struct clew_input_choice {
+	const struct clew_input *input;
+	struct clew_selection *selection;
+};
+bool clew_input_wants(void *choice, const struct clew_trace_task *task);
 /* All tasks, where a window's trace does not have them; NULL: it has what is needed. */
 static inline const struct clew_trace *clew_input_tasks(const struct clew_input *input)
 {

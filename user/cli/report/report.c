@@ -3,7 +3,7 @@
  * clew report: one screen about a recording, what hurts most first; with --html a page that
  * anyone can read.
  */
-#include "answers/report/report.h"
+#include "answers/report/report_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "cli/front/terminal.h"
 #include "cli/front/write.h"
 #include "cli/operand/input.h"
+#include "cli/operand/long_operations.h"
 #include "cli/record/fresh.h"
-#include "cli/report/report_windows.h"
 #include "format/style.h"
 #include "format/text.h"
 #include "page/page.h"
@@ -234,44 +234,74 @@ static int question_check(void *context)
 	return 0;
 }
 
-static int answer(const struct clew_trace *trace, struct report_values *values, const char *operand)
+/* Finds the causes of operations that no window knows all of, each in a trace of its time. */
+static int explain_rest(const struct clew_input *input, struct report *report)
 {
-	struct clew_relations *relations = NULL;
-	const struct clew_chosen chosen = {.wants = clew_selection_wants,
-					   .context = &values->selection,
-					   .some = clew_selection_chooses(&values->selection)};
-	struct report report = {};
-	int status = clew_selection_check(&values->selection, trace), r;
+	int status = 0;
 
-	if (!status)
-		status = clew_try_relations(trace, &relations);
-	if (status)
-		return status;
-	r = report_make(trace, relations, &chosen, values->window.from, values->window.to, &report);
-	if (r < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
-				   strerror(-r));
-	else if (values->html)
-		status = make_page(&report, values, operand);
-	else if (values->json)
-		status = print_json(&report, values, true);
-	else
-		print_text(&report, values, true);
-	report_done(&report);
-	clew_relations_free(relations);
+	for (size_t i = 0; i < report->operation_count && !status; i++) {
+		struct report_operation *operation = &report->operations[i];
+		struct clew_trace *trace;
+
+		if (operation->told)
+			continue;
+		status = clew_load_interval(input->operand, "looking at a slow operation",
+					    operation->operation.from, operation->operation.to,
+					    &trace);
+		if (status)
+			return status;
+		if (report_explain(trace, NULL, operation) < 0)
+			status = clew_fail_memory();
+		clew_trace_free(trace);
+	}
 	return status;
 }
 
-static int answer_in_windows(struct report_values *values, struct clew_input *input)
+/* The report refers to *choice and to *ret_relations, which is the caller's to free. */
+static int find(struct report_values *values, struct clew_input *input,
+		struct clew_input_choice *choice, struct report *ret_report,
+		struct clew_relations **ret_relations)
 {
-	struct long_report *made = NULL;
-	int status = report_windows_make(input->operand, input->reader, &values->selection, &made);
+	struct report_asked asked = {
+		.chosen = {.wants = clew_input_wants,
+			   .context = choice,
+			   .some = clew_selection_chooses(&values->selection)},
+		.from = values->window.from,
+		.to = values->window.to,
+	};
+	struct report_sum *sum = report_sum_begin(&asked);
+	const struct clew_windows_taker taker = report_sum_taker(sum);
+	int status = sum ? clew_input_choose(input, &values->selection) : clew_fail_memory();
 
-	if (!status && values->json)
-		status = print_json(report_windows_report(made), values, false);
+	if (!status)
+		status = clew_input_look(input, &taker);
+	/* Else it was checked before. */
+	if (!status && input->reader && !input->tasks)
+		status = clew_selection_check(&values->selection, input->trace);
+	if (!status)
+		status = clew_try_relations(input->trace, ret_relations);
+	if (!status && report_sum_finish(sum, input->trace, *ret_relations, ret_report) < 0)
+		status = clew_fail_memory();
+	report_sum_free(sum);
+	return status ? status : explain_rest(input, ret_report);
+}
+
+static int answer(struct report_values *values, struct clew_input *input)
+{
+	struct clew_relations *relations = NULL;
+	struct report report = {};
+	struct clew_input_choice choice = {.input = input, .selection = &values->selection};
+	bool whole = !input->reader;
+	int status = find(values, input, &choice, &report, &relations);
+
+	if (!status && values->html)
+		status = make_page(&report, values, input->operand);
+	else if (!status && values->json)
+		status = print_json(&report, values, whole);
 	else if (!status)
-		print_text(report_windows_report(made), values, false);
-	report_windows_done(made);
+		print_text(&report, values, whole);
+	report_done(&report);
+	clew_relations_free(relations);
 	return status;
 }
 
@@ -298,14 +328,10 @@ static int question_answer(void *context, char **operands)
 							    .announced = true,
 							    .window = &values->window},
 				 &input);
-	if (!status && input.reader) {
-		status = answer_in_windows(values, &input);
-	} else if (!status) {
-		if (clew_source_wanted(&values->source))
-			status = clew_need_stacks("report", input.trace, &values->source);
-		if (!status)
-			status = answer(input.trace, values, operands[0]);
-	}
+	if (!status && clew_source_wanted(&values->source))
+		status = clew_need_stacks("report", input.trace, &values->source);
+	if (!status)
+		status = answer(values, &input);
 	clew_input_done(&input);
 	clew_selection_done(&values->selection);
 	return status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "answers/report/report_sum.h"
 #include "cli/front/fail.h"
 #include "cli/operand/open.h"
 #include "format/style.h"
@@ -32,23 +33,25 @@ static uint64_t age_of(void *context, const struct clew_sleep *sleep, bool *ret_
 static int find(struct top_period *period, struct ages *ages)
 {
 	const struct clew_trace *trace = period->trace;
-	const struct clew_chosen chosen = {.wants = wants, .context = period};
+	const struct report_asked asked = {.chosen = {.wants = wants, .context = period},
+					   .from = clew_trace_start(trace),
+					   .to = clew_trace_end(trace)};
+	const struct clew_chosen *chosen = &asked.chosen;
 	const struct clew_now_age age = {age_of, ages};
-	int r = report_make(trace, period->relations, &chosen, clew_trace_start(trace),
-			    clew_trace_end(trace), &period->report);
+	int r = report_make(trace, period->relations, &asked, &period->report);
 
 	if (r >= 0)
 		r = ages_take(ages, trace);
 	if (r >= 0)
-		r = clew_now_find(trace, period->relations, &chosen, &age, MOST_WAITS,
+		r = clew_now_find(trace, period->relations, chosen, &age, MOST_WAITS,
 				  &period->waits, &period->wait_count);
 	if (r >= 0)
-		r = top_objects_find(trace, &chosen, &period->objects, &period->object_count);
+		r = top_objects_find(trace, chosen, &period->objects, &period->object_count);
 	if (r >= 0)
 		r = top_queues_find(trace, &period->report.summary, &period->queues,
 				    &period->queue_count);
 	for (enum top_by by = 0; r >= 0 && by <= TOP_BY_CGROUP; by++)
-		r = top_pairs_find(trace, &chosen, &period->report.summary, by, &period->pairs[by]);
+		r = top_pairs_find(trace, chosen, &period->report.summary, by, &period->pairs[by]);
 	return r;
 }
 

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The part of a report that one window of a long capture makes. */
-#ifndef CLEW_CLI_REPORT_REPORT_LEFT_H
-#define CLEW_CLI_REPORT_REPORT_LEFT_H
+/* The part of a report that one window makes; a capture in one piece is one window. */
+#ifndef CLEW_ANSWERS_REPORT_REPORT_LEFT_H
+#define CLEW_ANSWERS_REPORT_REPORT_LEFT_H
 
-#include "answers/report/report.h"
-#include "base/shared.h"
+#include "answers/report/report_sum.h"
 #include "explain/operations.h"
 #include "explain/wait_groups.h"
-#include "trace/windows.h"
-
-struct report_left_operation {
-	struct report_operation it;
-	bool told; /* its causes are known */
-};
 
 /* All that a window leaves. */
 struct report_left {
@@ -25,9 +18,10 @@ struct report_left {
 	struct clew_wait_groups groups;
 	struct clew_idle_ends *ends;
 	size_t end_count;
-	struct report_left_operation operations[REPORT_MOST_OPERATIONS];
+	struct report_operation operations[REPORT_MOST_OPERATIONS];
 	size_t operation_count, operation_total;
-	uint64_t from, to; /* of its trace */
+	uint64_t from, to; /* the part of its trace that was asked for */
+	bool alone;	   /* it is all there is */
 };
 
 /* Waits are grouped by what they are for, how they count, and whose they are: how they count. */
@@ -42,8 +36,8 @@ static inline uint32_t report_left_task(const struct clew_sum_key *key)
 	return (uint32_t)key->parts[3];
 }
 
-/* Makes a window's part, about the chosen tasks: out->root is a struct report_left. 0 or -errno. */
-int report_leave(const struct clew_trace *trace, const struct clew_chosen *chosen,
+/* Makes a window's part of what is asked for: out->root is a struct report_left. 0 or -errno. */
+int report_leave(const struct clew_trace *trace, const struct report_asked *asked,
 		 const struct clew_trace_window *window, struct shared *out);
 
 #endif
