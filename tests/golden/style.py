@@ -26,9 +26,9 @@ FLOORS = [
     ["words"],
     [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
-        "answers/why", "record", "cli/front"
+        "answers/stitch", "answers/why", "record", "cli/front"
     ],
-    ["answers/io", "answers/report", "answers/waits"],
+    ["answers/info", "answers/io", "answers/report", "answers/waits", "answers/whatif"],
     ["daemon", "library", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"

@@ -219,3 +219,37 @@ int clew_print_forest(FILE *out, const struct grove *grove, bool all)
 	free(drawing.frames);
 	return r;
 }
+
+int clew_forest_survey(struct grove *grove)
+{
+	const struct clew_model *model = grove->model;
+	clew_time end = INT64_MIN;
+
+	grove->carries = calloc((size_t)model->span_count + 1, sizeof(*grove->carries));
+	if (!grove->carries)
+		return -ENOMEM;
+	grove->start = INT64_MAX;
+	/* Children come after their parents. */
+	for (uint32_t i = model->span_count; i-- > 0;) {
+		uint32_t count;
+
+		clew_forest_spawned(grove->forest, i, &count);
+		grove->carries[i] |= count > 0;
+		if (!grove_is_root(grove, i))
+			grove->carries[model->spans[i].parent] |= grove->carries[i];
+	}
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
+		bool spawned = clew_forest_spawner(grove->forest, root) != CLEW_NONE;
+
+		grove->roots++;
+		grove->spawned += spawned;
+		grove->trees += !spawned && grove->carries[root];
+		grove->alone += !spawned && !grove->carries[root];
+		grove->start = model->spans[root].start < grove->start ? model->spans[root].start
+								       : grove->start;
+		end = model->spans[root].end > end ? model->spans[root].end : end;
+	}
+	grove->length = grove->roots ? (uint64_t)end - (uint64_t)grove->start : 0;
+	return 0;
+}

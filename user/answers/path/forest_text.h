@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A spawning forest, drawn in text.
- */
+/* A spawning forest, as text, as a graph and as JSON. */
 #ifndef CLEW_ANSWERS_PATH_FOREST_TEXT_H
 #define CLEW_ANSWERS_PATH_FOREST_TEXT_H
 
@@ -30,7 +28,12 @@ static inline const char *grove_type_name(const struct grove *grove, uint32_t de
 				 grove->model->types[grove->model->dependencies[dependency].type]);
 }
 
+/* Fills in all below `rule_count`; free(3) `carries`. 0 or -ENOMEM. */
+int clew_forest_survey(struct grove *grove);
 /* Prints the trees. `all`: those of one root span, too. 0 or -ENOMEM. */
 int clew_print_forest(FILE *out, const struct grove *grove, bool all);
+/* Print to standard output; a graph has the others, too, if `all` is set. */
+void clew_print_forest_dot(const struct grove *grove, bool all);
+void clew_json_forest(const struct grove *grove);
 
 #endif

@@ -9,12 +9,10 @@
 #include <string.h>
 
 #include "answers/path/forest_text.h"
-#include "answers/path/model_json.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/operand/open.h"
-#include "format/text.h"
 #include "words/truth.h"
 
 struct forest_values {
@@ -170,181 +168,20 @@ static int fail_rule(const struct clew_model *model, const struct clew_forest_pr
 			 problem->dependency + 1, type, type);
 }
 
-/* ---- as a graph ---- */
-
-static void print_edges(const struct grove *grove, uint32_t span)
-{
-	const struct clew_model *model = grove->model;
-	uint32_t count, from = span;
-	const uint32_t *spawned = clew_forest_spawned(grove->forest, span, &count);
-
-	while (!grove_is_root(grove, from))
-		from = model->spans[from].parent;
-	for (uint32_t i = 0; i < count; i++) {
-		bool counts = clew_forest_spawner(grove->forest, spawned[i]) == span;
-
-		printf("\tn%" PRIu32 " -> n%" PRIu32 " [", from, spawned[i]);
-		if (counts) {
-			fputs("label=\"", stdout);
-			clew_print_dot(
-				stdout,
-				grove_type_name(
-					grove,
-					model->es[clew_forest_spawned_at(grove->forest, spawned[i])]
-						.in));
-			if (from != span) {
-				fputs("\\nby ", stdout);
-				clew_print_dot(stdout,
-					       clew_model_string(model, model->spans[span].name));
-			}
-			putchar('"');
-		}
-		printf("%s];\n", counts ? "" : "style=dashed");
-	}
-}
-
-static void print_dot(const struct grove *grove, bool all)
-{
-	const struct clew_model *model = grove->model;
-
-	puts("digraph forest {\n\tnode [shape=box];");
-	for (uint32_t root = model->first_root; root != CLEW_NONE;
-	     root = model->spans[root].next_sibling) {
-		const struct clew_span *span = &model->spans[root];
-
-		if (!all && !grove->carries[root] &&
-		    clew_forest_spawner(grove->forest, root) == CLEW_NONE)
-			continue;
-		printf("\tn%" PRIu32 " [label=\"", root);
-		clew_print_dot(stdout, clew_model_string(model, span->name));
-		printf("\\n%s\"];\n", CLEW_DURATION((uint64_t)span->end - (uint64_t)span->start));
-	}
-	for (uint32_t span = 0; span < model->span_count; span++)
-		print_edges(grove, span);
-	puts("}");
-}
-
-/* ---- in JSON ---- */
-
-static void json_root(struct clew_json *json, const struct grove *grove, uint32_t root)
-{
-	const struct clew_model *model = grove->model;
-	uint32_t spawner = clew_forest_spawner(grove->forest, root),
-		 at = clew_forest_spawned_at(grove->forest, root);
-
-	clew_json_object(json, NULL);
-	clew_json_unsigned(json, "id", root);
-	clew_json_span(json, "span", model, root);
-	clew_json_signed(json, "start", model->spans[root].start);
-	clew_json_signed(json, "end", model->spans[root].end);
-	if (spawner == CLEW_NONE) {
-		clew_json_null(json, "spawner");
-	} else {
-		clew_json_object(json, "spawner");
-		clew_json_unsigned(json, "id", spawner);
-		clew_json_span(json, "span", model, spawner);
-		clew_json_string(json, "type", grove_type_name(grove, model->es[at].in));
-		clew_json_unsigned(json, "dep", model->es[at].in + 1);
-		clew_json_signed(json, "at",
-				 model->es[clew_model_trigger(model, model->es[at].in)].end);
-		clew_json_object_end(json);
-	}
-	clew_json_object_end(json);
-}
-
-static void print_json(const struct grove *grove)
-{
-	const struct clew_model *model = grove->model;
-	struct clew_json json = {.out = stdout};
-	uint32_t count;
-
-	clew_json_answer(&json);
-	clew_json_array(&json, "types");
-	for (size_t i = 0; i < grove->rule_count; i++) {
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "type", type_name(model, grove->rules[i].type));
-		clew_json_bool(&json, "first_only", grove->rules[i].first_only);
-		clew_json_bool(&json, "several", grove->rules[i].several_times);
-		clew_json_object_end(&json);
-	}
-	clew_json_array_end(&json);
-	clew_json_array(&json, "roots");
-	for (uint32_t root = model->first_root; root != CLEW_NONE;
-	     root = model->spans[root].next_sibling)
-		json_root(&json, grove, root);
-	clew_json_array_end(&json);
-	clew_json_array(&json, "spawners");
-	for (uint32_t span = 0; span < model->span_count; span++) {
-		const uint32_t *spawned = clew_forest_spawned(grove->forest, span, &count);
-
-		if (!count)
-			continue;
-		clew_json_object(&json, NULL);
-		clew_json_unsigned(&json, "id", span);
-		clew_json_span(&json, "span", model, span);
-		clew_json_array(&json, "spawned");
-		for (uint32_t i = 0; i < count; i++)
-			clew_json_unsigned(&json, NULL, spawned[i]);
-		clew_json_array_end(&json);
-		clew_json_object_end(&json);
-	}
-	clew_json_array_end(&json);
-	clew_json_model_truth(&json, model, CLEW_WHOLE);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
-/* ---- all of it ---- */
-
-static int survey(struct grove *grove)
-{
-	const struct clew_model *model = grove->model;
-	clew_time end = INT64_MIN;
-
-	grove->carries = calloc((size_t)model->span_count + 1, sizeof(*grove->carries));
-	if (!grove->carries)
-		return -ENOMEM;
-	grove->start = INT64_MAX;
-	/* Children come after their parents. */
-	for (uint32_t i = model->span_count; i-- > 0;) {
-		uint32_t count;
-
-		clew_forest_spawned(grove->forest, i, &count);
-		grove->carries[i] |= count > 0;
-		if (!grove_is_root(grove, i))
-			grove->carries[model->spans[i].parent] |= grove->carries[i];
-	}
-	for (uint32_t root = model->first_root; root != CLEW_NONE;
-	     root = model->spans[root].next_sibling) {
-		bool spawned = clew_forest_spawner(grove->forest, root) != CLEW_NONE;
-
-		grove->roots++;
-		grove->spawned += spawned;
-		grove->trees += !spawned && grove->carries[root];
-		grove->alone += !spawned && !grove->carries[root];
-		grove->start = model->spans[root].start < grove->start ? model->spans[root].start
-								       : grove->start;
-		end = model->spans[root].end > end ? model->spans[root].end : end;
-	}
-	grove->length = grove->roots ? (uint64_t)end - (uint64_t)grove->start : 0;
-	return 0;
-}
-
 static int answer(const struct forest_values *values, struct grove *grove)
 {
-	const struct clew_model *model = grove->model;
 	int status = 0;
 
-	if (survey(grove) < 0)
+	if (clew_forest_survey(grove) < 0)
 		return out_of_memory();
 	if (values->json)
-		print_json(grove);
+		clew_json_forest(grove);
 	else if (values->dot)
-		print_dot(grove, values->all);
+		clew_print_forest_dot(grove, values->all);
 	else if (grove->spawned && clew_print_forest(stdout, grove, values->all) < 0)
 		status = out_of_memory();
 	if (!status && grove->spawned && !values->json && !values->dot)
-		clew_print_model_truth(stdout, model, CLEW_WHOLE);
+		clew_print_model_truth(stdout, grove->model, CLEW_WHOLE);
 	if (!status && !grove->spawned)
 		return clew_fail(CLEW_EXIT_NEGATIVE,
 				 "nothing in the trace is started by something: name other types "

@@ -2,9 +2,9 @@
 /*
  * clew stitch: several causal traces as one, and how their clocks were brought together.
  */
-#include <clew/stitch.h>
+#include "answers/stitch/stitch.h"
+
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,6 @@
 #include "cli/front/write.h"
 #include "cli/operand/open.h"
 #include "cli/operand/parts.h"
-#include "format/json.h"
-#include "format/text.h"
-#include "words/truth.h"
 
 struct given_offsets {
 	bool given[CLEW_STITCH_MOST_TRACES];
@@ -151,13 +148,6 @@ struct question {
 	struct clew_stitch_result result;
 };
 
-static const char *const source_words[] = {
-	[CLEW_CLOCK_FIRST] = "first",	  [CLEW_CLOCK_GIVEN] = "given",
-	[CLEW_CLOCK_BETWEEN] = "between", [CLEW_CLOCK_LEAST] = "least",
-	[CLEW_CLOCK_MOST] = "most",	  [CLEW_CLOCK_CONFLICT] = "conflict",
-	[CLEW_CLOCK_ASSUMED] = "assumed",
-};
-
 static int fail(const struct question *question, int r, const struct clew_query_error *error)
 {
 	switch (r) {
@@ -180,174 +170,24 @@ static int fail(const struct question *question, int r, const struct clew_query_
 	}
 }
 
-/* The text of a statement, to be freed. */
-static char *text_of(const struct question *question, uint32_t statement)
-{
-	size_t offset, size;
-
-	clew_stitching_statement(question->program, statement, &offset, &size);
-	return strndup(question->values->statements.text + offset, size);
-}
-
-static const char *signed_duration(clew_time ns, char text[static 48])
-{
-	uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-
-	snprintf(text, 48, "%s%s", ns < 0 ? "-" : "+", CLEW_DURATION(magnitude));
-	return text;
-}
-
-#define SIGNED(ns) signed_duration(ns, (char[48]){0})
-
-static void print_clock(FILE *out, const struct question *question, uint32_t trace)
-{
-	const struct clew_stitch_clock *clock = &question->clocks[trace];
-
-	fprintf(out, "trace %u  ", trace + 1);
-	clew_print_safe(out, question->names[trace]);
-	if (clock->source == CLEW_CLOCK_FIRST) {
-		fputs(": its clock is that of all\n", out);
-		return;
-	}
-	fprintf(out, ": offset %" PRId64 " ns (%s)", clock->offset, SIGNED(clock->offset));
-	switch (clock->source) {
-	case CLEW_CLOCK_GIVEN:
-		fputs(", as given", out);
-		break;
-	case CLEW_CLOCK_BETWEEN:
-		fprintf(out,
-			", at most %s off: dependencies both ways leave %" PRId64 " .. %" PRId64,
-			CLEW_DURATION(clock->error), clock->low, clock->high);
-		break;
-	case CLEW_CLOCK_LEAST:
-		fprintf(out, ", perhaps more: dependencies come to it, and none leads back, so as "
-			     "if the fastest took no time; how far off "
-			     "is not "
-			     "known");
-		break;
-	case CLEW_CLOCK_MOST:
-		fprintf(out, ", perhaps less: dependencies lead from it, and none comes back, so "
-			     "as if the fastest took no time; how far "
-			     "off is not "
-			     "known");
-		break;
-	case CLEW_CLOCK_CONFLICT:
-		fprintf(out, ", at least %s off: its dependencies contradict each other",
-			CLEW_DURATION(clock->error));
-		if (clock->has_low && clock->has_high)
-			fprintf(out, " (at least %" PRId64 ", at most %" PRId64 ")", clock->low,
-				clock->high);
-		if (clock->has_drift)
-			fprintf(out, "; a clock that runs %.3f ppm %s would explain it",
-				clock->drift < 0 ? -clock->drift : clock->drift,
-				clock->drift < 0 ? "slower" : "faster");
-		else
-			fputs("; wrong pairs, or a clock that was set", out);
-		break;
-	default:
-		fputs(": no dependency says anything of its clock, so as if it were the first "
-		      "one's",
-		      out);
-	}
-	fprintf(out, "; %" PRIu64 " in, %" PRIu64 " out\n", clock->edges_in, clock->edges_out);
-}
-
-static void print_text(FILE *out, const struct question *question, const struct clew_model *model)
-{
-	for (uint32_t i = 0; i < question->count; i++)
-		print_clock(out, question, i);
-	for (uint32_t i = 0; question->program && i < clew_stitching_count(question->program);
-	     i++) {
-		const struct clew_stitch_count *count = &question->result.counts[i];
-		char *text = text_of(question, i);
-
-		fprintf(out, "%8" PRIu64 " dependenc%s", count->dependencies,
-			count->dependencies == 1 ? "y" : "ies");
-		if (count->alone)
-			fprintf(out, ", %" PRIu64 " without a counterpart", count->alone);
-		if (count->ambiguous)
-			fprintf(out, ", %" PRIu64 " whose counterpart cannot be told",
-				count->ambiguous);
-		fputs("  ", out);
-		clew_print_safe(out, text ?: "");
-		fputc('\n', out);
-		free(text);
-	}
-	if (question->result.backward)
-		fprintf(out, "%" PRIu64 " effect%s before the cause even now: see `clew check`\n",
-			question->result.backward,
-			question->result.backward == 1 ? " is" : "s are");
-	fprintf(out, "%u spans, %u elementary spans, %u dependencies, %u marks\n",
-		model->span_count, model->es_count, model->dependency_count, model->mark_count);
-	clew_print_model_truth(out, model, CLEW_WHOLE);
-}
-
-static void json_clock(struct clew_json *json, const struct question *question, uint32_t trace)
-{
-	const struct clew_stitch_clock *clock = &question->clocks[trace];
-	bool has_error = clock->source == CLEW_CLOCK_BETWEEN ||
-			 clock->source == CLEW_CLOCK_CONFLICT || clock->source == CLEW_CLOCK_FIRST;
-
-	clew_json_object(json, NULL);
-	clew_json_string(json, "name", question->names[trace]);
-	clew_json_signed(json, "offset", clock->offset);
-	clew_json_string(json, "source", source_words[clock->source]);
-	if (has_error)
-		clew_json_unsigned(json, "error", clock->error);
-	else
-		clew_json_null(json, "error");
-	if (clock->has_low)
-		clew_json_signed(json, "least", clock->low);
-	else
-		clew_json_null(json, "least");
-	if (clock->has_high)
-		clew_json_signed(json, "most", clock->high);
-	else
-		clew_json_null(json, "most");
-	if (clock->has_drift)
-		clew_json_number(json, "drift_ppm", clock->drift);
-	else
-		clew_json_null(json, "drift_ppm");
-	clew_json_unsigned(json, "in", clock->edges_in);
-	clew_json_unsigned(json, "out", clock->edges_out);
-	clew_json_object_end(json);
-}
-
-static void print_json(const struct question *question, const struct clew_model *model)
-{
-	struct clew_json json = {.out = stdout};
-
-	clew_json_answer(&json);
-	clew_json_array(&json, "traces");
-	for (uint32_t i = 0; i < question->count; i++)
-		json_clock(&json, question, i);
-	clew_json_array_end(&json);
-	clew_json_array(&json, "statements");
-	for (uint32_t i = 0; question->program && i < clew_stitching_count(question->program);
-	     i++) {
-		const struct clew_stitch_count *count = &question->result.counts[i];
-		char *text = text_of(question, i);
-
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "text", text);
-		clew_json_unsigned(&json, "dependencies", count->dependencies);
-		clew_json_unsigned(&json, "alone", count->alone);
-		clew_json_unsigned(&json, "ambiguous", count->ambiguous);
-		clew_json_object_end(&json);
-		free(text);
-	}
-	clew_json_array_end(&json);
-	clew_json_unsigned(&json, "backward", question->result.backward);
-	clew_json_unsigned(&json, "spans", model->span_count);
-	clew_json_unsigned(&json, "elementary", model->es_count);
-	clew_json_unsigned(&json, "dependencies", model->dependency_count);
-	clew_json_unsigned(&json, "marks", model->mark_count);
-	clew_json_model_truth(&json, model, CLEW_WHOLE);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
 /* ---- one stitching ---- */
+
+static void say(const struct question *question, const struct clew_model *model)
+{
+	const struct stitch_values *values = question->values;
+	const struct clew_stitch_answer answer = {.names = question->names,
+						  .count = question->count,
+						  .program = question->program,
+						  .text = values->statements.text,
+						  .clocks = question->clocks,
+						  .result = &question->result};
+	bool to_standard = values->output && !strcmp(values->output, "-");
+
+	if (values->json)
+		clew_json_stitch(stdout, &answer, model);
+	else
+		clew_print_stitch(to_standard ? stderr : stdout, &answer, model);
+}
 
 static bool has_hierarchy(const struct clew_model *model, const char *name)
 {
@@ -364,8 +204,7 @@ static int stitch(struct question *question, const struct clew_model *const *mod
 						    .hierarchy = values->hierarchy,
 						    .forced = values->offsets.given,
 						    .offsets = values->offsets.offset};
-	bool to_standard = values->output && !strcmp(values->output, "-"),
-	     known = !values->hierarchy;
+	bool known = !values->hierarchy;
 	struct clew_query_error error = {};
 	struct clew_model *model;
 	int status = 0, r;
@@ -386,10 +225,7 @@ static int stitch(struct question *question, const struct clew_model *const *mod
 	if (r < 0) {
 		status = fail(question, r, &error);
 	} else {
-		if (values->json)
-			print_json(question, model);
-		else
-			print_text(to_standard ? stderr : stdout, question, model);
+		say(question, model);
 		if (values->output)
 			status = clew_write_model(question->names[0], model, values->output);
 		clew_model_free(model);
