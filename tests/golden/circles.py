@@ -21,7 +21,6 @@ ALLOWED = [
     ("symbol/code", "code jump_table ranges", PARTS),
     ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
     ("explain", "why why_end", PARTS),
-    ("record", "ends file iterate load modules recorder", PARTS),
     ("words", "hops stack", PARTS),
     ("answers/locks", "locks_json locks_taken locks_text", PARTS),
     ("answers/report", "report_programs report_text", PARTS),

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/load.h"
 #include "record/stream/program_table.h"
+#include "record/stream/recorder_state.h"
 #include "record/ticks.h"
 
 /* Adds a refusal and returns 1, or -errno: it is not for the program that this cannot be done. */

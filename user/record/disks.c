@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/stream/internal.h"
+#include "record/disks.h"
+#include "record/stream/user_stream.h"
 
 #define DISKS_MOST 4096
 

@@ -13,7 +13,11 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/passes.h"
+#include "record/stream/iterator.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/steps.h"
+#include "record/stream/user_stream.h"
 #include "symbol/elf/kernel.h"
 
 /* Records of holders that a pass stores, at most: 16 MiB of them. */

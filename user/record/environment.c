@@ -17,7 +17,8 @@
 #include "base/ending.h"
 #include "clew.skel.h"
 #include "opener/opener.h"
-#include "record/stream/internal.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/user_stream.h"
 
 #define USERS_MOST 1024
 

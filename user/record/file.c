@@ -19,14 +19,23 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
+#include "record/file.h"
+#include "record/meta.h"
+#include "record/passes.h"
 #include "record/recorder.h"
 #include "record/stacks/stacks.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/cost.h"
+#include "record/stream/drain.h"
+#include "record/stream/ledger.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/steps.h"
+#include "record/stream/user_stream.h"
 #include "store/kinds.h"
 
-#define AHEAD	   100000   /* ns from now to the boundary */
-#define SPARE	   16	    /* descriptors that a file or keyframe needs at most */
-#define LOOK_AGAIN 2000000L /* ns between two looks at the horizons */
+#define AHEAD 100000 /* ns from now to the boundary */
+#define SPARE 16     /* descriptors that a file or keyframe needs at most */
 
 int clew_file_name_recording(struct clew_recorder *recorder)
 {
@@ -88,27 +97,6 @@ static void sleep_for(long ns)
 	const struct timespec time = {.tv_nsec = ns};
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
-static bool have_passed(struct clew_recorder *recorder, uint64_t boundary)
-{
-	bool passed = true;
-
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		const struct drain *drain = &recorder->drains[i];
-
-		pthread_mutex_lock(&recorder->drains[i].lock);
-		for (unsigned k = 0; k < drain->stream_count; k++)
-			passed &= drain->streams[k].horizon >= boundary;
-		pthread_mutex_unlock(&recorder->drains[i].lock);
-	}
-	return passed;
-}
-
-void clew_file_await(struct clew_recorder *recorder, uint64_t time)
-{
-	while (!have_passed(recorder, time))
-		sleep_for(LOOK_AGAIN);
 }
 
 /* All streams are behind the keyframe: its outlets count what went to the file before it, too. */
@@ -276,7 +264,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	while (clew_now() < boundary)
 		sleep_for(AHEAD);
 	r = state_again(recorder, message);
-	clew_file_await(recorder, boundary);
+	clew_drain_await(recorder, boundary);
 	go_over(recorder, old);
 	recorder->writer = next;
 	ended = end_file(recorder, old, boundary, false);
@@ -309,7 +297,7 @@ int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *
 		sleep_for(AHEAD);
 	r = state_again(recorder, message);
 	keyframe.until = clew_now();
-	clew_file_await(recorder, keyframe.from);
+	clew_drain_await(recorder, keyframe.from);
 	go_over_keyframe(recorder);
 	while (recorder->next_keyframe <= keyframe.until)
 		recorder->next_keyframe += period;

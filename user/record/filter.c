@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
+#include "record/filter.h"
 #include "record/group.h"
-#include "record/stream/internal.h"
 #include "record/stream/pid_namespace.h"
 
 #define CGROUP1_MAGIC 0x27e0eb

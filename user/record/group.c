@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #include "base/container.h"
-#include "record/stream/internal.h"
 
 #define PATH_SIZE 4096
 

@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/passes.h"
+#include "record/stream/clock.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/user_stream.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL

@@ -14,10 +14,17 @@
 #include "base/ending.h"
 #include "clew.skel.h"
 #include "opener/opener.h"
+#include "record/disks.h"
 #include "record/environment.h"
-#include "record/stream/internal.h"
+#include "record/passes.h"
+#include "record/stream/clock.h"
+#include "record/stream/drain.h"
+#include "record/stream/iterator.h"
 #include "record/stream/pid_namespace.h"
+#include "record/stream/recorder_state.h"
 #include "record/stream/sleepers.h"
+#include "record/stream/steps.h"
+#include "record/stream/user_stream.h"
 
 #define FORGET_AFTER                                                                               \
 	1000000000u /* ns: a task that is asleep for so long is among those that a pass            \
@@ -172,7 +179,7 @@ static int state_sleepers(struct clew_recorder *recorder, struct found *found, s
 	struct clew_sleeper sleeper;
 	int r = 0;
 
-	clew_file_await(recorder, now);
+	clew_drain_await(recorder, now);
 	lost = last_gap(recorder);
 	for (size_t i = 0; i < count && r >= 0; i++) {
 		struct clew_switch *change = &found[i].change;

@@ -16,17 +16,23 @@
 #include "base/ending.h"
 #include "clew.skel.h"
 #include "record/environment.h"
+#include "record/filter.h"
 #include "record/functions/announce.h"
 #include "record/functions/tracer.h"
 #include "record/interrupt.h"
+#include "record/load.h"
+#include "record/room.h"
 #include "record/stacks/direct_map.h"
 #include "record/stacks/stacks.h"
+#include "record/stores.h"
 #include "record/stream/calls.h"
-#include "record/stream/internal.h"
+#include "record/stream/drain.h"
 #include "record/stream/kernel.h"
 #include "record/stream/pid_namespace.h"
 #include "record/stream/programs.h"
+#include "record/stream/recorder_state.h"
 #include "record/stream/refusals.h"
+#include "record/stream/steps.h"
 #include "record/ticks.h"
 #include "symbol/elf/kernel.h"
 
@@ -70,27 +76,6 @@ static uint32_t choose_task_slot_bits(void)
 	while (bits < TASK_SLOT_BITS_MOST && 1u << bits < 4 * threads)
 		bits++;
 	return bits;
-}
-
-int clew_say_refused(struct clew_message *message, const char *what, int error)
-{
-	int number = error == -EMFILE || error == -ENOMEM
-			     ? error
-			     : -ENOTSUP; /* -EINVAL says that an argument is wrong */
-
-	if (error == -EMFILE)
-		return clew_say(message, number,
-				"%s: too many open files: raise their limit (ulimit -Hn)", what);
-	if (error == -ENOMEM)
-		return clew_say(message, number,
-				"%s: out of memory: free some, or give a smaller --ring-size",
-				what);
-	if (clew_kernel_jit_off())
-		return clew_say(
-			message, number,
-			"%s: BPF's JIT is off: turn it on (sysctl net.core.bpf_jit_enable=1)",
-			what);
-	return clew_say(message, number, "%s: %s: see `clew doctor`", what, strerror(-error));
 }
 
 struct clew_bpf *clew_load_open(void)

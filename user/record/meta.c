@@ -5,7 +5,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "record/stream/internal.h"
+#include "record/meta.h"
+#include "record/stream/recorder_state.h"
 #include "record/stream/topology.h"
 
 #define CLOCK_PERIOD 10000000000ULL

@@ -12,9 +12,12 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/load.h"
+#include "record/modules.h"
+#include "record/stream/cost.h"
 #include "record/stream/kernel.h"
 #include "record/stream/programs.h"
+#include "record/stream/recorder_state.h"
 
 static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 {

@@ -21,14 +21,30 @@
 #include "base/thread.h"
 #include "clew.skel.h"
 #include "opener/opener.h"
+#include "record/disks.h"
+#include "record/file.h"
 #include "record/functions/announce.h"
 #include "record/functions/tracer.h"
 #include "record/interrupt.h"
+#include "record/load.h"
+#include "record/meta.h"
+#include "record/modules.h"
+#include "record/passes.h"
+#include "record/room.h"
 #include "record/stacks/addresses.h"
 #include "record/stacks/direct_map.h"
 #include "record/stacks/stacks.h"
-#include "record/stream/internal.h"
+#include "record/stores.h"
+#include "record/stream/clock.h"
+#include "record/stream/cost.h"
+#include "record/stream/drain.h"
 #include "record/stream/kernel.h"
+#include "record/stream/ledger.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/steps.h"
+#include "record/stream/takers.h"
+#include "record/stream/user_stream.h"
 #include "record/ticks.h"
 #include "store/target.h"
 #include "symbol/elf/kernel.h"
@@ -38,64 +54,7 @@
 #define RESUME_OLD (1UL << 1)
 #define RSEQ_APART (1UL << 11)
 
-#define RING_SIZE_MAX	(8UL << 20)
-#define RING_SIZE_TOTAL (512UL << 20)
-
-static size_t default_ring_size(unsigned cpus)
-{
-	size_t size = RING_SIZE_MAX;
-
-	while (size > RING_SIZE_TOTAL / cpus && size > 65536)
-		size /= 2;
-	return size;
-}
-
-/*
- * The size of a CPU's two rings together. Half of it is a BPF ring buffer,
- * whose size must be a power of two and a multiple of the page size.
- */
-size_t clew_ring_size(size_t wanted, unsigned cpus)
-{
-	size_t size = 8 * sysconf(_SC_PAGESIZE);
-
-	wanted = wanted ? wanted : default_ring_size(cpus);
-	while (size < wanted)
-		size *= 2;
-	return size;
-}
-
 /* `what`: the name of the file, or words for it. */
-int clew_say_unwritable(const struct clew_recorder *recorder, struct clew_message *message,
-			const char *what, int error)
-{
-	const char *elsewhere = recorder->options.elsewhere ?: CLEW_ELSEWHERE;
-	const char *refusal = store_target_refusal(error);
-
-	if (refusal)
-		return clew_say(message, -EINVAL, "%s cannot be written: %s: %s", what, refusal,
-				elsewhere);
-	switch (error) {
-	case -ENOMEM:
-	case -EAGAIN:
-		return clew_say(message, error, "no memory or threads to write %s with: free some",
-				what);
-	case -EBUSY:
-		return clew_say(message, error, "%s is being written by another recording: %s",
-				what, elsewhere);
-	case -EFBIG:
-		return clew_say(message, error,
-				"%s cannot be written: no file may become larger: raise that limit "
-				"(ulimit -f), or %s",
-				what, elsewhere);
-	case -ENOSPC:
-	case -EDQUOT:
-		return clew_say(message, error, "%s cannot be written: %s: make room, or %s", what,
-				strerror(-error), elsewhere);
-	default:
-		return clew_say(message, error, "%s cannot be written: %s: %s", what,
-				strerror(-error), elsewhere);
-	}
-}
 
 /*
  * Opens the capture file, connects the takers, and writes the file's metadata.

@@ -6,13 +6,14 @@
  * The need was measured: loading peaks at 45 MiB, each CPU takes its ring and buffers of its
  * drain, and stacks take the heap of unwind tables and the names of what they met.
  */
+#include "record/room.h"
 #include "record/recorder.h"
-#include "record/stream/internal.h"
 #include "record/stream/kernel.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory_left.h"
 
@@ -23,6 +24,32 @@
 #define TRIES	     5
 #define TRY_AFTER    100000000 /* ns */
 #define MEBIBYTES(n) ((double)(n) / (1 << 20))
+
+#define RING_SIZE_MAX	(8UL << 20)
+#define RING_SIZE_TOTAL (512UL << 20)
+
+static size_t default_ring_size(unsigned cpus)
+{
+	size_t size = RING_SIZE_MAX;
+
+	while (size > RING_SIZE_TOTAL / cpus && size > 65536)
+		size /= 2;
+	return size;
+}
+
+/*
+ * The size of a CPU's two rings together. Half of it is a BPF ring buffer,
+ * whose size must be a power of two and a multiple of the page size.
+ */
+size_t clew_ring_size(size_t wanted, unsigned cpus)
+{
+	size_t size = 8 * sysconf(_SC_PAGESIZE);
+
+	wanted = wanted ? wanted : default_ring_size(cpus);
+	while (size < wanted)
+		size *= 2;
+	return size;
+}
 
 static uint64_t need(unsigned cpus, uint64_t ring, bool stacks)
 {

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/stores.h"
+#include "record/stream/recorder_state.h"
 
 static bool is_mounted(const char *table, const char *kind)
 {

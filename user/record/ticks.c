@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/stream/recorder_state.h"
 #include "record/ticks.h"
 
 #define CLOCKS 2

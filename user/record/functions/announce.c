@@ -33,7 +33,8 @@
 #include "record/stacks/mappings.h"
 #include "record/stacks/objects.h"
 #include "record/stacks/stacks.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/recorder_state.h"
 #include "symbol/code/probes.h"
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"

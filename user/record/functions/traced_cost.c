@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "record/functions/probe.h"
+#include "record/stream/recorder_state.h"
 
 #define PAGE	     4096u
 #define EXEC_NS	     750u  /* that each exec of a program takes longer, a probe in its files */

@@ -4,6 +4,7 @@
 #define CLEW_RECORD_FUNCTIONS_TRACED_COST_H
 
 #include "record/functions/traced_file.h"
+#include "record/stream/recording.h"
 
 /* `files`: struct traced_file *, with probes that are not attached yet. */
 void traced_cost_say(struct traced *traced, const struct vector *files,

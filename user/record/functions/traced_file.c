@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "record/functions/traced_site.h"
+#include "record/stream/user_stream.h"
 
 /* The site that an exit is if it is none: what else its instruction is there for. */
 static int add_otherwise(struct traced *traced, const struct traced_owner *owner,

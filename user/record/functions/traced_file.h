@@ -10,9 +10,9 @@
 #include "record/functions/probe_cost.h"
 #include "record/functions/traced_links.h"
 #include "record/functions/traced_values.h"
-#include "record/stream/internal.h"
 #include "symbol/code/function.h"
 
+struct clew_recorder;
 struct traced_file;
 
 /* A function by its number. */

@@ -20,6 +20,7 @@
 #include "base/nearest.h"
 #include "record/functions/probe.h"
 #include "record/functions/traced_site.h"
+#include "record/stream/recorder_state.h"
 #include "symbol/elf/kernel.h"
 
 #define LIST	  "/sys/kernel/tracing/available_filter_functions_addrs"

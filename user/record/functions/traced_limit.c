@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 
 #include "clew.skel.h"
+#include "record/stream/cost.h"
+#include "record/stream/recorder_state.h"
 
 #define PERIOD	   1000000000ull /* ns between two checks */
 #define PROGRAM_NS 150		 /* of a run, until it is known */

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "clew.skel.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/user_stream.h"
+#include "store/capture.h"
 
 int traced_site_fill(const struct traced *traced, uint32_t number)
 {

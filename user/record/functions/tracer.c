@@ -24,7 +24,8 @@
 #include "record/functions/probe.h"
 #include "record/functions/traced_cost.h"
 #include "record/functions/tracer_state.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/recorder_state.h"
 #include "symbol/code/lock_function.h"
 
 static int check(struct clew_tracer *tracer, struct clew_message *message)

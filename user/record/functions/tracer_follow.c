@@ -9,7 +9,8 @@
 #include "record/functions/probe.h"
 #include "record/functions/tracer.h"
 #include "record/functions/tracer_state.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/recorder_state.h"
 
 bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid)
 {

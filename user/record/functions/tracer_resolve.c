@@ -18,7 +18,7 @@
 #include "record/functions/tracer_state.h"
 #include "record/stacks/mappings.h"
 #include "record/stacks/objects.h"
-#include "record/stream/internal.h"
+#include "record/stream/recorder_state.h"
 
 /* Libraries with functions that cut stacks. */
 static const char *const control_names[] = {"libc.so.6", "libgcc_s.so.1", "libstdc++.so.6",

@@ -19,6 +19,7 @@
 #include "record/functions/probe_judge.h"
 #include "record/functions/traced_file.h"
 #include "record/functions/traced_limit.h"
+#include "record/stream/recording.h"
 #include "symbol/code/closure.h"
 
 struct bpf_program;

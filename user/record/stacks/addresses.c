@@ -24,8 +24,11 @@
 #include "base/vector.h"
 #include "clew.skel.h"
 #include "record/stacks/memory_map.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
 #include "record/stream/pid_namespace.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/takers.h"
+#include "record/stream/user_stream.h"
 #include "symbol/code/lock_function.h"
 
 #define TASKS	      (1u << 16)

@@ -15,7 +15,7 @@
 #include <sys/random.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/stream/iterator.h"
 
 /* Locked, as it must not move until the program has run. */
 static uint64_t page[512] __attribute__((aligned(4096)));

@@ -36,7 +36,9 @@
 #include "base/vector.h"
 #include "record/stacks/addresses.h"
 #include "record/stacks/table_maker.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/user_stream.h"
 
 #define VDSO_BYTES 8192
 #define AGAIN_NS   1000000000ull

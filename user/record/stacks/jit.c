@@ -21,7 +21,8 @@
 
 #include "base/vector.h"
 #include "opener/opener.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/user_stream.h"
 #include "symbol/elf/perf_map.h"
 
 #define LIST_MOST  (256 << 20) /* bytes */

@@ -29,7 +29,7 @@
 #include "base/ending.h"
 #include "base/map.h"
 #include "base/vector.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
 
 #define RING_PAGES 16
 /*

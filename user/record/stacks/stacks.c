@@ -23,7 +23,10 @@
 #include "record/stacks/images.h"
 #include "record/stacks/jit.h"
 #include "record/stacks/mappings.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/iterator.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/user_stream.h"
 #include "symbol/elf/kernel.h"
 
 #define HEAP_BLOCKS  64 /* of 1 MiB: tables of a gigabyte of code */

@@ -19,7 +19,8 @@
 #include "base/thread.h"
 #include "base/vector.h"
 #include "record/stacks/unwind_heap.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/steps.h"
 
 #define JOBS_MOST 1024		 /* each has a file open */
 #define ANEW_NS	  60000000000ull /* between two times that all tables are given up */

@@ -3,7 +3,9 @@
 #include <time.h>
 
 #include "opener/opener.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+
+#include <clew/kernel/records.h>
 
 static uint64_t read_clock(clockid_t clock)
 {

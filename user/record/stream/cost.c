@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/cost.h"
 #include "record/stream/program_table.h"
+#include "record/stream/recorder_state.h"
 
 #define SAMPLE_PERIOD 1000000000ULL
 #define SAMPLE_LENGTH 10000000ULL

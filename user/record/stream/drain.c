@@ -23,8 +23,13 @@
 
 #include "base/thread.h"
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/drain.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
 #include "record/stream/sleepers.h"
+#include "record/stream/takers.h"
+#include "record/stream/user_stream.h"
 
 #define CPUS_A_THREAD 8
 

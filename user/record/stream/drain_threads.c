@@ -23,11 +23,14 @@
 #include <unistd.h>
 
 #include "base/thread.h"
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/drain.h"
+#include "record/stream/recorder_state.h"
 
 #define DRAIN_NICE     -15
 #define SHORTEST_SLEEP 1000000ULL /* ns */
 #define LONGEST_SLEEP  25000000ULL
+#define LOOK_AGAIN     2000000L /* ns between two looks at the horizons */
 
 static void sleep_for(uint64_t ns)
 {
@@ -179,4 +182,25 @@ void clew_drain_stop(struct clew_recorder *recorder)
 		close(recorder->stop_event);
 	recorder->stop_event = -1;
 	clew_drain_end(recorder);
+}
+
+static bool have_passed(struct clew_recorder *recorder, uint64_t boundary)
+{
+	bool passed = true;
+
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		const struct drain *drain = &recorder->drains[i];
+
+		pthread_mutex_lock(&recorder->drains[i].lock);
+		for (unsigned k = 0; k < drain->stream_count; k++)
+			passed &= drain->streams[k].horizon >= boundary;
+		pthread_mutex_unlock(&recorder->drains[i].lock);
+	}
+	return passed;
+}
+
+void clew_drain_await(struct clew_recorder *recorder, uint64_t time)
+{
+	while (!have_passed(recorder, time))
+		sleep_for(LOOK_AGAIN);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "record/stream/internal.h"
+#include "record/stream/iterator.h"
 
 int clew_iterate_read(const struct bpf_program *program, char **ret_data, size_t *ret_size)
 {

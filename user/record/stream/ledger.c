@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/stream/internal.h"
+#include "record/stream/ledger.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
 #include "store/kinds.h"
 
 static bool is_zero(const struct clew_ledger_row *row)

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/stream/internal.h"
+#include "record/stream/ledger.h"
 #include "record/stream/program_table.h"
+#include "record/stream/recorder_state.h"
 
 static void add_object(const struct bpf_object *object, uint64_t *counts)
 {

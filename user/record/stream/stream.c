@@ -10,8 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "record/stream/internal.h"
+#include "record/stream/drain.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
 #include "record/stream/sleepers.h"
+#include "record/stream/takers.h"
 #include "relate/layer.h"
 #include "symbol/elf/kernel.h"
 

@@ -4,7 +4,10 @@
  */
 #include <errno.h>
 
-#include "record/stream/internal.h"
+#include "record/stream/drain.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/takers.h"
 
 #define CHUNK_AGE                                                                                  \
 	300000000ULL /* ns: records of that age are encoded, so that a kill loses less             \

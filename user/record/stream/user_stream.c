@@ -7,7 +7,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "record/stream/internal.h"
+#include "record/stream/clock.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recorder_state.h"
+#include "record/stream/takers.h"
+#include "record/stream/user_stream.h"
 #include "symbol/elf/kernel.h"
 
 static int put(struct clew_recorder *recorder, const struct clew_header *record, size_t size)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The sizes of rings. */
+#ifndef CLEW_RECORD_ROOM_H
+#define CLEW_RECORD_ROOM_H
+
+#include <stddef.h>
+
+/* The size of each CPU's two rings together for the wanted one, 0: as usual. */
+size_t clew_ring_size(size_t wanted, unsigned cpus);
+
+#endif

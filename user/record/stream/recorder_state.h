@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The state of a recording. The folders that do a part of it read and set their members;
+ * record/recorder.h starts and stops it. Other code sees an incomplete type only.
+ */
+#ifndef CLEW_RECORD_STREAM_RECORDER_STATE_H
+#define CLEW_RECORD_STREAM_RECORDER_STATE_H
+
+#include <clew/kernel/maps.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vector.h"
+#include "record/stream/cost.h"
+#include "record/stream/outlet.h"
+#include "record/stream/recording.h"
+#include "record/stream/refusals.h"
+
+struct bpf_link;
+struct clew_addresses;
+struct clew_announcer;
+struct clew_bpf;
+struct clew_interrupt;
+struct clew_kernel_symbols;
+struct clew_stacks;
+struct clew_tick_clock;
+struct clew_tracer;
+struct drain;
+struct stream;
+
+#define TAKERS_MOST 5 /* the writer included */
+
+struct clew_recorder {
+	struct clew_bpf *bpf;
+	struct clew_writer *writer;	      /* of the current file */
+	struct clew_recorder_options options; /* strings and layers only */
+	struct clew_record_taker takers[TAKERS_MOST];
+	unsigned taker_count;
+	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
+	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
+	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */
+	size_t cpus_size;
+	struct clew_switch_slot *slots; /* mapped from the kernel, switch_slots a CPU */
+	size_t slots_size;
+	uint32_t switch_slots;
+	size_t records_size; /* bytes of a CPU's ring buffer */
+	unsigned cpu_count;
+	struct stream *streams;
+	struct drain *drains;
+	unsigned drain_count;
+	size_t ring_size; /* bytes of a CPU's slots and ring buffer together */
+	uint64_t pause_drain;
+	atomic_bool stopping;
+	int stop_event;	     /* event descriptor, ready once `stopping` is set */
+	atomic_bool started; /* the programs were enabled */
+	/*
+	 * Set between start and stop, when all records of the user stream have the time at
+	 * which they are put: the first drain then ends that stream's rounds. It is cleared
+	 * before the end's time is read from the clock.
+	 */
+	atomic_bool user_current;
+	pthread_mutex_t user_lock; /* for records and rounds of the user stream */
+	struct outlets user;	   /* of the user stream */
+	uint64_t start;
+	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
+	struct clew_recorder_summary summary; /* of the files that were ended */
+	char probe_costs[80];		      /* the file's, "" none */
+	char recording[40]; /* the same in all files of a recording, "": there is one file */
+	uint64_t files;	    /* that were ended */
+	uint64_t names;	    /* the number of the last outlets; atomic */
+	bool states_again;  /* it says what is known again and again, for files or keyframes */
+	uint64_t next_keyframe;
+	struct vector again;  /* records that each further file begins with, see user_stream.h */
+	struct vector hidden; /* tasks that hidden.c found */
+	uint64_t start_cpu_time;
+	uint64_t next_clock;
+	struct cost_sampler cost;
+	const struct clew_layers *layers; /* NULL: there are none */
+	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
+	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
+	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
+	const char *stacks_kept;	  /* in the same words */
+	struct clew_refusals refusals;	  /* programs that the kernel does not take */
+	char *without;			  /* what is lost with them, in words; NULL: nothing */
+	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
+			     for new modules */
+	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */
+	unsigned more_count;
+	struct bpf_link *stores[2];    /* see stores.h; NULL: not attached */
+	struct clew_tick_clock *ticks; /* see ticks.h; NULL: there are none */
+	bool ticks_vary;
+	unsigned ticks_varied;		  /* how often */
+	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
+	struct clew_addresses *addresses; /* NULL: none is named */
+	bool verify;
+	uint64_t user_lost[CLEW_KIND_COUNT]; /* records of that stream left out for their number */
+	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
+};
+
+/* Bytes that all names may take together. */
+static inline size_t clew_names_most(const struct clew_recorder *recorder)
+{
+	return recorder->options.names_most ?: CLEW_NAMES_MOST;
+}
+
+#endif
