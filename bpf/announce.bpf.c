@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The program at probes in user space. */
 #include "announce.h"
+#include "arch.h"
 #include "kernel.h"
 #include "record.h"
 #include "state.h"

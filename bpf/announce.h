@@ -10,7 +10,7 @@
 #ifndef CLEW_BPF_ANNOUNCE_H
 #define CLEW_BPF_ANNOUNCE_H
 
-#include "kernel.h"
+#include "arch.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
 #include <clew/kernel/records.h>

@@ -10,6 +10,7 @@
 #ifndef CLEW_BPF_BLOCK_H
 #define CLEW_BPF_BLOCK_H
 
+#include "arch.h"
 #include "call.h"
 #include "context.h"
 #include "direct_bio.h"

@@ -6,6 +6,7 @@
 #ifndef CLEW_BPF_CALL_H
 #define CLEW_BPF_CALL_H
 
+#include "arch.h"
 #include "context.h"
 #include "kernel.h"
 #include "state.h"
@@ -20,32 +21,6 @@
 const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT];
 
-#define CALL_READ	     0
-#define CALL_WRITE	     1
-#define CALL_CLOSE	     3
-#define CALL_POLL	     7
-#define CALL_PREAD64	     17
-#define CALL_READV	     19
-#define CALL_WRITEV	     20
-#define CALL_SCHED_YIELD     24
-#define CALL_SENDFILE	     40
-#define CALL_SENDTO	     44
-#define CALL_RECVFROM	     45
-#define CALL_SENDMSG	     46
-#define CALL_RECVMSG	     47
-#define CALL_SHUTDOWN	     48
-#define CALL_FCNTL	     72
-#define CALL_FLOCK	     73
-#define CALL_EXIT_GROUP	     231
-#define CALL_MQ_SEND	     242
-#define CALL_MQ_RECEIVE	     243
-#define CALL_PPOLL	     271
-#define CALL_TEE	     276
-#define CALL_VMSPLICE	     278
-#define CALL_SYNC_FILE_RANGE 277
-#define CALL_RECVMMSG	     299
-#define CALL_SENDMMSG	     307
-
 /* The saved user registers, as the call's arguments. */
 struct call {
 	__u64 argument[4];
@@ -56,15 +31,15 @@ struct call {
 
 static __always_inline void read_call(struct task_struct *task, struct call *ret_call)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__s64 number = regs->orig_ax;
+	struct pt_regs *registers = saved_registers(task);
+	__s64 number = register_call(registers);
 
-	ret_call->compat = task->thread_info.status & TS_COMPAT;
+	ret_call->compat = in_compat_call(task);
 	if (unlikely(ret_call->compat)) {
-		ret_call->argument[0] = (__u32)regs->bx;
-		ret_call->argument[1] = (__u32)regs->cx;
-		ret_call->argument[2] = (__u32)regs->dx;
-		ret_call->argument[3] = (__u32)regs->si;
+		ret_call->argument[0] = register_compat_argument(registers, 0);
+		ret_call->argument[1] = register_compat_argument(registers, 1);
+		ret_call->argument[2] = register_compat_argument(registers, 2);
+		ret_call->argument[3] = register_compat_argument(registers, 3);
 		number = (__s32)number;
 		ret_call->outside = number < 0;
 		if (number >= 0)
@@ -75,10 +50,10 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 			number = -1;
 	} else {
 		ret_call->outside = number < 0;
-		ret_call->argument[0] = regs->di;
-		ret_call->argument[1] = regs->si;
-		ret_call->argument[2] = regs->dx;
-		ret_call->argument[3] = regs->r10;
+		ret_call->argument[0] = register_argument(registers, 0);
+		ret_call->argument[1] = register_argument(registers, 1);
+		ret_call->argument[2] = register_argument(registers, 2);
+		ret_call->argument[3] = register_argument(registers, 3);
 	}
 	/* A task that was killed in a call has left it, though its registers
 	 * still name the call. */
@@ -153,7 +128,5 @@ static __always_inline __u16 call_after(const struct clew_wait *wait)
 {
 	return wait->call == CLEW_NO_CALL ? CLEW_NO_CALL : wait->call + 1;
 }
-
-#define CALL_SYNC_FILE_RANGE 277
 
 #endif

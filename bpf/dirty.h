@@ -7,6 +7,7 @@
 #ifndef CLEW_BPF_DIRTY_H
 #define CLEW_BPF_DIRTY_H
 
+#include "arch.h"
 #include "call.h"
 #include "extent.h"
 #include "kernel.h"
@@ -15,15 +16,6 @@
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 #include <stdbool.h>
-
-#define CALL_MSYNC     26
-#define CALL_FSYNC     74
-#define CALL_FDATASYNC 75
-#define CALL_TRUNCATE  76
-#define CALL_FTRUNCATE 77
-#define CALL_SYNC      162
-#define CALL_FALLOCATE 285
-#define CALL_SYNCFS    306
 
 #define FALLOC_ZEROES  0x92 /* FALLOC_FL_PUNCH_HOLE, _ZERO_RANGE, _WRITE_ZEROES */
 #define FALLOC_UNSHARE 0x40 /* FALLOC_FL_UNSHARE_RANGE */
@@ -79,25 +71,25 @@ static __always_inline void zero_part(struct actor *actor, const struct touch *f
 static __always_inline void zero_emit(struct task_struct *task, struct actor *actor,
 				      const struct touch *folio, struct inode *inode)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs *registers = saved_registers(task);
 	__u64 from, to;
 
 	/* A 32-bit call has its offsets in halves. */
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER) || !zeroes(regs->orig_ax) ||
-	    task->thread_info.status & TS_COMPAT)
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER) || !zeroes(register_call(registers)) ||
+	    in_compat_call(task))
 		return;
-	if (regs->orig_ax != CALL_FALLOCATE) {
-		from = regs->si;
+	if (register_call(registers) != CALL_FALLOCATE) {
+		from = register_argument(registers, 1);
 		zero_part(actor, folio, from, page_end(from), inode);
 		return;
 	}
-	from = regs->dx;
-	to = from + regs->r10;
-	if (regs->si & FALLOC_UNSHARE) {
+	from = register_argument(registers, 2);
+	to = from + register_argument(registers, 3);
+	if (register_argument(registers, 1) & FALLOC_UNSHARE) {
 		zero_part(actor, folio, from, to, inode);
 		return;
 	}
-	if (!(regs->si & FALLOC_ZEROES))
+	if (!(register_argument(registers, 1) & FALLOC_ZEROES))
 		return;
 	if (page_end(from) >= to) {
 		zero_part(actor, folio, from, to, inode);

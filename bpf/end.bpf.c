@@ -8,6 +8,7 @@
  * Nothing runs here while the recording goes on.
  */
 #include "end.h"
+#include "arch.h"
 #include "call.h"
 #include "end_request.h"
 #include "end_set.h"

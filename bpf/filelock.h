@@ -7,6 +7,7 @@
 #ifndef CLEW_BPF_FILELOCK_H
 #define CLEW_BPF_FILELOCK_H
 
+#include "arch.h"
 #include "call.h"
 #include "failed.h"
 #include "identity.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The programs at entries and exits of functions, in user space and in the kernel. */
 #include "function.h"
-#include "kernel.h"
+#include "arch.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <linux/types.h>

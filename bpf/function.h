@@ -9,6 +9,7 @@
 #ifndef CLEW_BPF_FUNCTION_H
 #define CLEW_BPF_FUNCTION_H
 
+#include "arch.h"
 #include "filter.h"
 #include "kernel.h"
 #include "read.h"
@@ -66,45 +67,6 @@ struct {
 /* Fixed at load: all probes of a file are one trace event, and have one cookie. */
 const volatile bool function_events;
 
-/* The processor's flags by which conditional jumps go. */
-#define FLAG_CARRY    (1u << 0)
-#define FLAG_PARITY   (1u << 2)
-#define FLAG_ZERO     (1u << 6)
-#define FLAG_SIGN     (1u << 7)
-#define FLAG_OVERFLOW (1u << 11)
-
-static __always_inline bool jump_taken(__u64 flags, __u32 condition)
-{
-	bool less = !(flags & FLAG_SIGN) != !(flags & FLAG_OVERFLOW), taken;
-
-	switch (condition >> 1) {
-	case 0:
-		taken = flags & FLAG_OVERFLOW;
-		break;
-	case 1:
-		taken = flags & FLAG_CARRY;
-		break;
-	case 2:
-		taken = flags & FLAG_ZERO;
-		break;
-	case 3:
-		taken = flags & (FLAG_CARRY | FLAG_ZERO);
-		break;
-	case 4:
-		taken = flags & FLAG_SIGN;
-		break;
-	case 5:
-		taken = flags & FLAG_PARITY;
-		break;
-	case 6:
-		taken = less;
-		break;
-	default:
-		taken = less || (flags & FLAG_ZERO);
-	}
-	return taken != (condition & 1);
-}
-
 /* False also if the target cannot be read: a jump through memory that is not
  * there does not leave the function, it faults. */
 static __always_inline bool jump_leaves(struct pt_regs *registers, struct clew_function_site *site)
@@ -117,22 +79,6 @@ static __always_inline bool jump_leaves(struct pt_regs *registers, struct clew_f
 	    bpf_probe_read_user(&target, sizeof(target), (void *)(target + site->offset)))
 		return false;
 	return target - (registers->ip - site->from_start) >= site->length;
-}
-
-/* The stack pointer where a longjmp goes to, 0 unknown. */
-static __always_inline __u64 jump_stack(struct pt_regs *registers, struct task_struct *task,
-					struct clew_function_site *site)
-{
-	__u64 stack = 0, guard = 0, thread;
-
-	if (bpf_probe_read_user(&stack, sizeof(stack), (void *)registers->di + 0x30))
-		return 0;
-	if (site->buffer == CLEW_JMP_BUF_MUSL)
-		return stack;
-	thread = READ(task, thread.fsbase);
-	if (bpf_probe_read_user(&guard, sizeof(guard), (void *)thread + 0x30))
-		return 0;
-	return (stack >> 17 | stack << 47) ^ guard;
 }
 
 /* True if functions of the task are recorded at the site. */

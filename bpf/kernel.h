@@ -34,8 +34,6 @@
 #define TASK_FREEZABLE	     0x2000
 #define TASK_FROZEN	     0x8000
 
-#define TS_COMPAT 0x0002 /* in thread_info.status: in a 32-bit system call */
-
 #define S_IFMT	 0170000
 #define S_IFSOCK 0140000
 #define S_IFREG	 0100000
@@ -76,11 +74,6 @@ struct hlist_node {
 
 struct hlist_head {
 	struct hlist_node *first;
-};
-
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip,
-		cs, flags, sp, ss;
 };
 
 typedef struct {

@@ -4,6 +4,7 @@
  * pages.
  */
 #include "pagecache.h"
+#include "arch.h"
 #include "dirty.h"
 #include "extent.h"
 #include "kernel.h"
@@ -354,7 +355,7 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	if (!enabled)
 		return 0;
 	stores = in_user_fault(task);
-	if (!stores && !zeroes(((struct pt_regs *)bpf_task_pt_regs(task))->orig_ax))
+	if (!stores && !zeroes(register_call(saved_registers(task))))
 		return 0;
 	folio = (void *)buffer->b_page;
 	if (!folio)

@@ -11,6 +11,7 @@
 #ifndef CLEW_BPF_PAGECACHE_H
 #define CLEW_BPF_PAGECACHE_H
 
+#include "arch.h"
 #include "context.h"
 #include "extent.h"
 #include "kernel.h"
@@ -97,9 +98,8 @@ static __always_inline bool touch_range(struct touch *touch, struct inode *inode
 
 static __always_inline bool in_user_fault(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && (__s64)regs->orig_ax < 0;
+	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) &&
+	       register_call(saved_registers(task)) < 0;
 }
 
 #endif

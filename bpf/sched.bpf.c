@@ -4,6 +4,7 @@
  * and the one at page faults taken in the kernel.
  */
 #include "sched.h"
+#include "arch.h"
 #include "context.h"
 #include "extent.h"
 #include "filter.h"

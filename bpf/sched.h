@@ -6,9 +6,10 @@
 #ifndef CLEW_BPF_SCHED_H
 #define CLEW_BPF_SCHED_H
 
-#include "call.h"
+#include "arch.h"
 #include "identity.h"
 #include "kernel.h"
+#include "kernel_io.h"
 #include "read.h"
 #include "record.h"
 #include "state.h"
@@ -158,8 +159,11 @@ __noinline __u64 cgroup_out_of_quota(__u64 task)
 		queue = READ(entity, cfs_rq);
 		if (!queue)
 			return 0;
-		if (is_throttled(queue))
-			return READ_NUMBER(READ(queue, tg), css.cgroup);
+		if (is_throttled(queue)) {
+			struct task_group *group = READ(queue, tg);
+
+			return READ_NUMBER(group, css.cgroup);
+		}
 		entity = READ(entity, parent);
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #ifndef CLEW_BPF_STACK_H
 #define CLEW_BPF_STACK_H
 
+#include "arch.h"
 #include "kernel.h"
 #include "read.h"
 #include "state.h"
@@ -26,10 +27,8 @@ const volatile __u64 sched_text_end;
 const volatile __u64 wait_woken;
 const volatile __u64 wait_woken_end;
 
-/* No kernel stack is larger. */
-#define KERNEL_STACK_SIZE 32768
-#define FAULT_DEPTH	  40
-#define WAITING_DEPTH	  16
+#define FAULT_DEPTH   40
+#define WAITING_DEPTH 16
 
 /*
  * One stack at a time on a CPU: only sched_switch uses it, with interrupts off.

@@ -11,6 +11,7 @@
 #ifndef CLEW_BPF_UNWIND_H
 #define CLEW_BPF_UNWIND_H
 
+#include "arch.h"
 #include "foreign.h"
 #include "kernel.h"
 #include "mapping.h"
@@ -22,21 +23,6 @@
 #include <clew/kernel/maps/unwind.h>
 #include <linux/types.h>
 #include <stdbool.h>
-
-/* The registers that the kernel puts on the stack for a signal's handler lie so
- * far above the frame of the code that returns from it (struct rt_sigframe). */
-#define SIGNAL_BP 120
-#define SIGNAL_SP 160
-#define SIGNAL_IP 168
-
-#define CODE_32 0x23 /* code segment of 32-bit programs */
-
-/* Code that makes and leaves a frame: `ret`, `ret` with a number, and both ways to
- * write `push rbp; mov rbp, rsp`. */
-#define CODE_RET	 0xc3
-#define CODE_RET_AND_POP 0xc2
-#define CODE_PROLOGUE	 0xe5894855
-#define CODE_PROLOGUE_2	 0xec8b4855
 
 #define FRAME_POINTER_REACH (1 << 20) /* bytes to a frame that is taken for the caller's */
 
@@ -128,11 +114,6 @@ static __always_inline long walk_to(struct stack_walk *walk, __u64 ip, __u64 sp,
 	walk->bp = bp;
 	walk->exact = 0;
 	return ip ? 0 : walk_over(walk, CLEW_STACK_ROOT);
-}
-
-static __always_inline bool is_prologue(__u32 code)
-{
-	return code == CODE_PROLOGUE || code == CODE_PROLOGUE_2;
 }
 
 /*
@@ -281,7 +262,7 @@ static __always_inline void walk_task(struct stack_walk *walk, struct task_struc
 	struct mm_struct *mm = task->mm;
 
 	/* The flag is set inside calls only. */
-	if ((task->thread_info.status & TS_COMPAT) || (registers->cs & 0xffff) == CODE_32) {
+	if (in_compat_call(task) || is_compat_code(registers)) {
 		walk->end = CLEW_STACK_COMPAT;
 		return;
 	}

@@ -10,6 +10,7 @@
 #ifndef CLEW_BPF_USE_H
 #define CLEW_BPF_USE_H
 
+#include "arch.h"
 #include "call.h"
 #include "extent.h"
 #include "kernel.h"

@@ -9,6 +9,7 @@
 #ifndef CLEW_BPF_WAIT_H
 #define CLEW_BPF_WAIT_H
 
+#include "arch.h"
 #include "call.h"
 #include "futex.h"
 #include "identity.h"

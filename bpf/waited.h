@@ -6,6 +6,7 @@
 #ifndef CLEW_BPF_WAITED_H
 #define CLEW_BPF_WAITED_H
 
+#include "arch.h"
 #include "filter.h"
 #include "kernel.h"
 #include "kernel_mm.h"
@@ -134,7 +135,7 @@ static __always_inline __u64 user_stack(struct stack_walk *walk, struct task_str
 	if (!task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return 0;
 	walk->place.pid = task->tgid;
-	walk_task(walk, task, (struct pt_regs *)bpf_task_pt_regs(task));
+	walk_task(walk, task, saved_registers(task));
 	if (!walk->count)
 		return 0;
 	walk->room->head.pid = task->tgid;

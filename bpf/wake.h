@@ -10,6 +10,7 @@
 #ifndef CLEW_BPF_WAKE_H
 #define CLEW_BPF_WAKE_H
 
+#include "arch.h"
 #include "call.h"
 #include "context.h"
 #include "filelock.h"

@@ -4,6 +4,7 @@
  * the begin of a new process's memory.
  */
 #include "where.h"
+#include "arch.h"
 #include "call.h"
 #include "kernel.h"
 #include "state.h"
@@ -12,13 +13,6 @@
 #include <clew/kernel/maps.h>
 #include <clew/kernel/records.h>
 #include <linux/types.h>
-
-#define CALL_CLONE    56
-#define CALL_FORK     57
-#define CALL_VFORK    58
-#define CALL_EXECVE   59
-#define CALL_EXECVEAT 322
-#define CALL_CLONE3   435
 
 /* User space attaches it to clocks of each CPU. */
 SEC("perf_event")

@@ -6,6 +6,7 @@
 #ifndef CLEW_BPF_WHERE_H
 #define CLEW_BPF_WHERE_H
 
+#include "arch.h"
 #include "call.h"
 #include "filter.h"
 #include "kernel.h"
@@ -33,15 +34,13 @@ static __always_inline bool stayed_in_kernel(struct task_struct *task)
 /* See clew_where.identity. */
 static __always_inline __u32 identity_of_call(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 sum = mix(0, regs->orig_ax);
+	struct pt_regs *registers = saved_registers(task);
+	__u64 sum = mix(0, register_call(registers));
 
-	sum = mix(sum, regs->ip);
-	sum = mix(sum, regs->sp);
-	sum = mix(sum, regs->di);
-	sum = mix(sum, regs->si);
-	sum = mix(sum, regs->dx);
-	sum = mix(sum, regs->r10);
+	sum = mix(sum, registers->ip);
+	sum = mix(sum, registers->sp);
+	for (int i = 0; i < 4; i++)
+		sum = mix(sum, register_argument(registers, i));
 	sum = mix(sum, task->utime);
 	if (bpf_core_field_exists(task->ioac.syscr))
 		sum = mix(sum, task->ioac.syscr + task->ioac.syscw);

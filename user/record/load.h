@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Opens, loads and attaches the kernel side. What the kernel refuses costs the features that need
- * it, and recorder->refusals says why.
+ * Opens, loads and attaches the kernel side. A program that the kernel refuses costs the features
+ * that need it, and recorder->refusals says why.
  */
 #ifndef CLEW_RECORD_LOAD_H
 #define CLEW_RECORD_LOAD_H

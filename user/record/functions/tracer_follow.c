@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What happens to functions while they are recorded: files that processes map later are probed, and
+ * Follows functions while they are recorded: files that processes map later are probed, and
  * functions whose calls cost too much lose their probes.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Looks into a file for the functions and the probes that choices are for. What is found is planned
- * in the file's entry, and attached by others.
+ * Looks into a file for the functions and the probes that choices are for. All that it finds is
+ * planned in the file's entry, and attached by others.
  */
 #include <errno.h>
 #include <stdlib.h>

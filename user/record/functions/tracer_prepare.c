@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel side needs for functions before it is loaded: the sizes of its maps, and which of
+ * Prepares the kernel side for functions before it is loaded: the sizes of its maps, and which of
  * its filters are in use. Nothing is known of the functions yet but the options' text.
  */
 #include <bpf/libbpf.h>

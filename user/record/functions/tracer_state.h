@@ -24,7 +24,7 @@
 
 struct bpf_program;
 
-/* What one option asks for. */
+/* The choice of one option. */
 struct chosen {
 	struct clew_function_choice choice;
 	char *title;   /* the option that chose it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs cost while they record: their run time, sampled by kind of program. */
+/* The cost of the programs while they record: their run time, sampled by kind of program. */
 #ifndef CLEW_RECORD_STREAM_COST_H
 #define CLEW_RECORD_STREAM_COST_H
 

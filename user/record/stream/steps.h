@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the steps of a recording share: waiting, ending early, and saying what failed. */
+/* Shared by the steps of a recording: waiting, ending early, and saying what failed. */
 #ifndef CLEW_RECORD_STREAM_STEPS_H
 #define CLEW_RECORD_STREAM_STEPS_H
 
