@@ -14,6 +14,19 @@ static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
 #include <clew/wait_kinds.def>
 };
 
+static const char *const spent_words[CLEW_SPENT_COUNT] = {
+	[CLEW_SPENT_RUNNING] = "run",	[CLEW_SPENT_READY] = "ready",  [CLEW_SPENT_QUOTA] = "quota",
+	[CLEW_SPENT_LOCK] = "lock",	[CLEW_SPENT_DISK] = "disk",    [CLEW_SPENT_NETWORK] = "net",
+	[CLEW_SPENT_MEMORY] = "mem",	[CLEW_SPENT_PEER] = "peer",    [CLEW_SPENT_PIPE] = "pipe",
+	[CLEW_SPENT_THREAD] = "thread", [CLEW_SPENT_PROCESS] = "proc", [CLEW_SPENT_TIMER] = "timer",
+	[CLEW_SPENT_OTHER] = "other",
+};
+
+const char *clew_spent_word(enum clew_spent spent)
+{
+	return spent < CLEW_SPENT_COUNT ? spent_words[spent] : NULL;
+}
+
 enum clew_spent clew_spent_of_kind(unsigned kind)
 {
 	return spent_of_kind[kind];

@@ -13,6 +13,9 @@
 #include "explain/chosen.h"
 #include "trace/windows.h"
 
+/* The word for a part, as in `clew report --json`; NULL: idle. */
+const char *clew_spent_word(enum clew_spent spent);
+
 /* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /*

@@ -17,19 +17,19 @@ static int write_rows(FILE *out, const struct table *table, struct table_source 
 
 	for (unsigned i = 0; i < columns; i++) {
 		fputs(i ? "," : "", out);
-		clew_csv_field(out, table->columns[i].name, spreadsheet);
+		clew_csv_field(out, table_column(table, i)->name, spreadsheet);
 	}
 	fputs("\r\n", out);
 	for (table_cursor_begin(&cursor, table, source, 0, SIZE_MAX);
 	     !table_cursor_ended(&cursor) && r >= 0; table_cursor_next(&cursor, table)) {
 		for (unsigned i = 0; i < columns && r >= 0; i++) {
-			struct table_value value;
+			struct clew_cell value;
 
 			r = table_cursor_value(&cursor, table, i, &value);
 			fputs(i ? "," : "", out);
-			if (value.kind == TABLE_NUMBER)
+			if (value.kind == CLEW_CELL_NUMBER)
 				fprintf(out, "%" PRId64, value.number);
-			else if (value.kind == TABLE_STRING)
+			else if (value.kind == CLEW_CELL_STRING)
 				clew_csv_field(out, value.string, spreadsheet);
 		}
 		fputs("\r\n", out);

@@ -31,10 +31,11 @@ static int error_of(int result)
 /* Copies a table: its declaration, its rows, and an index for its first column. */
 static int copy_table(sqlite3 *database, const struct table *table)
 {
-	char *text = sqlite3_mprintf("CREATE TABLE \"%w\" AS SELECT * FROM \"" PREFIX "%w\";"
-				     "CREATE INDEX \"%w_%w\" ON \"%w\"(\"%w\")",
-				     table->name, table->name, table->name, table->columns[0].name,
-				     table->name, table->columns[0].name);
+	char *text =
+		sqlite3_mprintf("CREATE TABLE \"%w\" AS SELECT * FROM \"" PREFIX "%w\";"
+				"CREATE INDEX \"%w_%w\" ON \"%w\"(\"%w\")",
+				table->name, table->name, table->name, table_column(table, 0)->name,
+				table->name, table_column(table, 0)->name);
 	int r = text ? sqlite3_exec(database, text, NULL, NULL, NULL) : SQLITE_NOMEM;
 
 	sqlite3_free(text);

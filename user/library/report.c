@@ -46,5 +46,5 @@ int clew_report_threads(const struct clew_capture *capture, uint64_t from, uint6
 
 const char *clew_spent_name(enum clew_spent spent)
 {
-	return spent < CLEW_SPENT_COUNT ? report_spent_name(spent) : "idle";
+	return clew_spent_word(spent) ?: "idle";
 }

@@ -4,12 +4,12 @@
 
 enum { LOSS_ID, LOSS_CPU, LOSS_START, LOSS_END, LOSS_COUNT };
 
-static const struct table_column loss_columns[] = {
-	[LOSS_ID] = {"id", TABLE_INTEGER, "number of the loss"},
-	[LOSS_CPU] = {"cpu", TABLE_INTEGER, "the CPU whose records were lost"},
-	[LOSS_START] = {"start", TABLE_INTEGER, "the last record before it"},
-	[LOSS_END] = {"end", TABLE_INTEGER, "the first record after it"},
-	[LOSS_COUNT] = {"records", TABLE_INTEGER, "how many; NULL unknown"},
+static const struct clew_column loss_columns[] = {
+	[LOSS_ID] = CLEW_INTEGER("id", "number of the loss"),
+	[LOSS_CPU] = CLEW_INTEGER("cpu", "the CPU whose records were lost"),
+	[LOSS_START] = CLEW_INTEGER("start", "the last record before it"),
+	[LOSS_END] = CLEW_INTEGER("end", "the first record after it"),
+	[LOSS_COUNT] = CLEW_INTEGER("records", "how many; NULL unknown"),
 	{},
 };
 
@@ -27,25 +27,25 @@ static size_t loss_parts(const struct table_source *source, size_t item)
 	return gap->from <= source->to && gap->header.time >= source->from;
 }
 
-static int loss_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int loss_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct clew_gap *gap = &clew_trace_info(cursor->source->trace)->gaps[cursor->item];
 
 	switch (column) {
 	case LOSS_ID:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case LOSS_CPU:
-		set_number(value, gap->header.cpu);
+		clew_set_number(value, gap->header.cpu);
 		break;
 	case LOSS_START:
-		set_number(value, gap->from);
+		clew_set_number(value, gap->from);
 		break;
 	case LOSS_END:
-		set_number(value, gap->header.time);
+		clew_set_number(value, gap->header.time);
 		break;
 	case LOSS_COUNT:
-		set_known(value, gap->count, CLEW_GAP_UNCOUNTED);
+		clew_set_known(value, gap->count, CLEW_GAP_UNCOUNTED);
 		break;
 	}
 	return 0;
@@ -62,10 +62,10 @@ const struct table table_losses = {.name = "losses",
 
 enum { TABLE_ID, TABLE_NAME, TABLE_MEANING };
 
-static const struct table_column table_columns_of_tables[] = {
-	[TABLE_ID] = {"id", TABLE_INTEGER, "number of the table"},
-	[TABLE_NAME] = {"name", TABLE_TEXT, "its name"},
-	[TABLE_MEANING] = {"meaning", TABLE_TEXT, "its rows"},
+static const struct clew_column table_columns_of_tables[] = {
+	[TABLE_ID] = CLEW_INTEGER("id", "number of the table"),
+	[TABLE_NAME] = CLEW_TEXT("name", "its name"),
+	[TABLE_MEANING] = CLEW_TEXT("meaning", "its rows"),
 	{},
 };
 
@@ -87,14 +87,14 @@ static size_t one_part(const struct table_source *source, size_t item)
 }
 
 static int table_of_tables_value(struct table_cursor *cursor, unsigned column,
-				 struct table_value *value)
+				 struct clew_cell *value)
 {
 	const struct table *table = tables[cursor->item];
 
 	if (column == TABLE_ID)
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 	else
-		set_string(value, column == TABLE_NAME ? table->name : table->meaning);
+		clew_set_string(value, column == TABLE_NAME ? table->name : table->meaning);
 	return 0;
 }
 
@@ -107,12 +107,12 @@ const struct table table_tables = {.name = "clew_tables",
 
 enum { COLUMN_TABLE, COLUMN_TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_MEANING };
 
-static const struct table_column column_columns[] = {
-	[COLUMN_TABLE] = {"table_id", TABLE_INTEGER, "the table, clew_tables.id"},
-	[COLUMN_TABLE_NAME] = {"table_name", TABLE_TEXT, "its name"},
-	[COLUMN_NAME] = {"name", TABLE_TEXT, "name of the column"},
-	[COLUMN_TYPE] = {"type", TABLE_TEXT, "integer or text"},
-	[COLUMN_MEANING] = {"meaning", TABLE_TEXT, "its values"},
+static const struct clew_column column_columns[] = {
+	[COLUMN_TABLE] = CLEW_INTEGER("table_id", "the table, clew_tables.id"),
+	[COLUMN_TABLE_NAME] = CLEW_TEXT("table_name", "its name"),
+	[COLUMN_NAME] = CLEW_TEXT("name", "name of the column"),
+	[COLUMN_TYPE] = CLEW_TEXT("type", "integer or text"),
+	[COLUMN_MEANING] = CLEW_TEXT("meaning", "its values"),
 	{},
 };
 
@@ -122,26 +122,26 @@ static size_t column_parts(const struct table_source *source, size_t item)
 	return table_column_count(tables[item]);
 }
 
-static int column_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int column_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table *table = tables[cursor->item];
-	const struct table_column *it = &table->columns[cursor->part];
+	const struct clew_column *it = table_column(table, (unsigned)cursor->part);
 
 	switch (column) {
 	case COLUMN_TABLE:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case COLUMN_TABLE_NAME:
-		set_string(value, table->name);
+		clew_set_string(value, table->name);
 		break;
 	case COLUMN_NAME:
-		set_string(value, it->name);
+		clew_set_string(value, it->name);
 		break;
 	case COLUMN_TYPE:
-		set_string(value, it->type == TABLE_INTEGER ? "integer" : "text");
+		clew_set_string(value, it->type == CLEW_COLUMN_INTEGER ? "integer" : "text");
 		break;
 	case COLUMN_MEANING:
-		set_string(value, it->meaning);
+		clew_set_string(value, it->meaning);
 		break;
 	}
 	return 0;

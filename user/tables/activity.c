@@ -18,14 +18,14 @@ enum {
 	OPERATION_NS
 };
 
-static const struct table_column operation_columns[] = {
-	[OPERATION_ID] = {"id", TABLE_INTEGER, "number of the operation, 0 the slowest"},
-	[OPERATION_TID] = {"tid", TABLE_INTEGER, "the thread"},
-	[OPERATION_PID] = {"pid", TABLE_INTEGER, "its process"},
-	[OPERATION_COMM] = {"comm", TABLE_TEXT, "its name then"},
-	[OPERATION_START] = {"start", TABLE_INTEGER, "when a wait for work ended"},
-	[OPERATION_END] = {"end", TABLE_INTEGER, "when the next one began"},
-	[OPERATION_NS] = {"ns", TABLE_INTEGER, "how long it took"},
+static const struct clew_column operation_columns[] = {
+	[OPERATION_ID] = CLEW_INTEGER("id", "number of the operation, 0 the slowest"),
+	[OPERATION_TID] = CLEW_INTEGER("tid", "the thread"),
+	[OPERATION_PID] = CLEW_INTEGER("pid", "its process"),
+	[OPERATION_COMM] = CLEW_TEXT("comm", "its name then"),
+	[OPERATION_START] = CLEW_INTEGER("start", "when a wait for work ended"),
+	[OPERATION_END] = CLEW_INTEGER("end", "when the next one began"),
+	[OPERATION_NS] = CLEW_INTEGER("ns", "how long it took"),
 	{},
 };
 
@@ -51,32 +51,32 @@ static size_t one_part(const struct table_source *source, size_t item)
 	return 1;
 }
 
-static int operation_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int operation_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_operation *operation = &source->operations[cursor->item];
 
 	switch (column) {
 	case OPERATION_ID:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case OPERATION_TID:
-		set_tid(source, operation->task, value);
+		clew_set_tid(source->trace, operation->task, value);
 		break;
 	case OPERATION_PID:
-		set_pid(source, operation->task, value);
+		clew_set_pid(source->trace, operation->task, value);
 		break;
 	case OPERATION_COMM:
-		set_comm(source, operation->task, operation->to, value);
+		clew_set_comm(source->trace, operation->task, operation->to, value);
 		break;
 	case OPERATION_START:
-		set_number(value, operation->from);
+		clew_set_number(value, operation->from);
 		break;
 	case OPERATION_END:
-		set_number(value, operation->to);
+		clew_set_number(value, operation->to);
 		break;
 	case OPERATION_NS:
-		set_number(value, operation->to - operation->from);
+		clew_set_number(value, operation->to - operation->from);
 		break;
 	}
 	return 0;
@@ -109,21 +109,21 @@ enum {
 	SPAN_CLOSED
 };
 
-static const struct table_column span_columns[] = {
-	[SPAN_TASK] = {"task", TABLE_INTEGER, "the thread, tasks.id"},
-	[SPAN_TID] = {"tid", TABLE_INTEGER, "its thread id"},
-	[SPAN_PID] = {"pid", TABLE_INTEGER, "its process"},
-	[SPAN_COMM] = {"comm", TABLE_TEXT, "its name when it entered the function"},
-	[SPAN_NAME] = {"name", TABLE_TEXT, "the function, as its file has it"},
-	[SPAN_OBJECT] = {"object", TABLE_TEXT, "path of that file"},
-	[SPAN_START] = {"start", TABLE_INTEGER, "when the thread entered it"},
-	[SPAN_END] = {"end", TABLE_INTEGER, "when it left; NULL not in the capture"},
-	[SPAN_NS] = {"ns", TABLE_INTEGER, "how long it took; NULL unknown"},
-	[SPAN_SELF] = {"self_ns", TABLE_INTEGER, "of that in no traced function that it called"},
-	[SPAN_PROBE] = {"probe_ns", TABLE_INTEGER, "of that in clew's own probes"},
-	[SPAN_DEPTH] = {"depth", TABLE_INTEGER, "how many traced functions it was called in"},
-	[SPAN_PARENT] = {"parent", TABLE_TEXT, "the innermost one of these; NULL none"},
-	[SPAN_CLOSED] = {"closed", TABLE_TEXT, "how it ended, as in clew spans"},
+static const struct clew_column span_columns[] = {
+	[SPAN_TASK] = CLEW_INTEGER("task", "the thread, tasks.id"),
+	[SPAN_TID] = CLEW_INTEGER("tid", "its thread id"),
+	[SPAN_PID] = CLEW_INTEGER("pid", "its process"),
+	[SPAN_COMM] = CLEW_TEXT("comm", "its name when it entered the function"),
+	[SPAN_NAME] = CLEW_TEXT("name", "the function, as its file has it"),
+	[SPAN_OBJECT] = CLEW_TEXT("object", "path of that file"),
+	[SPAN_START] = CLEW_INTEGER("start", "when the thread entered it"),
+	[SPAN_END] = CLEW_INTEGER("end", "when it left; NULL not in the capture"),
+	[SPAN_NS] = CLEW_INTEGER("ns", "how long it took; NULL unknown"),
+	[SPAN_SELF] = CLEW_INTEGER("self_ns", "of that in no traced function that it called"),
+	[SPAN_PROBE] = CLEW_INTEGER("probe_ns", "of that in clew's own probes"),
+	[SPAN_DEPTH] = CLEW_INTEGER("depth", "how many traced functions it was called in"),
+	[SPAN_PARENT] = CLEW_TEXT("parent", "the innermost one of these; NULL none"),
+	[SPAN_CLOSED] = CLEW_TEXT("closed", "how it ended, as in clew spans"),
 	{},
 };
 
@@ -162,45 +162,45 @@ static bool span_wanted(const struct table_cursor *cursor)
 }
 
 static void function_value(const struct table_source *source, const struct clew_trace_frame *frame,
-			   bool object, struct table_value *value)
+			   bool object, struct clew_cell *value)
 {
 	const struct clew_trace_function *function =
 		frame ? clew_trace_function(source->trace, frame->function) : NULL;
 
 	if (function)
-		set_string(value, object ? function->object : function->name);
+		clew_set_string(value, object ? function->object : function->name);
 }
 
 static void span_plain_value(const struct clew_trace_frame *frame, unsigned column,
-			     struct table_value *value)
+			     struct clew_cell *value)
 {
 	switch (column) {
 	case SPAN_START:
-		set_number(value, frame->start);
+		clew_set_number(value, frame->start);
 		break;
 	case SPAN_END:
-		set_known(value, frame->end, CLEW_TIME_OPEN);
+		clew_set_known(value, frame->end, CLEW_TIME_OPEN);
 		break;
 	case SPAN_NS:
 		if (frame_has_time(frame))
-			set_number(value, frame->end - frame->start);
+			clew_set_number(value, frame->end - frame->start);
 		break;
 	case SPAN_SELF:
-		set_number(value, frame->self);
+		clew_set_number(value, frame->self);
 		break;
 	case SPAN_PROBE:
-		set_number(value, frame->probe);
+		clew_set_number(value, frame->probe);
 		break;
 	case SPAN_DEPTH:
-		set_number(value, frame->depth);
+		clew_set_number(value, frame->depth);
 		break;
 	case SPAN_CLOSED:
-		set_string(value, clew_frame_closed_name(frame->closed));
+		clew_set_string(value, clew_frame_closed_name(frame->closed));
 		break;
 	}
 }
 
-static int span_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int span_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	uint32_t serial;
@@ -208,16 +208,16 @@ static int span_value(struct table_cursor *cursor, unsigned column, struct table
 
 	switch (column) {
 	case SPAN_TASK:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case SPAN_TID:
-		set_tid(source, serial, value);
+		clew_set_tid(source->trace, serial, value);
 		break;
 	case SPAN_PID:
-		set_pid(source, serial, value);
+		clew_set_pid(source->trace, serial, value);
 		break;
 	case SPAN_COMM:
-		set_comm(source, serial, frame->start, value);
+		clew_set_comm(source->trace, serial, frame->start, value);
 		break;
 	case SPAN_NAME:
 	case SPAN_OBJECT:
@@ -254,15 +254,15 @@ enum {
 	SAMPLE_KERNEL
 };
 
-static const struct table_column sample_columns[] = {
-	[SAMPLE_ID] = {"id", TABLE_INTEGER, "number of the sample"},
-	[SAMPLE_TID] = {"tid", TABLE_INTEGER, "the thread that ran"},
-	[SAMPLE_PID] = {"pid", TABLE_INTEGER, "its process"},
-	[SAMPLE_COMM] = {"comm", TABLE_TEXT, "its name then"},
-	[SAMPLE_AT] = {"at", TABLE_INTEGER, "when the sample was taken"},
-	[SAMPLE_FUNCTION] = {"function", TABLE_TEXT, "function of the program that it was in"},
-	[SAMPLE_OBJECT] = {"object", TABLE_TEXT, "path of that function's file"},
-	[SAMPLE_KERNEL] = {"kernel", TABLE_TEXT, "function of the kernel; NULL: not in the kernel"},
+static const struct clew_column sample_columns[] = {
+	[SAMPLE_ID] = CLEW_INTEGER("id", "number of the sample"),
+	[SAMPLE_TID] = CLEW_INTEGER("tid", "the thread that ran"),
+	[SAMPLE_PID] = CLEW_INTEGER("pid", "its process"),
+	[SAMPLE_COMM] = CLEW_TEXT("comm", "its name then"),
+	[SAMPLE_AT] = CLEW_INTEGER("at", "when the sample was taken"),
+	[SAMPLE_FUNCTION] = CLEW_TEXT("function", "function of the program that it was in"),
+	[SAMPLE_OBJECT] = CLEW_TEXT("object", "path of that function's file"),
+	[SAMPLE_KERNEL] = CLEW_TEXT("kernel", "function of the kernel; NULL: not in the kernel"),
 	{},
 };
 
@@ -289,17 +289,17 @@ static size_t sample_parts(const struct table_source *source, size_t item)
 
 /* The innermost function of a stack. */
 static void place_value(const struct table_source *source, const struct clew_trace_stack *stack,
-			bool kernel, bool object, struct table_value *value)
+			bool kernel, bool object, struct clew_cell *value)
 {
 	struct clew_stack_place place;
 
 	if (!stack || !stack->count)
 		return;
 	clew_trace_stack_place(source->trace, stack->frames[0], kernel, &place);
-	set_string(value, object ? place.object : place.name);
+	clew_set_string(value, object ? place.object : place.name);
 }
 
-static int sample_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int sample_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_task_stacks *sample = sample_at(source, cursor->item);
@@ -307,19 +307,19 @@ static int sample_value(struct table_cursor *cursor, unsigned column, struct tab
 
 	switch (column) {
 	case SAMPLE_ID:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case SAMPLE_TID:
-		set_tid(source, sample->task, value);
+		clew_set_tid(source->trace, sample->task, value);
 		break;
 	case SAMPLE_PID:
-		set_pid(source, sample->task, value);
+		clew_set_pid(source->trace, sample->task, value);
 		break;
 	case SAMPLE_COMM:
-		set_comm(source, sample->task, sample->header.time, value);
+		clew_set_comm(source->trace, sample->task, sample->header.time, value);
 		break;
 	case SAMPLE_AT:
-		set_number(value, sample->header.time);
+		clew_set_number(value, sample->header.time);
 		break;
 	default:
 		clew_trace_sample_stacks(source->trace, sample, &stacks);

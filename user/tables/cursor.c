@@ -59,10 +59,21 @@ void table_cursor_next(struct table_cursor *cursor, const struct table *table)
 }
 
 int table_cursor_value(struct table_cursor *cursor, const struct table *table, unsigned column,
-		       struct table_value *ret_value)
+		       struct clew_cell *ret_value)
 {
-	*ret_value = (struct table_value){};
-	return table->value(cursor, column, ret_value);
+	struct clew_row row;
+	int r;
+
+	*ret_value = (struct clew_cell){};
+	if (table->value)
+		return table->value(cursor, column, ret_value);
+	row = (struct clew_row){.trace = cursor->source->trace,
+				.item = table->item(cursor->source, cursor->item),
+				.number = cursor->item,
+				.text = cursor->text};
+	r = table_column(table, column)->value(&row, ret_value);
+	cursor->text = row.text;
+	return r;
 }
 
 void table_cursor_done(struct table_cursor *cursor)
@@ -71,11 +82,21 @@ void table_cursor_done(struct table_cursor *cursor)
 	*cursor = (struct table_cursor){};
 }
 
+const struct clew_column *table_column(const struct table *table, unsigned number)
+{
+	const struct clew_column *column = table->columns;
+
+	for (; column->name; column++)
+		if (column->meaning && !number--)
+			return column;
+	return NULL;
+}
+
 unsigned table_column_count(const struct table *table)
 {
 	unsigned count = 0;
 
-	while (table->columns[count].name)
-		count++;
+	for (const struct clew_column *column = table->columns; column->name; column++)
+		count += column->meaning != NULL;
 	return count;
 }

@@ -24,23 +24,23 @@ enum {
 	EDGE_CHOICE
 };
 
-static const struct table_column edge_columns[] = {
-	[EDGE_ID] = {"id", TABLE_INTEGER, "number of the dependency"},
-	[EDGE_TYPE] = {"type", TABLE_TEXT, "unlock, wake, socket, fork, .., as in clew edges"},
-	[EDGE_EVIDENCE] = {"evidence", TABLE_TEXT, "exact, observed or candidate"},
-	[EDGE_FROM_TID] = {"from_tid", TABLE_INTEGER, "the thread that caused it"},
-	[EDGE_FROM] = {"from_comm", TABLE_TEXT, "name of that thread"},
-	[EDGE_FROM_AT] = {"from_at", TABLE_INTEGER, "when it did"},
-	[EDGE_TO_TID] = {"to_tid", TABLE_INTEGER, "the thread that depends on it"},
-	[EDGE_TO] = {"to_comm", TABLE_TEXT, "name of that thread"},
-	[EDGE_TO_AT] = {"to_at", TABLE_INTEGER, "when it took effect"},
-	[EDGE_CONTEXT] = {"context", TABLE_TEXT, "where the wake came from: task, timer, .."},
-	[EDGE_OBJECT_KIND] = {"object_kind", TABLE_TEXT, "kind of what it goes through"},
-	[EDGE_OBJECT] = {"object", TABLE_TEXT, "name of what it goes through"},
-	[EDGE_ENDS_WAIT] = {"ends_wait", TABLE_INTEGER, "1: it ended a wait"},
-	[EDGE_WAIT] = {"wait", TABLE_INTEGER, "the wait that it ended, waits.id"},
-	[EDGE_CHOICE] = {"choice", TABLE_INTEGER,
-			 "candidates for one cause have the same number; NULL: certain"},
+static const struct clew_column edge_columns[] = {
+	[EDGE_ID] = CLEW_INTEGER("id", "number of the dependency"),
+	[EDGE_TYPE] = CLEW_TEXT("type", "unlock, wake, socket, fork, .., as in clew edges"),
+	[EDGE_EVIDENCE] = CLEW_TEXT("evidence", "exact, observed or candidate"),
+	[EDGE_FROM_TID] = CLEW_INTEGER("from_tid", "the thread that caused it"),
+	[EDGE_FROM] = CLEW_TEXT("from_comm", "name of that thread"),
+	[EDGE_FROM_AT] = CLEW_INTEGER("from_at", "when it did"),
+	[EDGE_TO_TID] = CLEW_INTEGER("to_tid", "the thread that depends on it"),
+	[EDGE_TO] = CLEW_TEXT("to_comm", "name of that thread"),
+	[EDGE_TO_AT] = CLEW_INTEGER("to_at", "when it took effect"),
+	[EDGE_CONTEXT] = CLEW_TEXT("context", "where the wake came from: task, timer, .."),
+	[EDGE_OBJECT_KIND] = CLEW_TEXT("object_kind", "kind of what it goes through"),
+	[EDGE_OBJECT] = CLEW_TEXT("object", "name of what it goes through"),
+	[EDGE_ENDS_WAIT] = CLEW_INTEGER("ends_wait", "1: it ended a wait"),
+	[EDGE_WAIT] = CLEW_INTEGER("wait", "the wait that it ended, waits.id"),
+	[EDGE_CHOICE] = CLEW_INTEGER(
+		"choice", "candidates for one cause have the same number; NULL: certain"),
 	{},
 };
 
@@ -69,64 +69,64 @@ static size_t edge_parts(const struct table_source *source, size_t item)
 
 /* The number of the wait that an edge ended. */
 static void set_wait(const struct table_source *source, const struct clew_edge *edge,
-		     struct table_value *value)
+		     struct clew_cell *value)
 {
 	struct clew_piece piece;
 	size_t count;
 
 	if (edge->ends_sleep &&
 	    clew_trace_piece(source->trace, edge->to, edge->to_at, true, &piece) && piece.sleep)
-		set_number(value,
-			   (uint64_t)(piece.sleep - clew_trace_sleeps(source->trace, &count)));
+		clew_set_number(value,
+				(uint64_t)(piece.sleep - clew_trace_sleeps(source->trace, &count)));
 }
 
 static int edge_object(struct table_cursor *cursor, const struct clew_edge *edge, bool name,
-		       struct table_value *value)
+		       struct clew_cell *value)
 {
 	struct clew_sleep sleep = clew_edge_ended(edge);
 	struct clew_object object = clew_edge_object(edge);
 
-	return set_object(cursor, &object, &sleep, name, value);
+	return clew_set_object(&cursor->text, cursor->source->trace, &object, &sleep, name, value);
 }
 
 static void edge_plain_value(const struct table_source *source, const struct clew_edge *edge,
-			     unsigned column, struct table_value *value)
+			     unsigned column, struct clew_cell *value)
 {
 	switch (column) {
 	case EDGE_TYPE:
-		set_string(value, clew_trace_type_name(source->trace, edge->type));
+		clew_set_string(value, clew_trace_type_name(source->trace, edge->type));
 		break;
 	case EDGE_EVIDENCE:
-		set_string(value, clew_evidence_name(edge->evidence));
+		clew_set_string(value, clew_evidence_name(edge->evidence));
 		break;
 	case EDGE_FROM_TID:
-		set_tid(source, edge->from, value);
+		clew_set_tid(source->trace, edge->from, value);
 		break;
 	case EDGE_FROM_AT:
-		set_number(value, edge->from_at);
+		clew_set_number(value, edge->from_at);
 		break;
 	case EDGE_TO_TID:
-		set_tid(source, edge->to, value);
+		clew_set_tid(source->trace, edge->to, value);
 		break;
 	case EDGE_TO_AT:
-		set_number(value, edge->to_at);
+		clew_set_number(value, edge->to_at);
 		break;
 	case EDGE_CONTEXT:
-		set_string(value, clew_context_name(edge->context));
+		clew_set_string(value, clew_context_name(edge->context));
 		break;
 	case EDGE_ENDS_WAIT:
-		set_number(value, edge->ends_sleep);
+		clew_set_number(value, edge->ends_sleep);
 		break;
 	case EDGE_WAIT:
 		set_wait(source, edge, value);
 		break;
 	case EDGE_CHOICE:
-		set_known(value, edge->choice, 0);
+		clew_set_known(value, edge->choice, 0);
 		break;
 	}
 }
 
-static int edge_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int edge_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_edge *edge = edge_at(source, cursor->item);
@@ -134,13 +134,13 @@ static int edge_value(struct table_cursor *cursor, unsigned column, struct table
 
 	switch (column) {
 	case EDGE_ID:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		return 0;
 	case EDGE_FROM:
 	case EDGE_TO:
 		snprintf(comm, sizeof(comm), "%.*s", CLEW_COMM_SIZE,
 			 column == EDGE_FROM ? edge->from_comm : edge->to_comm);
-		return set_copy(cursor, comm, value);
+		return clew_set_copy(&cursor->text, comm, value);
 	case EDGE_OBJECT_KIND:
 	case EDGE_OBJECT:
 		return edge_object(cursor, edge, column == EDGE_OBJECT, value);

@@ -27,24 +27,24 @@ enum {
 	REQUEST_WOKE
 };
 
-static const struct table_column request_columns[] = {
-	[REQUEST_ID] = {"id", TABLE_INTEGER, "number of the request"},
-	[REQUEST_DEVICE] = {"device", TABLE_TEXT, "name of the disk"},
-	[REQUEST_OP] = {"op", TABLE_TEXT, "read, write, flush, discard, .."},
-	[REQUEST_SECTOR] = {"sector", TABLE_INTEGER, "of 512 bytes; NULL: a flush has none"},
-	[REQUEST_BYTES] = {"bytes", TABLE_INTEGER, "its size"},
-	[REQUEST_QUEUED] = {"queued", TABLE_INTEGER, "when it was made; NULL unknown"},
-	[REQUEST_ISSUED] = {"issued", TABLE_INTEGER, "when the device got it; NULL never"},
-	[REQUEST_COMPLETED] = {"completed", TABLE_INTEGER, "when it was done; NULL not seen"},
-	[REQUEST_QUEUE_NS] = {"queue_ns", TABLE_INTEGER, "from queued to issued"},
-	[REQUEST_DEVICE_NS] = {"device_ns", TABLE_INTEGER, "from issued to completed"},
-	[REQUEST_TID] = {"tid", TABLE_INTEGER, "the thread that submitted it"},
-	[REQUEST_COMM] = {"comm", TABLE_TEXT, "name of that thread"},
-	[REQUEST_REASON] = {"reason", TABLE_TEXT, "why it was made, as in clew requests"},
-	[REQUEST_REASON_TID] = {"reason_tid", TABLE_INTEGER, "the thread that made it necessary"},
-	[REQUEST_REASON_BY] = {"reason_by", TABLE_TEXT, "name of that thread"},
-	[REQUEST_PATH] = {"path", TABLE_TEXT, "the file whose page comes first in it"},
-	[REQUEST_WOKE] = {"woke", TABLE_INTEGER, "how many threads its end woke"},
+static const struct clew_column request_columns[] = {
+	[REQUEST_ID] = CLEW_INTEGER("id", "number of the request"),
+	[REQUEST_DEVICE] = CLEW_TEXT("device", "name of the disk"),
+	[REQUEST_OP] = CLEW_TEXT("op", "read, write, flush, discard, .."),
+	[REQUEST_SECTOR] = CLEW_INTEGER("sector", "of 512 bytes; NULL: a flush has none"),
+	[REQUEST_BYTES] = CLEW_INTEGER("bytes", "its size"),
+	[REQUEST_QUEUED] = CLEW_INTEGER("queued", "when it was made; NULL unknown"),
+	[REQUEST_ISSUED] = CLEW_INTEGER("issued", "when the device got it; NULL never"),
+	[REQUEST_COMPLETED] = CLEW_INTEGER("completed", "when it was done; NULL not seen"),
+	[REQUEST_QUEUE_NS] = CLEW_INTEGER("queue_ns", "from queued to issued"),
+	[REQUEST_DEVICE_NS] = CLEW_INTEGER("device_ns", "from issued to completed"),
+	[REQUEST_TID] = CLEW_INTEGER("tid", "the thread that submitted it"),
+	[REQUEST_COMM] = CLEW_TEXT("comm", "name of that thread"),
+	[REQUEST_REASON] = CLEW_TEXT("reason", "why it was made, as in clew requests"),
+	[REQUEST_REASON_TID] = CLEW_INTEGER("reason_tid", "the thread that made it necessary"),
+	[REQUEST_REASON_BY] = CLEW_TEXT("reason_by", "name of that thread"),
+	[REQUEST_PATH] = CLEW_TEXT("path", "the file whose page comes first in it"),
+	[REQUEST_WOKE] = CLEW_INTEGER("woke", "how many threads its end woke"),
 	{},
 };
 
@@ -82,79 +82,81 @@ static const char *path_of(const struct table_source *source, uint32_t device, u
 
 /* Columns about times. */
 static void request_time_value(const struct clew_block_request *block, unsigned column,
-			       struct table_value *value)
+			       struct clew_cell *value)
 {
 	switch (column) {
 	case REQUEST_QUEUED:
-		set_known(value, block->queued, 0);
+		clew_set_known(value, block->queued, 0);
 		break;
 	case REQUEST_ISSUED:
-		set_known(value, block->issued, 0);
+		clew_set_known(value, block->issued, 0);
 		break;
 	case REQUEST_COMPLETED:
-		set_known(value, block->completed, 0);
+		clew_set_known(value, block->completed, 0);
 		break;
 	case REQUEST_QUEUE_NS:
 		if (block->queued && block->issued >= block->queued)
-			set_number(value, block->issued - block->queued);
+			clew_set_number(value, block->issued - block->queued);
 		break;
 	case REQUEST_DEVICE_NS:
 		if (block->issued && block->completed >= block->issued)
-			set_number(value, block->completed - block->issued);
+			clew_set_number(value, block->completed - block->issued);
 		break;
 	}
 }
 
 static void request_plain_value(const struct table_source *source,
 				const struct clew_trace_request *request, unsigned column,
-				struct table_value *value)
+				struct clew_cell *value)
 {
 	const struct clew_block_request *block = &request->block;
 
 	switch (column) {
 	case REQUEST_OP:
-		set_string(value, clew_request_operation_name(block->operation, block->bytes));
+		clew_set_string(value, clew_request_operation_name(block->operation, block->bytes));
 		break;
 	case REQUEST_SECTOR:
 		if (clew_has_sector(block))
-			set_number(value, block->sector);
+			clew_set_number(value, block->sector);
 		break;
 	case REQUEST_BYTES:
-		set_number(value, block->bytes);
+		clew_set_number(value, block->bytes);
 		break;
 	case REQUEST_TID:
-		set_tid(source, block->submitter, value);
+		clew_set_tid(source->trace, block->submitter, value);
 		break;
 	case REQUEST_COMM:
-		set_comm(source, block->submitter, block->queued, value);
+		clew_set_comm(source->trace, block->submitter, block->queued, value);
 		break;
 	case REQUEST_REASON:
-		set_string(value, clew_request_reason_name(block->reason));
+		clew_set_string(value, clew_request_reason_name(block->reason));
 		break;
 	case REQUEST_REASON_TID:
-		set_tid(source, block->reason_task, value);
+		clew_set_tid(source->trace, block->reason_task, value);
 		break;
 	case REQUEST_REASON_BY:
-		set_comm(source, block->reason_task, block->queued, value);
+		clew_set_comm(source->trace, block->reason_task, block->queued, value);
 		break;
 	case REQUEST_PATH:
-		set_string(value, path_of(source, block->file_device, block->inode, block->queued));
+		clew_set_string(value,
+				path_of(source, block->file_device, block->inode, block->queued));
 		break;
 	case REQUEST_WOKE:
-		set_number(value, request->woke_count);
+		clew_set_number(value, request->woke_count);
 		break;
 	}
 }
 
-static int request_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int request_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_trace_request *request = request_at(source, cursor->item);
 
 	if (column == REQUEST_ID)
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 	else if (column == REQUEST_DEVICE)
-		return set_copy(cursor, CLEW_DISK(source->trace, request->block.device), value);
+		return clew_set_copy(&cursor->text, CLEW_DISK(source->trace, request->block.device),
+				     value);
 	else if (column >= REQUEST_QUEUED && column <= REQUEST_DEVICE_NS)
 		request_time_value(&request->block, column, value);
 	else
@@ -181,16 +183,16 @@ enum {
 	FILE_WRITER
 };
 
-static const struct table_column file_columns[] = {
-	[FILE_REQUEST] = {"request", TABLE_INTEGER, "the request, requests.id"},
-	[FILE_PATH] = {"path", TABLE_TEXT, "a file of which it carries a range"},
-	[FILE_OFFSET] = {"offset", TABLE_INTEGER, "of the range in the file, bytes"},
-	[FILE_BYTES] = {"bytes", TABLE_INTEGER, "length of the range"},
-	[FILE_DIRTIED] = {"dirtied", TABLE_INTEGER, "when the first of it was written to memory"},
-	[FILE_WRITER_TID] =
-		{"writer_tid", TABLE_INTEGER,
-		 "a thread that wrote to it since it was clean, a row each; NULL unknown"},
-	[FILE_WRITER] = {"writer", TABLE_TEXT, "name of that thread"},
+static const struct clew_column file_columns[] = {
+	[FILE_REQUEST] = CLEW_INTEGER("request", "the request, requests.id"),
+	[FILE_PATH] = CLEW_TEXT("path", "a file of which it carries a range"),
+	[FILE_OFFSET] = CLEW_INTEGER("offset", "of the range in the file, bytes"),
+	[FILE_BYTES] = CLEW_INTEGER("bytes", "length of the range"),
+	[FILE_DIRTIED] = CLEW_INTEGER("dirtied", "when the first of it was written to memory"),
+	[FILE_WRITER_TID] = CLEW_INTEGER(
+		"writer_tid",
+		"a thread that wrote to it since it was clean, a row each; NULL unknown"),
+	[FILE_WRITER] = CLEW_TEXT("writer", "name of that thread"),
 	{},
 };
 
@@ -212,7 +214,7 @@ static size_t file_parts(const struct table_source *source, size_t item)
 	return rows;
 }
 
-static int file_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int file_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_trace_request *request = request_at(source, cursor->item);
@@ -225,26 +227,26 @@ static int file_value(struct table_cursor *cursor, unsigned column, struct table
 	task = extent->writer_count ? extent->writers[writer] : CLEW_NO_TASK;
 	switch (column) {
 	case FILE_REQUEST:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case FILE_PATH:
-		set_string(value,
-			   path_of(source, extent->device, extent->inode, request->block.queued));
+		clew_set_string(value, path_of(source, extent->device, extent->inode,
+					       request->block.queued));
 		break;
 	case FILE_OFFSET:
-		set_number(value, extent->offset);
+		clew_set_number(value, extent->offset);
 		break;
 	case FILE_BYTES:
-		set_number(value, extent->bytes);
+		clew_set_number(value, extent->bytes);
 		break;
 	case FILE_DIRTIED:
-		set_known(value, extent->dirtied, 0);
+		clew_set_known(value, extent->dirtied, 0);
 		break;
 	case FILE_WRITER_TID:
-		set_tid(source, task, value);
+		clew_set_tid(source->trace, task, value);
 		break;
 	case FILE_WRITER:
-		set_comm(source, task, request->block.queued, value);
+		clew_set_comm(source->trace, task, request->block.queued, value);
 		break;
 	}
 	return 0;

@@ -13,23 +13,9 @@
 
 #include <stdio.h>
 
+#include "answers/columns.h"
 #include "explain/chosen.h"
 #include "explain/why.h"
-
-enum table_type { TABLE_INTEGER, TABLE_TEXT };
-
-struct table_column {
-	const char *name;
-	enum table_type type;
-	const char *meaning;
-};
-
-/* The value of a column. */
-struct table_value {
-	enum table_kind { TABLE_NULL, TABLE_NUMBER, TABLE_STRING } kind;
-	int64_t number;
-	const char *string; /* the trace's, a constant, or the cursor's until its next value */
-};
 
 /* A trace, and which of its rows there are. */
 struct table_source {
@@ -54,15 +40,18 @@ struct table_cursor {
 struct table {
 	const char *name;
 	const char *meaning;
-	const struct table_column *columns;	      /* ended by one without a name */
+	const struct clew_column
+		*columns; /* ended by one without a name; those that have a meaning */
 	size_t (*count)(struct table_source *source); /* items */
 	/* The number of an item's rows; it may be none. */
 	size_t (*parts)(const struct table_source *source, size_t item);
 	/* False: the row that the cursor is at is left out. NULL: none is. */
 	bool (*wanted)(const struct table_cursor *cursor);
-	/* Sets *ret_value, which is TABLE_NULL, to the value of a column; may use cursor->text.
-	   -ENOMEM otherwise 0. */
-	int (*value)(struct table_cursor *cursor, unsigned column, struct table_value *ret_value);
+	/* The item itself, for columns that know their value. */
+	const void *(*item)(const struct table_source *source, size_t item);
+	/* Of those that do not: sets *ret_value, which is CLEW_CELL_NULL, to the value of a
+	   column; may use cursor->text. -ENOMEM, otherwise 0. */
+	int (*value)(struct table_cursor *cursor, unsigned column, struct clew_cell *ret_value);
 };
 
 /* All tables, ended by NULL. */
@@ -77,9 +66,11 @@ bool table_cursor_ended(const struct table_cursor *cursor);
 void table_cursor_next(struct table_cursor *cursor, const struct table *table);
 /* 0 or -ENOMEM. */
 int table_cursor_value(struct table_cursor *cursor, const struct table *table, unsigned column,
-		       struct table_value *ret_value);
+		       struct clew_cell *ret_value);
 void table_cursor_done(struct table_cursor *cursor);
 
+/* A column by its number, from 0; NULL: there are no more. */
+const struct clew_column *table_column(const struct table *table, unsigned number);
 unsigned table_column_count(const struct table *table);
 
 #endif

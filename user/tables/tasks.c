@@ -18,20 +18,20 @@ enum {
 	TASK_SELF
 };
 
-static const struct table_column task_columns[] = {
-	[TASK_ID] = {"id", TABLE_INTEGER, "number of the task"},
-	[TASK_TID] = {"tid", TABLE_INTEGER, "thread id; a later task may have the same"},
-	[TASK_PID] = {"pid", TABLE_INTEGER, "process id"},
-	[TASK_COMM] = {"comm", TABLE_TEXT, "its last name"},
-	[TASK_PROCESS] = {"process", TABLE_TEXT, "name of its process's first thread"},
-	[TASK_PARENT] = {"parent_tid", TABLE_INTEGER, "the task that created it; NULL unknown"},
-	[TASK_START] = {"start", TABLE_INTEGER, "when it was created; NULL before the capture"},
-	[TASK_END] = {"end", TABLE_INTEGER, "when it died; NULL not in the capture"},
-	[TASK_COMMAND] = {"command", TABLE_TEXT, "command line of its process; NULL unknown"},
-	[TASK_EXECUTABLE] = {"executable", TABLE_TEXT, "path of its program; NULL unknown"},
-	[TASK_CGROUP] = {"cgroup", TABLE_TEXT, "path of its control group; NULL unknown"},
-	[TASK_KERNEL] = {"kernel", TABLE_INTEGER, "1: a thread of the kernel"},
-	[TASK_SELF] = {"self", TABLE_INTEGER, "1: a thread of clew itself"},
+static const struct clew_column task_columns[] = {
+	[TASK_ID] = CLEW_INTEGER("id", "number of the task"),
+	[TASK_TID] = CLEW_INTEGER("tid", "thread id; a later task may have the same"),
+	[TASK_PID] = CLEW_INTEGER("pid", "process id"),
+	[TASK_COMM] = CLEW_TEXT("comm", "its last name"),
+	[TASK_PROCESS] = CLEW_TEXT("process", "name of its process's first thread"),
+	[TASK_PARENT] = CLEW_INTEGER("parent_tid", "the task that created it; NULL unknown"),
+	[TASK_START] = CLEW_INTEGER("start", "when it was created; NULL before the capture"),
+	[TASK_END] = CLEW_INTEGER("end", "when it died; NULL not in the capture"),
+	[TASK_COMMAND] = CLEW_TEXT("command", "command line of its process; NULL unknown"),
+	[TASK_EXECUTABLE] = CLEW_TEXT("executable", "path of its program; NULL unknown"),
+	[TASK_CGROUP] = CLEW_TEXT("cgroup", "path of its control group; NULL unknown"),
+	[TASK_KERNEL] = CLEW_INTEGER("kernel", "1: a thread of the kernel"),
+	[TASK_SELF] = CLEW_INTEGER("self", "1: a thread of clew itself"),
 	{},
 };
 
@@ -52,50 +52,52 @@ static const char *unless_empty(const char *text)
 	return text && text[0] ? text : NULL;
 }
 
-static int task_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int task_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
 	const struct clew_trace_task *task = clew_trace_task_at(source->trace, cursor->item);
 
 	switch (column) {
 	case TASK_ID:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case TASK_TID:
-		set_number(value, task->tid);
+		clew_set_number(value, task->tid);
 		break;
 	case TASK_PID:
-		set_number(value, task->pid);
+		clew_set_number(value, task->pid);
 		break;
 	case TASK_COMM:
-		set_string(value, task->comm);
+		clew_set_string(value, task->comm);
 		break;
 	case TASK_PROCESS:
-		set_process(source, task->serial, clew_trace_end(source->trace), value);
+		clew_set_process(source->trace, task->serial, clew_trace_end(source->trace), value);
 		break;
 	case TASK_PARENT:
-		set_tid(source, task->parent, value);
+		clew_set_tid(source->trace, task->parent, value);
 		break;
 	case TASK_START:
-		set_known(value, task->birth, 0);
+		clew_set_known(value, task->birth, 0);
 		break;
 	case TASK_END:
-		set_known(value, task->death, CLEW_TIME_OPEN);
+		clew_set_known(value, task->death, CLEW_TIME_OPEN);
 		break;
 	case TASK_COMMAND:
-		set_string(value, unless_empty(clew_trace_program(source->trace, task)));
+		clew_set_string(value, unless_empty(clew_trace_program(source->trace, task)));
 		break;
 	case TASK_EXECUTABLE:
-		set_string(value, unless_empty(task->executable));
+		clew_set_string(value, unless_empty(task->executable));
 		break;
 	case TASK_CGROUP:
-		set_string(value, unless_empty(clew_trace_cgroup(source->trace, task->cgroup)));
+		clew_set_string(value,
+				unless_empty(clew_trace_cgroup(source->trace, task->cgroup)));
 		break;
 	case TASK_KERNEL:
-		set_number(value, (task->flags & (CLEW_TASK_KTHREAD | CLEW_TASK_KWORKER)) != 0);
+		clew_set_number(value,
+				(task->flags & (CLEW_TASK_KTHREAD | CLEW_TASK_KWORKER)) != 0);
 		break;
 	case TASK_SELF:
-		set_number(value, (task->flags & CLEW_TASK_SELF) != 0);
+		clew_set_number(value, (task->flags & CLEW_TASK_SELF) != 0);
 		break;
 	}
 	return 0;
@@ -112,15 +114,15 @@ const struct table table_tasks = {.name = "tasks",
 
 enum { RUN_ID, RUN_CPU, RUN_TID, RUN_PID, RUN_COMM, RUN_START, RUN_END, RUN_NS };
 
-static const struct table_column run_columns[] = {
-	[RUN_ID] = {"id", TABLE_INTEGER, "number of the run"},
-	[RUN_CPU] = {"cpu", TABLE_INTEGER, "the CPU"},
-	[RUN_TID] = {"tid", TABLE_INTEGER, "the task that had it"},
-	[RUN_PID] = {"pid", TABLE_INTEGER, "its process"},
-	[RUN_COMM] = {"comm", TABLE_TEXT, "its name then"},
-	[RUN_START] = {"start", TABLE_INTEGER, "from then on"},
-	[RUN_END] = {"end", TABLE_INTEGER, "until then"},
-	[RUN_NS] = {"ns", TABLE_INTEGER, "how long"},
+static const struct clew_column run_columns[] = {
+	[RUN_ID] = CLEW_INTEGER("id", "number of the run"),
+	[RUN_CPU] = CLEW_INTEGER("cpu", "the CPU"),
+	[RUN_TID] = CLEW_INTEGER("tid", "the task that had it"),
+	[RUN_PID] = CLEW_INTEGER("pid", "its process"),
+	[RUN_COMM] = CLEW_TEXT("comm", "its name then"),
+	[RUN_START] = CLEW_INTEGER("start", "from then on"),
+	[RUN_END] = CLEW_INTEGER("end", "until then"),
+	[RUN_NS] = CLEW_INTEGER("ns", "how long"),
 	{},
 };
 
@@ -147,34 +149,34 @@ static size_t run_parts(const struct table_source *source, size_t item)
 	return run->task != CLEW_NO_TASK && row_wanted(source, run->task, run->start, run->end);
 }
 
-static int run_value(struct table_cursor *cursor, unsigned column, struct table_value *value)
+static int run_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct clew_run *run = run_at(cursor->source, cursor->item);
 
 	switch (column) {
 	case RUN_ID:
-		set_number(value, cursor->item);
+		clew_set_number(value, cursor->item);
 		break;
 	case RUN_CPU:
-		set_number(value, run->cpu);
+		clew_set_number(value, run->cpu);
 		break;
 	case RUN_TID:
-		set_tid(cursor->source, run->task, value);
+		clew_set_tid(cursor->source->trace, run->task, value);
 		break;
 	case RUN_PID:
-		set_pid(cursor->source, run->task, value);
+		clew_set_pid(cursor->source->trace, run->task, value);
 		break;
 	case RUN_COMM:
-		set_comm(cursor->source, run->task, run->start, value);
+		clew_set_comm(cursor->source->trace, run->task, run->start, value);
 		break;
 	case RUN_START:
-		set_number(value, run->start);
+		clew_set_number(value, run->start);
 		break;
 	case RUN_END:
-		set_number(value, run->end);
+		clew_set_number(value, run->end);
 		break;
 	case RUN_NS:
-		set_number(value, run->end - run->start);
+		clew_set_number(value, run->end - run->start);
 		break;
 	}
 	return 0;

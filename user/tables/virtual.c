@@ -45,9 +45,9 @@ static char *declaration_of(const struct table *table)
 	if (!out)
 		return NULL;
 	fputs("CREATE TABLE x(", out);
-	for (unsigned i = 0; table->columns[i].name; i++)
-		fprintf(out, "%s\"%s\" %s", i ? ", " : "", table->columns[i].name,
-			table->columns[i].type == TABLE_INTEGER ? "INTEGER" : "TEXT");
+	for (unsigned i = 0; table_column(table, i); i++)
+		fprintf(out, "%s\"%s\" %s", i ? ", " : "", table_column(table, i)->name,
+			table_column(table, i)->type == CLEW_COLUMN_INTEGER ? "INTEGER" : "TEXT");
 	fputs(")", out);
 	if (fclose(out)) {
 		free(text);
@@ -170,13 +170,13 @@ static int is_at_end(sqlite3_vtab_cursor *base)
 static int column_of(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct virtual_cursor *cursor = (struct virtual_cursor *)base;
-	struct table_value value;
+	struct clew_cell value;
 
 	if (table_cursor_value(&cursor->rows, module_of(base)->table, (unsigned)column, &value) < 0)
 		return SQLITE_NOMEM;
-	if (value.kind == TABLE_NUMBER)
+	if (value.kind == CLEW_CELL_NUMBER)
 		sqlite3_result_int64(context, value.number);
-	else if (value.kind == TABLE_STRING)
+	else if (value.kind == CLEW_CELL_STRING)
 		sqlite3_result_text(context, value.string, -1, SQLITE_TRANSIENT);
 	return SQLITE_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture says of itself, its ledger and its cost, as text and as JSON. */
+/* The answer of `clew info` as text and as JSON: a capture, its ledger and its cost. */
 #ifndef CLEW_ANSWERS_INFO_INFO_H
 #define CLEW_ANSWERS_INFO_INFO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture says of itself, as JSON. See info.h. */
+/* The answer of `clew info` as JSON. See info.h. */
 #include <string.h>
 
 #include "answers/functions/left_alone.h"

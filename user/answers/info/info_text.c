@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture says of itself, as text. See info.h. */
+/* The answer of `clew info` as text. See info.h. */
 #include <inttypes.h>
 #include <string.h>
 

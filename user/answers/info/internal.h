@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the text and the JSON of `clew info` share. */
+/* Shared by the text and the JSON of `clew info`. */
 #ifndef CLEW_ANSWERS_INFO_INTERNAL_H
 #define CLEW_ANSWERS_INFO_INTERNAL_H
 

@@ -130,7 +130,6 @@ void report_json_samples(struct clew_json *json, const struct report *report, ui
 void report_print_headline(FILE *out, const struct report *report);
 /* Prints the object of a wait, with its call, and who held it. */
 void report_print_awaited(FILE *out, const struct report *report, const struct clew_sleep *sleep);
-const char *report_spent_name(enum clew_spent spent);
 /* The words for what a program did in a class of time, as in "waited for locks". */
 const char *report_spent_words(enum clew_spent spent);
 /* The heading of a part. */

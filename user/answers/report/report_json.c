@@ -40,7 +40,7 @@ static void json_programs(struct clew_json *json, const struct report *report)
 		clew_json_unsigned(json, "total_ns", program->total);
 		clew_json_object(json, "spent_ns");
 		for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
-			clew_json_unsigned(json, report_spent_name((enum clew_spent)spent),
+			clew_json_unsigned(json, clew_spent_word((enum clew_spent)spent),
 					   program->spent[spent]);
 		clew_json_object_end(json);
 		clew_json_unsigned(json, "had_cpu_ns", program->had_cpu);

@@ -13,33 +13,26 @@
 #define COLUMN_WIDTH  6
 
 static const struct {
-	const char *name;
 	char bar;
 	enum clew_style style;
 	const char *headline; /* behind the program's name, before its share */
 } spent_words[CLEW_SPENT_COUNT] = {
-	[CLEW_SPENT_RUNNING] = {"run", '#', CLEW_STYLE_RUNNING, "was computing"},
-	[CLEW_SPENT_READY] = {"ready", 'r', CLEW_STYLE_READY, "was ready to run but had no CPU"},
-	[CLEW_SPENT_QUOTA] = {"quota", 'Q', CLEW_STYLE_QUOTA, "was held back by a CPU quota"},
-	[CLEW_SPENT_LOCK] = {"lock", 'L', CLEW_STYLE_LOCK, "waited for locks"},
-	[CLEW_SPENT_DISK] = {"disk", 'D', CLEW_STYLE_DISK, "waited for files and disks"},
-	[CLEW_SPENT_NETWORK] = {"net", 'N', CLEW_STYLE_NETWORK, "waited at sockets"},
-	[CLEW_SPENT_MEMORY] = {"mem", 'M', CLEW_STYLE_MEMORY, "waited for memory"},
-	[CLEW_SPENT_PEER] = {"peer", 'P', CLEW_STYLE_PLAIN,
+	[CLEW_SPENT_RUNNING] = {'#', CLEW_STYLE_RUNNING, "was computing"},
+	[CLEW_SPENT_READY] = {'r', CLEW_STYLE_READY, "was ready to run but had no CPU"},
+	[CLEW_SPENT_QUOTA] = {'Q', CLEW_STYLE_QUOTA, "was held back by a CPU quota"},
+	[CLEW_SPENT_LOCK] = {'L', CLEW_STYLE_LOCK, "waited for locks"},
+	[CLEW_SPENT_DISK] = {'D', CLEW_STYLE_DISK, "waited for files and disks"},
+	[CLEW_SPENT_NETWORK] = {'N', CLEW_STYLE_NETWORK, "waited at sockets"},
+	[CLEW_SPENT_MEMORY] = {'M', CLEW_STYLE_MEMORY, "waited for memory"},
+	[CLEW_SPENT_PEER] = {'P', CLEW_STYLE_PLAIN,
 			     "kept clients waiting while it waited for other threads"},
-	[CLEW_SPENT_PIPE] = {"pipe", 'I', CLEW_STYLE_PLAIN, "waited for pipes and terminals"},
-	[CLEW_SPENT_THREAD] = {"thread", 'T', CLEW_STYLE_PLAIN,
+	[CLEW_SPENT_PIPE] = {'I', CLEW_STYLE_PLAIN, "waited for pipes and terminals"},
+	[CLEW_SPENT_THREAD] = {'T', CLEW_STYLE_PLAIN,
 			       "waited for other threads, at locks or conditions"},
-	[CLEW_SPENT_PROCESS] = {"proc", 'C', CLEW_STYLE_PLAIN,
-				"waited for children or other processes"},
-	[CLEW_SPENT_TIMER] = {"timer", 'S', CLEW_STYLE_PLAIN, "slept by its own choice"},
-	[CLEW_SPENT_OTHER] = {"other", '.', CLEW_STYLE_PLAIN, "waited for something else"},
+	[CLEW_SPENT_PROCESS] = {'C', CLEW_STYLE_PLAIN, "waited for children or other processes"},
+	[CLEW_SPENT_TIMER] = {'S', CLEW_STYLE_PLAIN, "slept by its own choice"},
+	[CLEW_SPENT_OTHER] = {'.', CLEW_STYLE_PLAIN, "waited for something else"},
 };
-
-const char *report_spent_name(enum clew_spent spent)
-{
-	return spent_words[spent].name;
-}
 
 const char *report_spent_words(enum clew_spent spent)
 {
@@ -174,7 +167,7 @@ void report_print_programs(FILE *out, const struct report *report, size_t width,
 	fprintf(out, "  %-20s %8s", "program (threads)", "time");
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
 		if (columns.shown[spent])
-			fprintf(out, " %5s", spent_words[spent].name);
+			fprintf(out, " %5s", clew_spent_word(spent));
 	fputc('\n', out);
 	for (size_t i = 0; i < summary->count; i++) {
 		if (!summary->programs[i].total)

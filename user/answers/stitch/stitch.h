@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How several causal traces became one, as text and as JSON. */
+/* The answer of `clew stitch` as text and as JSON: several causal traces as one. */
 #ifndef CLEW_ANSWERS_STITCH_STITCH_H
 #define CLEW_ANSWERS_STITCH_STITCH_H
 

@@ -5,8 +5,12 @@
 
 #include <stdio.h>
 
+#include "answers/columns.h"
 #include "explain/waits.h"
 #include "format/json.h"
+
+/* Items are struct clew_sleep. */
+extern const struct clew_column clew_wait_columns[];
 
 /* One wait. `stacks`: with those of the wait; in JSON with their numbers in json->stacks. */
 void clew_print_wait(FILE *out, const struct clew_trace *trace, bool stacks,
