@@ -128,10 +128,13 @@ static int keep_server(const struct exchanges *exchanges, uint32_t serial, uint6
 		uint32_t piece = task->pieces.data[i], index = piece & PIECE_INDEX;
 		const struct clew_sleep *sleep;
 
+		/* A server that never sleeps has many pieces, and most are older than the question. */
+		if (trace_piece_start(trace, piece) < asked)
+			break;
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = trace_sleep_at(trace, index);
-		if (sleep->start < asked || ended_on(exchanges, sleep) == SIDE_SERVER)
+		if (ended_on(exchanges, sleep) == SIDE_SERVER)
 			break;
 		looked++;
 		if (!map_get(&trace->in_exchange, index, 0))
