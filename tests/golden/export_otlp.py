@@ -268,6 +268,10 @@ def test_endpoint(capture):
     start = time.monotonic()
     done = send(capture, "http://127.0.0.1:9", "--patience", "1s")
     tap.same("nobody listens", (outcome(done), time.monotonic() - start < 5), ((3, 1), True))
+    with Receiver((503, {}, b"")) as receiver:
+        done = send(capture, receiver.url, "--patience", "0s")
+        tap.same("no patience at all: it is tried once", (outcome(done), len(receiver.requests)),
+                 ((3, 1), 1))
 
 
 def heed_interrupts():

@@ -413,7 +413,7 @@ static int check_output(struct export_values *values)
 
 int clew_command_export(const struct clew_command *command, int argc, char **argv)
 {
-	struct export_values values = {.output = "-"};
+	struct export_values values = {.output = "-", .send.patience = CLEW_SEND_PATIENCE};
 	struct clew_trace *trace;
 	char **operands;
 	int status;

@@ -3,6 +3,7 @@
 #include "cli/export/send.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,15 +26,16 @@ static bool ends_in(const char *name, const char *ending)
 int clew_send_check(const struct clew_send *send, const struct clew_export_format *format,
 		    const char *output, enum clew_export_encoding *ret_encoding)
 {
+	const bool patience = send->patience != CLEW_SEND_PATIENCE;
 	const char *wrong = send->endpoint   ? "endpoint"
 			    : send->encoding ? "encoding"
-			    : send->patience ? "patience"
+			    : patience	     ? "patience"
 					     : NULL;
 
 	*ret_encoding = CLEW_ENCODING_JSON;
 	if (wrong && format->write != clew_export_otlp)
 		return clew_fail(CLEW_EXIT_INPUT, "--%s is for otlp: give --to otlp", wrong);
-	if (send->patience && !send->endpoint)
+	if (patience && !send->endpoint)
 		return clew_fail(CLEW_EXIT_INPUT, "--patience is for --endpoint: give both");
 	if (send->endpoint && strcmp(output, "-") != 0)
 		return clew_fail(CLEW_EXIT_INPUT, "--endpoint and -o at once: choose one");
@@ -84,7 +86,7 @@ int clew_send_export(const struct clew_send *send, struct clew_export *export,
 		.type = export->encoding == CLEW_ENCODING_JSON ? "application/json"
 							       : "application/x-protobuf",
 		.headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
-		.patience = send->patience ?: PATIENCE,
+		.patience = send->patience == CLEW_SEND_PATIENCE ? PATIENCE : send->patience,
 		.queue = QUEUE,
 	};
 	struct clew_message message = {};

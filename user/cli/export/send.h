@@ -7,10 +7,12 @@
 #include "cli/front/progress.h"
 #include "export/export.h"
 
+#define CLEW_SEND_PATIENCE UINT64_MAX /* no patience was asked for */
+
 struct clew_send {
 	const char *encoding; /* NULL: by the file's name */
 	const char *endpoint; /* NULL: it is written */
-	uint64_t patience;    /* ns, 0: the default */
+	uint64_t patience;    /* ns, CLEW_SEND_PATIENCE: the default */
 };
 
 /* The rows of an option table: `member` is a struct clew_send of the structure of values. */
