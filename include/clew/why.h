@@ -27,8 +27,8 @@ struct clew_why_choice {
 };
 
 /*
- * The longest operations, longest first, at most `most`; 0: all. `choice` NULL: of all tasks.
- * *ret_operations is to be freed. 0 or -ENOMEM.
+ * The longest operations of the class that hurts most, longest first, at most `most`; 0: all.
+ * `choice` NULL: of all tasks. *ret_operations is to be freed. 0 or -ENOMEM.
  */
 int clew_why_slowest(const struct clew_capture *capture, const struct clew_why_choice *choice,
 		     size_t most, struct clew_why_operation **ret_operations, size_t *ret_count);

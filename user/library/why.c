@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "answers/why/why_tree.h"
-#include "explain/why.h"
+#include "explain/classes.h"
 #include "library/internal.h"
 #include "words/hops.h"
 #include "words/segment_text.h"
@@ -31,18 +31,18 @@ int clew_why_slowest(const struct clew_capture *capture, const struct clew_why_c
 		     size_t most, struct clew_why_operation **ret_operations, size_t *ret_count)
 {
 	struct clew_why_choice own = {.size = sizeof(own)};
+	const struct clew_chosen chosen = {.wants = is_chosen, .context = &own};
 	struct clew_operation *found;
-	size_t count, total;
-	bool between_sleeps;
+	size_t count;
 	int r;
 
 	if (choice && choice->size > sizeof(own))
 		return -EINVAL;
 	if (choice)
 		memcpy(&own, choice, choice->size);
-	r = clew_operations_slowest(capture->trace, is_chosen, &own, 0, own.from,
-				    own.to ?: clew_trace_end(capture->trace), most, &found, &count,
-				    &total, &between_sleeps);
+	r = clew_classes_slowest(capture->trace, &chosen, own.from,
+				 own.to ?: clew_trace_end(capture->trace), most ?: SIZE_MAX, &found,
+				 &count);
 	if (r < 0)
 		return r;
 	*ret_operations = calloc(count + 1, sizeof(**ret_operations));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables of operations, of activations of functions, and of samples of running threads. */
 #include <clew/tokens.h>
+#include <stdlib.h>
 
-#include "explain/why.h"
+#include "explain/classes.h"
+#include "explain/operations.h"
 #include "tables/internal.h"
 #include "trace/frames.h"
 #include "trace/stacks.h"
@@ -13,6 +15,9 @@ enum {
 	OPERATION_TID,
 	OPERATION_PID,
 	OPERATION_COMM,
+	OPERATION_KIND,
+	OPERATION_CLASS,
+	OPERATION_USUAL,
 	OPERATION_START,
 	OPERATION_END,
 	OPERATION_NS
@@ -23,25 +28,39 @@ static const struct clew_column operation_columns[] = {
 	[OPERATION_TID] = CLEW_INTEGER("tid", "the thread"),
 	[OPERATION_PID] = CLEW_INTEGER("pid", "its process"),
 	[OPERATION_COMM] = CLEW_TEXT("comm", "its name then"),
-	[OPERATION_START] = CLEW_INTEGER("start", "when a wait for work ended"),
-	[OPERATION_END] = CLEW_INTEGER("end", "when the next one began"),
+	[OPERATION_KIND] =
+		CLEW_TEXT("kind", "`request`, `served`, `connect`, `work`, `start` or `command`"),
+	[OPERATION_CLASS] = CLEW_INTEGER(
+		"class", "equal for those of one kind, program and endpoint; 0 hurts most"),
+	[OPERATION_USUAL] = CLEW_INTEGER(
+		"usual_ns", "what is usual in its class; NULL: there are too few to say"),
+	[OPERATION_START] = CLEW_INTEGER("start", "when it began"),
+	[OPERATION_END] = CLEW_INTEGER("end", "when it was over, or the recording ended"),
 	[OPERATION_NS] = CLEW_INTEGER("ns", "how long it took"),
 	{},
 };
 
+static int longest_first(const void *left, const void *right)
+{
+	const struct clew_kind_operation *a = left, *b = right;
+
+	return clew_operation_compare(&a->operation, &b->operation)
+		       ?: (a->kind > b->kind) - (a->kind < b->kind);
+}
+
 static size_t operation_count(struct table_source *source)
 {
-	bool between_sleeps;
-	size_t total;
+	struct clew_operation_classes *found = &source->operations;
 
 	if (source->has_operations)
-		return source->operation_count;
+		return found->operation_count;
 	source->error =
-		clew_operations_slowest(source->trace, source->chosen.wants, source->chosen.context,
-					0, source->from, source->to, 0, &source->operations,
-					&source->operation_count, &total, &between_sleeps);
+		clew_classes_find(source->trace, &source->chosen, source->from, source->to, found);
 	source->has_operations = source->error >= 0;
-	return source->operation_count;
+	if (found->operation_count)
+		qsort(found->operations, found->operation_count, sizeof(*found->operations),
+		      longest_first);
+	return found->operation_count;
 }
 
 static size_t one_part(const struct table_source *source, size_t item)
@@ -54,9 +73,21 @@ static size_t one_part(const struct table_source *source, size_t item)
 static int operation_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
 {
 	const struct table_source *source = cursor->source;
-	const struct clew_operation *operation = &source->operations[cursor->item];
+	const struct clew_operation_classes *found = &source->operations;
+	const struct clew_kind_operation *it = &found->operations[cursor->item];
+	const struct clew_operation *operation = &it->operation;
 
 	switch (column) {
+	case OPERATION_KIND:
+		clew_set_string(value,
+				clew_operation_kind_name((enum clew_operation_kind)it->kind));
+		break;
+	case OPERATION_CLASS:
+		clew_set_number(value, it->class);
+		break;
+	case OPERATION_USUAL:
+		clew_set_known(value, found->classes[it->class].usual, 0);
+		break;
 	case OPERATION_ID:
 		clew_set_number(value, cursor->item);
 		break;
@@ -84,7 +115,7 @@ static int operation_value(struct table_cursor *cursor, unsigned column, struct 
 
 const struct table table_operations = {
 	.name = "operations",
-	.meaning = "what a thread did from one wait for work to the next, the slowest first",
+	.meaning = "requests, commands and other work by kind and class, the slowest first",
 	.columns = operation_columns,
 	.count = operation_count,
 	.parts = one_part,

@@ -6,7 +6,7 @@
 
 void table_source_done(struct table_source *source)
 {
-	free(source->operations);
+	clew_classes_done(&source->operations);
 }
 
 /* Goes on to the next item that has rows. */

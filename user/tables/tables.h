@@ -15,15 +15,14 @@
 
 #include "answers/columns.h"
 #include "explain/chosen.h"
-#include "explain/why.h"
+#include "explain/classes.h"
 
 /* A trace, and which of its rows there are. */
 struct table_source {
 	const struct clew_trace *trace;
-	struct clew_chosen chosen;	   /* rows of other tasks are left out */
-	uint64_t from, to;		   /* and those outside of this interval */
-	struct clew_operation *operations; /* made when they are first needed */
-	size_t operation_count;
+	struct clew_chosen chosen;		  /* rows of other tasks are left out */
+	uint64_t from, to;			  /* and those outside of this interval */
+	struct clew_operation_classes operations; /* made when they are first needed */
 	bool has_operations;
 	int error; /* -errno of what could not be made */
 };
