@@ -105,16 +105,29 @@ void clew_print_count(FILE *out, bool part, size_t count, size_t of, const char 
 	fprintf(out, " %s", things);
 }
 
+/* "3 idle waits, 1.2 s in all (--idle shows them)" */
+static void print_some_left(FILE *out, const struct clew_left_out *left_out, size_t count,
+			    const char *things, uint64_t ns, const char *way)
+{
+	fprintf(out, "%zu %s", count, things);
+	if (left_out->timed)
+		fprintf(out, ", %s in all", CLEW_DURATION(ns));
+	fprintf(out, " (%s)", way);
+}
+
 void clew_print_left_out(FILE *out, const struct clew_left_out *left_out, const char *idle)
 {
 	if (!left_out->idle && !left_out->self)
 		return;
 	fputs("left out: ", out);
 	if (left_out->idle)
-		fprintf(out, "%zu %s (--idle shows them)", left_out->idle, idle);
+		print_some_left(out, left_out, left_out->idle, idle, left_out->idle_ns,
+				"--idle shows them");
+	if (left_out->idle && left_out->self)
+		fputs(", ", out);
 	if (left_out->self)
-		fprintf(out, "%s%zu of clew itself (--self)", left_out->idle ? ", " : "",
-			left_out->self);
+		print_some_left(out, left_out, left_out->self, "of clew itself", left_out->self_ns,
+				"--self");
 	putc('\n', out);
 }
 
@@ -123,5 +136,9 @@ void clew_json_left_out(struct clew_json *json, const struct clew_left_out *left
 	clew_json_object(json, "left_out");
 	clew_json_unsigned(json, "idle", left_out->idle);
 	clew_json_unsigned(json, "self", left_out->self);
+	if (left_out->timed) {
+		clew_json_unsigned(json, "idle_ns", left_out->idle_ns);
+		clew_json_unsigned(json, "self_ns", left_out->self_ns);
+	}
 	clew_json_object_end(json);
 }

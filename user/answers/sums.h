@@ -37,6 +37,8 @@ int clew_say_sums(FILE *out, struct clew_json *json, struct clew_sums *sums, enu
 struct clew_left_out {
 	size_t idle;
 	size_t self;
+	bool timed; /* the sums of their times are known */
+	uint64_t idle_ns, self_ns;
 };
 
 /* "2 of 9 waits", or "2 waits" if only an interval was asked for (`part`), as then only a part of
@@ -44,7 +46,7 @@ struct clew_left_out {
 void clew_print_count(FILE *out, bool part, size_t count, size_t of, const char *things);
 /* Says after a list what is not in it, and how to see it. `idle`: what is idle, in the plural. */
 void clew_print_left_out(FILE *out, const struct clew_left_out *left_out, const char *idle);
-/* The field "left_out" of the open object: {"idle", "self"}. */
+/* The field "left_out" of the open object: {"idle", "self"}, and their times if known. */
 void clew_json_left_out(struct clew_json *json, const struct clew_left_out *left_out);
 
 #endif

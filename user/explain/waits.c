@@ -28,7 +28,7 @@ struct left {
 static bool is_idle(const struct clew_waits_asked *asked, const struct clew_trace *trace,
 		    const struct clew_sleep *sleep)
 {
-	return !asked->one_thread && sleep_is_idle(trace, sleep);
+	return !asked->named && sleep_is_idle(trace, sleep);
 }
 
 /* Counts those that are left out. */
@@ -46,10 +46,12 @@ static bool is_wanted(const struct clew_waits_asked *asked, const struct clew_tr
 		return false;
 	if (!asked->self && task->flags & CLEW_TASK_SELF) {
 		counts->self++;
+		counts->self_ns += end - sleep->start;
 		return false;
 	}
 	if (!asked->idle && !asked->kinds && is_idle(asked, trace, sleep)) {
 		counts->idle++;
+		counts->idle_ns += end - sleep->start;
 		return false;
 	}
 	return true;
@@ -193,6 +195,8 @@ static void add_counts(struct clew_waits_counts *counts, const struct clew_waits
 	counts->covered_ns += more->covered_ns;
 	counts->idle += more->idle;
 	counts->self += more->self;
+	counts->idle_ns += more->idle_ns;
+	counts->self_ns += more->self_ns;
 }
 
 static int add(void *context, const struct shared *found)

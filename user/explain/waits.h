@@ -26,7 +26,7 @@ struct clew_waits_asked {
 	uint64_t kinds;			/* bit mask, 0 all; one that is named may be idle */
 	bool idle;			/* idle waits, too */
 	bool self;			/* those of clew's own threads, too */
-	bool one_thread;		/* it is shown all through, with its idle waits */
+	bool named;			/* threads were asked for: their idle waits, too */
 	bool stacks;			/* counts those that have stacks */
 	bool by_length;			/* the list: longest first, and not by time */
 	enum clew_sum_by by;		/* no list, but sums */
@@ -40,6 +40,7 @@ struct clew_waits_counts {
 	size_t covered;	    /* of them that have stacks */
 	uint64_t covered_ns;
 	size_t idle, self; /* left out */
+	uint64_t idle_ns, self_ns;
 };
 
 /* One of the list. */

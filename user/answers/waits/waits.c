@@ -169,11 +169,20 @@ static int say_sums(FILE *out, struct clew_json *json, const struct clew_trace *
 
 /* ---- the answer ---- */
 
+static struct clew_left_out left_out_of(const struct clew_waits_counts *counts)
+{
+	return (struct clew_left_out){.idle = counts->idle,
+				      .self = counts->self,
+				      .timed = true,
+				      .idle_ns = counts->idle_ns,
+				      .self_ns = counts->self_ns};
+}
+
 int clew_print_waits(FILE *out, const struct clew_trace *trace, struct clew_waits *waits, bool part)
 {
 	const struct clew_waits_asked *asked = waits->asked;
 	const struct clew_waits_counts *counts = &waits->counts;
-	const struct clew_left_out left_out = {.idle = counts->idle, .self = counts->self};
+	const struct clew_left_out left_out = left_out_of(counts);
 	int r = asked->by == CLEW_SUM_BY_NONE ? print_list(out, trace, waits)
 					      : say_sums(out, NULL, trace, waits);
 
@@ -194,8 +203,7 @@ int clew_json_waits(struct clew_json *json, const struct clew_trace *trace,
 		    struct clew_waits *waits)
 {
 	const struct clew_waits_asked *asked = waits->asked;
-	const struct clew_left_out left_out = {.idle = waits->counts.idle,
-					       .self = waits->counts.self};
+	const struct clew_left_out left_out = left_out_of(&waits->counts);
 	int r;
 
 	clew_json_answer(json);

@@ -55,7 +55,7 @@ static bool wants(void *context, const struct clew_trace *trace, const struct cl
 static struct clew_waits_asked asked_by(struct waits_values *values)
 {
 	const struct clew_view *view = &values->view;
-	bool named = values->selection.tid.given || values->selection.pid.given;
+	bool numbered = values->selection.tid.given || values->selection.pid.given;
 
 	return (struct clew_waits_asked){
 		.wants = wants,
@@ -63,8 +63,8 @@ static struct clew_waits_asked asked_by(struct waits_values *values)
 		.least = values->least,
 		.kinds = values->kinds,
 		.idle = view->idle,
-		.self = view->self || named,
-		.one_thread = values->selection.tid.given,
+		.self = view->self || numbered,
+		.named = numbered || values->selection.comm,
 		.stacks = values->stacks,
 		.by_length = view->sort == CLEW_SORT_LENGTH,
 		.by = view->by,
