@@ -34,6 +34,7 @@
 #define SIGKILL	    9
 #define SOCK_STREAM 1
 
+/* True if the wake of a task interrupts its sleep. */
 static __always_inline bool signal_pending(struct task_struct *task, __u32 state)
 {
 	__u64 pending;
@@ -45,8 +46,9 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 	if (likely(signal_flag && !(task->thread_info.flags & signal_flag)))
 		return false;
 	pending = task->pending.signal.sig[0] | READ(task, signal, shared_pending.signal.sig[0]);
-	if (likely(!pending))
-		return false;
+	/* The freezer wakes without a signal, and before the sleep is over. */
+	if (unlikely(!pending))
+		return signal_flag && state & TASK_INTERRUPTIBLE;
 	pending &= ~task->blocked.sig[0];
 	if (state & TASK_INTERRUPTIBLE)
 		return pending != 0;
@@ -459,6 +461,8 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 		flags |= CLEW_WAKE_SIGNAL;
 	if (unlikely(sleeper_state & (TASK_STOPPED | TASK_TRACED)))
 		flags |= CLEW_WAKE_STOPPED;
+	if (unlikely(sleeper_state & TASK_FROZEN))
+		flags |= CLEW_WAKE_FROZEN;
 	if (likely(stamp->context == CLEW_WAKE_TASK))
 		flags = stamp_waker(waker, state, flags, &call);
 	stamp->call = call.number >= 0 ? call.number : CLEW_NO_CALL;

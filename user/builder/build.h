@@ -100,6 +100,8 @@ struct clew_edge clew_edge_of_sleep(const struct clew_sleep *sleep);
 
 /* The kind of a wait inside the kernel function of that name, or -1: the name does not say. */
 int clew_function_kind(const char *name);
+/* True if a task that leaves its CPU does so as its group is frozen. `wait`: NULL unknown. */
+bool clew_is_frozen(const struct clew_wait *wait, unsigned state);
 /*
  * The wait kind that a wait record proves; `wait` is NULL if there is none. `state`:
  * clew_switch.prev_state. `function_kind`: clew_function_kind() of the function that

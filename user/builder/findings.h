@@ -162,6 +162,7 @@ struct clew_sleep {
 	bool hidden;	   /* blind: no loss overlaps it, but a switch is missing */
 	uint8_t operation; /* enum clew_wake_operation of the wake */
 	uint8_t state;	   /* of the task, the low bits of the kernel's number; 0 unknown */
+	bool frozen;	   /* STOPPED: its group was frozen */
 	uint16_t poller;   /* epoll wait: the same for all waits on one instance; 0 none */
 	/* At a socket, or by one that ended a poll: when the question left that was open there, ns,
 	   or CLEW_ASKED_SOMETIME; 0: none is known. Its own socket's side says whose it was. */

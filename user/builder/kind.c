@@ -388,10 +388,6 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return CLEW_WAIT_VFORK;
 
 	if (wait->call == CLEW_NO_CALL) {
-		/* Its group is frozen, as that of a paused container is. */
-		if (state & STATE_FROZEN ||
-		    (state & STATE_FREEZABLE && state & STATE_INTERRUPTIBLE))
-			return CLEW_WAIT_STOPPED;
 		if (wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 			return CLEW_WAIT_IO;
 		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER
@@ -437,13 +433,23 @@ static bool says_more_than_rcu(enum clew_wait_kind own)
 	       own != CLEW_WAIT_FILE;
 }
 
+bool clew_is_frozen(const struct clew_wait *wait, unsigned state)
+{
+	if (!wait || wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_KTHREAD))
+		return false;
+	if (state & STATE_FROZEN || wait->reason == CLEW_REASON_FROZEN)
+		return true;
+	return wait->call == CLEW_NO_CALL && state & STATE_FREEZABLE &&
+	       state & STATE_INTERRUPTIBLE && !(wait->flags & CLEW_WAIT_FLAG_VFORK);
+}
+
 enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state,
 				       int function_kind)
 {
 	enum clew_wait_kind own;
 	int kind;
 
-	if (state & (STATE_STOPPED | STATE_TRACED))
+	if (state & (STATE_STOPPED | STATE_TRACED) || clew_is_frozen(wait, state))
 		return CLEW_WAIT_STOPPED;
 	if (!wait)
 		return CLEW_WAIT_UNKNOWN;

@@ -368,6 +368,7 @@ static struct clew_sleep begun_sleep(const struct clew_builder *builder, const s
 		.number = task->number,
 		.asked = wait->object_kind == CLEW_OBJECT_SOCKET && !wait->reason ? wait->asked : 0,
 		.state = (uint8_t)task->sleep_state,
+		.frozen = clew_is_frozen(task->has_wait ? wait : NULL, task->sleep_state),
 	};
 }
 
@@ -391,6 +392,11 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	struct clew_sleep sleep = begun_sleep(builder, task, wait);
 	int r;
 
+	/* It was frozen as it slept, and what it slept for came meanwhile. */
+	if (wake->flags & CLEW_WAKE_FROZEN) {
+		sleep.kind = CLEW_WAIT_STOPPED;
+		sleep.frozen = true;
+	}
 	if (end == CLEW_TIME_OPEN)
 		sleep.open |= CLEW_OPEN_END;
 	/* A gap on any CPU may hide that the task ran and slept again. */

@@ -102,6 +102,7 @@
 	KEY(RUNQUEUE,        "runqueue",        "#",         1, NULL)                              \
 	KEY(ENDED,           "ended",           "t",         1, NULL)                              \
 	KEY(OPEN,            "open",            "T",         1, NULL)                              \
+	KEY(FROZEN,          "frozen",          "T",         1, NULL)                              \
 	KEY(BLIND,           "blind",           "T",         1, NULL)                              \
 	KEY(RAW_AT,          "raw_at",          "t",         1, NULL)                              \
 	KEY(EDGE,            "edge",            "T",         1, NULL)                              \

@@ -66,6 +66,8 @@ static void describe_rest(struct conversion *conversion, const struct clew_sleep
 {
 	struct pairs *pairs = &conversion->pairs;
 
+	if (sleep->frozen)
+		pairs_add(pairs, ATTRIBUTE_FROZEN, "yes");
 	if (sleep->blind)
 		pairs_add(pairs, ATTRIBUTE_BLIND, sleep->hidden ? "hidden" : "yes");
 	if (is_retried(conversion, sleep))

@@ -139,6 +139,7 @@ static int take_rest(struct back *back, const struct values *values, struct clew
 	sleep->operation = (uint8_t)operation;
 	sleep->poller = (uint16_t)poller;
 	sleep->flags = (uint8_t)flags;
+	sleep->frozen = values->of[ATTRIBUTE_FROZEN] != NULL;
 	sleep->blind = values->of[ATTRIBUTE_BLIND] != NULL;
 	sleep->hidden = sleep->blind && !strcmp(values->of[ATTRIBUTE_BLIND], "hidden");
 	return r;

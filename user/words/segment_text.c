@@ -342,7 +342,7 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		fputs("was idle", out);
 		break;
 	case CLEW_WAIT_STOPPED:
-		fputs("was stopped", out);
+		fputs(sleep && sleep->frozen ? "was frozen" : "was stopped", out);
 		break;
 	case CLEW_WAIT_THROTTLE:
 		print_throttle(out, trace, segment);
@@ -431,7 +431,7 @@ static void print_deed(FILE *out, const struct clew_trace *trace,
 		fputs("committed the journal, as ", out);
 		break;
 	default:
-		fputs("woke ", out);
+		fputs(sleep && sleep->frozen ? "thawed " : "woke ", out);
 		break;
 	}
 }

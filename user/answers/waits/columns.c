@@ -264,6 +264,7 @@ const struct clew_column clew_wait_columns[] = {
 		     .json = clew_json_truth, .print = wait_print_blind),
 	CLEW_INTEGER("idle", "1: a wait for work, which clew waits leaves out", .value = of_idle),
 	CLEW_INTEGER("self", "1: a wait of clew itself", .value = of_self),
+	{.name = "frozen", .json = wait_json_frozen},
 	{.name = "held_back", .json = wait_json_held_back},
 	{.name = "slices", .json = wait_json_slices},
 	{.name = "for_nothing_ns", .json = wait_json_vain},

@@ -16,6 +16,8 @@ void wait_json_ended_by(struct clew_json *json, const struct clew_column *column
 			struct clew_row *row);
 void wait_json_other_end(struct clew_json *json, const struct clew_column *column,
 			 struct clew_row *row);
+void wait_json_frozen(struct clew_json *json, const struct clew_column *column,
+		      struct clew_row *row);
 void wait_json_held_back(struct clew_json *json, const struct clew_column *column,
 			 struct clew_row *row);
 void wait_json_slices(struct clew_json *json, const struct clew_column *column,

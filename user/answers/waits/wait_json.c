@@ -115,6 +115,15 @@ void wait_json_other_end(struct clew_json *json, const struct clew_column *colum
 	clew_json_other_end(json, row->trace, sleep);
 }
 
+void wait_json_frozen(struct clew_json *json, const struct clew_column *column,
+		      struct clew_row *row)
+{
+	const struct clew_sleep *sleep = row->item;
+
+	if (sleep->frozen)
+		clew_json_bool(json, column->name, true);
+}
+
 void wait_json_held_back(struct clew_json *json, const struct clew_column *column,
 			 struct clew_row *row)
 {

@@ -226,6 +226,12 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 		return r;
 	ret_phrase->task = clew_hop_next(segment, place);
 	ret_phrase->at = hop.last ? segment->end - 1 : segment->start;
+	if (hop.sleep && hop.sleep->frozen && hop.via.type != CLEW_EDGE_CALL) {
+		fputs("was frozen until ", parts.before);
+		fputs(" thawed it", parts.after);
+		ret_phrase->evidence = hop.via.evidence;
+		return close_parts(&parts, ret_phrase);
+	}
 	fputs("waited", parts.before);
 	if (!broad)
 		clew_print_in_function(parts.before, trace, segment->chain[place], segment->start);

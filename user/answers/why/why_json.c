@@ -100,6 +100,8 @@ static void json_particulars(struct clew_why_answer *answer, const struct clew_s
 		clew_json_string(json, "late_by",
 				 segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
 	}
+	if (waited && waited->frozen)
+		clew_json_bool(json, "frozen", true);
 	if (segment->held)
 		clew_json_string(json, "held_back", clew_held_name(segment->held));
 	if (clew_segment_read_again(trace, segment))

@@ -53,6 +53,7 @@ enum clew_wait_reason {
 	/* Its own SCHED_DEADLINE runtime is used up: object TIMER; `refilled` */
 	CLEW_REASON_RUNTIME = 8,
 	CLEW_REASON_FILE_LOCK = 9, /* flock or fcntl: `file_lock`, `lock_process` */
+	CLEW_REASON_FROZEN = 10,   /* its group is frozen, by version 2; the call is to go on */
 };
 
 /* The types of a kernel lock: the bits of the kernel's lock:contention_begin */

@@ -20,11 +20,12 @@ enum clew_wake_context {
 };
 
 /* clew_switch.wake_flags */
-#define CLEW_WAKE_SIGNAL  0x01 /* the sleeper had a signal pending when it was woken */
+#define CLEW_WAKE_SIGNAL  0x01 /* a signal, or the freezer, interrupts the sleep */
 #define CLEW_WAKE_EXITING 0x02 /* the waker was exiting */
 #define CLEW_WAKE_COMPAT  0x04 /* the waker was in a 32-bit call */
 #define CLEW_WAKE_PRIVATE 0x08 /* wake_operation is on a private futex */
 #define CLEW_WAKE_STOPPED 0x10 /* the sleeper was stopped or traced: this continues it */
+#define CLEW_WAKE_FROZEN  0x40 /* the sleeper's group was frozen, and was thawed */
 #define CLEW_WAKE_ENDED	  0x20 /* the waker had ended and notified those who waited for that */
 
 /* clew_switch.wake_operation: what the waker did, if it was in futex(2) */
