@@ -28,7 +28,7 @@ FLOORS = [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
         "answers/stitch", "answers/why", "record", "cli/front"
     ],
-    ["answers/info", "answers/io", "answers/report", "answers/waits", "answers/whatif"],
+    ["answers/info", "answers/io", "answers/report", "answers/requests", "answers/waits", "answers/whatif"],
     ["daemon", "library", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"

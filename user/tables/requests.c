@@ -2,51 +2,9 @@
 /* The tables of block requests, and of whose pages of files each carries. */
 #include <clew/tokens.h>
 
+#include "answers/requests/requests.h"
 #include "tables/internal.h"
-#include "trace/name.h"
 #include "words/file.h"
-#include "words/object.h"
-
-enum {
-	REQUEST_ID,
-	REQUEST_DEVICE,
-	REQUEST_OP,
-	REQUEST_SECTOR,
-	REQUEST_BYTES,
-	REQUEST_QUEUED,
-	REQUEST_ISSUED,
-	REQUEST_COMPLETED,
-	REQUEST_QUEUE_NS,
-	REQUEST_DEVICE_NS,
-	REQUEST_TID,
-	REQUEST_COMM,
-	REQUEST_REASON,
-	REQUEST_REASON_TID,
-	REQUEST_REASON_BY,
-	REQUEST_PATH,
-	REQUEST_WOKE
-};
-
-static const struct clew_column request_columns[] = {
-	[REQUEST_ID] = CLEW_INTEGER("id", "number of the request"),
-	[REQUEST_DEVICE] = CLEW_TEXT("device", "name of the disk"),
-	[REQUEST_OP] = CLEW_TEXT("op", "read, write, flush, discard, .."),
-	[REQUEST_SECTOR] = CLEW_INTEGER("sector", "of 512 bytes; NULL: a flush has none"),
-	[REQUEST_BYTES] = CLEW_INTEGER("bytes", "its size"),
-	[REQUEST_QUEUED] = CLEW_INTEGER("queued", "when it was made; NULL unknown"),
-	[REQUEST_ISSUED] = CLEW_INTEGER("issued", "when the device got it; NULL never"),
-	[REQUEST_COMPLETED] = CLEW_INTEGER("completed", "when it was done; NULL not seen"),
-	[REQUEST_QUEUE_NS] = CLEW_INTEGER("queue_ns", "from queued to issued"),
-	[REQUEST_DEVICE_NS] = CLEW_INTEGER("device_ns", "from issued to completed"),
-	[REQUEST_TID] = CLEW_INTEGER("tid", "the thread that submitted it"),
-	[REQUEST_COMM] = CLEW_TEXT("comm", "name of that thread"),
-	[REQUEST_REASON] = CLEW_TEXT("reason", "why it was made, as in clew requests"),
-	[REQUEST_REASON_TID] = CLEW_INTEGER("reason_tid", "the thread that made it necessary"),
-	[REQUEST_REASON_BY] = CLEW_TEXT("reason_by", "name of that thread"),
-	[REQUEST_PATH] = CLEW_TEXT("path", "the file whose page comes first in it"),
-	[REQUEST_WOKE] = CLEW_INTEGER("woke", "how many threads its end woke"),
-	{},
-};
 
 static size_t request_count(struct table_source *source)
 {
@@ -80,96 +38,17 @@ static const char *path_of(const struct table_source *source, uint32_t device, u
 	return path && path[0] ? path : NULL;
 }
 
-/* Columns about times. */
-static void request_time_value(const struct clew_block_request *block, unsigned column,
-			       struct clew_cell *value)
+static const void *request_item(const struct table_source *source, size_t item)
 {
-	switch (column) {
-	case REQUEST_QUEUED:
-		clew_set_known(value, block->queued, 0);
-		break;
-	case REQUEST_ISSUED:
-		clew_set_known(value, block->issued, 0);
-		break;
-	case REQUEST_COMPLETED:
-		clew_set_known(value, block->completed, 0);
-		break;
-	case REQUEST_QUEUE_NS:
-		if (block->queued && block->issued >= block->queued)
-			clew_set_number(value, block->issued - block->queued);
-		break;
-	case REQUEST_DEVICE_NS:
-		if (block->issued && block->completed >= block->issued)
-			clew_set_number(value, block->completed - block->issued);
-		break;
-	}
-}
-
-static void request_plain_value(const struct table_source *source,
-				const struct clew_trace_request *request, unsigned column,
-				struct clew_cell *value)
-{
-	const struct clew_block_request *block = &request->block;
-
-	switch (column) {
-	case REQUEST_OP:
-		clew_set_string(value, clew_request_operation_name(block->operation, block->bytes));
-		break;
-	case REQUEST_SECTOR:
-		if (clew_has_sector(block))
-			clew_set_number(value, block->sector);
-		break;
-	case REQUEST_BYTES:
-		clew_set_number(value, block->bytes);
-		break;
-	case REQUEST_TID:
-		clew_set_tid(source->trace, block->submitter, value);
-		break;
-	case REQUEST_COMM:
-		clew_set_comm(source->trace, block->submitter, block->queued, value);
-		break;
-	case REQUEST_REASON:
-		clew_set_string(value, clew_request_reason_name(block->reason));
-		break;
-	case REQUEST_REASON_TID:
-		clew_set_tid(source->trace, block->reason_task, value);
-		break;
-	case REQUEST_REASON_BY:
-		clew_set_comm(source->trace, block->reason_task, block->queued, value);
-		break;
-	case REQUEST_PATH:
-		clew_set_string(value,
-				path_of(source, block->file_device, block->inode, block->queued));
-		break;
-	case REQUEST_WOKE:
-		clew_set_number(value, request->woke_count);
-		break;
-	}
-}
-
-static int request_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
-{
-	const struct table_source *source = cursor->source;
-	const struct clew_trace_request *request = request_at(source, cursor->item);
-
-	if (column == REQUEST_ID)
-		clew_set_number(value, cursor->item);
-	else if (column == REQUEST_DEVICE)
-		return clew_set_copy(&cursor->text, CLEW_DISK(source->trace, request->block.device),
-				     value);
-	else if (column >= REQUEST_QUEUED && column <= REQUEST_DEVICE_NS)
-		request_time_value(&request->block, column, value);
-	else
-		request_plain_value(source, request, column, value);
-	return 0;
+	return request_at(source, item);
 }
 
 const struct table table_requests = {.name = "requests",
 				     .meaning = "block requests",
-				     .columns = request_columns,
+				     .columns = clew_request_columns,
 				     .count = request_count,
 				     .parts = request_parts,
-				     .value = request_value};
+				     .item = request_item};
 
 /* ---- whose pages they carry ---- */
 

@@ -48,7 +48,7 @@ struct table {
 	bool (*wanted)(const struct table_cursor *cursor);
 	/* The item itself, for columns that know their value. */
 	const void *(*item)(const struct table_source *source, size_t item);
-	/* Of those that do not: sets *ret_value, which is CLEW_CELL_NULL, to the value of a
+	/* For columns without value(): sets *ret_value, which is CLEW_CELL_NULL, to the value of a
 	   column; may use cursor->text. -ENOMEM, otherwise 0. */
 	int (*value)(struct table_cursor *cursor, unsigned column, struct clew_cell *ret_value);
 };

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers/request_words.h"
+#include "answers/requests/requests.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
