@@ -61,7 +61,8 @@ static __always_inline void read_polled(struct task_struct *task, const struct c
 	__u64 count = call->argument[1];
 
 	if (!count || count > CLEW_ENDS_POLLED ||
-	    foreign_read(set_polls, count * sizeof(set_polls[0]), call->argument[0], task))
+	    foreign_read_part(set_polls, count * sizeof(set_polls[0]), sizeof(set_polls),
+			      call->argument[0], task))
 		return;
 	set_polled = count;
 	bpf_loop(CLEW_ENDS_POLLED, poll_step, NULL, 0);
@@ -93,7 +94,9 @@ static __always_inline void read_selected(struct task_struct *task, const struct
 	__builtin_memset(set_words, 0, sizeof(set_words));
 	for (i = 0; i < 3; i++)
 		if (call->argument[i + 1] &&
-		    foreign_read(&set_words[i * SELECT_WORDS], size, call->argument[i + 1], task))
+		    foreign_read_part(&set_words[i * SELECT_WORDS], size,
+				      SELECT_WORDS * sizeof(set_words[0]), call->argument[i + 1],
+				      task))
 			return;
 	set_selected = count;
 	bpf_loop(SELECTED_MOST, select_step, NULL, 0);

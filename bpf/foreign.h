@@ -75,14 +75,26 @@ __noinline __u64 foreign_address(__u64 table, __u64 address)
 /* The bytes of the last read. Iterators visit one task after the other. */
 static char foreign_bytes[2 * FOREIGN_MOST];
 
+/* The size, or `most` if that is less. The verifier of 6.1 forgets what a copy of a
+ * register was compared with, and the compiler makes copies: here it cannot. */
+static __always_inline __u64 bounded(__u64 size, const __u32 most)
+{
+	asm volatile("if %[size] <= %[most] goto +1\n\t"
+		     "%[size] = %[most]"
+		     : [size] "+r"(size)
+		     : [most] "i"(most));
+	return size;
+}
+
 /* Reads a part that lies in one page to foreign_bytes. False: it is not
  * present, or the page has become another one meanwhile. */
 static __always_inline bool foreign_part(__u64 table, __u64 address, __u32 offset, __u32 size)
 {
 	__u64 at = foreign_address(table, address);
 
-	return offset <= FOREIGN_MOST && size <= FOREIGN_MOST && at &&
-	       !bpf_probe_read_kernel(foreign_bytes + offset, size, (void *)at) &&
+	return at &&
+	       !bpf_probe_read_kernel(foreign_bytes + bounded(offset, FOREIGN_MOST),
+				      bounded(size, FOREIGN_MOST), (void *)at) &&
 	       foreign_address(table, address) == at;
 }
 
@@ -93,22 +105,29 @@ __noinline int foreign_fetch(__u64 table, __u64 address, __u32 size)
 
 	if (first > size)
 		first = size;
-	if (!table || !foreign_part(table, address, 0, first))
+	if (!table || size > FOREIGN_MOST || !foreign_part(table, address, 0, first))
 		return -1;
 	return first == size || foreign_part(table, address + first, first, size - first) ? 0 : -1;
 }
 
-/* Reads the memory of a task that an iterator visits. Nothing is made present:
- * whoever would have to do that may never do it. 0, or -1: not all is there. */
-static __always_inline long foreign_read(void *to, __u32 size, __u64 address,
-					 struct task_struct *task)
+/* Reads `size` bytes, at `most` so many, of a task that an iterator visits. Nothing
+ * is made present: whoever would have to do that may never do it. 0, or -1: not all
+ * is there. */
+static __always_inline long foreign_read_part(void *to, __u32 size, const __u32 most, __u64 address,
+					      struct task_struct *task)
 {
 	struct mm_struct___tree *mm = (void *)task->mm;
 	__u64 table = mm ? (__u64)BPF_CORE_READ(mm, pgd) : 0;
 
 	if (foreign_fetch(table, address, size) || (void *)task->mm != (void *)mm)
 		return -1;
-	return bpf_probe_read_kernel(to, size, foreign_bytes);
+	return bpf_probe_read_kernel(to, bounded(size, most), foreign_bytes);
+}
+
+static __always_inline long foreign_read(void *to, const __u32 size, __u64 address,
+					 struct task_struct *task)
+{
+	return foreign_read_part(to, size, size, address, task);
 }
 
 #endif

@@ -71,7 +71,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 		size = READ(task, mm, arg_end) - start;
 		if (size > sizeof(iterated_line))
 			size = sizeof(iterated_line);
-		if (!size || foreign_read(iterated_line, size, start, task))
+		if (!size || foreign_read_part(iterated_line, size, sizeof(iterated_line), start, task))
 			size = 0;
 	}
 	record.command_line_size = size;
@@ -147,7 +147,8 @@ static __always_inline void iterate_path(struct where *where, struct task_struct
 		return;
 	__builtin_memset(&iterated_text, 0, sizeof(iterated_text));
 	if (foreign_read(&iterated_text, sizeof(iterated_text), address, task) &&
-	    (left >= sizeof(iterated_text) || foreign_read(&iterated_text, left, address, task)))
+	    (left >= sizeof(iterated_text) ||
+	     foreign_read_part(&iterated_text, left, sizeof(iterated_text), address, task)))
 		return;
 	wait->object = put_iterated_path(where->cpu, where->time);
 	if (wait->object)
