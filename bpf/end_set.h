@@ -93,10 +93,9 @@ static __always_inline void read_selected(struct task_struct *task, const struct
 		return;
 	__builtin_memset(set_words, 0, sizeof(set_words));
 	for (i = 0; i < 3; i++)
-		if (call->argument[i + 1] &&
-		    foreign_read_part(&set_words[i * SELECT_WORDS], size,
-				      SELECT_WORDS * sizeof(set_words[0]), call->argument[i + 1],
-				      task))
+		if (call->argument[i + 1] && foreign_read_part(&set_words[i * SELECT_WORDS], size,
+							       SELECT_WORDS * sizeof(set_words[0]),
+							       call->argument[i + 1], task))
 			return;
 	set_selected = count;
 	bpf_loop(SELECTED_MOST, select_step, NULL, 0);
