@@ -16,11 +16,11 @@ ALLOWED = [
     # A wake needs the request behind it, and a request the pages that it carries.
     ("builder", "block cause flight journal limit request work writeback", PARTS),
     ("builder", "epoch epoch_evict", PARTS),
-    ("trace", "exchange part recent rest trace vain", PARTS),
+    ("trace", "acceptors exchange part recent rest trace vain", PARTS),
     ("trace", "disk_name ends frames identity lock_name priority", PARTS),
     ("symbol/code", "code jump_table ranges", PARTS),
     ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
-    ("explain", "why why_end", PARTS),
+    ("explain", "why why_end why_unanswered", PARTS),
     ("words", "hops stack", PARTS),
     ("answers/locks", "locks_json locks_taken locks_text", PARTS),
     ("answers/report", "report_programs report_text", PARTS),

@@ -23,44 +23,10 @@ static int compare(const void *left, const void *right)
 	return (a->header.time > b->header.time) - (a->header.time < b->header.time);
 }
 
-/* Tasks of one process may all accept: the first one stands for them. */
-static void add_acceptor(struct clew_trace *trace, const struct clew_sleep *sleep)
+void trace_order_failed(struct clew_trace *trace)
 {
-	uint64_t *task = sleep->object.kind == CLEW_OBJECT_SOCKET
-				 ? map_get(&trace->acceptors, sleep->object.number, 0)
-				 : NULL;
-
-	if (!task || *task == UINT32_MAX)
-		return;
-	if (*task == CLEW_NO_TASK)
-		*task = sleep->task;
-	else if (clew_trace_process(trace, (uint32_t)*task) !=
-		 clew_trace_process(trace, sleep->task))
-		*task = UINT32_MAX;
-}
-
-int trace_finish_failed(struct clew_trace *trace)
-{
-	const struct clew_failed *all = trace->failed.data;
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
-	int r = 0;
-
 	if (trace->failed.count > 1)
 		qsort(trace->failed.data, trace->failed.count, sizeof(struct clew_failed), compare);
-	for (size_t i = 0; i < trace->failed.count && r >= 0; i++)
-		if (all[i].listener)
-			r = map_set(&trace->acceptors, all[i].listener, 0, CLEW_NO_TASK);
-	for (size_t i = 0; i < count && trace->acceptors.count && r >= 0; i++)
-		add_acceptor(trace, &sleeps[i]);
-	return r < 0 ? r : 0;
-}
-
-uint32_t clew_trace_acceptor(const struct clew_trace *trace, uint64_t listener)
-{
-	const uint64_t *task = map_get(&trace->acceptors, listener, 0);
-
-	return task && *task != UINT32_MAX ? (uint32_t)*task : CLEW_NO_TASK;
 }
 
 const struct clew_failed *clew_trace_failed(const struct clew_trace *trace, uint32_t serial,

@@ -247,8 +247,10 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 /* failed.c */
 int trace_take_failed(struct clew_trace *trace, const struct clew_failed *record);
-/* Once the sleeps are in order. */
-int trace_finish_failed(struct clew_trace *trace);
+void trace_order_failed(struct clew_trace *trace);
+
+/* acceptors.c: once the sleeps are in order. */
+int trace_finish_acceptors(struct clew_trace *trace);
 
 /* address.c */
 int trace_take_address(struct clew_trace *trace, const struct clew_address *record);

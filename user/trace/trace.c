@@ -358,9 +358,10 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		return r;
 	trace_blind_sleeps(trace);
 	trace_finish_stacks(trace);
+	trace_order_failed(trace);
 	r = trace_finish_requests(trace);
 	if (r >= 0)
-		r = trace_finish_failed(trace);
+		r = trace_finish_acceptors(trace);
 	if (r >= 0)
 		r = trace_finish_touches(trace);
 	if (r >= 0)
