@@ -23,17 +23,18 @@ struct way {
 	struct stack_state state;
 };
 
-/* The bytes of a range are numbered on from those of the part before. */
-struct part {
-	const struct range *range;
-	size_t begin;
-};
-
 /* The stack that most places have: some push what they give to a function. */
 struct votes {
 	struct stack_state state;
 	unsigned count;
 	bool any;
+};
+
+/* The bytes of a range are numbered on from those of the part before. */
+struct part {
+	const struct range *range;
+	size_t begin;
+	struct votes jumps; /* in it: another part may be a function that is only ever jumped to */
 };
 
 struct stack_walk {
@@ -130,6 +131,18 @@ static void vote(struct votes *votes, const struct stack_state *state)
 	} else {
 		votes->count--;
 	}
+}
+
+/* An indirect jump. */
+static void vote_jump(struct stack_walk *walk, const struct range *range,
+		      const struct stack_state *state)
+{
+	struct part *parts = walk->parts.data;
+
+	vote(&walk->jumps, state);
+	for (size_t i = 0; i < walk->parts.count; i++)
+		if (parts[i].range == range)
+			vote(&parts[i].jumps, state);
 }
 
 static bool is_table(const struct stack_walk *walk, const struct range *range, uint64_t address)
@@ -231,7 +244,7 @@ static bool pass(struct stack_walk *walk, const struct range *range, uint64_t ad
 		if (direct)
 			lead_to(walk, target_of(address, instruction), state);
 		else if (is_table(walk, range, address) || !stack_state_at_entry(state))
-			vote(&walk->jumps, state);
+			vote_jump(walk, range, state);
 		return false;
 	case ZYDIS_CATEGORY_CALL:
 		return pass_call(walk, range, address, instruction, state);
@@ -347,8 +360,9 @@ static void follow_rest(struct stack_walk *walk, bool gap, const struct stack_st
 
 	if (gap)
 		follow_rest_of(walk, parts, true, begin);
-	if (walk->jumps.any)
-		follow_rest_of(walk, parts, false, &walk->jumps.state);
+	for (size_t i = 0; i < walk->parts.count && !is_over(walk); i++)
+		if (parts[i].jumps.any)
+			follow_rest_of(walk, &parts[i], false, &parts[i].jumps.state);
 	for (size_t i = 0; i < walk->parts.count && !is_over(walk); i++)
 		follow_rest_of(walk, &parts[i], true,
 			       walk->made.any	 ? &walk->made.state
