@@ -15,7 +15,7 @@ count = 0
 # floor do not include each other.
 FLOORS = [
     ["base"],
-    ["opener"],
+    ["arch", "opener"],
     ["format", "model", "store", "symbol/elf"],
     ["builder", "import", "symbol/code", "symbol/unwind", "analyse/forest"],
     ["trace", "query"],

@@ -2,15 +2,9 @@
 /* See traced_values.h. */
 #include "record/functions/traced_values.h"
 
-#include <asm/ptrace.h>
-#include <stddef.h>
 #include <string.h>
 
-/* By number of the argument. */
-static const uint16_t registers[CLEW_WANTED_VALUES] = {
-	offsetof(struct pt_regs, rdi), offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdx),
-	offsetof(struct pt_regs, rcx), offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
-};
+#include "arch/registers.h"
 
 static bool refuse(struct traced_refused_value *refused, const char *name, const char *why)
 {
@@ -132,10 +126,10 @@ bool traced_values_find(struct clew_dwarf *dwarf, const struct clew_function_sym
 	return true;
 }
 
-static struct clew_function_value fill(const struct clew_value_type *type, uint16_t base)
+static struct clew_function_value fill(const struct clew_value_type *type, int number)
 {
 	return (struct clew_function_value){
-		.base = base,
+		.base = (uint16_t)clew_register_offset(number),
 		.shift = (uint8_t)(64 - 8 * type->size),
 		.form = (uint8_t)((type->is_signed ? CLEW_FUNCTION_VALUE_SIGNED : 0) |
 				  (type->kind == CLEW_VALUE_TEXT ? CLEW_FUNCTION_VALUE_TEXT : 0)),
@@ -163,8 +157,8 @@ void traced_values_fill(const struct traced_values *values, bool again,
 									 : CLEW_FUNCTION_AGAIN),
 	};
 	for (size_t i = 0; i < wanted->count; i++)
-		ret->entry[i] =
-			fill(&wanted->values[i].type, registers[wanted->values[i].type.argument]);
+		ret->entry[i] = fill(&wanted->values[i].type,
+				     clew_register_of_argument(wanted->values[i].type.argument));
 	if (wanted->returns)
-		ret->result = fill(&wanted->result.type, offsetof(struct pt_regs, rax));
+		ret->result = fill(&wanted->result.type, clew_register_of_result());
 }

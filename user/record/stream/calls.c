@@ -7,8 +7,9 @@
 #include "record/stream/calls.h"
 
 #include <errno.h>
-#include <seccomp.h>
 #include <string.h>
+
+#include "arch/calls.h"
 
 static const struct {
 	enum clew_call_class class;
@@ -81,11 +82,6 @@ static const struct {
 	{"io_pgetevents_time64", "io_pgetevents"},
 };
 
-static int native_number(const char *name)
-{
-	return seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name);
-}
-
 int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT])
 {
 	memset(ret_classes, CLEW_CALL_PLAIN, CLEW_CALL_COUNT);
@@ -97,7 +93,7 @@ int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT])
 		strcpy(names, classes[i].names);
 		for (char *name = strtok_r(names, " ", &save); name;
 		     name = strtok_r(NULL, " ", &save)) {
-			int number = native_number(name);
+			int number = clew_call_number(name);
 
 			if (number >= 0 && number < CLEW_CALL_COUNT)
 				ret_classes[number] = classes[i].class;
@@ -109,20 +105,20 @@ int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT])
 void clew_compat_calls(uint16_t ret_numbers[CLEW_CALL_COUNT])
 {
 	for (int number = 0; number < CLEW_CALL_COUNT; number++) {
-		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86, number);
+		char *name = clew_compat_call_name(number);
 		int native = -1;
 
 		if (name) {
 			for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
 				if (!strcmp(name, renamed[i].name))
-					native = native_number(renamed[i].native);
+					native = clew_call_number(renamed[i].native);
 			if (native < 0)
-				native = native_number(name);
+				native = clew_call_number(name);
 			/* getuid32 is the 32-bit form of getuid. */
 			size_t length = strlen(name);
 			if (native < 0 && length > 2 && !strcmp(name + length - 2, "32")) {
 				name[length - 2] = '\0';
-				native = native_number(name);
+				native = clew_call_number(name);
 			}
 		}
 		free(name);

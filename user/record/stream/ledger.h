@@ -12,7 +12,7 @@
 struct clew_recorder;
 
 /*
- * How many runs of programs the kernel has skipped so far, by kind of
+ * The number of runs of programs that the kernel has skipped so far, by kind of
  * record: CLEW_KIND_COUNT numbers.
  */
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);

@@ -7,10 +7,10 @@
  */
 #include <Zydis/Zydis.h>
 
+#include "arch/registers.h"
 #include "symbol/code/function_internal.h"
 #include "symbol/code/site.h"
 
-#define ARGUMENTS  6
 #define BELOW_MOST UINT16_MAX
 
 struct walk {
@@ -27,16 +27,9 @@ struct walk {
 /* The argument in a register, or -1. */
 static int argument_of(ZydisRegister reg)
 {
-	static const ZydisRegister registers[ARGUMENTS] = {
-		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
-		ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,	ZYDIS_REGISTER_R9,
-	};
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 
-	for (int i = 0; i < ARGUMENTS; i++)
-		if (registers[i] == whole)
-			return i;
-	return -1;
+	return clew_register_argument((int)whole - ZYDIS_REGISTER_RAX);
 }
 
 static bool is_stack_pointer(ZydisRegister reg)
@@ -174,7 +167,7 @@ const char *function_enter(const struct clew_functions *functions, const struct 
 			    .range = range,
 			    .all_endbr = true,
 			    .keep_stack = keep_stack,
-			    .intact = (1u << ARGUMENTS) - 1};
+			    .intact = (1u << CLEW_REGISTER_ARGUMENTS) - 1};
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction instruction;
 	bool found = false;

@@ -5,42 +5,24 @@
  * or switches stacks while the function runs, and knows 64 returns a thread. It also needs the
  * return address where the stack pointer points at the entry's probe.
  */
-#include <asm/ptrace.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <Zydis/Zydis.h>
 
+#include "arch/registers.h"
 #include "symbol/code/function_internal.h"
 #include "symbol/code/site.h"
 #include "symbol/code/stack_state.h"
 
-/* Offset of a general register in what a probe sees, 0 and false: another register. */
+/* Offset of a general register in what a probe sees; false: another register. */
 static bool find_register(ZydisRegister reg, uint16_t *ret)
 {
-#ifdef __x86_64__
-	static const uint16_t offsets[] = {
-		offsetof(struct pt_regs, rax), offsetof(struct pt_regs, rcx),
-		offsetof(struct pt_regs, rdx), offsetof(struct pt_regs, rbx),
-		offsetof(struct pt_regs, rsp), offsetof(struct pt_regs, rbp),
-		offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdi),
-		offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
-		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
-		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
-		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
-	};
+	int offset = reg == ZYDIS_REGISTER_RIP
+			     ? clew_register_instruction()
+			     : clew_register_offset((int)reg - ZYDIS_REGISTER_RAX);
 
-	if (reg == ZYDIS_REGISTER_RIP)
-		*ret = offsetof(struct pt_regs, rip);
-	else if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
-		*ret = offsets[reg - ZYDIS_REGISTER_RAX];
-	else
-		return false;
-	return true;
-#else
-	(void)reg;
-	(void)ret;
-	return false;
-#endif
+	*ret = (uint16_t)offset;
+	return offset >= 0;
 }
 
 /* Where an indirect jump's target is; false: in a form that a probe cannot read. */

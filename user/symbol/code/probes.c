@@ -8,13 +8,13 @@
  */
 #include "symbol/code/probes.h"
 
-#include <asm/ptrace.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/registers.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/probe_symbols.h"
 
@@ -100,56 +100,6 @@ int clew_probes_read(int descriptor, int (*found)(void *context, const struct cl
 	return r == -EBADMSG ? 0 : r;
 }
 
-#ifdef __x86_64__
-
-/* Names of a register's 8, 4, 2 bytes and 1 byte. */
-static const struct {
-	const char *names[4];
-	uint16_t offset;
-} registers[] = {
-	{{"rax", "eax", "ax", "al"}, offsetof(struct pt_regs, rax)},
-	{{"rbx", "ebx", "bx", "bl"}, offsetof(struct pt_regs, rbx)},
-	{{"rcx", "ecx", "cx", "cl"}, offsetof(struct pt_regs, rcx)},
-	{{"rdx", "edx", "dx", "dl"}, offsetof(struct pt_regs, rdx)},
-	{{"rsi", "esi", "si", "sil"}, offsetof(struct pt_regs, rsi)},
-	{{"rdi", "edi", "di", "dil"}, offsetof(struct pt_regs, rdi)},
-	{{"rbp", "ebp", "bp", "bpl"}, offsetof(struct pt_regs, rbp)},
-	{{"rsp", "esp", "sp", "spl"}, offsetof(struct pt_regs, rsp)},
-	{{"r8", "r8d", "r8w", "r8b"}, offsetof(struct pt_regs, r8)},
-	{{"r9", "r9d", "r9w", "r9b"}, offsetof(struct pt_regs, r9)},
-	{{"r10", "r10d", "r10w", "r10b"}, offsetof(struct pt_regs, r10)},
-	{{"r11", "r11d", "r11w", "r11b"}, offsetof(struct pt_regs, r11)},
-	{{"r12", "r12d", "r12w", "r12b"}, offsetof(struct pt_regs, r12)},
-	{{"r13", "r13d", "r13w", "r13b"}, offsetof(struct pt_regs, r13)},
-	{{"r14", "r14d", "r14w", "r14b"}, offsetof(struct pt_regs, r14)},
-	{{"r15", "r15d", "r15w", "r15b"}, offsetof(struct pt_regs, r15)},
-};
-
-static int find_register(const char *name, size_t length)
-{
-	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
-		for (size_t k = 0; k < 4; k++)
-			if (strlen(registers[i].names[k]) == length &&
-			    !memcmp(registers[i].names[k], name, length))
-				return registers[i].offset;
-	return -1;
-}
-
-#define INSTRUCTION_POINTER offsetof(struct pt_regs, rip)
-
-#else
-
-#define INSTRUCTION_POINTER 0 /* nothing in a note is relative to it */
-
-static int find_register(const char *name, size_t length)
-{
-	(void)name;
-	(void)length;
-	return -1;
-}
-
-#endif
-
 /* %REGISTER, up to a byte that no register's name has. Moves *at behind it. */
 static bool take_register(const char **at, struct clew_operand *place)
 {
@@ -159,7 +109,7 @@ static bool take_register(const char **at, struct clew_operand *place)
 	if (*(*at)++ != '%')
 		return false;
 	length = strspn(*at, "abcdefghijklmnopqrstuvwxyz0123456789");
-	offset = find_register(*at, length);
+	offset = clew_register_offset(clew_register_find(*at, length));
 	place->base = (uint16_t)offset;
 	*at += length;
 	return offset >= 0;
@@ -210,11 +160,11 @@ static bool take_memory(const char **at, const struct clew_probe *probe, struct 
 	place->value = (int64_t)displacement;
 	if (!name)
 		return *(*at)++ == '(' && take_register(at, place) && *(*at)++ == ')';
-	if (!INSTRUCTION_POINTER || !probe->symbols ||
+	if (clew_register_instruction() < 0 || !probe->symbols ||
 	    strncmp(*at, relative, sizeof(relative) - 1) != 0)
 		return false;
 	address = probe_symbols_find(probe->symbols, name, length);
-	place->base = INSTRUCTION_POINTER;
+	place->base = (uint16_t)clew_register_instruction();
 	place->value = (int64_t)(address - probe->address + displacement);
 	*at += sizeof(relative) - 1;
 	return address != 0;

@@ -11,7 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define REGISTERS     6
+#include "arch/registers.h"
+
 #define TYPEDEFS_MOST 32
 
 /* The way in which a value is passed. */
@@ -108,17 +109,6 @@ static enum passing read_type(Dwarf_Die *die, struct clew_value_type *value)
 	}
 }
 
-/* The number of the argument's register by DWARF's number of it, or -1. */
-static int argument_of(unsigned reg)
-{
-	static const uint8_t registers[REGISTERS] = {5, 4, 1, 2, 8, 9};
-
-	for (int i = 0; i < REGISTERS; i++)
-		if (registers[i] == reg)
-			return i;
-	return -1;
-}
-
 enum place { PLACE_BY_CONVENTION, PLACE_REGISTER, PLACE_NOWHERE };
 
 /* The place of an entry at an address, from the entry itself. */
@@ -134,7 +124,7 @@ static enum place read_place(Dwarf_Die *die, uint64_t address, int *ret_argument
 								       : PLACE_BY_CONVENTION;
 	if (dwarf_getlocation_addr(&attribute, address, &operations, &count, 1) == 1 &&
 	    count == 1 && operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31)
-		*ret_argument = argument_of(operations[0].atom - DW_OP_reg0);
+		*ret_argument = clew_register_argument_dwarf(operations[0].atom - DW_OP_reg0);
 	if (*ret_argument >= 0)
 		return PLACE_REGISTER;
 	/* One place for all of the function is where it keeps it after its entry. */
@@ -167,7 +157,7 @@ static void read_argument(Dwarf_Die *die, uint64_t address, struct convention *c
 		value->refused = "the compiler left it out";
 	else if (place == PLACE_BY_CONVENTION && convention->lost)
 		value->refused = "its place is not known";
-	else if (place == PLACE_BY_CONVENTION && value->argument >= REGISTERS)
+	else if (place == PLACE_BY_CONVENTION && value->argument >= CLEW_REGISTER_ARGUMENTS)
 		value->refused = "it is on the stack";
 }
 

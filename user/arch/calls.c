@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names of system calls, from libseccomp; those younger than it from a table.
+ * Names and numbers of system calls, from libseccomp; names younger than it from a table.
  */
+#include "arch/calls.h"
+
 #include <clew/kernel/records.h>
 #include <clew/tokens.h>
 #include <pthread.h>
@@ -67,4 +69,19 @@ unsigned clew_call_from_name(const char *name)
 		if (!strcmp(clew_call_name(call), name))
 			return call;
 	return CLEW_NO_CALL;
+}
+
+int clew_call_number(const char *name)
+{
+	return seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
+}
+
+char *clew_compat_call_name(int number)
+{
+#ifdef __x86_64__
+	return seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86, number);
+#else
+	(void)number;
+	return NULL;
+#endif
 }
