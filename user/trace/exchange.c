@@ -128,7 +128,7 @@ static int keep_server(const struct exchanges *exchanges, uint32_t serial, uint6
 		uint32_t piece = task->pieces.data[i], index = piece & PIECE_INDEX;
 		const struct clew_sleep *sleep;
 
-		/* A server that never sleeps has many pieces, and most are older than the question. */
+		/* One that never sleeps has many pieces: most are older. */
 		if (trace_piece_start(trace, piece) < asked)
 			break;
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
