@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "answers/classes.h"
+#include "answers/report/report_differs.h"
 #include "answers/why/by_program.h"
 #include "answers/why/causes.h"
 #include "answers/why/restraints.h"
@@ -145,6 +146,8 @@ static void print_heading(const struct clew_trace *trace, const struct why_value
 		clew_print_class(stdout, trace, &found->classes, found->class, true);
 		printf(", %zu of the %zu slowest, of %zu in all ==\n", i + 1, found->count,
 		       found->total);
+		clew_print_differs(stdout, trace, &found->classes, found->class, i,
+				   clew_terminal_width());
 		return;
 	}
 	if (!clew_ask_given(&values->ask)) {
@@ -214,6 +217,8 @@ static int json_found(const struct clew_asked_in *in, const struct why_values *v
 		clew_json_object(json, NULL);
 		if (asked)
 			clew_json_asked(json, in->trace, &found->operations[i]);
+		if (found->classes.class_count)
+			clew_json_differs(json, in->trace, &found->classes, found->class, i);
 		status = explain(in->trace, in->relations, values, &found->operations[i], &answer);
 		clew_json_object_end(json);
 	}
