@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is different in a slow operation from what is usual in its class, in text and JSON. */
+/* Says what is different in a slow operation from what is usual in its class. */
 #ifndef CLEW_ANSWERS_REPORT_REPORT_DIFFERS_H
 #define CLEW_ANSWERS_REPORT_REPORT_DIFFERS_H
 
