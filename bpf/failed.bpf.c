@@ -5,12 +5,12 @@
  * full drops that packet without a word; so the queue is looked at.
  */
 #include "failed.h"
+#include "identity.h"
 #include "kernel.h"
-#include "kernel_io.h"
 #include "listener.h"
 #include "net.h"
-#include "object.h"
 #include "read.h"
+#include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/kernel/maps.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Programs at attempts to lock a file by flock or fcntl. */
 #include "filelock.h"
+#include "call.h"
 #include "kernel.h"
 #include "kernel_fs.h"
 #include "read.h"

@@ -71,7 +71,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 		size = READ(task, mm, arg_end) - start;
 		if (size > sizeof(iterated_line))
 			size = sizeof(iterated_line);
-		if (!size || foreign_read_part(iterated_line, size, sizeof(iterated_line), start, task))
+		if (!size ||
+		    foreign_read_part(iterated_line, size, sizeof(iterated_line), start, task))
 			size = 0;
 	}
 	record.command_line_size = size;

@@ -92,7 +92,7 @@ enum clew_held {
 	CLEW_HELD_LOST,	    /* on the way */
 	CLEW_HELD_FILTERED, /* on the way, to a packet filter of the machine */
 	CLEW_HELD_REFUSED,  /* such a filter did not let it out */
-	/* Of a part of an attempt to connect, and in no link: */
+	/* These are said of a part of an attempt to connect, and are in no link: */
 	CLEW_HELD_QUEUE,      /* the listener's accept queue was full */
 	CLEW_HELD_UNANSWERED, /* nothing came */
 };

@@ -41,7 +41,7 @@ void clew_json_differs(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array(json, "different");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(json, NULL);
-		clew_json_string(json, "class", report_spent_name(differs[i].spent));
+		clew_json_string(json, "class", clew_spent_word(differs[i].spent));
 		clew_json_unsigned(json, "ns", differs[i].ns);
 		clew_json_unsigned(json, "usual_ns", differs[i].usual_ns);
 		clew_json_object_end(json);
