@@ -95,8 +95,12 @@ def compare(programs, options=(C_LIBRARY + ":*", ), title=""):
         if own:
             chosen += ["-f", own if ":" in own else own + ":*"]
     recording = start_recording(scratch("harmless.clew"), *OPTIONS, *chosen)
-    found = {name: how() for name, how, _ in programs} if recording.poll() is None else {}
-    status, said = stop_recording(recording)
+    found = {}
+    try:
+        if recording.poll() is None:
+            found = {name: how() for name, how, _ in programs}
+    finally:
+        status, said = stop_recording(recording)
     ok(status == 0, f"{title}they are recorded", f"status {status}: {said.strip()[-500:]}")
     for name in truths:
         if name in found:
