@@ -167,15 +167,18 @@ __noinline __u64 conflict_in(__u64 list, __u64 request)
 				: bpf_core_field_offset(struct file_lock___whole, fl_list);
 	__u64 at = READ_NUMBER((struct list_head *)list, next);
 	struct file_lock *wanted = (struct file_lock *)request, *lock;
+	/* Read before the loop: the compiler takes the fields' places out of it, also those that
+	 * this kernel does not have. */
+	bool reads = READ_FILE_LOCK(wanted, type) == F_RDLCK;
+	__u64 owner = (__u64)READ_FILE_LOCK(wanted, owner);
+	__s64 start = READ(wanted, fl_start), end = READ(wanted, fl_end);
 	int i;
 
 	for (i = 0; i < HELD_MOST && at && at != list; i++) {
 		lock = (struct file_lock *)(at - in_lock);
-		if ((READ_FILE_LOCK(lock, type) != F_RDLCK ||
-		     READ_FILE_LOCK(wanted, type) != F_RDLCK) &&
-		    READ_FILE_LOCK(lock, owner) != READ_FILE_LOCK(wanted, owner) &&
-		    READ(lock, fl_start) <= READ(wanted, fl_end) &&
-		    READ(wanted, fl_start) <= READ(lock, fl_end))
+		if (!(reads && READ_FILE_LOCK(lock, type) == F_RDLCK) &&
+		    (__u64)READ_FILE_LOCK(lock, owner) != owner && READ(lock, fl_start) <= end &&
+		    start <= READ(lock, fl_end))
 			return (__u64)lock;
 		at = READ_NUMBER((struct list_head *)at, next);
 	}
