@@ -50,7 +50,8 @@ static void test_what_it_needs(void **state)
 	assert_true(is_lost(&refusals, "clew_net_dev_start_xmit"));
 	expect_text(&refusals, "packets: not without turns of network devices; parts of packets: "
 			       "not without turns of network devices; turns of network devices: "
-			       "no");
+			       "no; refused packets: not without turns of network devices; "
+			       "attempts to connect: not without turns of network devices");
 }
 
 /* One file system's journal is no reason to lose the page cache; what drops pages is. */

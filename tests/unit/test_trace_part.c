@@ -411,7 +411,7 @@ static void test_windows(void **state)
 	unlink(path);
 }
 
-static int look_fails(void *context, struct clew_trace *trace,
+static int look_fails(void *context, const struct clew_trace *trace,
 		      const struct clew_trace_window *window, struct shared *out)
 {
 	(void)trace;
