@@ -91,7 +91,7 @@ static const struct {
 /* The return address of these may be replaced, if what they call leaves the stack alone. */
 static const char *const kept[] = {
 	"keeps_frame",	"keeps_alloca",	  "keeps_by_move", "keeps_early", "keeps_behind_call",
-	"keeps_pushed", "keeps_variadic", "keeps_switch",  "keeps_tail",
+	"keeps_pushed", "keeps_variadic", "keeps_switch",  "keeps_tail",  "keeps_own_switch",
 };
 
 /* In whatever way the file is looked at. */

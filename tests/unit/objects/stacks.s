@@ -111,6 +111,44 @@
 	ret
 	end keeps_switch
 
+# Two switches with pushed registers, and one behind a jump to a part that has none on the stack.
+	begin keeps_own_switch
+	push %rbx
+	cmp $1, %edi
+	ja 9f
+	lea own_table(%rip), %rdx
+	movslq (%rdx,%rdi,4), %rax
+	add %rdx, %rax
+	jmp *%rax
+.Lown_zero:
+	lea own_table+8(%rip), %rdx
+	movslq (%rdx,%rdi,4), %rax
+	add %rdx, %rax
+	jmp *%rax
+.Lown_one:
+	mov $2, %eax
+9:	pop %rbx
+	jmp .Lown_part
+	end keeps_own_switch
+
+# It has no name, as in a stripped file.
+	.p2align 4
+.Lown_part:
+	.cfi_startproc
+	cmp $1, %edi
+	ja 9f
+	lea part_table(%rip), %rdx
+	movslq (%rdx,%rdi,4), %rax
+	add %rdx, %rax
+	jmp *%rax
+.Lpart_zero:
+	mov $1, %eax
+	ret
+.Lpart_one:
+	mov $2, %eax
+9:	ret
+	.cfi_endproc
+
 # A barrier adds nothing to what the stack pointer points to.
 	begin keeps_barrier
 	lock orl $0, (%rsp)
@@ -290,3 +328,6 @@
 	.section .rodata
 	.p2align 2
 table:	.long .Lzero - table, .Lone - table
+own_table: .long .Lown_zero - own_table, .Lown_one - own_table
+	.long .Lown_one - own_table - 8, .Lown_one - own_table - 8
+part_table: .long .Lpart_zero - part_table, .Lpart_one - part_table
