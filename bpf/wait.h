@@ -46,7 +46,8 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->flags |= CLEW_WAIT_FLAG_COMPAT;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-	if (unlikely(BPF_CORE_READ_BITFIELD(task, frozen)))
+	/* The bit is also set in vfork and in stops, which are not interruptible. */
+	if (unlikely(BPF_CORE_READ_BITFIELD(task, frozen)) && state & TASK_INTERRUPTIBLE)
 		wait->reason = CLEW_REASON_FROZEN;
 	/* A task that is stopped or frozen outside a call, or that waits for a
 	 * core dump, is in no fault. */
