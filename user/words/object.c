@@ -140,8 +140,11 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 		json_socket(json, object, it);
 		break;
 	case CLEW_OBJECT_PIPE:
-	case CLEW_OBJECT_EVENTFD:
 		clew_json_known(json, "ino", object->number, 0);
+		break;
+	case CLEW_OBJECT_EVENTFD:
+		/* Its number, which begins at 0. */
+		clew_json_unsigned(json, "ino", object->number);
 		break;
 	case CLEW_OBJECT_FUTEX:
 		json_futex(json, trace, object, it);
