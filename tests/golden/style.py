@@ -104,6 +104,13 @@ for name in sources:
         ]
 ok(not without_subject, "sentences in comments have a subject", "; ".join(without_subject[:2]))
 long = [name for name in sources if sum(1 for _ in open(name, encoding="utf-8")) > 1000]
+heads = [
+    path for path in sources if path.endswith(".c") and re.search(
+        r"\bSee [a-z_/]+\.h\.", " ".join(open(path).read().partition("*/\n")[2].partition("*/")[0]
+                                        .replace("\n *", " ").split()))
+]
+ok(not heads, "the head of a source says what is in it, and not where that is said",
+   ", ".join(heads[:3]))
 ok(not long, "no source is over 1,000 lines", ", ".join(long))
 
 

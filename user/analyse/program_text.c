@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The words of programs. See program_text.h.
- */
+/* The words of programs. */
 #include "analyse/program_text.h"
 
 #include <ctype.h>

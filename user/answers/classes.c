@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Classes of operations in words and in JSON. See classes.h. */
+/* Classes of operations in words and in JSON. */
 #include "answers/classes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The columns of a list. See columns.h. */
+/* The columns of a list. */
 #include "answers/columns.h"
 
 #include <errno.h>

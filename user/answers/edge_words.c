@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One dependency in JSON and in words. See edge_words.h. */
+/* One dependency in JSON and in words. */
 #include "answers/edge_words.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Times added up by a key, as a table and as JSON. See sums.h. */
+/* Times added up by a key, as a table and as JSON. */
 #include "answers/sums.h"
 
 #include <stdlib.h>

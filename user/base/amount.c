@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Times and sizes. See amount.h. */
+/* Times and sizes. */
 #include "base/amount.h"
 
 #include <errno.h>

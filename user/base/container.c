@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Containers in the paths of control groups. See container.h. */
+/* Containers in the paths of control groups. */
 #include "base/container.h"
 
 #include <ctype.h>

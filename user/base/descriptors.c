@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The descriptors that a process begins with. See descriptors.h. */
+/* The descriptors that a process begins with. */
 #include "base/descriptors.h"
 
 #include <limits.h>

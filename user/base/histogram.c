@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A log-linear histogram. See histogram.h. */
+/* A log-linear histogram. */
 #include "base/histogram.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds how much memory a process may still take. See memory_left.h. */
+/* Finds how much memory a process may still take. */
 #include "base/memory_left.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers, each as often as it occurs. See multiset.h. */
+/* Numbers, each as often as it occurs. */
 #include "base/multiset.h"
 
 #include <errno.h>

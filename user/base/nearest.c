@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The distance of two words. See nearest.h. */
+/* The distance of two words. */
 #include "base/nearest.h"
 
 #include <stdbool.h>

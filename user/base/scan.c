@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The words of a line of notation. See scan.h.
- */
+/* The words of a line of notation. */
 #include "base/scan.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory shared with forked processes. See shared.h. */
+/* Memory shared with forked processes. */
 #include "base/shared.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Epochs of pages. See epoch.h.
+ * Epochs of pages.
  *
  * A folio becomes dirty as a whole, but the file system may write only the pages that
  * were stored to. The writers of an epoch are therefore the tasks that wrote to the

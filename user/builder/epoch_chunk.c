@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chunks, segments and epochs of pages. See epoch_chunk.h. */
+/* Chunks, segments and epochs of pages. */
 #include "builder/epoch_chunk.h"
 #include <errno.h>
 #include <stdlib.h>

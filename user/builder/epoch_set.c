@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sets of tasks, each stored once: as its greatest task and the set without that task.
- * Sets that nothing refers to any more are freed when there are many (set_sweep.c); the
- * others keep their numbers. See epoch.h.
+ * Sets of tasks, each stored once: as its greatest task and the set without that task. Sets that
+ * nothing refers to any more are freed when there are many (set_sweep.c); the others keep their
+ * numbers.
  */
 #include "builder/epoch.h"
 #include <errno.h>

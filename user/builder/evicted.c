@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pages that a memory limit evicted. See evicted.h.
+ * Pages that a memory limit evicted.
  *
  * Invariant: there are at most CHUNKS_MOST chunks, which is 64 GiB of files. Past that all are
  * forgotten, and reads are told as if for the first time.

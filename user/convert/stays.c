@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The calls that threads ran in, from the rows of their spans' attributes. See stays.h. */
+/* The calls that threads ran in, from the rows of their spans' attributes. */
 #include "convert/stays.h"
 
 #include <clew/tokens.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Adds findings to the daemon's sums. See account.h. */
+/* Adds findings to the daemon's sums. */
 #include "daemon/account.h"
 
 #include "live/charged.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts how long disks took to answer requests. See answers.h. */
+/* Counts how long disks took to answer requests. */
 #include "daemon/answers.h"
 
 /* The sums of a triple, or of all others. Each word is one string, wherever it comes from. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts lengths in buckets with fixed bounds. See buckets.h. */
+/* Counts lengths in buckets with fixed bounds. */
 #include "daemon/buckets.h"
 
 const struct bucket_bound buckets_bounds[BUCKETS_BOUNDS] = {

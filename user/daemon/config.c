@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The configuration of the daemon. See config.h. */
+/* The configuration of the daemon. */
 #include "daemon/config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The daemon's socket. See control.h. */
+/* The daemon's socket. */
 #include "daemon/control.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Metrics by HTTP. See http.h. */
+/* Metrics by HTTP. */
 #include "daemon/http.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The directory of incidents. See incident.h. */
+/* The directory of incidents. */
 #include "daemon/incident.h"
 
 #include <ctype.h>

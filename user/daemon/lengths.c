@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts how long waits were. See lengths.h. */
+/* Counts how long waits were. */
 #include "daemon/lengths.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Metrics as text. See metrics.h. The formats differ in the comments: OpenMetrics names a family
- * of counters without "_total", has units, and says where the text ends.
+ * Metrics as text. The formats differ in the comments: OpenMetrics names a family of counters
+ * without "_total", has units, and says where the text ends.
  */
 #include "daemon/metrics.h"
 

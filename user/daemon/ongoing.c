@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts the waits that go on. See ongoing.h. */
+/* Counts the waits that go on. */
 #include "daemon/ongoing.h"
 
 bool ongoing_begin(struct ongoing *ongoing, uint64_t now)

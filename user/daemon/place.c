@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The daemon's directory and its lock. See place.h. */
+/* The daemon's directory and its lock. */
 #include "daemon/place.h"
 
 #include <errno.h>

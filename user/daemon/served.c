@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Charges waits for a disk to the groups whose requests were ahead. See served.h. */
+/* Charges waits for a disk to the groups whose requests were ahead. */
 #include "daemon/served.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time that threads lost, in sum. See sums.h. */
+/* Time that threads lost, in sum. */
 #include "daemon/sums.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Keeps the tasks that had each CPU lately. See turns.h. */
+/* Keeps the tasks that had each CPU lately. */
 #include "daemon/turns.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Handles the findings of the live builder. See watch.h. */
+/* Handles the findings of the live builder. */
 #include "daemon/watch.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The child process for which a wait is. See awaited_child.h. */
+/* The child process for which a wait is. */
 #include "explain/awaited_child.h"
 
 #define ANY_CHILD (-1) /* of wait4(2) */

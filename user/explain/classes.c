@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Puts operations into classes, and ranks these. See classes.h. */
+/* Puts operations into classes, and ranks these. */
 #include "explain/classes.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chains of threads that wait for each other. See hang.h. */
+/* Chains of threads that wait for each other. */
 #include "explain/hang.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Sums over touches of files, and the answer. See io.h.
- */
+/* Sums over touches of files, and the answer. */
 #include "explain/io_internal.h"
 #include <errno.h>
 #include <stdlib.h>

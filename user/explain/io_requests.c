@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over requests. See io.h.
+ * Sums over requests.
  *
  * A page's bytes count once for its file: in the request of the highest disk that
  * carries the page. Each disk's own count is a level.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over all of a trace. See io_sum.h.
+ * Sums over all of a trace.
  *
  * Invariant: the calling process knows of each task which file it had to do with last, and lately;
  * and the origins of waits that may still be open. A window's process goes on from there.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over waits. See io.h.
+ * Sums over waits.
  *
  * A wait is charged to the file that it names. A wait that names none (for a
  * journal, a throttled device, a request) is charged to the file of its

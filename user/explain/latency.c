@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Histograms by group. See latency.h. */
+/* Histograms by group. */
 #include "explain/latency.h"
 #include "base/hash.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The things whose time `clew latency` shows. See latency_find.h. */
+/* The things whose time `clew latency` shows. */
 #include "explain/latency_find.h"
 
 #include <clew/kernel/records.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The waits of a trace that may be for locks. See lock_waits.h. */
+/* The waits of a trace that may be for locks. */
 #include "explain/lock_waits.h"
 
 #include <errno.h>

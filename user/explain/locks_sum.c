@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The locks of all of a trace. See locks_sum.h.
+ * The locks of all of a trace.
  *
  * A hold is explained by the window in which it ends; what of it came before that window knows
  * anything, by those in which that was.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pairs what took and released locks. See locks_taken.h.
+ * Pairs what took and released locks.
  *
  * The steps of all tasks are sorted by lock and time, and each lock is gone through once. Whoever
  * had a lock before its first recorded step is not known, so a release without a take counts for

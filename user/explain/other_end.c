@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Other ends of waits. See other_end.h.
+ * Other ends of waits.
  *
  * The thread of a process that may act is its only one; or else the only one
  * that waits for the sleeper's own process in turn, or that served the sleeper

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The command that a capture was made of. See recorded.h.
+ * The command that a capture was made of.
  *
  * clew forks the command before it records, and it waits at a pipe until the recording has begun.
  * All that it creates gets a later serial, so that one pass over the tasks finds its children.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Facts about the running of a task. See running.h. */
+/* Facts about the running of a task. */
 #include "explain/running.h"
 
 #include <clew/kernel/calls.h>

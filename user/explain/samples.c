@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Samples of running tasks. See samples.h. */
+/* Samples of running tasks. */
 #include "explain/samples.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Adds up how tasks spent their time. See spent.h. */
+/* Adds up how tasks spent their time. */
 #include "explain/spent.h"
 
 #include <errno.h>

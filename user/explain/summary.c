@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Adds up how programs spent their time: the sums of their tasks. See summary.h. */
+/* Adds up how programs spent their time: the sums of their tasks. */
 #include "explain/summary.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Times of a list added up by a key. See sums.h. */
+/* Times of a list added up by a key. */
 #include "explain/sums.h"
 
 #include <errno.h>

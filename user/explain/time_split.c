@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Divides a task's time among kinds. See time_split.h. Each point has the sums of all time before
- * it, and the kind of the time from there to the next one.
+ * Divides a task's time among kinds. Each point has the sums of all time before it, and the kind
+ * of the time from there to the next one.
  */
 #include "explain/time_split.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Waits of connect() that nothing answers. See unanswered.h. */
+/* Waits of connect() that nothing answers. */
 #include "explain/unanswered.h"
 
 static bool is_about(const struct clew_failed *failed, const struct clew_sleep *sleep)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits added up. See wait_groups.h.
+ * Waits added up.
  *
  * Each group keeps a copy of its longest wait, of equally long ones the earliest. Its name is made
  * from that at the end, when all names are known.

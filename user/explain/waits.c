@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits that are asked for. See waits.h.
+ * Waits that are asked for.
  *
  * A window leaves the waits of its list as they are written, as only its trace has what they refer
  * to. The trace of a window that is alone stays, and its waits are written when they are printed.

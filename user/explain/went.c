@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Adds up the time of operations, and compares them. See went.h. */
+/* Adds up the time of operations, and compares them. */
 #include "explain/went.h"
 
 #include "base/interval.h"

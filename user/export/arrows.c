@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Arrows between announced calls of different threads. See slices.h. */
+/* Arrows between announced calls of different threads. */
 #include <errno.h>
 #include <stdlib.h>
 

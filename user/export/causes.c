@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The short steps of an operation by their causes. See causes.h. */
+/* The short steps of an operation by their causes. */
 #include "export/causes.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Loads libcurl. See curl.h. */
+/* Loads libcurl. */
 #include "export/curl.h"
 
 #include <dlfcn.h>

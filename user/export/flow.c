@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Dependencies as arrows between threads. See flow.h. */
+/* Dependencies as arrows between threads. */
 #include "export/flow.h"
 
 #include "words/edge.h"

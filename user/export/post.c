@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends bodies to a receiver of OTLP over HTTP. See post.h. */
+/* Sends bodies to a receiver of OTLP over HTTP. */
 #include "export/post.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads what a receiver of OTLP answers. See post_answer.h. */
+/* Reads what a receiver of OTLP answers. */
 #include "export/post_answer.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The wire format of protocol buffers. See proto.h. */
+/* The wire format of protocol buffers. */
 #include "export/proto.h"
 
 #include <stdlib.h>

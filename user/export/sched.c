@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Scheduling in the kernel's terms. See sched.h. */
+/* Scheduling in the kernel's terms. */
 #include "export/sched.h"
 
 /* The bits that the tracepoint reports of a task that sleeps. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Short names of waits and of segments of a why. See segment.h. */
+/* Short names of waits and of segments of a why. */
 #include "export/segment.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Announced calls and activations of functions as slices. See slices.h. */
+/* Announced calls and activations of functions as slices. */
 #include "export/slices.h"
 
 #include <errno.h>

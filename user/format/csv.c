@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fields of comma-separated values. See csv.h. */
+/* Fields of comma-separated values. */
 #include "format/csv.h"
 
 #include <string.h>

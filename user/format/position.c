@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Durations and moments of options. See position.h.
- */
+/* Durations and moments of options. */
 #include "format/position.h"
 
 #include "base/duration.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Colours of text on a terminal. See style.h. */
+/* Colours of text on a terminal. */
 #include "format/style.h"
 
 #include <clew/tokens.h>

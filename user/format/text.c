@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Text for people. See text.h.
- */
+/* Text for people. */
 #include "format/text.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text in columns of a terminal. See wrap.h. */
+/* Text in columns of a terminal. */
 #include "format/wrap.h"
 
 #include <stdbool.h>

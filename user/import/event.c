@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events of other tracers. See event.h. */
+/* Events of other tracers. */
 #include "import/event.h"
 
 #include <stdlib.h>

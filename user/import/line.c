@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One line of a trace in text. See line.h. */
+/* One line of a trace in text. */
 #include "import/line.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The lines of a trace in text. See source.h. */
+/* The lines of a trace in text. */
 #include "import/source.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tasks, and the records about them. See state.h. */
+/* Tasks, and the records about them. */
 #include "import/state.h"
 
 #include <errno.h>

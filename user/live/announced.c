@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Calls that programs announce. See announced.h. */
+/* Calls that programs announce. */
 #include "live/announced.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Judges findings by rules. See judge.h. */
+/* Judges findings by rules. */
 #include "live/judge.h"
 
 #include <errno.h>

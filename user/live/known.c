@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Keeps the names and processes of tasks. See known.h. */
+/* Keeps the names and processes of tasks. */
 #include "live/known.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Operations while findings come. See operation.h. */
+/* Operations while findings come. */
 #include "live/operation.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums of what a command spends its time on. See took.h. */
+/* Sums of what a command spends its time on. */
 #include "live/took.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chooses the findings that a rule is about, and limits how often it fires. See trigger.h. */
+/* Chooses the findings that a rule is about, and limits how often it fires. */
 #include "live/trigger.h"
 
 #include <clew/tokens.h>

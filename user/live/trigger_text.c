@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads a rule. See trigger.h. */
+/* Reads a rule. */
 #include "live/trigger.h"
 
 #include <clew/tokens.h>

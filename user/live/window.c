@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The last seconds of a rule. See window.h. */
+/* The last seconds of a rule. */
 #include "live/window.h"
 
 #include <errno.h>

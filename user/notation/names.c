@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Spans by parent and name: a hash table, at most half full. See names.h.
- */
+/* Spans by parent and name: a hash table, at most half full. */
 #include "notation/names.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Names, values and numbers as notation writes them. See text.h.
- */
+/* Names, values and numbers as notation writes them. */
 #include "notation/text.h"
 #include "base/scan.h"
 

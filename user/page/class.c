@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The eight classes of time. See class.h. */
+/* The eight classes of time. */
 #include "page/class.h"
 
 #include <clew/tokens.h>

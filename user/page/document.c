@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An HTML document. See document.h. */
+/* An HTML document. */
 #include "page/document.h"
 
 #include <errno.h>

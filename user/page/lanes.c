@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The lanes of the timeline: which there are. See lanes.h. */
+/* The lanes of the timeline: which there are. */
 #include "page/lanes.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The lanes of the timeline: their spans. See lanes.h. */
+/* The lanes of the timeline: their spans. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Binary data inside a page. See packed.h. */
+/* Binary data inside a page. */
 #include "page/packed.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One HTML file about a recording: its parts in their order. See page.h. */
+/* One HTML file about a recording: its parts in their order. */
 #include "page/internal.h"
 #include "page_text.h"
 

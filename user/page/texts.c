@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The words about waits that the timeline shows. See texts.h. */
+/* The words about waits that the timeline shows. */
 #include "page/texts.h"
 
 #include <clew/tokens.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the control group that a recording is to be about. See group.h.
+ * Finds the control group that a recording is to be about.
  *
  * Groups are searched in the hierarchies whose paths records have: the unified one, and the CPU
  * controller's where the former has no such group.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of segments, and which of them are kept. See segments.h. */
+/* Names of segments, and which of them are kept. */
 #include "record/segments.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Writing the keys of announced calls. See keys_format.h. */
+/* Writing the keys of announced calls. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Joins segments. See join.h. */
+/* Joins segments. */
 #include "store/join.h"
 
 #include <errno.h>

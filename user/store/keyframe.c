@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chooses the keyframe at which a reader begins. See keyframe.h. */
+/* Chooses the keyframe at which a reader begins. */
 #include "store/keyframe.h"
 
 #define PACKED_ROWS 20

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of record kinds as data. See kinds.h. */
+/* The table of record kinds as data. */
 #include <string.h>
 
 #include "store/kinds.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The SQL functions that SQLite lacks. See virtual.h. */
+/* The SQL functions that SQLite lacks. */
 #include <stdlib.h>
 
 #include "format/text.h"

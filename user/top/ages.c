@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Remembers how long waits have been under way. See ages.h. */
+/* Remembers how long waits have been under way. */
 #include "top/ages.h"
 
 #include <errno.h>

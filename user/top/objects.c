@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Adds up waits by object. See objects.h. */
+/* Adds up waits by object. */
 #include "top/objects.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds who kept whom waiting in a period. See pairs.h. */
+/* Finds who kept whom waiting in a period. */
 #include "top/pairs.h"
 
 #include <clew/kernel/records.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Adds up runs and waits for a CPU. See queues.h. */
+/* Adds up runs and waits for a CPU. */
 #include "top/queues.h"
 
 #include <errno.h>

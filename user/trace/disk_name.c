@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of disks. See name.h. */
+/* Names of disks. */
 #include "trace/name.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds the waits for work. See idle.h. */
+/* Finds the waits for work. */
 #include "trace/idle.h"
 #include "base/kind.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The findings of an interval. See part.h. */
+/* The findings of an interval. */
 #include "trace/part.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The last runs before a part of a capture. See recent.h. */
+/* The last runs before a part of a capture. */
 #include "trace/recent.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When two waits are for the same object. See wait_key.h. */
+/* When two waits are for the same object. */
 #include "trace/wait_key.h"
 
 bool clew_waits_for_object(const struct clew_sleep *sleep)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Windows of a capture, each in a process of its own. See windows.h.
+ * Windows of a capture, each in a process of its own.
  *
  * Invariant: a process begins before the first record of what it keeps, so each finding that
  * overlaps it comes to that process. No thread decodes ahead, as a fork takes no threads along.

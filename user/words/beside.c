@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Requests that were in flight at a disk at the same time. See beside.h.
+ * Requests that were in flight at a disk at the same time.
  *
  * Requests are sorted by when they were queued, and are in flight for a short
  * time: only a limited number of those queued earlier is searched.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tasks whose handles are in a commit, from the trace's dependencies. See
- * commit.h.
+ * The tasks whose handles are in a commit, from the trace's dependencies.
  *
  * A member's dependency ends at the begin of the commit; or, where the commit
  * waited for the member's handle, when that handle ended, and then both ends

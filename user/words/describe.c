@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An object as strings, from which JSON and text are made. See describe.h. */
+/* An object as strings, from which JSON and text are made. */
 #include "words/describe.h"
 
 #include <arpa/inet.h>

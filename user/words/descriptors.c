@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Descriptors in JSON and in words. See descriptors.h.
- */
+/* Descriptors in JSON and in words. */
 #include "words/descriptors.h"
 
 #include <string.h>

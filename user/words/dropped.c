@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions that were dropped, in words. See dropped.h. */
+/* Functions that were dropped, in words. */
 #include "words/dropped.h"
 
 #include "format/text.h"

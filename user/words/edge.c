@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The object of a dependency. See edge.h. */
+/* The object of a dependency. */
 #include "words/edge.h"
 
 /*

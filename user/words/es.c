@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Spans and ESs in answers. See es.h.
- */
+/* Spans and ESs in answers. */
 #include "words/es.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files and disks in words. See file.h. */
+/* Files and disks in words. */
 #include "words/file.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Activations of functions in words. See frame.h. */
+/* Activations of functions in words. */
 #include "words/frame.h"
 
 #include <clew/kernel/maps.h>

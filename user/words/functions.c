@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traced functions in a why. See functions.h. */
+/* Traced functions in a why. */
 #include "words/functions.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Control groups and containers of tasks. See group.h. */
+/* Control groups and containers of tasks. */
 #include "words/group.h"
 
 #include <string.h>

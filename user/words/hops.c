@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The chain of a segment of a why with its reasons. See hops.h.
+ * The chain of a segment of a why with its reasons.
  *
  * Each task of a chain is asleep during the whole segment, so that its wait is the
  * one at the segment's start.

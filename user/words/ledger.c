@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The ledger and the cost of a recording. See ledger.h.
- */
+/* The ledger and the cost of a recording. */
 #include "words/ledger.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The I/O limit of a cgroup that held back a request. See limit.h.
- */
+/* The I/O limit of a cgroup that held back a request. */
 #include "words/limit.h"
 
 #include "format/text.h"

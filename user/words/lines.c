@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The files that lines were looked for in. See lines.h. */
+/* The files that lines were looked for in. */
 #include "words/lines.h"
 
 #include "format/text.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Steps on the way to a wake. See link.h.
- */
+/* Steps on the way to a wake. */
 #include "words/link.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names that users type. See match.h. */
+/* Names that users type. */
 #include "words/match.h"
 
 #include <fnmatch.h>

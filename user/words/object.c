@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Objects in JSON and in words. See object.h. */
+/* Objects in JSON and in words. */
 #include "words/object.h"
 
 #include <clew/tokens.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Other ends of waits in JSON and in words. See other_end.h. */
+/* Other ends of waits in JSON and in words. */
 #include "words/other_end.h"
 
 #include "explain/other_end.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The code that a running task was in. See running.h. */
+/* The code that a running task was in. */
 #include "words/running.h"
 
 #include <clew/kernel/calls.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Samples by their chains of functions. See samples.h.
+ * Samples by their chains of functions.
  *
  * A chain has the frames that text shows (words/stack_shown.h); one of a task without a user stack
  * has the kernel's functions. Chains are sorted from the root on, so that chains with a common

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Samples by their chains of functions, as JSON. See samples.h. */
+/* Samples by their chains of functions, as JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

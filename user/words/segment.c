@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The relation of a segment of a why to the task that waits for it. See
- * segment.h.
- */
+/* The relation of a segment of a why to the task that waits for it. */
 #include "words/segment.h"
 
 #include <string.h>

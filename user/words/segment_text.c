@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The segments of a why in words. See segment_text.h. */
+/* The segments of a why in words. */
 #include "words/segment_text.h"
 
 #include <clew/tokens.h>

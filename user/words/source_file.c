@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The source file in the command line of a compiler, or of what starts one. See source_file.h. */
+/* The source file in the command line of a compiler, or of what starts one. */
 #include "words/source_file.h"
 
 #include <string.h>

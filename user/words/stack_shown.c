@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A stack for people begins with the function of the C library that the program called, unless that
- * is only the wrapper of the system call, and ends with the program's first function. Below the
- * former are the library's own ways into the kernel, above the latter what starts threads. See
- * stack_shown.h.
+ * A stack for people begins with the function of the C library that the program called, unless
+ * that is only the wrapper of the system call, and ends with the program's first function. Below
+ * the former are the library's own ways into the kernel, above the latter what starts threads.
  */
 #include "words/stack_shown.h"
 

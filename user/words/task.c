@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tasks in JSON and in words. See task.h. */
+/* Tasks in JSON and in words. */
 #include "words/task.h"
 
 #include <linux/sched.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The ledger and the cost of the recording behind a causal trace. See truth.h.
- */
+/* The ledger and the cost of the recording behind a causal trace. */
 #include "words/truth.h"
 
 #include "convert/convert.h"

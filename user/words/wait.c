@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The ends of a wait. See wait.h. */
+/* The ends of a wait. */
 #include "words/wait.h"
 
 uint64_t clew_wait_end(const struct clew_trace *trace, const struct clew_sleep *sleep)

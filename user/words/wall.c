@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Wall-clock time of a recording. See wall.h. */
+/* Wall-clock time of a recording. */
 #include "words/wall.h"
 
 #include <stdio.h>

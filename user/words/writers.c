@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The writers of a request's pages. See writers.h.
- */
+/* The writers of a request's pages. */
 #include "words/writers.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The pairs of a blame over all of a trace. See blame.h. */
+/* The pairs of a blame over all of a trace. */
 #include "analyse/sum/blame.h"
 
 #include <clew/kernel/records.h>

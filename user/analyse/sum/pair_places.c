@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The calls that antagonists ran in. See pair_places.h.
+ * The calls that antagonists ran in.
  *
  * An antagonist that had a CPU ran all the time. One that had a lock ran where its span has
  * elementary spans.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Spans that several processes found, made those of one causal trace. See parties.h. */
+/* Spans that several processes found, made those of one causal trace. */
 #include "analyse/sum/parties.h"
 
 #include <clew/model_make.h>

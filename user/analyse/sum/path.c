@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The paths that are asked for, and their sums. See path.h. */
+/* The paths that are asked for, and their sums. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums of paths that several processes found, added up. See path.h. */
+/* Sums of paths that several processes found, added up. */
 #include "analyse/sum/path_internal.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Paths of operations in the windows of a long capture. See path.h.
+ * Paths of operations in the windows of a long capture.
  *
  * An operation belongs to the window in which it ends. Windows leave out operations that began
  * before they know everything; these are found afterwards, in traces of all of their time.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Stacks and samples of the segments of paths. See path_stacks.h. */
+/* Stacks and samples of the segments of paths. */
 #include "analyse/sum/path_stacks.h"
 
 #include <clew/tokens.h>

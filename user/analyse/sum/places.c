@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The calls that threads of a causal trace ran in. See places.h. */
+/* The calls that threads of a causal trace ran in. */
 #include "analyse/sum/places.h"
 
 #include <errno.h>

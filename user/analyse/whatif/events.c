@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The events of a run, in order of time. See events.h.
- */
+/* The events of a run, in order of time. */
 #include "analyse/whatif/events.h"
 
 static inline bool before(const struct event *a, const struct event *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `clew info` as JSON. See info.h. */
+/* The answer of `clew info` as JSON. */
 #include <string.h>
 
 #include "answers/functions/left_alone.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `clew info` as text. See info.h. */
+/* The answer of `clew info` as text. */
 #include <inttypes.h>
 #include <string.h>
 

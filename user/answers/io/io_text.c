@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `io` as text. See io.h. */
+/* The answer of `io` as text. */
 #include "answers/io/io.h"
 
 #include <clew/tokens.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names the things whose time is shown, and puts them into groups. See latency.h. */
+/* Names the things whose time is shown, and puts them into groups. */
 #include "answers/latency/latency.h"
 
 #include <clew/kernel/maps.h>

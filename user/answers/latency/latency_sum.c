@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lengths, added up. See latency_sum.h. */
+/* Lengths, added up. */
 #include "answers/latency/latency_sum.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `latency` as text. See latency.h. */
+/* The answer of `latency` as text. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Locks that were waited for, in JSON. See locks.h. */
+/* Locks that were waited for, in JSON. */
 #include <clew/tokens.h>
 #include <inttypes.h>
 

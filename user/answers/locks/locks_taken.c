@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Answers about takes of locks. See locks_taken.h. */
+/* Answers about takes of locks. */
 #include "answers/locks/locks_taken.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `blame`, as text and as JSON. See blame.h. */
+/* The answer of `blame`, as text and as JSON. */
 #include "answers/path/blame.h"
 
 #include <clew/tokens.h>

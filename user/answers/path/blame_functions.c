@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pairs of who kept whom waiting, by function. See blame_functions.h. */
+/* Pairs of who kept whom waiting, by function. */
 #include "answers/path/blame_functions.h"
 
 #include <clew/tokens.h>

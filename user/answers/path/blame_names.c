@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums of who kept whom waiting, by name. See blame_names.h. */
+/* Sums of who kept whom waiting, by name. */
 #include "answers/path/blame_names.h"
 
 #include <clew/tokens.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A spawning forest as a graph for dot(1). See forest_text.h. */
+/* A spawning forest as a graph for dot(1). */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A spawning forest as JSON. See forest_text.h. */
+/* A spawning forest as JSON. */
 #include "answers/path/forest_text.h"
 #include "answers/path/model_json.h"
 #include "words/truth.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A causal trace in JSON. See model_json.h.
- */
+/* A causal trace in JSON. */
 #include "answers/path/model_json.h"
 
 #include <clew/tokens.h>

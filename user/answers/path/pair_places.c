@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The calls that antagonists ran in, as text and as JSON. See pair_places.h. */
+/* The calls that antagonists ran in, as text and as JSON. */
 #include "answers/path/pair_places.h"
 
 #include "format/text.h"

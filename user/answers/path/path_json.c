@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `path` as JSON. See path.h. */
+/* The answer of `path` as JSON. */
 #include "answers/path/path.h"
 
 #include <clew/tokens.h>

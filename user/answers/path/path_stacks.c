@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Stacks of the segments of a path, as text and as JSON. See path_stacks.h. */
+/* Stacks of the segments of a path, as text and as JSON. */
 #include "answers/path/path_stacks.h"
 
 #include "words/samples.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The dependencies that a path follows. See path_via.h.
- */
+/* The dependencies that a path follows. */
 #include "answers/path/path_via.h"
 
 #include <stdlib.h>

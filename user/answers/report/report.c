@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The headline of a report, and what is found for it in a whole trace. See report.h. */
+/* The headline of a report, and what is found for it in a whole trace. */
 #include "answers/report/report.h"
 
 #include <errno.h>

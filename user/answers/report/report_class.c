@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The operations by class of a program that was asked for, and where the time of the longest one of
- * the class that hurts most went. See report.h.
+ * The operations by class of a program that was asked for, and where the time of the longest one
+ * of the class that hurts most went.
  */
 #include "answers/report/report.h"
 

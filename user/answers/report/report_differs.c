@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Says what is different in a slow operation. See report_differs.h. */
+/* Says what is different in a slow operation. */
 #include "answers/report/report_differs.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The disks of a report, and whose requests had them. See report.h. */
+/* The disks of a report, and whose requests had them. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The report as JSON. docs/answers.md lists the fields. See report.h. */
+/* The report as JSON. docs/answers.md lists the fields. */
 #include <stdlib.h>
 
 #include "answers/report/report.h"

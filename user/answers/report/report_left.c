@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The part of a report that one window makes. See report_left.h. */
+/* The part of a report that one window makes. */
 #include "answers/report/report_left.h"
 
 #include <errno.h>

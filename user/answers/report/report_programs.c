@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where each program's time went: the words for classes of time, and the table. See report.h. */
+/* Where each program's time went: the words for classes of time, and the table. */
 #include <stdlib.h>
 
 #include "answers/report/report.h"

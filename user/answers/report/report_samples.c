@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* In which functions the programs of a report ran, by samples of what ran. See report.h. */
+/* In which functions the programs of a report ran, by samples of what ran. */
 #include <stdlib.h>
 
 #include "answers/report/report.h"

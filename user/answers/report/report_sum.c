@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A report added up. See report_sum.h. Each window leaves the times of its tasks, its waits by
- * object, what its requests had of disks, and its longest operations with their causes.
+ * A report added up. Each window leaves the times of its tasks, its waits by object, what its
+ * requests had of disks, and its longest operations with their causes.
  *
  * An operation is of the window in which the wait behind it ends; one that began before that
  * window knows everything is found when the windows are added. Its causes are found when it is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The report as text. See report.h. */
+/* The report as text. */
 #include <stdlib.h>
 #include <string.h>
 

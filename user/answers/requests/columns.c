@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The columns of requests: what their list, JSON, CSV and SQL have. See requests.h. */
+/* The columns of requests: what their list, JSON, CSV and SQL have. */
 #include <clew/tokens.h>
 
 #include "answers/requests/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A block request in words and as JSON. See requests.h. */
+/* A block request in words and as JSON. */
 #include "answers/requests/requests.h"
 
 #include <stdlib.h>

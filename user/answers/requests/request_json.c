@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The fields of a request in JSON. See internal.h. */
+/* The fields of a request in JSON. */
 #include <clew/tokens.h>
 #include <stdio.h>
 

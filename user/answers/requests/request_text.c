@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of the line about a request, and the lines about its files. See internal.h. */
+/* The parts of the line about a request, and the lines about its files. */
 #include "answers/requests/internal.h"
 #include "format/text.h"
 #include "words/file.h"

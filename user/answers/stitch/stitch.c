@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The answer of `clew stitch`. See stitch.h. */
+/* The answer of `clew stitch`. */
 #include "answers/stitch/stitch.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A wait in a list: in words and as JSON. See waits.h. */
+/* A wait in a list: in words and as JSON. */
 #include <stdlib.h>
 
 #include "answers/waits/waits.h"

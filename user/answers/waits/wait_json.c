@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The fields of a wait in JSON. See internal.h. */
+/* The fields of a wait in JSON. */
 #include "answers/waits/internal.h"
 #include "answers/waits/waits.h"
 #include "words/link.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of the line about a wait. See internal.h. */
+/* The parts of the line about a wait. */
 #include <inttypes.h>
 
 #include "answers/waits/internal.h"

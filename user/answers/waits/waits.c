@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A list of waits and their sums, as text and as JSON. See waits.h. */
+/* A list of waits and their sums, as text and as JSON. */
 #include "answers/waits/waits.h"
 
 #include <clew/tokens.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A trace as it would have been. See whatif.h. */
+/* A trace as it would have been. */
 #include "answers/whatif/whatif.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The shares of programs in a why. See by_program.h. */
+/* The shares of programs in a why. */
 #include "answers/why/by_program.h"
 
 #include <clew/tokens.h>

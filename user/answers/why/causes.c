@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The segments of a why added up into causes. See causes.h. */
+/* The segments of a why added up into causes. */
 #include "answers/why/causes.h"
 
 #include <clew/tokens.h>

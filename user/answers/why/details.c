@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text behind the words of a group of segments. See details.h. */
+/* Text behind the words of a group of segments. */
 #include "answers/why/details.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds and prints what threads wait for at this moment. See hangs.h. */
+/* Finds and prints what threads wait for at this moment. */
 #include "answers/why/hangs.h"
 
 #include <clew/tokens.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Parts of a why without their subject. See hop_text.h. */
+/* Parts of a why without their subject. */
 #include "answers/why/hop_text.h"
 
 #include <clew/tokens.h>

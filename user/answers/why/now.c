@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The waits that are under way when a capture ends. See now.h. */
+/* The waits that are under way when a capture ends. */
 #include "answers/why/now.h"
 
 #include <clew/tokens.h>

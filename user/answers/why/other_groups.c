@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The groups of others in an answer of `why`. See other_groups.h. */
+/* The groups of others in an answer of `why`. */
 #include "answers/why/other_groups.h"
 
 #include "base/map.h"

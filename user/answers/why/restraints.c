@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tasks that were held back on the way. See restraints.h. */
+/* Tasks that were held back on the way. */
 #include "answers/why/restraints.h"
 
 #include <clew/tokens.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The segments of a why as steps in order of time. See why_steps.h.
+ * The segments of a why as steps in order of time.
  *
  * A wait has a line where it begins, and what the task did that was waited for is
  * set in below it. A long list is abbreviated: an uninterrupted time in the run

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The time of a why as a tree. See why_tree.h.
+ * The time of a why as a tree.
  *
  * Segments with equal hops and an equal cause become one group; the words of a
  * group are made once. Nodes are merged by their words.

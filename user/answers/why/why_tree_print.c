@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Chooses the nodes of a why's tree that are shown, and prints their lines. See why_tree.h.
+ * Chooses the nodes of a why's tree that are shown, and prints their lines.
  *
  * A node is shown only if its parent is.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finding the waits that a question is about. See ask.h. A wait is for the files for which `clew
- * io` counts it.
+ * Finding the waits that a question is about. A wait is for the files for which `clew io` counts
+ * it.
  */
 #include "cli/ask/ask.h"
 

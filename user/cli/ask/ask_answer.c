@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sums of all that a question found: how long they took, who held the lock, and where
- * the time of all of them together went. See ask.h.
+ * The sums of all that a question found: how long they took, who held the lock, and where the time
+ * of all of them together went.
  */
 #include "cli/ask/ask.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Questions to the daemon. See daemon_ask.h. */
+/* Questions to the daemon. */
 #include "cli/daemon/daemon_ask.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Makes an incident: joins the segments around it, has clew why explain it, and writes down which
- * rule it was. See daemon_incident.h.
+ * rule it was.
  */
 #include "cli/daemon/daemon_incident.h"
 

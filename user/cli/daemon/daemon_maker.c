@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process that makes incidents. See daemon_maker.h. Each one is made by a child of its own,
- * which is killed if it takes too long.
+ * The process that makes incidents. Each one is made by a child of its own, which is killed if it
+ * takes too long.
  */
 #include "cli/daemon/daemon_maker.h"
 

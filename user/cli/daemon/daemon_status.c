@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The daemon, as it describes itself. See daemon_status.h. */
+/* The daemon, as it describes itself. */
 #include "cli/daemon/daemon_status.h"
 
 #include <sys/resource.h>

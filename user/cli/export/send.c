@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends an export to a receiver of OpenTelemetry. See send.h. */
+/* Sends an export to a receiver of OpenTelemetry. */
 #include "cli/export/send.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * Estimates how large an export becomes, by the waits that it has: the other things in it go with
  * them. Sizes of captures of PostgreSQL, of builds and of idle machines differ from it by a
- * quarter. See size.h.
+ * quarter.
  */
 #include "cli/export/size.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An interval in windows. See split.h. */
+/* An interval in windows. */
 #include "cli/export/split.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The one line of an error. See fail.h. */
+/* The one line of an error. */
 #include "cli/front/fail.h"
 
 #include "cli/front/screen.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The memory that a capture takes when it is read. See memory.h. */
+/* The memory that a capture takes when it is read. */
 #include "cli/front/memory.h"
 
 #include "base/memory_left.h"

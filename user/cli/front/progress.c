@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Progress on a terminal. See progress.h.
- */
+/* Progress on a terminal. */
 #include "cli/front/progress.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A whole screen that is drawn again and again. See screen.h. */
+/* A whole screen that is drawn again and again. */
 #include "cli/front/screen.h"
 
 #include <poll.h>

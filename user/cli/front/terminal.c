@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Standard output as a person reads it. See terminal.h.
+ * Standard output as a person reads it.
  *
  * stdout becomes a stream of this module, which breaks lines. On a terminal the
  * lines are kept until a screen is full: only then is a pager started. SIGPIPE is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Options that take a word of a list. See words.h. */
+/* Options that take a word of a list. */
 #include "cli/front/words.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calls of functions while they are recorded. See latency_calls.h.
+ * Calls of functions while they are recorded.
  *
  * A task has a piece for each time that it left its CPU: a wait and then the run queue.
  * Findings about waits for locks come late, as their holders become known later. So a call that is

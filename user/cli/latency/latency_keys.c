@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The keys of clew latency --live. See latency_keys.h. */
+/* The keys of clew latency --live. */
 #include "cli/latency/latency_keys.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * clew latency --live. See latency_live.h.
+ * clew latency --live.
  *
  * A live builder makes waits and calls of the records. Its thread adds each one to the histograms
  * when it is over, so that what is kept grows with the number of groups and tasks alone, not with

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* clew why --now: what the threads of a process wait for at this moment. See why_now.h. */
+/* clew why --now: what the threads of a process wait for at this moment. */
 #include "cli/one/why_now.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tasks and spans chosen by their control group or container. See groups.h.
+ * Tasks and spans chosen by their control group or container.
  *
  * A group that is chosen includes those below it. A task's group is the one that the capture saw
  * last.

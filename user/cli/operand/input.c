@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The input of a command that adds up. See input.h. */
+/* The input of a command that adds up. */
 #include "cli/operand/input.h"
 
 #include <clew/kernel/records.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Descriptions of layers from files. See layers.h. */
+/* Descriptions of layers from files. */
 #include "cli/operand/layers.h"
 
 #include "cli/front/fail.h"

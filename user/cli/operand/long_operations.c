@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads a capture again for operations that are longer than what a window knows. See
- * long_operations.h. */
+/* Reads a capture again for operations that are longer than what a window knows. */
 #include "cli/operand/long_operations.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Moments in positions. See moment.h. */
+/* Moments in positions. */
 #include "cli/operand/moment.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Opening what an operand names. See open.h.
- */
+/* Opening what an operand names. */
 #include "cli/operand/open.h"
 
 #include "cli/front/fail.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A program in parts. See parts.h.
- */
+/* A program in parts. */
 #include "cli/operand/parts.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Patterns and positions as arguments. See query.h.
- */
+/* Patterns and positions as arguments. */
 #include "cli/operand/query.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Choosing threads. See selection.h.
- */
+/* Choosing threads. */
 #include "cli/operand/selection.h"
 
 #include "cli/front/fail.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Options that lists share. See view.h. */
+/* Options that lists share. */
 #include "cli/operand/view.h"
 
 #include <string.h>

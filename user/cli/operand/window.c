@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The interval that --from and --to choose. See window.h. */
+/* The interval that --from and --to choose. */
 #include "cli/operand/window.h"
 
 #include <errno.h>

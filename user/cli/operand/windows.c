@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sums over a long capture. See windows.h. */
+/* Sums over a long capture. */
 #include "cli/operand/windows.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A capture of a moment. See found.h. */
+/* A capture of a moment. */
 #include "cli/record/found.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture that a question records first. See fresh.h.
+ * A capture that a question records first.
  *
  * Invariant: no capture that was there before is written over, unless --keep names it.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The lines of a recording that goes on. See record_progress.h.
+ * The lines of a recording that goes on.
  *
  * A command that is recorded has the terminal for itself once it runs.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* When a recording goes over to its next segment. See record_segments.h. */
+/* When a recording goes over to its next segment. */
 #include "cli/record/record_segments.h"
 
 #include <errno.h>

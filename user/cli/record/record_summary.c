@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The last lines of clew record: how much was recorded, what is missing from it, and what that
- * cost. See record_summary.h.
+ * cost.
  */
 #include "cli/record/record_summary.h"
 

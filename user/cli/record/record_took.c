@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Says what a recorded command took. See record_took.h. */
+/* Says what a recorded command took. */
 #include "cli/record/record_took.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A recording: until the duration, a signal or the end of the command. See recording.h.
+ * A recording: until the duration, a signal or the end of the command.
  *
  * Records that were reserved when the end came are in the file; the command is not killed by
  * clew's own end.

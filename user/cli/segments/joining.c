@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Segments on their way to one capture. See joining.h. */
+/* Segments on their way to one capture. */
 #include "cli/segments/joining.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* clew spans --key. See spans_key.h. */
+/* clew spans --key. */
 #include "cli/spans/spans_key.h"
 
 #include <clew/tokens.h>

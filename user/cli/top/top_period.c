@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A period of clew top. See top_period.h. */
+/* A period of clew top. */
 #include "cli/top/top_period.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A recorder beside clew top. See top_recorder.h. */
+/* A recorder beside clew top. */
 #include "cli/top/top_recorder.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* clew top's screen, by ncurses. See top_screen.h. */
+/* clew top's screen, by ncurses. */
 #include "cli/top/top_screen.h"
 
 #include <locale.h>

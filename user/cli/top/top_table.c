@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tables of clew top's screen. See top_table.h. */
+/* The tables of clew top's screen. */
 #include "cli/top/top_table.h"
 
 #include <errno.h>

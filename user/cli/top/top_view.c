@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The state of clew top's screen. See top_view.h. */
+/* The state of clew top's screen. */
 #include "cli/top/top_view.h"
 
 #include <ctype.h>

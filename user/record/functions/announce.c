@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds probes in what processes map and attaches to them. See announce.h.
+ * Finds probes in what processes map and attaches to them.
  *
  * A probe that cannot be attached is left alone: a process may end, a file system may not
  * take probes. Files are told apart by device, inode and time of change; one that

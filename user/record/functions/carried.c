@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds the probes that a program carries. See carried.h. */
+/* Finds the probes that a program carries. */
 #include "record/functions/carried.h"
 
 #include <errno.h>

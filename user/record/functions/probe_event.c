@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Trace events with many probes. See probe_event.h.
+ * Trace events with many probes.
  *
  * A line for each probe is appended to tracefs's uprobe_events, all with the name of one event. The
  * name has this process's id, so that what it leaves if it is killed is known to be nobody's. Files

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Judges a probe by the bytes of its instruction, read from the file. See probe_judge.h.
+ * Judges a probe by the bytes of its instruction, read from the file.
  *
  * Where the functions of a file begin is looked up only if a nop of 5 bytes asks for it.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Measures the cost of probes at functions on this machine. See traced_cost.h. */
+/* Measures the cost of probes at functions on this machine. */
 #include "record/functions/traced_cost.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Functions of the kernel. See traced_kernel.h.
+ * Functions of the kernel.
  *
  * Static functions share names, so they are told apart by their addresses. A link with one
  * address that may not be traced is refused as a whole, so only those count that the kernel lists.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Limits the cost of functions' calls. See traced_limit.h.
+ * Limits the cost of functions' calls.
  *
  * The kernel side counts how often each probe is met, by tasks that are not recorded, too. A run
  * costs what a probe of that class was measured to cost without a program, and the mean time of

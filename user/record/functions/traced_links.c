@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaching to the functions of a file. See traced_links.h.
+ * Attaching to the functions of a file.
  *
  * A link cannot lose some of its probes, so that another one takes its place. Both are attached
  * for a while. The age in a cookie says which of them counts then (maps/function.h).

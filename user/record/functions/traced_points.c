@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Probes that a program carries. See traced_points.h.
+ * Probes that a program carries.
  *
  * A probe of one name may be at many instructions, and has its arguments elsewhere at each. All of
  * them are one function to the capture, named PROVIDER:NAME, so the values are the same ones; at an

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers sites, and writes them to the BPF maps and to the capture. See traced_site.h. */
+/* Numbers sites, and writes them to the BPF maps and to the capture. */
 #include "record/functions/traced_site.h"
 
 #include <bpf/bpf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* See traced_values.h. */
+/* The register of a value: by debugging information, or else by the order in which it was said. */
 #include "record/functions/traced_values.h"
 
 #include <string.h>

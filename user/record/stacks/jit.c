@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names of code that no file has. See jit.h.
+ * Names of code that no file has.
  *
  * The list is opened while the process lives, by its own root, and stays open: what the process
  * writes before its end is there at the stop, also if the list is deleted or its container is gone.

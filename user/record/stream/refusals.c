@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The programs that the kernel refused, and what is lost with them. See refusals.h. */
+/* The programs that the kernel refused, and what is lost with them. */
 #include "record/stream/refusals.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The last sleep of each task. See sleepers.h. */
+/* The last sleep of each task. */
 #include "record/stream/sleepers.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Finds the program that the kernel refuses, and the reason: libbpf's messages have both, with the
- * verifier's log. See refusals.h.
+ * verifier's log.
  */
 #include <bpf/libbpf.h>
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The functions that take and release locks. See lock_function.h. */
+/* The functions that take and release locks. */
 #include "symbol/code/lock_function.h"
 
 #include <stddef.h>

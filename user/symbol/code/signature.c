@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Values of a function as text. See signature.h. */
+/* Values of a function as text. */
 #include "symbol/code/signature.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Loads libdebuginfod, and asks by it. See debug_server.h. */
+/* Loads libdebuginfod, and asks by it. */
 #include "symbol/elf/debug_server.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of code that a program made while it ran. See perf_map.h. */
+/* Names of code that a program made while it ran. */
 #include "symbol/elf/perf_map.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Variables by name. See probe_symbols.h. */
+/* Variables by name. */
 #include "symbol/elf/probe_symbols.h"
 
 #include <stdlib.h>
