@@ -14,16 +14,13 @@ static void json_request(struct clew_json *json, const struct clew_slow *slow)
 	const struct clew_block_request block = {.sector = request->sector,
 						 .bytes = request->bytes,
 						 .operation = request->operation};
-	char device[32];
 
 	if (slow->kind != CLEW_SLOW_REQUEST) {
 		clew_json_null(json, "request");
 		return;
 	}
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(request->device),
-		 CLEW_DEVICE_MINOR(request->device));
 	clew_json_object(json, "request");
-	clew_json_string(json, "dev", device);
+	clew_json_device(json, request->device);
 	clew_json_sector(json, &block);
 	clew_json_unsigned(json, "bytes", request->bytes);
 	clew_json_string(json, "op",

@@ -16,6 +16,7 @@
 
 #include "format/text.h"
 #include "words/file.h"
+#include "words/object.h"
 #include "words/writers.h"
 
 #define LOOKED_AT 4096
@@ -261,15 +262,12 @@ void clew_json_beside(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array(json, "files");
 	for (uint32_t i = 0; i < beside->file_count; i++) {
 		const struct clew_beside_file *file = &beside->files[i];
-		char device[32];
 
 		clew_json_object(json, NULL);
 		clew_json_string(json, "path",
 				 clew_file_path(trace, file->file_device, file->inode,
 						queued_at(trace, file)));
-		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(file->file_device),
-			 CLEW_DEVICE_MINOR(file->file_device));
-		clew_json_string(json, "dev", device);
+		clew_json_device(json, file->file_device);
 		clew_json_unsigned(json, "ino", file->inode);
 		clew_json_string(json, "op",
 				 moves_data(file->operation)

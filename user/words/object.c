@@ -26,7 +26,7 @@ void clew_json_sector(struct clew_json *json, const struct clew_block_request *b
 		clew_json_null(json, "sector");
 }
 
-static void json_device(struct clew_json *json, uint32_t device)
+void clew_json_device(struct clew_json *json, uint32_t device)
 {
 	char number[32];
 
@@ -43,7 +43,7 @@ static void json_file(struct clew_json *json, const struct clew_object *object,
 		clew_json_null(json, "dev");
 		clew_json_null(json, "ino");
 	} else {
-		json_device(json, object->device);
+		clew_json_device(json, object->device);
 		clew_json_unsigned(json, "ino", object->number);
 	}
 	clew_json_bool(json, "deleted", it->file && it->file->header.flags & CLEW_FILE_DELETED);
@@ -76,7 +76,7 @@ static void json_request(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_null(json, "op");
 		return;
 	}
-	json_device(json, block->device);
+	clew_json_device(json, block->device);
 	clew_json_sector(json, block);
 	clew_json_unsigned(json, "bytes", block->bytes);
 	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
@@ -102,7 +102,7 @@ static void json_lock(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_task_fields(json, trace, lock->process, at);
 	if (!lock || memory)
 		return;
-	json_device(json, lock->device);
+	clew_json_device(json, lock->device);
 	clew_json_unsigned(json, "ino", lock->inode);
 	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
 }
@@ -180,7 +180,7 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 		break;
 	case CLEW_OBJECT_TTY:
 	case CLEW_OBJECT_DEVICE:
-		json_device(json, object->device);
+		clew_json_device(json, object->device);
 		break;
 	}
 }

@@ -17,6 +17,9 @@ bool clew_has_sector(const struct clew_block_request *block);
 /* The field "sector" of the open object: null where a request has none. */
 void clew_json_sector(struct clew_json *json, const struct clew_block_request *block);
 
+/* The field "dev": the numbers of a device. */
+void clew_json_device(struct clew_json *json, uint32_t device);
+
 /* The field `key`: an object; null if there is none and the wait has no name of its own. `sleep`:
  * the wait that it belongs to, or NULL. */
 void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace,

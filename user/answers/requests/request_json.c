@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The fields of a request in JSON. */
 #include <clew/tokens.h>
-#include <stdio.h>
 
 #include "answers/requests/internal.h"
 #include "answers/requests/requests.h"
@@ -31,20 +30,16 @@ static void describe_writer(const struct request_words *words,
 					description);
 }
 
-/* Prints a byte range of a file in the request, and its writers. */
-/* `at`: when the request was queued. */
+/* Prints a byte range of a file in the request, and its writers. `at`: when it was queued. */
 static void json_extent(struct clew_json *json, const struct request_words *words,
 			const struct clew_page_extent *extent, bool written, uint64_t at)
 {
 	struct clew_description description = {};
-	char device[32];
 
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device),
-		 CLEW_DEVICE_MINOR(extent->device));
 	clew_json_object(json, NULL);
 	clew_json_string(json, "path",
 			 clew_file_path(words->trace, extent->device, extent->inode, at));
-	clew_json_string(json, "dev", device);
+	clew_json_device(json, extent->device);
 	clew_json_unsigned(json, "ino", extent->inode);
 	clew_json_unsigned(json, "offset", extent->offset);
 	clew_json_unsigned(json, "bytes", extent->bytes);
@@ -78,16 +73,24 @@ static void describe_request(const struct request_words *words,
 				description);
 }
 
+/* A task as it was when the request was queued. */
+static void json_task(struct clew_json *json, const char *key, const struct clew_row *row,
+		      uint32_t task)
+{
+	const struct clew_trace_request *request = row->item;
+
+	clew_json_object(json, key);
+	clew_json_task_fields(json, row->trace, task, request->block.queued);
+	clew_json_object_end(json);
+}
+
 void request_json_dev(struct clew_json *json, const struct clew_column *column,
 		      struct clew_row *row)
 {
 	const struct clew_trace_request *request = row->item;
-	const struct clew_block_request *block = &request->block;
-	char device[32];
 
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(block->device),
-		 CLEW_DEVICE_MINOR(block->device));
-	clew_json_string(json, column->name, device);
+	(void)column;
+	clew_json_device(json, request->block.device);
 }
 
 void request_json_sector(struct clew_json *json, const struct clew_column *column,
@@ -121,11 +124,8 @@ void request_json_submitter(struct clew_json *json, const struct clew_column *co
 			    struct clew_row *row)
 {
 	const struct clew_trace_request *request = row->item;
-	const struct clew_block_request *block = &request->block;
 
-	clew_json_object(json, column->name);
-	clew_json_task_fields(json, row->trace, block->submitter, block->queued);
-	clew_json_object_end(json);
+	json_task(json, column->name, row, request->block.submitter);
 }
 
 void request_json_lower(struct clew_json *json, const struct clew_column *column,
@@ -143,11 +143,8 @@ void request_json_reason_by(struct clew_json *json, const struct clew_column *co
 			    struct clew_row *row)
 {
 	const struct clew_trace_request *request = row->item;
-	const struct clew_block_request *block = &request->block;
 
-	clew_json_object(json, column->name);
-	clew_json_task_fields(json, row->trace, block->reason_task, block->queued);
-	clew_json_object_end(json);
+	json_task(json, column->name, row, request->block.reason_task);
 }
 
 void request_json_pages(struct clew_json *json, const struct clew_column *column,
