@@ -26,7 +26,8 @@ CALLS, MARKED = 8, 4  # the call whose question and answer are longer than the o
 QUESTION, ANSWER = 301, 401  # bytes, of the marked call
 HEADERS = 52  # of IPv4 and TCP, with the time stamps
 
-# What is told of the wait, the hook of the filter, and the payload that it drops.
+# Each case has the word that clew says of the wait, the hook of the filter, and how many bytes
+# the packet has that the filter drops.
 LOSSES = {
     "answer": ("filtered", "input", ANSWER),
     "question": ("filtered", "input", QUESTION),

@@ -184,7 +184,7 @@ static int feed_lock_name(struct clew_builder *builder, const struct clew_lock_n
 							 .identity = &name.header});
 }
 
-/* The holder of a lock is told as that of a lock's name is. */
+/* Fills in the task that has the lock, as in records of a lock's name. */
 static int feed_failed(struct clew_builder *builder, const struct clew_failed *record)
 {
 	struct clew_failed failed = *record;

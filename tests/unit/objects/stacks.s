@@ -11,6 +11,13 @@
 	.cfi_endproc
 	.size \name, . - \name
 	.endm
+# Jumps to the entry %rdi of a table.
+	.macro jump_by table
+	lea \table(%rip), %rdx
+	movslq (%rdx,%rdi,4), %rax
+	add %rdx, %rax
+	jmp *%rax
+	.endm
 
 	.text
 # ---- that leave it alone ----
@@ -99,10 +106,7 @@
 	push %rbx
 	cmp $1, %edi
 	ja 9f
-	lea table(%rip), %rdx
-	movslq (%rdx,%rdi,4), %rax
-	add %rdx, %rax
-	jmp *%rax
+	jump_by table
 .Lzero:	mov $1, %eax
 	pop %rbx
 	ret
@@ -116,15 +120,9 @@
 	push %rbx
 	cmp $1, %edi
 	ja 9f
-	lea own_table(%rip), %rdx
-	movslq (%rdx,%rdi,4), %rax
-	add %rdx, %rax
-	jmp *%rax
+	jump_by own_table
 .Lown_zero:
-	lea own_table+8(%rip), %rdx
-	movslq (%rdx,%rdi,4), %rax
-	add %rdx, %rax
-	jmp *%rax
+	jump_by own_table+8
 .Lown_one:
 	mov $2, %eax
 9:	pop %rbx
@@ -137,10 +135,7 @@
 	.cfi_startproc
 	cmp $1, %edi
 	ja 9f
-	lea part_table(%rip), %rdx
-	movslq (%rdx,%rdi,4), %rax
-	add %rdx, %rax
-	jmp *%rax
+	jump_by part_table
 .Lpart_zero:
 	mov $1, %eax
 	ret

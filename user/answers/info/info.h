@@ -5,7 +5,7 @@
 
 #include "trace/trace.h"
 
-/* A reader or a trace, whichever there is: it says what the file tells of itself. */
+/* The reader of a capture, or the trace that was made of one; the other is NULL. */
 struct clew_info_source {
 	struct clew_reader *reader;
 	struct clew_trace *trace;
