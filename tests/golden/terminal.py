@@ -4,20 +4,19 @@
 Answers on a terminal: lines that fit it, colours, the pager. Drives a
 pseudo-terminal. Prints TAP.
 """
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unicodedata
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _capture  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import terminal  # noqa: E402  pylint: disable=wrong-import-position
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 # Shows that it ran, and all that it was given.
@@ -26,31 +25,15 @@ PAGER = "echo PAGED; cat"
 
 def on_terminal(arguments, width=80, height=24, **environment):
     """What clew writes to a terminal of that size, and its exit status."""
-    inner, outer = pty.openpty()
-    fcntl.ioctl(outer, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     inherited = {
         key: value
         for key, value in os.environ.items()
         if key not in ("NO_COLOR", "PAGER", "CLEW_PAGER", "LESS")
     }
-    with subprocess.Popen([CLEW, *arguments],
-                          stdin=subprocess.DEVNULL,
-                          stdout=outer,
-                          stderr=outer,
-                          env={**inherited, "TERM": "xterm", **environment}) as process:
-        os.close(outer)
-        written = b""
-        while True:
-            try:
-                part = os.read(inner, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            written += part
-        status = process.wait(timeout=60)
-    os.close(inner)
-    return written.decode(errors="replace").replace("\r\n", "\n"), status
+    return terminal.on_terminal([CLEW, *arguments], width, height, {
+        **inherited, "TERM": "xterm",
+        **environment
+    })
 
 
 def elsewhere(arguments, **environment):

@@ -8,14 +8,16 @@ Prints TAP.
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
-import threading
+import sys
 import time
 
 from _live import CLEW, PATIENCE, clew, finish, ok, ready_socket, run, scratch
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from terminal import on_terminal  # noqa: E402  pylint: disable=wrong-import-position
 
 # CPUs count the time of interrupts apart; a program takes a while to begin. In s.
 SLOW = 2
@@ -81,32 +83,10 @@ int main(void)
 """
 
 
-def on_terminal(*words):
-    """What clew prints on a terminal, and its exit status."""
-    pid, master = pty.fork()
-    if pid == 0:
-        os.execv(CLEW, [CLEW, *words])
-    ending = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
-    ending.start()
-    said = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not more:
-            break
-        said += more
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    ending.cancel()
-    os.close(master)
-    return said.decode(errors="replace").replace("\r\n", "\n"), status
-
-
 def check_terminal(capture):
     """Five lines at most, and the command's own exit status."""
     words = ["record", "-o", capture, "--", "sh", "-c", "sleep 0.5; exit 5"]
-    said, status = on_terminal(*words)
+    said, status = on_terminal([CLEW, *words], patience=PATIENCE)
     lines = said.partition("clew: sh -c sleep 0.5; exit 5 took ")[2].splitlines()
     ok(status == 5 and 1 < len(lines) <= 5, "a recorded command ends with lines about it", said)
     ok(lines and "clew why" in lines[0] and any("slept" in line and "clock_nanosleep" in line
