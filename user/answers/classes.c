@@ -55,16 +55,15 @@ static void print_endpoint(FILE *out, const struct clew_trace *trace,
 	clew_print_safe(out, name);
 }
 
-void clew_print_class(FILE *out, const struct clew_trace *trace,
-		      const struct clew_operation_classes *found, size_t class, bool one)
+static void print_class(FILE *out, const struct clew_trace *trace,
+			const struct clew_kind_operation *operation, bool one)
 {
-	const struct clew_kind_operation *first = first_of(found, class);
-	const struct clew_trace_task *process =
-					     clew_trace_task(trace, found->classes[class].program),
-				     *task = clew_trace_task(trace, first->operation.task);
+	const struct clew_trace_task *task = clew_trace_task(trace, operation->operation.task),
+				     *process =
+					     task ? clew_trace_task(trace, task->process) : NULL;
 
-	fputs(one ? kind_words[first->kind].one : kind_words[first->kind].many, out);
-	if (one && task && process && strcmp(task->comm, process->comm)) {
+	fputs(one ? kind_words[operation->kind].one : kind_words[operation->kind].many, out);
+	if (one && process && strcmp(task->comm, process->comm)) {
 		fputs(" of ", out);
 		clew_print_safe(out, task->comm);
 	}
@@ -72,7 +71,19 @@ void clew_print_class(FILE *out, const struct clew_trace *trace,
 		fputs(" of ", out);
 		clew_print_safe(out, process->comm);
 	}
-	print_endpoint(out, trace, first);
+	print_endpoint(out, trace, operation);
+}
+
+void clew_print_class_of(FILE *out, const struct clew_trace *trace,
+			 const struct clew_kind_operation *operation)
+{
+	print_class(out, trace, operation, false);
+}
+
+void clew_print_class(FILE *out, const struct clew_trace *trace,
+		      const struct clew_operation_classes *found, size_t class, bool one)
+{
+	print_class(out, trace, first_of(found, class), one);
 }
 
 void clew_print_usual(FILE *out, const struct clew_operation_class *class)

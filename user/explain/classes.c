@@ -89,6 +89,14 @@ static uint64_t program_of(const struct clew_trace *trace, uint32_t task)
 	return hash_bytes(0xcbf29ce484222325ull, name, strlen(name));
 }
 
+uint64_t clew_operation_class_key(const struct clew_trace *trace,
+				  const struct clew_kind_operation *operation)
+{
+	return (program_of(trace, operation->operation.task) * 31 + endpoint_of(trace, operation)) *
+		       CLEW_OPERATION_KINDS +
+	       operation->kind;
+}
+
 static uint64_t length_of(const struct clew_kind_operation *operation)
 {
 	return operation->operation.to - operation->operation.from;
@@ -115,13 +123,12 @@ static int number_classes(const struct clew_trace *trace, struct clew_operation_
 
 	for (size_t i = 0; i < found->operation_count && r == 0; i++) {
 		struct clew_kind_operation *operation = &found->operations[i];
-		uint64_t key = program_of(trace, operation->operation.task) * 31 +
-			       endpoint_of(trace, operation);
-		const uint64_t *known = map_get(&numbers, key, operation->kind);
+		uint64_t key = clew_operation_class_key(trace, operation);
+		const uint64_t *known = map_get(&numbers, key, 0);
 
 		operation->class = known ? (uint32_t)*known : (uint32_t)found->class_count;
 		if (!known)
-			r = map_set(&numbers, key, operation->kind, found->class_count++);
+			r = map_set(&numbers, key, 0, found->class_count++);
 	}
 	map_done(&numbers);
 	return r;

@@ -58,6 +58,9 @@ struct clew_operation_classes {
 	size_t operation_count, class_count;
 };
 
+/* A number that is the same for operations of one class, in all traces. */
+uint64_t clew_operation_class_key(const struct clew_trace *trace,
+				  const struct clew_kind_operation *operation);
 /* The operations of the chosen tasks that overlap from..to, ns. 0 or -ENOMEM. */
 int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *chosen,
 		      uint64_t from, uint64_t to, struct clew_operation_classes *ret_found);

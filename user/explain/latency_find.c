@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain/kinds.h"
 #include "explain/operations.h"
 #include "explain/why.h"
 #include "trace/internal.h"
@@ -286,48 +287,54 @@ static int find_locks(const struct finder *finder)
 	return r;
 }
 
-/* A window does not know of a task all that the capture says. */
-static bool wants(void *context, const struct clew_trace_task *task)
+/* One whose begin or end the capture does not show has no known length. */
+static struct pending pending_operation(const struct clew_kind_operation *operation)
 {
-	const struct finder *finder = context;
-	const struct clew_trace *tasks = finder->asked->tasks ?: finder->trace;
-
-	return clew_is_chosen(&finder->asked->chosen, tasks, task->serial);
+	return (struct pending){.task = operation->operation.task,
+				.item = {.from = operation->operation.from,
+					 .to = operation->operation.to,
+					 .operation = operation,
+					 .open = operation->begun_before || operation->goes_on}};
 }
 
-/* Operations that began before a window knows everything are not handed on. */
-static int list_operations(const struct finder *finder, struct clew_operation **ret_operations,
-			   size_t *ret_count)
+/* True if an operation is to be handed on: in a window, if that knows all of it. *ret_long: it began
+ * before that. */
+static bool is_in_window(const struct clew_latency_asked *asked,
+			 const struct clew_kind_operation *operation, bool *ret_long)
+{
+	bool open = operation->begun_before || operation->goes_on;
+
+	*ret_long = false;
+	if (!asked->window)
+		return true;
+	if (!clew_window_counts(asked->window, operation->operation.to))
+		return false;
+	*ret_long = !open && operation->operation.from < asked->window->kept;
+	return !*ret_long;
+}
+
+static int hand_on_operations(const struct finder *finder,
+			      const struct clew_kind_operation *operations, size_t count)
 {
 	const struct clew_latency_asked *asked = finder->asked;
-	const struct clew_chosen chosen = {.wants = wants, .context = (void *)finder};
-	struct clew_window_operations found;
-	int r;
-
-	if (!asked->window)
-		return clew_operations(finder->trace, wants, (void *)finder, 0, asked->from,
-				       asked->to, 0, ret_operations, ret_count, NULL);
-	r = clew_operations_in_window(finder->trace, &chosen, asked->from, asked->to, asked->window,
-				      0, &found);
-	if (r < 0)
-		return r;
-	*ret_operations = found.operations;
-	*ret_count = found.count;
-	*asked->ends = found.ends;
-	return 0;
-}
-
-static int hand_on_operations(const struct finder *finder, const struct clew_operation *operations,
-			      size_t count)
-{
 	struct pending *all = calloc(count + 1, sizeof(*all));
-	int r;
+	size_t found = 0;
+	int r = all ? 0 : -ENOMEM;
 
-	for (size_t i = 0; all && i < count; i++)
-		all[i] = (struct pending){
-			.task = operations[i].task,
-			.item = {.from = operations[i].from, .to = operations[i].to}};
-	r = all ? hand_on_all(finder, all, count) : -ENOMEM;
+	for (size_t i = 0; i < count && r == 0; i++) {
+		bool is_long;
+
+		if (is_in_window(asked, &operations[i], &is_long))
+			all[found++] = pending_operation(&operations[i]);
+		if (!is_long)
+			continue;
+		r = vector_reserve(asked->longs, asked->longs->count + 1);
+		if (r == 0)
+			((struct clew_kind_operation *)asked->longs->data)[asked->longs->count++] =
+				operations[i];
+	}
+	if (r == 0)
+		r = hand_on_all(finder, all, found);
 	free(all);
 	return r;
 }
@@ -335,17 +342,16 @@ static int hand_on_operations(const struct finder *finder, const struct clew_ope
 static int find_operations(const struct finder *finder)
 {
 	const struct clew_latency_asked *asked = finder->asked;
-	struct clew_operation *operations;
-	size_t count;
+	struct vector operations = {.item = sizeof(struct clew_kind_operation)};
+	uint64_t busy = 0;
 	int r;
 
 	if (asked->operations)
 		return hand_on_operations(finder, asked->operations, asked->operation_count);
-	r = list_operations(finder, &operations, &count);
-	if (r < 0)
-		return r;
-	r = hand_on_operations(finder, operations, count);
-	free(operations);
+	r = kinds_find(finder->trace, &asked->chosen, asked->from, asked->to, &operations, &busy);
+	if (r == 0)
+		r = hand_on_operations(finder, operations.data, operations.count);
+	vector_done(&operations);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #define CLEW_EXPLAIN_LATENCY_FIND_H
 
 #include "explain/chosen.h"
+#include "explain/classes.h"
 #include "explain/locks.h"
 #include "explain/time_split.h"
 #include "trace/frames.h"
@@ -27,6 +28,7 @@ struct clew_latency_item {
 	const struct clew_trace_frame *frame;
 	const struct clew_sleep *sleep;
 	const struct clew_contended *lock;
+	const struct clew_kind_operation *operation;
 	/* It began before the capture, was not over at its end, or how it ended is not known:
 	   from..to and the split mean nothing. */
 	bool open;
@@ -54,11 +56,13 @@ struct clew_latency_asked {
 	bool idle;				/* idle waits, too */
 	const struct clew_trace_window *window; /* NULL, or only what ends in it, */
 	const struct clew_trace *tasks;		/* and what tasks are; NULL: the trace has them */
-	/* Only these operations; NULL: all. */
-	const struct clew_operation *operations;
+	/* Only these operations, whose waits are those of `tasks`; NULL: all. */
+	const struct clew_kind_operation *operations;
 	size_t operation_count;
 	const struct clew_lock_times *locks; /* only these waits for locks; NULL: all */
-	struct vector *ends;  /* with a window: gets struct clew_idle_ends of operations */
+	/* With a window: gets the operations, struct clew_kind_operation, that began before it knows
+	   everything. */
+	struct vector *longs;
 	size_t idle_left_out; /* returned: waits that were left out as they were idle */
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "trace/idle.h"
 #include "trace/internal.h"
 
 #define SIFT_LEAST 4096	     /* page extents: fewer are not worth a look */
@@ -78,6 +79,8 @@ static int take_run(struct clew_trace *trace, const struct clew_run *run)
 	r = find_passing(trace, run->task, &task);
 	if (task && run->ended == CLEW_RUN_EXITED)
 		task->task.death = run->end;
+	if (trace->part->works && run->end > trace->last_run)
+		trace->last_run = run->end;
 	if (task && trace->part->recent && run->end < trace->part->from)
 		task->lead = *run;
 	return r < 0 ? r : pass_piece(trace, run->task, run->start, false);
@@ -122,6 +125,55 @@ static int renumber_links(struct clew_trace *trace, const struct clew_sleep *sle
 	return r;
 }
 
+/* True if a wait, by all that a trace may find out of it, separates operations, is one for an
+ * answer, or shows that one is. */
+static bool may_separate(const struct clew_sleep *sleep)
+{
+	return sleep->open || sleep->kind == CLEW_WAIT_IDLE || sleep->kind == CLEW_WAIT_SIGNAL ||
+	       sleep->kind == CLEW_WAIT_SLEEP || sleep->kind == CLEW_WAIT_SOCKET ||
+	       sleep->kind == CLEW_WAIT_PIPE || sleep->kind == CLEW_WAIT_UNKNOWN ||
+	       (sleep->kind == CLEW_WAIT_FUTEX && !sleep->holder_count) ||
+	       operation_is_idle(sleep->kind, sleep->call, false, 0);
+}
+
+/* Keeps a wait that may separate operations, without its holders and later links. A wait that does
+ * not is kept if it is the first one behind such a wait: it shows that these do not follow each
+ * other. */
+static int keep_work(struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct trace_task *task = trace_task_get(trace, sleep->task);
+	struct clew_sleep own = *sleep;
+
+	if (!task)
+		return trace_nobody(sleep->task) ? 0 : -ENOMEM;
+	if (!may_separate(sleep) && task->pieces.count && sleep->start >= task->last_start &&
+	    !may_separate(trace_sleep_at(trace, task->pieces.data[task->pieces.count - 1] &
+							PIECE_INDEX)))
+		return 0;
+	own.number = trace->part->sleeps++;
+	own.holder_count = 0;
+	own.link_count = own.link_count && own.links[0].kind == CLEW_LINK_TIMER;
+	own.and_count = 0;
+	/* What a lock's holder does is no signal: see trace/rest.c. */
+	if (sleep->holder_count)
+		own.edge_type = CLEW_EDGE_UNLOCK;
+	return trace_take(trace, (struct clew_finding){CLEW_FINDING_SLEEP, .sleep = &own});
+}
+
+void trace_part_drop_works(struct clew_trace *trace)
+{
+	if (!trace->part->works)
+		return;
+	for (size_t i = 0; i < trace->tasks.count; i++) {
+		trace_task_at(trace, i)->pieces.count = 0;
+		trace_task_at(trace, i)->last_start = 0;
+	}
+	trace->sleeps.count = 0;
+	trace->last_run = 0;
+	trace->part->sleeps = 0;
+	trace->part->works = false;
+}
+
 static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	struct trace_part *part = trace->part;
@@ -130,6 +182,8 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 
 	if (!overlaps(part, sleep->start, sleep->switch_in)) {
 		r = pass_piece(trace, sleep->task, sleep->start, false);
+		if (r == 0 && part->works)
+			r = keep_work(trace, sleep);
 		if (r < 0 || !part->recent || sleep->switch_in >= part->from)
 			return r;
 		return trace_exchange_pass(trace, sleep);

@@ -58,6 +58,7 @@ struct trace_part {
 	void *tell_context;
 	bool here;
 	bool samples;	/* all samples are kept */
+	bool works;	/* waits that may separate operations are kept, from outside of the part, too */
 	size_t sift_at; /* when so many page extents are there, sift them */
 };
 
@@ -75,6 +76,9 @@ int trace_part_take(void *context, struct clew_finding finding);
  */
 bool trace_part_is_over(struct clew_trace *trace, const struct clew_builder *builder,
 			uint32_t thread, uint64_t time);
+
+/* Forgets the waits that `works` has kept so far: from now on the part alone is kept. */
+void trace_part_drop_works(struct clew_trace *trace);
 
 /* Gives what belongs to requests the trace's numbers, once all findings have come. */
 void trace_part_finish(struct clew_trace *trace);

@@ -182,6 +182,7 @@ static _Noreturn void look(struct windows *windows, const struct clew_header *re
 	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	trace_part_drop_works(windows->trace);
 	r = read_window(windows, record, window);
 	if (r >= 0)
 		r = taker->look(taker->context, windows->trace, window, child->found);
@@ -334,9 +335,10 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	windows.trace->part->tell = taker ? taker->tell : NULL;
 	windows.trace->part->tell_context = taker ? taker->context : NULL;
 	windows.trace->part->samples = taker && taker->samples;
+	windows.trace->part->works = taker && taker->works;
 	if (!windows.trace->part->recent)
 		r = -ENOMEM;
-	if (taker && r >= 0)
+	if (taker && taker->look && r >= 0)
 		r = clew_reader_divide(reader, options->records ?: usual_records(taker->models),
 				       &windows.ends, &windows.count);
 	if (r >= 0) {

@@ -30,7 +30,7 @@ struct clew_windows_taker {
 	/*
 	 * Looks at a window, in a process of its own unless it is alone: what it finds out is to be
 	 * in `out` and begins at out->root. It must neither write to a stream nor exit. 0 or
-	 * -errno.
+	 * -errno. NULL: there are no windows, and only the trace of all names is made.
 	 */
 	int (*look)(void *context, const struct clew_trace *trace,
 		    const struct clew_trace_window *window, struct shared *out);
@@ -48,6 +48,10 @@ struct clew_windows_taker {
 	void *context;
 	bool models;  /* it makes causal traces of windows, which take much more memory */
 	bool samples; /* the trace of all names has all samples of what ran, too */
+	/* It has all waits that separate operations, or are for answers, and for operations' kinds
+	   it is as a trace in one piece (explain/kinds.h). Other waits are without meaning there.
+	 */
+	bool works;
 };
 
 struct clew_windows_options {

@@ -104,7 +104,7 @@ int clew_path_sum_taker(struct clew_path_sum *sum, const struct clew_trace *name
 /* Operations that are longer than what their windows know are in sum->windows.longs: finds these in
  * a trace of their time. One that began before it is there afterwards. 0 or -errno. */
 int clew_path_sum_longs(void *sum, const struct clew_trace *trace,
-			const struct clew_operation *longs, size_t count);
+			const void *longs, size_t count);
 /* Makes a causal trace that has all spans, which the sums are about then. 0 or -errno. */
 int clew_path_sum_finish(struct clew_path_sum *sum, const struct clew_trace *names);
 

@@ -142,7 +142,7 @@ static int tell(void *context, const struct clew_trace *trace, const struct clew
 }
 
 int clew_path_sum_longs(void *context, const struct clew_trace *trace,
-			const struct clew_operation *longs, size_t count)
+			const void *longs, size_t count)
 {
 	struct wanted wanted = {.longs = longs, .count = count};
 	struct shared *out = shared_new(LEFT_BYTES);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/classes.h"
 #include "base/hash.h"
 #include "format/text.h"
 #include "trace/name.h"
@@ -61,7 +62,8 @@ struct clew_latency_names {
 	struct map calls; /* while it is recorded: parent's group and function -> group */
 	/* Names of locks: the lock's address -> index, and a name's hash -> how many have it. */
 	struct map lock_names, same_names;
-	struct vector lock_texts; /* char * */
+	struct vector texts;	/* char *: of locks, and of classes of operations */
+	struct map class_names; /* key of a class -> index */
 };
 
 /* ---- properties ---- */
@@ -258,7 +260,7 @@ static char *make_lock_name(struct clew_latency_names *names, const struct clew_
 
 static const char *lock_name(struct clew_latency_names *names, const struct clew_contended *lock)
 {
-	struct vector *texts = &names->lock_texts;
+	struct vector *texts = &names->texts;
 	uint64_t *known = map_get(&names->lock_names, (uintptr_t)lock, 0);
 	char *text;
 
@@ -267,6 +269,35 @@ static const char *lock_name(struct clew_latency_names *names, const struct clew
 	text = make_lock_name(names, lock);
 	if (!text || vector_reserve(texts, texts->count + 1) < 0 ||
 	    map_set(&names->lock_names, (uintptr_t)lock, 0, texts->count) < 0) {
+		free(text);
+		return NULL;
+	}
+	((char **)texts->data)[texts->count++] = text;
+	return text;
+}
+
+/* ---- operations ---- */
+
+/* The name of an operation's class. */
+static const char *class_name(struct clew_latency_names *names,
+			      const struct clew_kind_operation *operation)
+{
+	const struct clew_trace *trace = names->options->tasks ?: names->trace;
+	struct vector *texts = &names->texts;
+	uint64_t key = clew_operation_class_key(trace, operation);
+	const uint64_t *known = map_get(&names->class_names, key, 0);
+	char *text = NULL;
+	size_t size;
+	FILE *stream;
+
+	if (known)
+		return ((char **)texts->data)[*known];
+	stream = open_memstream(&text, &size);
+	if (!stream)
+		return NULL;
+	clew_print_class_of(stream, trace, operation);
+	if (fclose(stream) != 0 || vector_reserve(texts, texts->count + 1) < 0 ||
+	    map_set(&names->class_names, key, 0, texts->count) < 0) {
 		free(text);
 		return NULL;
 	}
@@ -315,10 +346,8 @@ static int name_item(struct clew_latency_names *names, const struct clew_latency
 		name->name.name = lock_name(names, item->lock);
 		return name->name.name ? 0 : -ENOMEM;
 	default:
-		name->name.name = clew_process_name(names->trace, item->task, item->from);
-		if (!name->name.name[0])
-			name->name.name = "unknown";
-		return 0;
+		name->name.name = class_name(names, item->operation);
+		return name->name.name ? 0 : -ENOMEM;
 	}
 }
 
@@ -391,7 +420,7 @@ int clew_latency_names_new(const struct clew_trace *trace,
 						  .options = options,
 						  .latency = latency,
 						  .left_out = left_out,
-						  .lock_texts.item = sizeof(char *)};
+						  .texts.item = sizeof(char *)};
 	return 0;
 }
 
@@ -399,12 +428,13 @@ void clew_latency_names_free(struct clew_latency_names *names)
 {
 	if (!names)
 		return;
-	for (size_t i = 0; i < names->lock_texts.count; i++)
-		free(((char **)names->lock_texts.data)[i]);
-	vector_done(&names->lock_texts);
+	for (size_t i = 0; i < names->texts.count; i++)
+		free(((char **)names->texts.data)[i]);
+	vector_done(&names->texts);
 	map_done(&names->calls);
 	map_done(&names->lock_names);
 	map_done(&names->same_names);
+	map_done(&names->class_names);
 	free(names->group_of);
 	free(names);
 }
@@ -421,7 +451,7 @@ int clew_latency_gather(const struct clew_trace *trace, const struct clew_latenc
 					   .operations = options->operations,
 					   .operation_count = options->operation_count,
 					   .locks = options->locks,
-					   .ends = options->ends,
+					   .longs = options->longs,
 					   .tasks = options->tasks};
 	struct clew_latency_names *names;
 	int r = clew_latency_names_new(trace, options, latency, left_out, &names);

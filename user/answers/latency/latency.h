@@ -21,7 +21,7 @@ enum clew_latency_by {
 	CLEW_LATENCY_CALL,	/* waits, by the system call that waited */
 	CLEW_LATENCY_DEVICE,	/* waits for a device's request, by device */
 	CLEW_LATENCY_LOCK,	/* waits for a lock, by lock */
-	CLEW_LATENCY_OPERATION, /* operations, by program */
+	CLEW_LATENCY_OPERATION, /* operations, by class */
 	CLEW_LATENCY_BY_COUNT,
 };
 
@@ -54,8 +54,9 @@ struct clew_latency_options {
 	struct clew_latency_view view;
 	/* Only what ends in this window of a long capture; NULL: all. */
 	const struct clew_trace_window *window;
-	struct vector *ends; /* with a window, by operation: gets struct clew_idle_ends */
-	const struct clew_operation *operations; /* only these; NULL: all */
+	/* With a window, by operation: as in struct clew_latency_asked. */
+	struct vector *longs;
+	const struct clew_kind_operation *operations; /* only these; NULL: all */
 	size_t operation_count;
 	const struct clew_lock_times *locks; /* by lock: only these waits; NULL: all */
 	const struct clew_trace *tasks; /* has the tasks of all of the capture; NULL: the trace */

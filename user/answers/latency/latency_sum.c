@@ -3,14 +3,16 @@
 #include "answers/latency/latency_sum.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "explain/kinds.h"
 
 /* The groups of a window. */
 struct left {
 	struct clew_latency latency;
 	struct clew_latency_left_out left_out;
-	uint64_t from, to; /* ns: of the capture */
-	struct clew_idle_ends *ends;
-	size_t end_count;
+	struct clew_kind_operation *longs;
+	size_t long_count;
 };
 
 /* ---- in the process of a window ---- */
@@ -65,7 +67,7 @@ static int look(void *context, const struct clew_trace *trace,
 	struct clew_latency_options options = sum->options;
 	struct clew_latency latency;
 	struct left *left = out->root = shared_take(out, sizeof(*left));
-	struct vector ends = {};
+	struct vector longs = {.item = sizeof(struct clew_kind_operation)};
 	int r;
 
 	/* There is nothing to join. */
@@ -74,38 +76,35 @@ static int look(void *context, const struct clew_trace *trace,
 	if (!left)
 		return -ENOMEM;
 	latency = clew_latency_new(sum->latency.digits);
-	options.from = left->from = clew_trace_start(trace);
-	options.to = left->to = clew_trace_end(trace);
+	options.from = clew_trace_start(trace);
+	options.to = clew_trace_end(trace);
 	options.window = window;
-	options.ends = &ends;
+	options.longs = &longs;
+	options.operations = sum->works.data;
+	options.operation_count = sum->works.count;
 	r = clew_latency_gather(trace, &options, &latency, &left->left_out);
 	if (r == 0)
 		r = leave(out, &latency, &left->latency);
-	left->ends = shared_copy(out, ends.data, ends.count * sizeof(*left->ends));
-	left->end_count = ends.count;
-	vector_done(&ends);
+	left->longs = shared_copy(out, longs.data, longs.count * sizeof(*left->longs));
+	left->long_count = longs.count;
+	vector_done(&longs);
 	clew_latency_done(&latency);
-	return r == 0 && !left->ends ? -ENOMEM : r;
+	return r == 0 && !left->longs ? -ENOMEM : r;
 }
 
 /* ---- all of them ---- */
 
-/* Notes the operations that no window has. 0 or -ENOMEM. */
+/* Notes the operations of which a window does not know all. 0 or -ENOMEM. */
 static int add_longs(struct clew_latency_sum *sum, const struct left *left)
 {
 	struct vector *longs = &sum->longs;
 
-	for (size_t i = 0; i < left->end_count; i++) {
-		int r = vector_reserve(longs, longs->count + 1);
-
-		if (r == 0)
-			r = clew_last_idle_add(&sum->last_idle, &left->ends[i], left->from,
-					       left->to,
-					       (struct clew_operation *)longs->data + longs->count);
-		if (r < 0)
-			return r;
-		longs->count += (size_t)r;
-	}
+	if (vector_reserve(longs, longs->count + left->long_count) < 0)
+		return -ENOMEM;
+	if (left->long_count)
+		memcpy((struct clew_kind_operation *)longs->data + longs->count, left->longs,
+		       left->long_count * sizeof(*left->longs));
+	longs->count += left->long_count;
 	return 0;
 }
 
@@ -127,8 +126,8 @@ static int add(void *context, const struct shared *found)
 
 static void trace_done(struct clew_latency_sum *sum)
 {
-	clew_last_idle_done(&sum->last_idle);
 	vector_done(&sum->longs);
+	vector_done(&sum->works);
 	lock_waits_done(&sum->locks);
 }
 
@@ -145,9 +144,9 @@ void clew_latency_sum_done(struct clew_latency_sum *sum)
 
 struct clew_windows_taker clew_latency_sum_taker(struct clew_latency_sum *sum)
 {
-	trace_done(sum);
-	clew_last_idle_init(&sum->last_idle);
-	sum->longs = (struct vector){.item = sizeof(struct clew_operation)};
+	vector_done(&sum->longs);
+	lock_waits_done(&sum->locks);
+	sum->longs = (struct vector){.item = sizeof(struct clew_kind_operation)};
 	lock_waits_begin(&sum->locks, true);
 	/* The locks are known only when all waits for them are. */
 	if (sum->options.by == CLEW_LATENCY_LOCK)
@@ -155,8 +154,18 @@ struct clew_windows_taker clew_latency_sum_taker(struct clew_latency_sum *sum)
 	return (struct clew_windows_taker){.look = look, .add = add, .context = sum};
 }
 
-int clew_latency_sum_longs(void *context, const struct clew_trace *trace,
-			   const struct clew_operation *operations, size_t count)
+int clew_latency_sum_works(struct clew_latency_sum *sum, const struct clew_trace *names)
+{
+	uint64_t busy = 0;
+
+	vector_done(&sum->works);
+	sum->works = (struct vector){.item = sizeof(struct clew_kind_operation)};
+	return kinds_find(names, &sum->options.chosen, clew_trace_start(names),
+			  clew_trace_end(names), &sum->works, &busy);
+}
+
+int clew_latency_sum_longs(void *context, const struct clew_trace *trace, const void *operations,
+			   size_t count)
 {
 	struct clew_latency_sum *sum = context;
 	struct clew_latency_options options = sum->options;

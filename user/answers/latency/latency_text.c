@@ -25,7 +25,7 @@ static const char *const heading[CLEW_LATENCY_BY_COUNT] = {
 	[CLEW_LATENCY_CALL] = "system call that waited",
 	[CLEW_LATENCY_DEVICE] = "device that was waited for",
 	[CLEW_LATENCY_LOCK] = "lock that was waited for",
-	[CLEW_LATENCY_OPERATION] = "program, its operations",
+	[CLEW_LATENCY_OPERATION] = "operations",
 };
 
 static const enum clew_style styles[CLEW_SPLIT_COUNT] = {
@@ -175,7 +175,8 @@ static void print_sums(FILE *out, const struct clew_latency *latency,
 		       const struct clew_latency_left_out *left_out)
 {
 	uint64_t count = 0, ns = 0;
-	bool nested = options->by == CLEW_LATENCY_PATH || options->by == CLEW_LATENCY_FUNCTION;
+	bool nested = options->by == CLEW_LATENCY_PATH || options->by == CLEW_LATENCY_FUNCTION ||
+		      options->by == CLEW_LATENCY_OPERATION;
 
 	for (size_t i = 0; i < latency->groups.count; i++) {
 		count += clew_latency_at(latency, i)->times.count;
@@ -187,7 +188,8 @@ static void print_sums(FILE *out, const struct clew_latency *latency,
 	fprintf(out, "\n%" PRIu64 " %s%s in %zu group%s", count, what[options->by],
 		count == 1 ? "" : "s", latency->groups.count,
 		latency->groups.count == 1 ? "" : "s");
-	/* The time of a call is in its callers' times, too. */
+	/* The time of a call is in its callers' times, too, and that of a request in its thread's
+	   work. */
 	if (nested)
 		fputc('\n', out);
 	else

@@ -181,6 +181,11 @@ struct part {
 	const char *operand;
 };
 
+static bool is_of_operations(const struct sum *sum)
+{
+	return sum->by_given && sum->all.options.by == CLEW_LATENCY_OPERATION;
+}
+
 static int open_part(struct part *part, const struct latency_values *values, const struct sum *sum)
 {
 	bool calls = sum->by_given && is_of_calls(sum->all.options.by);
@@ -192,6 +197,7 @@ static int open_part(struct part *part, const struct latency_values *values, con
 							    ? "calls from start to end"
 							    : NULL,
 					   .functions = true,
+					   .works = is_of_operations(sum),
 					   .window = &part->window},
 		&part->input);
 }
@@ -214,7 +220,7 @@ static int choose(struct part *part, struct clew_selection *selection, struct su
 		return 0;
 	status = clew_input_choose(input, selection);
 	/* A task's group is the one that the capture saw last. */
-	if (!status && options->level == CLEW_LATENCY_CGROUP)
+	if (!status && (options->level == CLEW_LATENCY_CGROUP || is_of_operations(sum)))
 		status = clew_input_names(input, &names);
 	if (!status && !input->reader)
 		status = choose_by(input->trace, sum, part->operand);
@@ -235,14 +241,18 @@ static int add_trace(struct part *part, struct clew_selection *selection, struct
 	options->from = part->window.from;
 	options->to = part->window.to;
 	options->tasks = clew_input_tasks(&part->input);
+	if (part->input.reader && is_of_operations(sum) &&
+	    clew_latency_sum_works(&sum->all, options->tasks) < 0)
+		return clew_fail_memory();
 	taker = clew_latency_sum_taker(&sum->all);
 	status = clew_input_look(&part->input, &taker);
 	if (!status && chooses_late(part, sum))
 		status = clew_selection_check(selection, part->input.trace);
 	if (!status)
 		status = clew_long_operations(part->operand, sum->all.longs.data,
-					      sum->all.longs.count, clew_latency_sum_longs,
-					      &sum->all);
+					      sum->all.longs.count,
+					      sizeof(struct clew_kind_operation),
+					      clew_latency_sum_longs, &sum->all);
 	if (!status && clew_latency_sum_finish(&sum->all, part->input.trace) < 0)
 		status = clew_fail_memory();
 	return status;

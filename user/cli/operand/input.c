@@ -62,7 +62,8 @@ int clew_input_open(const char *operand, const struct clew_input_needs *needs,
 	struct clew_time_base base;
 	int status = 0;
 
-	*ret_input = (struct clew_input){.operand = operand, .window = window};
+	*ret_input = (struct clew_input){
+		.operand = operand, .window = window, .works = needs->works};
 	if (!is_part(needs))
 		status = open_long(needs, ret_input);
 	if (status)
@@ -90,7 +91,8 @@ int clew_input_names(struct clew_input *input, const struct clew_trace **ret_nam
 	int status = 0;
 
 	if (!input->trace && !input->tasks)
-		status = clew_windows_names(input->operand, input->reader, &input->tasks);
+		status = clew_windows_names(input->operand, input->reader, input->works,
+					    &input->tasks);
 	*ret_names = input->trace ?: input->tasks;
 	return status;
 }

@@ -17,6 +17,7 @@ struct clew_input_needs {
 	bool functions;	   /* a window has to know which calls were under way when it began: */
 	bool announced;	   /* of functions that were recorded, or that programs announced */
 	bool models;	   /* causal traces are added up */
+	bool works;	   /* the names are to have what separates operations (trace/windows.h) */
 	struct clew_window *window; /* --from and --to; NULL: there are none */
 	struct clew_ends *ends;	    /* with models: the positions between which it is read; */
 	char **memory;		    /* of two texts, for free(3); NULL: there are none */
@@ -29,6 +30,7 @@ struct clew_input {
 	struct clew_trace *trace;   /* that; once a long one was looked at, all of its names; with
 				       models NULL unless there are stacks */
 	struct clew_trace *tasks; /* of a long one, the names if they were asked for before that */
+	bool works;		  /* these have what separates operations */
 	struct clew_model *model; /* the causal trace in one piece, or one of all names */
 };
 

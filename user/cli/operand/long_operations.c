@@ -20,6 +20,11 @@ static int compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+static const struct clew_operation *at(const void *operations, size_t index, size_t size)
+{
+	return (const void *)((const char *)operations + index * size);
+}
+
 int clew_load_interval(const char *operand, const char *title, uint64_t from, uint64_t to,
 		       struct clew_trace **ret_trace)
 {
@@ -38,9 +43,9 @@ int clew_load_interval(const char *operand, const char *title, uint64_t from, ui
 	return r < 0 ? clew_fail_to_read(operand, r, message) : 0;
 }
 
-int clew_long_operations(const char *operand, struct clew_operation *operations, size_t count,
+int clew_long_operations(const char *operand, void *operations, size_t count, size_t size,
 			 int (*find)(void *context, const struct clew_trace *trace,
-				     const struct clew_operation *operations, size_t count),
+				     const void *operations, size_t count),
 			 void *context)
 {
 	int status = 0;
@@ -51,19 +56,21 @@ int clew_long_operations(const char *operand, struct clew_operation *operations,
 		"clew: operations that are longer than what a window knows are read once more: "
 		"%zu\n",
 		count);
-	qsort(operations, count, sizeof(*operations), compare);
+	qsort(operations, count, size, compare);
 	for (size_t first = 0, next; first < count && !status; first = next) {
-		uint64_t to = operations[first].to;
+		const struct clew_operation *begin = at(operations, first, size), *end;
+		uint64_t to = begin->to;
 		struct clew_trace *trace;
 		int r;
 
-		for (next = first + 1; next < count && operations[next].from < to + APART; next++)
-			to = operations[next].to > to ? operations[next].to : to;
-		status = clew_load_interval(operand, "reading long operations",
-					    operations[first].from, to, &trace);
+		for (next = first + 1;
+		     next < count && (end = at(operations, next, size))->from < to + APART; next++)
+			to = end->to > to ? end->to : to;
+		status = clew_load_interval(operand, "reading long operations", begin->from, to,
+					    &trace);
 		if (status)
 			return status;
-		r = find(context, trace, &operations[first], next - first);
+		r = find(context, trace, begin, next - first);
 		clew_trace_free(trace);
 		if (r < 0)
 			status = clew_fail_to_read(operand, r, strerror(-r));

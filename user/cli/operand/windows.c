@@ -45,7 +45,7 @@ int clew_windows_open(const char *operand, bool models, struct clew_reader **ret
 	return 0;
 }
 
-/* `taker`: NULL if only the names are wanted. */
+/* `taker`: without look() if only the names are wanted. */
 static int run(const char *operand, struct clew_reader *reader, uint32_t drop_types,
 	       const struct clew_windows_taker *taker, struct clew_trace **ret_names)
 {
@@ -63,7 +63,7 @@ static int run(const char *operand, struct clew_reader *reader, uint32_t drop_ty
 	fflush(NULL);
 	/* Without the right to, it is as likely to be killed as others. */
 	(void)memory_yield();
-	clew_progress_begin(&progress, taker ? "reading the capture" : "reading names");
+	clew_progress_begin(&progress, taker->look ? "reading the capture" : "reading names");
 	r = clew_windows_run(reader, &options, taker, ret_names);
 	clew_progress_end(&progress);
 	if (r == -ECHILD)
@@ -96,10 +96,11 @@ int clew_windows_again(const char *operand, struct clew_reader *reader,
 	return status;
 }
 
-int clew_windows_names(const char *operand, struct clew_reader *reader,
+int clew_windows_names(const char *operand, struct clew_reader *reader, bool works,
 		       struct clew_trace **ret_names)
 {
-	int status = run(operand, reader, 0, NULL, ret_names);
+	const struct clew_windows_taker names = {.works = works};
+	int status = run(operand, reader, 0, &names, ret_names);
 
 	clew_reader_rewind(reader);
 	return status;

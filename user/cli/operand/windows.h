@@ -23,8 +23,9 @@ int clew_windows_look(const char *operand, struct clew_reader *reader, uint32_t 
 int clew_windows_again(const char *operand, struct clew_reader *reader,
 		       const struct clew_windows_taker *taker);
 
-/* Only reads the names, of the whole capture; the reader is at the start again afterwards. */
-int clew_windows_names(const char *operand, struct clew_reader *reader,
+/* Only reads the names, of the whole capture, and with `works` what struct clew_windows_taker says
+ * of it; the reader is at the start again afterwards. */
+int clew_windows_names(const char *operand, struct clew_reader *reader, bool works,
 		       struct clew_trace **ret_names);
 
 #endif

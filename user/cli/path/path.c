@@ -206,7 +206,8 @@ static int find_longs(const char *operand, struct clew_path_sum *sum)
 		sum->windows.longs = (struct vector){.item = longs.item};
 		for (size_t i = 0; attempt && i < longs.count; i++)
 			all[i].from = 0;
-		status = clew_long_operations(operand, all, longs.count, clew_path_sum_longs, sum);
+		status = clew_long_operations(operand, all, longs.count, sizeof(*all),
+					      clew_path_sum_longs, sum);
 		vector_done(&longs);
 	}
 	return status;
