@@ -7,21 +7,10 @@
 
 #include "format/text.h"
 #include "format/wrap.h"
-#include "words/describe.h"
+#include "words/class.h"
 #include "words/task.h"
 
 #define MOST_OTHERS 3
-
-static const struct {
-	const char *one, *many, *joint; /* joint: before the endpoint */
-} kind_words[CLEW_OPERATION_KINDS] = {
-	[CLEW_OPERATION_REQUEST] = {"request", "requests", "to"},
-	[CLEW_OPERATION_SERVED] = {"request", "requests", "at"},
-	[CLEW_OPERATION_CONNECT] = {"connect", "connects", "to"},
-	[CLEW_OPERATION_WORK] = {"work", "works", "behind"},
-	[CLEW_OPERATION_START] = {"start", "starts", ""},
-	[CLEW_OPERATION_COMMAND] = {"command", "commands", ""},
-};
 
 static const struct clew_kind_operation *first_of(const struct clew_operation_classes *found,
 						  size_t class)
@@ -29,61 +18,10 @@ static const struct clew_kind_operation *first_of(const struct clew_operation_cl
 	return &found->operations[found->classes[class].first];
 }
 
-/* The server's address, or who has the other end; of work the call that it came behind. */
-static void print_endpoint(FILE *out, const struct clew_trace *trace,
-			   const struct clew_kind_operation *operation)
-{
-	const struct clew_sleep *by = operation->by;
-	struct object_description it;
-	const char *name = NULL;
-
-	if (!by)
-		return;
-	if (operation->kind == CLEW_OPERATION_WORK) {
-		name = clew_call_name(by->call);
-	} else {
-		if (!object_describe(trace, &by->object, by, &it))
-			return;
-		name = operation->kind == CLEW_OPERATION_SERVED ? it.local.text : it.peer.text;
-		if (!name[0] && by->ended_by != CLEW_NO_TASK)
-			name = clew_trace_comm_at(trace, clew_trace_process(trace, by->ended_by),
-						  by->end);
-	}
-	if (!name || !name[0])
-		return;
-	fprintf(out, " %s ", kind_words[operation->kind].joint);
-	clew_print_safe(out, name);
-}
-
-static void print_class(FILE *out, const struct clew_trace *trace,
-			const struct clew_kind_operation *operation, bool one)
-{
-	const struct clew_trace_task *task = clew_trace_task(trace, operation->operation.task),
-				     *process =
-					     task ? clew_trace_task(trace, task->process) : NULL;
-
-	fputs(one ? kind_words[operation->kind].one : kind_words[operation->kind].many, out);
-	if (one && process && strcmp(task->comm, process->comm)) {
-		fputs(" of ", out);
-		clew_print_safe(out, task->comm);
-	}
-	if (process) {
-		fputs(" of ", out);
-		clew_print_safe(out, process->comm);
-	}
-	print_endpoint(out, trace, operation);
-}
-
-void clew_print_class_of(FILE *out, const struct clew_trace *trace,
-			 const struct clew_kind_operation *operation)
-{
-	print_class(out, trace, operation, false);
-}
-
 void clew_print_class(FILE *out, const struct clew_trace *trace,
 		      const struct clew_operation_classes *found, size_t class, bool one)
 {
-	print_class(out, trace, first_of(found, class), one);
+	clew_print_class_of(out, trace, first_of(found, class), one);
 }
 
 void clew_print_usual(FILE *out, const struct clew_operation_class *class)

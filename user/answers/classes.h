@@ -7,10 +7,7 @@
 #include "format/json.h"
 #include <stdio.h>
 
-/* "requests of wget to 127.0.0.1:80", "commands of dd": the class of an operation. Safe to print. */
-void clew_print_class_of(FILE *out, const struct clew_trace *trace,
-			 const struct clew_kind_operation *operation);
-/* The same of a class; `one`: "request". */
+/* As clew_print_class_of(), of the longest operation of a class. */
 void clew_print_class(FILE *out, const struct clew_trace *trace,
 		      const struct clew_operation_classes *found, size_t class, bool one);
 

@@ -297,8 +297,8 @@ static struct pending pending_operation(const struct clew_kind_operation *operat
 					 .open = operation->begun_before || operation->goes_on}};
 }
 
-/* True if an operation is to be handed on: in a window, if that knows all of it. *ret_long: it began
- * before that. */
+/* True if an operation is to be handed on: in a window, if that knows all of it. *ret_long: it
+ * began before that. */
 static bool is_in_window(const struct clew_latency_asked *asked,
 			 const struct clew_kind_operation *operation, bool *ret_long)
 {

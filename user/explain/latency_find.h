@@ -60,8 +60,8 @@ struct clew_latency_asked {
 	const struct clew_kind_operation *operations;
 	size_t operation_count;
 	const struct clew_lock_times *locks; /* only these waits for locks; NULL: all */
-	/* With a window: gets the operations, struct clew_kind_operation, that began before it knows
-	   everything. */
+	/* With a window: gets the operations, struct clew_kind_operation, that began before it
+	   knows everything. */
 	struct vector *longs;
 	size_t idle_left_out; /* returned: waits that were left out as they were idle */
 };

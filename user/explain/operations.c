@@ -102,96 +102,37 @@ bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *slee
 struct between {
 	uint64_t idle_kinds;
 	uint64_t from, to;
-	const struct clew_trace_window *window; /* NULL: all idle waits */
 };
 
-/* The operation between two idle waits of a task that follow each other; false: there is none in
- * from..to, ns. */
-static bool operation_between(const struct clew_idle_wait *before,
-			      const struct clew_idle_wait *after, uint32_t task, uint64_t from,
-			      uint64_t to, struct clew_operation *ret_operation)
+static bool is_separating(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			  const struct between *between)
 {
-	*ret_operation =
-		(struct clew_operation){.from = before->end, .to = after->start, .task = task};
-	return before->call_id != after->call_id && before->end >= from && after->start <= to &&
-	       before->end < after->start && !after->open;
+	/* Where a switch was hidden, a wait may have no time: a causal trace has none. */
+	return sleep->switch_in > sleep->start &&
+	       operation_is_idle(sleep->kind, sleep->call, clew_trace_in_exchange(trace, sleep),
+				 between->idle_kinds);
 }
 
-/* An idle wait before a window, of which the window knows. */
-static struct clew_idle_ends reach(const struct clew_idle_wait *wait)
-{
-	return (struct clew_idle_ends){.task = CLEW_NO_TASK, .reached = true, .last = *wait};
-}
-
-/* *ret_ends: its first and last idle wait; a task that has none is CLEW_NO_TASK. */
 static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
-			 const struct between *between, struct list *list,
-			 struct clew_idle_ends *ret_ends)
+			 const struct between *between, struct list *list)
 {
-	const struct clew_trace_window *window = between->window;
-	struct clew_idle_ends ends = {.task = CLEW_NO_TASK};
-	struct clew_operation operation;
+	const struct clew_sleep *last = NULL;
 	int r = 0;
 
 	for (uint32_t i = 0; i < task->pieces.count && r >= 0; i++) {
 		uint32_t piece = task->pieces.data[i];
-		const struct clew_sleep *sleep;
-		struct clew_idle_wait wait;
+		const struct clew_sleep *sleep = trace_sleep_at(trace, piece & PIECE_INDEX);
 
-		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
+		if (piece >> PIECE_SHIFT != PIECE_SLEEP || !is_separating(trace, sleep, between))
 			continue;
-		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
-		/* Where a switch was hidden, a wait may have no time: a causal trace has none. */
-		if (sleep->switch_in <= sleep->start)
-			continue;
-		if (!operation_is_idle(sleep->kind, sleep->call,
-				       clew_trace_in_exchange(trace, sleep), between->idle_kinds))
-			continue;
-		wait = (struct clew_idle_wait){.start = sleep->start,
-					       .end = sleep->end,
-					       .call_id = sleep->call_id,
-					       .open = sleep->open & CLEW_OPEN_START};
-		if (window && !clew_window_counts(window, wait.end)) {
-			if (wait.end >= window->known && wait.end < window->from)
-				ends = reach(&wait);
-			continue;
-		}
-		if ((ends.task != CLEW_NO_TASK || ends.reached) &&
-		    operation_between(&ends.last, &wait, task->task.serial, between->from,
-				      between->to, &operation))
-			r = add(list, &operation);
-		if (ends.task == CLEW_NO_TASK)
-			ends.first = wait;
-		ends.task = task->task.serial;
-		ends.last = wait;
+		if (last && last->call_id != sleep->call_id && last->end >= between->from &&
+		    sleep->start <= between->to && last->end < sleep->start &&
+		    !(sleep->open & CLEW_OPEN_START))
+			r = add(list, &(struct clew_operation){.from = last->end,
+							       .to = sleep->start,
+							       .task = task->task.serial});
+		last = sleep;
 	}
-	*ret_ends = ends;
-	return r;
-}
-
-/* `ends`: gets the ends of each task that has an idle wait; NULL: nobody asks. */
-static int find_between(const struct clew_trace *trace, const struct clew_chosen *chosen,
-			const struct between *between, struct list *list, struct vector *ends)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++) {
-		const struct trace_task *task = trace_task_at(trace, i);
-		struct clew_idle_ends own;
-
-		if (chosen->wants && !chosen->wants(chosen->context, &task->task))
-			continue;
-		r = operations_of(trace, task, between, list, &own);
-		if (r < 0 || !ends || own.task == CLEW_NO_TASK)
-			continue;
-		r = vector_reserve(ends, ends->count + 1);
-		if (r >= 0)
-			((struct clew_idle_ends *)ends->data)[ends->count++] = own;
-	}
-	if (r < 0)
-		free(list->operations);
-	else
-		sort_list(list);
 	return r;
 }
 
@@ -200,38 +141,25 @@ int clew_operations(const struct clew_trace *trace,
 		    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit,
 		    struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total)
 {
-	const struct clew_chosen chosen = {.wants = wanted, .context = context};
 	const struct between between = {.idle_kinds = idle_kinds, .from = from, .to = to};
 	struct list list = {.limit = limit};
-	int r = find_between(trace, &chosen, &between, &list, NULL);
+	int r = 0;
 
-	if (r < 0)
+	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++) {
+		const struct trace_task *task = trace_task_at(trace, i);
+
+		if (!wanted || wanted(context, &task->task))
+			r = operations_of(trace, task, &between, &list);
+	}
+	if (r < 0) {
+		free(list.operations);
 		return r;
+	}
+	sort_list(&list);
 	if (ret_total)
 		*ret_total = list.total;
 	*ret_operations = list.operations;
 	*ret_count = list.count;
-	return 0;
-}
-
-int clew_operations_in_window(const struct clew_trace *trace, const struct clew_chosen *chosen,
-			      uint64_t from, uint64_t to, const struct clew_trace_window *window,
-			      size_t limit, struct clew_window_operations *ret_found)
-{
-	const struct between between = {.from = from, .to = to, .window = window};
-	struct list list = {.limit = limit};
-	int r;
-
-	*ret_found =
-		(struct clew_window_operations){.ends = {.item = sizeof(struct clew_idle_ends)}};
-	r = find_between(trace, chosen, &between, &list, &ret_found->ends);
-	if (r < 0) {
-		vector_done(&ret_found->ends);
-		return r;
-	}
-	ret_found->operations = list.operations;
-	ret_found->count = list.count;
-	ret_found->total = list.total;
 	return 0;
 }
 
@@ -416,38 +344,5 @@ int clew_operations_asked(const struct clew_trace *trace, const struct clew_rela
 	sort_list(&list);
 	*ret_operations = list.operations;
 	*ret_count = list.count;
-	return 0;
-}
-
-void clew_last_idle_init(struct clew_last_idle *last)
-{
-	*last = (struct clew_last_idle){.waits.item = sizeof(struct clew_idle_wait)};
-}
-
-void clew_last_idle_done(struct clew_last_idle *last)
-{
-	map_done(&last->index);
-	vector_done(&last->waits);
-}
-
-int clew_last_idle_add(struct clew_last_idle *last, const struct clew_idle_ends *ends,
-		       uint64_t from, uint64_t to, struct clew_operation *ret_operation)
-{
-	const uint64_t *known = map_get(&last->index, ends->task, 0);
-	struct clew_idle_wait *waits;
-	bool found;
-
-	if (known) {
-		waits = (struct clew_idle_wait *)last->waits.data + *known;
-		found = !ends->reached &&
-			operation_between(waits, &ends->first, ends->task, from, to, ret_operation);
-		*waits = ends->last;
-		return found;
-	}
-	if (vector_reserve(&last->waits, last->waits.count + 1) < 0 ||
-	    map_set(&last->index, ends->task, 0, last->waits.count) < 0)
-		return -ENOMEM;
-	waits = last->waits.data;
-	waits[last->waits.count++] = ends->last;
 	return 0;
 }

@@ -353,10 +353,9 @@ static int take_all(struct exchanges *exchanges,
 int trace_find_exchanges(struct clew_trace *trace)
 {
 	struct map own = {};
-	struct exchanges exchanges = {.trace = trace,
-				      .last = trace->part && !trace->part->works
-						      ? &trace->part->woke
-						      : &own};
+	struct exchanges exchanges = {
+		.trace = trace,
+		.last = trace->part && !trace->part->works ? &trace->part->woke : &own};
 	int r;
 
 	exchanges.keys.item = sizeof(struct sort_key);

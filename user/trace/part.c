@@ -7,6 +7,7 @@
 
 #include "trace/idle.h"
 #include "trace/internal.h"
+#include "trace/windows.h"
 
 #define SIFT_LEAST 4096	     /* page extents: fewer are not worth a look */
 #define LOOK_AGAIN 100000000 /* ns between two looks whether a thread's wait is over */
@@ -136,30 +137,6 @@ static bool may_separate(const struct clew_sleep *sleep)
 	       operation_is_idle(sleep->kind, sleep->call, false, 0);
 }
 
-/* Keeps a wait that may separate operations, without its holders and later links. A wait that does
- * not is kept if it is the first one behind such a wait: it shows that these do not follow each
- * other. */
-static int keep_work(struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	struct trace_task *task = trace_task_get(trace, sleep->task);
-	struct clew_sleep own = *sleep;
-
-	if (!task)
-		return trace_nobody(sleep->task) ? 0 : -ENOMEM;
-	if (!may_separate(sleep) && task->pieces.count && sleep->start >= task->last_start &&
-	    !may_separate(trace_sleep_at(trace, task->pieces.data[task->pieces.count - 1] &
-							PIECE_INDEX)))
-		return 0;
-	own.number = trace->part->sleeps++;
-	own.holder_count = 0;
-	own.link_count = own.link_count && own.links[0].kind == CLEW_LINK_TIMER;
-	own.and_count = 0;
-	/* What a lock's holder does is no signal: see trace/rest.c. */
-	if (sleep->holder_count)
-		own.edge_type = CLEW_EDGE_UNLOCK;
-	return trace_take(trace, (struct clew_finding){CLEW_FINDING_SLEEP, .sleep = &own});
-}
-
 void trace_part_drop_works(struct clew_trace *trace)
 {
 	if (!trace->part->works)
@@ -172,6 +149,35 @@ void trace_part_drop_works(struct clew_trace *trace)
 	trace->last_run = 0;
 	trace->part->sleeps = 0;
 	trace->part->works = false;
+}
+
+/* Keeps a wait that may separate operations, without its holders and later links. A wait that does
+ * not is kept if it is the first one behind such a wait: it shows that these do not follow each
+ * other. */
+static int keep_work(struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct trace_task *task = trace_task_get(trace, sleep->task);
+	struct clew_sleep own = *sleep;
+
+	if (!task)
+		return trace_nobody(sleep->task) ? 0 : -ENOMEM;
+	if (!may_separate(sleep) && task->pieces.count && sleep->start >= task->last_start &&
+	    !may_separate(
+		    trace_sleep_at(trace, task->pieces.data[task->pieces.count - 1] & PIECE_INDEX)))
+		return 0;
+	if (trace->part->sleeps == TRACE_WORKS_MOST) {
+		trace_part_drop_works(trace);
+		trace->part->too_many = true;
+		return 0;
+	}
+	own.number = trace->part->sleeps++;
+	own.holder_count = 0;
+	own.link_count = own.link_count && own.links[0].kind == CLEW_LINK_TIMER;
+	own.and_count = 0;
+	/* A thread that waits for a lock's holder is not signalled: trace/rest.c asks. */
+	if (sleep->holder_count)
+		own.edge_type = CLEW_EDGE_UNLOCK;
+	return trace_take(trace, (struct clew_finding){CLEW_FINDING_SLEEP, .sleep = &own});
 }
 
 static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
@@ -371,6 +377,11 @@ static bool comes_before(const struct trace_part *part, const struct clew_findin
 	default:
 		return false;
 	}
+}
+
+bool clew_trace_lacks_works(const struct clew_trace *trace)
+{
+	return trace->part && trace->part->too_many;
 }
 
 int trace_part_take(void *context, struct clew_finding finding)

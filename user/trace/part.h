@@ -32,6 +32,9 @@
 #define TRACE_PART_BEFORE 10000000000ull
 #define TRACE_PART_ROWS	  500000
 
+/* Waits that may separate operations: as many as take 800 MB. */
+#define TRACE_WORKS_MOST 4000000u
+
 struct clew_trace;
 
 struct trace_part {
@@ -57,8 +60,10 @@ struct trace_part {
 		    const struct clew_finding *finding, bool here);
 	void *tell_context;
 	bool here;
-	bool samples;	/* all samples are kept */
-	bool works;	/* waits that may separate operations are kept, from outside of the part, too */
+	bool samples; /* all samples are kept */
+	/* Waits that may separate operations are kept, from outside of the part, too, unless they
+	   were more than TRACE_WORKS_MOST: then none are. */
+	bool works, too_many;
 	size_t sift_at; /* when so many page extents are there, sift them */
 };
 

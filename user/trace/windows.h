@@ -63,6 +63,10 @@ struct clew_windows_options {
 	void *progress_context;
 };
 
+/* True if the trace of all names was to have the waits that separate operations, but these were too
+ * many for memory. */
+bool clew_trace_lacks_works(const struct clew_trace *trace);
+
 /* Looks at a trace that was read in one piece: that is one window, in the calling process. tell()
  * is not called, as such a trace has all findings. 0 or -errno. */
 int clew_windows_alone(const struct clew_trace *trace, const struct clew_windows_taker *taker);

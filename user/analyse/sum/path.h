@@ -103,8 +103,7 @@ int clew_path_sum_taker(struct clew_path_sum *sum, const struct clew_trace *name
 			const uint32_t *spans, size_t count, struct clew_windows_taker *ret_taker);
 /* Operations that are longer than what their windows know are in sum->windows.longs: finds these in
  * a trace of their time. One that began before it is there afterwards. 0 or -errno. */
-int clew_path_sum_longs(void *sum, const struct clew_trace *trace,
-			const void *longs, size_t count);
+int clew_path_sum_longs(void *sum, const struct clew_trace *trace, const void *longs, size_t count);
 /* Makes a causal trace that has all spans, which the sums are about then. 0 or -errno. */
 int clew_path_sum_finish(struct clew_path_sum *sum, const struct clew_trace *names);
 

@@ -141,8 +141,8 @@ static int tell(void *context, const struct clew_trace *trace, const struct clew
 		       : map_set(&sum->windows.idle, sleep->task, 0, sleep->end);
 }
 
-int clew_path_sum_longs(void *context, const struct clew_trace *trace,
-			const void *longs, size_t count)
+int clew_path_sum_longs(void *context, const struct clew_trace *trace, const void *longs,
+			size_t count)
 {
 	struct wanted wanted = {.longs = longs, .count = count};
 	struct shared *out = shared_new(LEFT_BYTES);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers/classes.h"
 #include "base/hash.h"
 #include "format/text.h"
 #include "trace/name.h"
+#include "words/class.h"
 #include "words/frame.h"
 #include "words/functions.h"
 #include "words/object.h"
@@ -295,7 +295,7 @@ static const char *class_name(struct clew_latency_names *names,
 	stream = open_memstream(&text, &size);
 	if (!stream)
 		return NULL;
-	clew_print_class_of(stream, trace, operation);
+	clew_print_class_of(stream, trace, operation, false);
 	if (fclose(stream) != 0 || vector_reserve(texts, texts->count + 1) < 0 ||
 	    map_set(&names->class_names, key, 0, texts->count) < 0) {
 		free(text);

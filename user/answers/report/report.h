@@ -24,6 +24,7 @@
 
 struct report_operation {
 	struct clew_operation operation;
+	size_t class;				     /* index */
 	struct clew_told causes[REPORT_MOST_CAUSES]; /* the largest ones */
 	size_t cause_count;
 	bool told; /* its causes were looked for */
@@ -68,7 +69,7 @@ struct report {
 	uint64_t from;
 	uint64_t to;
 	struct clew_summary summary;
-	struct report_operation operations[REPORT_MOST_OPERATIONS];
+	struct report_operation operations[REPORT_MOST_OPERATIONS]; /* the longest one by class */
 	size_t operation_count;
 	size_t operation_total;	   /* in the interval */
 	struct report_waits files; /* and disks */
@@ -83,9 +84,8 @@ struct report {
 	uint32_t cause;		       /* program that had the CPU, UINT32_MAX none */
 	uint64_t cause_ns;	       /* for which it had it */
 	const struct clew_sleep *wait; /* the longest one that it is about; NULL: none */
-	/* Where a program was asked for: its operations by class. The headline is about the longest
-	   one of the first class if `by_class` is set, with `class_ns` of `class_total` spent so.
-	 */
+	/* The operations by class. The headline is about the longest one of the first class if
+	   `by_class` is set, with `class_ns` of `class_total` spent so. */
 	struct clew_operation_classes classes;
 	bool by_class;
 	uint64_t class_ns, class_total;
@@ -119,9 +119,9 @@ int report_add_functions(struct report *report);
 /* `width`: columns of a line. `bars`: draw a bar for each program. */
 void report_print(FILE *out, const struct report *report, size_t width, bool bars);
 void report_json(struct clew_json *json, const struct report *report);
-/* report_class.c: finds the classes of the program that was asked for, and turns the headline to
- * the one that hurts most. 0 or -ENOMEM. */
-int report_add_classes(struct report *report);
+/* report_class.c: finds the classes, and the operations that are shown. In a `whole` trace, turns
+ * the headline of a program that was asked for to the class that hurts most. 0 or -ENOMEM. */
+int report_add_classes(struct report *report, bool whole);
 /* Prints in which functions programs ran, if there are samples of that (samples.h). */
 void report_print_samples(FILE *out, const struct report *report, size_t width);
 /* The field "stacks" of the open object: the samples of a program; none without samples. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The operations by class of a program that was asked for, and where the time of the longest one
- * of the class that hurts most went.
+ * The operations by class, the longest ones of the classes that hurt most, and, for a program that
+ * was asked for, where the time of the longest one of the first class went.
  */
 #include "answers/report/report.h"
 
@@ -25,7 +25,24 @@ static void head(struct report *report, const struct clew_kind_operation *operat
 	report->wait = went.waits[most];
 }
 
-int report_add_classes(struct report *report)
+/* Has the longest operation of each of the classes that hurt most shown. */
+static void show_longest(struct report *report)
+{
+	const struct clew_operation_classes *found = &report->classes;
+
+	report->operation_total = found->operation_count;
+	for (size_t i = 0;
+	     i < found->class_count && report->operation_count < REPORT_MOST_OPERATIONS; i++) {
+		const struct clew_operation_class *class = &found->classes[i];
+
+		/* All time of such a class may be in the operations of others. */
+		if (class->hurts || !i)
+			report->operations[report->operation_count++] = (struct report_operation){
+				.operation = found->operations[class->first].operation, .class = i};
+	}
+}
+
+int report_add_classes(struct report *report, bool whole)
 {
 	const struct clew_operation_classes *found = &report->classes;
 	int r = clew_classes_find(report->trace, &report->chosen, report->from, report->to,
@@ -33,8 +50,9 @@ int report_add_classes(struct report *report)
 
 	if (r < 0 || !found->class_count)
 		return r;
+	show_longest(report);
 	/* The headline about the program says already where a whole command or start went. */
-	if (found->classes[0].kind != CLEW_OPERATION_COMMAND &&
+	if (whole && report->chosen.some && found->classes[0].kind != CLEW_OPERATION_COMMAND &&
 	    found->classes[0].kind != CLEW_OPERATION_START)
 		head(report, &found->operations[found->classes[0].first]);
 	return 0;

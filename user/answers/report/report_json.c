@@ -82,6 +82,9 @@ static void json_operations(struct clew_json *json, const struct report *report)
 		clew_json_task_fields(json, report->trace, what->task, what->to);
 		clew_json_unsigned(json, "from", what->from);
 		clew_json_unsigned(json, "to", what->to);
+		clew_json_object(json, "class");
+		clew_json_class(json, report->trace, &report->classes, operation->class);
+		clew_json_object_end(json);
 		clew_json_array(json, "causes");
 		for (size_t k = 0; k < operation->cause_count; k++) {
 			clew_json_object(json, NULL);
@@ -140,7 +143,7 @@ void report_json(struct clew_json *json, const struct report *report)
 	json_programs(json, report);
 	json_disks(json, report);
 	json_operations(json, report);
-	if (report->classes.class_count)
+	if (report->chosen.some && report->classes.class_count)
 		json_classes(json, report);
 	json_objects(json, report, "files", &report->files);
 	json_objects(json, report, "locks", &report->locks);

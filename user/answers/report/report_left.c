@@ -97,56 +97,6 @@ static int leave_disks(const struct report_asked *asked, const struct clew_trace
 	return r < 0 ? r : left->disks ? 0 : -ENOMEM;
 }
 
-static int leave_causes(const struct clew_trace *trace, struct shared *out,
-			struct report_operation *operation)
-{
-	int r = report_explain(trace, NULL, operation);
-
-	for (size_t i = 0; i < operation->cause_count; i++) {
-		struct clew_told *cause = &operation->causes[i];
-		char *text = cause->text;
-
-		cause->text = shared_string(out, text);
-		free(text);
-		r = cause->text ? r : -ENOMEM;
-	}
-	return r;
-}
-
-/* True if a window has all that an operation is explained from: retried waits may begin before. One
- * that is alone is there until it is known which operations are shown. */
-static bool is_known(const struct clew_trace_window *window, const struct clew_operation *operation)
-{
-	return !window->alone &&
-	       (!window->kept || operation->from >= window->kept + TRACE_PART_MARGIN);
-}
-
-static int leave_operations(const struct report_asked *asked, const struct clew_trace *trace,
-			    const struct clew_trace_window *window, struct shared *out,
-			    struct report_left *left)
-{
-	struct clew_window_operations found;
-	int r = clew_operations_in_window(trace, &asked->chosen, left->from, left->to, window,
-					  REPORT_MOST_OPERATIONS, &found);
-
-	if (r < 0)
-		return r;
-	left->operation_total = found.total;
-	left->end_count = found.ends.count;
-	left->ends = shared_copy(out, found.ends.data, found.ends.count * sizeof(*left->ends));
-	r = left->ends ? 0 : -ENOMEM;
-	for (size_t i = 0; i < found.count && r == 0; i++) {
-		struct report_operation *operation = &left->operations[left->operation_count++];
-
-		operation->operation = found.operations[i];
-		if (is_known(window, &found.operations[i]))
-			r = leave_causes(trace, out, operation);
-	}
-	free(found.operations);
-	vector_done(&found.ends);
-	return r;
-}
-
 int report_leave(const struct clew_trace *trace, const struct report_asked *asked,
 		 const struct clew_trace_window *window, struct shared *out)
 {
@@ -163,5 +113,5 @@ int report_leave(const struct clew_trace *trace, const struct report_asked *aske
 		r = leave_waits(asked, trace, window, out, left);
 	if (r == 0)
 		r = leave_disks(asked, trace, window, out, left);
-	return r < 0 ? r : leave_operations(asked, trace, window, out, left);
+	return r;
 }

@@ -4,7 +4,6 @@
 #define CLEW_ANSWERS_REPORT_REPORT_LEFT_H
 
 #include "answers/report/report_sum.h"
-#include "explain/operations.h"
 #include "explain/wait_groups.h"
 
 /* All that a window leaves. */
@@ -16,10 +15,6 @@ struct report_left {
 	struct report_disk_share *disks;
 	size_t disk_count;
 	struct clew_wait_groups groups;
-	struct clew_idle_ends *ends;
-	size_t end_count;
-	struct report_operation operations[REPORT_MOST_OPERATIONS];
-	size_t operation_count, operation_total;
 	uint64_t from, to; /* the part of its trace that was asked for */
 	bool alone;	   /* it is all there is */
 };

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A report added up. Each window leaves the times of its tasks, its waits by object, what its
- * requests had of disks, and its longest operations with their causes.
- *
- * An operation is of the window in which the wait behind it ends; one that began before that
- * window knows everything is found when the windows are added. Its causes are found when it is
- * known that it is to be shown.
+ * requests had of disks. Operations are found in the trace of all names, which has what separates
+ * them; their causes are found when it is known which ones are shown.
  */
 #include "answers/report/report_sum.h"
 
@@ -20,9 +17,6 @@ struct report_sum {
 	struct clew_task_times times;
 	struct vector disks; /* struct report_disk_share */
 	struct clew_wait_groups groups;
-	struct clew_last_idle last_idle;
-	struct report_operation operations[REPORT_MOST_OPERATIONS];
-	size_t operation_count, operation_total;
 	bool alone; /* the trace of the only window is there until the report is made */
 };
 
@@ -34,7 +28,6 @@ struct report_sum *report_sum_begin(const struct report_asked *asked)
 		return NULL;
 	sum->asked = asked;
 	sum->disks.item = sizeof(struct report_disk_share);
-	clew_last_idle_init(&sum->last_idle);
 	return sum;
 }
 
@@ -45,60 +38,6 @@ static int look(void *context, const struct clew_trace *trace,
 }
 
 /* ---- adding windows ---- */
-
-static void free_causes(struct report_operation *operation)
-{
-	for (size_t i = 0; i < operation->cause_count; i++)
-		free(operation->causes[i].text);
-	*operation = (struct report_operation){};
-}
-
-/* Has an operation own its texts. 0 or -ENOMEM. */
-static int own_causes(struct report_operation *operation)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < operation->cause_count; i++) {
-		struct clew_told *cause = &operation->causes[i];
-
-		cause->text = strdup(cause->text);
-		r = cause->text ? r : -ENOMEM;
-	}
-	return r;
-}
-
-/* Keeps an operation if it is one of the longest. 0 or -ENOMEM. */
-static int add_operation(struct report_sum *sum, const struct report_operation *operation)
-{
-	size_t place = sum->operation_count;
-
-	while (place && clew_operation_compare(&operation->operation,
-					       &sum->operations[place - 1].operation) < 0)
-		place--;
-	if (place == REPORT_MOST_OPERATIONS)
-		return 0;
-	if (sum->operation_count == REPORT_MOST_OPERATIONS)
-		free_causes(&sum->operations[--sum->operation_count]);
-	memmove(&sum->operations[place + 1], &sum->operations[place],
-		(sum->operation_count - place) * sizeof(*sum->operations));
-	sum->operation_count++;
-	sum->operations[place] = *operation;
-	return own_causes(&sum->operations[place]);
-}
-
-/* Adds the operation that began before a window knows anything, if there is one. 0 or -ENOMEM. */
-static int add_ends(struct report_sum *sum, const struct report_left *left,
-		    const struct clew_idle_ends *ends)
-{
-	struct report_operation operation = {};
-	int r = clew_last_idle_add(&sum->last_idle, ends, left->from, left->to,
-				   &operation.operation);
-
-	if (r <= 0)
-		return r;
-	sum->operation_total++;
-	return add_operation(sum, &operation);
-}
 
 static int add_disks(struct report_sum *sum, const struct report_left *left)
 {
@@ -125,18 +64,13 @@ static int add(void *context, const struct shared *found)
 	for (size_t i = 0; i < left->had_cpu_count && r == 0; i++)
 		r = clew_task_times_add_cpu(&sum->times, (uint32_t)left->had_cpu[i].key,
 					    left->had_cpu[i].part, left->had_cpu[i].value);
-	sum->operation_total += left->operation_total;
-	for (size_t i = 0; i < left->operation_count && r == 0; i++)
-		r = add_operation(sum, &left->operations[i]);
-	for (size_t i = 0; i < left->end_count && r == 0; i++)
-		r = add_ends(sum, left, &left->ends[i]);
 	return r < 0 ? r : clew_wait_groups_add(&sum->groups, &left->groups);
 }
 
 struct clew_windows_taker report_sum_taker(struct report_sum *sum)
 {
 	return (struct clew_windows_taker){
-		.look = look, .add = add, .context = sum, .samples = true};
+		.look = look, .add = add, .context = sum, .samples = true, .works = true};
 }
 
 /* ---- the report ---- */
@@ -191,23 +125,6 @@ static int add_waits(const struct report_sum *sum, struct report *report)
 	return r;
 }
 
-/* The report owns the texts of operations. */
-static int add_operations(struct report_sum *sum, struct report *report)
-{
-	int r = 0;
-
-	report->operation_total = sum->operation_total;
-	for (size_t i = 0; i < sum->operation_count; i++) {
-		struct report_operation *operation = &report->operations[report->operation_count++];
-
-		*operation = sum->operations[i];
-		sum->operations[i] = (struct report_operation){};
-		if (r == 0 && sum->alone)
-			r = report_explain(report->trace, report->relations, operation);
-	}
-	return r;
-}
-
 int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 		      const struct clew_relations *relations, struct report *ret_report)
 {
@@ -220,23 +137,22 @@ int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 		r = report_add_disks(ret_report, &sum->disks);
 	if (r == 0)
 		r = add_waits(sum, ret_report);
-	if (r == 0)
-		r = add_operations(sum, ret_report);
 	if (r == 0 && sum->alone)
 		r = report_add_functions(ret_report);
-	return r == 0 && sum->alone && asked->chosen.some ? report_add_classes(ret_report) : r;
+	if (r == 0 && !clew_trace_lacks_works(names))
+		r = report_add_classes(ret_report, sum->alone);
+	for (size_t i = 0; i < ret_report->operation_count && r == 0 && sum->alone; i++)
+		r = report_explain(names, relations, &ret_report->operations[i]);
+	return r;
 }
 
 void report_sum_free(struct report_sum *sum)
 {
 	if (!sum)
 		return;
-	for (size_t i = 0; i < sum->operation_count; i++)
-		free_causes(&sum->operations[i]);
 	clew_task_times_done(&sum->times);
 	vector_done(&sum->disks);
 	clew_wait_groups_done(&sum->groups);
-	clew_last_idle_done(&sum->last_idle);
 	free(sum);
 }
 

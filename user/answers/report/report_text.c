@@ -243,11 +243,37 @@ static void print_disks(FILE *out, const struct report *report)
 	}
 }
 
+/* Prints which of its class an operation is, and what is usual there. */
+static void print_class_of(FILE *out, const struct report *report, size_t class, size_t width)
+{
+	const struct clew_operation_class *it = &report->classes.classes[class];
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return;
+	if (it->count > 1)
+		fprintf(stream, "the longest of %zu ", it->count);
+	else
+		fputs("the only ", stream);
+	clew_print_class(stream, report->trace, &report->classes, class, it->count == 1);
+	clew_print_usual(stream, it);
+	fclose(stream);
+	fprintf(out, "%12s", "");
+	clew_print_wrapped(out, text, 12, 12, width);
+	free(text);
+}
+
 static void print_operations(FILE *out, const struct report *report, size_t width)
 {
+	if (clew_trace_lacks_works(report->trace))
+		fputs("\nThere are more operations than fit into memory: --from and --to choose a "
+		      "part.\n",
+		      out);
 	if (!report->operation_count)
 		return;
-	fprintf(out, "\n%sSlowest of %zu operations (from one wait for work to the next)%s\n",
+	fprintf(out, "\n%sSlowest of %zu operations, of each class that hurts most%s\n",
 		clew_style_begin(CLEW_STYLE_HEADING), report->operation_total,
 		clew_style_end(CLEW_STYLE_HEADING));
 	for (size_t i = 0; i < report->operation_count; i++) {
@@ -258,6 +284,7 @@ static void print_operations(FILE *out, const struct report *report, size_t widt
 		fprintf(out, "  %8s  ", CLEW_DURATION(what->to - what->from));
 		clew_print_task(out, report->trace, what->task, what->to);
 		fprintf(out, ", at +%s\n", CLEW_OFFSET(what->from - start, report->to - start));
+		print_class_of(out, report, operation->class, width);
 		for (size_t k = 0; k < operation->cause_count; k++) {
 			fprintf(out, "          %4u %%  ",
 				clew_percent(operation->causes[k].ns, what->to - what->from));
@@ -339,7 +366,7 @@ static void print_classes(FILE *out, const struct report *report)
 {
 	const struct clew_operation_classes *found = &report->classes;
 
-	if (!found->class_count)
+	if (!found->class_count || !report->chosen.some)
 		return;
 	report_print_heading(out, "Its operations, what hurts most first");
 	for (size_t i = 0; i < found->class_count && i < MOST_CLASSES; i++) {

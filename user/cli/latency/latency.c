@@ -241,6 +241,11 @@ static int add_trace(struct part *part, struct clew_selection *selection, struct
 	options->from = part->window.from;
 	options->to = part->window.to;
 	options->tasks = clew_input_tasks(&part->input);
+	if (part->input.reader && is_of_operations(sum) && clew_trace_lacks_works(options->tasks))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: it has more operations than fit into memory: choose a part "
+				 "with --from and --to",
+				 part->operand);
 	if (part->input.reader && is_of_operations(sum) &&
 	    clew_latency_sum_works(&sum->all, options->tasks) < 0)
 		return clew_fail_memory();
@@ -249,10 +254,9 @@ static int add_trace(struct part *part, struct clew_selection *selection, struct
 	if (!status && chooses_late(part, sum))
 		status = clew_selection_check(selection, part->input.trace);
 	if (!status)
-		status = clew_long_operations(part->operand, sum->all.longs.data,
-					      sum->all.longs.count,
-					      sizeof(struct clew_kind_operation),
-					      clew_latency_sum_longs, &sum->all);
+		status = clew_long_operations(
+			part->operand, sum->all.longs.data, sum->all.longs.count,
+			sizeof(struct clew_kind_operation), clew_latency_sum_longs, &sum->all);
 	if (!status && clew_latency_sum_finish(&sum->all, part->input.trace) < 0)
 		status = clew_fail_memory();
 	return status;

@@ -62,8 +62,8 @@ int clew_input_open(const char *operand, const struct clew_input_needs *needs,
 	struct clew_time_base base;
 	int status = 0;
 
-	*ret_input = (struct clew_input){
-		.operand = operand, .window = window, .works = needs->works};
+	*ret_input =
+		(struct clew_input){.operand = operand, .window = window, .works = needs->works};
 	if (!is_part(needs))
 		status = open_long(needs, ret_input);
 	if (status)

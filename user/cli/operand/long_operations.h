@@ -7,9 +7,9 @@
 
 /*
  * Reads the capture once more, once for all operations that are near each other, and calls `find`
- * with a trace of all of their time; it returns 0 or -errno. Sorts the operations, which are of `size`
- * bytes and begin with a struct clew_operation. Says on standard error how many there are. Returns
- * 0 or, after clew_fail(), an exit status.
+ * with a trace of all of their time; it returns 0 or -errno. Sorts the operations, which are of
+ * `size` bytes and begin with a struct clew_operation. Says on standard error how many there are.
+ * Returns 0 or, after clew_fail(), an exit status.
  */
 int clew_long_operations(const char *operand, void *operations, size_t count, size_t size,
 			 int (*find)(void *context, const struct clew_trace *trace,
