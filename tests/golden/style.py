@@ -26,7 +26,7 @@ FLOORS = [
     ["words"],
     [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
-        "answers/stitch", "answers/why", "record", "cli/front"
+        "answers/stitch", "answers/why", "record", "stacks", "cli/front"
     ],
     ["answers/info", "answers/io", "answers/report", "answers/requests", "answers/waits", "answers/whatif"],
     ["daemon", "library", "cli/operand"],

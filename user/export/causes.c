@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "export/segment.h"
+#include "words/short_name.h"
 
 static int compare_lengths(const void *left, const void *right)
 {
@@ -37,11 +37,11 @@ int export_least_length(const struct clew_why *why, size_t own, uint64_t *ret_le
 int export_causes_add(struct export_causes *causes, const struct clew_trace *trace,
 		      const struct clew_segment *segment, size_t *ret_index)
 {
-	char what[EXPORT_SEGMENT_SIZE];
+	char what[CLEW_SHORT_NAME_SIZE];
 	struct export_cause *cause;
 	uint64_t key, *known;
 
-	export_segment_name(trace, segment, what);
+	clew_segment_short_name(trace, segment, what);
 	key = hash_text(HASH_SEED, what);
 	known = map_get(&causes->known, key, segment->task);
 	*ret_index = known ? (size_t)*known : causes->list.count;

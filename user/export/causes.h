@@ -12,7 +12,7 @@
 
 struct export_cause {
 	const struct clew_segment *first; /* of its steps */
-	const char *what;		  /* as export_segment_name() calls it */
+	const char *what;		  /* as clew_segment_short_name() calls it */
 	uint64_t ns;
 	size_t steps;
 };

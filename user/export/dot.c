@@ -12,11 +12,11 @@
 
 #include "base/hash.h"
 #include "export/causes.h"
-#include "export/segment.h"
 #include "format/text.h"
 #include "words/beside.h"
 #include "words/hops.h"
 #include "words/segment_text.h"
+#include "words/short_name.h"
 
 #include "export/export.h"
 
@@ -179,7 +179,7 @@ static int put_node(const struct path *path, size_t i)
 {
 	const struct node *node = &path->nodes[i];
 	const struct clew_segment *segment = node->first;
-	char name[EXPORT_SEGMENT_SIZE], task[EXPORT_TASK_SIZE];
+	char name[CLEW_SHORT_NAME_SIZE], task[EXPORT_TASK_SIZE];
 	FILE *out = path->export->out;
 	uint64_t whole = path->why.to - path->why.from;
 	int r = 0;
@@ -191,7 +191,7 @@ static int put_node(const struct path *path, size_t i)
 		export_task_name(path->export->trace, segment->task, segment->end - 1, task);
 		clew_print_dot(out, task);
 		fputs("\\n", out);
-		export_segment_name(path->export->trace, segment, name);
+		clew_segment_short_name(path->export->trace, segment, name);
 		clew_print_dot(out, name);
 	}
 	if (node->steps > 1 && !node->others)
@@ -238,10 +238,10 @@ static void put_dependency(FILE *out, const struct path *path, struct clew_hop_v
 /* The task went to sleep, and the next segment is about what it waited for. */
 static void put_wait(FILE *out, const struct path *path, const struct clew_sleep *sleep)
 {
-	char name[EXPORT_SEGMENT_SIZE] = "unknown";
+	char name[CLEW_SHORT_NAME_SIZE] = "unknown";
 
 	if (sleep)
-		export_wait_name(path->export->trace, sleep, name);
+		clew_wait_short_name(path->export->trace, sleep, name);
 	fputs(" [label=\"waits: ", out);
 	clew_print_dot(out, name);
 	fputs("\" style=dotted arrowhead=open]", out);

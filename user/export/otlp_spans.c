@@ -16,13 +16,13 @@
 
 #include "base/hash.h"
 #include "export/causes.h"
-#include "export/segment.h"
 #include "format/text.h"
 #include "words/beside.h"
 #include "words/functions.h"
 #include "words/hops.h"
 #include "words/link.h"
 #include "words/segment_text.h"
+#include "words/short_name.h"
 
 #define ALSO_MOST 8
 #define SUMS_MOST 5   /* causes that a span of several steps names */
@@ -293,7 +293,7 @@ static int add_segment(struct building *building, const struct clew_segment *seg
 	struct clew_hop_via via = {segment->via_type, segment->via_evidence};
 	const char *kind = clew_wait_kind_name(segment->kind);
 	struct otlp *otlp = building->otlp;
-	char name[EXPORT_SEGMENT_SIZE];
+	char name[CLEW_SHORT_NAME_SIZE];
 	struct otlp_list *list;
 	size_t leaf;
 	int r = go_to(building, segment, depth_of(segment));
@@ -304,7 +304,7 @@ static int add_segment(struct building *building, const struct clew_segment *seg
 	if (r < 0)
 		return r;
 	list = &span_at(building, leaf)->attributes;
-	export_segment_name(otlp->export->trace, segment, name);
+	clew_segment_short_name(otlp->export->trace, segment, name);
 	r = otlp_add_text(otlp, list, "clew.kind", kind);
 	if (r >= 0)
 		r = otlp_add_text(otlp, list, "clew.what", name);

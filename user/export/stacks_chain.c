@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "export/segment.h"
 #include "words/hops.h"
+#include "words/short_name.h"
 
 #define PROGRESS_EVERY 1024
 
@@ -33,18 +33,18 @@ static uint32_t push_next(struct stacks *stacks, const struct clew_export *expor
 static void add_segment(struct stacks *stacks, const struct clew_export *export, uint32_t root,
 			const struct clew_segment *segment)
 {
-	char name[EXPORT_SEGMENT_SIZE];
+	char name[CLEW_SHORT_NAME_SIZE];
 	uint32_t node = root;
 
 	for (uint32_t i = 0; i < clew_hop_count(segment); i++) {
 		const struct clew_sleep *sleep = clew_hop_sleep(export->trace, segment, i);
 
-		node = sleep ? stacks_wait(stacks, export, node, sleep)
+		node = sleep ? stacks_wait(stacks, export->trace, node, sleep)
 			     : stacks_push(stacks, node, clew_wait_kind_name(CLEW_WAIT_UNKNOWN));
 		node = push_next(stacks, export, node, clew_hop_via_behind(segment, i),
 				 clew_hop_next(segment, i), segment->start);
 	}
-	export_segment_name(export->trace, segment, name);
+	clew_segment_short_name(export->trace, segment, name);
 	node = stacks_push(stacks, node, name);
 	stacks_add(stacks, node, segment->kind, clew_segment_length(segment));
 }
@@ -52,7 +52,7 @@ static void add_segment(struct stacks *stacks, const struct clew_export *export,
 static void add_interval(struct stacks *stacks, const struct clew_export *export, uint32_t task,
 			 uint64_t from, uint64_t to)
 {
-	uint32_t root = stacks_task(stacks, export, task, from);
+	uint32_t root = stacks_task(stacks, export->trace, task, from);
 	struct clew_why why = {};
 
 	if (clew_why_explain(export->trace, export->relations, task, from, to, &why) == -ENOMEM)
@@ -62,7 +62,8 @@ static void add_interval(struct stacks *stacks, const struct clew_export *export
 	clew_why_done(&why);
 }
 
-void stacks_chains(struct stacks *stacks, const struct clew_export *export)
+void stacks_chains(struct stacks *stacks, const struct clew_export *export,
+		   const struct stacks_asked *asked)
 {
 	size_t count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(export->trace, &count);
@@ -76,8 +77,8 @@ void stacks_chains(struct stacks *stacks, const struct clew_export *export)
 	for (size_t i = 0; i < count; i++) {
 		if (i % PROGRESS_EVERY == 0)
 			export->progress(export->progress_context, (double)i / (double)count);
-		if (stacks_wants(export, &sleeps[i]))
+		if (stacks_wants(asked, &sleeps[i]))
 			add_interval(stacks, export, sleeps[i].task, sleeps[i].start,
-				     stacks_end(export, &sleeps[i]));
+				     clew_trace_until(export->trace, sleeps[i].end));
 	}
 }

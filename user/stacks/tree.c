@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tree of stacks: each node is a place below another, with the time that was spent there. */
-#include "export/stacks.h"
+#include "stacks/tree.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
+
+int stacks_begin(struct stacks *stacks)
+{
+	*stacks = (struct stacks){.nodes.item = sizeof(struct stack_node),
+				  .places.item = sizeof(struct stack_place)};
+	/* The root. */
+	if (vector_reserve(&stacks->nodes, 1) < 0)
+		return -ENOMEM;
+	((struct stack_node *)stacks->nodes.data)[0] = (struct stack_node){};
+	stacks->nodes.count = 1;
+	return 0;
+}
+
+void stacks_done(struct stacks *stacks)
+{
+	vector_done(&stacks->nodes);
+	vector_done(&stacks->places);
+	arena_done(&stacks->arena);
+	map_done(&stacks->numbers);
+	map_done(&stacks->children);
+}
 
 uint32_t stacks_number(struct stacks *stacks, const struct stack_place *place)
 {
