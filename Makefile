@@ -132,7 +132,7 @@ $(B)/unwind_compare: tests/live/unwind_compare.c $(B)/unwind_compare.skel.h $(B)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -ldw
 
 # The HTML page's style and scripts as C strings.
-PAGE_SCRIPTS := $(addprefix user/page/script/,data.js levels.js draw.js why.js page.js)
+PAGE_SCRIPTS := $(addprefix user/page/script/,data.js levels.js draw.js why.js help.js flame.js page.js)
 $(B)/page_text.h: tools/text-to-c user/page/script/page.css $(PAGE_SCRIPTS)
 	@mkdir -p $(@D)
 	tools/text-to-c page_style_text user/page/script/page.css > $@

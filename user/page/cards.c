@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The cards below the headline: where time went, who had what others waited for, what was
+/* The cards below the explanations: where time went, who had what others waited for, what was
  * waited for. */
 #include <stdlib.h>
 #include <string.h>
@@ -101,13 +101,15 @@ static void put_had(struct page *page, const char *title, size_t offset, enum pa
 	}
 	if (count) {
 		qsort(had, count, sizeof(*had), longest_first);
-		document_put(&page->document, "<tr><th colspan=\"3\">%s</th></tr>\n", title);
+		begin_card(page, title, "had");
 	}
 	for (size_t i = 0; i < count && i < MOST_ROWS; i++) {
 		begin_row(page, had[i].ns, had[0].ns, class);
 		clew_print_safe(document_words(&page->document), had[i].program->name);
 		end_row(page);
 	}
+	if (count)
+		end_card(page);
 	free(had);
 }
 
@@ -117,7 +119,7 @@ static void put_disks(struct page *page)
 	struct document *document = &page->document;
 
 	if (report->disk_count)
-		document_put(document, "<tr><th colspan=\"3\">Disks</th></tr>\n");
+		begin_card(page, "Disks that were waited for", "disks");
 	for (size_t i = 0; i < report->disk_count && i < MOST_ROWS; i++) {
 		const struct report_disk *disk = &report->disks[i];
 
@@ -132,6 +134,8 @@ static void put_disks(struct page *page)
 		}
 		end_row(page);
 	}
+	if (report->disk_count)
+		end_card(page);
 }
 
 static void put_sums(struct page *page, const char *title, const struct report_waits *waits,
@@ -141,7 +145,7 @@ static void put_sums(struct page *page, const char *title, const struct report_w
 	struct document *document = &page->document;
 
 	if (waits->count)
-		document_put(document, "<tr><th colspan=\"3\">%s</th></tr>\n", title);
+		begin_card(page, title, "objects");
 	for (size_t i = 0; i < waits->count && i < MOST_ROWS; i++) {
 		begin_row(page, sums[i].total, most, class);
 		report_print_awaited(document_words(document), page->report,
@@ -150,6 +154,8 @@ static void put_sums(struct page *page, const char *title, const struct report_w
 			     sums[i].count == 1 ? "" : "s", CLEW_DURATION(sums[i].max));
 		end_row(page);
 	}
+	if (waits->count)
+		end_card(page);
 }
 
 static void put_functions(struct page *page)
@@ -184,16 +190,13 @@ void page_put_cards(struct page *page)
 		most = report->locks.sums[0].total;
 	document_put(&page->document, "<div class=\"cards\">\n");
 	put_programs(page);
-	begin_card(page, "Who had what others waited for", "had");
-	put_had(page, "The CPU", offsetof(struct clew_program, had_cpu), PAGE_READY);
-	put_had(page, "Locks", offsetof(struct clew_program, had_lock), PAGE_LOCK);
+	put_had(page, "Who had the CPU that others waited for",
+		offsetof(struct clew_program, had_cpu), PAGE_READY);
+	put_had(page, "Who had locks that others waited for",
+		offsetof(struct clew_program, had_lock), PAGE_LOCK);
 	put_disks(page);
-	end_card(page);
-	begin_card(page, "What was waited for", "objects");
-	put_sums(page, "Files and disks", &report->files, most, PAGE_DISK);
-	put_sums(page, "Locks", &report->locks, most, PAGE_LOCK);
-	end_card(page);
+	put_sums(page, "Files and disks that were waited for", &report->files, most, PAGE_DISK);
+	put_sums(page, "Locks that were waited for", &report->locks, most, PAGE_LOCK);
 	put_functions(page);
-	page_put_slowest(page);
 	document_put(&page->document, "</div>\n");
 }

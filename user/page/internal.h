@@ -43,14 +43,14 @@ void page_operations_done(struct page *page);
 
 /* Parts of the document, in their order. */
 void page_put_head(struct page *page);
-void page_put_cards(struct page *page);
 void page_put_slowest(struct page *page);
 int page_put_why(struct page *page);
+int page_put_flames(struct page *page); /* nothing where there are few samples */
+void page_put_cards(struct page *page);
 int page_put_data(struct page *page);
 void page_put_foot(struct page *page);
 
 /* A bar of all classes; each part's width is its share. `words`: with words where there is room. */
 void page_put_bar(struct page *page, const uint64_t *sums, bool words);
-/* "54 %" */
 
 #endif

@@ -18,11 +18,15 @@ static int put_all(struct page *page)
 	int r;
 
 	page_put_head(page);
-	page_put_cards(page);
-	document_put(&page->document, "<div class=\"lower\">\n");
+	document_put(&page->document, "<div class=\"upper\"><div class=\"left\">\n");
 	put_timeline(page);
+	page_put_slowest(page);
+	document_put(&page->document, "</div>\n");
 	r = page_put_why(page);
 	document_put(&page->document, "</div>\n");
+	if (r >= 0)
+		r = page_put_flames(page);
+	page_put_cards(page);
 	if (r >= 0)
 		r = page_put_data(page);
 	page_put_foot(page);

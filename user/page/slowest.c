@@ -17,7 +17,7 @@ static void put_histogram(struct page *page)
 	for (unsigned i = 0; i < PAGE_BUCKETS; i++)
 		most = histogram->counts[i] > most ? histogram->counts[i] : most;
 	document_put(document,
-		     "<svg class=\"histogram\" viewBox=\"0 0 %u %u\" role=\"img\" "
+		     "<div class=\"spread\"><svg class=\"histogram\" viewBox=\"0 0 %u %u\" role=\"img\" "
 		     "preserveAspectRatio=\"none\" aria-label=\"%zu operations from %s to %s, half "
 		     "of them at most %s\">",
 		     PAGE_BUCKETS * 10, HEIGHT, histogram->count, CLEW_DURATION(histogram->least),
@@ -36,7 +36,7 @@ static void put_histogram(struct page *page)
 	}
 	document_put(document,
 		     "</svg><div class=\"axis\"><span>%s</span><span>logarithmic; half of them "
-		     "&le; %s</span><span>%s</span></div>\n",
+		     "&le; %s</span><span>%s</span></div></div>\n",
 		     CLEW_DURATION(histogram->least), CLEW_DURATION(histogram->p50),
 		     CLEW_DURATION(histogram->greatest));
 }

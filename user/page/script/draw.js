@@ -3,7 +3,8 @@
  * Draws the timeline. Each lane becomes one line of an image, which is stretched to the lane's
  * height; text, the path of the chosen operation and the axis are drawn over it.
  */
-const LABELS = 176, ROW = 19, PATH = 46, AXIS = 22;
+const WIDE_LABELS = 176, NARROW_LABELS = 104, NARROW = 560, ROW = 19, PATH = 46, AXIS = 22;
+const AXIS_SPACE = 12; /* least pixels between two labels of the axis */
 const FONT = '11.5px system-ui, "DejaVu Sans", sans-serif';
 
 function colours()
@@ -15,7 +16,7 @@ function colours()
 
 	for (let k = 0; k < CLASSES; k++)
 		classes.push(full(value("--k" + k)));
-	return {classes, fg: value("--fg"), dim: value("--dim"), line: value("--line"),
+	return {classes, fg: value("--fg"), dim: value("--dim"), line: value("--line"), other: full(value("--else")),
 		card: full(value("--card"))};
 }
 
@@ -25,14 +26,6 @@ function pixelOf(hex)
 	const n = parseInt(hex.slice(1), 16);
 
 	return (0xff000000 | (n & 255) << 16 | (n >> 8 & 255) << 8 | n >> 16) >>> 0;
-}
-
-function mixed(hex, other, share)
-{
-	const part = (text, i) => parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
-
-	return "#" + [0, 1, 2].map((i) => Math.round(part(hex, i) * share + part(other, i) *
-		(1 - share)).toString(16).padStart(2, "0")).join("");
 }
 
 /* Black or white, whichever reads better on a class. */
@@ -61,6 +54,7 @@ class Timeline {
 		const ratio = window.devicePixelRatio || 1;
 
 		this.width = this.canvas.clientWidth;
+		this.labels = this.width < NARROW ? NARROW_LABELS : WIDE_LABELS;
 		this.height = AXIS + PATH + this.rows.length * ROW + 6;
 		this.canvas.style.height = this.height + "px";
 		this.canvas.width = this.width * ratio;
@@ -70,12 +64,12 @@ class Timeline {
 
 	x(at)
 	{
-		return LABELS + (at - this.from) / (this.to - this.from) * (this.width - LABELS);
+		return this.labels + (at - this.from) / (this.to - this.from) * (this.width - this.labels);
 	}
 
 	time(x)
 	{
-		return this.from + (x - LABELS) / (this.width - LABELS) * (this.to - this.from);
+		return this.from + (x - this.labels) / (this.width - this.labels) * (this.to - this.from);
 	}
 
 	rowAt(y)
@@ -106,77 +100,113 @@ class Timeline {
 		this.frames.push(performance.now() - begun);
 	}
 
-	drawAxis()
+	/* Where the axis begins to count: an operation that is seen from near, or the capture. */
+	axisBase()
 	{
-		const g = this.context, step = this.axisStep();
 		const operation = this.operation, range = this.to - this.from;
-		const base = operation && range < this.meta.length / 3 ? operation.from : 0;
+
+		return operation && range < this.meta.length / 3 ? operation.from : 0;
+	}
+
+	/* The label of a moment, with as many digits as tell it from the next one. */
+	axisLabel(at, step)
+	{
+		const [unit, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]].find(([size]) =>
+			size <= Math.max(Math.abs(at), step) * 1.001) || [1, "ns"];
+		const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-6));
+
+		return (at > 0 && this.axisBase() ? "+" : "") + (at / unit).toFixed(digits) + " " + name;
+	}
+
+	/* The moments with a label, and their labels: as many as have room. */
+	axisMarks()
+	{
+		const g = this.context, base = this.axisBase(), range = this.to - this.from;
+		const room = this.width - this.labels, power = 10 ** Math.floor(Math.log10(range)) / 1000;
+		const steps = [1, 10, 100, 1000].flatMap((n) => [1, 2, 5].map((k) => n * k * power));
+		const marks = (step) => {
+			const found = [];
+
+			for (let at = Math.ceil((this.from - base) / step) * step; at + base < this.to; at += step)
+				found.push({at: at + base, text: this.axisLabel(at, step)});
+			return found;
+		};
 
 		g.font = FONT;
-		for (let at = Math.ceil((this.from - base) / step) * step + base; at < this.to; at += step) {
-			g.fillStyle = this.colours.line;
-			g.fillRect(this.x(at), 0, 1, this.height);
-			g.fillStyle = this.colours.dim;
-			g.fillText((base && at >= base ? "+" : "") + duration(Math.round(at - base)),
-				   this.x(at) + 4, 10);
+		for (const step of steps.filter((it) => it * 12 > range)) {
+			const found = marks(step), width = step / range * room;
+
+			if (found.every((it) => g.measureText(it.text).width + AXIS_SPACE <= width))
+				return found;
 		}
+		return [];
 	}
 
-	axisStep()
+	drawAxis()
 	{
-		const least = (this.to - this.from) / 7, power = 10 ** Math.floor(Math.log10(least));
+		const g = this.context;
 
-		return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least);
-	}
-
-	/* The pixel of a CPU's span: on the path, of the same process, or another. */
-	cpuPixel(lane, i)
-	{
-		const other = lane.others[i], task = this.meta.lanes[other - 1];
-
-		if (this.onPath.has(other))
-			return this.pixels[RUNNING];
-		return task && task.pid === this.ownPid ? this.halfPixel : this.greyPixel;
+		this.axis = this.axisMarks().map((mark) => ({x: this.x(mark.at) + 4, text: mark.text}));
+		this.axis.forEach(({x, text}) => {
+			g.fillStyle = this.colours.line;
+			g.fillRect(x - 4, 0, 1, this.height);
+			g.fillStyle = this.colours.dim;
+			/* The last one may have no room any more. */
+			if (x + g.measureText(text).width <= this.width)
+				g.fillText(text, x, 10);
+		});
 	}
 
 	choosePixels()
 	{
-		const {classes, card, dim} = this.colours;
+		this.pixels = this.colours.classes.map(pixelOf);
+		/* A CPU has two classes: a thread of the path ran, or another one. */
+		this.cpuPixels = this.pixels.map(() => pixelOf(this.colours.other));
+		this.cpuPixels[RUNNING] = this.pixels[RUNNING];
+	}
 
-		this.pixels = classes.map(pixelOf);
-		this.halfPixel = pixelOf(mixed(classes[RUNNING], card, 0.5));
-		this.greyPixel = pixelOf(mixed(dim, card, 0.6));
-		this.ownPid = this.operation && this.meta.lanes[this.operation.lane - 1].pid;
+	/* Sets the operation whose path is drawn; without one, all threads have the full colour. */
+	choose(operation)
+	{
+		this.operation = operation;
+		this.onPath = new Set(operation ? operation.segments.map((it) => it[3]) : []);
+		for (const lane of this.meta.lanes.filter((it) => it.kind === "cpu")) {
+			lane.classes = Uint8Array.from(lane.others, (other) =>
+				!operation || (other && this.onPath.has(other)) ? RUNNING : READY);
+			lane.levels = null;
+		}
+		this.needed = true;
 	}
 
 	fillByLevel(line, lane, level, scale)
 	{
+		const pixels = lane.kind === "cpu" ? this.cpuPixels : this.pixels;
+
 		for (let x = 0; x < line.length; x++) {
 			const k = classOfBuckets(level, this.from + x * scale, this.from + (x + 1) * scale);
 
 			if (k >= 0)
-				line[x] = this.pixels[k];
+				line[x] = pixels[k];
 		}
 	}
 
 	fillBySpans(line, lane, scale)
 	{
-		const cpu = lane.kind === "cpu";
+		const pixels = lane.kind === "cpu" ? this.cpuPixels : this.pixels;
 
 		for (let i = spanAfter(lane, this.from); i < lane.starts.length &&
 		     lane.starts[i] < this.to; i++) {
 			const from = Math.max(0, Math.floor((lane.starts[i] - this.from) / scale));
 			const to = Math.min(line.length,
 				Math.max(from + 1, Math.round((lane.ends[i] - this.from) / scale)));
-			const pixel = cpu ? this.cpuPixel(lane, i) : this.pixels[lane.classes[i]];
 
-			line.fill(pixel, from, to);
+			line.fill(pixels[lane.classes[i]], from, to);
 		}
 	}
 
 	drawLanes()
 	{
-		const g = this.context, width = Math.max(1, Math.round(this.width - LABELS));
+		const g = this.context, width = Math.max(1, Math.round(this.width - this.labels));
 		const scale = (this.to - this.from) / width, rows = this.rows;
 
 		if (!rows.length)
@@ -209,12 +239,12 @@ class Timeline {
 		const g = this.context, y = AXIS + PATH + i * ROW;
 		const own = this.operation && lane.number === this.operation.lane - 1;
 
-		g.drawImage(this.stretched, 0, i, width, 1, LABELS, y + 3, this.width - LABELS, ROW - 6);
+		g.drawImage(this.stretched, 0, i, width, 1, this.labels, y + 3, this.width - this.labels, ROW - 6);
 		if (lane.kind === "cpu")
 			this.drawNames(lane, y);
 		g.font = (own ? "600 " : "") + FONT;
 		g.fillStyle = own ? this.colours.fg : this.colours.dim;
-		g.fillText(lane.name, 6, y + ROW / 2 + 1, LABELS - 12);
+		g.fillText(lane.name, 6, y + ROW / 2 + 1, this.labels - 12);
 	}
 
 	/* The names of tasks on a CPU, where there is room. */
@@ -222,18 +252,18 @@ class Timeline {
 	{
 		const g = this.context;
 
-		if (levelFor(lane, this.meta.length, (this.to - this.from) / (this.width - LABELS)))
+		if (levelFor(lane, this.meta.length, (this.to - this.from) / (this.width - this.labels)))
 			return;
 		g.font = FONT;
 		for (let i = spanAfter(lane, this.from); i < lane.starts.length &&
 		     lane.starts[i] < this.to; i++) {
-			const a = Math.max(LABELS, this.x(lane.starts[i]));
+			const a = Math.max(this.labels, this.x(lane.starts[i]));
 			const b = Math.min(this.width, this.x(lane.ends[i]));
 			const task = this.meta.lanes[lane.others[i] - 1];
 
 			if (b - a < 60 || !task)
 				continue;
-			g.fillStyle = this.onPath.has(lane.others[i]) ? "#fff" : this.colours.fg;
+			g.fillStyle = lane.classes[i] === RUNNING ? "#fff" : "#111";
 			this.clipped(a, y, b - a - 2, ROW, () => g.fillText(task.name, a + 4, y + ROW / 2 + 0.5));
 		}
 	}
@@ -258,9 +288,9 @@ class Timeline {
 		g.strokeStyle = this.colours.fg;
 		g.globalAlpha = 0.5;
 		for (const [from, to] of this.meta.gaps) {
-			const a = Math.max(LABELS, this.x(from)), b = Math.min(this.width, Math.max(this.x(to), this.x(from) + 2));
+			const a = Math.max(this.labels, this.x(from)), b = Math.min(this.width, Math.max(this.x(to), this.x(from) + 2));
 
-			if (b <= LABELS || a >= this.width)
+			if (b <= this.labels || a >= this.width)
 				continue;
 			this.clipped(a, AXIS + PATH, b - a, this.height, () => {
 				for (let x = a - this.height; x < b; x += 7) {
@@ -283,8 +313,8 @@ class Timeline {
 		g.fillText("Critical path", 6, AXIS + 14);
 		g.font = FONT;
 		g.fillStyle = this.colours.dim;
-		g.fillText("of " + this.meta.lanes[operation.lane - 1].name, 6, AXIS + 29, LABELS - 12);
-		this.clipped(LABELS, 0, this.width - LABELS, this.height, () => {
+		g.fillText("of " + this.meta.lanes[operation.lane - 1].name, 6, AXIS + 29, this.labels - 12);
+		this.clipped(this.labels, 0, this.width - this.labels, this.height, () => {
 			for (const segment of operation.segments)
 				this.drawSegment(segment);
 			this.drawJumps();
@@ -307,13 +337,13 @@ class Timeline {
 		const g = this.context, a = this.x(start), b = this.x(start + length);
 		const task = this.meta.lanes[lane - 1];
 
-		if (b < LABELS || a > this.width)
+		if (b < this.labels || a > this.width)
 			return;
 		g.fillStyle = this.colours.classes[k];
 		g.fillRect(a, AXIS + 4, Math.max(1, b - a), 30);
 		if (b - a < 46)
 			return;
-		const left = Math.max(a, LABELS);
+		const left = Math.max(a, this.labels);
 
 		g.fillStyle = inkOf(k);
 		this.clipped(left, AXIS, b - left - 3, 34, () => {
@@ -336,7 +366,7 @@ class Timeline {
 			const a = this.x(start), b = this.x(start + length);
 			const y = AXIS + PATH + row * ROW + ROW / 2;
 
-			if (row < 0 || b < LABELS || a > this.width)
+			if (row < 0 || b < this.labels || a > this.width)
 				continue;
 			g.lineWidth = 2;
 			g.beginPath();

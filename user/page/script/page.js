@@ -2,9 +2,6 @@
 /* Keys, mouse and links. The address keeps the view, so that a link shows the same. */
 const MOST_ROWS = 16, MOST_FOUND = 30, LEAST_RANGE = 1000;
 
-const HELP = "arrows: pan; + -: zoom; o O: next, previous operation; n p: next, previous step; c: who ended the wait; " +
-	"0: the operation; Home: everything; f: find; shift and drag: measure; y: copy the explanation; r: all rows";
-
 class Page {
 	constructor(meta)
 	{
@@ -30,22 +27,28 @@ class Page {
 		const legend = element("div", null, {class: "legend"});
 
 		this.title = element("b");
-		this.search = element("input", null, {placeholder: "find thread or object", size: 22,
+		this.search = element("input", null, {placeholder: "find thread or object", size: 16,
 						      "aria-label": "find thread or object"});
 		this.whole = element("button", "Whole capture", {type: "button"});
 		this.one = element("button", "This operation", {type: "button"});
 		this.more = element("button", "All threads", {type: "button", "aria-pressed": "false"});
 		this.found = element("ul", null, {class: "found"});
 		this.canvas = element("canvas", null, {tabindex: "0", role: "img", title: "",
-			"aria-label": "timeline. " + HELP});
-		this.live = element("p", HELP, {class: "sub", style: "font-size:12px", "aria-live": "polite"});
-		tools.append(this.title, this.search, this.whole, this.one, this.more);
+			"aria-label": "timeline; ? shows the keys"});
+		this.live = element("p", "? shows the keys and the words", {class: "sub", style: "font-size:12px", "aria-live": "polite"});
+		this.asks = element("button", "?", {type: "button", title: "the keys and the words"});
+		this.help = makeHelp(this.meta.classes);
+		tools.append(this.title, this.search, this.whole, this.one, this.more, this.asks);
 		for (const k of [1, 2, 3, 4, 5, 6, 7, 0]) {
 			const item = element("span");
 
 			item.append(element("i", null, {class: "k" + k}), this.meta.classes[k]);
 			legend.append(item);
 		}
+		const other = element("span");
+
+		other.append(element("i", null, {class: "else"}), "another thread on a CPU");
+		legend.append(other);
 		box.append(tools, this.found, this.canvas, legend, this.live);
 	}
 
@@ -93,6 +96,7 @@ class Page {
 	pick(number)
 	{
 		if (!this.meta.operations.length) {
+			this.timeline.choose(null);
 			this.chooseRows();
 			this.view(0, this.meta.length);
 			return;
@@ -100,8 +104,7 @@ class Page {
 		this.number = Math.max(0, Math.min(this.meta.operations.length - 1, number));
 		this.step = -1;
 		this.only = null;
-		this.timeline.operation = this.operation;
-		this.timeline.onPath = new Set(this.operation.segments.map((it) => it[3]));
+		this.timeline.choose(this.operation);
 		this.why.show(this.number);
 		this.chooseRows();
 		this.showOperation();
@@ -288,7 +291,7 @@ class Page {
 	{
 		const timeline = this.timeline, at = timeline.time(x);
 
-		if (x < LABELS)
+		if (x < this.timeline.labels)
 			return "";
 		if (y >= AXIS && y < AXIS + PATH - 10 && this.operation) {
 			const segment = this.operation.segments.find((it) => it[0] <= at && at < it[0] + it[1]);
@@ -334,6 +337,8 @@ class Page {
 		this.whole.addEventListener("click", () => this.view(0, this.meta.length));
 		this.one.addEventListener("click", () => this.showOperation());
 		this.more.addEventListener("click", () => this.toggleRows());
+		this.asks.addEventListener("click", () => this.toggleHelp());
+		document.querySelectorAll(".flame").forEach(listenToFlame);
 		this.search.addEventListener("input", () => this.find(this.search.value));
 		this.search.addEventListener("keydown", (event) => {
 			if (event.key === "Enter" && this.hits && this.hits.length)
@@ -356,6 +361,14 @@ class Page {
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 			this.timeline.needed = true;
 		});
+	}
+
+	toggleHelp()
+	{
+		if (this.help.open)
+			this.help.close();
+		else
+			this.help.showModal();
 	}
 
 	toggleRows()
@@ -403,7 +416,7 @@ class Page {
 				this.timeline.band[1] = this.timeline.time(event.offsetX);
 				this.timeline.needed = true;
 			} else if (drag.moved) {
-				const by = (drag.x - event.clientX) / (this.timeline.width - LABELS) * (drag.to - drag.from);
+				const by = (drag.x - event.clientX) / (this.timeline.width - this.timeline.labels) * (drag.to - drag.from);
 
 				this.view(drag.from + by, drag.to + by);
 			}
@@ -416,9 +429,9 @@ class Page {
 	{
 		const at = this.timeline.time(x), lane = this.timeline.rowAt(y);
 
-		if (x >= LABELS && y >= AXIS && y < AXIS + PATH && this.operation)
+		if (x >= this.timeline.labels && y >= AXIS && y < AXIS + PATH && this.operation)
 			this.goToStep(this.operation.segments.findIndex((it) => it[0] <= at && at < it[0] + it[1]));
-		else if (x >= LABELS && lane) {
+		else if (x >= this.timeline.labels && lane) {
 			const other = this.meta.lanes[lane.others[spanAfter(lane, at)] - 1];
 
 			if (other) {
@@ -467,7 +480,7 @@ class Page {
 			n: () => this.goToStep(this.step + 1), p: () => this.goToStep(this.step - 1),
 			f: () => this.search.focus(), 0: () => this.showOperation(),
 			Home: () => this.view(0, this.meta.length), y: () => this.copy(),
-			r: () => this.toggleRows(), c: () => this.followCause(), "?": () => { this.live.textContent = HELP; },
+			r: () => this.toggleRows(), c: () => this.followCause(), "?": () => this.toggleHelp(),
 		};
 		const act = keys[event.key];
 
