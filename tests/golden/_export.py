@@ -106,6 +106,15 @@ def altered(name, as_name, *replaced):
     return place(as_name)
 
 
+def made_sampled(count):
+    """stacks.records with so many samples, two of three in the same code."""
+    sample = "user sample 10000015%05d task=%d user=%d kernel=%d end=1\n"
+    last = "user waited 1000001800000"
+    samples = "".join(sample % (i, *((4, 101, 103) if i % 3 == 2 else (2, 101, 0)))
+                      for i in range(count))
+    return altered("stacks", f"sampled-{count}", (last, samples + last))
+
+
 def waits_told(capture):
     return collections.Counter(
         (wait["tid"], wait["start"], wait["end"], wait["kind"], object_of(wait), wait["call"])

@@ -16,7 +16,7 @@ import time
 import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from _export import altered, clew as run_clew, made, place  # noqa: E402  pylint: disable=wrong-import-position
+from _export import altered, clew as run_clew, made, made_sampled, place  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
@@ -176,6 +176,128 @@ def test_lanes_drawn(browser):
             wrong.append(f"at {x:.0f},{y:.0f}: {pixel}, not {colour}")
     ok(not wrong and seen, f"{seen} pieces of threads have their colours", wrong[:3] or "none seen")
     browser.js("clew.pick(0)")
+
+
+def test_cpus_drawn(browser, name):
+    """On a CPU's line threads of the path have the full colour, and all others the other one."""
+    wrong, seen = [], [0, 0]
+    for number in range(browser.js("return clew.meta.operations.length")):
+        browser.js("clew.pick(arguments[0]); clew.view(0, clew.meta.length); clew.timeline.draw()",
+                   number)
+        places = browser.js("""
+            const found = [], timeline = clew.timeline;
+            const path = new Set(clew.operation.segments.map((it) => it[3]));
+            timeline.rows.forEach((lane, row) => {
+                for (let i = 0; lane.kind === "cpu" && i < lane.spans; i++) {
+                    const a = timeline.x(lane.starts[i]), b = timeline.x(lane.ends[i]);
+                    if (b - a >= 4)
+                        found.push([b - 2, AXIS + PATH + row * ROW + 4, path.has(lane.others[i])]);
+                }
+            });
+            return found;""")
+        for x, y, on_path in places:
+            pixel = browser.js(
+                "const r = devicePixelRatio || 1; return [...clew.timeline.context.getImageData("
+                "Math.round(arguments[0] * r), Math.round(arguments[1] * r), 1, 1).data].slice(0, 3)",
+                x, y)
+            colour = browser.js("return arguments[0] ? clew.timeline.colours.classes[RUNNING] : "
+                                "clew.timeline.colours.other", on_path)
+            seen[on_path] += 1
+            if pixel != [int(colour[i:i + 2], 16) for i in (1, 3, 5)]:
+                wrong.append(f"at {x:.0f},{y:.0f}: {pixel}, not {colour}")
+    ok(not wrong and any(seen), f"{name}: {seen[1]} runs of the path and {seen[0]} of others have "
+       "their colours", wrong[:3] or seen)
+    far = browser.js("""
+        const lane = clew.meta.lanes.find((it) => it.kind === "cpu"), line = new Uint32Array(400);
+        const path = new Set(clew.operation.segments.map((it) => it[3]));
+        clew.timeline.fillByLevel(line, lane, finestLevel(lane, clew.meta.length),
+                                  (clew.timeline.to - clew.timeline.from) / 400);
+        const runs = lane.others.some((it) => path.has(it));
+        return [line.includes(clew.timeline.pixels[RUNNING]) <= runs,
+                line.every((it) => !it || it === clew.timeline.pixels[RUNNING] ||
+                           it === pixelOf(clew.timeline.colours.other))];""")
+    ok(far == [True, True], f"{name}: so they have from afar", far)
+    browser.js("clew.pick(0)")
+    return seen
+
+
+def test_axis(browser, path):
+    """At any width and range, labels of the axis differ, and none reaches into the next."""
+    wrong, seen = [], 0
+    for width in (1600, 1000, 420, 320):
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False
+        })
+        browser.open(path)
+        for part in (1, 3.7, 41, 1000, 29000):
+            for place_of in (0, 0.31, 0.97):
+                labels = browser.js("""
+                    const length = clew.meta.length, from = length * arguments[1];
+                    const timeline = clew.timeline, g = timeline.context;
+                    clew.view(from, from + length / arguments[0]);
+                    timeline.draw();
+                    g.font = FONT;
+                    return timeline.axis.map((it) => [it.x, g.measureText(it.text).width, it.text]);
+                    """, part, place_of)
+                seen += len(labels)
+                words = [it[2] for it in labels]
+                if len(set(words)) != len(words) or len(words) < 2:
+                    wrong.append((width, part, words))
+                wrong += [(width, part, one, other) for one, other in zip(labels, labels[1:])
+                          if one[0] + one[1] > other[0] - 4]
+    ok(seen > 60 and not wrong, f"{seen} labels of the axis have room, and differ", wrong[:3])
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.open(path)
+
+
+def test_layout(browser):
+    """The explanation is beside the timeline, and cards fill the rows below both."""
+    boxes = browser.js("""
+        const box = (it) => { const r = it.getBoundingClientRect();
+                              return [r.left, r.top, r.right, r.bottom]; };
+        return [...["#timeline", "#why", ".cards"].map((it) => box(document.querySelector(it))),
+                [...document.querySelectorAll(".cards .card")].map(box)];""")
+    timeline, why, cards, each = boxes
+    ok(why[0] >= timeline[2] and abs(why[1] - timeline[1]) < 2 and
+       cards[1] >= max(timeline[3], why[3]), "the why is beside the timeline, cards are below",
+       boxes)
+    below = [it for it in each if not any(
+        other[0] == it[0] and 0 < it[1] - other[3] < 20 for other in each)]
+    ok(each and all(abs(it[1] - cards[1]) < 20 for it in below),
+       "each card is at the top or just below another one", below)
+
+
+def test_help(browser):
+    with open(os.path.join(HERE, "..", "..", "docs", "page.md"), encoding="utf-8") as file:
+        rows = re.findall(r"^\|[^|]*\|[^|]*\|([^|]*)\|$", file.read(), re.M)
+    keys = {key.strip() for row in rows for key in row.split(",")} - {"", "key", "---"}
+    browser.js("clew.pick(0); clew.canvas.focus()")
+    browser.press("?")
+    said = browser.js("return clew.help.open && clew.help.innerText") or ""
+    names = {"left": "\u2190", "right": "\u2192", "-": "\u2212", "+ -": "+ \u2212"}
+    missing = [key for key in keys if names.get(key, key) not in said]
+    missing += [it for it in browser.js("return clew.meta.classes") if it not in said]
+    ok(len(keys) > 8 and not missing, "? shows the keys and the colours", missing or keys)
+    before = browser.range()
+    browser.press("+")
+    ok(browser.range() == before, "keys of the timeline rest meanwhile", browser.range())
+    browser.press(Keys.ESCAPE)
+    ok(not browser.js("return clew.help.open"), "Escape closes it")
+
+
+def test_flame(browser):
+    browser.open(page(made_sampled(200), "sampled"))
+    frames = browser.js("""
+        const flame = document.querySelectorAll(".flame")[0];
+        const widths = () => [...flame.children].map((it) => it.hidden ? 0 : it.offsetWidth);
+        const before = widths(), i = before.findIndex((it) => it < before[0] * 0.9 && it > 20);
+        flame.children[i].click();
+        const inside = widths();
+        flame.children[0].click();
+        return [before, inside, widths(), i];""")
+    before, inside, after, chosen = frames
+    ok(abs(inside[chosen] - before[0]) < 2 and abs(inside[0] - before[0]) < 2 and 0 in inside and
+       after == before, "a click makes a frame wide, one on the first goes back", frames)
 
 
 def test_keys(browser):
@@ -393,7 +515,7 @@ def shoot(browser, path):
         return browser.js("return document.documentElement.scrollWidth <= innerWidth")
 
     fits = {width: shot(f"light-{width}", width, height)
-            for width, height in ((1600, 1200), (1000, 1400), (400, 1600))}
+            for width, height in ((1600, 1200), (1280, 1400), (420, 1600))}
     ok(all(fits.values()), "nothing is wider than the window", fits)
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
         "features": [{"name": "prefers-color-scheme", "value": "dark"}]
@@ -422,10 +544,14 @@ def run(browser):
     ok(browser.open(path), "the page opens", browser.errors())
     test_drawn(browser)
     test_lanes_drawn(browser)
+    test_layout(browser)
+    test_axis(browser, path)
+    test_help(browser)
     test_keys(browser)
     test_mouse(browser)
     test_address(browser, path)
     test_accessible(browser)
+    drawn = []
     for name in ("locks", "disk", "frames", "own", "life", "doubt"):
         opened = browser.open(page(made(name), name))
         errors = browser.errors()
@@ -434,6 +560,10 @@ def run(browser):
             test_drawn(browser)
         if name == "disk":
             test_search(browser)
+        if name in ("locks", "disk", "frames"):
+            drawn.append(test_cpus_drawn(browser, name))
+    ok(all(sum(it) > 2 for it in zip(*drawn)), "both kinds of runs were seen on CPUs", drawn)
+    test_flame(browser)
     test_hostile(browser)
     test_without_scripts(browser, path)
     test_speed(browser, path)

@@ -4,14 +4,16 @@
 The page of `clew report --html` says what `clew report`, `waits` and `why` say: its data is
 decoded without a browser. Prints TAP.
 """
+import collections
 import glob
+import html
 import os
 import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from _export import SHOWN, altered, ask, clew, hostile, made, place  # noqa: E402  pylint: disable=wrong-import-position
+from _export import SHOWN, altered, ask, clew, export, hostile, made, made_sampled, place  # noqa: E402  pylint: disable=wrong-import-position
 from _page import Page  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -196,6 +198,56 @@ def test_files(capture):
     ok(done.returncode == 2 and b"--html" in done.stderr, "--slowest needs --html", repr(done))
 
 
+def frames_of(page):
+    """Of each flame graph: its frames as (depth, left, width, words)."""
+    graphs = re.findall(r'<div class="flame".*?</div>', page.data.decode(), re.S)
+    frame = re.compile(r'<i class="[^"]*" style="left:([\d.]+)%;width:([\d.]+)%;top:(\d+)px" '
+                       r'title="([^"]*)">')
+    return [[(int(top) // 17, float(left), float(width), html.unescape(title))
+             for left, width, top, title in frame.findall(graph)] for graph in graphs]
+
+
+def folded_of(capture, stacks):
+    """The widths of frames, in percent, by their depth and name, as folded stacks have them."""
+    sums, whole = collections.Counter(), 0
+    for line in export(capture, "folded", "--stacks", stacks).decode().splitlines():
+        frames, _, value = line.rpartition(" ")
+        whole += int(value)
+        for depth, name in enumerate(frames.split(";")):
+            sums[depth, name] += int(value)
+    return {(depth, re.sub(r"(.*)_\[k\]$", r"\1 (kernel)", name)): 100 * value / whole
+            for (depth, name), value in sums.items()}
+
+
+def test_flames():
+    few, enough = page_of(made_sampled(199)), page_of(made_sampled(200))
+    ok(not frames_of(few) and len(frames_of(enough)) == 2, "200 samples make flame graphs",
+       f"{len(frames_of(few))}, {len(frames_of(enough))}")
+    for graph, stacks in zip(frames_of(enough), ("off-cpu", "on-cpu")):
+        shown = collections.Counter()
+        for depth, _, width, title in graph:
+            shown[depth, title.rpartition(":")[0]] += width
+        told = folded_of(made_sampled(200), stacks)
+        wrong = [(key, shown[key], told.get(key)) for key in set(shown) | set(told)
+                 if abs(shown[key] - told.get(key, -1)) > 0.01]
+        ok(shown and not wrong, f"the {stacks} graph has the folded stacks", str(wrong[:3]))
+        inside = [it for it in graph if it[0] and not any(
+            above[0] == it[0] - 1 and above[1] <= it[1] + 0.01 and
+            it[1] + it[2] <= above[1] + above[2] + 0.01 for above in graph)]
+        ok(not inside, f"each frame of the {stacks} graph lies below one", str(inside[:3]))
+    said = [it for it in enough.parser.found["h2"] if it.startswith("Where server ")]
+    ok(said == ["Where server waited: 2.19 ms in all threads", "Where server ran: 200 samples"],
+       "headings have the sums", str(said))
+
+
+def test_order(capture):
+    text = page_of(capture).data.decode()
+    places = [text.find(it) for it in ("<h1>", 'id="timeline"', 'id="slowest"', 'id="why"',
+                                       'class="cards"', 'id="spans"', "<footer>")]
+    ok(-1 not in places and places == sorted(places),
+       "headline, timeline, operations and why come before the cards", str(places))
+
+
 def test_window(capture):
     info = ask(capture, "info")
     middle = (info["start"] + info["end"]) // 2
@@ -221,6 +273,8 @@ if __name__ == "__main__":
             continue
         segments += test_capture(title, made(title))
     ok(segments > 20, f"{segments} segments were compared in all")
+    test_order(made("disk"))
+    test_flames()
     test_hostile()
     test_files(made("disk"))
     test_window(made("disk"))

@@ -16,12 +16,13 @@ static void put_histogram(struct page *page)
 		return;
 	for (unsigned i = 0; i < PAGE_BUCKETS; i++)
 		most = histogram->counts[i] > most ? histogram->counts[i] : most;
-	document_put(document,
-		     "<div class=\"spread\"><svg class=\"histogram\" viewBox=\"0 0 %u %u\" role=\"img\" "
-		     "preserveAspectRatio=\"none\" aria-label=\"%zu operations from %s to %s, half "
-		     "of them at most %s\">",
-		     PAGE_BUCKETS * 10, HEIGHT, histogram->count, CLEW_DURATION(histogram->least),
-		     CLEW_DURATION(histogram->greatest), CLEW_DURATION(histogram->p50));
+	document_put(
+		document,
+		"<div class=\"spread\"><svg class=\"histogram\" viewBox=\"0 0 %u %u\" role=\"img\" "
+		"preserveAspectRatio=\"none\" aria-label=\"%zu operations from %s to %s, half "
+		"of them at most %s\">",
+		PAGE_BUCKETS * 10, HEIGHT, histogram->count, CLEW_DURATION(histogram->least),
+		CLEW_DURATION(histogram->greatest), CLEW_DURATION(histogram->p50));
 	for (unsigned i = 0; i < PAGE_BUCKETS; i++) {
 		double height = HEIGHT * (double)histogram->counts[i] / (double)most;
 

@@ -484,7 +484,7 @@ class Page {
 		};
 		const act = keys[event.key];
 
-		if (!act || event.ctrlKey || event.metaKey || event.altKey ||
+		if (!act || (this.help.open && event.key !== "?") || event.ctrlKey || event.metaKey || event.altKey ||
 		    ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName))
 			return;
 		event.preventDefault();
