@@ -17,6 +17,7 @@ from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-positio
 FORMAT = b'{"format":2,'
 # An answer of each command. NAME.clew is a capture that is made.
 ANSWERS = [
+    ["compare", "stacks.clew", "mutex.clew"],
     ["annotate", "stacks.clew", "mark incoming dependencies(all) of spans(**) as label(in-);"],
     ["blame", "stacks.clew"], ["check", "stacks.clew"], ["doctor"], ["dump", "stacks.clew"],
     ["edges", "stacks.clew"], ["edges", "stacks.clew", "--by", "kind"],

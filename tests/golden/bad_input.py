@@ -22,7 +22,7 @@ READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why",
 COMMANDS = READERS + [
     "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
     "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top",
-    "daemon", "incidents"
+    "daemon", "incidents", "compare"
 ]
 # Of the daemon: what is wrong, the line, words of the message.
 BAD_SETTINGS = [

@@ -28,8 +28,11 @@ FLOORS = [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
         "answers/stitch", "answers/why", "record", "stacks", "cli/front"
     ],
-    ["answers/info", "answers/io", "answers/report", "answers/requests", "answers/waits", "answers/whatif"],
-    ["daemon", "library", "cli/operand"],
+    [
+        "answers/info", "answers/io", "answers/report", "answers/requests", "answers/waits",
+        "answers/whatif", "compare"
+    ],
+    ["answers/compare", "daemon", "library", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
     ],

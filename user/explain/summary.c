@@ -15,21 +15,23 @@ struct named_task {
 	struct clew_program program;
 };
 
-static void name_program(const struct clew_trace *trace, const struct trace_task *task,
-			 struct clew_program *ret_program)
+bool clew_program_name(const struct clew_trace *trace, const struct clew_trace_task *task,
+		       char name[static CLEW_COMM_SIZE + 1])
 {
-	const struct clew_trace_task *leader = clew_trace_task(trace, task->task.process);
+	const struct clew_trace_task *leader = clew_trace_task(trace, task->process);
+	bool kernel = task->flags & (CLEW_TASK_KTHREAD | CLEW_TASK_KWORKER);
 
-	ret_program->kernel = task->task.flags & (CLEW_TASK_KTHREAD | CLEW_TASK_KWORKER);
-	strncpy(ret_program->name, (leader ?: &task->task)->comm, CLEW_COMM_SIZE);
-	if (ret_program->kernel) {
-		size_t length = strcspn(ret_program->name, "0123456789:");
+	memset(name, 0, CLEW_COMM_SIZE + 1);
+	strncpy(name, (leader ?: task)->comm, CLEW_COMM_SIZE);
+	if (kernel) {
+		size_t length = strcspn(name, "0123456789:");
 
 		/* "kworker/u8" and "ksoftirqd/1" lose their slash, too. */
-		while (length > 1 && strchr("/-_.", ret_program->name[length - 1]))
+		while (length > 1 && strchr("/-_.", name[length - 1]))
 			length--;
-		memset(ret_program->name + length, 0, sizeof(ret_program->name) - length);
+		memset(name + length, 0, CLEW_COMM_SIZE + 1 - length);
 	}
+	return kernel;
 }
 
 static bool same_program(const struct named_task *a, const struct named_task *b)
@@ -66,7 +68,9 @@ static int make_programs(const struct clew_trace *trace, struct clew_summary *su
 		if (task->task.serial == CLEW_NO_TASK || task->task.flags & CLEW_TASK_SELF)
 			continue;
 		named[named_count].task = task;
-		name_program(trace, task, &named[named_count++].program);
+		named[named_count].program.kernel =
+			clew_program_name(trace, &task->task, named[named_count].program.name);
+		named_count++;
 	}
 	qsort(named, named_count, sizeof(*named), by_name);
 	for (size_t i = 0; i < named_count; i++) {

@@ -27,6 +27,10 @@ struct clew_summary {
 	struct clew_task_times times;
 };
 
+/* The name of a task's program. Returns true for a kernel thread's. */
+bool clew_program_name(const struct clew_trace *trace, const struct clew_trace_task *task,
+		       char name[static CLEW_COMM_SIZE + 1]);
+
 /*
  * The sums of programs from those of their tasks, which it takes over, also after an error. `trace`
  * knows all tasks. Tasks that are not chosen are only in what programs had that the chosen ones

@@ -10,9 +10,7 @@
 /* A class of time that makes up less than one part in so many of the difference is left out. */
 #define LEAST_PART 5
 
-/* The class of a piece of a timeline within an operation. While an answer is to come, time in
- * which the thread waits for something else is the network's, too. */
-static enum clew_spent spent_of(const struct clew_trace *trace, const struct clew_piece *piece,
+enum clew_spent clew_went_class(const struct clew_trace *trace, const struct clew_piece *piece,
 				enum clew_operation_kind kind)
 {
 	enum clew_spent spent;
@@ -49,7 +47,7 @@ void clew_went_add(const struct clew_trace *trace, const struct clew_kind_operat
 
 		if (!clew_trace_piece(trace, what->task, at, false, &piece) || piece.end <= at)
 			break;
-		spent = spent_of(trace, &piece, (enum clew_operation_kind)operation->kind);
+		spent = clew_went_class(trace, &piece, (enum clew_operation_kind)operation->kind);
 		ns = interval_overlap(piece.start, piece.end, what->from, what->to);
 		went->ns[spent] += ns;
 		if (piece.kind != CLEW_PIECE_SLEEP || ns <= went->longest[spent])

@@ -16,6 +16,10 @@ struct clew_went {
 	const struct clew_sleep *waits[CLEW_SPENT_COUNT]; /* that wait, or NULL */
 };
 
+/* The class of a piece of a timeline within an operation. While an answer is to come, time in which
+ * the thread waits for something else is the network's, too. */
+enum clew_spent clew_went_class(const struct clew_trace *trace, const struct clew_piece *piece,
+				enum clew_operation_kind kind);
 /* Adds the time of an operation. */
 void clew_went_add(const struct clew_trace *trace, const struct clew_kind_operation *operation,
 		   struct clew_went *went);

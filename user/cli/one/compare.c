@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew compare: what takes longer in one recording than in another, because of what, and whether
+ * the difference is more than noise.
+ */
+#include "answers/compare/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/front/commands.h"
+#include "cli/front/fail.h"
+#include "cli/front/options.h"
+#include "cli/front/write.h"
+#include "cli/operand/input.h"
+
+#define MOST_RENAMES 64
+
+struct compare_values {
+	struct clew_selection selection;
+	struct compare_options options;
+	struct compare_rename renames[MOST_RENAMES];
+	char *rename_memory[MOST_RENAMES];
+	const char *output;
+	bool halves;
+	bool json;
+	bool html;
+};
+
+static const char *const by_words[] = {
+	[COMPARE_BY_CAUSE] = "cause",	    [COMPARE_BY_PATH] = "path",
+	[COMPARE_BY_FUNCTION] = "function", [COMPARE_BY_OBJECT] = "object",
+	[COMPARE_BY_CGROUP] = "cgroup",
+};
+
+static int take_by(const struct clew_option *option, const char *argument, void *value)
+{
+	for (unsigned i = 0; i < sizeof(by_words) / sizeof(by_words[0]); i++) {
+		if (!strcmp(by_words[i], argument)) {
+			*(enum compare_by *)value = (enum compare_by)i;
+			return 0;
+		}
+	}
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "--%s: '%s' is not known: write cause, path, function, object or cgroup",
+			 option->name, argument);
+}
+
+/* OLD=NEW; at the last '=' that leaves both a text. */
+static int take_rename(const struct clew_option *option, const char *argument, void *value)
+{
+	struct compare_values *values = value;
+	const char *equals = strchr(argument, '=');
+	size_t number = values->options.rename_count;
+	char *copy;
+
+	if (!equals || equals == argument || !equals[1])
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is not OLD=NEW: write the two names of a class or of "
+				 "a cause",
+				 option->name, argument);
+	if (number == MOST_RENAMES)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d: leave some out",
+				 option->name, MOST_RENAMES);
+	copy = strdup(argument);
+	if (!copy)
+		return clew_fail_memory();
+	copy[equals - argument] = '\0';
+	values->rename_memory[number] = copy;
+	values->renames[number] =
+		(struct compare_rename){.from = copy, .to = copy + (equals - argument) + 1};
+	values->options.rename_count++;
+	return 0;
+}
+
+const struct clew_option clew_compare_options[] = {
+	{0, "by", "KEY", "causes by cause, path, function, object or cgroup (cause)", take_by,
+	 offsetof(struct compare_values, options.by)},
+	{0, "class", "GLOB", "only classes of operations named like this", clew_take_string,
+	 offsetof(struct compare_values, options.class)},
+	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
+	 offsetof(struct compare_values, selection.comm)},
+	CLEW_GROUP_OPTIONS(struct compare_values, selection.group, "threads"),
+	{0, "map", "OLD=NEW", "what a class or a cause was called before, and is called now",
+	 take_rename, 0},
+	{0, "halves", NULL,
+	 "compare a recording with itself, each second block of time with those between",
+	 clew_take_flag, offsetof(struct compare_values, halves)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct compare_values, json)},
+	{0, "html", NULL, "write a page for a browser, compare.html", clew_take_flag,
+	 offsetof(struct compare_values, html)},
+	{'o', "output", "FILE", "of --html: write there (-: standard output)", clew_take_string,
+	 offsetof(struct compare_values, output)},
+	CLEW_OPTION_END,
+};
+
+/* The captures of both sides. */
+struct operands {
+	char **names[COMPARE_SIDES];
+	size_t count[COMPARE_SIDES];
+};
+
+/* Divides the operands at "--", or into two. */
+static int divide(int argc, char **argv, char **operands, bool halves, struct operands *ret_sides)
+{
+	size_t count = 0, behind = 0;
+
+	while (operands[count])
+		count++;
+	for (int i = 1; i < argc && !behind; i++)
+		if (!strcmp(argv[i], "--"))
+			behind = (size_t)(argc - i - 1);
+	*ret_sides = (struct operands){.names = {operands, operands + count}, .count = {count}};
+	if (halves)
+		return behind ? clew_fail(CLEW_EXIT_INPUT,
+					  "--halves: is about one side: leave out -- and what "
+					  "follows it")
+			      : 0;
+	if (!behind && count != 2)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "compare: %zu capture%s without --: give one before and one "
+				 "after, or write -- between several of each",
+				 count, count == 1 ? "" : "s");
+	behind = behind ?: 1;
+	if (behind == count)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "compare: no capture before --: name one of before");
+	ret_sides->names[COMPARE_AFTER] = operands + count - behind;
+	ret_sides->count[COMPARE_BEFORE] = count - behind;
+	ret_sides->count[COMPARE_AFTER] = behind;
+	return 0;
+}
+
+static int add_capture(struct compare *compare, enum compare_side_name side,
+		       struct compare_values *values, const char *operand)
+{
+	struct clew_selection selection = values->selection;
+	struct clew_input input = {};
+	struct clew_input_choice choice = {.input = &input, .selection = &selection};
+	const struct clew_chosen chosen = {
+		.wants = clew_input_wants, .context = &choice, .some = true};
+	int status = clew_input_open(operand,
+				     &(struct clew_input_needs){.whole = "classes of operations",
+								.functions = true,
+								.announced = true},
+				     &input);
+
+	if (!status)
+		status = clew_input_choose(&input, &selection);
+	if (!status && compare_add(compare, side, input.trace, &chosen) < 0)
+		status = clew_fail_memory();
+	clew_input_done(&input);
+	clew_selection_done(&selection);
+	return status;
+}
+
+/* What a page is made of. */
+static int write_page(void *context, FILE *out)
+{
+	clew_html_compare(out, context);
+	return 0;
+}
+
+static int say(const struct compare_values *values, const struct clew_compare_answer *answer)
+{
+	const char *name = values->output ?: "compare.html";
+	int status = 0;
+
+	if (values->html) {
+		status = clew_write_file(name, write_page, (void *)answer);
+		if (!status && strcmp(name, "-"))
+			printf("The page is %s: open it in a browser.\n", name);
+	} else if (values->json) {
+		clew_json_compare(stdout, answer);
+	} else {
+		clew_print_compare(stdout, answer);
+	}
+	return status;
+}
+
+static int find_and_say(const struct compare_values *values, const struct compare *compare,
+			const struct operands *sides)
+{
+	struct compare_result result;
+	const struct clew_compare_answer answer = {
+		.compare = compare,
+		.result = &result,
+		.names = {sides->names[COMPARE_BEFORE],
+			  sides->names[values->halves ? COMPARE_BEFORE : COMPARE_AFTER]},
+		.halves = values->halves,
+	};
+	int status = 0;
+
+	if (compare_find(compare, &result) < 0)
+		status = clew_fail_memory();
+	else if (!result.class_count && !result.alone_count[0] && !result.alone_count[1])
+		status = clew_fail(CLEW_EXIT_NEGATIVE,
+				   "no operation to compare: see which classes there are with "
+				   "`clew report --comm NAME`");
+	else
+		status = say(values, &answer);
+	compare_result_done(&result);
+	return status;
+}
+
+static int run(struct compare_values *values, const struct operands *sides)
+{
+	struct compare compare;
+	int status = 0;
+
+	compare_begin(&compare, &values->options);
+	for (unsigned side = 0; side < COMPARE_SIDES && !status; side++)
+		for (size_t i = 0; i < sides->count[side] && !status; i++)
+			status = add_capture(&compare, (enum compare_side_name)side, values,
+					     sides->names[side][i]);
+	if (!status && values->halves)
+		compare_halve(&compare);
+	if (!status)
+		status = find_and_say(values, &compare, sides);
+	compare_done(&compare);
+	return status;
+}
+
+int clew_command_compare(const struct clew_command *command, int argc, char **argv)
+{
+	struct compare_values values = {};
+	struct operands sides;
+	char **operands;
+	int status;
+
+	values.options.renames = values.renames;
+	if (clew_options_parse(command, argc, argv, &values, &operands, &status)) {
+		if (values.html && values.json)
+			status =
+				clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
+		else if (values.output && !values.html)
+			status = clew_fail(CLEW_EXIT_INPUT,
+					   "-o: is about a page: use it with --html");
+		else
+			status = divide(argc, argv, operands, values.halves, &sides);
+		if (!status)
+			status = run(&values, &sides);
+	}
+	for (size_t i = 0; i < values.options.rename_count; i++)
+		free(values.rename_memory[i]);
+	return status;
+}
