@@ -24,13 +24,12 @@ FUTEX = "object_kind=futex object=0x7f{:010x} futex_operation=0x80 argument=2 fu
 class Recording:
     """Operations of a server on one CPU, one after the other."""
 
-    def __init__(self, seed, neighbour=False):
+    def __init__(self, seed):
         self.random = random.Random(seed)
         self.lines = []
         self.at = START + MS
-        self.neighbour = neighbour
+        self.name = "server"
         self.spent = {"run": 0, "disk": 0, "lock": 0, "ready": 0}
-        self.operations = 0
         # The address of the lock is another one in each run.
         self.lock = FUTEX.format(self.random.randrange(1 << 40) & ~7)
 
@@ -66,7 +65,18 @@ class Recording:
         self.lines.append(f"0 switch {self.at} flags=sleep|wait prev=5 next=2 prev_state=1 call=35")
         self.spent["ready"] += ns
 
-    def operate(self, count, fsyncs=1, each=2 * MS, stolen=0):
+    def take_lock(self, mean):
+        ns = self.draw(mean)
+        self.wait(f"call=202 {self.lock} owner=300", ns, waker=5, context="task")
+        self.spent["lock"] += ns
+
+    def lose(self):
+        """Records are lost: a microsecond is not known."""
+        self.lines.append(f"0 gap {self.at + 1000} from={self.at} count=2")
+        self.at += 2000
+
+    def operate(self, count, fsyncs=1, each=2 * MS, stolen=0, locked=0, name="server"):
+        self.name = name
         for _ in range(count):
             self.idle(self.draw(MS))
             self.run(MS)
@@ -76,7 +86,9 @@ class Recording:
             if stolen:
                 self.lose_cpu(stolen)
                 self.run(MS // 10)
-            self.operations += 1
+            if locked:
+                self.take_lock(locked)
+                self.run(MS // 10)
         return self
 
     def write(self, path):
@@ -84,10 +96,9 @@ class Recording:
         end = self.at + MS
         text = "\n".join([
             "meta kernel 6.1.0-test", "meta machine x86_64", "meta host testhost", "meta cpus 1",
-            f"meta start {START}", f"meta end {end}",
-            f"clock {START} {START} 1700000000000000000",
+            f"meta start {START}", f"meta end {end}", f"clock {START} {START} 1700000000000000000",
             f"user task {START - 50000} task=2 process=2 tid=100 pid=100 "
-            'pid_namespace=4026531836 comm="server" command="/usr/bin/server"',
+            'pid_namespace=4026531836 comm="%s" command="/usr/bin/server"' % self.name,
             f"user task {START - 50000} task=5 process=5 tid=300 pid=300 "
             'pid_namespace=4026531836 comm="cc1" command="cc1 x.c"',
             f"user state {START + 10000} flags=runnable prev=2 next=2",
@@ -122,14 +133,157 @@ def work(answer):
 
 
 def changed(answer):
-    return [
-        cause["text"] for it in answer["classes"] for cause in it["causes"] if cause["changed"]
-    ] + [it["text"] for it in answer["classes"] if it["changed"]]
+    return [cause["text"] for cause in work(answer)["causes"] if cause["changed"]]
+
+
+def rows_add_up(answer):
+    """To the nanosecond, whatever is added."""
+    for it in answer["classes"]:
+        if sum(cause["change_ns"] for cause in it["causes"]) != it["change_ns"]:
+            return "changes of %s" % it["text"]
+        for side in "before", "after":
+            for key in "mean_ns", "total_ns", "slowest_ns":
+                if sum(cause[side][key] for cause in it["causes"]) != it[side][key]:
+                    return "%s of %s %s" % (key, it["text"], side)
+    return ""
+
+
+def is_as_made(answer, before, after):
+    """The times that went to each cause are those that the captures were made of."""
+    words = {"ran": "run", "fsync": "disk", "futex": "lock", "had": "ready"}
+    for cause in work(answer)["causes"]:
+        key = next(value for word, value in words.items() if word in cause["text"])
+        for side, made in (("before", before), ("after", after)):
+            if cause[side]["total_ns"] != made.spent[key]:
+                return "%s %s: %d instead of %d" % (cause["text"], side, cause[side]["total_ns"],
+                                                    made.spent[key])
+    return ""
+
+
+def found(answer, word, truth):
+    """The first cause has this word, its change is within 10 % of the truth and in its interval."""
+    first = work(answer)["causes"][0]
+    if word not in first["text"] or not first["changed"]:
+        return repr(first)
+    if abs(first["change_ns"] - truth) > abs(truth) / 10:
+        return "%d instead of %d" % (first["change_ns"], truth)
+    if not first["low_ns"] <= first["change_ns"] <= first["high_ns"]:
+        return repr(first)
+    return ""
+
+
+def test_causes(tap, directory):
+    """Each cause is found by its name, and as large as it is."""
+    before = Recording(1).operate(700)
+    one = before.write(directory + "/before.clew")
+    for name, word, truth, options in (("more syncs of the same length", "fsync", 3 * MS,
+                                        {"fsyncs":
+                                         2.5}), ("a sync of twice the length", "fsync", 2 * MS,
+                                                 {"each":
+                                                  4 * MS}), ("a neighbour that takes the CPU",
+                                                             "cc1 had", MS, {"stolen": MS}),
+                                       ("a lock that is held for longer", "futex *", MS,
+                                        {"locked":
+                                         MS}), ("fewer syncs", "fsync", -MS, {"fsyncs": 0.5})):
+        after = Recording(2).operate(700, **options)
+        answer = compare(one, after.write(directory + "/after.clew"))
+        tap.report(name, found(answer, word, truth))
+        tap.report(name + ": rows add up", rows_add_up(answer))
+        tap.report(name + ": as it was made", is_as_made(answer, before, after))
+        tap.same(name + ": no verdict about more than these recordings",
+                 work(answer)["verdict"], "differs")
+
+
+def test_noise(tap, directory):
+    """Recordings of the same program seldom differ, nor a recording's halves."""
+    first = Recording(100).operate(700).write(directory + "/same.clew")
+    wrong = halves = 0
+    for seed in range(101, 121):
+        other = Recording(seed).operate(700).write(directory + "/other.clew")
+        wrong += work(compare(first, other))["verdict"] != "same"
+        other = Recording(seed).operate(1400).write(directory + "/other.clew")
+        halves += work(compare(other, "--halves"))["verdict"] != "same"
+    tap.report("20 recordings of the same program", "" if wrong <= 4 else str(wrong))
+    tap.report("20 recordings with themselves", "" if halves <= 2 else str(halves))
+    said = text(first, directory + "/other.clew")
+    tap.report("it says so", "" if "no change beyond noise: mean" in said else said)
+
+
+def test_replicates(tap, directory):
+    """Three captures a side make a change; one of them that is slower makes none."""
+    sides = {}
+    for side, seed, options in (("old", 200, {}), ("new", 300, {"each":
+                                                                3 * MS}), ("same", 400, {})):
+        sides[side] = [
+            Recording(seed + i).operate(300, **options).write(directory + "/%s-%d.clew" % (side, i))
+            for i in range(3)
+        ]
+    answer = compare(*sides["old"], "--", *sides["new"])
+    tap.same("three of each: it changed", work(answer)["verdict"], "changed")
+    tap.report("three of each: because of what", found(answer, "fsync", MS))
+    tap.same("three of each: all captures count", work(answer)["before"]["count"], 900)
+    tap.same("three alike: nothing changed",
+             work(compare(*sides["old"], "--", *sides["same"]))["verdict"], "same")
+    slow = Recording(500).operate(300, stolen=2 * MS).write(directory + "/slow.clew")
+    answer = compare(*sides["old"], "--", *sides["same"][:2], slow)
+    tap.same("a slow neighbour in one of three: nothing is said", work(answer)["verdict"], "same")
+    tap.report(
+        "two of each: these recordings differ",
+        "" if work(compare(*sides["old"][:2], "--", *
+                           sides["new"][:2]))["verdict"] == "differs" else "another verdict")
+
+
+def test_names(tap, directory):
+    """New and gone classes, and what was renamed."""
+    before = Recording(600).operate(300).write(directory + "/named.clew")
+    after = Recording(601).operate(300, name="srv").write(directory + "/renamed.clew")
+    answer = compare(before, after)
+    tap.same("another name: new and gone",
+             ([it["text"] for it in answer["gone"]], [it["text"] for it in answer["new"]]),
+             (["works of server behind epoll_wait"], ["works of srv behind epoll_wait"]))
+    answer = compare(before, after, "--map",
+                     "works of server behind epoll_wait=works of srv behind epoll_wait")
+    tap.same("--map brings them together", (work(answer)["text"], answer["gone"], answer["new"]),
+             ("works of srv behind epoll_wait", [], []))
+    answer = compare(before, after, "--class", "works of srv*")
+    tap.same("--class: only that", ([it["text"] for it in answer["new"]], answer["gone"]),
+             (["works of srv behind epoll_wait"], []))
+    first, second = (Recording(seed).operate(300, locked=MS) for seed in (602, 603))
+    answer = compare(first.write(directory + "/lock-1.clew"),
+                     second.write(directory + "/lock-2.clew"))
+    locks = [it for it in work(answer)["causes"] if "futex" in it["text"]]
+    tap.report(
+        "a lock at another address is the same lock",
+        "" if len(locks) == 1 and all(locks[0][side]["operations"] == 300
+                                      for side in ("before", "after")) else repr(locks))
+
+
+def test_limits(tap, directory):
+    """Too few blocks, losses, and what cannot be compared."""
+    few = Recording(700).operate(300).write(directory + "/enough.clew")
+    short = Recording(701).operate(100).write(directory + "/short.clew")
+    it = work(compare(few, short))
+    tap.same("too short to say", (it["verdict"], it["low_ns"], it["after"]["blocks"] < 30),
+             ("short", None, True))
+    tap.report("too short: rows add up", rows_add_up(compare(few, short)))
+    lost = Recording(702)
+    for _ in range(30):
+        lost.operate(9)
+        lost.lose()
+        lost.operate(1)
+    it = work(compare(few, lost.write(directory + "/lost.clew")))
+    tap.same("losses: no verdict", it["verdict"], "blind")
+    tap.report("losses: those operations are left out",
+               "" if 25 <= it["after"]["blind"] <= 62 else repr(it["after"]))
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as directory:
+        for test in (test_causes, test_noise, test_replicates, test_names, test_limits):
+            test(tap, directory)
+    return tap.end()
 
 
 if __name__ == "__main__":
-    d = sys.argv[1]
-    Recording(1).operate(1000).write(d + "/b.clew")
-    Recording(2).operate(1000).write(d + "/b2.clew")
-    Recording(3).operate(1000, fsyncs=2.5).write(d + "/a.clew")
-    Recording(4).operate(1000, stolen=MS).write(d + "/n.clew")
+    sys.exit(main())

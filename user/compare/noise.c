@@ -245,7 +245,7 @@ static void find_interval(const struct draws *draws, size_t column, double mean_
 	it->low = it->change - wide * (it->change - it->low);
 	it->high = it->change + wide * (it->high - it->change);
 	it->ratio_low = it->ratio_high = NAN;
-	if (mean_before <= 0)
+	if (column || mean_before <= 0)
 		return;
 	for (size_t draw = 0; draw < NOISE_DRAWS; draw++)
 		draws->room[draw] = draws->after[draw * draws->columns + column] /

@@ -101,16 +101,22 @@ struct operands {
 	size_t count[COMPARE_SIDES];
 };
 
-/* Divides the operands at "--", or into two. */
-static int divide(int argc, char **argv, char **operands, bool halves, struct operands *ret_sides)
+/* The number of words behind "--", before options are read: reading them moves it. */
+static size_t count_behind(int argc, char **argv)
 {
-	size_t count = 0, behind = 0;
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return (size_t)(argc - i - 1);
+	return 0;
+}
+
+/* Divides the operands, of which `behind` stand behind "--", 0: there is none. */
+static int divide(char **operands, size_t behind, bool halves, struct operands *ret_sides)
+{
+	size_t count = 0;
 
 	while (operands[count])
 		count++;
-	for (int i = 1; i < argc && !behind; i++)
-		if (!strcmp(argv[i], "--"))
-			behind = (size_t)(argc - i - 1);
 	*ret_sides = (struct operands){.names = {operands, operands + count}, .count = {count}};
 	if (halves)
 		return behind ? clew_fail(CLEW_EXIT_INPUT,
@@ -225,6 +231,7 @@ static int run(struct compare_values *values, const struct operands *sides)
 int clew_command_compare(const struct clew_command *command, int argc, char **argv)
 {
 	struct compare_values values = {};
+	size_t behind = count_behind(argc, argv);
 	struct operands sides;
 	char **operands;
 	int status;
@@ -238,7 +245,7 @@ int clew_command_compare(const struct clew_command *command, int argc, char **ar
 			status = clew_fail(CLEW_EXIT_INPUT,
 					   "-o: is about a page: use it with --html");
 		else
-			status = divide(argc, argv, operands, values.halves, &sides);
+			status = divide(operands, behind, values.halves, &sides);
 		if (!status)
 			status = run(&values, &sides);
 	}
