@@ -7,8 +7,10 @@
  * A connection is a socket, or what two processes send each other through pipes and socket pairs.
  * Sockets show who connected to whom; else the client is the one who sent first. A question is
  * open if the kernel saw bytes leave since the last one arrived. Where it does not count them, a
- * client asks when it wakes the server, and is answered when that wakes it next. A server's wait
- * that any client's question ended is in no exchange, because the thread was ready to take one.
+ * client asks when it wakes the server, and is answered when that wakes it next. A server that is
+ * awake takes a question without a wake: it counts as asked where most answers before are known to
+ * follow a question. A server's wait that any client's question ended is in no exchange, because
+ * the thread was ready to take one.
  */
 #include "trace/idle.h"
 #include "trace/internal.h"
@@ -25,12 +27,20 @@ struct connection {
 	uint64_t last;	   /* when something of it came last */
 };
 
+/* What a client got from one server so far. */
+struct replies {
+	uint32_t asked;	  /* answers to a question that is known */
+	uint32_t unasked; /* what else came */
+};
+
 struct exchanges {
 	struct clew_trace *trace;
 	struct map *last;	  /* (who woke, whom) -> when it did last */
 	struct map seen;	  /* two parties, the lower one first -> who woke the other first */
 	struct map first;	  /* the same -> who asked the other one first */
 	struct map answers;	  /* the same -> 1: both woke the other */
+	struct map replies;	  /* (who answers, whom) -> index of counts */
+	struct vector counts;	  /* struct replies */
 	struct map connection_of; /* inode of a socket -> index of connections */
 	struct vector connections; /* struct connection */
 	struct vector keys;	   /* struct sort_key: sleeps, in order of their ends */
@@ -224,6 +234,51 @@ static int find_question(struct exchanges *exchanges, const struct clew_sleep *s
 	return 0;
 }
 
+static struct replies *replies_of(struct exchanges *exchanges, struct parties parties)
+{
+	const uint64_t *known = map_get(&exchanges->replies, parties.by, parties.to);
+	struct vector *all = &exchanges->counts;
+
+	if (known)
+		return (struct replies *)all->data + *known;
+	all->item = sizeof(struct replies);
+	if (vector_reserve(all, all->count + 1) < 0 ||
+	    map_set(&exchanges->replies, parties.by, parties.to, all->count) < 0)
+		return NULL;
+	((struct replies *)all->data)[all->count] = (struct replies){};
+	return (struct replies *)all->data + all->count++;
+}
+
+/*
+ * Finds a question that no wake and no count shows: the server took it before the client slept.
+ * The pieces of a stream follow no questions, so that most of what comes has to be an answer.
+ * `*question`: when a known one left, 0 none; when this one left is not known, it was before the
+ * wait. `*since`: what the server did from then on was for the answer.
+ */
+static int infer_question(struct exchanges *exchanges, const struct clew_sleep *sleep,
+			  uint64_t last_answer, uint64_t *question, uint64_t *since)
+{
+	struct replies *replies;
+
+	*since = *question;
+	if (!is_act(exchanges->trace, sleep) || sleep->kind == CLEW_WAIT_POLL ||
+	    !has_no_sides(exchanges->trace, sleep))
+		return 0;
+	replies = replies_of(exchanges, parties_of(exchanges->trace, sleep));
+	if (!replies)
+		return -ENOMEM;
+	if (*question) {
+		replies->asked++;
+		return 0;
+	}
+	replies->unasked++;
+	if (replies->asked < 2 * replies->unasked)
+		return 0;
+	*question = sleep->start;
+	*since = last_answer;
+	return 0;
+}
+
 /* Takes a wait that data ended, or that a client's question is known to precede. */
 static int take_wait(struct exchanges *exchanges, uint32_t index)
 {
@@ -231,7 +286,7 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 	const struct clew_sleep *sleep = trace_sleep_at(trace, index);
 	struct parties parties = parties_of(trace, sleep);
 	enum socket_side side = ended_on(exchanges, sleep);
-	uint64_t question = 0;
+	uint64_t question = 0, since;
 	int r = 0;
 
 	if (side == SIDE_SERVER && data_came(trace, sleep))
@@ -247,10 +302,13 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 		if (!question && sleep->ended_by != CLEW_NO_TASK && asked &&
 		    (!answered || *asked > *answered))
 			question = *asked;
+		if (r == 0)
+			r = infer_question(exchanges, sleep, answered ? *answered : sleep->start,
+					   &question, &since);
 		if (r == 0 && question)
 			r = map_set(&trace->in_exchange, index, 0, question);
 		if (r == 0 && question && is_act(trace, sleep))
-			r = keep_server(exchanges, sleep->ended_by, question, sleep->end);
+			r = keep_server(exchanges, sleep->ended_by, since, sleep->end);
 	}
 	return r < 0 || !is_act(trace, sleep) ? r : note_wake(exchanges->last, parties, sleep->end);
 }
@@ -370,6 +428,8 @@ int trace_find_exchanges(struct clew_trace *trace)
 	map_done(&exchanges.seen);
 	map_done(&exchanges.first);
 	map_done(&exchanges.answers);
+	map_done(&exchanges.replies);
+	vector_done(&exchanges.counts);
 	map_done(&exchanges.connection_of);
 	vector_done(&exchanges.connections);
 	vector_done(&exchanges.keys);
