@@ -46,6 +46,11 @@ void clew_program_statement(const struct clew_program *program, uint32_t stateme
 bool clew_program_sweeps(const struct clew_program *program);
 double clew_program_factor(const struct clew_program *program, uint32_t step, uint32_t steps);
 
+/* When an ES runs then, ns. */
+struct clew_what_if_time {
+	clew_time start, end;
+};
+
 struct clew_what_if_options {
 	uint32_t hierarchy; /* index of the hierarchy of category paths in patterns, CLEW_NONE: none
 			     */
@@ -58,6 +63,7 @@ struct clew_what_if_options {
 	 */
 	uint64_t *matches;
 	const bool *only; /* by span: those that patterns may choose; NULL: all */
+	struct clew_what_if_time *times; /* the caller's array, by ES of the trace; may be NULL */
 };
 
 struct clew_what_if {

@@ -45,6 +45,20 @@ static void done(struct whatif *w)
 	free(w->heap);
 }
 
+/* An ES that added dependencies divide lasts from its first part to its last one. */
+static void give_times(const struct whatif *w)
+{
+	struct clew_what_if_time *times = w->options.times;
+
+	for (uint32_t i = 0; times && i < w->model->es_count; i++) {
+		uint32_t first = w->moved ? w->moved[i] : i,
+			 last = w->moved ? w->moved[i + 1] - 1 : i;
+
+		times[i].start = w->es[first].start;
+		times[i].end = w->es[last].end;
+	}
+}
+
 int clew_what_if(const struct clew_model *model, const struct clew_program *program,
 		 const struct clew_what_if_options *options, struct clew_model **ret_model,
 		 struct clew_what_if *ret_result, struct clew_query_error *ret_error)
@@ -65,6 +79,8 @@ int clew_what_if(const struct clew_model *model, const struct clew_program *prog
 		r = whatif_split(&w);
 	if (r == 0)
 		r = whatif_simulate(&w);
+	if (r == 0)
+		give_times(&w);
 	if (r == 0 && ret_model)
 		r = whatif_result(&w, ret_model);
 	if (r == 0)

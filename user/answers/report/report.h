@@ -14,6 +14,7 @@
 #include "trace/frames.h"
 #include <stdio.h>
 
+#include "answers/report/report_help.h"
 #include "answers/why/why_tree.h"
 #include "format/json.h"
 #include "words/wall.h"
@@ -89,6 +90,7 @@ struct report {
 	struct clew_operation_classes classes;
 	bool by_class;
 	uint64_t class_ns, class_total;
+	struct report_helps helps; /* for operations of the first class */
 };
 
 /*

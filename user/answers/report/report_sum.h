@@ -11,6 +11,7 @@
 
 struct report_asked {
 	struct clew_chosen chosen; /* tasks; clew's own are left out in any case */
+	bool command;		   /* the tasks are those of the recorded command */
 	uint64_t from, to;	   /* ns, CLOCK_MONOTONIC; UINT64_MAX: until the end */
 };
 

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Finds what would help: makes a causal trace, applies to it what-if programs for what the slowest
+ * operations spent their time on, and measures the operations of the class again.
+ */
+#include "answers/report/report_help.h"
+
+#include <clew/what_if.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answers/report/report.h"
+#include "convert/convert.h"
+#include "trace/name.h"
+
+#define MOST_EXPLAINED 20 /* operations, the slowest */
+#define MOST_TRIED     5  /* changes */
+#define MOST_RUNS      300000 /* of tasks on CPUs: a simulation of more takes too long */
+/* Percent of the time of the operations that a change has to be about; that it has to gain; and
+ * that a simulation without the change may be off. */
+#define LEAST_PART 5
+#define LEAST_GAIN 3
+#define MOST_OFF   25
+
+struct trial {
+	const struct report *report;
+	const struct clew_operation_class *class;
+	const struct clew_kind_operation *operations; /* of the class */
+	struct clew_model *model;
+	struct clew_what_if_time *times; /* by ES */
+	uint64_t *lengths;		 /* room for those of all operations */
+	unsigned cpus;			 /* that something ran on */
+};
+
+/* ---- the length of operations ---- */
+
+static int longest_first(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a > b ? -1 : a < b;
+}
+
+/* What operations are measured by: the 99th percentile, of few the longest one. */
+static uint64_t measure(uint64_t *lengths, size_t count)
+{
+	qsort(lengths, count, sizeof(*lengths), longest_first);
+	return lengths[count / 100];
+}
+
+/* The last ES of a span that begins at or before a moment; CLEW_NONE: none does. */
+static uint32_t es_at(const struct clew_model *model, const struct clew_span *span, clew_time at)
+{
+	uint32_t low = span->elementary.first, high = low + span->elementary.count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (model->es[middle].start <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > span->elementary.first ? low - 1 : CLEW_NONE;
+}
+
+/* When a moment in the gap behind an ES would be. What ended the gap comes as long after its origin
+ * as it did; where nothing is known of that, the moment is as far from the gap's begin. */
+static clew_time in_gap(const struct trial *trial, uint32_t es, clew_time at)
+{
+	const struct clew_model *model = trial->model;
+	const struct clew_es *next = &model->es[es + 1];
+	clew_time then = trial->times[es].end + (at - model->es[es].end);
+
+	if (next->in != CLEW_NONE && model->dependencies[next->in].origins.count) {
+		uint32_t origin =
+			model->origins[model->dependencies[next->in].origins.first];
+
+		if (model->es[origin].end <= at)
+			then = trial->times[origin].end + (at - model->es[origin].end);
+	}
+	if (then < trial->times[es].end)
+		then = trial->times[es].end;
+	return then < trial->times[es + 1].start ? then : trial->times[es + 1].start;
+}
+
+/* When a moment of a thread would be. */
+static clew_time moment(const struct trial *trial, const struct clew_span *span, clew_time at)
+{
+	const struct clew_model *model = trial->model;
+	uint32_t es = es_at(model, span, at), first = span->elementary.first;
+	const struct clew_es *old;
+	const struct clew_what_if_time *new;
+	clew_time length;
+
+	if (es == CLEW_NONE)
+		return trial->times[first].start - (model->es[first].start - at);
+	old = &model->es[es];
+	new = &trial->times[es];
+	length = old->end - old->start;
+	if (at <= old->end)
+		return new->start +
+		       (length ? (clew_time)((__int128)(at - old->start) *
+					     (new->end - new->start) / length)
+			       : 0);
+	if (es + 1 == first + span->elementary.count)
+		return new->end + (at - old->end);
+	return in_gap(trial, es, at);
+}
+
+/* Applies a program. *ret_ns: how long the operations would take. -EINVAL: it cannot be applied. */
+static int try(const struct trial *trial, const char *program, uint64_t *ret_ns)
+{
+	const struct clew_what_if_options options = {.hierarchy = 0, .times = trial->times};
+	struct clew_query_error error;
+	struct clew_program *compiled;
+	struct clew_what_if result;
+	int r = clew_program_compile(program, strlen(program), false, &compiled, &error);
+
+	if (r < 0)
+		return r;
+	r = clew_what_if(trial->model, compiled, &options, NULL, &result, &error);
+	clew_program_free(compiled);
+	for (size_t i = 0; i < trial->class->count && r == 0; i++) {
+		const struct clew_operation *it = &trial->operations[i].operation;
+		uint32_t span = clew_span_of_task(trial->report->trace, it->task);
+		const struct clew_span *thread = &trial->model->spans[span];
+		clew_time ns = span == CLEW_NONE || !thread->elementary.count
+				       ? (clew_time)(it->to - it->from)
+				       : moment(trial, thread, (clew_time)it->to) -
+						 moment(trial, thread, (clew_time)it->from);
+
+		trial->lengths[i] = ns > 0 ? (uint64_t)ns : 0;
+	}
+	if (r == 0)
+		*ret_ns = measure(trial->lengths, trial->class->count);
+	return r;
+}
+
+/* ---- programs ---- */
+
+/* Prints a pattern for all threads of a task's name. What a pattern may take for an operator is
+ * any character. */
+static void print_threads(FILE *out, const struct clew_trace *trace, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+	const char *name = task ? task->comm : "";
+
+	fputs("spans((^", out);
+	for (; *name; name++)
+		if ((*name & 0xc0) != 0x80)
+			fputc(isalnum((unsigned char)*name) || *name == '_' || *name == '-' ? *name
+											     : '.',
+			      out);
+	fputs("-[0-9]))", out);
+}
+
+static void print_device(FILE *out, uint32_t device)
+{
+	fprintf(out, "spans(%u:%u/(.))", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+}
+
+/* How many CPUs the threads of a task's name ran on. */
+static unsigned cpus_of(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+	uint8_t *seen = calloc(UINT16_MAX + 1, 1);
+	unsigned found = 0;
+	size_t count;
+	const struct clew_run *runs = clew_trace_runs(trace, &count);
+
+	for (size_t i = 0; seen && i < count; i++) {
+		const struct clew_trace_task *ran = clew_trace_task(trace, runs[i].task);
+
+		if (seen[runs[i].cpu] ||
+		    (task && (!ran || strcmp(ran->comm, task->comm))))
+			continue;
+		seen[runs[i].cpu] = 1;
+		found++;
+	}
+	free(seen);
+	return found;
+}
+
+static void print_cpus(FILE *out, const struct clew_trace *trace, const struct report_help *help,
+		       unsigned cpus)
+{
+	fprintf(out, "set cpus to %u", cpus);
+	if (help->alone) {
+		fputs(" for ", out);
+		print_threads(out, trace, help->change.task);
+	}
+	fputc(';', out);
+}
+
+static void print_program(FILE *out, const struct clew_trace *trace,
+			  const struct report_help *help)
+{
+	const struct clew_change *change = &help->change;
+
+	switch ((enum clew_change_kind)change->kind) {
+	case CLEW_CHANGE_CPU:
+		print_cpus(out, trace, help, help->cpus);
+		return;
+	case CLEW_CHANGE_DEVICE:
+		fputs("scale ", out);
+		print_device(out, change->device);
+		fputs(" by .5; scale waits ", out);
+		print_device(out, change->device);
+		fputs(" by .5;", out);
+		return;
+	case CLEW_CHANGE_LOCK:
+		fputs("remove dependencies(unlock) from ", out);
+		print_threads(out, trace, change->task);
+		fputs(" to ", out);
+		print_threads(out, trace, change->waiter);
+		fputc(';', out);
+		return;
+	case CLEW_CHANGE_SLEEP:
+		fputs("scale waits(sleep) ", out);
+		break;
+	case CLEW_CHANGE_RUN:
+		fputs("scale ", out);
+		break;
+	case CLEW_CHANGE_ANSWER:
+		fputs("scale waits(socket) ", out);
+		break;
+	case CLEW_CHANGE_QUOTA:
+		fputs("drop waits(throttle) ", out);
+		print_threads(out, trace, change->task);
+		fputc(';', out);
+		return;
+	}
+	print_threads(out, trace, change->task);
+	fputs(" by .5;", out);
+}
+
+/* The program that `print` prints; NULL: no memory. */
+static char *program_of(const struct clew_trace *trace, const struct report_help *help)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	print_program(out, trace, help);
+	fclose(out);
+	return text;
+}
+
+/* The same with as many CPUs as there were. */
+static char *unchanged_of(const struct clew_trace *trace, const struct report_help *help)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	print_cpus(out, trace, help, help->cpus - 1);
+	fclose(out);
+	return text;
+}
+
+/* ---- choosing ---- */
+
+static bool gains(uint64_t before, uint64_t after)
+{
+	return after < before && (before - after) * 100 >= before * LEAST_GAIN;
+}
+
+/* A simulation of CPUs is off: what it says without a change shows by how much. True if it says
+ * anything. */
+static int bound_by_simulation(const struct trial *trial, uint64_t before, struct report_help *help)
+{
+	char *program = unchanged_of(trial->report->trace, help);
+	uint64_t same, after = help->most;
+	int r = program ? try(trial, program, &same) : -ENOMEM;
+
+	free(program);
+	if (r < 0)
+		return r;
+	if (!same || (same > before ? same - before : before - same) * 100 > before * MOST_OFF)
+		return 0;
+	help->most = (uint64_t)((__int128)before * after / same);
+	help->least = after < help->most ? after : help->most;
+	help->most = after > help->most ? after : help->most;
+	return 1;
+}
+
+/* 1: it helps; 0: it does not, or nothing can be said; or -errno. */
+static int try_change(const struct trial *trial, uint64_t before, struct report_help *help)
+{
+	const struct clew_trace *trace = trial->report->trace;
+	unsigned own = help->change.kind == CLEW_CHANGE_CPU ? cpus_of(trace, help->change.task) : 0;
+	int r;
+
+	help->alone = own && own < trial->cpus;
+	help->cpus = own ? own + 1 : 0;
+	help->program = program_of(trace, help);
+	if (!help->program)
+		return -ENOMEM;
+	r = try(trial, help->program, &help->most);
+	help->least = help->most;
+	if (r == 0)
+		r = own ? bound_by_simulation(trial, before, help) : 1;
+	if (r == -ENOMEM || r == 0)
+		return r;
+	return r == 1 && gains(before, help->most);
+}
+
+/* Keeps one that helps, in order of what it would leave. */
+static void keep(struct report_helps *helps, struct report_help *help)
+{
+	size_t place = helps->count;
+
+	while (place && helps->list[place - 1].most > help->most)
+		place--;
+	if (place == REPORT_MOST_HELPS) {
+		free(help->program);
+		return;
+	}
+	if (helps->count == REPORT_MOST_HELPS)
+		free(helps->list[--helps->count].program);
+	memmove(&helps->list[place + 1], &helps->list[place],
+		(helps->count - place) * sizeof(*help));
+	helps->list[place] = *help;
+	helps->count++;
+}
+
+static int try_changes(const struct trial *trial, const struct vector *changes, uint64_t examined,
+		       struct report_helps *helps)
+{
+	const struct clew_change *all = changes->data;
+	bool cpus = false;
+	int r = 0;
+
+	for (size_t i = 0, tried = 0; i < changes->count && tried < MOST_TRIED && r >= 0; i++) {
+		struct report_help help = {.change = all[i]};
+
+		if (all[i].ns * 100 < examined * LEAST_PART)
+			break;
+		/* A second program that is ready is helped by the same CPU. */
+		if (all[i].kind == CLEW_CHANGE_CPU && cpus)
+			continue;
+		cpus |= all[i].kind == CLEW_CHANGE_CPU;
+		tried++;
+		r = try_change(trial, helps->before, &help);
+		if (r > 0)
+			keep(helps, &help);
+		else
+			free(help.program);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int look(struct trial *trial, struct report_helps *helps)
+{
+	size_t explained =
+		trial->class->count < MOST_EXPLAINED ? trial->class->count : MOST_EXPLAINED;
+	struct vector changes;
+	uint64_t examined = 0;
+	int r = clew_changes_find(trial->report->trace, trial->report->relations,
+				  trial->operations, explained, &changes);
+
+	for (size_t i = 0; i < trial->class->count; i++) {
+		const struct clew_operation *it = &trial->operations[i].operation;
+
+		trial->lengths[i] = it->to - it->from;
+		examined += i < explained ? trial->lengths[i] : 0;
+	}
+	helps->before = measure(trial->lengths, trial->class->count);
+	if (r == 0 && changes.count)
+		r = clew_model_with_frames(trial->report->trace, 0, &trial->model);
+	if (r == 0 && trial->model) {
+		trial->times = calloc((size_t)trial->model->es_count + 1, sizeof(*trial->times));
+		r = trial->times ? try_changes(trial, &changes, examined, helps) : -ENOMEM;
+	}
+	vector_done(&changes);
+	return r;
+}
+
+/* True if nothing is missing that a simulation would need, and it is small enough. */
+static bool can_be_tried(const struct report *report)
+{
+	const struct clew_capture_info *info = clew_trace_info(report->trace);
+	size_t runs;
+
+	clew_trace_runs(report->trace, &runs);
+	return report->classes.class_count && runs <= MOST_RUNS && info->complete &&
+	       !info->damaged_chunks &&
+	       !clew_trace_gaps(report->trace, report->from, report->to, NULL);
+}
+
+int report_find_helps(const struct report *report, struct report_helps *ret_helps)
+{
+	struct trial trial = {.report = report};
+	int r;
+
+	*ret_helps = (struct report_helps){};
+	if (!can_be_tried(report))
+		return 0;
+	trial.class = &report->classes.classes[0];
+	trial.operations = &report->classes.operations[trial.class->first];
+	trial.cpus = cpus_of(report->trace, CLEW_NO_TASK);
+	trial.lengths = calloc(trial.class->count + 1, sizeof(*trial.lengths));
+	r = trial.lengths ? look(&trial, ret_helps) : -ENOMEM;
+	free(trial.lengths);
+	free(trial.times);
+	clew_model_free(trial.model);
+	/* A trace that no causal trace can be made of, such as one that is too large, has none. */
+	return r == -ENOMEM ? r : 0;
+}
+
+void report_helps_done(struct report_helps *helps)
+{
+	for (size_t i = 0; i < helps->count; i++)
+		free(helps->list[i].program);
+	*helps = (struct report_helps){};
+}
