@@ -152,7 +152,7 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 	__u32 bits;
 	__u8 class;
 
-	if (!task || !where_here(&where) || !task->mm ||
+	if (!task || !where_here(&where) || !READ_TRUSTED(task, mm) ||
 	    task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER | PF_EXITING))
 		return 0;
 	bits = task->__state;

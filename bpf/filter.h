@@ -148,7 +148,7 @@ static __always_inline __u32 number_of_chosen(struct task_struct *task)
 static __always_inline bool is_chosen(struct task_struct *task)
 {
 	__u32 tid = number_of_chosen(task),
-	      pid = number_of_chosen(task->group_leader) | 0x80000000u;
+	      pid = number_of_chosen(READ_TRUSTED(task, group_leader)) | 0x80000000u;
 
 	return bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid);
 }
@@ -162,7 +162,7 @@ static __always_inline void update_functions(struct task_struct *task,
 
 	if (!filter_functions)
 		return;
-	pid = number_of_chosen(task->group_leader) | 0x80000000u;
+	pid = number_of_chosen(READ_TRUSTED(task, group_leader)) | 0x80000000u;
 	bits = bpf_map_lookup_elem(&clew_function_pids, &pid);
 	if (bits)
 		state->functions |= *bits;

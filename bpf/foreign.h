@@ -10,6 +10,7 @@
 
 #include "kernel.h"
 #include "kernel_mm.h"
+#include "read.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <linux/types.h>
@@ -116,10 +117,10 @@ __noinline int foreign_fetch(__u64 table, __u64 address, __u32 size)
 static __always_inline long foreign_read_part(void *to, __u32 size, const __u32 most, __u64 address,
 					      struct task_struct *task)
 {
-	struct mm_struct___tree *mm = (void *)task->mm;
+	struct mm_struct___tree *mm = (void *)READ_TRUSTED(task, mm);
 	__u64 table = mm ? (__u64)BPF_CORE_READ(mm, pgd) : 0;
 
-	if (foreign_fetch(table, address, size) || (void *)task->mm != (void *)mm)
+	if (foreign_fetch(table, address, size) || (void *)READ_TRUSTED(task, mm) != (void *)mm)
 		return -1;
 	return bpf_probe_read_kernel(to, bounded(size, most), foreign_bytes);
 }

@@ -66,7 +66,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	describe_task(where, task, state, &record);
 	state->identified = where->time;
 	state->identified_tid = task->pid;
-	if (task->mm) {
+	if (READ_TRUSTED(task, mm)) {
 		start = READ(task, mm, arg_start);
 		size = READ(task, mm, arg_end) - start;
 		if (size > sizeof(iterated_line))

@@ -259,7 +259,7 @@ static long stack_walk_step(__u32 turn, struct stack_walk *walk)
 static __always_inline void walk_task(struct stack_walk *walk, struct task_struct *task,
 				      struct pt_regs *registers)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = READ_TRUSTED(task, mm);
 
 	/* The flag is set inside calls only. */
 	if (in_compat_call(task) || is_compat_code(registers)) {

@@ -11,6 +11,7 @@
 #include "kernel.h"
 #include "kernel_mm.h"
 #include "mapping.h"
+#include "read.h"
 #include "state.h"
 #include "unwind.h"
 #include <bpf/bpf_helpers.h>
@@ -213,7 +214,7 @@ SEC("?iter/task")
 int clew_find_direct_map(struct bpf_iter__task *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct mm_struct___tree *mm = (void *)task->mm;
+	struct mm_struct___tree *mm = (void *)READ_TRUSTED(task, mm);
 	struct search search;
 
 	if (searched || !page_address || !mm)

@@ -12,6 +12,7 @@
 #include "kernel_mm.h"
 #include "mapping.h"
 #include "mix.h"
+#include "read.h"
 #include "record.h"
 #include "state.h"
 #include "unwind.h"
@@ -132,7 +133,7 @@ static __always_inline bool stack_wanted(struct task_struct *task,
  * none. The caller has filled in what walk_task() wants. */
 static __always_inline __u64 user_stack(struct stack_walk *walk, struct task_struct *task)
 {
-	if (!task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (!READ_TRUSTED(task, mm) || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return 0;
 	walk->place.pid = task->tgid;
 	walk_task(walk, task, saved_registers(task));
@@ -149,7 +150,7 @@ static __always_inline void stacks_take(struct task_struct *task, __u32 level,
 					struct walk_room *room, struct clew_task_stacks *ret_waited)
 {
 	struct stack_walk walk = {.room = room, .window.level = level, .hash = 2};
-	struct mm_struct___tree *mm = (void *)task->mm;
+	struct mm_struct___tree *mm = (void *)READ_TRUSTED(task, mm);
 
 	if (mm)
 		walk.window.table = (__u64)BPF_CORE_READ(mm, pgd);
