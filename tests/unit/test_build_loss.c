@@ -379,6 +379,32 @@ static void told_late_with_an_older_wake(void **state)
 	}
 }
 
+/* Where the kernel hid all of a task until a keyframe found it asleep, it is unknown when that
+ * sleep began. */
+static void hidden_until_a_keyframe(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 2);
+	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
+	identify(&s, (struct identity){.task = 3, .process = 3, .at = 3000, .start_time = 2500});
+	put_switch(
+		&s, CLEW_KIND_STATE,
+		(struct switched){
+			.at = 3000, .cpu = 0, .prev = 3, .state = 1, .flags = CLEW_SWITCH_SLEEP});
+	SWITCH(&s, .at = 4000, .cpu = 0, .prev = IDLE, .next = 3,
+	       .woken = {.at = 3900, .by = 2, .context = CLEW_WAKE_TASK});
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 3, 2500, 3900, CLEW_PIECE_SLEEP);
+	assert_int_equal(sleep_of(t, 3, 0)->open, CLEW_OPEN_START);
+	assert_int_equal(sleep_of(t, 3, 0)->ended_by, 2);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* The kernel side could not tell who came on, or had not marked a task born before the start as
  * old. */
 static void serials_that_could_not_be_had(void **state)
@@ -481,6 +507,7 @@ int main(void)
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(told_late),
 		cmocka_unit_test(told_late_with_an_older_wake),
+		cmocka_unit_test(hidden_until_a_keyframe),
 		cmocka_unit_test(serials_that_could_not_be_had),
 	};
 

@@ -477,7 +477,8 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 		return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
 								 .identity = &record->header});
 	}
-	task->open_start = task->start_time <= start;
+	/* The kernel hid how a later one was made, and whether it slept before. */
+	task->open_start = task->start_time <= start || !task->forked;
 	task->found = true;
 	if (flags & (CLEW_STATE_SINCE | CLEW_STATE_FOUND))
 		return begin_earlier(builder, task, record);

@@ -233,7 +233,7 @@ const struct clew_keyframe *clew_reader_seek(struct clew_reader *reader, uint64_
 
 /*
  * True if a record that clew_reader_next() returned says again in what state a task is, for readers
- * that begin at a later keyframe than this one has begun at: it is to be left out.
+ * that begin at a later keyframe than this one has begun at.
  */
 bool clew_reader_is_again(const struct clew_reader *reader, const struct clew_header *record);
 

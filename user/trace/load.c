@@ -57,6 +57,11 @@ static const struct clew_keyframe *go_to_part(struct clew_reader *reader,
 	return clew_reader_seek(reader, options->from - TRACE_PART_BEFORE, TRACE_PART_ROWS);
 }
 
+bool trace_load_skips(const struct clew_reader *reader, const struct clew_header *record)
+{
+	return record->kind != CLEW_KIND_STATE && clew_reader_is_again(reader, record);
+}
+
 /* *ret_end: when the trace ends. */
 static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 		    struct clew_trace *trace, const struct clew_trace_options *options,
@@ -73,7 +78,7 @@ static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 	if (total >= TOUCH_FROM && store_thread_pays())
 		touch = trace_touch_new();
 	while ((r = clew_reader_next(reader, &record)) > 0 && record->time <= until) {
-		if (clew_reader_is_again(reader, record))
+		if (trace_load_skips(reader, record))
 			continue;
 		r = clew_builder_feed(builder, record);
 		if (r < 0)

@@ -14,6 +14,13 @@ int trace_load_begin(const struct clew_reader *reader, const struct clew_trace_o
 		     const struct clew_keyframe *begins, struct clew_trace **ret_trace,
 		     struct clew_builder **ret_builder);
 
+/*
+ * True if the builder needs no such record: a keyframe at which reading does not begin repeats it.
+ * A state is not left out: where the kernel hid a task's switches it is all that is known of it,
+ * and the builder minds no other.
+ */
+bool trace_load_skips(const struct clew_reader *reader, const struct clew_header *record);
+
 /* Copies what the capture says of itself, once all of it was read. 0 or -ENOMEM. */
 int trace_keep_info(struct clew_trace *trace, const struct clew_reader *reader);
 

@@ -143,7 +143,7 @@ static int read_window(struct windows *windows, const struct clew_header *record
 	while (r > 0 && record->time <= until) {
 		windows->seen = record->time > windows->seen ? record->time : windows->seen;
 		part->here = clew_window_counts(window, windows->seen);
-		if (!clew_reader_is_again(windows->reader, record))
+		if (!trace_load_skips(windows->reader, record))
 			r = clew_builder_feed(windows->builder, record);
 		if (r >= 0)
 			r = clew_reader_next(windows->reader, &record);
@@ -254,7 +254,7 @@ static int read_names(struct windows *windows)
 		       record->time >= window_at(windows, windows->begun).known)
 			r = begin_next(windows, record);
 		windows->seen = record->time > windows->seen ? record->time : windows->seen;
-		if (r >= 0 && !clew_reader_is_again(windows->reader, record))
+		if (r >= 0 && !trace_load_skips(windows->reader, record))
 			r = clew_builder_feed(windows->builder, record);
 		if (r < 0)
 			return r;
