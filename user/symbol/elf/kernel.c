@@ -25,6 +25,19 @@ static int by_address(const void *a, const void *b)
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
+/* "ffffffff81000000 T _stext\t[module]": the name, and its address. NULL: it is no such line. */
+static const char *split_line(char *line, uint64_t *ret_address)
+{
+	char *rest, *name;
+
+	*ret_address = strtoull(line, &rest, 16);
+	if (rest == line || rest[0] != ' ' || !rest[1] || rest[2] != ' ')
+		return NULL;
+	name = rest + 3;
+	name[strcspn(name, " \t\n")] = 0;
+	return *name ? name : NULL;
+}
+
 static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
 {
 	size_t room = 0, names_room = 0, names_size = 0, line_room = 0;
@@ -32,11 +45,11 @@ static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
 	int error = 0;
 
 	while (!error && getline(&line, &line_room, file) > 0) {
-		unsigned long long address;
-		char name[256], type;
+		uint64_t address;
+		const char *name = split_line(line, &address);
 		size_t length;
 
-		if (sscanf(line, "%llx %c %255s", &address, &type, name) != 3 || !address)
+		if (!name || !address)
 			continue;
 		length = strlen(name) + 1;
 		if (table->count == room) {

@@ -9,51 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
 #define PAGE_BYTES (1ull << CLEW_UNWIND_PAGE_BITS)
 #define RULES_MOST (1u << CLEW_UNWIND_RULE_BITS)
 #define PAGES_MOST (1u << 20) /* 4 GiB of a file */
 #define ROW(offset, rule)                                                                          \
 	((uint32_t)((offset) & (PAGE_BYTES - 1)) << CLEW_UNWIND_RULE_BITS | (uint32_t)(rule))
 
-static int compare_rules(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
+/* Numbers a file's different rules in the order in which its rows have them. */
 static int make_rules(const struct clew_unwind_row *rows, size_t count,
-		      struct clew_unwind_table *table)
+		      struct clew_unwind_table *table, struct map *numbers)
 {
-	size_t kept = 0;
-
-	table->rules = malloc(count * sizeof(*table->rules));
+	table->rules = malloc((count < RULES_MOST ? count : RULES_MOST) * sizeof(*table->rules));
 	if (!table->rules)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		table->rules[i] = rows[i].rule;
-	qsort(table->rules, count, sizeof(*table->rules), compare_rules);
-	for (size_t i = 0; i < count; i++)
-		if (!kept || table->rules[kept - 1] != table->rules[i])
-			table->rules[kept++] = table->rules[i];
-	table->rule_count = kept;
-	return kept <= RULES_MOST ? 0 : -EFBIG;
-}
-
-static uint32_t rule_number(const struct clew_unwind_table *table, uint32_t rule)
-{
-	const uint32_t *found = bsearch(&rule, table->rules, table->rule_count,
-					sizeof(*table->rules), compare_rules);
-
-	return (uint32_t)(found - table->rules);
+	for (size_t i = 0; i < count; i++) {
+		if (map_get(numbers, rows[i].rule, 0))
+			continue;
+		if (table->rule_count == RULES_MOST)
+			return -EFBIG;
+		if (map_set(numbers, rows[i].rule, 0, table->rule_count))
+			return -ENOMEM;
+		table->rules[table->rule_count++] = rows[i].rule;
+	}
+	return 0;
 }
 
 /* Fills the pages. Each begins with the rule that the page before ended with, unless a row is
  * there. */
 static void fill_pages(const struct clew_unwind_row *rows, size_t count,
-		       struct clew_unwind_table *table)
+		       const struct map *numbers, struct clew_unwind_table *table)
 {
-	uint32_t rule = rule_number(table, rows[0].rule);
+	uint64_t rule = *map_get(numbers, rows[0].rule, 0);
 	size_t next = 0;
 
 	for (size_t i = 0; i < table->page_count; i++) {
@@ -64,7 +52,7 @@ static void fill_pages(const struct clew_unwind_row *rows, size_t count,
 		if (i && (next == count || rows[next].offset != start))
 			table->rows[table->row_count++] = ROW(0, rule);
 		for (; next < count && rows[next].offset - start < PAGE_BYTES; next++) {
-			rule = rule_number(table, rows[next].rule);
+			rule = *map_get(numbers, rows[next].rule, 0);
 			table->rows[table->row_count++] = ROW(rows[next].offset, rule);
 		}
 		page->count = (uint32_t)table->row_count - page->first;
@@ -75,6 +63,7 @@ int clew_unwind_table_make(const struct clew_unwind_row *rows, size_t count,
 			   struct clew_unwind_table *ret_table)
 {
 	struct clew_unwind_row *whole = NULL;
+	struct map numbers = {};
 	uint64_t pages;
 	int r;
 
@@ -92,7 +81,7 @@ int clew_unwind_table_make(const struct clew_unwind_row *rows, size_t count,
 	memcpy(whole + 1, rows, count * sizeof(*whole));
 	ret_table->first_page = rows[0].offset >> CLEW_UNWIND_PAGE_BITS;
 	pages = (rows[count - 1].offset >> CLEW_UNWIND_PAGE_BITS) - ret_table->first_page + 1;
-	r = pages > PAGES_MOST ? -EFBIG : make_rules(whole, count + 1, ret_table);
+	r = pages > PAGES_MOST ? -EFBIG : make_rules(whole, count + 1, ret_table, &numbers);
 	if (r >= 0) {
 		ret_table->page_count = pages;
 		ret_table->pages = calloc(pages, sizeof(*ret_table->pages));
@@ -100,9 +89,10 @@ int clew_unwind_table_make(const struct clew_unwind_row *rows, size_t count,
 		r = ret_table->pages && ret_table->rows ? 0 : -ENOMEM;
 	}
 	if (r >= 0)
-		fill_pages(whole, count + 1, ret_table);
+		fill_pages(whole, count + 1, &numbers, ret_table);
 	else
 		clew_unwind_table_done(ret_table);
+	map_done(&numbers);
 	free(whole);
 	return r;
 }
