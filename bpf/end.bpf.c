@@ -128,10 +128,12 @@ static __always_inline bool put_set(struct seq_file *seq, struct task_struct *ta
 
 /* Emits a sleeper without a descriptor that has another end. It may wait for a
  * request to a FUSE daemon; user space sees this from the kernel function. */
-static __always_inline void put_sleeper(struct seq_file *seq, struct task_struct *task)
+static __always_inline void put_sleeper(struct seq_file *seq, struct task_struct *task,
+					const struct clew_wait *wait)
 {
 	ended.descriptor = -1;
-	ended.object = ended.end = ended.listener = 0;
+	ended.object = ended.header.flags & CLEW_END_ENDLESS ? wait->expected : 0;
+	ended.end = ended.listener = 0;
 	ended.object_kind = CLEW_OBJECT_NONE;
 	if (knows_requests()) {
 		ended.object_kind = CLEW_OBJECT_FILE;
@@ -169,6 +171,9 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 		ended_wait.descriptor = state->wait.descriptor;
 		ended_wait.call = state->wait.call;
 	}
+	/* A call with a timeout is begun again as another one. */
+	if (class == CLEW_CALL_FUTEX && !call.argument[3])
+		ended.header.flags |= CLEW_END_ENDLESS;
 	ended.call = ended_wait.call;
 	ended.function = sleeping_function(task);
 	read_set(task, &call, class);
@@ -178,7 +183,7 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 		any = put_end(seq, (__u64)file_of(task, ended_wait.descriptor),
 			      ended_wait.descriptor, hands_over(&ended_wait), false);
 	if (!any && ended.function)
-		put_sleeper(seq, task);
+		put_sleeper(seq, task, &ended_wait);
 	return 0;
 }
 

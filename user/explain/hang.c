@@ -4,15 +4,16 @@
 
 #include <errno.h>
 
+#include "explain/may_end.h"
 #include "explain/other_end.h"
+#include "trace/deadlock.h"
 
 const char *clew_hang_role_name(enum clew_hang_role role)
 {
 	static const char *const names[] = {
-		[CLEW_HANG_FIRST] = "asked",
-		[CLEW_HANG_HOLDER] = "holder",
-		[CLEW_HANG_PEER] = "other end",
-		[CLEW_HANG_CHILD] = "child",
+		[CLEW_HANG_FIRST] = "asked",	[CLEW_HANG_HOLDER] = "holder",
+		[CLEW_HANG_PEER] = "other end", [CLEW_HANG_CHILD] = "child",
+		[CLEW_HANG_THREAD] = "thread",
 	};
 
 	return names[role];
@@ -101,6 +102,40 @@ static int find_peer(const struct clew_trace *trace, const struct clew_sleep *sl
 	return r;
 }
 
+/* The next task of the circle that a thread is in. */
+static bool find_stuck(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		       struct clew_hang_step *ret_next)
+{
+	static const uint8_t roles[] = {
+		[CLEW_STUCK_HOLDER] = CLEW_HANG_HOLDER, [CLEW_STUCK_THREAD] = CLEW_HANG_THREAD,
+		[CLEW_STUCK_JOINED] = CLEW_HANG_THREAD, [CLEW_STUCK_CHILD] = CLEW_HANG_CHILD,
+		[CLEW_STUCK_READER] = CLEW_HANG_PEER,	[CLEW_STUCK_WRITER] = CLEW_HANG_PEER,
+	};
+	const struct clew_stuck_step *step = clew_trace_stuck_step(trace, sleep->task);
+
+	if (!step || step->sleep != sleep)
+		return false;
+	*ret_next = (struct clew_hang_step){.task = step->next,
+					    .role = roles[step->role],
+					    .evidence = step->evidence,
+					    .others = step->others};
+	return true;
+}
+
+/* A thread of the process that may end a wait for a word without a holder. */
+static bool find_thread(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			struct clew_hang_step *ret_next)
+{
+	const struct clew_may_end found = clew_may_end_find(trace, sleep);
+
+	if (found.count != 1)
+		return false;
+	*ret_next = (struct clew_hang_step){.task = found.tasks[0],
+					    .role = CLEW_HANG_THREAD,
+					    .evidence = CLEW_EVIDENCE_CANDIDATE};
+	return true;
+}
+
 int clew_hang_find(const struct clew_trace *trace, const struct map *waits, uint32_t task,
 		   struct clew_hang *ret_hang)
 {
@@ -128,7 +163,9 @@ int clew_hang_find(const struct clew_trace *trace, const struct map *waits, uint
 		if (!step.sleep)
 			return 0;
 		next = (struct clew_hang_step){};
-		found = find_holder(step.sleep, &next) || find_child(trace, step.sleep, &next);
+		found = find_stuck(trace, step.sleep, &next) || find_holder(step.sleep, &next) ||
+			find_child(trace, step.sleep, &next) ||
+			find_thread(trace, step.sleep, &next);
 		if (!found)
 			r = find_peer(trace, step.sleep, &next, &found);
 		if (r < 0 || !found)
@@ -137,14 +174,8 @@ int clew_hang_find(const struct clew_trace *trace, const struct map *waits, uint
 	}
 }
 
-bool clew_hang_is_deadlock(const struct clew_hang *hang)
+bool clew_hang_is_deadlock(const struct clew_trace *trace, const struct clew_hang *hang)
 {
-	const struct clew_hang_step *back = &hang->steps[hang->count - 1];
-
-	if (hang->cycle == CLEW_HANG_MOST || !back->sleep->holder_count)
-		return false;
-	for (size_t i = hang->cycle + 1; i < hang->count; i++)
-		if (hang->steps[i].role != CLEW_HANG_HOLDER)
-			return false;
-	return true;
+	return hang->cycle != CLEW_HANG_MOST &&
+	       clew_trace_stuck_step(trace, hang->steps[hang->cycle].task);
 }

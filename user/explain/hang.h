@@ -17,6 +17,7 @@ enum clew_hang_role {
 	CLEW_HANG_HOLDER, /* it has the lock that the one before waits for */
 	CLEW_HANG_PEER,	  /* it has the other end */
 	CLEW_HANG_CHILD,  /* it is the child whose end is waited for */
+	CLEW_HANG_THREAD, /* it is a thread of the process that may end the wait */
 };
 
 struct clew_hang_step {
@@ -39,8 +40,8 @@ int clew_hangs_index(const struct clew_trace *trace, struct map *ret_waits);
 /* The chain of a task. 0 or -ENOMEM. */
 int clew_hang_find(const struct clew_trace *trace, const struct map *waits, uint32_t task,
 		   struct clew_hang *ret_hang);
-/* True if a chain that ends in a cycle is a deadlock: each in it waits for a lock of the next. */
-bool clew_hang_is_deadlock(const struct clew_hang *hang);
+/* True if a chain ends in a deadlock. */
+bool clew_hang_is_deadlock(const struct clew_trace *trace, const struct clew_hang *hang);
 
 const char *clew_hang_role_name(enum clew_hang_role role);
 

@@ -111,7 +111,8 @@ static size_t leave_out(const struct clew_recorder *recorder, bool stop, struct 
 		return count;
 	/* The function alone, of a wait that the capture does not see the end of. */
 	ends->descriptor = -1;
-	ends->object = 0;
+	if (!(ends->header.flags & CLEW_END_ENDLESS))
+		ends->object = 0;
 	ends->object_kind = CLEW_OBJECT_NONE;
 	return stop && ends->function ? 1 : 0;
 }

@@ -133,6 +133,9 @@ struct clew_trace {
 	struct map acceptors;	     /* by inode number of a socket: who accepts there */
 	struct vector failed;  /* struct clew_failed, in order of task, then time, once finished */
 	struct vector spins;   /* in order of task, then end, once finished */
+	struct vector deadlocks; /* struct clew_deadlock */
+	/* by the index of a task: 1 + the deadlock that it is in or waits for, or 0; NULL: none is */
+	uint32_t *stuck;
 	struct vector retries; /* struct clew_retried */
 	struct map vain;       /* index of a sleep -> ns; only those that ended for nothing */
 	struct map retry_of;   /* index of a sleep -> of `retries`; only slices have one */
@@ -354,6 +357,9 @@ trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *
 int trace_join_retries(struct clew_trace *trace);
 /* vain.c: finds the wakes for nothing. 0 or -ENOMEM. */
 int trace_find_vain(struct clew_trace *trace);
+
+/* deadlock.c: finds the deadlocks. Tasks, sleeps and ends are finished. 0 or -ENOMEM. */
+int trace_find_deadlocks(struct clew_trace *trace);
 
 /* ---- exchange.c ---- */
 

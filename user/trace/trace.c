@@ -5,6 +5,7 @@
  * stored at the index of its number, so that the array is in order of start with few
  * exceptions, which order.c puts right at the end.
  */
+#include "trace/deadlock.h"
 #include "trace/internal.h"
 #include "trace/lines.h"
 #include "trace/stacks.h"
@@ -246,6 +247,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->touches.item = sizeof(struct clew_touch);
 	trace->spins.item = sizeof(struct clew_spin);
 	trace->failed.item = sizeof(struct clew_failed);
+	trace->deadlocks.item = sizeof(struct clew_deadlock);
 	trace->retries.item = sizeof(struct clew_retried);
 	trace->stays.item = trace->ticks.item = sizeof(struct clew_stay);
 	trace->tallies.item = sizeof(struct clew_tally);
@@ -302,6 +304,8 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->spins);
 	vector_done(&trace->failed);
 	map_done(&trace->acceptors);
+	vector_done(&trace->deadlocks);
+	free(trace->stuck);
 	vector_done(&trace->retries);
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
@@ -374,6 +378,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_finish_lock_names(trace);
 	if (r >= 0)
 		r = trace_join_retries(trace);
+	if (r >= 0)
+		r = trace_find_deadlocks(trace);
 	if (r >= 0)
 		r = trace_find_vain(trace);
 	if (r >= 0)

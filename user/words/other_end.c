@@ -2,6 +2,7 @@
 /* Other ends of waits in JSON and in words. */
 #include "words/other_end.h"
 
+#include "explain/may_end.h"
 #include "explain/other_end.h"
 #include "format/text.h"
 #include "words/segment.h"
@@ -31,6 +32,39 @@ static void json_ends(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 }
 
+static void json_may_end(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep)
+{
+	const struct clew_may_end found = clew_may_end_find(trace, sleep);
+
+	if (!found.count)
+		return;
+	clew_json_array(json, "candidates");
+	for (size_t i = 0; i < found.count && i < CLEW_MAY_END_MOST; i++) {
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, trace, found.tasks[i], moment_of(trace, sleep));
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_unsigned(json, "candidate_count", found.count);
+}
+
+/* Prints "; perhaps for A, B": no name where there are many. */
+static void print_may_end(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_may_end found = clew_may_end_find(trace, sleep);
+
+	if (!found.count)
+		return;
+	fputs("; perhaps for ", out);
+	if (found.count > MOST_NAMED)
+		fprintf(out, "one of %zu other threads of its process", found.count);
+	for (size_t i = 0; i < found.count && found.count <= MOST_NAMED; i++) {
+		fputs(i ? i + 1 < found.count ? ", " : " or " : "", out);
+		clew_print_task(out, trace, found.tasks[i], moment_of(trace, sleep));
+	}
+}
+
 void clew_json_other_end(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep)
 {
@@ -43,6 +77,7 @@ void clew_json_other_end(struct clew_json *json, const struct clew_trace *trace,
 		json_ends(json, trace, sleep, &ends);
 	if (function)
 		clew_json_string(json, "function", function);
+	json_may_end(json, trace, sleep);
 	clew_other_ends_done(&ends);
 }
 
@@ -70,6 +105,7 @@ void clew_print_other_end(FILE *out, const struct clew_trace *trace, const struc
 	}
 	if (ends.count > MOST_NAMED)
 		fprintf(out, " and %zu more", ends.count - MOST_NAMED);
+	print_may_end(out, trace, sleep);
 	if (function) {
 		fputs("; it sleeps in ", out);
 		clew_print_safe(out, function);

@@ -9,13 +9,13 @@
 #include "format/json.h"
 
 /*
- * The fields `other_end` and `function` of a wait in the open object; neither
+ * The fields `other_end`, `function` and `candidates` of a wait in the open object; none of them
  * if nothing is known.
  */
 void clew_json_other_end(struct clew_json *json, const struct clew_trace *trace,
 			 const struct clew_sleep *sleep);
 /*
- * Prints `; the other end is open in A, B`, or nothing. `all`: also the
+ * Prints `; the other end is open in A, B`, or `; perhaps for A or B`, or nothing. `all`: also the
  * kernel's function that the task sleeps in.
  */
 void clew_print_other_end(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,

@@ -9,6 +9,7 @@
 #include "format/text.h"
 #include "words/called.h"
 #include "words/commit.h"
+#include "words/deadlock.h"
 #include "words/describe.h"
 #include "words/file.h"
 #include "words/functions.h"
@@ -360,7 +361,11 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 void clew_print_activity(FILE *out, const struct clew_trace *trace,
 			 const struct clew_segment *segment)
 {
-	if (segment->cycle) {
+	if (segment->cycle && clew_trace_stuck_step(trace, segment->task)) {
+		fputs("was in a ", out);
+		clew_print_deadlock(out, trace, clew_trace_deadlock_of(trace, segment->task),
+				    segment->task);
+	} else if (segment->cycle) {
 		fputs("waited in a circle (deadlock)", out);
 		print_with_object(out, "on", trace, segment->sleep);
 	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
@@ -470,8 +475,12 @@ static void print_deed_end(FILE *out, const struct clew_trace *trace,
 static void print_end(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment,
 		      const struct clew_sleep *sleep, uint32_t waiter)
 {
-	fputs(segment->via_type == CLEW_EDGE_REQUEST ? ", which serves " : " has the other end of ",
-	      out);
+	if (segment->via_type == CLEW_EDGE_WAKE)
+		fputs(" may wake from ", out);
+	else
+		fputs(segment->via_type == CLEW_EDGE_REQUEST ? ", which serves "
+							     : " has the other end of ",
+		      out);
 	if (!sleep || !clew_waits_for_object(sleep) ||
 	    !clew_print_object(out, trace, &sleep->object, sleep))
 		fputs("what it polls", out);

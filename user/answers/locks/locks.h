@@ -9,8 +9,8 @@
 #include "explain/locks_taken.h"
 #include "format/json.h"
 
-/* The fields "locks", "cycles" and "uncontended" of the open object, with the first `top` locks.
- * The holders of these must have been explained. */
+/* The fields "locks", "cycles", "deadlocks" and "uncontended" of the open object, with the first
+ * `top` locks. The holders of these must have been explained. */
 void clew_json_locks(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_locks *locks, const struct clew_taken_locks *taken,
 		     size_t top);

@@ -5,6 +5,7 @@
 
 #include "answers/locks/locks.h"
 #include "answers/locks/locks_taken.h"
+#include "words/deadlock.h"
 #include "words/describe.h"
 #include "words/functions.h"
 #include "words/object.h"
@@ -243,5 +244,6 @@ void clew_json_locks(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_array_end(json);
 	}
 	clew_json_array_end(json);
+	clew_json_deadlocks(json, trace);
 	clew_json_uncontended(json, trace, taken, top);
 }

@@ -11,6 +11,7 @@
 #include "answers/locks/locks_taken.h"
 #include "format/style.h"
 #include "format/text.h"
+#include "words/deadlock.h"
 #include "words/describe.h"
 #include "words/functions.h"
 #include "words/object.h"
@@ -355,6 +356,24 @@ static void print_contended(FILE *out, const struct clew_trace *trace,
 	fputc('\n', out);
 }
 
+/* Those that are not of locks alone: a cycle of locks was printed. */
+static void print_deadlocks(FILE *out, const struct clew_trace *trace)
+{
+	size_t count;
+	const struct clew_deadlock *all = clew_trace_deadlocks(trace, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t locks = 0;
+
+		while (locks < all[i].count && all[i].steps[locks].role == CLEW_STUCK_HOLDER)
+			locks++;
+		if (locks == all[i].count)
+			continue;
+		clew_print_deadlock(out, trace, &all[i], CLEW_NO_TASK);
+		fputs("\n\n", out);
+	}
+}
+
 void clew_print_locks(FILE *out, const struct clew_trace *trace, const struct clew_locks *locks,
 		      const struct clew_taken_locks *taken, size_t top)
 {
@@ -362,5 +381,6 @@ void clew_print_locks(FILE *out, const struct clew_trace *trace, const struct cl
 		print_contended(out, trace, locks, taken, top);
 	else
 		fputs("nobody waited for a lock\n", out);
+	print_deadlocks(out, trace);
 	clew_print_uncontended(out, trace, taken, top);
 }

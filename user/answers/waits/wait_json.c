@@ -2,6 +2,7 @@
 /* The fields of a wait in JSON. */
 #include "answers/waits/internal.h"
 #include "answers/waits/waits.h"
+#include "trace/deadlock.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
@@ -113,6 +114,13 @@ void wait_json_other_end(struct clew_json *json, const struct clew_column *colum
 
 	(void)column;
 	clew_json_other_end(json, row->trace, sleep);
+}
+
+void wait_json_deadlock(struct clew_json *json, const struct clew_column *column,
+			struct clew_row *row)
+{
+	if (clew_trace_is_stuck(row->trace, row->item))
+		clew_json_bool(json, column->name, true);
 }
 
 void wait_json_frozen(struct clew_json *json, const struct clew_column *column,

@@ -6,6 +6,7 @@
 #include "answers/waits/waits.h"
 #include "format/style.h"
 #include "format/text.h"
+#include "trace/deadlock.h"
 #include "words/describe.h"
 #include "words/ledger.h"
 #include "words/link.h"
@@ -136,6 +137,16 @@ void wait_print_other_end(FILE *out, const struct clew_row *row)
 	const struct clew_sleep *sleep = row->item;
 
 	clew_print_other_end(out, row->trace, sleep, true);
+}
+
+void wait_print_deadlock(FILE *out, const struct clew_row *row)
+{
+	const struct clew_sleep *sleep = row->item;
+
+	if (clew_trace_is_stuck(row->trace, sleep))
+		fputs(clew_trace_stuck_step(row->trace, sleep->task) ? "; in a deadlock"
+								     : "; for a deadlock",
+		      out);
 }
 
 void wait_print_slices(FILE *out, const struct clew_row *row)

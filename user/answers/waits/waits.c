@@ -8,6 +8,7 @@
 #include "answers/sums.h"
 #include "format/text.h"
 #include "trace/wait_key.h"
+#include "words/deadlock.h"
 #include "words/describe.h"
 #include "words/ledger.h"
 #include "words/lines.h"
@@ -83,6 +84,49 @@ static int json_list(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 	clew_stack_table_done(&stacks);
 	return r;
+}
+
+/* ---- deadlocks ---- */
+
+/* True if a wait of the list is in the deadlock, or for it. */
+static bool is_listed(const struct clew_trace *trace, const struct clew_waits *waits,
+		      const struct clew_deadlock *deadlock)
+{
+	for (size_t i = 0; i < waits->list.count; i++) {
+		const struct clew_sleep *sleep = clew_waits_at(waits, i)->sleep;
+
+		if (sleep && clew_trace_is_stuck(trace, sleep) &&
+		    clew_trace_deadlock_of(trace, sleep->task) == deadlock)
+			return true;
+	}
+	return false;
+}
+
+static void print_deadlocks(FILE *out, const struct clew_trace *trace,
+			    const struct clew_waits *waits)
+{
+	size_t count;
+	const struct clew_deadlock *all = clew_trace_deadlocks(trace, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_listed(trace, waits, &all[i]))
+			continue;
+		clew_print_deadlock(out, trace, &all[i], CLEW_NO_TASK);
+		putc('\n', out);
+	}
+}
+
+static void json_deadlocks(struct clew_json *json, const struct clew_trace *trace,
+			   const struct clew_waits *waits)
+{
+	size_t count;
+	const struct clew_deadlock *all = clew_trace_deadlocks(trace, &count);
+
+	clew_json_array(json, "deadlocks");
+	for (size_t i = 0; i < count; i++)
+		if (is_listed(trace, waits, &all[i]))
+			clew_json_deadlock(json, NULL, trace, &all[i]);
+	clew_json_array_end(json);
 }
 
 /* ---- the sums ---- */
@@ -186,6 +230,8 @@ int clew_print_waits(FILE *out, const struct clew_trace *trace, struct clew_wait
 	int r = asked->by == CLEW_SUM_BY_NONE ? print_list(out, trace, waits)
 					      : say_sums(out, NULL, trace, waits);
 
+	if (asked->by == CLEW_SUM_BY_NONE && r == 0)
+		print_deadlocks(out, trace, waits);
 	putc('\n', out);
 	clew_print_count(out, part, counts->wanted, counts->all, "waits");
 	fprintf(out, ", %s in all\n", CLEW_DURATION(counts->ns));
@@ -209,6 +255,8 @@ int clew_json_waits(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_answer(json);
 	r = asked->by == CLEW_SUM_BY_NONE ? json_list(json, trace, waits)
 					  : say_sums(NULL, json, trace, waits);
+	if (asked->by == CLEW_SUM_BY_NONE)
+		json_deadlocks(json, trace, waits);
 	clew_json_lines_told(json, trace);
 	clew_json_left_out(json, &left_out);
 	clew_json_ledger(json, trace, asked->from, asked->to);

@@ -10,6 +10,7 @@
 #include "explain/other_end.h"
 #include "format/text.h"
 #include "format/wrap.h"
+#include "words/deadlock.h"
 #include "words/object.h"
 #include "words/other_end.h"
 #include "words/task.h"
@@ -78,9 +79,10 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 
 static void print_role(FILE *out, const struct clew_hang_step *step)
 {
-	fputs(step->role == CLEW_HANG_HOLDER  ? ", which is held by "
-	      : step->role == CLEW_HANG_CHILD ? ", for the end of "
-					      : ", whose other end is with ",
+	fputs(step->role == CLEW_HANG_HOLDER   ? ", which is held by "
+	      : step->role == CLEW_HANG_CHILD  ? ", for the end of "
+	      : step->role == CLEW_HANG_THREAD ? ", which may be for "
+					       : ", whose other end is with ",
 	      out);
 }
 
@@ -94,7 +96,8 @@ static void print_end(FILE *out, const struct clew_trace *trace, const struct cl
 	} else if (hang->cycle != CLEW_HANG_MOST) {
 		fputs(", and that is ", out);
 		print_task(out, trace, hang->steps[hang->cycle].task);
-		fputs(clew_hang_is_deadlock(hang) ? " again: a deadlock" : " again: a cycle", out);
+		fputs(clew_hang_is_deadlock(trace, hang) ? " again: a deadlock" : " again: a cycle",
+		      out);
 	} else if (!last->sleep) {
 		fputs(hang->count > 1 ? "" : "runs, or is ready to", out);
 	} else {
@@ -126,8 +129,28 @@ static void print_hang(FILE *out, const struct clew_trace *trace, const struct c
 	print_end(out, trace, hang);
 }
 
+/* True if a thread of the process is in a deadlock, or waits for it. */
+static bool is_about(const struct clew_hangs *hangs, const struct clew_deadlock *deadlock)
+{
+	for (size_t i = 0; i < hangs->count; i++)
+		if (clew_trace_deadlock_of(hangs->trace, hangs->of[i].steps[0].task) == deadlock)
+			return true;
+	return false;
+}
+
+static void print_deadlocks(FILE *out, const struct clew_hangs *hangs, size_t width)
+{
+	size_t count;
+	const struct clew_deadlock *all = clew_trace_deadlocks(hangs->trace, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_about(hangs, &all[i]))
+			clew_print_deadlock_line(out, hangs->trace, &all[i], width);
+}
+
 void clew_hangs_print(FILE *out, const struct clew_hangs *hangs, size_t width)
 {
+	print_deadlocks(out, hangs, width);
 	for (size_t i = 0; i < hangs->count; i++) {
 		uint64_t age = hangs->of[i].steps[0].sleep ? hangs->ages[i] : UINT64_MAX;
 		char *text = NULL;
@@ -166,6 +189,18 @@ static void json_step(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
+static void json_deadlocks(struct clew_json *json, const struct clew_hangs *hangs)
+{
+	size_t count;
+	const struct clew_deadlock *all = clew_trace_deadlocks(hangs->trace, &count);
+
+	clew_json_array(json, "deadlocks");
+	for (size_t i = 0; i < count; i++)
+		if (is_about(hangs, &all[i]))
+			clew_json_deadlock(json, NULL, hangs->trace, &all[i]);
+	clew_json_array_end(json);
+}
+
 void clew_hangs_json(struct clew_json *json, const struct clew_hangs *hangs)
 {
 	clew_json_array(json, "threads");
@@ -188,8 +223,9 @@ void clew_hangs_json(struct clew_json *json, const struct clew_hangs *hangs)
 			clew_json_null(json, "cycle");
 		else
 			clew_json_unsigned(json, "cycle", hang->cycle);
-		clew_json_bool(json, "deadlock", clew_hang_is_deadlock(hang));
+		clew_json_bool(json, "deadlock", clew_hang_is_deadlock(hangs->trace, hang));
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
+	json_deadlocks(json, hangs);
 }

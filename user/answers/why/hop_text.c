@@ -100,6 +100,8 @@ static void print_possession(FILE *out, const struct hop *hop)
 		fputs(", holding ", out);
 	else if (hop->via.type == CLEW_EDGE_REQUEST)
 		fputs(", which serves ", out);
+	else if (hop->via.type == CLEW_EDGE_WAKE)
+		fputs(" to end its wait for ", out);
 	else if (hop->sleep &&
 		 clew_unanswered_at(hop->trace, hop->sleep, hop->segment->start, &unanswered))
 		fputs(", which did not accept (its accept queue was full) ", out);

@@ -11,6 +11,7 @@
 #include "answers/why/causes.h"
 #include "answers/why/restraints.h"
 #include "words/beside.h"
+#include "words/deadlock.h"
 #include "words/functions.h"
 #include "words/group.h"
 #include "words/ledger.h"
@@ -95,6 +96,9 @@ static void json_particulars(struct clew_why_answer *answer, const struct clew_s
 		clew_json_other_end(json, trace, segment->sleep);
 	if (segment->cycle)
 		clew_json_bool(json, "cycle", true);
+	if (segment->cycle && clew_trace_stuck_step(trace, segment->task))
+		clew_json_deadlock(json, "deadlock", trace,
+				   clew_trace_deadlock_of(trace, segment->task));
 	if (segment->late) {
 		clew_json_bool(json, "late", true);
 		clew_json_string(json, "late_by",

@@ -15,6 +15,7 @@
 /* PIPE: what the holder can do with the pipe, or what the sleeper needs somebody to do */
 #define CLEW_END_READS	0x04
 #define CLEW_END_WRITES 0x08
+#define CLEW_END_ENDLESS 0x20 /* of a sleeper at a futex: its call has no timeout */
 #define CLEW_END_STOP	0x40 /* found by the pass at the stop; else by the one at the start */
 
 /*
@@ -26,7 +27,8 @@
  */
 struct clew_end {
 	struct clew_header header;
-	__u64 object;	/* of a sleeper, as clew_wait.object has it */
+	/* of a sleeper, as clew_wait.object has it; with ENDLESS the value that its word had */
+	__u64 object;
 	__u64 end;	/* a number of the other end: mostly its address in the kernel; 0 unknown */
 	__u64 listener; /* the same for the socket at which the peer connects, 0 none */
 	__u64 function; /* of a sleeper: an address in the function that it sleeps in, 0 unknown */

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who may end a wait: its needs are all such tasks, or it has none.
+ *
+ * Invariant: a wait that may end by itself, or by a task that is not known, has no needs.
+ */
+#include "trace/deadlock_needs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "trace/internal.h"
+
+size_t stuck_place(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct trace_task *task =
+		serial == CLEW_NO_TASK ? NULL : trace_task_find(trace, serial);
+
+	return task ? task->index : SIZE_MAX;
+}
+
+static int need(struct stuck_needs *needs, struct stuck_wait *wait, struct stuck_need added)
+{
+	struct stuck_need *larger;
+
+	for (size_t i = 0; i < wait->count; i++)
+		if (needs->needs[wait->first + i].serial == added.serial)
+			return 0;
+	if (needs->count == needs->room) {
+		needs->room = needs->room ? needs->room * 2 : 64;
+		larger = reallocarray(needs->needs, needs->room, sizeof(*larger));
+		if (!larger)
+			return -ENOMEM;
+		needs->needs = larger;
+	}
+	needs->needs[needs->count++] = added;
+	wait->count++;
+	return 0;
+}
+
+/* What the pass at the stop saw a task sleep on; NULL: it did not, or on several things. */
+static const struct clew_end *slept_on(const struct clew_trace *trace,
+				       const struct clew_sleep *sleep)
+{
+	size_t count;
+	const struct clew_end *end = clew_trace_slept_on(trace, sleep, &count);
+
+	return end && count == 1 && end->header.flags & CLEW_END_STOP ? end : NULL;
+}
+
+/* The holder of the wait's lock as the capture ends. */
+static const struct clew_holder *last_holder(const struct clew_trace *trace,
+					     const struct clew_sleep *sleep)
+{
+	const uint64_t end = clew_trace_end(trace);
+	const struct clew_holder *last =
+		sleep->holder_count ? &sleep->holders[sleep->holder_count - 1] : NULL;
+
+	return last && !last->coming && last->to >= end && last->task != CLEW_NO_TASK ? last : NULL;
+}
+
+/* A thread may release a lock on a file that another one of its process took. */
+static int need_holder(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		       const struct clew_holder *holder, struct stuck_needs *needs,
+		       struct stuck_wait *wait)
+{
+	bool on_file = sleep->object.kind == CLEW_OBJECT_FILE;
+
+	return need(needs, wait,
+		    (struct stuck_need){.serial = on_file ? clew_trace_process(trace, holder->task)
+							  : holder->task,
+					.process = on_file,
+					.role = CLEW_STUCK_HOLDER,
+					.evidence = holder->evidence});
+}
+
+/* True if no other process is known to have the memory that a word is in. */
+static bool has_own_memory(const struct stuck_needs *needs, const struct clew_sleep *sleep)
+{
+	const uint64_t *user =
+		sleep->object.memory ? map_get(&needs->users, sleep->object.memory, 0) : NULL;
+
+	return !sleep->object.shared && user && *user != UINT32_MAX;
+}
+
+static int add_user(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		    struct stuck_needs *needs)
+{
+	const uint32_t process = clew_trace_process(trace, sleep->task);
+	uint64_t *user;
+
+	if (sleep->object.kind != CLEW_OBJECT_FUTEX || sleep->object.shared)
+		return 0;
+	user = map_get(&needs->users, sleep->object.memory, 0);
+	if (!user)
+		return map_set(&needs->users, sleep->object.memory, 0, process);
+	if (*user != process)
+		*user = UINT32_MAX;
+	return 0;
+}
+
+/* The thread of the process for whose end a wait is: the kernel clears its number there and wakes,
+ * as for a word that processes share. CLEW_NO_TASK: the wait is for something else. */
+static uint32_t joined_thread(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			      const struct clew_end *end)
+{
+	const uint32_t process = clew_trace_process(trace, sleep->task);
+
+	for (size_t i = 0; sleep->object.shared && i < trace->tasks.count; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
+
+		if (task->process == process && task->serial != sleep->task &&
+		    task->death == CLEW_TIME_OPEN && end->object == (task->inner_tid ?: task->tid))
+			return task->serial;
+	}
+	return CLEW_NO_TASK;
+}
+
+static int need_word(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		     const struct clew_end *end, struct stuck_needs *needs, struct stuck_wait *wait)
+{
+	const struct clew_holder *holder = last_holder(trace, sleep);
+	uint32_t joined;
+
+	if (!(end->header.flags & CLEW_END_ENDLESS))
+		return 0;
+	if (holder)
+		return need_holder(trace, sleep, holder, needs, wait);
+	joined = joined_thread(trace, sleep, end);
+	if (joined != CLEW_NO_TASK)
+		return need(needs, wait,
+			    (struct stuck_need){.serial = joined,
+						.role = CLEW_STUCK_JOINED,
+						.evidence = CLEW_EVIDENCE_OBSERVED});
+	if (!has_own_memory(needs, sleep))
+		return 0;
+	return need(needs, wait,
+		    (struct stuck_need){.serial = clew_trace_process(trace, sleep->task),
+					.process = true,
+					.role = CLEW_STUCK_THREAD,
+					.evidence = CLEW_EVIDENCE_OBSERVED});
+}
+
+static int need_pipe(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		     const struct clew_end *end, struct stuck_needs *needs, struct stuck_wait *wait)
+{
+	const struct clew_end *holders;
+	size_t count = 0;
+	int r = 0;
+
+	if (!end->end || end->object != sleep->object.number)
+		return 0;
+	holders = clew_trace_end_holders(trace, end, false, &count);
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = need(needs, wait,
+			 (struct stuck_need){.serial = clew_trace_process(trace, holders[i].task),
+					     .process = true,
+					     .role = end->header.flags & CLEW_END_READS
+							     ? CLEW_STUCK_READER
+							     : CLEW_STUCK_WRITER,
+					     .evidence = CLEW_EVIDENCE_OBSERVED});
+	return r;
+}
+
+/* Another thread of the process may start a child that ends a wait for any. */
+static int need_children(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			 struct stuck_needs *needs, struct stuck_wait *wait)
+{
+	const uint32_t process = clew_trace_process(trace, sleep->task);
+	const int32_t wanted = sleep->kind == CLEW_WAIT_CHILD ? (int32_t)sleep->object.number : -1;
+	int r = 0;
+
+	for (size_t i = 0; i < clew_trace_task_count(trace) && r == 0; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(trace, i), *child;
+
+		child = clew_trace_task(trace, task->process);
+		if (task->death != CLEW_TIME_OPEN || !child || child->parent == CLEW_NO_TASK ||
+		    clew_trace_process(trace, child->parent) != process ||
+		    child->serial == process ||
+		    (wanted > 0 && child->tid != (uint32_t)wanted &&
+		     child->inner_tid != (uint32_t)wanted))
+			continue;
+		r = need(needs, wait,
+			 (struct stuck_need){.serial = child->serial,
+					     .process = true,
+					     .role = CLEW_STUCK_CHILD,
+					     .evidence = CLEW_EVIDENCE_OBSERVED});
+	}
+	if (r == 0 && wait->count && wanted <= 0)
+		r = need(needs, wait,
+			 (struct stuck_need){.serial = process,
+					     .process = true,
+					     .role = CLEW_STUCK_THREAD,
+					     .evidence = CLEW_EVIDENCE_CANDIDATE});
+	return r;
+}
+
+static int find_needs(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		      struct stuck_needs *needs, struct stuck_wait *wait)
+{
+	const struct clew_end *end = sleep->blind ? NULL : slept_on(trace, sleep);
+
+	*wait = (struct stuck_wait){.sleep = sleep, .first = needs->count};
+	if (!end)
+		return 0;
+	switch (sleep->kind) {
+	case CLEW_WAIT_FUTEX:
+		return need_word(trace, sleep, end, needs, wait);
+	case CLEW_WAIT_PIPE:
+		return need_pipe(trace, sleep, end, needs, wait);
+	case CLEW_WAIT_CHILD:
+	case CLEW_WAIT_VFORK:
+		return need_children(trace, sleep, needs, wait);
+	case CLEW_WAIT_LOCK:
+		return last_holder(trace, sleep)
+			       ? need_holder(trace, sleep, last_holder(trace, sleep), needs, wait)
+			       : 0;
+	default:
+		return 0;
+	}
+}
+
+int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_needs)
+{
+	struct stuck_needs needs = {};
+	size_t count;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	int r = 0;
+
+	needs.waits = calloc(clew_trace_task_count(trace) + 1, sizeof(*needs.waits));
+	if (!needs.waits)
+		r = -ENOMEM;
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = add_user(trace, &sleeps[i], &needs);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		size_t place = sleeps[i].end == CLEW_TIME_OPEN ? stuck_place(trace, sleeps[i].task)
+							       : SIZE_MAX;
+
+		if (place != SIZE_MAX && clew_trace_task_at(trace, place)->death == CLEW_TIME_OPEN)
+			r = find_needs(trace, &sleeps[i], &needs, &needs.waits[place]);
+	}
+	*ret_needs = needs;
+	return r;
+}
+
+void stuck_needs_done(struct stuck_needs *needs)
+{
+	map_done(&needs->users);
+	free(needs->waits);
+	free(needs->needs);
+	*needs = (struct stuck_needs){};
+}

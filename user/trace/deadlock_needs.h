@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who may end the waits that are not over at the end of a capture: internal to deadlock.c. */
+#ifndef CLEW_TRACE_DEADLOCK_NEEDS_H
+#define CLEW_TRACE_DEADLOCK_NEEDS_H
+
+#include "base/map.h"
+#include "trace/deadlock.h"
+
+/* A task, or any thread of a process, that may end a wait. */
+struct stuck_need {
+	uint32_t serial;
+	bool process;
+	uint8_t role;	  /* enum clew_stuck_role */
+	uint8_t evidence; /* enum clew_evidence */
+};
+
+/* The wait of a task and all that may end it: `count` needs; 0: it has no such wait, or not all of
+ * them are known. */
+struct stuck_wait {
+	const struct clew_sleep *sleep;
+	size_t first;
+	size_t count;
+};
+
+struct stuck_needs {
+	struct stuck_wait *waits; /* by the place of a task in the trace */
+	struct stuck_need *needs;
+	size_t count;
+	size_t room;
+	struct map users; /* of each memory: the process, or UINT32_MAX for several */
+};
+
+/* stuck_needs_done() in any case. 0 or -ENOMEM. */
+int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_needs);
+void stuck_needs_done(struct stuck_needs *needs);
+
+/* The place of a task in the trace; SIZE_MAX: it has none. */
+size_t stuck_place(const struct clew_trace *trace, uint32_t serial);
+
+#endif
