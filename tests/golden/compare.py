@@ -91,11 +91,33 @@ class Recording:
                 self.run(MS // 10)
         return self
 
+    def operate_beside(self, count, each):
+        """Operations that sync while a helper on another CPU runs for longer, and then wait for it."""
+        for _ in range(count):
+            self.idle(self.draw(MS))
+            helper = self.at
+            self.lines.append(f"1 switch {helper} flags=next_slept prev=0 next=5 "
+                              f"wake_time={helper} waker=2 wake_context=context_task")
+            helper += self.draw(6 * MS)
+            self.run(MS // 10)
+            self.fsync(each)
+            self.run(MS // 10)
+            self.lines.append(f"0 switch {self.at} flags=sleep|wait prev=2 next=0 prev_state=1 "
+                              f"call=202 {self.lock} owner=300")
+            self.at = max(helper, self.at + 1000)
+            self.lines += [
+                f"0 switch {self.at} flags=next_slept prev=0 next=2 wake_time={self.at} waker=5 "
+                "wake_context=context_task wake_call=202",
+                f"1 switch {self.at + 1000} flags=sleep|wait prev=5 next=0 prev_state=1 call=35"
+            ]
+            self.run(MS // 10)
+        return self
+
     def write(self, path):
         self.idle(MS)
         end = self.at + MS
         text = "\n".join([
-            "meta kernel 6.1.0-test", "meta machine x86_64", "meta host testhost", "meta cpus 1",
+            "meta kernel 6.1.0-test", "meta machine x86_64", "meta host testhost", "meta cpus 2",
             f"meta start {START}", f"meta end {end}", f"clock {START} {START} 1700000000000000000",
             f"user task {START - 50000} task=2 process=2 tid=100 pid=100 "
             'pid_namespace=4026531836 comm="%s" command="/usr/bin/server"' % self.name,
@@ -258,6 +280,40 @@ def test_names(tap, directory):
                                       for side in ("before", "after")) else repr(locks))
 
 
+def test_on_path(tap, directory):
+    """The cause that nothing waits for is off the path, and one that all waits for is on it."""
+    before = Recording(800).operate_beside(700, MS).write(directory + "/beside-1.clew")
+    after = Recording(801).operate_beside(700, 2 * MS).write(directory + "/beside-2.clew")
+    answer = compare(before, after)
+    sync = next(it for it in work(answer)["causes"] if "fsync" in it["text"])
+    tap.same("beside a longer helper: it changed, but the operation did not",
+             (sync["changed"], work(answer)["changed"]), (True, False))
+    tap.report("beside a longer helper: off the path",
+               "" if sync["on_path"] is not None and sync["on_path"] < 0.1 else repr(sync))
+    said = text(before, after)
+    tap.report("beside a longer helper: it says so", "" if "off the path" in said else said)
+    alone = Recording(802).operate(700).write(directory + "/alone-1.clew")
+    longer = Recording(803).operate(700, each=3 * MS).write(directory + "/alone-2.clew")
+    sync = work(compare(alone, longer))["causes"][0]
+    tap.same("nothing beside: on the path", (sync["changed"], sync["on_path"]), (True, 1))
+
+
+def test_page(tap, directory):
+    """What changed has a colour and nothing else has; names are text."""
+    before = Recording(900).operate(700).write(directory + "/page-1.clew")
+    after = Recording(901).operate(700, name="<b>").write(directory + "/page-2.clew")
+    longer = Recording(902).operate(700, each=3 * MS).write(directory + "/page-3.clew")
+    page = text(before, longer, "--html", "-o", "-")
+    boxes = re.findall(r'<div class="box( more| less|)" style="[^"]*" title="([^":]*):', page)
+    tap.same("the page: what changed is coloured",
+             [name for colour, name in boxes if colour == " more"],
+             ["waited for fsync /var/lib/server/log"])
+    tap.report("the page: what did not is not", "" if ("", "ran") in boxes else repr(boxes))
+    page = text(before, after, "--html", "-o", "-")
+    tap.report("the page: a name is text",
+               "" if "&lt;b&gt;" in page and "works of <b>" not in page else page)
+
+
 def test_limits(tap, directory):
     """Too few blocks, losses, and what cannot be compared."""
     few = Recording(700).operate(300).write(directory + "/enough.clew")
@@ -280,7 +336,8 @@ def test_limits(tap, directory):
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
-        for test in (test_causes, test_noise, test_replicates, test_names, test_limits):
+        for test in (test_causes, test_noise, test_replicates, test_names, test_on_path,
+                     test_limits):
             test(tap, directory)
     return tap.end()
 

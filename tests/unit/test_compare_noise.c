@@ -32,7 +32,7 @@ static double draw_even(void)
 	return (double)(draw_word() >> 11) / 9007199254740992.0;
 }
 
-/* Of deviation 1 around 0: a sum of twelve even ones. */
+/* A number around 0 of deviation 1: a sum of twelve even ones. */
 static double draw_normal(void)
 {
 	double sum = -6;
@@ -88,7 +88,7 @@ static unsigned judge(const struct drawn *before, const struct drawn *after,
 	return beyond;
 }
 
-/* How often sides differ. *ret_added: how often column 1 did. */
+/* Counts the rounds in which sides differ. *ret_added: those in which column 1 did. */
 static unsigned count(uint32_t captures, size_t blocks, double between, double more,
 		      unsigned *ret_added)
 {

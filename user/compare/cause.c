@@ -71,17 +71,16 @@ static uint64_t key_of(const struct cause_finder *finder, const struct wait *wai
 }
 
 /* Finishes a name that was written to a stream, and adds it. */
-static uint32_t add_name(struct cause_finder *finder, enum clew_spent spent, FILE *out, char **text,
-			 const char *party, bool numbered)
+static uint32_t add_name(struct cause_finder *finder, struct compare_name *name, FILE *out,
+			 char **text, bool numbered)
 {
-	struct compare_name name = {.party = party, .spent = (uint8_t)spent};
 	uint32_t number = UINT32_MAX;
 
 	if (fclose(out) == 0) {
 		normal_text(*text, numbered);
-		name.text = *text;
+		name->text = *text;
 		number = compare_name_add(finder->compare, &finder->compare->causes, finder->side,
-					  &name);
+					  name);
 	}
 	free(*text);
 	return number;
@@ -164,7 +163,12 @@ static uint32_t name_wait(struct cause_finder *finder, const struct wait *wait)
 		fprintf(out, ", on %s", CLEW_DISK(finder->trace, wait->disk));
 	if (party[0])
 		fprintf(out, ", %s by %s", wait->held ? "held" : "ended", party);
-	return add_name(finder, wait->spent, out, &text, party,
+	return add_name(finder,
+			&(struct compare_name){.party = party,
+					       .spent = (uint8_t)wait->spent,
+					       .wait_kind = wait->sleep->kind,
+					       .edge_type = wait->sleep->edge_type},
+			out, &text,
 			object->kind == CLEW_OBJECT_LOCK || object->kind == CLEW_OBJECT_CHILD);
 }
 
@@ -192,10 +196,14 @@ static uint32_t make_wait(struct cause_finder *finder, uint32_t part, const stru
 
 static uint32_t make_plain(struct cause_finder *finder, uint32_t part, const struct wait *wait)
 {
+	bool ran = part == PART_RUNNING;
 	const struct compare_name name = {
-		.text = part == PART_RUNNING ? "ran" : "did what is not known",
+		.text = ran ? "ran" : "did what is not known",
 		.party = "",
-		.spent = part == PART_RUNNING ? CLEW_SPENT_RUNNING : CLEW_SPENT_OTHER};
+		.spent = ran ? CLEW_SPENT_RUNNING : CLEW_SPENT_OTHER,
+		.wait_kind = ran ? CLEW_SEGMENT_RUNNING : CLEW_WAIT_UNKNOWN,
+		.edge_type = -1,
+	};
 
 	(void)wait;
 	return compare_name_add(finder->compare, &finder->compare->causes, finder->side, &name);
@@ -211,7 +219,12 @@ static uint32_t make_function(struct cause_finder *finder, uint32_t part, const 
 	if (!out)
 		return UINT32_MAX;
 	fprintf(out, "ran in %s", clew_function_name(finder->trace, wait->function));
-	return add_name(finder, CLEW_SPENT_RUNNING, out, &text, "", false);
+	return add_name(finder,
+			&(struct compare_name){.party = "",
+					       .spent = CLEW_SPENT_RUNNING,
+					       .wait_kind = CLEW_SEGMENT_RUNNING,
+					       .edge_type = -1},
+			out, &text, false);
 }
 
 static uint32_t make_ready(struct cause_finder *finder, uint32_t part, const struct wait *wait)
@@ -229,7 +242,12 @@ static uint32_t make_ready(struct cause_finder *finder, uint32_t part, const str
 		fprintf(out, " that %s had", party);
 	else if (wait->held)
 		fputs(" that was idle", out);
-	return add_name(finder, CLEW_SPENT_READY, out, &text, party, false);
+	return add_name(finder,
+			&(struct compare_name){.party = party,
+					       .spent = CLEW_SPENT_READY,
+					       .wait_kind = CLEW_SEGMENT_RUNQUEUE,
+					       .edge_type = -1},
+			out, &text, false);
 }
 
 /* Time without a CPU, by who had it. */

@@ -122,6 +122,13 @@ static int leave_out(struct adding *adding, const struct clew_kind_operation *op
 	return 0;
 }
 
+static uint32_t tid_of(const struct adding *adding, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(adding->trace, serial);
+
+	return task ? task->tid : 0;
+}
+
 static int add_operation(struct adding *adding, const struct clew_kind_operation *operation)
 {
 	struct compare *compare = adding->compare;
@@ -130,6 +137,7 @@ static int add_operation(struct adding *adding, const struct clew_kind_operation
 					  .ns = what->to - what->from,
 					  .first_share = compare->shares.count,
 					  .class = adding->classes[operation->class],
+					  .tid = tid_of(adding, what->task),
 					  .capture = compare->captures[adding->side],
 					  .block = CLEW_NO_NUMBER,
 					  .side = (uint8_t)adding->side,

@@ -38,6 +38,8 @@ struct compare_name {
 			      of a class: the program */
 	uint8_t spent;	   /* of a cause: enum clew_spent */
 	uint8_t kind;	   /* of a class: enum clew_operation_kind */
+	uint8_t wait_kind; /* of a cause: enum clew_wait_kind of the first such wait */
+	int8_t edge_type;  /* .. and the type of what ended it; -1 nothing */
 };
 
 /* Names by number, each once. */
@@ -59,6 +61,7 @@ struct compare_operation {
 	size_t first_share;
 	uint32_t share_count;
 	uint32_t class;
+	uint32_t tid;
 	uint32_t capture; /* of its side */
 	uint32_t block;	  /* of time; CLEW_NO_NUMBER: not given */
 	uint8_t side;	  /* enum compare_side_name */
@@ -165,9 +168,8 @@ struct compare_row {
 	uint32_t merged; /* so many of these */
 	struct compare_part sides[COMPARE_SIDES];
 	struct noise_difference difference;
-	bool changed; /* beyond noise, and large enough to matter */
-	/* ns an operation of AFTER would take less if it were as before; UINT64_MAX not tried. */
-	uint64_t explains;
+	bool changed;	/* beyond noise, and large enough to matter */
+	double on_path; /* set by on_path_try() */
 };
 
 enum compare_verdict {

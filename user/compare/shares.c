@@ -40,8 +40,7 @@ static int add_side(const struct compare *compare, const struct class_operations
 				if (vector_reserve(rows, rows->count + 1) < 0)
 					return -ENOMEM;
 				((struct compare_row *)rows->data)[rows->count] =
-					(struct compare_row){.cause = share->cause,
-							     .explains = UINT64_MAX};
+					(struct compare_row){.cause = share->cause, .on_path = NAN};
 				row_of[share->cause] = (uint32_t)++rows->count;
 			}
 			add_share(&((struct compare_row *)rows->data)[row_of[share->cause] - 1]
@@ -100,8 +99,7 @@ static int keep_rows(const struct vector *all, const struct class_operations *si
 
 		row_of[ranked[i].row.cause] = (uint32_t)place + 1;
 		if (i == COMPARE_MOST_CAUSES)
-			rows[place] =
-				(struct compare_row){.cause = UINT32_MAX, .explains = UINT64_MAX};
+			rows[place] = (struct compare_row){.cause = UINT32_MAX, .on_path = NAN};
 		if (i < COMPARE_MOST_CAUSES)
 			rows[place] = ranked[i].row;
 		else
@@ -117,7 +115,7 @@ int shares_add_up(const struct compare *compare, const struct class_operations *
 	struct vector rows = {.item = sizeof(struct compare_row)};
 	int r = 0;
 
-	class->total = (struct compare_row){.cause = UINT32_MAX, .explains = UINT64_MAX};
+	class->total = (struct compare_row){.cause = UINT32_MAX, .on_path = NAN};
 	for (unsigned side = 0; side < COMPARE_SIDES && r == 0; side++)
 		r = add_side(compare, &sides[side], side, row_of, &rows, &class->total);
 	if (r == 0)

@@ -127,6 +127,7 @@ static void json_row(struct clew_json *json, const struct clew_compare_answer *a
 	clew_json_string(json, "party", cause && cause->party[0] ? cause->party : NULL);
 	json_difference(json, row);
 	json_interval(json, class, row);
+	clew_json_number(json, "on_path", row->on_path);
 	for (unsigned side = 0; side < COMPARE_SIDES; side++)
 		json_part(json, row, side);
 	clew_json_object_end(json);

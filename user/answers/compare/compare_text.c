@@ -19,6 +19,8 @@
 #define ALIKE	     0.1 /* numbers that differ by less are called the same */
 #define LEAST_BLAME  1e6 /* ns a second by which a blame must change to be told */
 #define MORE_LOAD    (1 / 3.0)
+#define OFF_PATH     0.1
+#define ON_PATH	     0.9
 #define LEAST_MIX    0.01 /* of the mean */
 
 /* ---- numbers ---- */
@@ -175,7 +177,7 @@ static const struct compare_row *main_row(const struct compare_class *class)
 	return NULL;
 }
 
-/* How often and how long each time. */
+/* Says how often it is and how long each time. */
 static void print_times(FILE *out, const struct compare_class *class, const struct compare_row *row)
 {
 	const struct compare_part *parts = row->sides;
@@ -218,6 +220,16 @@ static void print_having(FILE *out, const struct compare_class *class,
 	fprintf(out, ", in %.0f -> %.0f %% of them", share[0], share[1]);
 }
 
+/* Says so if operations would not be that much shorter without a cause. */
+static void print_on_path(FILE *out, const struct compare_row *row)
+{
+	if (row->on_path < OFF_PATH)
+		fputs("; off the path: without it operations would take as long", out);
+	else if (row->on_path < ON_PATH)
+		fprintf(out, "; without it operations would be shorter by %.0f %% of it",
+			row->on_path * 100);
+}
+
 static void print_row(FILE *out, const struct clew_compare_answer *answer,
 		      const struct compare_class *class, const struct compare_row *row)
 {
@@ -232,6 +244,7 @@ static void print_row(FILE *out, const struct clew_compare_answer *answer,
 		print_times(out, class, row);
 		print_having(out, class, row);
 	}
+	print_on_path(out, row);
 	fputc('\n', out);
 }
 
@@ -243,12 +256,13 @@ static void print_arrivals(FILE *out, const struct clew_compare_answer *answer,
 	double second[COMPARE_SIDES];
 
 	for (unsigned side = 0; side < COMPARE_SIDES; side++)
-		second[side] = loads[side].ns ? (double)class->count[side] * 1e9 /
-							(double)loads[side].ns
-					      : 0;
+		second[side] = loads[side].ns
+				       ? (double)class->count[side] * 1e9 / (double)loads[side].ns
+				       : 0;
 	if (second[COMPARE_AFTER] >= second[COMPARE_BEFORE] * (1 + MORE_LOAD))
-		fprintf(out, "  %.3g -> %.3g of them begin each second: so many more explain more "
-			     "waiting\n",
+		fprintf(out,
+			"  %.3g -> %.3g of them begin each second: so many more explain more "
+			"waiting\n",
 			second[COMPARE_BEFORE], second[COMPARE_AFTER]);
 }
 

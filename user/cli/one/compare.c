@@ -13,6 +13,7 @@
 #include "cli/front/options.h"
 #include "cli/front/write.h"
 #include "cli/operand/input.h"
+#include "compare/on_path.h"
 
 #define MOST_RENAMES 64
 
@@ -161,7 +162,6 @@ static int add_capture(struct compare *compare, enum compare_side_name side,
 	return status;
 }
 
-/* What a page is made of. */
 static int write_page(void *context, FILE *out)
 {
 	clew_html_compare(out, context);
@@ -185,6 +185,26 @@ static int say(const struct compare_values *values, const struct clew_compare_an
 	return status;
 }
 
+static bool has_changes(const struct compare_result *result)
+{
+	return result->class_count && result->classes[0].verdict == COMPARE_CHANGED;
+}
+
+/* Tries the causes that changed in the first capture after. */
+static int try_on_path(const struct compare *compare, struct compare_result *result,
+		       const char *operand)
+{
+	struct clew_model *model;
+	int status = clew_open_model_frames(operand, 1, &model, NULL);
+
+	if (status)
+		return status;
+	if (on_path_try(compare, result, model) < 0)
+		status = clew_fail_memory();
+	clew_model_free(model);
+	return status;
+}
+
 static int find_and_say(const struct compare_values *values, const struct compare *compare,
 			const struct operands *sides)
 {
@@ -196,15 +216,15 @@ static int find_and_say(const struct compare_values *values, const struct compar
 			  sides->names[values->halves ? COMPARE_BEFORE : COMPARE_AFTER]},
 		.halves = values->halves,
 	};
-	int status = 0;
+	int status = compare_find(compare, &result) < 0 ? clew_fail_memory() : 0;
 
-	if (compare_find(compare, &result) < 0)
-		status = clew_fail_memory();
-	else if (!result.class_count && !result.alone_count[0] && !result.alone_count[1])
+	if (!status && !result.class_count && !result.alone_count[0] && !result.alone_count[1])
 		status = clew_fail(CLEW_EXIT_NEGATIVE,
 				   "no operation to compare: see which classes there are with "
 				   "`clew report --comm NAME`");
-	else
+	if (!status && has_changes(&result) && !values->halves)
+		status = try_on_path(compare, &result, sides->names[COMPARE_AFTER][0]);
+	if (!status)
 		status = say(values, &answer);
 	compare_result_done(&result);
 	return status;

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Runs a causal trace again without the waits of a cause's kind, and measures operations in both.
+ *
+ * The run takes away all waits of that kind which the threads of the class have, and what ends
+ * them. Where gaps are gone elementary spans are joined, and a moment of a thread is found again by
+ * how long the thread had run until then. Running time is halved instead, which joins nothing.
+ */
+#include "compare/on_path.h"
+
+#include <clew/what_if.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_CLASSES	4   /* that are tried, */
+#define MOST_ROWS	3   /* causes of each, */
+#define MOST_OPERATIONS 400 /* and operations of it, spread over the capture */
+#define MOST_THREADS	64
+#define MOST_TEXT	16384
+
+/* A class and its operations in the model. */
+struct trying {
+	const struct clew_model *model;
+	struct map spans; /* a tid -> a root span, by number of those of that tid */
+	const struct compare_operation *operations[MOST_OPERATIONS];
+	uint32_t span[MOST_OPERATIONS]; /* of each of these */
+	size_t count;
+	char threads[MOST_TEXT]; /* an expression for the names of their spans */
+};
+
+/* ---- the operations ---- */
+
+static int find_spans(struct trying *trying)
+{
+	const struct clew_model *model = trying->model;
+
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
+		const char *tid = clew_model_attribute(model, model->spans[root].attributes, "tid");
+		uint64_t key = tid ? strtoull(tid, NULL, 10) : 0;
+		uint32_t number = 0;
+
+		while (map_get(&trying->spans, key, number))
+			number++;
+		if (tid && map_set(&trying->spans, key, number, root) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The thread's span at the operation's begin; CLEW_NONE: there is none. */
+static uint32_t span_of(const struct trying *trying, const struct compare_operation *operation)
+{
+	const uint64_t *known;
+
+	for (uint32_t number = 0; (known = map_get(&trying->spans, operation->tid, number));
+	     number++) {
+		const struct clew_span *span = &trying->model->spans[*known];
+
+		if (span->start <= (clew_time)operation->from &&
+		    span->end >= (clew_time)(operation->from + operation->ns))
+			return (uint32_t)*known;
+	}
+	return CLEW_NONE;
+}
+
+/* True for operations of a class in the first capture after. */
+static bool is_candidate(const struct compare_operation *operation, uint32_t class)
+{
+	return operation->class == class && operation->side == COMPARE_AFTER && !operation->capture;
+}
+
+/* Chooses operations at even distances. */
+static void choose(struct trying *trying, const struct compare *compare, uint32_t class)
+{
+	const struct compare_operation *all = compare->operations.data;
+	size_t count = 0, number = 0;
+
+	trying->count = 0;
+	for (size_t i = 0; i < compare->operations.count; i++)
+		count += is_candidate(&all[i], class);
+	for (size_t i = 0; i < compare->operations.count && trying->count < MOST_OPERATIONS; i++) {
+		uint32_t span;
+
+		if (!is_candidate(&all[i], class) ||
+		    number++ * MOST_OPERATIONS < trying->count * count)
+			continue;
+		span = span_of(trying, &all[i]);
+		if (span == CLEW_NONE)
+			continue;
+		trying->span[trying->count] = span;
+		trying->operations[trying->count++] = &all[i];
+	}
+}
+
+static size_t write_name(char *text, const char *name)
+{
+	size_t length = 0;
+
+	text[length++] = '^';
+	for (; *name; name++) {
+		if (!isalnum((unsigned char)*name))
+			text[length++] = '\\';
+		text[length++] = *name;
+	}
+	text[length++] = '$';
+	return length;
+}
+
+/* Writes the expression for the names of spans. False: there are none or too many. */
+static bool name_threads(struct trying *trying)
+{
+	uint32_t named[MOST_THREADS];
+	size_t length = 0, count = 0;
+
+	for (size_t i = 0; i < trying->count; i++) {
+		const struct clew_span *span = &trying->model->spans[trying->span[i]];
+		const char *name = clew_model_string(trying->model, span->name);
+		bool known = false;
+
+		for (size_t k = 0; k < count && !known; k++)
+			known = named[k] == trying->span[i];
+		if (known)
+			continue;
+		if (count == MOST_THREADS || length + 2 * strlen(name) + 4 > MOST_TEXT)
+			return false;
+		if (count)
+			trying->threads[length++] = '|';
+		length += write_name(trying->threads + length, name);
+		named[count++] = trying->span[i];
+	}
+	trying->threads[length] = '\0';
+	return count > 0;
+}
+
+/* ---- without a cause ---- */
+
+/* The statements that take a cause away, to be freed; NULL: no memory. */
+static char *statements(const struct trying *trying, const struct compare_name *cause)
+{
+	const char *kind = clew_wait_kind_name(cause->wait_kind);
+	char *text = NULL;
+	int r;
+
+	if (cause->wait_kind == CLEW_SEGMENT_RUNNING)
+		r = asprintf(&text, "scale spans((%s)) by .5;", trying->threads);
+	else if (cause->edge_type < 0)
+		r = asprintf(&text, "drop waits(%s) spans((%s));", kind, trying->threads);
+	else
+		r = asprintf(&text,
+			     "drop waits(%s) spans((%s)); "
+			     "remove dependencies(%s) from spans(**) to spans((%s));",
+			     kind, trying->threads, clew_edge_type_name((unsigned)cause->edge_type),
+			     trying->threads);
+	return r < 0 ? NULL : text;
+}
+
+/* ns that all elementary spans before each one ran; NULL: no memory. */
+static clew_time *running_before(const struct clew_model *model)
+{
+	clew_time *sums = calloc((size_t)model->es_count + 1, sizeof(*sums));
+
+	for (uint32_t es = 0; sums && es < model->es_count; es++)
+		sums[es + 1] = sums[es] + model->es[es].end - model->es[es].start;
+	return sums;
+}
+
+/* The moment at which a span has run so long: the last one, or with `first` the first one. */
+static clew_time moment_of(const struct clew_model *model, const clew_time *sums, uint32_t span,
+			   clew_time ran, bool first)
+{
+	const struct clew_range *range = &model->spans[span].elementary;
+	uint32_t low = range->first, high = range->first + range->count - 1;
+	clew_time at = sums[range->first] + ran;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low + !first) / 2;
+
+		if (first ? sums[middle + 1] >= at : sums[middle] > at) {
+			high = first ? middle : middle - 1;
+		} else {
+			low = first ? middle + 1 : middle;
+		}
+	}
+	return model->es[low].start + at - sums[low];
+}
+
+/* True if the gap before an elementary span is one of those that are taken away. */
+static bool is_taken(const struct clew_model *model, uint32_t es, const struct compare_name *cause)
+{
+	uint32_t in = model->es[es].in, wait = model->es[es].wait;
+
+	if (wait == CLEW_NONE || model->waits[wait].kind != cause->wait_kind)
+		return false;
+	if (in == CLEW_NONE || cause->edge_type < 0)
+		return in == CLEW_NONE;
+	return !strcmp(clew_model_string(model, model->types[model->dependencies[in].type]),
+		       clew_edge_type_name((unsigned)cause->edge_type));
+}
+
+/* A run without a cause, and the one with it. */
+struct both_runs {
+	const struct clew_model *before, *after;
+	clew_time *ran_before, *ran_after;
+	const struct compare_name *cause;
+	double taken, shorter; /* ns of operations */
+};
+
+static void measure(struct both_runs *runs, const struct compare_operation *operation,
+		    uint32_t span)
+{
+	const struct clew_model *model = runs->before;
+	const struct clew_range *range = &model->spans[span].elementary;
+	clew_time from = (clew_time)operation->from, to = from + (clew_time)operation->ns, ran[2];
+	uint32_t first = clew_model_es_at(model, span, from), last = first;
+
+	/* An elementary span that ends there is before the wait that the operation begins behind.
+	 */
+	while (first != CLEW_NONE && first < range->first + range->count &&
+	       model->es[first].end <= from)
+		first++;
+	if (first == CLEW_NONE || first == range->first + range->count || model->es[first].end > to)
+		return;
+	for (last = first; last + 1 < range->first + range->count && model->es[last + 1].end <= to;
+	     last++)
+		if (is_taken(model, last + 1, runs->cause))
+			runs->taken += (double)(model->es[last + 1].start - model->es[last].end);
+	ran[0] = runs->ran_before[first] - runs->ran_before[range->first];
+	ran[1] = runs->ran_before[last + 1] - runs->ran_before[range->first];
+	if (runs->cause->wait_kind == CLEW_SEGMENT_RUNNING)
+		runs->taken += (double)(ran[1] - ran[0]) / 2;
+	runs->shorter += (double)(model->es[last].end - model->es[first].start);
+	/* Elementary spans are joined where gaps are gone. */
+	if (runs->after->es_count == model->es_count)
+		runs->shorter -= (double)(runs->after->es[last].end - runs->after->es[first].start);
+	else
+		runs->shorter -=
+			(double)(moment_of(runs->after, runs->ran_after, span, ran[1], true) -
+				 moment_of(runs->after, runs->ran_after, span, ran[0], false));
+}
+
+static int measure_all(const struct trying *trying, const struct compare_name *cause,
+		       const struct clew_model *after, double *ret_part)
+{
+	struct both_runs runs = {.before = trying->model,
+				 .after = after,
+				 .ran_before = running_before(trying->model),
+				 .ran_after = running_before(after),
+				 .cause = cause};
+	int r = runs.ran_before && runs.ran_after ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < trying->count && r == 0; i++)
+		measure(&runs, trying->operations[i], trying->span[i]);
+	if (r == 0 && runs.taken > 0)
+		*ret_part = fmin(1, fmax(0, runs.shorter / runs.taken));
+	free(runs.ran_before);
+	free(runs.ran_after);
+	return r;
+}
+
+/* 0 or -ENOMEM; *ret_part stays if the run is refused. */
+static int try_without(const struct trying *trying, const struct compare_name *cause,
+		       double *ret_part)
+{
+	char *text = statements(trying, cause);
+	struct clew_program *program = NULL;
+	struct clew_query_error error = {};
+	struct clew_model *after = NULL;
+	struct clew_what_if result;
+	int r = text ? clew_program_compile(text, strlen(text), false, &program, &error) : -ENOMEM;
+
+	if (r == 0)
+		r = clew_what_if(trying->model, program, NULL, &after, &result, &error);
+	if (r == 0)
+		r = measure_all(trying, cause, after, ret_part);
+	clew_model_free(after);
+	clew_program_free(program);
+	free(text);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* True for a cause that takes longer than before. */
+static bool is_tried(const struct compare_row *row)
+{
+	return row->changed && row->cause != UINT32_MAX && row->difference.change > 0;
+}
+
+static int try_class(struct trying *trying, const struct compare *compare,
+		     struct compare_class *class)
+{
+	unsigned tried = 0;
+	int r = 0;
+
+	choose(trying, compare, class->class);
+	if (!name_threads(trying))
+		return 0;
+	for (size_t i = 0; i < class->row_count && tried < MOST_ROWS && r == 0; i++) {
+		struct compare_row *row = &class->rows[i];
+
+		if (!is_tried(row))
+			continue;
+		tried++;
+		r = try_without(trying, compare_name_at(&compare->causes, row->cause),
+				&row->on_path);
+	}
+	return r;
+}
+
+int on_path_try(const struct compare *compare, struct compare_result *result,
+		const struct clew_model *model)
+{
+	struct trying *trying = calloc(1, sizeof(*trying));
+	int r;
+
+	if (!trying)
+		return -ENOMEM;
+	trying->model = model;
+	r = find_spans(trying);
+	for (size_t i = 0; i < result->class_count && i < MOST_CLASSES && r == 0; i++)
+		if (result->classes[i].verdict == COMPARE_CHANGED)
+			r = try_class(trying, compare, &result->classes[i]);
+	map_done(&trying->spans);
+	free(trying);
+	return r;
+}
