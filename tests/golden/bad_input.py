@@ -21,8 +21,8 @@ LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
 READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why", "dump", "check"]
 COMMANDS = READERS + [
     "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top", "daemon",
-    "incidents", "compare"
+    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top",
+    "daemon", "incidents", "compare"
 ]
 # Of the daemon: what is wrong, the line, words of the message.
 BAD_SETTINGS = [
@@ -121,10 +121,16 @@ def test_usage():
               "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
         fails("%s: a flag with an argument" % command, [
-            command, {
-                "record": "--sync", "convert": "--help", "export": "--help", "import": "--help",
-                "join": "--help", "snapshot": "--help"
-            }.get(command, "--json") + "=3"
+            command,
+            {
+                "record": "--sync",
+                "convert": "--help",
+                "export": "--help",
+                "import": "--help",
+                "join": "--help",
+                "snapshot": "--help"
+            }.get(command, "--json") +
+            "=3"
         ], 2, "no argument")
     for command in READERS:
         fails("%s: no file" % command, [command], 2, "trace.clew")
@@ -162,35 +168,32 @@ def test_arguments(capture):
                                   "convert", "--frames", "x"
                               ], "'x'"), (["export"], "no format"), (["export", "--to",
                                                                       "svg"], "'svg'"),
-                            (["export", "--to", "perfetto", "--to", "25h"],
-                             "25h"), (["export", "--to", "perfetto", "--slowest",
-                                       "0"], "'0'"), (["export", "--to", "dot", "--max",
-                                                       "0"], "'0'"), (["latency", "--digits",
-                                                                       "0"], "'0'"),
-                            (["latency", "--digits",
-                              "6"], "1 to 5"), (["latency", "--by", "moon"], "'moon'"), ([
-                                  "latency", "--group", "color"
-                              ], "'color'"), (["latency", "--by",
-                                               "function"], "no functions were recorded"),
-                            (["latency", "/no/such"], "/no/such"), (["import"], "sched_switch"), ([
-                                "latency", "-d", "3s"
-                            ], "-d"), (["latency", "--", "true"], "and a command"), ([
-                                "latency", "--"
-                            ], "no command"), (["latency", "--live"], "--live"), ([
-                                "report", "-d", "3s"
-                            ], "-d is about a recording"), (["spans", "-f",
-                                                             "x:y"], "-f is about a recording"),
-                            (["why", "--keep", "x.clew"], "--keep is about a recording"), ([
-                                "locks", "--", "true"
-                            ], "and a command"), (["waits", "--"], "no command"),
+                            (["export", "--to", "perfetto", "--to",
+                              "25h"], "25h"), (["export", "--to", "perfetto", "--slowest",
+                                                "0"], "'0'"), (["export", "--to", "dot", "--max",
+                                                                "0"], "'0'"),
+                            (["latency", "--digits", "0"], "'0'"),
+                            (["latency", "--digits", "6"], "1 to 5"),
+                            (["latency", "--by", "moon"], "'moon'"),
+                            (["latency", "--group", "color"], "'color'"),
+                            (["latency", "--by", "function"], "no functions were recorded"),
+                            (["latency", "/no/such"], "/no/such"),
+                            (["import"], "sched_switch"),
+                            (["latency", "-d", "3s"], "-d"),
+                            (["latency", "--", "true"], "and a command"),
+                            (["latency", "--"], "no command"),
+                            (["latency", "--live"], "--live"),
+                            (["report", "-d", "3s"], "-d is about a recording"),
+                            (["spans", "-f", "x:y"], "-f is about a recording"),
+                            (["why", "--keep", "x.clew"], "--keep is about a recording"),
+                            (["locks", "--", "true"], "and a command"),
+                            (["waits", "--"], "no command"),
                             ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     for arguments, word in ((["--by", "path"], "-f"), (["--by", "lock"], "kind, call or device"),
-                            (["--from",
-                              "1s"], "--from"), (["--cgroup",
-                                                  "x"], "--cgroup"), (["-f", "x:y", "--by",
-                                                                       "kind"], "--by path"),
-                            (["-f", "x:y"], "file x"), (["--", "true"], "another terminal")):
+                            (["--from", "1s"], "--from"), (["--cgroup", "x"], "--cgroup"),
+                            (["-f", "x:y", "--by", "kind"], "--by path"), (["-f", "x:y"], "file x"),
+                            (["--", "true"], "another terminal")):
         fails("latency --live " + " ".join(arguments), ["latency", "--live", *arguments], 2, word)
     fails("why: --now and no process", ["why", "--now"], 2, "--pid N")
     fails("why: --now and a name", ["why", "--now", "--pid", "1", "--comm", "x"], 2, "--comm")
@@ -205,39 +208,32 @@ def test_arguments(capture):
     file = os.path.abspath(__file__)
     fails("record: segments in a file", ["record", "-o", file, "--rotate", "1s"], 2, "no directory")
     for arguments in (["-d", "soon"], ["-d", "-1s"], ["-d", "0"], ["-d", "0ms"], ["-o", "-"],
-                      ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"], ["--rotate", "often"],
-                      ["--rotate", "1s,"], ["--rotate",
-                                            "1s,2s"], ["--rotate",
-                                                       "10ms"], ["--rotate",
-                                                                 "8K"], ["--keep", "0s"]):
+                      ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"],
+                      ["--rotate", "often"], ["--rotate", "1s,"], ["--rotate", "1s,2s"],
+                      ["--rotate", "10ms"], ["--rotate", "8K"], ["--keep", "0s"]):
         fails("record " + " ".join(arguments),
               ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
 
 
 def test_words(capture):
     """A word that is not known is answered with the one that was likely meant."""
-    for arguments, meant in ((["waits", capture, "--kind", "fsnc"],
-                              "did you mean fsync?"), (["waits", capture, "--kind",
-                                                        "futex,pol"], "did you mean poll?"),
-                             (["edges", capture, "--type", "unlok"],
-                              "did you mean unlock?"), (["waits", capture, "--by",
-                                                         "objct"], "did you mean object?"),
-                             (["waits", capture, "--sort",
-                               "lenght"], "did you mean length?"), (["io", capture, "--by",
-                                                                     "dsik"], "did you mean disk?"),
-                             (["latency", capture, "--by", "cal"],
-                              "did you mean call?"), (["export", capture, "--to",
-                                                       "perfeto"], "did you mean perfetto?"),
-                             (["export", capture, "--to", "folded", "--stacks",
-                               "offcpu"], "did you mean off-cpu?"), (["report", capture, "--htlm"],
-                                                                     "did you mean --html?"),
+    for arguments, meant in ((["waits", capture, "--kind", "fsnc"], "did you mean fsync?"),
+                             (["waits", capture, "--kind", "futex,pol"], "did you mean poll?"),
+                             (["edges", capture, "--type", "unlok"], "did you mean unlock?"),
+                             (["waits", capture, "--by", "objct"], "did you mean object?"),
+                             (["waits", capture, "--sort", "lenght"], "did you mean length?"),
+                             (["io", capture, "--by", "dsik"], "did you mean disk?"),
+                             (["latency", capture, "--by", "cal"], "did you mean call?"),
+                             (["export", capture, "--to", "perfeto"], "did you mean perfetto?"),
+                             (["export", capture, "--to", "folded", "--stacks", "offcpu"],
+                              "did you mean off-cpu?"),
+                             (["report", capture, "--htlm"], "did you mean --html?"),
                              (["report", capture, "--html=3", "--colour=never"],
-                              "takes no argument"), (["report", capture,
-                                                      "--colour=never"], "did you mean --color?"),
-                             (["rep"], "did you mean `clew report`?"), ([
-                                 "waits", capture, "--min", "50"
-                             ], "50ns, 50us, 50ms or 50s"), (["record", "--comm", "-d",
-                                                              "1s"], "'--comm' needs an argument")):
+                              "takes no argument"),
+                             (["report", capture, "--colour=never"], "did you mean --color?"),
+                             (["rep"], "did you mean `clew report`?"),
+                             (["waits", capture, "--min", "50"], "50ns, 50us, 50ms or 50s"),
+                             (["record", "--comm", "-d", "1s"], "'--comm' needs an argument")):
         fails(" ".join(arguments[:1] + arguments[-2:]), arguments, 2, meant)
     fails("a word that is like none", ["waits", capture, "--by", "disk"], 2, "give one of object")
 

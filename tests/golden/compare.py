@@ -7,6 +7,7 @@ what is noise, and what cannot be said. Prints TAP.
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -336,7 +337,7 @@ def test_limits(tap, directory):
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
-        for test in (test_causes, test_noise, test_replicates, test_names, test_on_path,
+        for test in (test_causes, test_noise, test_replicates, test_names, test_on_path, test_page,
                      test_limits):
             test(tap, directory)
     return tap.end()

@@ -11,7 +11,7 @@ struct class_operations {
 	size_t count;
 };
 
-/* The blocks of a side. Those without operations are left out. */
+/* The blocks of a side. Blocks without operations are left out. */
 struct class_blocks {
 	uint32_t *capture, *operations; /* of each block; captures by number, from 0 */
 	size_t count;

@@ -68,7 +68,7 @@ struct compare_operation {
 	bool within;	  /* it lies within other operations of its thread, as requests do */
 };
 
-/* What the machine did in a capture, or in all captures of a side. */
+/* The load of the machine in a capture, or in all captures of a side. */
 struct compare_load {
 	uint64_t ns; /* of recording */
 	uint64_t operations, threads;
