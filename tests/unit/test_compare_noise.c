@@ -23,7 +23,8 @@
 /* A side that is drawn. Times are 1 ms an operation in each column, on average. */
 struct drawn {
 	struct noise_side side;
-	uint32_t capture[MOST_BLOCKS], operations[MOST_BLOCKS];
+	uint32_t capture[MOST_BLOCKS];
+	uint64_t operations[MOST_BLOCKS];
 	double sums[MOST_BLOCKS * COLUMNS];
 };
 
@@ -56,14 +57,14 @@ static void draw_side(struct drawn *drawn, uint32_t captures, size_t blocks, dou
 
 		for (size_t i = 0; i < blocks / captures; i++, block++) {
 			drawn->capture[block] = capture;
-			drawn->operations[block] = 10 + (uint32_t)(draw_word() % 30);
+			drawn->operations[block] = 10 + draw_word() % 30;
 			drawn->sums[block * COLUMNS] = 0;
 			for (size_t column = 1; column < COLUMNS; column++) {
 				double each =
 					mean * (1 + 0.2 * draw_normal()) + (column == 1 ? more : 0);
 
 				drawn->sums[block * COLUMNS + column] =
-					each * drawn->operations[block];
+					each * (double)drawn->operations[block];
 				drawn->sums[block * COLUMNS] +=
 					drawn->sums[block * COLUMNS + column];
 			}
@@ -162,8 +163,9 @@ static void test_constant(void **unused)
 	draw_side(&before, 1, 40, 0, 0);
 	draw_side(&after, 1, 40, 0, 0);
 	for (size_t i = 0; i < 40u * COLUMNS; i++) {
-		before.sums[i] = 5e5 * before.operations[i / COLUMNS];
-		after.sums[i] = (i % COLUMNS == 2 ? 6e5 : 5e5) * after.operations[i / COLUMNS];
+		before.sums[i] = 5e5 * (double)before.operations[i / COLUMNS];
+		after.sums[i] =
+			(i % COLUMNS == 2 ? 6e5 : 5e5) * (double)after.operations[i / COLUMNS];
 	}
 	assert_int_equal(judge(&before, &after, differences), 1 << 2);
 	assert_true(differences[2].p == 0 && fabs(differences[2].low - 1e5) < 1);

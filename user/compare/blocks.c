@@ -72,11 +72,13 @@ static size_t capture_end(const struct compare_operation *operations, size_t cou
 
 static double mean_of(const struct compare_operation *operations, size_t count)
 {
-	double ns = 0;
+	double ns = 0, all = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		ns += (double)operations[i].ns;
-	return count ? ns / (double)count : 0;
+		all += (double)operations[i].count;
+	}
+	return all > 0 ? ns / all : 0;
 }
 
 int blocks_make(const struct class_operations *all, struct class_blocks *ret_blocks)
@@ -103,7 +105,7 @@ int blocks_make(const struct class_operations *all, struct class_blocks *ret_blo
 			if (block != last)
 				blocks.capture[blocks.count++] = blocks.captures;
 			last = block;
-			blocks.operations[blocks.count - 1]++;
+			blocks.operations[blocks.count - 1] += all->operations[i].count;
 			blocks.block_of[i] = (uint32_t)blocks.count - 1;
 		}
 		blocks.captures++;

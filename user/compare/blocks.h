@@ -9,11 +9,13 @@
 struct class_operations {
 	struct compare_operation *operations;
 	size_t count;
+	uint64_t total; /* operations, of sums as many as they are of */
 };
 
 /* The blocks of a side. Blocks without operations are left out. */
 struct class_blocks {
-	uint32_t *capture, *operations; /* of each block; captures by number, from 0 */
+	uint32_t *capture;    /* of each block, by number from 0 */
+	uint64_t *operations; /* of each block */
 	size_t count;
 	uint32_t captures;
 	uint32_t *block_of; /* of each operation of the side, its block */

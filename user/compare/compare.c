@@ -99,7 +99,7 @@ static int take_part(void *context, uint32_t cause, uint64_t ns)
 	seen = (struct seen_cause *)adding->seen.data + cause;
 	if (seen->share <= adding->first) {
 		((struct compare_share *)all->data)[all->count++] =
-			(struct compare_share){.cause = cause};
+			(struct compare_share){.cause = cause, .operations = 1};
 		*seen = (struct seen_cause){.share = all->count, .piece = UINT64_MAX};
 	}
 	share = (struct compare_share *)all->data + seen->share - 1;
@@ -135,6 +135,7 @@ static int add_operation(struct adding *adding, const struct clew_kind_operation
 	const struct clew_operation *what = &operation->operation;
 	struct compare_operation added = {.from = what->from,
 					  .ns = what->to - what->from,
+					  .count = 1,
 					  .first_share = compare->shares.count,
 					  .class = adding->classes[operation->class],
 					  .tid = tid_of(adding, what->task),

@@ -52,12 +52,15 @@ struct compare_names {
 /* The time of an operation that has one cause. */
 struct compare_share {
 	uint64_t ns;
+	uint64_t times; /* pieces of its timeline */
 	uint32_t cause;
-	uint32_t times; /* pieces of its timeline */
+	uint32_t operations; /* that have it: 1, or of a sum as many */
 };
 
+/* An operation; or the sum of those of a period, as a history keeps them. */
 struct compare_operation {
 	uint64_t from, ns;
+	uint64_t count; /* of operations */
 	size_t first_share;
 	uint32_t share_count;
 	uint32_t class;
@@ -184,7 +187,7 @@ struct compare_class {
 	enum compare_verdict verdict;
 	bool replicated;	       /* there are captures enough to say that something changed */
 	uint64_t count[COMPARE_SIDES]; /* operations that are compared */
-	uint64_t slowest[COMPARE_SIDES];
+	uint64_t slowest[COMPARE_SIDES]; /* 0 where the operations are sums */
 	uint64_t blind[COMPARE_SIDES], cut[COMPARE_SIDES];
 	uint64_t p50[COMPARE_SIDES], p99[COMPARE_SIDES];
 	size_t blocks[COMPARE_SIDES];

@@ -103,10 +103,15 @@ static int find_slowest(struct comparing *comparing, unsigned side)
 
 	if (!sorted)
 		return -ENOMEM;
+	class->count[side] = operations->total;
 	for (size_t i = 0; i < operations->count; i++)
 		sorted[i] = &operations->operations[i];
 	qsort(sorted, operations->count, sizeof(*sorted), longest_first);
-	class->count[side] = operations->count;
+	/* Of sums it is not known. */
+	if (operations->total != operations->count) {
+		free(sorted);
+		return 0;
+	}
 	class->slowest[side] = operations->count / 100 ?: 1;
 	class->p50[side] = sorted[operations->count / 2]->ns;
 	class->p99[side] = sorted[operations->count / 100]->ns;
@@ -167,7 +172,7 @@ static int add_alone(struct compare_result *result, unsigned side,
 	result->alone[side] = all;
 	all += result->alone_count[side]++;
 	*all = (struct compare_alone){.class = operations->operations[0].class,
-				      .count = operations->count};
+				      .count = operations->total};
 	for (size_t i = 0; i < operations->count; i++)
 		all->ns += operations->operations[i].ns;
 	return 0;
@@ -183,6 +188,15 @@ static int add_class(struct comparing *comparing, struct compare_result *result)
 	return compare_class(comparing);
 }
 
+static struct class_operations operations_of(struct compare_operation *first, size_t count)
+{
+	struct class_operations operations = {.operations = first, .count = count};
+
+	for (size_t i = 0; i < count; i++)
+		operations.total += first[i].count;
+	return operations;
+}
+
 static int add_classes(struct comparing *comparing, struct compare_result *result)
 {
 	struct compare_operation *all = comparing->compare->operations.data;
@@ -194,10 +208,8 @@ static int add_classes(struct comparing *comparing, struct compare_result *resul
 
 		for (end = first; end < count && all[end].class == all[first].class; end++)
 			middle += all[end].side == COMPARE_BEFORE;
-		comparing->sides[COMPARE_BEFORE] = (struct class_operations){
-			.operations = all + first, .count = middle - first};
-		comparing->sides[COMPARE_AFTER] = (struct class_operations){
-			.operations = all + middle, .count = end - middle};
+		comparing->sides[COMPARE_BEFORE] = operations_of(all + first, middle - first);
+		comparing->sides[COMPARE_AFTER] = operations_of(all + middle, end - middle);
 		r = add_class(comparing, result);
 	}
 	return r;

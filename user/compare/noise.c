@@ -151,7 +151,7 @@ static void find_means(const struct noise_side *side, size_t columns, const uint
 
 		if (weight == 0)
 			continue;
-		operations += weight * side->operations[block];
+		operations += weight * (double)side->operations[block];
 		for (size_t column = 0; column < columns; column++)
 			ret_means[column] += weight * sums[column];
 	}

@@ -22,7 +22,7 @@ struct noise_side {
 	size_t blocks;
 	uint32_t captures;
 	const uint32_t *capture;    /* of each block, from 0 */
-	const uint32_t *operations; /* of each block */
+	const uint64_t *operations; /* of each block */
 	const double *sums;	    /* of each block, one for each column, ns */
 };
 

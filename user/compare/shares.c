@@ -10,17 +10,17 @@
 
 /* ---- the rows of a class ---- */
 
-static void add_share(struct compare_part *part, uint64_t ns, uint64_t times)
+static void add_share(struct compare_part *part, const struct compare_share *share)
 {
-	part->ns += ns;
-	part->times += times;
-	part->operations++;
+	part->ns += share->ns;
+	part->times += share->times;
+	part->operations += share->operations;
 }
 
 static double mean_change(const struct compare_row *row, const struct class_operations *sides)
 {
-	return (double)row->sides[COMPARE_AFTER].ns / (double)sides[COMPARE_AFTER].count -
-	       (double)row->sides[COMPARE_BEFORE].ns / (double)sides[COMPARE_BEFORE].count;
+	return (double)row->sides[COMPARE_AFTER].ns / (double)sides[COMPARE_AFTER].total -
+	       (double)row->sides[COMPARE_BEFORE].ns / (double)sides[COMPARE_BEFORE].total;
 }
 
 /* Adds the operations of a side to a row for each cause, in the order in which causes come. */
@@ -32,7 +32,7 @@ static int add_side(const struct compare *compare, const struct class_operations
 	for (size_t i = 0; i < operations->count; i++) {
 		const struct compare_operation *it = &operations->operations[i];
 
-		add_share(&total->sides[side], it->ns, 0);
+		total->sides[side].ns += it->ns;
 		for (uint32_t k = 0; k < it->share_count; k++) {
 			const struct compare_share *share = &shares[it->first_share + k];
 
@@ -45,7 +45,7 @@ static int add_side(const struct compare *compare, const struct class_operations
 			}
 			add_share(&((struct compare_row *)rows->data)[row_of[share->cause] - 1]
 					   .sides[side],
-				  share->ns, share->times);
+				  share);
 		}
 	}
 	return 0;
@@ -148,14 +148,16 @@ void shares_finish(struct compare_class *class)
 
 			part->mean_ns =
 				(ns + part->ns) / class->count[side] - ns / class->count[side];
-			part->slowest_mean_ns =
-				(slowest + part->slowest_ns) / class->slowest[side] -
-				slowest / class->slowest[side];
+			if (class->slowest[side])
+				part->slowest_mean_ns =
+					(slowest + part->slowest_ns) / class->slowest[side] -
+					slowest / class->slowest[side];
 			ns += part->ns;
 			slowest += part->slowest_ns;
 		}
 		total->mean_ns = total->ns / class->count[side];
-		total->slowest_mean_ns = total->slowest_ns / class->slowest[side];
+		if (class->slowest[side])
+			total->slowest_mean_ns = total->slowest_ns / class->slowest[side];
 	}
 }
 
