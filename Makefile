@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make install · make deb
+# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make accuracy · make install · make deb
 #
 # Everything made goes to build/, but for the program itself (B and PROGRAM say
 # otherwise, for builds with other flags beside the usual one: tests/run makes
@@ -40,7 +40,7 @@ WORKLOADS += $(patsubst %,$(B)/workloads/addresses-%,stripped static)
 WORKLOADS += $(B)/workloads/holds-static
 
 .DELETE_ON_ERROR:
-.PHONY: all program deps demo check check-all bench vm fuzz soak install deb clean unit workloads tools print-libraries
+.PHONY: all program deps demo check check-all bench vm fuzz soak accuracy install deb clean unit workloads tools print-libraries
 
 all: program workloads
 
@@ -204,6 +204,12 @@ soak: deps
 	@$(MAKE_ALL) tools
 	@tests/live/soak
 	@for system in ext4 xfs btrfs; do tests/live/real.py --system $$system --seconds 20 || exit 1; done
+
+# How often clew is right: docs/accuracy.md.
+accuracy: deps
+	@tools/deps --accuracy
+	@$(MAKE_ALL) unit
+	@tools/accuracy
 
 install: all
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew

@@ -212,6 +212,9 @@ with tempfile.TemporaryDirectory() as folder:
         and [name.split("_")[0] for name in packages] == ["clew", "libclew-dev"],
         "make deb makes two packages",
         made.stderr.strip()[-300:] or packages)
+    if shutil.which("lintian"):
+        said = run("lintian", "--allow-root", *(f"{folder}/{name}" for name in packages)).stdout
+        ok(not said, "lintian finds nothing in them", said[:300])
     run("dpkg-deb", "-x", f"{folder}/{packages[0]}", f"{folder}/tree")
     program = run(f"{folder}/tree/usr/bin/clew", "version")
     ok(program.stdout.startswith("clew "), "the packaged program starts", program.stderr)

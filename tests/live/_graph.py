@@ -37,12 +37,14 @@ class Score:
         self.wrong = collections.Counter()
         self.missed = collections.Counter()
         self.blind = collections.Counter()  # missed where clew says that it could not see
+        self.differs = collections.Counter()  # right but for their evidence, context or object
 
     def add(self, other):
         self.right.update(other.right)
         self.wrong.update(other.wrong)
         self.missed.update(other.missed)
         self.blind.update(other.blind)
+        self.differs.update(other.differs)
 
     def table(self):
         types = sorted(set(self.right) | set(self.wrong) | set(self.missed) | set(self.blind))
@@ -163,6 +165,7 @@ def compare_edges(graph, capture):
                                 "optional"], e["at_max"] - e["at_min"]))
                 match["found"] = 1
                 score.right[edge["type"]] += 1
+                agreed = len(wrong)
                 if edge["evidence"] not in match["evidence"]:
                     wrong.append(
                         f"edge {edge['type']} {tid} -> {to['tid']}: evidence {edge['evidence']}")
@@ -174,6 +177,7 @@ def compare_edges(graph, capture):
                     wrong.append(
                         f"edge {edge['type']} {tid} -> {to['tid']}: object {edge['object']}, not {match['object']}"
                     )
+                score.differs[edge["type"]] += len(wrong) > agreed
                 if len(match["to"]) > 1:
                     wide.setdefault((match["at_min"], tid), (match, []))[1].append(len(edge["to"]))
     for pair, edges in expected.items():
@@ -297,11 +301,17 @@ def compare_wait(said, capture):
     return ""
 
 
-def compare_waits(graph, capture):
-    return [
-        disagreement(problem, capture.blind(said["tid"], said["start_min"], said["end_max"]))
-        for said in graph["waits"] for problem in [compare_wait(said, capture)] if problem
-    ]
+def compare_waits(graph, capture, counts):
+    """What is wrong, in words. `counts`: by kind and "checked", "wrong" or "unknown"."""
+    wrong = []
+    for said in graph["waits"]:
+        problem = compare_wait(said, capture)
+        counts[said["kind"][0], "checked"] += 1
+        if problem:
+            blind = capture.blind(said["tid"], said["start_min"], said["end_max"])
+            counts[said["kind"][0], "unknown" if blind else "wrong"] += 1
+            wrong.append(disagreement(problem, blind))
+    return wrong
 
 
 def check_cover(why):

@@ -358,17 +358,26 @@ CHECKS = {
 }
 
 
-def compare_rules(graph, capture):
-    """What is wrong, in words."""
+# Rules about requests count as those, each as one.
+OF_REQUESTS = ("requests", "direct", "disk")
+
+
+def compare_rules(graph, capture, counts):
+    """What is wrong, in words. `counts`: as of compare_waits(); a rule is one case."""
     wrong = []
     for rule in graph["rules"]:
         problem = CHECKS[rule["rule"]](rule, graph, capture)
+        about = rule["kinds"].split("|")[0] if rule["rule"] == "waits" else None
+        about = "lock" if rule["rule"] == "locks" else about
+        about = "request" if rule["rule"] in OF_REQUESTS else about
+        counts[about, "checked"] += 1
         if problem:
             tids = rule.get("tids") or [rule.get("tid")]
             if rule["rule"] == "holds":
                 tids = sorted({tid for tid, _, _ in graph["holds"]})
             blind = any(capture.blind(tid, rule["from"], rule["to"])
                         for tid in tids if tid) or _one_hidden(rule, capture)
+            counts[about, "unknown" if blind else "wrong"] += 1
             wrong.append(
                 disagreement(
                     f"rule {rule['rule']} of {tids} in {rule.get('from', rule.get('from_min'))}..{rule.get('to', rule.get('to_max'))}: {problem}",

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 
+from _accuracy import measured
 from _live import PATIENCE, ROOT, WORKLOADS, answer, finish, ok, run, scratch, skip, skip_unless_functions, start_recording, stop_recording, wanted_runs
 
 SOURCE = os.path.join(ROOT, "tools", "workloads", "frames.c")
@@ -61,6 +62,16 @@ def differences(truth, spans):
     ]
 
 
+def take_accuracy(variant, truth, spans):
+    """Each way in which calls of a function ended is compared; as many too many are wrong, too."""
+    found = {row["name"]: row["closed"] for row in spans["by_name"]}
+    wrong = sum(
+        abs(row["closed"].get(how, 0) - found.get(name, {}).get(how, 0))
+        for name, row in truth.items() for how in {*row["closed"], *found.get(name, {})})
+    measured("functions calls", sum(sum(row["closed"].values()) for row in truth.values()), wrong,
+             witness=f"the program's own counts, {variant}")
+
+
 def check_spin(label, truth, spans):
     """Calls cannot be shorter than what they measured inside, nor longer than outside."""
     rows = [row for row in spans["by_name"] if row["name"] == "g_spin"]
@@ -89,6 +100,7 @@ def check_run(label, program, seed):
     if spans["ledger"]["lost"]:
         skip(f"{label}: counts", f"{spans['ledger']['lost']} records were lost")
         return
+    take_accuracy(label.partition(",")[0], truth, spans)
     wrong = differences(truth, spans)
     ok(not wrong, f"{label}: each count is the program's", "; ".join(wrong[:4]))
     begun = sum(row["count"] for row in truth.values())

@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 
+from _accuracy import measured
 from _live import ROOT, answer, finish, note, ok, run, scratch, skip, skip_all, start_recording, stop_recording, wanted_runs
 
 SOURCES = os.path.join(ROOT, "tests", "live", "holders")
@@ -142,6 +143,16 @@ def check(name, sums):
     ok(recall >= least, f"{name}: {least} % of what was held has a holder", f"{recall:.1f} %")
 
 
+def take_accuracy(name, sums):
+    """The time of holders, by their evidence, and the time of what was held."""
+    where = {"witness": f"what each thread wrote down, {name}", "unit": "ms"}
+    for evidence in ("exact", "observed", "candidate"):
+        measured(f"holder {evidence}", round(sums[evidence, "ns"] / 1e6),
+                 round(sums[evidence, "another"] / 1e6, 1), **where)
+    measured("holder any", round(sums["held"] / 1e6), 0,
+             round(max(0, sums["held"] - sums["told"]) / 1e6), **where)
+
+
 def describe(name, sums):
     words = [f"{name}: {percent(sums['told'], sums['held']):.0f} % of what was held has a holder"]
     for evidence in ("exact", "observed", "candidate"):
@@ -208,6 +219,7 @@ def main():
         for group, sums in groups.items():
             describe(f"all of {group}", sums)
             check(group, sums)
+            take_accuracy(group, sums)
         check_sums(capture, waits)
         ok(not answer("locks", capture)["cycles"], "nobody waits in a circle")
     finish()

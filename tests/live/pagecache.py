@@ -24,6 +24,7 @@ import json
 import os
 import sys
 
+from _accuracy import measured
 from _flusher import Flushers, Watch
 from _live import CLEW, GUEST, PATIENCE, answer, clew, feature, finish, note, ok, scratch, skip, wanted_runs
 from _pages import Pages, Tally, below, compare, compare_sums, compare_unused
@@ -291,7 +292,7 @@ def take_down(top, options):
     Records all groups and keeps under `top` what report() needs: a directory a
     recording, and about.json.
     """
-    about = {"groups": [], "left_out": []}
+    about = {"kernel": os.uname().release, "groups": [], "left_out": []}
     with Place(("ext4", "xfs", "btrfs", "limit")) as place:
         if not options.only:
             check_known(place, top)
@@ -347,6 +348,24 @@ def report_orders(verdicts, groups):
                  "the kernel has written for no such reason, or says nothing of it")
 
 
+def take_accuracy(kernel, verdicts):
+    for system, tally in verdicts.tallies.items():
+        count = tally.count
+        where = {"kernel": kernel, "unit": "pages"}
+        wrong = count["writer too many"] + count["writer missing"]
+        measured("pages writers", count["writer"] + count["writer missing"], wrong,
+                 witness=f"stamps on the disk and the log of who wrote, {system}", **where)
+        measured("requests sectors", count["sector"] + count["sector wrong"], count["sector wrong"],
+                 witness=f"FIEMAP, {system}", **where)
+        measured("requests pages", count["written"] + count["unwritten"], count["unwritten"],
+                 witness=f"the log of who wrote, {system}", **where)
+        known = sum(count[what] for what in count if what.startswith("reason ") and
+                    what not in ("reason wrong", "reason unknown"))
+        measured("requests reasons", known + count["reason wrong"] + count["reason unknown"],
+                 count["reason wrong"], count["reason unknown"],
+                 witness=f"what flushers and callers did, {system}", kernel=kernel)
+
+
 def report(top):
     with open(os.path.join(top, "about.json"), encoding="ascii") as file:
         about = json.load(file)
@@ -360,6 +379,7 @@ def report(top):
     lower = [
         check_group(verdicts, os.path.join(top, group["name"]), group) for group in about["groups"]
     ]
+    take_accuracy(about["kernel"], verdicts)
     report_orders(verdicts, about["groups"])
     runs = max((len(group["seeds"]) for group in about["groups"]), default=0)
     for system, tally in verdicts.tallies.items():

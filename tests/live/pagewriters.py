@@ -20,6 +20,7 @@ import json
 import os
 import sys
 
+from _accuracy import measured
 from _live import CLEW, PATIENCE, answer, clew, feature, finish, note, ok, scratch, skip
 from _place import Place
 
@@ -179,6 +180,9 @@ def check(system, directory, path):
                        for taken in passes)
         problems = list(judge(case, found))
         missing = what_is_missing(system, case["what"])
+        untold = sum("exactly" in problem for problem in problems) if missing else 0
+        measured("pages writers", len(case["writers"]), len(problems) - untold, untold,
+                 witness=f"one process an act, {system}", unit="pages")
         if missing:
             wrong = [p for p in problems if "exactly" not in p]
             ok(not wrong, f"{system}: {case['what']}: nobody who did not write", (wrong or [""])[0])

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import time
 
+from _accuracy import measured
 from _live import (WORKLOADS, answer, clew, finish, note, ok, require_stacks, scratch,
                    start_recording, stop_recording)
 
@@ -84,6 +85,8 @@ def check_cases(program, named):
             continue
         wrong = "it has none" if not longest["stack"] else same(row, longest["stack"], program,
                                                                 named)
+        measured("stacks waits", 1, bool(wrong and longest["stack"]), not longest["stack"],
+                 witness="chains of calls that a program has by heart")
         ok(not wrong, f"{name}: the stack is the chain", wrong)
     check_lengths(program, waits)
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 
+from _accuracy import measured
 from _live import GUEST, ROOT, finish, note, ok, run, scratch, skip, skip_all
 
 COMPARE = os.environ.get("CLEW_UNWIND_COMPARE", os.path.join(ROOT, "build", "unwind_compare"))
@@ -48,6 +49,8 @@ def compare(name, command):
     note(f"{name}: {stacks} stacks of {found['frames']} frames, {same} as libdw, "
          f"{found['cut']} cut, {found['longer']} longer, {found['no_table']} before their table; "
          f"{found['equal']} of {found['pairs']} waits equal")
+    measured("stacks samples", stacks, found["different"], stacks - same - found["different"],
+             witness=f"libdw, {name}")
     ok(stacks >= FEW, f"{name}: {stacks} stacks that libdw walks to their root")
     ok(same >= stacks * 0.99, f"{name}: {same} of {stacks} are whole", done.stderr[-2000:])
     ok(found["different"] == 0, f"{name}: no frame is false", done.stderr[-2000:])

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+from _accuracy import measured
 from _live import GUEST, PATIENCE, answer, finish, ok, scratch, start_recording, stop_recording
 
 BEGIN = """
@@ -314,6 +315,10 @@ def check(number, said, waits, edges):
     ended = [
         e for e in edges if (wait["tid"], wait["end"]) in [(to["tid"], to["at"]) for to in e["to"]]
     ]
+    named = len(ended) == 1 and ended[0]["type"] == kind and [
+        origin["comm"] for origin in ended[0]["from"]] == [names[1]]
+    measured(f"dependency {kind}", 1, bool(ended) and not named, not ended,
+             witness="pairs of which one wakes the other")
     if not ok(len(ended) == 1, f"{what}: one dependency ended it", ended):
         return
     edge = ended[0]

@@ -22,6 +22,7 @@ import subprocess
 import threading
 import time
 
+from _accuracy import measured
 from _live import GUEST, ROOT, answer, finish, note, ok, scratch, skip, skip_all, start_recording, stop_recording, wanted_runs
 from _postgres import Cluster, Refused, programs
 
@@ -200,6 +201,11 @@ def judge(name, path, samples):
         note(
             f"{name}: {count} times /proc says {kind} (call {number}, in {function}), clew {' or '.join(states)}"
         )
+    for kind in set(good) | set(bad):
+        # A sample in which a thread runs is none of a wait.
+        subject = "running" if kind == "running" else f"wait {kind}"
+        measured(subject, good[kind] + bad[kind], bad[kind],
+                 witness=f"/proc 100 times a second, {name}", unit="samples")
     total, agree = sum(good.values()) + sum(bad.values()), sum(good.values())
     ok(total >= 100 and agree >= 0.98 * total,
        f"{name}: {agree} of {total} samples outside idle waits agree",

@@ -24,6 +24,7 @@ import os
 import re
 import time
 
+from _accuracy import measured
 from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
 from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip, wanted_runs
 from _place import Place
@@ -123,6 +124,7 @@ class Results:
         self.facts = collections.Counter()
         self.waits = collections.Counter()
         self.rules = collections.Counter()
+        self.counts = collections.Counter()  # as of compare_waits()
         self.requests_differ = []
         self.skipped = {}
         self.blind = []  # where clew says that the kernel hid something from it
@@ -135,7 +137,7 @@ class Results:
         self.facts[name] += len(graph["why"])
         self.rules[name] += len(graph["rules"])
         for problem in wrong + compare_names(graph, capture) + compare_waits(
-                graph, capture) + compare_rules(graph, capture):
+                graph, capture, self.counts) + compare_rules(graph, capture, self.counts):
             self.note(name, seed, problem)
 
     def note(self, name, seed, problem):
@@ -227,7 +229,7 @@ def take_down(top, names, seeds, alone):
     """
     os.makedirs(top, exist_ok=True)
     about = {
-        "names": [], "left_out": [], "cpus": os.cpu_count(), "runs": len(seeds), "recordings": [],
+        "kernel": os.uname().release, "names": [], "left_out": [], "cpus": os.cpu_count(), "runs": len(seeds), "recordings": [],
         "bits32": feature("32-bit calls")
     }
     for name in names:
@@ -321,7 +323,22 @@ def decided(agreed):
 BOUND = re.compile(r": why .*: \d+ ns, not \d+\.\.\d+|: rule holds of .* are another's")
 
 
+def take_accuracy(about, results):
+    """What was found in the first pass, also of what agrees by itself."""
+    where = {"witness": "graphs that workloads print", "kernel": about["kernel"]}
+    score = results.score
+    for kind in {*score.right, *score.wrong, *score.missed, *score.blind}:
+        wrong = score.wrong[kind] + score.missed[kind]
+        measured(f"dependency {kind}", score.right[kind] + wrong + score.blind[kind],
+                 wrong + score.differs[kind], score.blind[kind], **where)
+    for kind in {kind for kind, _ in results.counts if kind}:
+        subject = "requests" if kind == "request" else f"wait {kind}"
+        measured(subject, *(results.counts[kind, what] for what in ("checked", "wrong", "unknown")),
+                 **where)
+
+
 def report(about, results, alone):
+    take_accuracy(about, results)
     for name, wrong, reason in about["left_out"]:
         if wrong:
             ok(False, f"workload {name}", wrong)
