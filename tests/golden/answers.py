@@ -194,6 +194,10 @@ CASES = [
     ("mutex", "latency", ["latency", "--idle", "--group", "process"]),
     ("peer", "latency-call", ["latency", "--by", "call"]),
     ("peer", "latency-operation", ["latency", "--by", "operation"]),
+    ("usual", "latency-operation", ["latency", "--by", "operation"]),
+    ("usual", "report", ["report"]),
+    ("usual", "why-client", ["why", "--comm", "client", "--slowest", "1"]),
+    ("usual", "why-server", ["why", "--comm", "server", "--slowest", "2"]),
     ("functions", "path", ["path", "--from", "worker-101 @ 0.1ms", "--to", "worker-101 @ 1.9ms"]),
 ]
 # yapf: enable

@@ -10,6 +10,7 @@
 #include "builder/build.h"
 #include "live/announced.h"
 #include "live/operation.h"
+#include "live/usual.h"
 #include "live/window.h"
 
 #define OPENED_MOST  65536u
@@ -33,9 +34,11 @@ struct clew_judge {
 	struct known known;
 	struct announced announced;
 	struct operations operations;
+	struct usual usual; /* of operations, for rules about a multiple of that */
 	struct rule *rules;
 	size_t count;
 	bool sums, waits, calls, works, requests; /* some rule needs what is open of these */
+	bool usuals;				  /* .. or what is usual of operations */
 	struct vector pending;			  /* struct met */
 	struct vector open; /* struct met, of sums: what goes on in this step */
 	uint64_t now;
@@ -123,11 +126,25 @@ static bool may_end_again(const struct clew_slow *slow)
 	       slow->request.operation & (BLOCK_PREFLUSH | BLOCK_FUA);
 }
 
+/* The length beyond which a rule is met; CLEW_TIME_OPEN: none is. */
+static uint64_t threshold_of(const struct rule *rule, const struct clew_slow *slow)
+{
+	if (!rule->trigger.factor)
+		return rule->trigger.threshold;
+	return slow->usual && slow->usual <= CLEW_TIME_OPEN / rule->trigger.factor / 2
+		       ? slow->usual * rule->trigger.factor
+		       : CLEW_TIME_OPEN;
+}
+
 /* Something goes on. */
 static int judge_open(struct clew_judge *judge, size_t number, struct clew_slow slow)
 {
 	struct rule *rule = &judge->rules[number];
-	uint64_t at = slow.start + rule->trigger.threshold + CLEW_JUDGE_OPEN;
+	uint64_t threshold = threshold_of(rule, &slow),
+		 at = slow.start + threshold + CLEW_JUDGE_OPEN;
+
+	if (threshold == CLEW_TIME_OPEN)
+		return 0;
 
 	/* It may have waited for longer than that until it was issued. */
 	if (slow.kind == CLEW_SLOW_REQUEST && at < slow.at)
@@ -138,6 +155,7 @@ static int judge_open(struct clew_judge *judge, size_t number, struct clew_slow 
 		return -ENOMEM;
 	slow.end = slow.at = at;
 	slow.open = true;
+	slow.value = rule->trigger.factor ? slow.usual : 0;
 	return keep(&judge->pending, number, &slow);
 }
 
@@ -153,11 +171,12 @@ static int judge_ended(struct clew_judge *judge, size_t number, struct clew_slow
 			map_remove(&rule->opened, slow.request.number, CLEW_NO_TASK);
 		return 0;
 	}
-	if (slow.end - slow.start <= rule->trigger.threshold ||
+	if (slow.end - slow.start <= threshold_of(rule, &slow) ||
 	    !is_meant(judge, &rule->trigger, slow.task))
 		return 0;
 	if (may_end_again(&slow) && note_met(rule, &slow) < 0)
 		return -ENOMEM;
+	slow.value = rule->trigger.factor ? slow.usual : 0;
 	return keep(&judge->pending, number, &slow);
 }
 
@@ -251,17 +270,23 @@ static int judge_call(void *context, const struct announced_call *call, uint64_t
 static int judge_operation(void *context, const struct operation *operation)
 {
 	struct clew_judge *judge = context;
-	const struct clew_slow slow = {.start = operation->start,
-				       .end = operation->end,
-				       .at = operation->at,
-				       .task = operation->task,
-				       .kind = CLEW_SLOW_OPERATION};
+	bool goes_on = operation->end == CLEW_TIME_OPEN;
+	uint64_t at = goes_on ? judge->now : operation->end;
+	const struct clew_slow slow = {
+		.start = operation->start,
+		.end = operation->end,
+		.at = operation->at,
+		.task = operation->task,
+		.kind = CLEW_SLOW_OPERATION,
+		.usual = judge->usuals ? usual_median(&judge->usual, operation->class, at) : 0};
 	int r = 0;
 
-	for (size_t i = 0; operation->end && i < judge->count && r >= 0; i++)
-		if (judge->rules[i].trigger.what == CLEW_TRIGGER_OPERATION)
+	for (size_t i = 0; i < judge->count && r >= 0; i++)
+		if (judge->rules[i].trigger.what == CLEW_TRIGGER_OPERATION && !operation->within)
 			r = judge_slow(judge, i, slow, false);
-	return r;
+	if (r < 0 || goes_on || !judge->usuals)
+		return r;
+	return usual_add(&judge->usual, operation->class, at, operation->end - operation->start);
 }
 
 static int judge_identity(struct clew_judge *judge, const struct clew_header *record)
@@ -285,16 +310,15 @@ static int judge_identity(struct clew_judge *judge, const struct clew_header *re
 
 static int judge_sleep(struct clew_judge *judge, const struct clew_sleep *sleep)
 {
-	struct operation ended = {};
 	struct clew_slow slow;
 	int r = 0;
 
 	if (judge->works && sleep->end == CLEW_TIME_OPEN)
-		operations_take_open(&judge->operations, sleep, judge->now, &ended);
+		r = operations_take_open(&judge->operations, &judge->known, sleep, judge->now,
+					 judge_operation, judge);
 	else if (judge->works)
-		r = operations_take(&judge->operations, &judge->known, sleep, &ended);
-	if (r >= 0)
-		r = judge_operation(judge, &ended);
+		r = operations_take(&judge->operations, &judge->known, sleep, judge_operation,
+				    judge);
 	for (size_t i = 0; i < judge->count && r >= 0; i++)
 		if (clew_trigger_means(&judge->rules[i].trigger, sleep, &slow))
 			r = judge_slow(judge, i, slow, sleep->open & CLEW_OPEN_START);
@@ -383,7 +407,7 @@ int clew_judge_step(struct clew_judge *judge, const struct clew_builder *builder
 		r = judge_call(judge, (struct announced_call *)judge->announced.calls.data + i,
 			       CLEW_TIME_OPEN);
 	if (judge->works && r >= 0)
-		r = operations_open(&judge->operations, now, judge_operation, judge);
+		r = operations_step(&judge->operations, &judge->known, now, judge_operation, judge);
 	if (r >= 0)
 		r = judge_seconds(judge, sure);
 	hand_on(judge, sure);
@@ -418,6 +442,7 @@ static void free_rules(struct rule *rules, size_t count)
 static void find_needs(struct clew_judge *judge)
 {
 	judge->sums = judge->waits = judge->calls = judge->works = judge->requests = false;
+	judge->usuals = false;
 	for (size_t i = 0; i < judge->count; i++) {
 		const struct clew_trigger *trigger = &judge->rules[i].trigger;
 
@@ -428,6 +453,7 @@ static void find_needs(struct clew_judge *judge)
 				trigger->what != CLEW_TRIGGER_REQUEST;
 		judge->calls |= trigger->what == CLEW_TRIGGER_ANNOUNCED;
 		judge->works |= trigger->what == CLEW_TRIGGER_OPERATION;
+		judge->usuals |= trigger->factor;
 		judge->requests |=
 			trigger->how == CLEW_TRIGGER_EACH && trigger->what == CLEW_TRIGGER_REQUEST;
 	}
@@ -435,6 +461,8 @@ static void find_needs(struct clew_judge *judge)
 		judge->announced.calls.count = 0;
 	if (!judge->works)
 		operations_done(&judge->operations);
+	if (!judge->usuals)
+		usual_done(&judge->usual);
 }
 
 /* Matches that wait to be handed on stay those of their rules, if these go on. */
@@ -506,6 +534,7 @@ void clew_judge_free(struct clew_judge *judge)
 	known_done(&judge->known);
 	announced_done(&judge->announced);
 	operations_done(&judge->operations);
+	usual_done(&judge->usual);
 	vector_done(&judge->pending);
 	vector_done(&judge->open);
 	free(judge);

@@ -6,7 +6,8 @@
  *	lock wait > DURATION		of kind lock, or futex or file with a known holder
  *	call NAME > DURATION		a wait in that system call
  *	runqueue > DURATION		a task was ready to run and had no CPU
- *	operation > DURATION		from a wait for work to the next one
+ *	operation > DURATION		a request, or work from a wait for work to the next one
+ *	operation > N x p50		N times the median of its class in the last five minutes
  *	announced GLOB > DURATION	a call INTERFACE.OPERATION that a program announced
  *	request [OP] DEV > DURATION	a disk's request, from being queued to being completed
  *	pN(any of these) > DURATION	N of 100 are not longer than some length, which is too long
@@ -57,6 +58,7 @@ struct clew_trigger {
 	unsigned share;	     /* of PERCENTILE: of 100 */
 	unsigned over;	     /* s, of PERCENTILE and SUM */
 	uint64_t threshold;  /* ns, in all of `over` for a SUM */
+	unsigned factor;     /* of OPERATION: times what is usual; 0: `threshold` counts */
 	char comm[64];	     /* globs, "" all */
 	char cgroup[128];
 	unsigned limit;			       /* times a day */
@@ -79,7 +81,9 @@ struct clew_slow_request {
 struct clew_slow {
 	uint64_t start, end; /* ns; it ended, or was seen to go on, then */
 	uint64_t at;	/* when a rule was met; before: when its length was known, 0 at `end` */
-	uint64_t value; /* ns: what the rule compares; 0: the length */
+	uint64_t value; /* ns: what the rule compares; 0: the length. A rule with a factor: what is
+			   usual */
+	uint64_t usual; /* of an operation, ns; 0: nothing is */
 	uint32_t task;
 	uint8_t kind; /* enum clew_wait_kind, CLEW_SEGMENT_RUNQUEUE, or CLEW_SLOW_* */
 	bool open;    /* it goes on */

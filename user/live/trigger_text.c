@@ -22,6 +22,7 @@ struct rule {
 };
 
 #define PERCENT_MOST 100000u /* of a window: 1,000 waits at a time */
+#define FACTOR_MOST  10000u
 #define ENDS	     " \t>"
 #define ENDS_INSIDE  " \t>)" /* between brackets */
 
@@ -239,6 +240,26 @@ static int take_duration(struct rule *rule, uint64_t *ret_duration)
 	return clew_say(rule->message, -EINVAL, "'%s' is no duration: write 50ms", word);
 }
 
+/* Takes N x p50. False: there is something else. */
+static bool take_factor(struct rule *rule, struct clew_trigger *trigger)
+{
+	const char *at = rule->at;
+	char word[16];
+	bool is;
+
+	take_word(rule, word, sizeof(word));
+	trigger->factor = (unsigned)strtoul(word, NULL, 10);
+	is = trigger->what == CLEW_TRIGGER_OPERATION && trigger->how == CLEW_TRIGGER_EACH &&
+	     trigger->factor && trigger->factor <= FACTOR_MOST &&
+	     strspn(word, "0123456789") == strlen(word) && take_word(rule, word, sizeof(word)) &&
+	     !strcmp(word, "x") && take_word(rule, word, sizeof(word)) && !strcmp(word, "p50");
+	if (!is) {
+		rule->at = at;
+		trigger->factor = 0;
+	}
+	return is;
+}
+
 /* Takes the length of the window, in whole seconds. */
 static int take_over(struct rule *rule, struct clew_trigger *trigger)
 {
@@ -316,9 +337,10 @@ int clew_trigger_parse(const char *text, struct clew_trigger *ret_trigger, size_
 	if (r == 0) {
 		rule.at++;
 		skip_blanks(&rule);
-		r = ret_trigger->how == CLEW_TRIGGER_SUM
-			    ? take_percent(&rule, ret_trigger, &percent)
-			    : take_duration(&rule, &ret_trigger->threshold);
+		if (ret_trigger->how == CLEW_TRIGGER_SUM)
+			r = take_percent(&rule, ret_trigger, &percent);
+		else if (!take_factor(&rule, ret_trigger))
+			r = take_duration(&rule, &ret_trigger->threshold);
 	}
 	while (r == 0 && *rule.at)
 		r = take_rest(&rule, ret_trigger);

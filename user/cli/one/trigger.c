@@ -100,6 +100,8 @@ static void print_fired(const struct clew_trace *trace, const struct clew_trigge
 	}
 	if (slow->open)
 		fputs(", goes on", stdout);
+	if (trigger->factor)
+		printf(", usually %s", CLEW_DURATION(slow->value));
 	if (trigger->how == CLEW_TRIGGER_PERCENTILE)
 		printf(", p%u %s", trigger->share, CLEW_DURATION(slow->value));
 	if (trigger->how == CLEW_TRIGGER_SUM)
