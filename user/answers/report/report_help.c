@@ -22,12 +22,12 @@
  * that a simulation without the change may be off. */
 #define LEAST_PART 5
 #define LEAST_GAIN 3
-#define MOST_OFF   25
+#define MOST_OFF   40
 
 struct trial {
 	const struct report *report;
-	const struct clew_operation_class *class;
-	const struct clew_kind_operation *operations; /* of the class */
+	const struct clew_kind_operation *operations; /* slowest first */
+	size_t count;
 	struct clew_model *model;
 	struct clew_what_if_time *times; /* by ES */
 	uint64_t *lengths;		 /* room for those of all operations */
@@ -123,7 +123,7 @@ static int try(const struct trial *trial, const char *program, uint64_t *ret_ns)
 		return r;
 	r = clew_what_if(trial->model, compiled, &options, NULL, &result, &error);
 	clew_program_free(compiled);
-	for (size_t i = 0; i < trial->class->count && r == 0; i++) {
+	for (size_t i = 0; i < trial->count && r == 0; i++) {
 		const struct clew_operation *it = &trial->operations[i].operation;
 		uint32_t span = clew_span_of_task(trial->report->trace, it->task);
 		const struct clew_span *thread = &trial->model->spans[span];
@@ -135,25 +135,28 @@ static int try(const struct trial *trial, const char *program, uint64_t *ret_ns)
 		trial->lengths[i] = ns > 0 ? (uint64_t)ns : 0;
 	}
 	if (r == 0)
-		*ret_ns = measure(trial->lengths, trial->class->count);
+		*ret_ns = measure(trial->lengths, trial->count);
 	return r;
 }
 
 /* ---- programs ---- */
 
-/* Prints a pattern for all threads of a task's name. What a pattern may take for an operator is
- * any character. */
+/* Prints a name as a pattern. What a pattern may take for an operator is any character. */
+static void print_pattern(FILE *out, const char *name)
+{
+	for (; *name; name++)
+		if ((*name & 0xc0) != 0x80)
+			fputc(isalnum((unsigned char)*name) || strchr("_-", *name) ? *name : '.',
+			      out);
+}
+
+/* Prints a pattern for all threads of a task's name. */
 static void print_threads(FILE *out, const struct clew_trace *trace, uint32_t serial)
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, serial);
-	const char *name = task ? task->comm : "";
 
 	fputs("spans((^", out);
-	for (; *name; name++)
-		if ((*name & 0xc0) != 0x80)
-			fputc(isalnum((unsigned char)*name) || *name == '_' || *name == '-' ? *name
-											     : '.',
-			      out);
+	print_pattern(out, task ? task->comm : "");
 	fputs("-[0-9]))", out);
 }
 
@@ -162,47 +165,55 @@ static void print_device(FILE *out, uint32_t device)
 	fprintf(out, "spans(%u:%u/(.))", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
 }
 
-/* How many CPUs the threads of a task's name ran on. */
-static unsigned cpus_of(const struct clew_trace *trace, uint32_t serial)
+/* How many CPUs the tasks that were asked for ran on, but for a small part of their time; `all`: how
+ * many anything ran on. 0: no memory. */
+static unsigned cpus_of(const struct report *report, bool all)
 {
-	const struct clew_trace_task *task = clew_trace_task(trace, serial);
-	uint8_t *seen = calloc(UINT16_MAX + 1, 1);
+	uint64_t *ran = calloc(UINT16_MAX + 1, sizeof(*ran)), sum = 0;
 	unsigned found = 0;
 	size_t count;
-	const struct clew_run *runs = clew_trace_runs(trace, &count);
+	const struct clew_run *runs = clew_trace_runs(report->trace, &count);
 
-	for (size_t i = 0; seen && i < count; i++) {
-		const struct clew_trace_task *ran = clew_trace_task(trace, runs[i].task);
-
-		if (seen[runs[i].cpu] ||
-		    (task && (!ran || strcmp(ran->comm, task->comm))))
+	for (size_t i = 0; ran && i < count; i++) {
+		if (!all && !clew_is_chosen(&report->chosen, report->trace, runs[i].task))
 			continue;
-		seen[runs[i].cpu] = 1;
-		found++;
+		ran[runs[i].cpu] += runs[i].end - runs[i].start;
+		sum += runs[i].end - runs[i].start;
 	}
-	free(seen);
+	for (unsigned cpu = 0; ran && cpu <= UINT16_MAX; cpu++)
+		found += ran[cpu] && (all || ran[cpu] * 100 >= sum * LEAST_PART);
+	free(ran);
 	return found;
 }
 
-static void print_cpus(FILE *out, const struct clew_trace *trace, const struct report_help *help,
+static void print_cpus(FILE *out, const struct trial *trial, const struct report_help *help,
 		       unsigned cpus)
 {
+	const struct clew_trace *trace = trial->report->trace;
+	const struct clew_trace_task *root = clew_trace_task(trace, trial->operations->operation.task);
+
 	fprintf(out, "set cpus to %u", cpus);
-	if (help->alone) {
+	if (help->alone && trial->report->helps.command && root) {
+		fputs(" for spans((^", out);
+		print_pattern(out, root->comm);
+		fprintf(out, "-%u$), (^", root->tid);
+		print_pattern(out, root->comm);
+		fprintf(out, "-%u$) => *)", root->tid);
+	} else if (help->alone) {
 		fputs(" for ", out);
 		print_threads(out, trace, help->change.task);
 	}
 	fputc(';', out);
 }
 
-static void print_program(FILE *out, const struct clew_trace *trace,
-			  const struct report_help *help)
+static void print_program(FILE *out, const struct trial *trial, const struct report_help *help)
 {
+	const struct clew_trace *trace = trial->report->trace;
 	const struct clew_change *change = &help->change;
 
 	switch ((enum clew_change_kind)change->kind) {
 	case CLEW_CHANGE_CPU:
-		print_cpus(out, trace, help, help->cpus);
+		print_cpus(out, trial, help, help->cpus);
 		return;
 	case CLEW_CHANGE_DEVICE:
 		fputs("scale ", out);
@@ -238,7 +249,7 @@ static void print_program(FILE *out, const struct clew_trace *trace,
 }
 
 /* The program that `print` prints; NULL: no memory. */
-static char *program_of(const struct clew_trace *trace, const struct report_help *help)
+static char *program_of(const struct trial *trial, const struct report_help *help)
 {
 	char *text = NULL;
 	size_t size;
@@ -246,13 +257,13 @@ static char *program_of(const struct clew_trace *trace, const struct report_help
 
 	if (!out)
 		return NULL;
-	print_program(out, trace, help);
+	print_program(out, trial, help);
 	fclose(out);
 	return text;
 }
 
 /* The same with as many CPUs as there were. */
-static char *unchanged_of(const struct clew_trace *trace, const struct report_help *help)
+static char *unchanged_of(const struct trial *trial, const struct report_help *help)
 {
 	char *text = NULL;
 	size_t size;
@@ -260,7 +271,7 @@ static char *unchanged_of(const struct clew_trace *trace, const struct report_he
 
 	if (!out)
 		return NULL;
-	print_cpus(out, trace, help, help->cpus - 1);
+	print_cpus(out, trial, help, help->cpus - 1);
 	fclose(out);
 	return text;
 }
@@ -276,7 +287,7 @@ static bool gains(uint64_t before, uint64_t after)
  * anything. */
 static int bound_by_simulation(const struct trial *trial, uint64_t before, struct report_help *help)
 {
-	char *program = unchanged_of(trial->report->trace, help);
+	char *program = unchanged_of(trial, help);
 	uint64_t same, after = help->most;
 	int r = program ? try(trial, program, &same) : -ENOMEM;
 
@@ -291,22 +302,33 @@ static int bound_by_simulation(const struct trial *trial, uint64_t before, struc
 	return 1;
 }
 
+/* How many CPUs there would be: one more than the tasks that were asked for may use. */
+static void choose_cpus(const struct trial *trial, struct report_help *help)
+{
+	const struct report *report = trial->report;
+	unsigned own = clew_is_chosen(&report->chosen, report->trace, help->change.task)
+			       ? cpus_of(report, false)
+			       : 0;
+
+	help->alone = own && own < trial->cpus;
+	help->cpus = (help->alone ? own : trial->cpus) + 1;
+}
+
 /* 1: it helps; 0: it does not, or nothing can be said; or -errno. */
 static int try_change(const struct trial *trial, uint64_t before, struct report_help *help)
 {
-	const struct clew_trace *trace = trial->report->trace;
-	unsigned own = help->change.kind == CLEW_CHANGE_CPU ? cpus_of(trace, help->change.task) : 0;
+	bool simulated = help->change.kind == CLEW_CHANGE_CPU;
 	int r;
 
-	help->alone = own && own < trial->cpus;
-	help->cpus = own ? own + 1 : 0;
-	help->program = program_of(trace, help);
+	if (simulated)
+		choose_cpus(trial, help);
+	help->program = program_of(trial, help);
 	if (!help->program)
 		return -ENOMEM;
 	r = try(trial, help->program, &help->most);
 	help->least = help->most;
 	if (r == 0)
-		r = own ? bound_by_simulation(trial, before, help) : 1;
+		r = simulated ? bound_by_simulation(trial, before, help) : 1;
 	if (r == -ENOMEM || r == 0)
 		return r;
 	return r == 1 && gains(before, help->most);
@@ -360,19 +382,19 @@ static int try_changes(const struct trial *trial, const struct vector *changes, 
 static int look(struct trial *trial, struct report_helps *helps)
 {
 	size_t explained =
-		trial->class->count < MOST_EXPLAINED ? trial->class->count : MOST_EXPLAINED;
+		trial->count < MOST_EXPLAINED ? trial->count : MOST_EXPLAINED;
 	struct vector changes;
 	uint64_t examined = 0;
 	int r = clew_changes_find(trial->report->trace, trial->report->relations,
 				  trial->operations, explained, &changes);
 
-	for (size_t i = 0; i < trial->class->count; i++) {
+	for (size_t i = 0; i < trial->count; i++) {
 		const struct clew_operation *it = &trial->operations[i].operation;
 
 		trial->lengths[i] = it->to - it->from;
 		examined += i < explained ? trial->lengths[i] : 0;
 	}
-	helps->before = measure(trial->lengths, trial->class->count);
+	helps->before = measure(trial->lengths, trial->count);
 	if (r == 0 && changes.count)
 		r = clew_model_with_frames(trial->report->trace, 0, &trial->model);
 	if (r == 0 && trial->model) {
@@ -390,29 +412,44 @@ static bool can_be_tried(const struct report *report)
 	size_t runs;
 
 	clew_trace_runs(report->trace, &runs);
-	return report->classes.class_count && runs <= MOST_RUNS && info->complete &&
-	       !info->damaged_chunks &&
+	return runs <= MOST_RUNS && info->complete && !info->damaged_chunks &&
 	       !clew_trace_gaps(report->trace, report->from, report->to, NULL);
 }
 
-int report_find_helps(const struct report *report, struct report_helps *ret_helps)
+static int find(struct trial *trial, struct report_helps *helps)
 {
-	struct trial trial = {.report = report};
 	int r;
 
-	*ret_helps = (struct report_helps){};
-	if (!can_be_tried(report))
-		return 0;
-	trial.class = &report->classes.classes[0];
-	trial.operations = &report->classes.operations[trial.class->first];
-	trial.cpus = cpus_of(report->trace, CLEW_NO_TASK);
-	trial.lengths = calloc(trial.class->count + 1, sizeof(*trial.lengths));
-	r = trial.lengths ? look(&trial, ret_helps) : -ENOMEM;
-	free(trial.lengths);
-	free(trial.times);
-	clew_model_free(trial.model);
+	trial->cpus = cpus_of(trial->report, true);
+	trial->lengths = calloc(trial->count + 1, sizeof(*trial->lengths));
+	r = trial->lengths ? look(trial, helps) : -ENOMEM;
+	free(trial->lengths);
+	free(trial->times);
+	clew_model_free(trial->model);
 	/* A trace that no causal trace can be made of, such as one that is too large, has none. */
 	return r == -ENOMEM ? r : 0;
+}
+
+int report_find_helps(struct report *report, const struct clew_recorded *command)
+{
+	const struct clew_operation_classes *found = &report->classes;
+	struct clew_kind_operation whole = {};
+	struct trial trial = {.report = report};
+
+	if (command)
+		whole.operation = (struct clew_operation){
+			.task = command->root,
+			.from = command->from > report->from ? command->from : report->from,
+			.to = command->to < report->to ? command->to : report->to};
+	if (whole.operation.from < whole.operation.to) {
+		report->helps.command = true;
+		trial.operations = &whole;
+		trial.count = 1;
+	} else if (found->class_count) {
+		trial.operations = &found->operations[found->classes[0].first];
+		trial.count = found->classes[0].count;
+	}
+	return trial.count && can_be_tried(report) ? find(&trial, &report->helps) : 0;
 }
 
 void report_helps_done(struct report_helps *helps)

@@ -7,6 +7,7 @@
 #define CLEW_ANSWERS_REPORT_REPORT_HELP_H
 
 #include "explain/changes.h"
+#include "explain/recorded.h"
 #include "format/json.h"
 #include <stdio.h>
 
@@ -23,16 +24,18 @@ struct report_help {
 struct report_helps {
 	struct report_help list[REPORT_MOST_HELPS]; /* the one that helps most first */
 	size_t count;
+	bool command;	 /* they are about the recorded command as a whole, and not about a class */
 	uint64_t before; /* ns: the 99th percentile of 100 operations and more, else the longest */
 };
 
 struct report;
 
 /*
- * Finds what would help the operations of report->classes. None where the gain would be within
- * what a simulation is off, and none where records are missing. 0 or -ENOMEM.
+ * Finds what would help the recorded command, or without one the operations of the first class.
+ * Nothing where the gain would be within what a simulation is off, nothing where records are
+ * missing, and nothing of a recording of more than 300,000 runs on CPUs. 0 or -ENOMEM.
  */
-int report_find_helps(const struct report *report, struct report_helps *ret_helps);
+int report_find_helps(struct report *report, const struct clew_recorded *command);
 void report_helps_done(struct report_helps *helps);
 
 void report_print_helps(FILE *out, const struct report *report, size_t width);

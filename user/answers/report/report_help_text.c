@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Says what would help. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "answers/classes.h"
 #include "answers/report/report.h"
@@ -47,7 +48,10 @@ static void print_change(FILE *out, const struct report *report, const struct re
 		if (!help->alone)
 			return;
 		fprintf(out, ", %u for ", help->cpus);
-		print_name(out, report, change->task);
+		if (report->helps.command)
+			fputs("it", out);
+		else
+			print_name(out, report, change->task);
 		fputs(" alone", out);
 		return;
 	case CLEW_CHANGE_DEVICE:
@@ -77,9 +81,13 @@ static void print_change(FILE *out, const struct report *report, const struct re
 
 static void print_after(FILE *out, const struct report_help *help)
 {
-	fputs(CLEW_DURATION(help->least), out);
-	if (help->least != help->most)
-		fprintf(out, " to %s", CLEW_DURATION(help->most));
+	char least[32], most[32];
+
+	clew_format_duration(help->least, least, sizeof(least));
+	clew_format_duration(help->most, most, sizeof(most));
+	fputs(least, out);
+	if (strcmp(least, most))
+		fprintf(out, " to %s", most);
 }
 
 /* "p99 of 412 requests of wget to 127.0.0.1:80" */
@@ -87,6 +95,10 @@ static void print_measured(FILE *out, const struct report *report)
 {
 	const struct clew_operation_class *class = &report->classes.classes[0];
 
+	if (report->helps.command) {
+		fputs("the command", out);
+		return;
+	}
 	if (class->count == 1)
 		fputs("the ", out);
 	else

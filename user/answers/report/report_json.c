@@ -148,6 +148,5 @@ void report_json(struct clew_json *json, const struct report *report)
 	json_objects(json, report, "files", &report->files);
 	json_objects(json, report, "locks", &report->locks);
 	json_functions(json, report);
-	if (report->classes.class_count)
-		report_json_helps(json, report);
+	report_json_helps(json, report);
 }

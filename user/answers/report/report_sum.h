@@ -7,11 +7,12 @@
 #define CLEW_ANSWERS_REPORT_REPORT_SUM_H
 
 #include "answers/report/report.h"
+#include "explain/recorded.h"
 #include "trace/windows.h"
 
 struct report_asked {
 	struct clew_chosen chosen; /* tasks; clew's own are left out in any case */
-	bool command;		   /* the tasks are those of the recorded command */
+	const struct clew_recorded *command; /* of which the tasks are; NULL: of none */
 	uint64_t from, to;	   /* ns, CLOCK_MONOTONIC; UINT64_MAX: until the end */
 };
 

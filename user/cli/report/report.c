@@ -273,7 +273,8 @@ static int find(struct report_values *values, struct clew_input *input,
 	const struct clew_windows_taker taker = report_sum_taker(sum);
 	int status = sum ? clew_input_choose(input, &values->selection) : clew_fail_memory();
 
-	asked.command = values->selection.recorded.root != CLEW_NO_TASK;
+	if (values->selection.recorded.root != CLEW_NO_TASK)
+		asked.command = &values->selection.recorded;
 	if (!status)
 		status = clew_input_look(input, &taker);
 	/* Else it was checked before. */
