@@ -13,7 +13,7 @@
 
 #include "answers/report/report.h"
 #include "convert/convert.h"
-#include "trace/name.h"
+#include "words/ledger.h"
 
 #define MOST_EXPLAINED 20 /* operations, the slowest */
 #define MOST_TRIED     5  /* changes */
@@ -408,11 +408,12 @@ static int look(struct trial *trial, struct report_helps *helps)
 /* True if nothing is missing that a simulation would need, and it is small enough. */
 static bool can_be_tried(const struct report *report)
 {
-	const struct clew_capture_info *info = clew_trace_info(report->trace);
+	struct clew_ledger_sum sum;
 	size_t runs;
 
+	clew_ledger_add_up(clew_trace_info(report->trace), &sum);
 	clew_trace_runs(report->trace, &runs);
-	return runs <= MOST_RUNS && info->complete && !info->damaged_chunks &&
+	return runs <= MOST_RUNS && sum.balanced && !sum.total.lost && !sum.missing &&
 	       !clew_trace_gaps(report->trace, report->from, report->to, NULL);
 }
 
@@ -449,7 +450,8 @@ int report_find_helps(struct report *report, const struct clew_recorded *command
 		trial.operations = &found->operations[found->classes[0].first];
 		trial.count = found->classes[0].count;
 	}
-	return trial.count && can_be_tried(report) ? find(&trial, &report->helps) : 0;
+	report->helps.tried = trial.count && can_be_tried(report);
+	return report->helps.tried ? find(&trial, &report->helps) : 0;
 }
 
 void report_helps_done(struct report_helps *helps)

@@ -24,6 +24,7 @@ struct report_help {
 struct report_helps {
 	struct report_help list[REPORT_MOST_HELPS]; /* the one that helps most first */
 	size_t count;
+	bool tried;	 /* they were looked for */
 	bool command;	 /* they are about the recorded command as a whole, and not about a class */
 	uint64_t before; /* ns: the 99th percentile of 100 operations and more, else the longest */
 };

@@ -148,5 +148,6 @@ void report_json(struct clew_json *json, const struct report *report)
 	json_objects(json, report, "files", &report->files);
 	json_objects(json, report, "locks", &report->locks);
 	json_functions(json, report);
-	report_json_helps(json, report);
+	if (report->helps.tried)
+		report_json_helps(json, report);
 }
