@@ -62,7 +62,7 @@ struct clew_what_if_options {
 	 * NULL.
 	 */
 	uint64_t *matches;
-	const bool *only; /* by span: those that patterns may choose; NULL: all */
+	const bool *only;		 /* by span: those that patterns may choose; NULL: all */
 	struct clew_what_if_time *times; /* the caller's array, by ES of the trace; may be NULL */
 };
 

@@ -47,8 +47,8 @@ static bool same_change(const struct clew_trace *trace, const struct clew_change
 		return a->device == b->device;
 	if (!same_program(trace, a->task, b->task))
 		return false;
-	return a->kind != CLEW_CHANGE_LOCK || (same_program(trace, a->waiter, b->waiter) &&
-					       same_lock(trace, a->wait, b->wait));
+	return a->kind != CLEW_CHANGE_LOCK ||
+	       (same_program(trace, a->waiter, b->waiter) && same_lock(trace, a->wait, b->wait));
 }
 
 static void add_call(struct clew_change *change, uint32_t call, uint64_t ns)
@@ -128,8 +128,7 @@ static const struct clew_sleep *lock_wait(const struct clew_trace *trace, uint32
 	struct clew_piece piece;
 
 	if (!clew_trace_piece(trace, task, at, false, &piece) || piece.kind != CLEW_PIECE_SLEEP ||
-	    !piece.sleep->holder_count ||
-	    clew_spent_within(trace, piece.sleep) != CLEW_SPENT_LOCK)
+	    !piece.sleep->holder_count || clew_spent_within(trace, piece.sleep) != CLEW_SPENT_LOCK)
 		return NULL;
 	return piece.sleep;
 }

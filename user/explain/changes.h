@@ -23,9 +23,9 @@ enum clew_change_kind {
 struct clew_change {
 	uint64_t ns; /* for which the operations were kept so */
 	uint8_t kind;
-	uint32_t task;	 /* whose time it was; LOCK: who had the lock */
-	uint32_t waiter; /* LOCK: who waited for it */
-	uint32_t device; /* DEVICE */
+	uint32_t task;		       /* whose time it was; LOCK: who had the lock */
+	uint32_t waiter;	       /* LOCK: who waited for it */
+	uint32_t device;	       /* DEVICE */
 	const struct clew_sleep *wait; /* LOCK, SLEEP, ANSWER, QUOTA: a wait that it is about */
 	/* LOCK: the calls in which the holder spent most of the time, largest first. */
 	struct {

@@ -15,8 +15,8 @@
 #include "convert/convert.h"
 #include "words/ledger.h"
 
-#define MOST_EXPLAINED 20 /* operations, the slowest */
-#define MOST_TRIED     5  /* changes */
+#define MOST_EXPLAINED 20     /* operations, the slowest */
+#define MOST_TRIED     5      /* changes */
 #define MOST_RUNS      300000 /* of tasks on CPUs: a simulation of more takes too long */
 /* Percent of the time of the operations that a change has to be about; that it has to gain; and
  * that a simulation without the change may be off. */
@@ -43,7 +43,7 @@ static int longest_first(const void *left, const void *right)
 	return a > b ? -1 : a < b;
 }
 
-/* What operations are measured by: the 99th percentile, of few the longest one. */
+/* Returns the 99th percentile, by which operations are measured; of few the longest one. */
 static uint64_t measure(uint64_t *lengths, size_t count)
 {
 	qsort(lengths, count, sizeof(*lengths), longest_first);
@@ -66,8 +66,8 @@ static uint32_t es_at(const struct clew_model *model, const struct clew_span *sp
 	return low > span->elementary.first ? low - 1 : CLEW_NONE;
 }
 
-/* When a moment in the gap behind an ES would be. What ended the gap comes as long after its origin
- * as it did; where nothing is known of that, the moment is as far from the gap's begin. */
+/* When a moment in the gap behind an ES would be: as long after the origin of the dependency that
+ * ends the gap as it was; without such an origin, as long after the gap's begin. */
 static clew_time in_gap(const struct trial *trial, uint32_t es, clew_time at)
 {
 	const struct clew_model *model = trial->model;
@@ -75,8 +75,7 @@ static clew_time in_gap(const struct trial *trial, uint32_t es, clew_time at)
 	clew_time then = trial->times[es].end + (at - model->es[es].end);
 
 	if (next->in != CLEW_NONE && model->dependencies[next->in].origins.count) {
-		uint32_t origin =
-			model->origins[model->dependencies[next->in].origins.first];
+		uint32_t origin = model->origins[model->dependencies[next->in].origins.first];
 
 		if (model->es[origin].end <= at)
 			then = trial->times[origin].end + (at - model->es[origin].end);
@@ -101,10 +100,9 @@ static clew_time moment(const struct trial *trial, const struct clew_span *span,
 	new = &trial->times[es];
 	length = old->end - old->start;
 	if (at <= old->end)
-		return new->start +
-		       (length ? (clew_time)((__int128)(at - old->start) *
-					     (new->end - new->start) / length)
-			       : 0);
+		return new->start + (length ? (clew_time)((__int128)(at - old->start) *
+							  (new->end - new->start) / length)
+					    : 0);
 	if (es + 1 == first + span->elementary.count)
 		return new->end + (at - old->end);
 	return in_gap(trial, es, at);
@@ -141,7 +139,7 @@ static int try(const struct trial *trial, const char *program, uint64_t *ret_ns)
 
 /* ---- programs ---- */
 
-/* Prints a name as a pattern. What a pattern may take for an operator is any character. */
+/* Prints a name as a pattern, in which a character that may be an operator is any character. */
 static void print_pattern(FILE *out, const char *name)
 {
 	for (; *name; name++)
@@ -165,8 +163,8 @@ static void print_device(FILE *out, uint32_t device)
 	fprintf(out, "spans(%u:%u/(.))", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
 }
 
-/* How many CPUs the tasks that were asked for ran on, but for a small part of their time; `all`: how
- * many anything ran on. 0: no memory. */
+/* How many CPUs the tasks that were asked for ran on, but for a small part of their time; `all`:
+ * how many anything ran on. 0: no memory. */
 static unsigned cpus_of(const struct report *report, bool all)
 {
 	uint64_t *ran = calloc(UINT16_MAX + 1, sizeof(*ran)), sum = 0;
@@ -190,7 +188,8 @@ static void print_cpus(FILE *out, const struct trial *trial, const struct report
 		       unsigned cpus)
 {
 	const struct clew_trace *trace = trial->report->trace;
-	const struct clew_trace_task *root = clew_trace_task(trace, trial->operations->operation.task);
+	const struct clew_trace_task *root =
+		clew_trace_task(trace, trial->operations->operation.task);
 
 	fprintf(out, "set cpus to %u", cpus);
 	if (help->alone && trial->report->helps.command && root) {
@@ -381,12 +380,11 @@ static int try_changes(const struct trial *trial, const struct vector *changes, 
 
 static int look(struct trial *trial, struct report_helps *helps)
 {
-	size_t explained =
-		trial->count < MOST_EXPLAINED ? trial->count : MOST_EXPLAINED;
+	size_t explained = trial->count < MOST_EXPLAINED ? trial->count : MOST_EXPLAINED;
 	struct vector changes;
 	uint64_t examined = 0;
-	int r = clew_changes_find(trial->report->trace, trial->report->relations,
-				  trial->operations, explained, &changes);
+	int r = clew_changes_find(trial->report->trace, trial->report->relations, trial->operations,
+				  explained, &changes);
 
 	for (size_t i = 0; i < trial->count; i++) {
 		const struct clew_operation *it = &trial->operations[i].operation;

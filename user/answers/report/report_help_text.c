@@ -112,9 +112,6 @@ void report_print_helps(FILE *out, const struct report *report, size_t width)
 	char *text = NULL;
 	size_t size;
 
-	if (!report->helps.count)
-		return;
-	report_print_heading(out, "What would help");
 	for (size_t i = 0; i < report->helps.count; i++) {
 		const struct report_help *help = &report->helps.list[i];
 		FILE *stream = open_memstream(&text, &size);

@@ -11,9 +11,9 @@
 #include "trace/windows.h"
 
 struct report_asked {
-	struct clew_chosen chosen; /* tasks; clew's own are left out in any case */
+	struct clew_chosen chosen;	     /* tasks; clew's own are left out in any case */
 	const struct clew_recorded *command; /* of which the tasks are; NULL: of none */
-	uint64_t from, to;	   /* ns, CLOCK_MONOTONIC; UINT64_MAX: until the end */
+	uint64_t from, to;		     /* ns, CLOCK_MONOTONIC; UINT64_MAX: until the end */
 };
 
 struct report_sum;

@@ -397,5 +397,7 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 	report_print_samples(out, report, width);
 	print_objects(out, report, "Files waited for", &report->files, width);
 	print_objects(out, report, "Locks waited for", &report->locks, width);
+	if (report->helps.count)
+		report_print_heading(out, "What would help");
 	report_print_helps(out, report, width);
 }
