@@ -902,6 +902,11 @@ def check_quota_blame():
     ok(known > 0.5 and 0.9 * known < blamed < 1.05 * known + 0.02,
        "a group is charged for what its quota took, as the kernel counts it",
        (blamed, known, charged))
+    kept = sum(value for (metric, labels), value in found.items()
+               if metric == "clew_quota_seconds_total"
+               and dict(labels)["cgroup"].endswith(os.path.basename(group)))
+    ok(0.9 * known < kept < 1.05 * known + 0.02,
+       "and its threads have that time in a metric of its own", (kept, known))
 
 
 def ask(address, accepted):

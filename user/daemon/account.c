@@ -2,6 +2,7 @@
 /* Adds findings to the daemon's sums. */
 #include "daemon/account.h"
 
+#include "explain/spent.h"
 #include "live/charged.h"
 
 static struct account_task *find_task(const struct account *account, uint32_t serial)
@@ -188,6 +189,8 @@ static void take_sleep(struct account *account, const struct clew_sleep *sleep)
 		return;
 	group = group_of(account, task);
 	add_wait(account, group, sleep->kind, sleep->end - sleep->start);
+	if (clew_is_quota(sleep))
+		account->sums.groups[group].quota_ns += sleep->end - sleep->start;
 	if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in > sleep->end)
 		was_ready(account, task, sleep->end, sleep->switch_in);
 	blame(account, sleep, group);

@@ -73,6 +73,14 @@ static void write_waits(const struct output *output, const struct sums *sums)
 			put_label(out, ",", "kind", clew_wait_kind_name(kind));
 			put_seconds(out, sums->groups[i].ns[kind]);
 		}
+	begin(output, "clew_quota_seconds", "counter", "seconds",
+	      "Time that a CPU quota kept threads off the CPU, by control group.");
+	for (size_t i = 0; i < sums->group_count; i++) {
+		if (!sums->groups[i].quota_ns)
+			continue;
+		put_label(out, "clew_quota_seconds_total{", "cgroup", sums->groups[i].name);
+		put_seconds(out, sums->groups[i].quota_ns);
+	}
 	begin(output, "clew_waits", "counter", NULL, "How many such waits have ended.");
 	for (size_t i = 0; i < sums->group_count; i++)
 		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {

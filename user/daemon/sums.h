@@ -23,6 +23,7 @@ struct sums_group {
 	char *name;
 	uint64_t ns[CLEW_SEGMENT_RUNQUEUE + 1]; /* by kind: enum clew_wait_kind, and RUNQUEUE */
 	uint64_t count[CLEW_SEGMENT_RUNQUEUE + 1];
+	uint64_t quota_ns; /* the part of kind THROTTLE in which a CPU quota was used up */
 };
 
 struct sums_pair {

@@ -87,8 +87,7 @@ static int add(const struct gathering *gathering, const struct clew_change *chan
 }
 
 /* The change that a part of an operation's time speaks for, but for locks. False: none. */
-static bool change_of(const struct clew_trace *trace, const struct clew_segment *segment,
-		      struct clew_change *ret_change)
+static bool change_of(const struct clew_segment *segment, struct clew_change *ret_change)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	struct clew_change *it = ret_change;
@@ -115,7 +114,7 @@ static bool change_of(const struct clew_trace *trace, const struct clew_segment 
 		return sleep && sleep->from == CLEW_NO_TASK && sleep->end != CLEW_TIME_OPEN;
 	case CLEW_WAIT_THROTTLE:
 		it->kind = CLEW_CHANGE_QUOTA;
-		return sleep && clew_spent_of(trace, sleep) == CLEW_SPENT_QUOTA;
+		return sleep && clew_is_quota(sleep);
 	default:
 		return false;
 	}
@@ -178,7 +177,7 @@ static int add_operation(const struct gathering *gathering, const struct clew_re
 	for (size_t i = 0; i < why.segment_count && r >= 0; i++) {
 		struct clew_change change;
 
-		if (change_of(gathering->trace, &why.segments[i], &change))
+		if (change_of(&why.segments[i], &change))
 			r = add(gathering, &change, CLEW_NO_CALL);
 		if (r >= 0)
 			r = add_locks(gathering, &why.segments[i]);

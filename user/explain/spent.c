@@ -74,10 +74,7 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 	case CLEW_WAIT_IO_URING:
 		return spent_at_ring(sleep);
 	case CLEW_WAIT_THROTTLE: /* for a disk with too many dirty pages, or its limit */
-		return sleep->object.kind == CLEW_OBJECT_CGROUP ||
-				       sleep->object.kind == CLEW_OBJECT_TIMER
-			       ? CLEW_SPENT_QUOTA
-			       : CLEW_SPENT_DISK;
+		return clew_is_quota(sleep) ? CLEW_SPENT_QUOTA : CLEW_SPENT_DISK;
 	default:
 		return spent_of_kind[sleep->kind];
 	}

@@ -16,6 +16,13 @@
 /* The word for a part, as in `clew report --json`; NULL: idle. */
 const char *clew_spent_word(enum clew_spent spent);
 
+/* True if a quota kept a task off the CPU: its group's, or its own runtime. */
+static inline bool clew_is_quota(const struct clew_sleep *sleep)
+{
+	return sleep->kind == CLEW_WAIT_THROTTLE && (sleep->object.kind == CLEW_OBJECT_CGROUP ||
+						     sleep->object.kind == CLEW_OBJECT_TIMER);
+}
+
 /* The part that a wait counts as; CLEW_SPENT_COUNT: it is idle. */
 enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /*

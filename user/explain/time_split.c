@@ -21,8 +21,9 @@ const char *clew_split_name(enum clew_split split)
 {
 	static const char *const names[CLEW_SPLIT_COUNT] = {
 		[CLEW_SPLIT_RUNNING] = "running", [CLEW_SPLIT_RUNQUEUE] = "runqueue",
-		[CLEW_SPLIT_LOCK] = "lock",	  [CLEW_SPLIT_DISK] = "disk",
-		[CLEW_SPLIT_NETWORK] = "network", [CLEW_SPLIT_OTHER] = "other",
+		[CLEW_SPLIT_QUOTA] = "quota",	  [CLEW_SPLIT_LOCK] = "lock",
+		[CLEW_SPLIT_DISK] = "disk",	  [CLEW_SPLIT_NETWORK] = "network",
+		[CLEW_SPLIT_OTHER] = "other",
 	};
 
 	return names[split];
@@ -31,6 +32,8 @@ const char *clew_split_name(enum clew_split split)
 enum clew_split clew_split_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	switch (clew_spent_of(trace, sleep)) {
+	case CLEW_SPENT_QUOTA:
+		return CLEW_SPLIT_QUOTA;
 	case CLEW_SPENT_LOCK:
 		return CLEW_SPLIT_LOCK;
 	case CLEW_SPENT_DISK:

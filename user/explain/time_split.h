@@ -12,6 +12,7 @@
 enum clew_split {
 	CLEW_SPLIT_RUNNING,
 	CLEW_SPLIT_RUNQUEUE,
+	CLEW_SPLIT_QUOTA, /* kept off the CPU by a quota */
 	CLEW_SPLIT_LOCK,
 	CLEW_SPLIT_DISK,
 	CLEW_SPLIT_NETWORK,

@@ -30,14 +30,16 @@ static const char *const heading[CLEW_LATENCY_BY_COUNT] = {
 
 static const enum clew_style styles[CLEW_SPLIT_COUNT] = {
 	[CLEW_SPLIT_RUNNING] = CLEW_STYLE_RUNNING, [CLEW_SPLIT_RUNQUEUE] = CLEW_STYLE_READY,
-	[CLEW_SPLIT_LOCK] = CLEW_STYLE_LOCK,	   [CLEW_SPLIT_DISK] = CLEW_STYLE_DISK,
-	[CLEW_SPLIT_NETWORK] = CLEW_STYLE_NETWORK, [CLEW_SPLIT_OTHER] = CLEW_STYLE_PLAIN,
+	[CLEW_SPLIT_QUOTA] = CLEW_STYLE_QUOTA,	   [CLEW_SPLIT_LOCK] = CLEW_STYLE_LOCK,
+	[CLEW_SPLIT_DISK] = CLEW_STYLE_DISK,	   [CLEW_SPLIT_NETWORK] = CLEW_STYLE_NETWORK,
+	[CLEW_SPLIT_OTHER] = CLEW_STYLE_PLAIN,
 };
 
 /* A bar has a letter for each part, so that it is readable without colours. */
 static const char bars[CLEW_SPLIT_COUNT] = {
-	[CLEW_SPLIT_RUNNING] = '=', [CLEW_SPLIT_RUNQUEUE] = '.', [CLEW_SPLIT_LOCK] = '#',
-	[CLEW_SPLIT_DISK] = 'o',    [CLEW_SPLIT_NETWORK] = '~',	 [CLEW_SPLIT_OTHER] = '-',
+	[CLEW_SPLIT_RUNNING] = '=', [CLEW_SPLIT_RUNQUEUE] = '.', [CLEW_SPLIT_QUOTA] = '!',
+	[CLEW_SPLIT_LOCK] = '#',    [CLEW_SPLIT_DISK] = 'o',	 [CLEW_SPLIT_NETWORK] = '~',
+	[CLEW_SPLIT_OTHER] = '-',
 };
 
 static void print_share(FILE *out, enum clew_split split, uint64_t part, uint64_t whole)

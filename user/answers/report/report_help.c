@@ -163,8 +163,8 @@ static void print_device(FILE *out, uint32_t device)
 	fprintf(out, "spans(%u:%u/(.))", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
 }
 
-/* How many CPUs the tasks that were asked for ran on, but for a small part of their time; `all`:
- * how many anything ran on. 0: no memory. */
+/* Counts the CPUs that the tasks that were asked for ran on, but for a small part of their time;
+ * `all`: those that anything ran on. 0: no memory. */
 static unsigned cpus_of(const struct report *report, bool all)
 {
 	uint64_t *ran = calloc(UINT16_MAX + 1, sizeof(*ran)), sum = 0;
@@ -301,7 +301,7 @@ static int bound_by_simulation(const struct trial *trial, uint64_t before, struc
 	return 1;
 }
 
-/* How many CPUs there would be: one more than the tasks that were asked for may use. */
+/* Chooses one CPU more than the tasks that were asked for may use. */
 static void choose_cpus(const struct trial *trial, struct report_help *help)
 {
 	const struct report *report = trial->report;
