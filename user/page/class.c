@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The eight classes of time. */
+/* The classes of time. */
 #include "page/class.h"
 
 #include <clew/tokens.h>
@@ -8,14 +8,14 @@
 static const char *const names[PAGE_CLASS_COUNT] = {
 	[PAGE_UNKNOWN] = "unknown", [PAGE_RUNNING] = "running", [PAGE_READY] = "ready, no CPU",
 	[PAGE_LOCK] = "lock",	    [PAGE_DISK] = "disk",	[PAGE_OTHERS] = "others",
-	[PAGE_MEMORY] = "memory",   [PAGE_IDLE] = "idle",
+	[PAGE_MEMORY] = "memory",   [PAGE_IDLE] = "idle",	[PAGE_QUOTA] = "CPU quota",
 };
 
 static const uint8_t class_of_spent[CLEW_SPENT_COUNT + 1] = {
 	[CLEW_SPENT_RUNNING] = PAGE_RUNNING, [CLEW_SPENT_READY] = PAGE_READY,
 	[CLEW_SPENT_LOCK] = PAGE_LOCK,	     [CLEW_SPENT_DISK] = PAGE_DISK,
 	[CLEW_SPENT_NETWORK] = PAGE_OTHERS,  [CLEW_SPENT_MEMORY] = PAGE_MEMORY,
-	[CLEW_SPENT_QUOTA] = PAGE_READY,     [CLEW_SPENT_PEER] = PAGE_OTHERS,
+	[CLEW_SPENT_QUOTA] = PAGE_QUOTA,     [CLEW_SPENT_PEER] = PAGE_OTHERS,
 	[CLEW_SPENT_PIPE] = PAGE_OTHERS,     [CLEW_SPENT_THREAD] = PAGE_OTHERS,
 	[CLEW_SPENT_PROCESS] = PAGE_OTHERS,  [CLEW_SPENT_TIMER] = PAGE_OTHERS,
 	[CLEW_SPENT_OTHER] = PAGE_OTHERS,    [CLEW_SPENT_COUNT] = PAGE_IDLE,

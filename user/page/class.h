@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The eight classes of time that the page has colours for. Their numbers are in its data. */
+/* The classes of time that the page has colours for. Their numbers are in its data. */
 #ifndef CLEW_PAGE_CLASS_H
 #define CLEW_PAGE_CLASS_H
 
@@ -14,6 +14,7 @@ enum page_class {
 	PAGE_OTHERS, /* other tasks, other hosts */
 	PAGE_MEMORY,
 	PAGE_IDLE,
+	PAGE_QUOTA, /* kept off the CPU by a quota */
 	PAGE_CLASS_COUNT
 };
 

@@ -12,8 +12,9 @@
 
 void page_put_bar(struct page *page, const uint64_t *sums, bool words)
 {
-	static const uint8_t order[] = {PAGE_RUNNING, PAGE_READY,  PAGE_LOCK,	 PAGE_DISK,
-					PAGE_OTHERS,  PAGE_MEMORY, PAGE_UNKNOWN, PAGE_IDLE};
+	static const uint8_t order[] = {PAGE_RUNNING, PAGE_READY,   PAGE_QUOTA,
+					PAGE_LOCK,    PAGE_DISK,    PAGE_OTHERS,
+					PAGE_MEMORY,  PAGE_UNKNOWN, PAGE_IDLE};
 	struct document *document = &page->document;
 	uint64_t whole = 0;
 	const char *separator = "";
@@ -121,10 +122,15 @@ static void put_second_line(struct page *page, const struct clew_program *progra
 			    const uint64_t *sums)
 {
 	static const char *const words[PAGE_CLASS_COUNT] = {
-		[PAGE_RUNNING] = "running",	      [PAGE_READY] = "ready to run without a CPU",
-		[PAGE_LOCK] = "waiting for locks",    [PAGE_DISK] = "waiting for files and disks",
-		[PAGE_OTHERS] = "waiting for others", [PAGE_MEMORY] = "waiting for memory",
-		[PAGE_UNKNOWN] = "unknown",	      [PAGE_IDLE] = "idle"};
+		[PAGE_RUNNING] = "running",
+		[PAGE_READY] = "ready to run without a CPU",
+		[PAGE_LOCK] = "waiting for locks",
+		[PAGE_DISK] = "waiting for files and disks",
+		[PAGE_OTHERS] = "waiting for others",
+		[PAGE_MEMORY] = "waiting for memory",
+		[PAGE_UNKNOWN] = "unknown",
+		[PAGE_IDLE] = "idle",
+		[PAGE_QUOTA] = "kept off the CPU by a quota"};
 	struct document *document = &page->document;
 	uint8_t order[PAGE_CLASS_COUNT];
 	const char *separator = ": ";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What would help: the changes that would shorten the operations of the class that hurts most,
- * and by how much. Each is a what-if program (docs/what-if.md).
+ * The changes that would help: those that would shorten the operations of the class that hurts
+ * most, and by how much. Each is a what-if program (docs/what-if.md).
  */
 #ifndef CLEW_ANSWERS_REPORT_REPORT_HELP_H
 #define CLEW_ANSWERS_REPORT_REPORT_HELP_H

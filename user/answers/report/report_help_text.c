@@ -10,8 +10,8 @@
 #include "words/file.h"
 #include "words/object.h"
 
-/* Of the time that threads waited for a lock, the percentage for which the holder was in one call
- * that makes that call the reason. */
+/* A lock is said to be held over a call if its holder was in that call for so many percent of the
+ * time that others waited for it. */
 #define LEAST_OVER 80
 
 static void print_name(FILE *out, const struct report *report, uint32_t serial)

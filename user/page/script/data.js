@@ -3,7 +3,7 @@
 "use strict";
 
 const SPAN_SIZE = 13;
-const UNKNOWN = 0, RUNNING = 1, READY = 2, IDLE = 7, CLASSES = 8;
+const UNKNOWN = 0, RUNNING = 1, READY = 2, IDLE = 7, CLASSES = 9;
 
 function bytesOfBase64(text)
 {
