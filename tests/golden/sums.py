@@ -58,6 +58,8 @@ PATHS = [["--all", "(e)"], ["--all", "nobody"], ["--all", "** where suspended_du
 # Windows may say this of what they are too short for, or do not have.
 READ_AGAIN = re.compile(rb"clew: operations that are longer than what a window knows[^\n]*\n")
 ONE_PIECE = re.compile(rb"clew: [^\n]*: is read in one piece, as windows have no [^\n]*\n")
+# Changes are tried on a capture in one piece.
+HELPS = re.compile(rb'"would_help":\[.*?\],(?="ledger")|What would help\n.*?\n\n', re.S)
 tap = Tap()
 
 
@@ -71,7 +73,7 @@ def ask(capture, window, *arguments, raw=False):
         environment["CLEW_WINDOW_RECORDS"] = window
     done = clew(arguments[0], capture, *arguments[1:], stdout=subprocess.PIPE, env=environment)
     errors = done.stderr if raw else ONE_PIECE.sub(b"", READ_AGAIN.sub(b"", done.stderr))
-    return done.returncode, done.stdout, errors
+    return done.returncode, HELPS.sub(b"", done.stdout), errors
 
 
 def compare(arguments, names=tuple(NAMES)):

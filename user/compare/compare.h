@@ -109,7 +109,7 @@ struct compare_left_out {
 	bool blind; /* records were lost meanwhile; else the recording began or ended */
 };
 
-/* What is called `from` before is the same as what is called `to` after. */
+/* A name in the recordings before, and the name that the same thing has after. */
 struct compare_rename {
 	const char *from, *to;
 };

@@ -131,10 +131,11 @@ struct clew_trace {
 	struct vector touches;	     /* struct clew_touch */
 	struct trace_touches joined; /* until finished */
 	struct map acceptors;	     /* by inode number of a socket: who accepts there */
-	struct vector failed;  /* struct clew_failed, in order of task, then time, once finished */
-	struct vector spins;   /* in order of task, then end, once finished */
+	struct vector failed; /* struct clew_failed, in order of task, then time, once finished */
+	struct vector spins;  /* in order of task, then end, once finished */
 	struct vector deadlocks; /* struct clew_deadlock */
-	/* by the index of a task: 1 + the deadlock that it is in or waits for, or 0; NULL: none is */
+	/* by the index of a task: 1 + the deadlock that it is in or waits for, or 0; NULL: none is
+	 */
 	uint32_t *stuck;
 	struct vector retries; /* struct clew_retried */
 	struct map vain;       /* index of a sleep -> ns; only those that ended for nothing */

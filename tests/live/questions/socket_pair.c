@@ -60,7 +60,8 @@ int main(void)
 	uint64_t from = 0, to = 0;
 	int ends[2];
 
-	taken = mmap(NULL, sizeof(*taken), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	taken = mmap(NULL, sizeof(*taken), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	if (taken == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		return 1;
 	if (!fork()) {

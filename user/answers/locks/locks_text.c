@@ -356,7 +356,7 @@ static void print_contended(FILE *out, const struct clew_trace *trace,
 	fputc('\n', out);
 }
 
-/* Those that are not of locks alone: a cycle of locks was printed. */
+/* Deadlocks that are not of locks alone: a cycle of locks was printed. */
 static void print_deadlocks(FILE *out, const struct clew_trace *trace)
 {
 	size_t count;

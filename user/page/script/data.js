@@ -4,6 +4,7 @@
 
 const SPAN_SIZE = 13;
 const UNKNOWN = 0, RUNNING = 1, READY = 2, IDLE = 7, CLASSES = 9;
+const CLASS_ORDER = [1, 2, 8, 3, 4, 5, 6, 7, 0]; /* as they are listed */
 
 function bytesOfBase64(text)
 {

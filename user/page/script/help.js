@@ -28,6 +28,7 @@ const CLASS_WORDS = [
 	"the recording cannot show it", "it ran on a CPU", "it could run, and another had its CPU",
 	"a lock that another had", "a file or a disk", "another task or another host",
 	"memory that had to be freed or read", "there was no work for it",
+	"its group had used up its CPU quota",
 ];
 
 function helpTable(title, rows, mark)
@@ -52,7 +53,7 @@ function makeHelp(classes)
 {
 	const dialog = element("dialog", null, {"aria-label": "keys and words"});
 	const close = element("button", "Close", {type: "button"});
-	const order = [1, 2, 3, 4, 5, 6, 7, 0];
+	const order = CLASS_ORDER;
 	const colours = order.map((k) => [classes[k], CLASS_WORDS[k]]);
 
 	close.addEventListener("click", () => dialog.close());

@@ -39,7 +39,7 @@ class Page {
 		this.asks = element("button", "?", {type: "button", title: "the keys and the words"});
 		this.help = makeHelp(this.meta.classes);
 		tools.append(this.title, this.search, this.whole, this.one, this.more, this.asks);
-		for (const k of [1, 2, 3, 4, 5, 6, 7, 0]) {
+		for (const k of CLASS_ORDER) {
 			const item = element("span");
 
 			item.append(element("i", null, {class: "k" + k}), this.meta.classes[k]);

@@ -38,8 +38,8 @@ static int make_rules(const struct clew_unwind_row *rows, size_t count,
 
 /* Fills the pages. Each begins with the rule that the page before ended with, unless a row is
  * there. */
-static void fill_pages(const struct clew_unwind_row *rows, size_t count,
-		       const struct map *numbers, struct clew_unwind_table *table)
+static void fill_pages(const struct clew_unwind_row *rows, size_t count, const struct map *numbers,
+		       struct clew_unwind_table *table)
 {
 	uint64_t rule = *map_get(numbers, rows[0].rule, 0);
 	size_t next = 0;

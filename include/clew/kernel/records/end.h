@@ -13,10 +13,10 @@
 /* with HOLDS: the end is a listening socket, which `listener` names */
 #define CLEW_END_LISTENS 0x02
 /* PIPE: what the holder can do with the pipe, or what the sleeper needs somebody to do */
-#define CLEW_END_READS	0x04
-#define CLEW_END_WRITES 0x08
+#define CLEW_END_READS	 0x04
+#define CLEW_END_WRITES	 0x08
 #define CLEW_END_ENDLESS 0x20 /* of a sleeper at a futex: its call has no timeout */
-#define CLEW_END_STOP	0x40 /* found by the pass at the stop; else by the one at the start */
+#define CLEW_END_STOP	 0x40 /* found by the pass at the stop; else by the one at the start */
 
 /*
  * END: a task sleeps in the kernel, or a process has the other end open of what one sleeps on. Both
