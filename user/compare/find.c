@@ -107,7 +107,7 @@ static int find_slowest(struct comparing *comparing, unsigned side)
 	for (size_t i = 0; i < operations->count; i++)
 		sorted[i] = &operations->operations[i];
 	qsort(sorted, operations->count, sizeof(*sorted), longest_first);
-	/* Of sums it is not known. */
+	/* It is not known of sums. */
 	if (operations->total != operations->count) {
 		free(sorted);
 		return 0;
@@ -282,7 +282,7 @@ static int judge(struct compare_result *result)
 	return 0;
 }
 
-/* How much time the change of a class makes in AFTER. */
+/* The time that the change of a class makes in AFTER. */
 static double weight(const struct compare_class *class)
 {
 	return fabs((double)class->total.sides[COMPARE_AFTER].mean_ns -
