@@ -26,7 +26,7 @@ from _live import (CLEW, GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, 
                    wanted_runs)
 from workloads import RECORD, command, load
 
-TABLE = os.path.join(ROOT, "user", "record", "program_table.c")
+TABLE = os.path.join(ROOT, "user", "record", "stream", "program_table.c")
 CHOSEN = [
     "clew_sched_process_exec", "clew_irq_handler_exit", "clew_softirq_entry",
     "clew_hrtimer_expire_entry", "clew_workqueue_execute_start", "clew_block_rq_complete",

@@ -24,6 +24,8 @@
 #define NUDGE	 SIGURG	 /* ignored unless somebody takes it */
 #define EVERY_NS 500000L /* a program that takes longer to verify is given up */
 
+#define HELPERS_MOST 16
+
 struct clew_interrupt {
 	pthread_t thread, watched;
 	pid_t watched_number;
@@ -32,11 +34,23 @@ struct clew_interrupt {
 	int wish; /* ready while a signal waits that wishes for the end */
 	int stop; /* ready when nothing is to be watched any more */
 	atomic_bool kernel_works;
+	pthread_mutex_t lock;
+	pthread_t helpers[HELPERS_MOST];
+	size_t helper_count;
 };
 
 static void do_nothing(int number)
 {
 	(void)number;
+}
+
+static void nudge(struct clew_interrupt *interrupt)
+{
+	pthread_kill(interrupt->watched, NUDGE);
+	pthread_mutex_lock(&interrupt->lock);
+	for (size_t i = 0; i < interrupt->helper_count; i++)
+		pthread_kill(interrupt->helpers[i], NUDGE);
+	pthread_mutex_unlock(&interrupt->lock);
 }
 
 static void *watch(void *argument)
@@ -55,7 +69,7 @@ static void *watch(void *argument)
 	store_thread_hurry_other(interrupt->watched_number);
 	while (poll(ready, 1, 0) == 0) {
 		if (atomic_load(&interrupt->kernel_works))
-			pthread_kill(interrupt->watched, NUDGE);
+			nudge(interrupt);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -89,6 +103,7 @@ struct clew_interrupt *clew_interrupt_new(void)
 
 	if (!interrupt)
 		return NULL;
+	pthread_mutex_init(&interrupt->lock, NULL);
 	interrupt->watched = pthread_self();
 	interrupt->watched_number = gettid();
 	interrupt->before = getpriority(PRIO_PROCESS, 0);
@@ -129,4 +144,32 @@ void clew_interrupt_end(struct clew_interrupt *interrupt)
 {
 	if (interrupt)
 		atomic_store(&interrupt->kernel_works, false);
+}
+
+void clew_interrupt_join(struct clew_interrupt *interrupt)
+{
+	sigset_t nudge;
+
+	if (!interrupt)
+		return;
+	sigemptyset(&nudge);
+	sigaddset(&nudge, NUDGE);
+	pthread_sigmask(SIG_UNBLOCK, &nudge, NULL);
+	pthread_mutex_lock(&interrupt->lock);
+	if (interrupt->helper_count < HELPERS_MOST)
+		interrupt->helpers[interrupt->helper_count++] = pthread_self();
+	pthread_mutex_unlock(&interrupt->lock);
+}
+
+void clew_interrupt_leave(struct clew_interrupt *interrupt)
+{
+	if (!interrupt)
+		return;
+	pthread_mutex_lock(&interrupt->lock);
+	for (size_t i = 0; i < interrupt->helper_count; i++)
+		if (pthread_equal(interrupt->helpers[i], pthread_self())) {
+			interrupt->helpers[i] = interrupt->helpers[--interrupt->helper_count];
+			break;
+		}
+	pthread_mutex_unlock(&interrupt->lock);
 }

@@ -12,5 +12,9 @@ void clew_interrupt_free(struct clew_interrupt *interrupt);
 /* Between these two the kernel breaks off what it verifies for that thread. */
 void clew_interrupt_begin(struct clew_interrupt *interrupt);
 void clew_interrupt_end(struct clew_interrupt *interrupt);
+/* Between these two the calling thread helps that thread, and the kernel breaks off what it
+ * verifies for both. */
+void clew_interrupt_join(struct clew_interrupt *interrupt);
+void clew_interrupt_leave(struct clew_interrupt *interrupt);
 
 #endif

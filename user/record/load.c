@@ -34,6 +34,7 @@
 #include "record/stream/refusals.h"
 #include "record/stream/steps.h"
 #include "record/ticks.h"
+#include "record/together.h"
 #include "symbol/elf/kernel.h"
 
 #define LRU_A_CPU	    512
@@ -82,7 +83,12 @@ struct clew_bpf *clew_load_open(void)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	__u32 id;
+	int error = clew_together_register();
 
+	if (error) {
+		errno = -error;
+		return NULL;
+	}
 	/* libbpf looks for what the kernel lacks in its modules, and gives up if it may not list
 	 * them (CAP_SYS_ADMIN). It leaves them alone if the caller names the kernel's BTF. */
 	if (bpf_btf_get_next_id(0, &id) < 0 && errno == EPERM)
@@ -271,38 +277,73 @@ static bool is_of_program(int error)
 	return error != -EMFILE && error != -ENOMEM && error != -EPERM && !clew_kernel_jit_off();
 }
 
+/* Opens the kernel side and prepares all chosen programs. 0 or -errno. */
+static int open_all(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		    struct clew_message *message)
+{
+	int error = prepare(recorder, options, message);
+
+	if (!error)
+		error = check_needed(recorder, options, message);
+	return error ?: clew_recorder_check_ending(message);
+}
+
 /*
- * Loads the chosen programs, but for those that it is known to take; `taken` has one for each
- * program of the object. A program that the kernel refuses is added to the refusals, and those
- * before it are taken. Returns 1 then, or 0 or -errno.
+ * Loads the chosen programs, several at once. Returns 1 if the kernel refuses one of them, and 0 or
+ * -errno.
+ */
+static int try_together(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+			struct clew_message *message)
+{
+	struct clew_refusal ignored;
+	int error = open_all(recorder, options, message), refused;
+
+	if (error)
+		return error;
+	clew_verdict_begin();
+	clew_together_find(recorder->bpf->obj);
+	clew_interrupt_begin(recorder->interrupt);
+	clew_together_begin(recorder->bpf->obj, recorder->interrupt);
+	error = clew_bpf__load(recorder->bpf);
+	refused = clew_together_end(error);
+	clew_interrupt_end(recorder->interrupt);
+	clew_verdict_end(&ignored);
+	if (!error && !refused)
+		return 0;
+	/* It refuses nothing: it was broken off. */
+	if (ending_since())
+		return clew_recorder_check_ending(message);
+	return 1;
+}
+
+/*
+ * Loads the chosen programs one by one, but with `some` for those that the kernel is known to take;
+ * `taken` has one for each program of the object. A program that the kernel refuses is added to the
+ * refusals, and those before it are taken. Returns 1 then, or 0 or -errno.
  */
 static int try(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-	       bool *taken, bool all, struct clew_message *message)
+	       bool *taken, bool some, struct clew_message *message)
 {
 	struct clew_refusal refusal;
 	struct bpf_program *program;
 	size_t count = 0;
 	bool named;
-	int error = prepare(recorder, options, message);
+	int error = open_all(recorder, options, message);
 
-	if (!error)
-		error = check_needed(recorder, options, message);
-	if (!error)
-		error = clew_recorder_check_ending(message);
 	if (error)
 		return error;
-	if (!all)
+	if (some)
 		bpf_object__for_each_program (program, recorder->bpf->obj)
 			if (taken[count++])
 				bpf_program__set_autoload(program, false);
 	clew_verdict_begin();
+	clew_together_find(recorder->bpf->obj);
 	clew_interrupt_begin(recorder->interrupt);
 	error = clew_bpf__load(recorder->bpf);
 	clew_interrupt_end(recorder->interrupt);
 	named = clew_verdict_end(&refusal);
 	if (!error)
 		return 0;
-	/* It refuses nothing: it was broken off. */
 	if (ending_since())
 		return clew_recorder_check_ending(message);
 	if (!named || !is_of_program(error) ||
@@ -337,7 +378,7 @@ static int find_refused(struct clew_recorder *recorder, const struct clew_record
 	recorder->ring_size = clew_ring_size(1, recorder->cpu_count);
 	do {
 		drop(recorder);
-		r = try(recorder, options, taken, false, message);
+		r = try(recorder, options, taken, true, message);
 	} while (r > 0);
 	recorder->ring_size = ring_size;
 	drop(recorder);
@@ -348,12 +389,17 @@ static int find_refused(struct clew_recorder *recorder, const struct clew_record
 static int load_taken(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		      bool *taken, struct clew_message *message)
 {
-	int r = try(recorder, options, taken, true, message);
+	int r = try_together(recorder, options, message);
+	size_t known;
 
 	while (r > 0) {
+		known = recorder->refusals.count;
 		r = find_refused(recorder, options, taken, message);
-		if (!r)
-			r = try(recorder, options, taken, true, message);
+		/* It refuses none of them by itself. */
+		if (!r && recorder->refusals.count == known)
+			r = try(recorder, options, taken, false, message);
+		else if (!r)
+			r = try_together(recorder, options, message);
 	}
 	return r;
 }

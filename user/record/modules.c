@@ -18,6 +18,7 @@
 #include "record/stream/kernel.h"
 #include "record/stream/programs.h"
 #include "record/stream/recorder_state.h"
+#include "record/together.h"
 
 static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 {
@@ -83,6 +84,7 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 
 	while ((bpf = open_more(recorder))) {
 		clew_verdict_begin();
+		clew_together_find(bpf->obj);
 		error = clew_bpf__load(bpf);
 		refused = clew_verdict_end(&refusal) && error;
 		if (!error)
