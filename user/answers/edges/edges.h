@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One dependency of `clew edges`, in JSON and in words. */
-#ifndef CLEW_ANSWERS_EDGE_WORDS_H
-#define CLEW_ANSWERS_EDGE_WORDS_H
+/* The dependencies of `clew edges`, in words, as JSON and as columns. */
+#ifndef CLEW_ANSWERS_EDGES_EDGES_H
+#define CLEW_ANSWERS_EDGES_EDGES_H
 
+#include "answers/columns.h"
+#include "format/json.h"
 #include "relate/relate.h"
 #include "trace/trace.h"
-
-#include "format/json.h"
-#include "words/descriptors.h"
 
 /* The sources of the words. */
 struct edge_words {
@@ -30,6 +29,9 @@ static inline const struct clew_edge *edge_group_at(const struct edge_group *gro
 {
 	return &group->edges[group->order[i]];
 }
+
+/* Items are struct clew_edge. The context of JSON and text is struct edge_row. */
+extern const struct clew_column clew_edge_columns[];
 
 /* The stack of who woke, in the words' json.stacks; CLEW_JSON_NO_NUMBER: there is none. */
 uint32_t edge_waker_stack(struct edge_words *words, const struct edge_group *group);
