@@ -243,7 +243,7 @@ int trace_find_deadlocks(struct clew_trace *trace)
 	struct search search = {.trace = trace, .tasks = trace->tasks.count};
 	int r = 0;
 
-	if (clew_trace_is_cut(trace))
+	if (trace->part && trace->part->cut)
 		return 0;
 	r = stuck_needs_find(trace, &search.needs);
 	if (r == 0 && search.needs.count)

@@ -29,9 +29,7 @@ struct clew_stuck_step {
 	const struct clew_sleep *sleep; /* of `task` */
 	uint8_t role;			/* enum clew_stuck_role, of `next` */
 	uint8_t evidence;		/* that it is `next` that has to act */
-	/* How many other processes might act as well, or other threads of the process. All of them
-	   are stuck. */
-	uint32_t others;
+	uint32_t others; /* other processes or threads that might act as well: all are stuck */
 };
 
 /* A circle: the last step's `next` is the task of the first one. Threads of a process that may wake

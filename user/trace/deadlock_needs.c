@@ -52,7 +52,7 @@ static const struct clew_end *slept_on(const struct clew_trace *trace,
 static const struct clew_holder *last_holder(const struct clew_trace *trace,
 					     const struct clew_sleep *sleep)
 {
-	const uint64_t end = clew_trace_end(trace);
+	const uint64_t end = trace->end;
 	const struct clew_holder *last =
 		sleep->holder_count ? &sleep->holders[sleep->holder_count - 1] : NULL;
 
@@ -223,8 +223,9 @@ static int find_needs(const struct clew_trace *trace, const struct clew_sleep *s
 int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_needs)
 {
 	struct stuck_needs needs = {};
-	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	const struct clew_sleep *sleeps =
+		(const struct clew_sleep *)trace->sleeps.data + trace->first_sleep;
+	size_t count = trace->sleeps.count - trace->first_sleep;
 	int r = 0;
 
 	needs.waits = calloc(clew_trace_task_count(trace) + 1, sizeof(*needs.waits));

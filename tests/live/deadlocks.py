@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Programs that hang: a parent that joins a child whose feeder thread fills a pipe that the parent
+does not read, two mutexes in both orders, and a mutex and a pipe. Beside them programs that only
+look like that: one of two waits has a timeout, a thread that sleeps may wake the other one, and
+nobody can tell who wakes threads that wait for each other's words. `waits`, `why`, `locks` and
+`why --now` say each deadlock in one sentence, and no other. Prints TAP.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+from _live import PATIENCE, answer, clew, finish, ok, run, scratch, start_recording, stop_recording
+
+QUEUE = """
+import multiprocessing, os
+def child(queue):
+    open("/proc/self/comm", "w").write("mpworker")
+    queue.put(b"x" * 300000)
+multiprocessing.set_start_method("fork")
+open("/proc/self/comm", "w").write("mpparent")
+queue = multiprocessing.Queue()
+process = multiprocessing.Process(target=child, args=(queue,))
+process.start()
+process.join()
+"""
+THREADS = r"""
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t met;
+static sem_t never[2];
+static int ends[2];
+static const char *variant;
+
+static void *right(void *unused)
+{
+	char bytes[4096];
+
+	if (!strcmp(variant, "words")) {
+		sem_wait(&never[1]);
+	} else if (!strcmp(variant, "pipe")) {
+		pthread_barrier_wait(&met);
+		pthread_mutex_lock(&first);
+		read(ends[0], bytes, sizeof(bytes));
+	} else {
+		pthread_mutex_lock(&second);
+		pthread_barrier_wait(&met);
+		if (!strcmp(variant, "nap"))
+			for (;;)
+				usleep(10000);
+		pthread_mutex_lock(&first);
+	}
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec late;
+	char bytes[4096] = "";
+	pthread_t thread;
+
+	variant = argv[argc - 1];
+	prctl(PR_SET_NAME, variant);
+	pipe(ends);
+	pthread_barrier_init(&met, NULL, 2);
+	pthread_mutex_lock(&first);
+	pthread_create(&thread, NULL, right, NULL);
+	if (!strcmp(variant, "words"))
+		sem_wait(&never[0]);
+	pthread_barrier_wait(&met);
+	clock_gettime(CLOCK_REALTIME, &late);
+	late.tv_sec += 1000;
+	if (!strcmp(variant, "pipe"))
+		for (;;)
+			write(ends[1], bytes, sizeof(bytes));
+	if (!strcmp(variant, "timed"))
+		pthread_mutex_timedlock(&second, &late);
+	else
+		pthread_mutex_lock(&second);
+}
+"""
+# Which threads are in a deadlock, and what each step is for.
+DEADLOCKS = {
+    ("mpparent", "mpworker", "mpworker"): ["child", "thread", "reader"],
+    ("orders", "orders"): ["holder", "holder"],
+    ("pipe", "pipe"): ["reader", "holder"],
+}
+VARIANTS = ("orders", "pipe", "timed", "nap", "words")
+
+
+def threads_of(pid):
+    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+
+
+def hangs(pid, count):
+    """Whether a process has so many threads, all of which sleep in a call that does not end."""
+    try:
+        calls = [
+            open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii").read().split()[0]
+            for tid in threads_of(pid)
+        ]
+    except OSError:
+        return False
+    return len(calls) == count and all(call in ("202", "61", "1", "230", "35") for call in calls)
+
+
+def children_of(pid):
+    return [int(word) for word in run("pgrep", "-P", pid).stdout.split()]
+
+
+def start():
+    """The programs, once all of them hang."""
+    source, program = scratch("hang.c"), scratch("hang")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(THREADS)
+    done = run("gcc", "-w", "-pthread", "-o", program, source)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    processes = {name: subprocess.Popen([program, name]) for name in VARIANTS}
+    processes["queue"] = subprocess.Popen([sys.executable, "-c", QUEUE])
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        children = children_of(processes["queue"].pid)
+        if all(hangs(processes[name].pid, 2)
+               for name in VARIANTS) and children and hangs(children[0], 2):
+            return processes
+        time.sleep(0.01)
+    raise RuntimeError("the programs do not hang")
+
+
+def stop(processes):
+    for process in processes.values():
+        for child in children_of(process.pid):
+            os.kill(child, 9)
+        process.kill()
+        process.wait()
+
+
+def of_ours(deadlocks):
+    """Those of our programs: {names of the circle: what each step is for}."""
+    found = {}
+    for deadlock in deadlocks:
+        steps = deadlock["steps"]
+        names = tuple(step["process"] for step in steps)
+        if set(names) & {"mpparent", "mpworker", *VARIANTS}:
+            found[names] = [step["next"] for step in steps]
+    return found
+
+
+def rotated(steps):
+    """The same circles, each from its step that comes first in the alphabet."""
+    result = set()
+    for names, roles in steps.items():
+        pairs = list(zip(names, roles))
+        result.add(min(tuple(pairs[i:] + pairs[:i]) for i in range(len(pairs))))
+    return result
+
+
+def check(processes, capture):
+    expected = rotated(DEADLOCKS)
+    for command in (["waits", capture], ["locks", capture]):
+        said = answer(*command)["deadlocks"]
+        ok(rotated(of_ours(said)) == expected, f"{command[0]}: each deadlock, and no other", said)
+    for name, inside in (("queue", True), ("orders", True), ("pipe", True), ("timed", False),
+                         ("nap", False), ("words", False)):
+        pid = str(processes[name].pid)
+        said = answer("why", capture, "--tid", pid)
+        told = [segment["deadlock"]["text"] for segment in said["segments"] if "deadlock" in segment]
+        ok(bool(told) == inside, f"why: {name} is {'' if inside else 'not '}in a deadlock", told)
+        ok(not inside or said["segments"][-1].get("cycle"), "and the chain leads back", said)
+    said = answer("why", "--pid", str(processes["queue"].pid), "--now")
+    ok(list(of_ours(said["deadlocks"]).values()) == [["child", "thread", "reader"]],
+       "why --now: the deadlock", said["deadlocks"])
+    said = answer("why", "--pid", str(processes["timed"].pid), "--now")
+    ok(not said["deadlocks"] and not any(thread["deadlock"] for thread in said["threads"]),
+       "why --now: none where one wait has a timeout", json.dumps(said["deadlocks"]))
+    text = clew("waits", capture, "--comm", "mpparent").stdout
+    ok("deadlock: mpparent-" in text and " to end, mpworker-" in text and " that only " in text,
+       "the sentence", text)
+
+
+def main():
+    capture = scratch("hang.clew")
+    processes = start()
+    try:
+        recording = start_recording(capture)
+        stop_recording(recording)
+        check(processes, capture)
+    finally:
+        stop(processes)
+    finish()
+
+
+main()
