@@ -116,7 +116,7 @@ const struct clew_command clew_commands[] = {
 	 "      PostgreSQL's waits in system calls, each second, until Ctrl-C\n"
 	 "  clew latency monday.clew tuesday.clew --by call --json\n"
 	 "      waits in system calls, of two captures together\n"},
-	{"compare", CLEW_GROUP_EXPLAIN, "BEFORE.. [-- AFTER..]",
+	{"compare", CLEW_GROUP_EXPLAIN, "[BEFORE..] [-- AFTER..]",
 	 "what got slower from one recording to another, because of what, and whether it is noise",
 	 clew_command_compare, clew_compare_options, false, CLEW_OUTPUT_LINES,
 	 "  clew compare monday.clew tuesday.clew\n"
@@ -124,7 +124,16 @@ const struct clew_command clew_commands[] = {
 	 "  clew compare old-*.clew -- new-*.clew\n"
 	 "      the same from several recordings of each, so that chance counts less\n"
 	 "  clew compare monday.clew --halves\n"
-	 "      how much of a difference there is without any change\n"},
+	 "      how much of a difference there is without any change\n"
+	 "  clew compare --yesterday\n"
+	 "      the last hour with that hour yesterday, of the daemon's history\n"},
+	{"history", CLEW_GROUP_EXPLAIN, "[DIRECTORY]",
+	 "what operations took hour by hour, as the daemon saw it, and since when",
+	 clew_command_history, clew_history_options, false, CLEW_OUTPUT_LINES,
+	 "  clew history\n"
+	 "      the classes with most time, the last day\n"
+	 "  clew history --class 'requests to :8080' --last 72h\n"
+	 "      since when these take longer, in three days\n"},
 	{"edges", CLEW_GROUP_LOOK, "[TRACE | -- COMMAND ARG..]",
 	 "who made whom go on: every dependency with its evidence", clew_command_edges,
 	 clew_edges_options, false, CLEW_OUTPUT_LINES,

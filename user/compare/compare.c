@@ -24,6 +24,7 @@ void compare_begin(struct compare *compare, const struct compare_options *option
 		.shares.item = sizeof(struct compare_share),
 		.left_out.item = sizeof(struct compare_left_out),
 		.images.item = sizeof(struct compare_image),
+		.lengths.item = sizeof(struct compare_lengths),
 	};
 }
 
@@ -35,6 +36,8 @@ void compare_done(struct compare *compare)
 	vector_done(&compare->shares);
 	vector_done(&compare->left_out);
 	vector_done(&compare->images);
+	vector_done(&compare->lengths);
+	map_done(&compare->lengths_of);
 	arena_done(&compare->memory);
 }
 
@@ -116,7 +119,8 @@ static int leave_out(struct adding *adding, const struct clew_kind_operation *op
 	if (vector_reserve(all, all->count + 1) < 0)
 		return -ENOMEM;
 	((struct compare_left_out *)all->data)[all->count++] =
-		(struct compare_left_out){.class = adding->classes[operation->class],
+		(struct compare_left_out){.count = 1,
+					  .class = adding->classes[operation->class],
 					  .side = (uint8_t)adding->side,
 					  .blind = blind};
 	return 0;
@@ -166,15 +170,38 @@ static int add_operation(struct adding *adding, const struct clew_kind_operation
 	return r;
 }
 
-static bool is_wanted(const struct adding *adding, const struct clew_kind_operation *operation)
+/* True if all words of a text stand in a name, in order. */
+static bool has_words(const char *name, const char *words)
 {
-	const char *glob = adding->compare->options->class;
+	while (name && *words) {
+		size_t length = strcspn(words, " ");
+		char word[256];
 
-	return !glob || !fnmatch(glob,
-				 compare_name_at(&adding->compare->classes,
-						 adding->classes[operation->class])
-					 ->text,
-				 0);
+		snprintf(word, sizeof(word), "%.*s", (int)length, words);
+		name = strstr(name, word);
+		name = name ? name + length : NULL;
+		words += length;
+		words += strspn(words, " ");
+	}
+	return name;
+}
+
+bool compare_is_wanted(const struct compare *compare, const char *class)
+{
+	const struct compare_options *options = compare->options;
+	const char *asked = options->class;
+	bool found = !options->only;
+
+	for (size_t i = 0; i < options->only_count && !found; i++)
+		found = !strcmp(options->only[i], class);
+	if (!found)
+		return false;
+	return !asked || !fnmatch(asked, class, 0) || has_words(class, asked);
+}
+
+static const char *name_of(const struct adding *adding, const struct clew_kind_operation *operation)
+{
+	return compare_name_at(&adding->compare->classes, adding->classes[operation->class])->text;
 }
 
 static int add_operations(struct adding *adding)
@@ -191,7 +218,7 @@ static int add_operations(struct adding *adding)
 		bool blind = clew_trace_gaps(adding->trace, operation->operation.from,
 					     operation->operation.to, NULL) > 0;
 
-		if (!is_wanted(adding, operation))
+		if (!compare_is_wanted(adding->compare, name_of(adding, operation)))
 			continue;
 		if (blind || operation->begun_before || operation->goes_on)
 			r = leave_out(adding, operation, blind);

@@ -104,6 +104,7 @@ struct compare_image {
 
 /* The operations of a class that are not compared. */
 struct compare_left_out {
+	uint64_t count;
 	uint32_t class;
 	uint8_t side;
 	bool blind; /* records were lost meanwhile; else the recording began or ended */
@@ -116,9 +117,18 @@ struct compare_rename {
 
 struct compare_options {
 	enum compare_by by;
-	const char *class; /* a glob: only classes named like this; NULL: all */
+	const char *class;	 /* a glob, or words: only classes named like this; NULL: all */
+	const char *const *only; /* only classes that are called so; NULL: all */
+	size_t only_count;
 	const struct compare_rename *renames;
 	size_t rename_count;
+};
+
+#define COMPARE_LENGTHS 40 /* buckets: the first is below 1 us, the last from 575 s on */
+
+/* The lengths of a class's operations where only sums are known. */
+struct compare_lengths {
+	uint64_t counts[COMPARE_LENGTHS];
 };
 
 struct compare {
@@ -128,6 +138,8 @@ struct compare {
 	struct vector shares;	  /* struct compare_share */
 	struct vector left_out;	  /* struct compare_left_out */
 	struct vector images;	  /* struct compare_image */
+	struct vector lengths;	  /* struct compare_lengths */
+	struct map lengths_of;	  /* (class, side) -> index of them */
 	struct compare_load loads[COMPARE_SIDES];
 	/* As the first capture of a side has them; NULL: it does not. */
 	const char *about[COMPARE_SIDES][COMPARE_ABOUT_COUNT];
@@ -153,6 +165,20 @@ static inline const struct compare_name *compare_name_at(const struct compare_na
 {
 	return (const struct compare_name *)names->list.data + number;
 }
+
+/* True if the classes of this name are wanted. */
+bool compare_is_wanted(const struct compare *compare, const char *class);
+
+/* ---- lengths of sums ---- */
+
+unsigned compare_length_bucket(uint64_t ns);
+/* 0 or -ENOMEM. */
+int compare_length_add(struct compare *compare, enum compare_side_name side, uint32_t class,
+		       unsigned bucket, uint64_t count);
+/* The length, ns, that a share of a class's operations do not exceed, too large by up to seven
+ * tenths; 0: it is not known. */
+uint64_t compare_length_of(const struct compare *compare, enum compare_side_name side,
+			   uint32_t class, double share);
 
 /* ---- the result ---- */
 

@@ -109,6 +109,8 @@ static int find_slowest(struct comparing *comparing, unsigned side)
 	qsort(sorted, operations->count, sizeof(*sorted), longest_first);
 	/* It is not known of sums. */
 	if (operations->total != operations->count) {
+		class->p50[side] = compare_length_of(comparing->compare, side, class->class, .5);
+		class->p99[side] = compare_length_of(comparing->compare, side, class->class, .99);
 		free(sorted);
 		return 0;
 	}
@@ -134,6 +136,13 @@ static void forget_rows(struct comparing *comparing)
 		}
 }
 
+static size_t least_blocks(const struct compare_class *class)
+{
+	bool sums = !class->slowest[0] && !class->slowest[1];
+
+	return sums ? NOISE_LEAST_PERIODS : NOISE_LEAST_BLOCKS;
+}
+
 static int compare_class(struct comparing *comparing)
 {
 	struct compare_class *class = comparing->class;
@@ -149,7 +158,7 @@ static int compare_class(struct comparing *comparing)
 		r = find_slowest(comparing, side);
 	if (r == 0)
 		shares_finish(class);
-	if (class->blocks[0] < NOISE_LEAST_BLOCKS || class->blocks[1] < NOISE_LEAST_BLOCKS)
+	if (class->blocks[0] < least_blocks(class) || class->blocks[1] < least_blocks(class))
 		class->verdict = COMPARE_SHORT;
 	else if (r == 0)
 		r = find_noise(comparing);
@@ -226,9 +235,9 @@ static void count_left_out(const struct compare *compare, struct compare_result 
 			if (all[k].class != class->class)
 				continue;
 			if (all[k].blind)
-				class->blind[all[k].side]++;
+				class->blind[all[k].side] += all[k].count;
 			else
-				class->cut[all[k].side]++;
+				class->cut[all[k].side] += all[k].count;
 		}
 		for (unsigned side = 0; side < COMPARE_SIDES; side++)
 			if (class->blind[side] * MOST_BLIND >

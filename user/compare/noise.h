@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define NOISE_LEAST_BLOCKS   30 /* of a side; with fewer nothing is said */
+#define NOISE_LEAST_PERIODS  20 /* .. where blocks are periods of a history */
 #define NOISE_LEAST_CAPTURES 3	/* of a side, to be drawn */
 #define NOISE_DRAWS	     2000
 

@@ -100,6 +100,11 @@ static int set_incidents(const struct line *line, struct clew_config *config)
 	return set_path(line, &config->incidents);
 }
 
+static int set_history(const struct line *line, struct clew_config *config)
+{
+	return set_path(line, &config->history);
+}
+
 static int set_metrics_file(const struct line *line, struct clew_config *config)
 {
 	return set_path(line, &config->metrics_file);
@@ -197,6 +202,7 @@ static const struct setting {
 	{"incidents", set_incidents},
 	{"quota", set_quota},
 	{"quota-count", set_quota_count},
+	{"history", set_history},
 	{"metrics-file", set_metrics_file},
 	{"metrics-address", set_metrics_address},
 };
@@ -298,6 +304,7 @@ void clew_config_done(struct clew_config *config)
 	free(config->ring);
 	free(config->incidents);
 	free(config->rules);
+	free(config->history);
 	free(config->metrics_file);
 	free(config->metrics_address);
 	*config = (struct clew_config){};
@@ -309,6 +316,8 @@ const char *clew_config_fixed(const struct clew_config *before, const struct cle
 		return "ring";
 	if (strcmp(before->metrics_address ?: "", after->metrics_address ?: "") != 0)
 		return "metrics-address";
+	if (strcmp(before->history ?: "", after->history ?: "") != 0)
+		return "history";
 	if (before->stacks != after->stacks)
 		return "stacks";
 	if (before->memory.bytes != after->memory.bytes)

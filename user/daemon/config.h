@@ -39,6 +39,7 @@ struct clew_config {
 	char *incidents;	  /* a directory */
 	struct clew_amount quota; /* of it: bytes */
 	unsigned quota_count;
+	char *history;	       /* a directory; NULL: none is kept */
 	char *metrics_file;    /* NULL: none */
 	char *metrics_address; /* NULL: none */
 };

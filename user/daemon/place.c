@@ -83,37 +83,66 @@ void clew_place_tell(int lock, pid_t pid)
 		ftruncate(lock, 0);
 }
 
-void clew_place_tell_ring(const char *ring)
+/* Writes a path to a file of the directory. */
+static void tell_path(const char *name, const char *told)
 {
 	char path[4096];
 	int file;
 
-	clew_place_path("ring-path", path, sizeof(path));
+	clew_place_path(name, path, sizeof(path));
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (file < 0)
 		return;
-	if (dprintf(file, "%s\n", ring) < 0)
+	if (dprintf(file, "%s\n", told) < 0)
 		ftruncate(file, 0);
 	close(file);
 }
 
-char *clew_place_ring(void)
+/* The path in a file of the directory, to be freed; NULL: there is none. */
+static char *told_path(const char *name)
 {
-	char path[4096], *ring = NULL;
+	char path[4096], *told = NULL;
 	size_t size = 0;
 	FILE *file;
 
-	clew_place_path("ring-path", path, sizeof(path));
+	clew_place_path(name, path, sizeof(path));
 	file = fopen(path, "re");
-	if (file && (getline(&ring, &size, file) <= 1 || ring[0] != '/')) {
-		free(ring);
-		ring = NULL;
+	if (file && (getline(&told, &size, file) <= 1 || told[0] != '/')) {
+		free(told);
+		told = NULL;
 	}
 	if (file)
 		fclose(file);
-	if (ring)
-		ring[strcspn(ring, "\n")] = '\0';
-	return ring;
+	if (told)
+		told[strcspn(told, "\n")] = '\0';
+	return told;
+}
+
+void clew_place_tell_ring(const char *ring)
+{
+	tell_path("ring-path", ring);
+}
+
+char *clew_place_ring(void)
+{
+	return told_path("ring-path");
+}
+
+void clew_place_tell_history(const char *history)
+{
+	char path[4096];
+
+	if (history) {
+		tell_path("history-path", history);
+		return;
+	}
+	clew_place_path("history-path", path, sizeof(path));
+	unlink(path);
+}
+
+char *clew_place_history(void)
+{
+	return told_path("history-path");
 }
 
 void clew_place_log(void)

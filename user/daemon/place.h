@@ -3,7 +3,8 @@
  * The directory in which the daemon of this machine is found: /run/clew, or what
  * $CLEW_RUN_DIRECTORY says. It has the file lock, which the daemon has locked and whose content is
  * its pid, the socket control, the messages of one in the background in log, the path of the ring
- * in ring-path, and unless the configuration says otherwise the ring.
+ * in ring-path, that of the history in history-path, and unless the configuration says otherwise
+ * the ring.
  */
 #ifndef CLEW_DAEMON_PLACE_H
 #define CLEW_DAEMON_PLACE_H
@@ -36,6 +37,10 @@ void clew_place_tell_ring(const char *ring);
 
 /* The ring of the last daemon, to be freed; NULL: not known. */
 char *clew_place_ring(void);
+
+/* Writes where the history is, NULL: none is kept; and finds it, to be freed, NULL: not known. */
+void clew_place_tell_history(const char *history);
+char *clew_place_history(void);
 
 /* The daemon's pid, or -errno; -ESRCH: there is none. */
 int clew_place_daemon(void);

@@ -11,6 +11,7 @@ struct clew_compare_answer {
 	const struct compare *compare;
 	const struct compare_result *result;
 	char *const *names[COMPARE_SIDES]; /* of the captures of a side, compare->captures many */
+	const char *times[COMPARE_SIDES];  /* of a history; NULL: they are captures */
 	bool halves;			   /* both sides are of the same captures */
 };
 

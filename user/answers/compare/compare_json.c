@@ -58,8 +58,9 @@ static void json_side(struct clew_json *json, const struct clew_compare_answer *
 	const struct compare *compare = answer->compare;
 
 	clew_json_object(json, side_words[side]);
+	clew_json_string(json, "time", answer->times[side]);
 	clew_json_array(json, "captures");
-	for (uint32_t i = 0; i < compare->captures[side]; i++)
+	for (uint32_t i = 0; i < compare->captures[side] && !answer->times[side]; i++)
 		clew_json_string(json, NULL, answer->names[side][i]);
 	clew_json_array_end(json);
 	clew_json_unsigned(json, "recorded_ns", compare->loads[side].ns);

@@ -368,7 +368,7 @@ static void print_without(FILE *out, const struct clew_compare_answer *answer,
 	if (!count)
 		return;
 	fprintf(out, "\n%zu class%s %s:\n", count, count == 1 ? "" : "es",
-		verdict == COMPARE_SHORT ? "too short to say, with fewer than 30 blocks of time"
+		verdict == COMPARE_SHORT ? "too short to say, with too few blocks of time"
 					 : "without a verdict, as records were lost meanwhile");
 	for (size_t i = 0; i < answer->result->class_count && shown < MOST_NAMES; i++) {
 		const struct compare_class *class = &answer->result->classes[i];
@@ -458,6 +458,10 @@ static void print_blames(FILE *out, const struct clew_compare_answer *answer)
 
 static void print_names(FILE *out, const struct clew_compare_answer *answer, unsigned side)
 {
+	if (answer->times[side]) {
+		fputs(answer->times[side], out);
+		return;
+	}
 	for (uint32_t i = 0; i < answer->compare->captures[side]; i++) {
 		fputs(i ? ", " : "", out);
 		clew_print_safe(out, answer->names[side][i]);

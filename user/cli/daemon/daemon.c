@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cli/daemon/daemon_ask.h"
+#include "cli/daemon/daemon_history.h"
 #include "cli/daemon/daemon_maker.h"
 #include "cli/daemon/daemon_status.h"
 #include "cli/front/commands.h"
@@ -65,6 +66,7 @@ struct daemon {
 	struct clew_watch *watch;
 	struct clew_live *live;
 	struct daemon_maker maker;
+	pid_t history;				       /* the process that keeps it, 0: none does */
 	struct clew_firing firings[DAEMON_MAKER_MOST]; /* whose segment has not ended yet */
 	size_t firing_count;
 	bool ending; /* of that segment was asked for */
@@ -408,6 +410,7 @@ static int record(struct daemon *daemon)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name another ring", daemon->config.ring,
 				 strerror(-r));
 	clew_place_tell_ring(daemon->config.ring);
+	clew_place_tell_history(daemon->config.history);
 	clew_place_path("control", path, sizeof(path));
 	if (clew_control_new(path, &daemon->control, &message) < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
@@ -416,12 +419,16 @@ static int record(struct daemon *daemon)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "%s", message.text);
 	if (!status)
 		status = daemon_maker_begin(&daemon->maker, daemon->waiting >= 0);
+	if (!status)
+		status = daemon_history_begin(&daemon->config, daemon->waiting >= 0,
+					      &daemon->history);
 	if (!status && (clew_watch_new(&daemon->watch) < 0 ||
 			clew_watch_set_rules(daemon->watch, daemon->config.rules,
 					     daemon->config.rule_count) < 0))
 		status = clew_fail_memory();
 	if (!status)
 		status = record_live(daemon);
+	daemon_history_end(daemon->history);
 	if (daemon->maker.pid)
 		daemon_maker_end(&daemon->maker);
 	clew_http_free(daemon->http);

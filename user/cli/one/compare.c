@@ -5,15 +5,20 @@
  */
 #include "answers/compare/compare.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
 
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/write.h"
 #include "cli/operand/input.h"
+#include "compare/history.h"
 #include "compare/on_path.h"
+#include "daemon/place.h"
 
 #define MOST_RENAMES 64
 
@@ -23,6 +28,8 @@ struct compare_values {
 	struct compare_rename renames[MOST_RENAMES];
 	char *rename_memory[MOST_RENAMES];
 	const char *output;
+	const char *history;
+	bool yesterday;
 	bool halves;
 	bool json;
 	bool html;
@@ -77,8 +84,8 @@ static int take_rename(const struct clew_option *option, const char *argument, v
 const struct clew_option clew_compare_options[] = {
 	{0, "by", "KEY", "causes by cause, path, function, object or cgroup (cause)", take_by,
 	 offsetof(struct compare_values, options.by)},
-	{0, "class", "GLOB", "only classes of operations named like this", clew_take_string,
-	 offsetof(struct compare_values, options.class)},
+	{0, "class", "GLOB", "only classes of operations named like this, or with these words",
+	 clew_take_string, offsetof(struct compare_values, options.class)},
 	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
 	 offsetof(struct compare_values, selection.comm)},
 	CLEW_GROUP_OPTIONS(struct compare_values, selection.group, "threads"),
@@ -87,6 +94,11 @@ const struct clew_option clew_compare_options[] = {
 	{0, "halves", NULL,
 	 "compare a recording with itself, each second block of time with those between",
 	 clew_take_flag, offsetof(struct compare_values, halves)},
+	{0, "yesterday", NULL,
+	 "the last hour with that hour yesterday, as the daemon's history has them", clew_take_flag,
+	 offsetof(struct compare_values, yesterday)},
+	{0, "history", "DIRECTORY", "of --yesterday: where the history is (the daemon's)",
+	 clew_take_string, offsetof(struct compare_values, history)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
 	 offsetof(struct compare_values, json)},
 	{0, "html", NULL, "write a page for a browser, compare.html", clew_take_flag,
@@ -96,9 +108,10 @@ const struct clew_option clew_compare_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* The captures of both sides. */
+/* The captures of both sides, or when they were. */
 struct operands {
 	char **names[COMPARE_SIDES];
+	const char *times[COMPARE_SIDES];
 	size_t count[COMPARE_SIDES];
 };
 
@@ -112,14 +125,20 @@ static size_t count_behind(int argc, char **argv)
 }
 
 /* Divides the operands, of which `behind` stand behind "--", 0: there is none. */
-static int divide(char **operands, size_t behind, bool halves, struct operands *ret_sides)
+static int divide(const struct compare_values *values, char **operands, size_t behind,
+		  struct operands *ret_sides)
 {
 	size_t count = 0;
 
 	while (operands[count])
 		count++;
 	*ret_sides = (struct operands){.names = {operands, operands + count}, .count = {count}};
-	if (halves)
+	if (values->yesterday)
+		return 0;
+	if (!count)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "compare: no capture: name one before and one after");
+	if (values->halves)
 		return behind ? clew_fail(CLEW_EXIT_INPUT,
 					  "--halves: is about one side: leave out -- and what "
 					  "follows it")
@@ -214,6 +233,7 @@ static int find_and_say(const struct compare_values *values, const struct compar
 		.result = &result,
 		.names = {sides->names[COMPARE_BEFORE],
 			  sides->names[values->halves ? COMPARE_BEFORE : COMPARE_AFTER]},
+		.times = {sides->times[COMPARE_BEFORE], sides->times[COMPARE_AFTER]},
 		.halves = values->halves,
 	};
 	int status = compare_find(compare, &result) < 0 ? clew_fail_memory() : 0;
@@ -222,7 +242,7 @@ static int find_and_say(const struct compare_values *values, const struct compar
 		status = clew_fail(CLEW_EXIT_NEGATIVE,
 				   "no operation to compare: see which classes there are with "
 				   "`clew report --comm NAME`");
-	if (!status && has_changes(&result) && !values->halves)
+	if (!status && has_changes(&result) && !values->halves && !values->yesterday)
 		status = try_on_path(compare, &result, sides->names[COMPARE_AFTER][0]);
 	if (!status)
 		status = say(values, &answer);
@@ -230,12 +250,59 @@ static int find_and_say(const struct compare_values *values, const struct compar
 	return status;
 }
 
-static int run(struct compare_values *values, const struct operands *sides)
+/* Reads the last hour, and the one a day before it. */
+static int add_hours(struct compare *compare, const char *directory, struct operands *sides,
+		     char texts[COMPARE_SIDES][64])
 {
+	static const char *const words[COMPARE_SIDES] = {"that hour yesterday", "the last hour"};
+	uint64_t now = clock_read(CLOCK_REALTIME);
+
+	for (unsigned side = 0; side < COMPARE_SIDES; side++) {
+		uint64_t to = side == COMPARE_AFTER ? now : now - 24 * HISTORY_HOUR;
+		struct history_found found;
+		int r = history_read(directory, to - HISTORY_HOUR, to, compare,
+				     (enum compare_side_name)side, &found);
+
+		if (r < 0)
+			return clew_fail(r == -ENOMEM ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT,
+					 "%s: %s: name the directory of a history", directory,
+					 strerror(-r));
+		if (!found.periods)
+			return clew_fail(CLEW_EXIT_NEGATIVE,
+					 "%s has nothing of %s: see what there is with `clew "
+					 "history`",
+					 directory, words[side]);
+		snprintf(texts[side], 64, "%s, %zu periods", words[side], found.periods);
+		sides->times[side] = texts[side];
+	}
+	return 0;
+}
+
+static int add_history(const struct compare_values *values, struct compare *compare,
+		       struct operands *sides, char texts[COMPARE_SIDES][64])
+{
+	char *directory = values->history ? strdup(values->history) : clew_place_history();
+	int status;
+
+	if (!directory)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--yesterday: no daemon keeps a history here: write `history "
+				 "/var/lib/clew/history` into its configuration, or name one by "
+				 "--history");
+	status = add_hours(compare, directory, sides, texts);
+	free(directory);
+	return status;
+}
+
+static int run(struct compare_values *values, struct operands *sides)
+{
+	char texts[COMPARE_SIDES][64];
 	struct compare compare;
 	int status = 0;
 
 	compare_begin(&compare, &values->options);
+	if (values->yesterday)
+		status = add_history(values, &compare, sides, texts);
 	for (unsigned side = 0; side < COMPARE_SIDES && !status; side++)
 		for (size_t i = 0; i < sides->count[side] && !status; i++)
 			status = add_capture(&compare, (enum compare_side_name)side, values,
@@ -248,6 +315,24 @@ static int run(struct compare_values *values, const struct operands *sides)
 	return status;
 }
 
+static int check(const struct compare_values *values, char **operands)
+{
+	if (values->html && values->json)
+		return clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
+	if (values->output && !values->html)
+		return clew_fail(CLEW_EXIT_INPUT, "-o: is about a page: use it with --html");
+	if (values->history && !values->yesterday)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--history: is about --yesterday: use it with that");
+	if (values->yesterday &&
+	    (operands[0] || values->halves || values->selection.comm ||
+	     clew_groups_asked(&values->selection.group) || values->options.by != COMPARE_BY_CAUSE))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--yesterday: a history has classes and causes alone: leave out "
+				 "captures, --halves, --by and what chooses threads");
+	return 0;
+}
+
 int clew_command_compare(const struct clew_command *command, int argc, char **argv)
 {
 	struct compare_values values = {};
@@ -258,14 +343,9 @@ int clew_command_compare(const struct clew_command *command, int argc, char **ar
 
 	values.options.renames = values.renames;
 	if (clew_options_parse(command, argc, argv, &values, &operands, &status)) {
-		if (values.html && values.json)
-			status =
-				clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
-		else if (values.output && !values.html)
-			status = clew_fail(CLEW_EXIT_INPUT,
-					   "-o: is about a page: use it with --html");
-		else
-			status = divide(operands, behind, values.halves, &sides);
+		status = check(&values, operands);
+		if (!status)
+			status = divide(&values, operands, behind, &sides);
 		if (!status)
 			status = run(&values, &sides);
 	}
