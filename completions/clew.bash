@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record top report waits why trigger daemon incidents snapshot join info edges requests spans io sql locks latency compare path slack blame what-if dump convert check select pair forest stitch annotate export import functions doctor help'
+	local commands='record top report waits why trigger daemon incidents snapshot join info edges requests spans io sql locks latency compare history path slack blame what-if dump convert check select pair forest stitch annotate export import functions doctor help'
 	local options files others values head
 
 	COMPREPLY=()
@@ -120,7 +120,12 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	compare)
-		options='--by --class --comm --cgroup --container --map --halves --json --html -o --output --color --no-pager -h --help' files='-o|--output' others='--by|--class|--comm|--cgroup|--container|--map'
+		options='--by --class --comm --cgroup --container --map --halves --yesterday --history --json --html -o --output --color --no-pager -h --help' files='-o|--output' others='--by|--class|--comm|--cgroup|--container|--map|--history'
+		case $previous in
+		--color) values='auto always never' ;;
+		esac ;;
+	history)
+		options='--class --last --json --color --no-pager -h --help' files='' others='--class|--last'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;

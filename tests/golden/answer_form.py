@@ -34,8 +34,8 @@ ANSWERS = [
     ["why", "stacks.clew", "--slowest"], ["why", "stacks.clew", "--tid", "101"],
     ["why", "stacks.clew", "--call", "*"],
 ]
-# They answer about what runs now; tests/live has them.
-LIVE = {"daemon", "incidents", "top"}
+# They answer about what runs now, which tests/live has, or about a directory: golden/history.py.
+LIVE = {"daemon", "history", "incidents", "top"}
 TABLES = {"tasks", "objects", "stacks", "hops"}
 MOST = 200  # bytes of a segment with its numbers
 ROUNDS = (100, 300)

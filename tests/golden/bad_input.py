@@ -22,13 +22,14 @@ READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why",
 COMMANDS = READERS + [
     "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
     "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top",
-    "daemon", "incidents", "compare"
+    "daemon", "incidents", "compare", "history"
 ]
 # Of the daemon: what is wrong, the line, words of the message.
 BAD_SETTINGS = [
     ("an unknown setting", "  ringg /x", "conf:2:3: ", "\"ring\"?"),
     ("a ring in a relative place", "ring x", "conf:2:6: ", "begin it with /"),
     ("no value", "ring ", "conf:2:5: ", "no value"),
+    ("a history in a relative place", "history x", "conf:2:9: ", "begin it with /"),
     ("a short segment", "rotate 1ms # too short", "conf:2:8: ", "200ms"),
     ("neither a time nor a size", "keep 10", "conf:2:6: ", "10s"),
     ("a kind that is not there", "trigger a: wait fsnyc > 1ms", "conf:2:17: ", "\"fsync\"?"),

@@ -98,7 +98,7 @@ def unusable(command):
                               text=True,
                               timeout=60,
                               check=False)
-    missing = re.search("no such file|no daemon runs|there is no incident", done.stderr.lower())
+    missing = re.search("no such file|no daemon (runs|keeps)|there is no incident", done.stderr.lower())
     return "" if missing else done.stderr or "no error"
 
 

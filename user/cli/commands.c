@@ -132,7 +132,7 @@ const struct clew_command clew_commands[] = {
 	 clew_command_history, clew_history_options, false, CLEW_OUTPUT_LINES,
 	 "  clew history\n"
 	 "      the classes with most time, the last day\n"
-	 "  clew history --class 'requests to :8080' --last 72h\n"
+	 "  clew history --class 'requests :8080' --last 72h\n"
 	 "      since when these take longer, in three days\n"},
 	{"edges", CLEW_GROUP_LOOK, "[TRACE | -- COMMAND ARG..]",
 	 "who made whom go on: every dependency with its evidence", clew_command_edges,

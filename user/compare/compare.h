@@ -110,7 +110,7 @@ struct compare_left_out {
 	bool blind; /* records were lost meanwhile; else the recording began or ended */
 };
 
-/* A name in the recordings before, and the name that the same thing has after. */
+/* A name before, and the name of the same thing after. */
 struct compare_rename {
 	const char *from, *to;
 };

@@ -107,7 +107,7 @@ static int find_slowest(struct comparing *comparing, unsigned side)
 	for (size_t i = 0; i < operations->count; i++)
 		sorted[i] = &operations->operations[i];
 	qsort(sorted, operations->count, sizeof(*sorted), longest_first);
-	/* It is not known of sums. */
+	/* Sums do not say which operations were slow. */
 	if (operations->total != operations->count) {
 		class->p50[side] = compare_length_of(comparing->compare, side, class->class, .5);
 		class->p99[side] = compare_length_of(comparing->compare, side, class->class, .99);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What operations took and because of what, period by period, for a week: the sums of a few
- * classes and causes, whatever the recordings are that they were made of.
+ * The time that operations took and its causes, period by period, for a week: the sums of a few
+ * classes and causes, whatever recordings they were made of.
  *
  * A directory has a file a day (UTC), of blocks, one a period. A block has a checksum, and its text
  * is compressed; one that is damaged is left out. Times are ns since 1970.

@@ -31,7 +31,7 @@ struct noise_difference {
 	double change;	  /* ns an operation, after less before */
 	double low, high; /* of its 95 % interval */
 	double p;	  /* of a change at least as large, if there is none in truth */
-	/* Of the mean after to the one before, for the first column alone; not a number where that
+	/* The mean after to the one before, for the first column alone; not a number where that
 	 * is 0. */
 	double ratio_low, ratio_high;
 	bool beyond; /* set by noise_judge() */

@@ -274,7 +274,8 @@ static void print_slowest(FILE *out, const struct clew_compare_answer *answer,
 	const struct compare_row *most = NULL;
 	double largest = 0;
 
-	if (class->count[COMPARE_BEFORE] < 100 || class->count[COMPARE_AFTER] < 100)
+	if (class->count[COMPARE_BEFORE] < 100 || class->count[COMPARE_AFTER] < 100 ||
+	    !class->slowest[COMPARE_AFTER])
 		return;
 	for (size_t i = 0; i < class->row_count; i++) {
 		const struct compare_part *part = class->rows[i].sides;

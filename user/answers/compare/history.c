@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What classes of operations took hour by hour. */
+/* Says what classes of operations took hour by hour. */
 #include "answers/compare/history.h"
 
 #include <inttypes.h>

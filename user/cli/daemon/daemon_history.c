@@ -132,7 +132,7 @@ static void keep(struct keeping *keeping)
 	while (!ending) {
 		take_segments(keeping);
 		now = clock_read(CLOCK_REALTIME);
-		/* Nothing ended for a whole period: the machine was suspended, or its clock set. */
+		/* No segment ended for a period: the machine was suspended, or its clock set. */
 		if (keeping->from && now > keeping->from + 2 * keeping->period)
 			write_period(keeping);
 		nanosleep(&pause, NULL);
