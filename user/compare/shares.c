@@ -247,6 +247,13 @@ int shares_blame(const struct compare *compare, struct compare_result *result)
 
 /* ---- the mix ---- */
 
+/* True for a class of a kind that counts. One that is too short says nothing of a mean. */
+static bool is_mixed(const struct compare *compare, const struct compare_class *class, uint8_t kind)
+{
+	return compare_name_at(&compare->classes, class->class)->kind == kind &&
+	       (class->verdict == COMPARE_SAME || class->verdict == COMPARE_CHANGED);
+}
+
 static struct compare_mix mix_of(const struct compare *compare, const struct compare_result *result,
 				 uint8_t kind)
 {
@@ -256,7 +263,7 @@ static struct compare_mix mix_of(const struct compare *compare, const struct com
 	for (size_t i = 0; i < result->class_count; i++) {
 		class = &result->classes[i];
 		for (unsigned side = 0; side < COMPARE_SIDES; side++) {
-			if (compare_name_at(&compare->classes, class->class)->kind != kind)
+			if (!is_mixed(compare, class, kind))
 				continue;
 			mix.count[side] += class->count[side];
 			mix.ns[side] += class->total.sides[side].ns;
@@ -264,7 +271,7 @@ static struct compare_mix mix_of(const struct compare *compare, const struct com
 	}
 	for (size_t i = 0; i < result->class_count && mix.count[COMPARE_BEFORE]; i++) {
 		class = &result->classes[i];
-		if (compare_name_at(&compare->classes, class->class)->kind != kind)
+		if (!is_mixed(compare, class, kind))
 			continue;
 		mix.change +=
 			((double)class->count[COMPARE_AFTER] / (double)mix.count[COMPARE_AFTER] -

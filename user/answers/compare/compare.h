@@ -12,7 +12,8 @@ struct clew_compare_answer {
 	const struct compare_result *result;
 	char *const *names[COMPARE_SIDES]; /* of the captures of a side, compare->captures many */
 	const char *times[COMPARE_SIDES];  /* of a history; NULL: they are captures */
-	bool halves;			   /* both sides are of the same captures */
+	bool recorded; /* only the commands that were recorded, where captures are of these */
+	bool halves;   /* both sides are of the same captures */
 };
 
 void clew_print_compare(FILE *out, const struct clew_compare_answer *answer);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/report/report.h"
 #include "compare/about.h"
 #include "compare/load.h"
 #include "explain/spent.h"
@@ -448,12 +449,12 @@ static void print_blames(FILE *out, const struct clew_compare_answer *answer)
 			continue;
 		if (!shown++)
 			fputs("\nWho took whose time, each second\n", out);
-		fprintf(out, "  %10s  from ", SIGNED(second[1] - second[0]));
+		fprintf(out, "  %10s  ", SIGNED(second[1] - second[0]));
 		clew_print_safe(out, blame->victim);
-		fputs(" by ", out);
+		fprintf(out, " %s because of ", report_spent_words((enum clew_spent)blame->spent));
 		clew_print_safe(out, blame->party);
-		fprintf(out, ": %s (%s -> %s)\n", clew_spent_word((enum clew_spent)blame->spent),
-			CLEW_DURATION((uint64_t)second[0]), CLEW_DURATION((uint64_t)second[1]));
+		fprintf(out, " (%s -> %s)\n", CLEW_DURATION((uint64_t)second[0]),
+			CLEW_DURATION((uint64_t)second[1]));
 	}
 }
 
@@ -486,6 +487,10 @@ void clew_print_compare(FILE *out, const struct clew_compare_answer *answer)
 		print_load(out, answer->compare);
 		print_about(out, answer);
 	}
+	if (answer->recorded)
+		fputs("About the recorded commands and their children (the whole machine: --comm "
+		      "'*').\n",
+		      out);
 	for (size_t i = 0; i < result->class_count; i++)
 		if (result->classes[i].verdict == COMPARE_CHANGED)
 			print_changed(out, answer, &result->classes[i]);

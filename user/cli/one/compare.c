@@ -29,6 +29,7 @@ struct compare_values {
 	char *rename_memory[MOST_RENAMES];
 	const char *output;
 	const char *history;
+	bool recorded; /* a command, in one of the captures */
 	bool yesterday;
 	bool halves;
 	bool json;
@@ -174,6 +175,7 @@ static int add_capture(struct compare *compare, enum compare_side_name side,
 
 	if (!status)
 		status = clew_input_choose(&input, &selection);
+	values->recorded |= !status && selection.recorded.root != CLEW_NO_TASK;
 	if (!status && compare_add(compare, side, input.trace, &chosen) < 0)
 		status = clew_fail_memory();
 	clew_input_done(&input);
@@ -234,6 +236,7 @@ static int find_and_say(const struct compare_values *values, const struct compar
 		.names = {sides->names[COMPARE_BEFORE],
 			  sides->names[values->halves ? COMPARE_BEFORE : COMPARE_AFTER]},
 		.times = {sides->times[COMPARE_BEFORE], sides->times[COMPARE_AFTER]},
+		.recorded = values->recorded,
 		.halves = values->halves,
 	};
 	int status = compare_find(compare, &result) < 0 ? clew_fail_memory() : 0;
@@ -342,6 +345,7 @@ int clew_command_compare(const struct clew_command *command, int argc, char **ar
 	int status;
 
 	values.options.renames = values.renames;
+	values.selection.recorded_first = true;
 	if (clew_options_parse(command, argc, argv, &values, &operands, &status)) {
 		status = check(&values, operands);
 		if (!status)
