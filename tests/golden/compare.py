@@ -217,6 +217,29 @@ def test_causes(tap, directory):
                  work(answer)["verdict"], "differs")
 
 
+def test_longest(tap, directory):
+    """The longest operation is where `clew why` is sent."""
+    before = Recording(50).operate(700).write(directory + "/longest-1.clew")
+    after = Recording(51).operate(700, each=3 * MS)
+    after.operate(1, each=50 * MS).operate(10, each=3 * MS).write(directory + "/longest-2.clew")
+    longest = work(compare(before, directory + "/longest-2.clew"))["longest"]
+    done = subprocess.run([
+        CLEW, "why", longest["capture"], "--tid",
+        str(longest["tid"]), "--from",
+        str(longest["from"]), "--to",
+        str(longest["to"]), "--json"
+    ],
+                          capture_output=True,
+                          text=True,
+                          timeout=60,
+                          check=True)
+    explained = json.loads(done.stdout)
+    ns = longest["to"] - longest["from"]
+    tap.report("the longest one", "" if 30 * MS < ns < 80 * MS else repr(longest))
+    tap.report("the longest one is explained",
+               "" if "fsync" in done.stdout and explained else done.stdout[:500])
+
+
 def test_noise(tap, directory):
     """Recordings of the same program seldom differ, nor a recording's halves."""
     first = Recording(100).operate(700).write(directory + "/same.clew")
@@ -337,8 +360,8 @@ def test_limits(tap, directory):
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
-        for test in (test_causes, test_noise, test_replicates, test_names, test_on_path, test_page,
-                     test_limits):
+        for test in (test_causes, test_longest, test_noise, test_replicates, test_names,
+                     test_on_path, test_page, test_limits):
             test(tap, directory)
     return tap.end()
 

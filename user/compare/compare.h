@@ -217,6 +217,7 @@ struct compare_class {
 	uint64_t blind[COMPARE_SIDES], cut[COMPARE_SIDES];
 	uint64_t p50[COMPARE_SIDES], p99[COMPARE_SIDES];
 	size_t blocks[COMPARE_SIDES];
+	const struct compare_operation *longest; /* after; NULL: operations are sums */
 	struct compare_row total;
 	struct compare_row *rows; /* what changed most first; the rest is the last one */
 	size_t row_count;

@@ -115,6 +115,8 @@ static int find_slowest(struct comparing *comparing, unsigned side)
 		return 0;
 	}
 	class->slowest[side] = operations->count / 100 ?: 1;
+	if (side == COMPARE_AFTER)
+		class->longest = sorted[0];
 	class->p50[side] = sorted[operations->count / 2]->ns;
 	class->p99[side] = sorted[operations->count / 100]->ns;
 	for (size_t i = 0; i < class->slowest[side]; i++)

@@ -161,6 +161,26 @@ static void json_name(struct clew_json *json, const struct compare_name *name)
 	clew_json_string(json, "text", name->text);
 }
 
+/* The longest operation after, as `clew why` is asked about it. */
+static void json_longest(struct clew_json *json, const struct clew_compare_answer *answer,
+			 const struct compare_class *class)
+{
+	const struct compare_operation *it = class->longest;
+
+	if (!it) {
+		clew_json_null(json, "longest");
+		return;
+	}
+	clew_json_object(json, "longest");
+	clew_json_string(
+		json, "capture",
+		answer->names[answer->halves ? COMPARE_BEFORE : COMPARE_AFTER][it->capture]);
+	clew_json_unsigned(json, "tid", it->tid);
+	clew_json_unsigned(json, "from", it->from);
+	clew_json_unsigned(json, "to", it->from + it->ns);
+	clew_json_object_end(json);
+}
+
 static void json_class(struct clew_json *json, const struct clew_compare_answer *answer,
 		       const struct compare_class *class)
 {
@@ -175,6 +195,7 @@ static void json_class(struct clew_json *json, const struct clew_compare_answer 
 	clew_json_number(json, "ratio_high", known ? class->total.difference.ratio_high : NAN);
 	for (unsigned side = 0; side < COMPARE_SIDES; side++)
 		json_class_side(json, class, side);
+	json_longest(json, answer, class);
 	clew_json_array(json, "causes");
 	for (size_t i = 0; i < class->row_count; i++)
 		json_row(json, answer, class, &class->rows[i]);

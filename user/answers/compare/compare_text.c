@@ -298,6 +298,20 @@ static void print_slowest(FILE *out, const struct clew_compare_answer *answer,
 	fputc('\n', out);
 }
 
+/* The question about the longest operation after. */
+static void print_longest(FILE *out, const struct clew_compare_answer *answer,
+			  const struct compare_class *class)
+{
+	const struct compare_operation *it = class->longest;
+
+	if (!it || answer->halves)
+		return;
+	fprintf(out, "  The longest one (%s): clew why ", CLEW_DURATION(it->ns));
+	clew_print_safe(out, answer->names[COMPARE_AFTER][it->capture]);
+	fprintf(out, " --tid %u --from %" PRIu64 " --to %" PRIu64 "\n", it->tid, it->from,
+		it->from + it->ns);
+}
+
 static void print_changed(FILE *out, const struct clew_compare_answer *answer,
 			  const struct compare_class *class)
 {
@@ -327,6 +341,7 @@ static void print_changed(FILE *out, const struct clew_compare_answer *answer,
 	else if (stayed)
 		fprintf(out, "  %zu other cause%s stayed\n", stayed, stayed == 1 ? "" : "s");
 	print_slowest(out, answer, class);
+	print_longest(out, answer, class);
 	if (!answer->halves)
 		print_arrivals(out, answer, class);
 }

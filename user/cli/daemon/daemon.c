@@ -306,6 +306,9 @@ static bool tick(void *context)
 	if (daemon->http)
 		clew_http_serve(daemon->http, write_metrics, daemon);
 	pat(daemon, now);
+	if (daemon_history_is_gone(&daemon->history))
+		clew_fail(0, "the process that keeps the history has ended, perhaps for want of "
+			     "memory: start the daemon again to have one");
 	if (!daemon_maker_is_gone(&daemon->maker))
 		return true;
 	daemon->failed = clew_fail(CLEW_EXIT_SYSTEM, "the process that makes incidents has ended: "

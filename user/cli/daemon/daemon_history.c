@@ -198,6 +198,14 @@ int daemon_history_begin(const struct clew_config *config, bool background, pid_
 	return 0;
 }
 
+bool daemon_history_is_gone(pid_t *pid)
+{
+	if (*pid <= 0 || waitpid(*pid, NULL, WNOHANG) == 0)
+		return false;
+	*pid = 0;
+	return true;
+}
+
 void daemon_history_end(pid_t pid)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};

@@ -15,6 +15,8 @@
 /* *ret_pid: 0 if the configuration has no history. `background`: its messages go to the log. 0 or,
  * after clew_fail(), an exit status. */
 int daemon_history_begin(const struct clew_config *config, bool background, pid_t *ret_pid);
+/* True, once, if the process has ended, which it should not. */
+bool daemon_history_is_gone(pid_t *pid);
 /* Has it write what it has of the current period, and ends it. */
 void daemon_history_end(pid_t pid);
 
