@@ -14,6 +14,7 @@
 
 #include "answers/why/causes.h"
 #include "answers/why/details.h"
+#include "answers/why/largest.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "words/hops.h"
@@ -38,6 +39,7 @@ struct build {
 	struct map children; /* (hash of the words, parent) to node */
 	struct named *named;
 	size_t named_count, named_room;
+	struct vector parts; /* struct clew_node_part, of a broad tree */
 };
 
 static uint64_t mix_text(uint64_t key, const char *text)
@@ -146,9 +148,15 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 	return r;
 }
 
-static int add_hops(struct build *build, uint32_t *parent, const struct clew_segment *segment,
-		    uint64_t ns)
+/* Notes that a broad node has a group; those of ready tasks say all that is known. */
+static int note_part(struct build *build, struct clew_node_part part)
 {
+	return build->detail == CLEW_TREE_BROAD ? clew_largest_add(&build->parts, &part) : 0;
+}
+
+static int add_hops(struct build *build, uint32_t *parent, struct clew_node_part part)
+{
+	const struct clew_segment *segment = part.longest;
 	struct clew_phrase phrase;
 	int r = 0;
 
@@ -156,7 +164,11 @@ static int add_hops(struct build *build, uint32_t *parent, const struct clew_seg
 		r = clew_hop_phrase(build->trace, build->relations, segment, i,
 				    build->detail == CLEW_TREE_BROAD, &phrase);
 		if (r >= 0)
-			r = add_time(build, parent, &phrase, segment, ns, false, false);
+			r = add_time(build, parent, &phrase, segment, part.ns, false, false);
+		part.node = *parent;
+		part.place = i;
+		if (r >= 0)
+			r = note_part(build, part);
 	}
 	return r;
 }
@@ -195,6 +207,7 @@ static int add_group(struct build *build, const struct clew_segment *const *same
 	const struct clew_segment *longest = same[0];
 	bool ready = same[0]->kind == CLEW_SEGMENT_RUNQUEUE, broad = by_program(build, ready);
 	uint32_t parent = CLEW_TREE_ROOT;
+	struct clew_node_part part;
 	struct clew_phrase phrase;
 	struct clew_beside beside;
 	uint64_t ns = 0;
@@ -205,7 +218,9 @@ static int add_group(struct build *build, const struct clew_segment *const *same
 		if (clew_segment_length(same[i]) > clew_segment_length(longest))
 			longest = same[i];
 	}
-	r = add_hops(build, &parent, longest, ns);
+	part = (struct clew_node_part){
+		.place = UINT32_MAX, .ns = ns, .same = same, .count = count, .longest = longest};
+	r = add_hops(build, &parent, part);
 	if (r >= 0 && ready && build->detail != CLEW_TREE_EACH)
 		r = add_ready(build, &parent, longest, ns);
 	if (r >= 0)
@@ -217,6 +232,9 @@ static int add_group(struct build *build, const struct clew_segment *const *same
 		r = add_running(build, &phrase, same, count);
 	if (r >= 0)
 		r = add_time(build, &parent, &phrase, longest, ns, true, ready);
+	part.node = parent;
+	if (r >= 0 && !ready)
+		r = note_part(build, part);
 	return r;
 }
 
@@ -413,6 +431,9 @@ static int add_segments(struct build *build, const struct clew_why *why)
 			to++;
 		r = add_group(build, same + from, to - from);
 	}
+	/* Parts refer to `same`. */
+	if (r >= 0)
+		r = clew_largest_append(build->trace, &build->parts, build->tree->nodes);
 	free(grouped);
 	free(same);
 	return r;
@@ -422,8 +443,11 @@ int clew_tree_make(const struct clew_trace *trace, const struct clew_relations *
 		   const struct clew_why *why, enum clew_tree_detail detail,
 		   struct clew_tree *ret_tree)
 {
-	struct build build = {
-		.trace = trace, .relations = relations, .detail = detail, .tree = ret_tree};
+	struct build build = {.trace = trace,
+			      .relations = relations,
+			      .detail = detail,
+			      .tree = ret_tree,
+			      .parts = {.item = sizeof(struct clew_node_part)}};
 	int r;
 
 	*ret_tree = (struct clew_tree){.total = why->to - why->from};
@@ -436,6 +460,7 @@ int clew_tree_make(const struct clew_trace *trace, const struct clew_relations *
 		r = put_in_order(ret_tree);
 	map_done(&build.children);
 	free(build.named);
+	vector_done(&build.parts);
 	if (r < 0)
 		clew_tree_done(ret_tree);
 	return r;
