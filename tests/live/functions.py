@@ -127,6 +127,55 @@ def check_loss(program):
     ok(not wrong, "calls over a loss are lost and nothing else", "; ".join(wrong[:4]))
 
 
+GROWING = """
+package main
+
+import "fmt"
+
+//go:noinline
+func deep(n int) int {
+	var room [64]int
+	for i := range room {
+		room[i] = n + i
+	}
+	if n == 0 {
+		return room[3]
+	}
+	return deep(n-1) + room[n%64]
+}
+
+func main() {
+	for i := 0; i < 40; i++ {
+		done := make(chan int)
+		go func() { done <- deep(50) }()
+		<-done
+	}
+	fmt.Println(40 * 51)
+}
+"""
+
+
+def check_go():
+    """A call whose stack grows at its begin is one call."""
+    if not shutil.which("go"):
+        skip("calls of Go", "go is not installed")
+        return
+    source, program, capture = (scratch(it) for it in ("growing.go", "growing", "growing.clew"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write(GROWING)
+    subprocess.run(["go", "build", "-o", program, source], check=True, timeout=PATIENCE, env=dict(
+        os.environ, HOME=scratch(), GO111MODULE="off", GOFLAGS=""))
+    recording = start_recording(capture, "-f", program + ":main.deep", *OPTIONS)
+    done = run(program)
+    status, said = stop_recording(recording)
+    if not ok(status == 0, "functions of Go are recorded", said[-300:]):
+        return
+    begun = answer("spans", capture)["summary"]["entries_only"]
+    measured("functions calls", int(done.stdout), abs(begun - int(done.stdout)),
+             witness="the program's own counts, Go")
+    ok(begun == int(done.stdout), "Go: each call counts once", f"{begun}, not {done.stdout.strip()}")
+
+
 def check_process():
     """Functions of a process's library are recorded in that process alone."""
     script = "import time\nprint('here', flush=True)\nwhile True: time.sleep(0.01)"
@@ -165,6 +214,7 @@ def main():
             check_run(f"{name}, seed {seed}", program, seed)
     check_loss(own)
     check_process()
+    check_go()
     finish()
 
 

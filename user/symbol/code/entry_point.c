@@ -4,6 +4,9 @@
  * kernel emulates, so the probe slides to the first instruction that is emulated, if
  * all before it always run, and write nothing but registers that no argument is in that
  * was asked for. Behind a load the page fault that it may end in is not in the function.
+ *
+ * A function of Go first compares its stack with what it needs. Where that is too small, it is
+ * entered anew on a larger one: the probe is behind the comparison, which is passed once a call.
  */
 #include <Zydis/Zydis.h>
 
@@ -159,6 +162,58 @@ static bool class_here(const struct walk *walk, const uint8_t *code, size_t size
 	return kind == CLEW_SITE_SAFE;
 }
 
+/* True for what comes before the comparison: the stack pointer that is needed is computed. */
+static bool is_go_need(const ZydisDecodedInstruction *instruction,
+		       const ZydisDecodedOperand *operands)
+{
+	switch (instruction->mnemonic) {
+	case ZYDIS_MNEMONIC_JB: /* no stack is as large */
+		return true;
+	case ZYDIS_MNEMONIC_LEA:
+	case ZYDIS_MNEMONIC_MOV:
+	case ZYDIS_MNEMONIC_SUB:
+		return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		       (operands[0].reg.value == ZYDIS_REGISTER_R12 ||
+			operands[0].reg.value == ZYDIS_REGISTER_R13);
+	default:
+		return false;
+	}
+}
+
+/* cmp 0x10(%r14),REGISTER: with the end of the goroutine's stack, or that for code with little. */
+static bool is_go_comparison(const ZydisDecodedInstruction *instruction,
+			     const ZydisDecodedOperand *operands)
+{
+	return instruction->mnemonic == ZYDIS_MNEMONIC_CMP &&
+	       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	       operands[1].mem.base == ZYDIS_REGISTER_R14 &&
+	       operands[1].mem.index == ZYDIS_REGISTER_NONE &&
+	       (operands[1].mem.disp.value == 0x10 || operands[1].mem.disp.value == 0x18);
+}
+
+/* The bytes of a function of Go before which it may be entered anew; 0: it has no comparison. */
+static uint64_t go_stack_check(const struct walk *walk, const uint8_t *code)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction instruction;
+	bool compared = false;
+
+	for (uint64_t at = 0; at < walk->range->size; at += instruction.length) {
+		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&walk->decoder, code + at,
+						       walk->range->size - at, &instruction,
+						       operands)))
+			return 0;
+		if (compared)
+			return instruction.mnemonic == ZYDIS_MNEMONIC_JBE ? at + instruction.length
+									  : 0;
+		compared = is_go_comparison(&instruction, operands);
+		if (!compared && !is_go_need(&instruction, operands))
+			return 0;
+	}
+	return 0;
+}
+
 const char *function_enter(const struct clew_functions *functions, const struct range *range,
 			   bool keep_stack, struct clew_function_entry *ret)
 {
@@ -170,10 +225,14 @@ const char *function_enter(const struct clew_functions *functions, const struct 
 			    .intact = (1u << CLEW_REGISTER_ARGUMENTS) - 1};
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction instruction;
+	uint64_t first = 0;
 	bool found = false;
 
 	ZydisDecoderInit(&walk.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (uint64_t at = 0; at < range->size && at <= UINT16_MAX; at += instruction.length) {
+	if (functions->go)
+		first = go_stack_check(&walk, code);
+	walk.all_endbr = !first;
+	for (uint64_t at = first; at < range->size && at <= UINT16_MAX; at += instruction.length) {
 		enum clew_probe_class class;
 
 		/* A jump to the start is an activation of its own. */
