@@ -13,7 +13,7 @@
 #include "words/link.h"
 #include "words/source_file.h"
 
-/* What a part is about, in words, and its time. */
+/* The words for a part, and its time. */
 struct told {
 	char *text;
 	uint64_t ns;
