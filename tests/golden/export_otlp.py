@@ -161,6 +161,28 @@ def test_times(capture):
              int(clock[3]) - int(clock[1]))
 
 
+def test_endpoint():
+    """A request has the kind of its side, and both ends of its connection."""
+    for comm, kind, name, count in (("client", 3, "request to 0.0.0.0:5000", 10),
+                                    ("server", 2, "request at 0.0.0.0:5000", 10)):
+        spans = from_json(export(made("usual"), "otlp", "--comm", comm))
+        roots = [span for span in spans if "clew.from" in span.attributes]
+        tap.same("requests of %s" % comm, [(span.kind, span.name) for span in roots],
+                 [(kind, name)] * count)
+        tap.same(
+            "the connection of %s" % comm,
+            [{key: value
+              for key, value in span.attributes.items()
+              if key.startswith(("server.", "client.", "network."))} for span in roots[:1]],
+            [{"network.transport": "tcp", "network.type": "ipv4", "server.address": "0.0.0.0",
+              "server.port": 5000, "client.address": "0.0.0.0", "client.port": 41000}])
+        tap.same("only roots of %s are requests" % comm,
+                 {span.kind for span in spans if span not in roots}, {1})
+        tap.same("protobuf of %s" % comm,
+                 from_proto(export(made("usual"), "otlp", "--comm", comm, "--encoding",
+                                   "protobuf")), spans)
+
+
 def test_also(capture):
     """A wait that several requests had to end for names the others."""
     several = [len(edge["from"]) - 1 for edge in ask(capture, "edges", "--idle")["edges"]
@@ -341,6 +363,7 @@ tap.same("some waits have a link to what ended them",
 test_most()
 test_times(made("locks"))
 test_also(made("devices"))
+test_endpoint()
 test_parent()
 test_hostile(hostile())
 if ctypes.util.find_library("curl"):

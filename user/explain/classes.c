@@ -266,8 +266,14 @@ struct clew_operation *clew_class_longest(const struct clew_operation_classes *f
 	size_t count = it->count < limit ? it->count : limit;
 	struct clew_operation *operations = calloc(count + 1, sizeof(*operations));
 
-	for (size_t i = 0; operations && i < count; i++)
-		operations[i] = found->operations[it->first + i].operation;
+	for (size_t i = 0; operations && i < count; i++) {
+		const struct clew_kind_operation *one = &found->operations[it->first + i];
+
+		operations[i] = one->operation;
+		operations[i].served = one->kind == CLEW_OPERATION_SERVED;
+		if (one->kind == CLEW_OPERATION_REQUEST || operations[i].served)
+			operations[i].by = one->by;
+	}
 	*ret_count = operations ? count : 0;
 	return operations;
 }

@@ -127,6 +127,9 @@ struct clew_operation {
 	const struct clew_spin *spin;
 	const struct clew_activity *activity;
 	const struct clew_trace_frame *frame;
+	/* A request has the wait for its answer, or, if it was served, for the question. */
+	const struct clew_sleep *by;
+	bool served;
 };
 
 /*

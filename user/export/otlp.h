@@ -24,12 +24,16 @@ struct otlp_list {
 	uint32_t count;
 };
 
+/* Span.SpanKind */
+enum otlp_kind { OTLP_INTERNAL = 1, OTLP_SERVER, OTLP_CLIENT };
+
 struct otlp_span {
 	uint64_t id;
 	uint64_t parent; /* 0 none */
 	uint64_t start;	 /* ns since 1970 */
 	uint64_t end;
 	uint32_t process; /* serial */
+	enum otlp_kind kind;
 	const char *name;
 	struct otlp_list attributes;
 	/* A link to the span that ended this one; 0: none. */
@@ -65,6 +69,17 @@ bool otlp_read_parent(const char *text, uint8_t ret_trace[OTLP_TRACE_SIZE], uint
  * in it, or with one above these; NULL: none was. */
 const char *otlp_parent_of(const struct clew_export *export,
 			   const struct clew_operation *operation);
+
+/* ---- otlp_endpoint.c ---- */
+
+/* Whose side of a request an operation is. */
+enum otlp_kind otlp_kind_of(const struct clew_operation *operation);
+/* "request to 127.0.0.1:80", "request at 127.0.0.1:80". */
+void otlp_name_request(const struct clew_trace *trace, const struct clew_operation *operation,
+		       char *buffer, size_t size);
+/* Adds the attributes of a request's connection; nothing of another operation. 0 or -ENOMEM. */
+int otlp_add_endpoint(struct otlp *otlp, struct otlp_list *list,
+		      const struct clew_operation *operation);
 
 /* ---- otlp_spans.c: what the two encodings share ---- */
 

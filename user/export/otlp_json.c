@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define KIND_INTERNAL 1
-
 static void put_id(struct clew_json *json, const char *key, uint64_t id)
 {
 	char text[24];
@@ -81,7 +79,7 @@ static void put_span(struct clew_json *json, const struct otlp *otlp, const stru
 	if (span->parent)
 		put_id(json, "parentSpanId", span->parent);
 	clew_json_string(json, "name", span->name);
-	clew_json_unsigned(json, "kind", KIND_INTERNAL);
+	clew_json_unsigned(json, "kind", span->kind);
 	put_decimal(json, "startTimeUnixNano", (int64_t)span->start);
 	put_decimal(json, "endTimeUnixNano", (int64_t)span->end);
 	put_attributes(json, otlp, &span->attributes);

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define KIND_INTERNAL 1
-
 /* TracesData, ResourceSpans, ScopeSpans; common.v1.KeyValue, AnyValue */
 enum { RESOURCE_SPANS = 1, RESOURCE = 1, SCOPE_SPANS, SCOPE = 1, SPANS, SCOPE_NAME = 1 };
 enum { RESOURCE_ATTRIBUTES = 1, KEY = 1, VALUE, VALUE_TEXT = 1, VALUE_NUMBER = 3 };
@@ -81,7 +79,7 @@ static void put_span(struct proto *proto, const struct otlp *otlp, const struct 
 	if (span->parent)
 		put_id(proto, SPAN_PARENT, span->parent);
 	proto_string(proto, SPAN_NAME, span->name);
-	proto_number(proto, SPAN_KIND, KIND_INTERNAL);
+	proto_number(proto, SPAN_KIND, span->kind);
 	proto_fixed(proto, SPAN_START, span->start);
 	proto_fixed(proto, SPAN_END, span->end);
 	put_attributes(proto, SPAN_ATTRIBUTES, otlp, &span->attributes);

@@ -115,6 +115,7 @@ static int add_span(struct building *building, size_t parent, uint32_t task, con
 		.start = start + otlp->wall,
 		.end = end + otlp->wall,
 		.process = clew_trace_process(trace, task),
+		.kind = OTLP_INTERNAL,
 		.name = copy,
 	};
 	r = otlp_add_number(otlp, &span->attributes, "thread.id", of ? of->tid : 0);
@@ -445,6 +446,8 @@ static void name_operation(const struct clew_export *export, const struct clew_o
 		snprintf(buffer, size, "%s",
 			 clew_call_name(operation->wait->call)
 				 ?: clew_wait_kind_name(operation->wait->kind));
+	else if (operation->by)
+		otlp_name_request(export->trace, operation, buffer, size);
 	else
 		snprintf(buffer, size, "%.*s", CLEW_COMM_SIZE,
 			 clew_trace_comm_at(export->trace, operation->task, operation->from));
@@ -466,6 +469,9 @@ static int describe_operation(struct building *building, const struct clew_opera
 	}
 	if (r >= 0)
 		r = otlp_add_number(otlp, list, "clew.to", (int64_t)operation->to);
+	if (r >= 0)
+		r = otlp_add_endpoint(otlp, list, operation);
+	span_at(building, building->root)->kind = otlp_kind_of(operation);
 	if (r >= 0 && folded)
 		r = otlp_add_number(otlp, list, "clew.folded_steps", (int64_t)folded);
 	if (r >= 0 && why->unknown_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is usual of operations of one class: the median of those that ended in the last five
+ * The usual length of operations of one class: the median of those that ended in the last five
  * minutes.
  *
  * Invariant: memory is bounded by USUAL_MOST classes: beyond that all are forgotten.
