@@ -161,7 +161,7 @@ def test_times(capture):
              int(clock[3]) - int(clock[1]))
 
 
-def test_endpoint():
+def test_requests():
     """A request has the kind of its side, and both ends of its connection."""
     for comm, kind, name, count in (("client", 3, "request to 0.0.0.0:5000", 10),
                                     ("server", 2, "request at 0.0.0.0:5000", 10)):
@@ -363,7 +363,7 @@ tap.same("some waits have a link to what ended them",
 test_most()
 test_times(made("locks"))
 test_also(made("devices"))
-test_endpoint()
+test_requests()
 test_parent()
 test_hostile(hostile())
 if ctypes.util.find_library("curl"):
