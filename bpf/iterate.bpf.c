@@ -21,6 +21,7 @@
 #include "life.h"
 #include "object.h"
 #include "poll.h"
+#include "question.h"
 #include "read.h"
 #include "sched.h"
 #include "state.h"
@@ -180,6 +181,8 @@ static __always_inline void iterate_object(struct where *where, struct task_stru
 	wait->object_kind = found.kind;
 	wait->object = found.object;
 	wait->device = found.device;
+	if (found.kind == CLEW_OBJECT_SOCKET && (bits & TASK_INTERRUPTIBLE))
+		wait->asked = question_under_way((__u64)file, where->time);
 	if (locks_files(call->number) && (bits & TASK_INTERRUPTIBLE)) {
 		if (pass == CLEW_PASS_START)
 			file_lock_from_before(task, file, call, state);

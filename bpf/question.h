@@ -55,6 +55,24 @@ static __always_inline __u64 unix_question(struct sock *sock)
 	return peer && READ(peer, sk_receive_queue.qlen) ? CLEW_ASKED_SOMETIME : 0;
 }
 
+/* The socket behind a file, if its protocol is TCP; NULL: it has another one. */
+static __always_inline struct tcp_sock *tcp_of(struct sock *sock)
+{
+	__u16 family = READ(sock, __sk_common.skc_family);
+
+	return (family == AF_INET || family == AF_INET6) && READ(sock, sk_protocol) == IPPROTO_TCP
+		       ? (void *)sock
+		       : NULL;
+}
+
+/* When the last bytes left a socket. */
+static __always_inline __u64 left_at(struct tcp_sock *tcp, __u64 now)
+{
+	__u64 left = READ(tcp, tcp_wstamp_ns);
+
+	return left && left + ACKNOWLEDGED < now ? left : CLEW_ASKED_SOMETIME;
+}
+
 /*
  * When the question left that is open at the connection behind a file; CLEW_ASKED_SOMETIME: it is
  * not known when; 0: none is open, or it is not known. Global, see identity.h.
@@ -63,19 +81,18 @@ __noinline __u64 open_question(__u64 file_address, __u64 now)
 {
 	struct socket *socket = READ((struct file *)file_address, private_data);
 	struct sock *sock = (void *)READ_NUMBER(socket, sk);
-	struct tcp_sock *tcp = (void *)sock;
 	struct question_slot *slot;
-	__u64 written, left;
-	__u16 family;
+	struct tcp_sock *tcp;
+	__u64 written;
 	__u32 index;
 	bool asked;
 
 	if (!sock)
 		return 0;
-	family = READ(sock, __sk_common.skc_family);
-	if (family == AF_UNIX)
+	if (READ(sock, __sk_common.skc_family) == AF_UNIX)
 		return unix_question(sock);
-	if ((family != AF_INET && family != AF_INET6) || READ(sock, sk_protocol) != IPPROTO_TCP)
+	tcp = tcp_of(sock);
+	if (!tcp)
 		return 0;
 	index = (__u32)((__u64)sock * 0x9e3779b97f4a7c15ULL >> (64 - QUESTION_SLOT_BITS));
 	slot = bpf_map_lookup_elem(&clew_questions, &index);
@@ -85,10 +102,23 @@ __noinline __u64 open_question(__u64 file_address, __u64 now)
 	asked = slot->sock == (__u64)sock ? slot->written != written : sent_last(tcp);
 	slot->sock = (__u64)sock;
 	slot->written = written;
-	if (!asked)
+	return asked ? left_at(tcp, now) : 0;
+}
+
+/* The same of a wait that is under way, for which the table may have counted already: nothing came
+ * since it began. */
+__noinline __u64 question_under_way(__u64 file_address, __u64 now)
+{
+	struct socket *socket = READ((struct file *)file_address, private_data);
+	struct sock *sock = (void *)READ_NUMBER(socket, sk);
+	struct tcp_sock *tcp;
+
+	if (!sock)
 		return 0;
-	left = READ(tcp, tcp_wstamp_ns);
-	return left && left + ACKNOWLEDGED < now ? left : CLEW_ASKED_SOMETIME;
+	if (READ(sock, __sk_common.skc_family) == AF_UNIX)
+		return unix_question(sock);
+	tcp = tcp_of(sock);
+	return tcp && sent_last(tcp) ? left_at(tcp, now) : 0;
 }
 
 #endif
