@@ -13,7 +13,9 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import time
 
 from _live import CLEW, GUEST, PATIENCE, answer, clew, finish, ok, run, scratch, skip
@@ -115,6 +117,38 @@ def test_lock():
     ok(all(len(it) == 1 and abs(it[0] - length) < .05 * length
            for it, length in zip(blame, lengths)), "the holder's program is blamed", blame)
     ok(not left_behind(), "nothing is left behind", left_behind())
+
+
+@contextlib.contextmanager
+def unanswered():
+    """A client that has asked a server which does not answer: yields the client's pid, and the port."""
+    program = "import socket,sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); " \
+              "s.send(b'?'); s.recv(1)"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with subprocess.Popen([sys.executable, "-c", program, str(port)]) as client:
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(1)
+                yield client.pid, port
+            client.wait()
+
+
+def test_request():
+    """A question from before clew top has its true age: the kernel knows when it left."""
+    asked = time.monotonic_ns()
+    with unanswered() as (client, port):
+        done, periods = periods_of("-n", "3")
+    found = [[it for it in period["requests"] if it["tid"] == client] for period in periods]
+    if not ok(done.returncode == 0 and len(periods) == 3 and all(len(it) == 1 for it in found),
+              "each period has the request under way", (done.stderr, found)):
+        return
+    found = [it[0] for it in found]
+    ok(all(it["kind"] == "request" and it["text"].endswith(f" to 127.0.0.1:{port}")
+           for it in found), "with its endpoint", found)
+    ages = [period["to"] - asked for period in periods]
+    ok(all(age - 2e9 <= it["ns"] <= age and not it["longer"] for it, age in zip(found, ages)),
+       "its age goes on from period to period", ([it["ns"] for it in found], ages))
 
 
 def test_cpu():
@@ -329,6 +363,7 @@ def test_interrupted():
 
 
 test_lock()
+test_request()
 test_cpu()
 if shutil.which("tmux"):
     test_screen()

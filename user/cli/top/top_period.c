@@ -9,6 +9,8 @@
 #include "cli/front/fail.h"
 #include "cli/operand/open.h"
 #include "format/style.h"
+#include "format/text.h"
+#include "words/class.h"
 #include "words/ledger.h"
 #include "words/object.h"
 #include "words/stack_table.h"
@@ -46,6 +48,9 @@ static int find(struct top_period *period, struct ages *ages)
 		r = clew_now_find(trace, period->relations, chosen, &age, MOST_WAITS,
 				  &period->waits, &period->wait_count);
 	if (r >= 0)
+		r = top_requests_find(trace, &period->report.classes, ages, &period->requests,
+				      &period->request_count);
+	if (r >= 0)
 		r = top_objects_find(trace, chosen, &period->objects, &period->object_count);
 	if (r >= 0)
 		r = top_queues_find(trace, &period->report.summary, &period->queues,
@@ -82,6 +87,7 @@ void top_period_free(struct top_period *period)
 	clew_selection_done(&period->selection);
 	report_done(&period->report);
 	clew_now_free(period->waits, period->wait_count);
+	free(period->requests);
 	free(period->objects);
 	free(period->queues);
 	for (enum top_by by = 0; by <= TOP_BY_CGROUP; by++)
@@ -93,6 +99,26 @@ void top_period_free(struct top_period *period)
 
 /* ---- as text ---- */
 
+static void print_requests(FILE *out, const struct top_period *period)
+{
+	const struct clew_trace *trace = period->trace;
+
+	if (!period->request_count)
+		return;
+	fprintf(out, "\n%sRequests under way, oldest first%s\n",
+		clew_style_begin(CLEW_STYLE_HEADING), clew_style_end(CLEW_STYLE_HEADING));
+	for (size_t i = 0; i < period->request_count; i++) {
+		const struct top_request *request = &period->requests[i];
+
+		fprintf(out, "  %8s%s  ", CLEW_DURATION(request->ns), request->longer ? "+" : " ");
+		clew_print_task(out, trace, request->operation->operation.task,
+				clew_trace_end(trace));
+		fputs(", ", out);
+		clew_print_class_of(out, trace, request->operation, true);
+		fputc('\n', out);
+	}
+}
+
 void top_period_print(FILE *out, const struct top_period *period, size_t width)
 {
 	fprintf(out, "%sUnder way now%s\n", clew_style_begin(CLEW_STYLE_HEADING),
@@ -101,11 +127,41 @@ void top_period_print(FILE *out, const struct top_period *period, size_t width)
 		fputs("  nobody waits for a lock, a file, a disk, memory, a limit or an answer\n",
 		      out);
 	clew_now_print(out, period->trace, period->waits, period->wait_count, width);
+	print_requests(out, period);
 	fputs("\n", out);
 	report_print(out, &period->report, width, width >= BARS_WIDTH);
 }
 
 /* ---- as JSON ---- */
+
+static void json_requests(struct clew_json *json, const struct top_period *period)
+{
+	clew_json_array(json, "requests");
+	for (size_t i = 0; i < period->request_count; i++) {
+		const struct top_request *request = &period->requests[i];
+		const struct clew_kind_operation *operation = request->operation;
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		if (out) {
+			clew_print_class_of(out, period->trace, operation, true);
+			fclose(out);
+		}
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, period->trace, operation->operation.task,
+				      clew_trace_end(period->trace));
+		clew_json_string(
+			json, "kind",
+			clew_operation_kind_name((enum clew_operation_kind)operation->kind));
+		clew_json_unsigned(json, "ns", request->ns);
+		clew_json_bool(json, "longer", request->longer);
+		clew_json_string(json, "text", text);
+		clew_json_object_end(json);
+		free(text);
+	}
+	clew_json_array_end(json);
+}
 
 static void json_objects(struct clew_json *json, const struct top_period *period)
 {
@@ -195,6 +251,7 @@ void top_period_json(FILE *out, const struct top_period *period)
 		return;
 	}
 	clew_now_json(json, period->trace, period->waits, period->wait_count);
+	json_requests(json, period);
 	json_objects(json, period);
 	json_pairs(json, "blame", &period->pairs[TOP_BY_PROGRAM]);
 	json_pairs(json, "blame_by_cgroup", &period->pairs[TOP_BY_CGROUP]);

@@ -10,6 +10,7 @@
 #include "top/objects.h"
 #include "top/pairs.h"
 #include "top/queues.h"
+#include "top/requests.h"
 
 struct top_period {
 	struct clew_trace *trace;
@@ -18,11 +19,12 @@ struct top_period {
 	uint32_t own;			  /* pid of this process, which is no part of the answer */
 	uint64_t own_ns;		  /* CPU time that clew top took since the period before */
 	struct report report;
-	struct clew_now *waits; /* under way when it ended */
+	struct clew_now *waits;	      /* under way when it ended */
+	struct top_request *requests; /* likewise */
 	struct top_object *objects;
 	struct top_queue *queues; /* by CPU */
 	struct top_pairs pairs[TOP_BY_CGROUP + 1];
-	size_t wait_count, object_count, queue_count;
+	size_t wait_count, request_count, object_count, queue_count;
 };
 
 /*

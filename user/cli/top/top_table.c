@@ -10,14 +10,13 @@
 #include "answers/why/why_text.h"
 #include "base/hash.h"
 #include "format/text.h"
+#include "words/class.h"
 #include "words/object.h"
 #include "words/task.h"
 
 const char *const top_table_names[TOP_TABLES] = {
-	[TOP_WAITS] = "waits",
-	[TOP_OBJECTS] = "objects",
-	[TOP_BLAME] = "who blocks whom",
-	[TOP_CPUS] = "CPUs",
+	[TOP_WAITS] = "waits", [TOP_OBJECTS] = "objects",   [TOP_BLAME] = "who blocks whom",
+	[TOP_CPUS] = "CPUs",   [TOP_REQUESTS] = "requests",
 };
 
 const struct top_column top_columns[TOP_TABLES][TOP_COLUMNS_MOST + 1] = {
@@ -41,6 +40,10 @@ const struct top_column top_columns[TOP_TABLES][TOP_COLUMNS_MOST + 1] = {
 		      {"LONGEST", 11, false, true},
 		      {"RAN MOST", 18, true, false},
 		      {"WAITED MOST", 18, true, false}},
+	[TOP_REQUESTS] = {{"AGE", 12, false, true},
+			  {"KIND", 8, false, false},
+			  {"THREAD", 22, false, false},
+			  {"REQUEST", 20, true, false}},
 };
 
 /* ---- cells ---- */
@@ -172,11 +175,29 @@ static void fill_queue(struct filling *filling, const struct top_period *period,
 	put_program(filling, period, queue->waited, queue->waited_ns);
 }
 
+static void fill_request(struct filling *filling, const struct top_period *period, size_t i)
+{
+	const struct top_request *request = &period->requests[i];
+	const struct clew_kind_operation *operation = request->operation;
+
+	filling->row->wait = operation->by;
+	filling->row->style = CLEW_STYLE_NETWORK;
+	put_cell(filling, request->ns, "%s%s", CLEW_DURATION(request->ns),
+		 request->longer ? "+" : "");
+	put_name(filling, clew_operation_kind_name((enum clew_operation_kind)operation->kind));
+	put_task(filling, period->trace, operation->operation.task, clew_trace_end(period->trace));
+	if (begin_cell(filling, 0))
+		clew_print_class_of(filling->out, period->trace, operation, true);
+	end_cell(filling);
+}
+
 static size_t most_rows(const struct top_period *period, const struct top_choice *choice)
 {
 	switch (choice->table) {
 	case TOP_WAITS:
 		return period->wait_count;
+	case TOP_REQUESTS:
+		return period->request_count;
 	case TOP_OBJECTS:
 		return period->object_count;
 	case TOP_BLAME:
@@ -194,6 +215,8 @@ static bool fill(struct filling *filling, const struct top_period *period,
 		return false;
 	if (choice->table == TOP_WAITS)
 		fill_wait(filling, period, i);
+	else if (choice->table == TOP_REQUESTS)
+		fill_request(filling, period, i);
 	else if (choice->table == TOP_OBJECTS)
 		fill_object(filling, period, i);
 	else if (choice->table == TOP_BLAME)
@@ -205,10 +228,9 @@ static bool fill(struct filling *filling, const struct top_period *period,
 
 /* The columns that say which row it is: they end the list. */
 static const unsigned naming[TOP_TABLES][4] = {
-	[TOP_WAITS] = {2, TOP_COLUMNS_MOST},
-	[TOP_OBJECTS] = {3, 4, TOP_COLUMNS_MOST},
-	[TOP_BLAME] = {1, 2, 3, TOP_COLUMNS_MOST},
-	[TOP_CPUS] = {0, TOP_COLUMNS_MOST},
+	[TOP_WAITS] = {2, TOP_COLUMNS_MOST},	   [TOP_OBJECTS] = {3, 4, TOP_COLUMNS_MOST},
+	[TOP_BLAME] = {1, 2, 3, TOP_COLUMNS_MOST}, [TOP_CPUS] = {0, TOP_COLUMNS_MOST},
+	[TOP_REQUESTS] = {2, 3, TOP_COLUMNS_MOST},
 };
 
 static uint64_t name_of(enum top_table table, const struct top_row *row)

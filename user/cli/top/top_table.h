@@ -6,7 +6,7 @@
 #include "cli/top/top_period.h"
 #include "format/style.h"
 
-enum top_table { TOP_WAITS, TOP_OBJECTS, TOP_BLAME, TOP_CPUS, TOP_TABLES };
+enum top_table { TOP_WAITS, TOP_OBJECTS, TOP_BLAME, TOP_CPUS, TOP_REQUESTS, TOP_TABLES };
 
 #define TOP_COLUMNS_MOST 6
 

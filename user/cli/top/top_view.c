@@ -109,14 +109,14 @@ static int open_chain(struct top_view *view, const struct top_period *period, si
 	row = &view->rows.rows[view->selected];
 	if (!row->wait) {
 		snprintf(view->message, sizeof(view->message),
-			 "a chain belongs to a wait: open it in table 1 or 2");
+			 "a chain belongs to a wait: open it in table 1, 2 or 5");
 		return 0;
 	}
 	view->chain = top_chain_text(period, row->wait, chain_page(lines), width);
 	if (!view->chain)
 		return -ENOMEM;
 	snprintf(view->chain_title, sizeof(view->chain_title), "%s",
-		 view->table == TOP_WAITS ? row->cells[2] : row->cells[4]);
+		 view->table == TOP_OBJECTS ? row->cells[4] : row->cells[2]);
 	view->chain_first = view->chain_lines = 0;
 	for (const char *at = view->chain; *at; at++)
 		view->chain_lines += *at == '\n';
