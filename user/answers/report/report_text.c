@@ -137,6 +137,10 @@ void report_print_headline(FILE *out, const struct report *report)
 {
 	const struct clew_program *program;
 
+	if (report->deadlocked) {
+		report_print_deadlock(out, report);
+		return;
+	}
 	if (report->program == UINT32_MAX) {
 		fputs("Nothing but clew and idle threads ran.", out);
 		return;
