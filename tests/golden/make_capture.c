@@ -335,7 +335,7 @@ static void read_numbers(char *rest, uint64_t *numbers, size_t count)
 
 int main(int argc, char **argv)
 {
-	struct clew_writer_options options = {.size = sizeof(options), .cpus = 4};
+	struct clew_writer_options options = {.size = sizeof(options), .cpus = 32};
 	struct clew_ledger_row rows[64] = {0};
 	struct clew_cost cost = {0};
 	struct clew_writer *writer;
