@@ -47,9 +47,11 @@ SENTENCES = {
                   "io_uring_enter."),
     "ringdisk": ("disk", "waited for files and disks for 75 % of that (2.99 ms), most of it for "
                  "io_uring (io_uring_enter)."),
+    "ringpipe": ("pipe", "waited for pipes and terminals for 75 % of that (2.99 ms), most of it "
+                 "for pipe:[77] (io_uring_enter), until run-101 went on."),
 }
-DEADLOCK = ("Deadlock since +0.500 ms: deada-116 waits for futex 0x7f0000002000, which deadb-117 "
-            "of deada has; deadb-117 of deada waits for futex 0x7f0000002040, which deada-116 has.")
+DEADLOCK = ("Deadlock since +0.500 ms: deada-117 waits for futex 0x7f0000002000, which deadb-118 "
+            "of deada has; deadb-118 of deada waits for futex 0x7f0000002040, which deada-117 has.")
 
 
 def ask(capture, *words):

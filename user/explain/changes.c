@@ -132,7 +132,7 @@ static const struct clew_sleep *lock_wait(const struct clew_trace *trace, uint32
 	return piece.sleep;
 }
 
-/* Who had a lock at a moment; CLEW_NO_TASK: it is not known. */
+/* Returns the task that had a lock at a moment; CLEW_NO_TASK: it is not known. */
 static uint32_t holder_at(const struct clew_sleep *sleep, uint64_t at)
 {
 	for (uint32_t i = 0; i < sleep->holder_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What might shorten operations: what they spent their time on, as far as a change can be thought
- * of that would need less of it. Times of different changes may overlap.
+ * Changes that might shorten operations, by what these spent their time on. The times of two
+ * changes may overlap.
  */
 #ifndef CLEW_EXPLAIN_CHANGES_H
 #define CLEW_EXPLAIN_CHANGES_H

@@ -43,12 +43,31 @@ static enum clew_spent spent_at_word(const struct clew_trace *trace, const struc
 		       : CLEW_SPENT_COUNT;
 }
 
+/* What a completion that no request, packet or timer brought was for. */
+static enum clew_spent spent_at_object(const struct clew_object *object)
+{
+	switch (object->kind) {
+	case CLEW_OBJECT_PIPE:
+	case CLEW_OBJECT_TTY:
+		return CLEW_SPENT_PIPE;
+	case CLEW_OBJECT_SOCKET:
+		return CLEW_SPENT_NETWORK;
+	case CLEW_OBJECT_EVENTFD:
+		return CLEW_SPENT_PROCESS;
+	case CLEW_OBJECT_TIMERFD:
+		return CLEW_SPENT_TIMER;
+	case CLEW_OBJECT_FILE:
+	case CLEW_OBJECT_DEVICE:
+		return CLEW_SPENT_DISK;
+	default:
+		return CLEW_SPENT_OTHER;
+	}
+}
+
 /* A wait for an io_uring is for what completed. */
 static enum clew_spent spent_at_ring(const struct clew_sleep *sleep)
 {
-	if (!sleep->link_count)
-		return CLEW_SPENT_OTHER;
-	switch (sleep->links[0].kind) {
+	switch (sleep->link_count ? sleep->links[0].kind : CLEW_LINK_IRQ) {
 	case CLEW_LINK_REQUEST:
 		return CLEW_SPENT_DISK;
 	case CLEW_LINK_PACKET:
@@ -56,7 +75,7 @@ static enum clew_spent spent_at_ring(const struct clew_sleep *sleep)
 	case CLEW_LINK_TIMER:
 		return CLEW_SPENT_TIMER;
 	default:
-		return CLEW_SPENT_OTHER;
+		return spent_at_object(&sleep->object);
 	}
 }
 
