@@ -43,7 +43,7 @@ static enum clew_spent spent_at_word(const struct clew_trace *trace, const struc
 		       : CLEW_SPENT_COUNT;
 }
 
-/* What a completion that no request, packet or timer brought was for. */
+/* Returns the class of a completion that no request, packet or timer brought. */
 static enum clew_spent spent_at_object(const struct clew_object *object)
 {
 	switch (object->kind) {

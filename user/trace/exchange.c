@@ -27,7 +27,7 @@ struct connection {
 	uint64_t last;	   /* when something of it came last */
 };
 
-/* What a client got from one server so far. */
+/* Counts what a client got from one server so far. */
 struct replies {
 	uint32_t asked;	  /* answers to a question that is known */
 	uint32_t unasked; /* what else came */
