@@ -69,6 +69,17 @@ static uint32_t busiest_program(const struct clew_summary *summary)
 	return found;
 }
 
+/* The class that makes up most of a program's time. */
+static enum clew_spent most_of(const struct clew_program *program)
+{
+	enum clew_spent most = CLEW_SPENT_RUNNING;
+
+	for (int spent = CLEW_SPENT_RUNNING; spent < CLEW_SPENT_COUNT; spent++)
+		if (program->spent[spent] > program->spent[most])
+			most = (enum clew_spent)spent;
+	return most;
+}
+
 /*
  * True if a headline may be about a class of time. One about the whole machine is about what keeps
  * it busy or from its work: a parent that waits for its child does not say what the child waits
@@ -107,7 +118,8 @@ static void choose_headline(struct report *report)
 	/* A short wait of a small program is not what a recording is about. */
 	if (most * 100 < all * LEAST_PERCENT || !most) {
 		report->program = busiest_program(summary);
-		report->spent = CLEW_SPENT_RUNNING;
+		if (report->program != UINT32_MAX)
+			report->spent = most_of(&summary->programs[report->program]);
 	}
 }
 

@@ -273,8 +273,12 @@ static int find(struct report_values *values, struct clew_input *input,
 	const struct clew_windows_taker taker = report_sum_taker(sum);
 	int status = sum ? clew_input_choose(input, &values->selection) : clew_fail_memory();
 
-	if (values->selection.recorded.root != CLEW_NO_TASK)
+	if (values->selection.recorded.root != CLEW_NO_TASK) {
 		asked.command = &values->selection.recorded;
+		/* Before, it waited for the recording to begin. */
+		if (asked.from < asked.command->from && asked.command->from < asked.to)
+			asked.from = asked.command->from;
+	}
 	if (!status)
 		status = clew_input_look(input, &taker);
 	/* Else it was checked before. */
