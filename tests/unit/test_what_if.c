@@ -184,6 +184,8 @@ static void test_identity(void **state)
 
 static void test_naive(void **state)
 {
+	struct clew_what_if_time times[MOST_ES];
+	const struct clew_what_if_options options = {.hierarchy = CLEW_NONE, .times = times};
 	static struct random_model m = {.seed = 1234567};
 	static struct naive n;
 	struct clew_model *like = names();
@@ -212,9 +214,14 @@ static void test_naive(void **state)
 				(int)n.delay_half / 2, n.delay_half % 2 ? 5 : 0);
 		assert_true(used < (int)sizeof(text));
 		program = program_of(text);
-		assert_int_equal(clew_what_if(model, program, NULL, &after, &result, &error), 0);
+		assert_int_equal(clew_what_if(model, program, &options, &after, &result, &error),
+				 0);
 		if (solve(&n)) {
 			compared++;
+			for (uint32_t i = 0; i < model->es_count; i++) {
+				assert_int_equal(times[i].start, n.start[i]);
+				assert_int_equal(times[i].end, n.end[i]);
+			}
 			merged += after->es_count < model->es_count;
 			for (uint32_t i = 0; i < model->span_count; i++) {
 				struct clew_range range = model->spans[i].elementary;
