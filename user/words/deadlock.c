@@ -84,14 +84,13 @@ static void print_step(FILE *out, const struct clew_trace *trace,
 	}
 }
 
-void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
-			 const struct clew_deadlock *deadlock, uint32_t task)
+void clew_print_circle(FILE *out, const struct clew_trace *trace,
+		       const struct clew_deadlock *deadlock, uint32_t task)
 {
 	size_t first = 0;
 
 	while (first < deadlock->count && deadlock->steps[first].task != task)
 		first++;
-	fputs("deadlock: ", out);
 	for (size_t i = 0; i < deadlock->count; i++) {
 		const struct clew_stuck_step *step =
 			&deadlock->steps[(first + i) % deadlock->count];
@@ -101,6 +100,13 @@ void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
 		fputs(i ? "" : " waits", out);
 		print_step(out, trace, step);
 	}
+}
+
+void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
+			 const struct clew_deadlock *deadlock, uint32_t task)
+{
+	fputs("deadlock: ", out);
+	clew_print_circle(out, trace, deadlock, task);
 }
 
 void clew_print_deadlock_line(FILE *out, const struct clew_trace *trace,

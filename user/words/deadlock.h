@@ -8,8 +8,12 @@
 #include "format/json.h"
 #include "trace/deadlock.h"
 
-/* Prints "deadlock: A waits for B to end, B for its thread C, C for room in pipe:[7] that only A
- * reads". It begins with A = `task` if that is in the circle. */
+/* Prints "A waits for B to end, B for its thread C, C for room in pipe:[7] that only A reads". It
+ * begins with A = `task` if that is in the circle. */
+void clew_print_circle(FILE *out, const struct clew_trace *trace,
+		       const struct clew_deadlock *deadlock, uint32_t task);
+
+/* The same behind "deadlock: ". */
 void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
 			 const struct clew_deadlock *deadlock, uint32_t task);
 

@@ -8,10 +8,10 @@
 
 #include "base/interval.h"
 #include "explain/classes.h"
-#include "explain/hang.h"
 #include "explain/summary.h"
 #include "explain/wait_groups.h"
 #include "explain/why.h"
+#include "trace/deadlock.h"
 #include "trace/frames.h"
 #include <stdio.h>
 
@@ -91,9 +91,8 @@ struct report {
 	struct clew_operation_classes classes;
 	bool by_class;
 	uint64_t class_ns, class_total;
-	struct report_helps helps; /* for operations of the first class */
-	bool deadlocked;	   /* the headline is about `deadlock` */
-	struct clew_hang deadlock;
+	struct report_helps helps;	      /* for operations of the first class */
+	const struct clew_deadlock *deadlock; /* which the headline is about; NULL: another thing */
 };
 
 /*
@@ -127,9 +126,9 @@ void report_json(struct clew_json *json, const struct report *report);
 /* report_class.c: finds the classes, and the operations that are shown. In a `whole` trace, turns
  * the headline of a program that was asked for to the class that hurts most. 0 or -ENOMEM. */
 int report_add_classes(struct report *report, bool whole);
-/* report_deadlock.c: finds a deadlock that a chosen thread is in as the trace ends, for the
- * headline. 0 or -ENOMEM. */
-int report_find_deadlock(struct report *report);
+/* report_deadlock.c: the first deadlock that a chosen thread is in as the trace ends; NULL: none.
+ */
+const struct clew_deadlock *report_find_deadlock(const struct report *report);
 void report_print_deadlock(FILE *out, const struct report *report);
 /* Prints in which functions programs ran, if there are samples of that (samples.h). */
 void report_print_samples(FILE *out, const struct report *report, size_t width);

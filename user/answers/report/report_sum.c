@@ -144,7 +144,7 @@ int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 	for (size_t i = 0; i < ret_report->operation_count && r == 0 && sum->alone; i++)
 		r = report_explain(names, relations, &ret_report->operations[i]);
 	if (r == 0 && sum->alone)
-		r = report_find_deadlock(ret_report);
+		ret_report->deadlock = report_find_deadlock(ret_report);
 	return r == 0 && sum->alone ? report_find_helps(ret_report, asked->command) : r;
 }
 
