@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
 
@@ -17,31 +16,42 @@
 #define ROW(offset, rule)                                                                          \
 	((uint32_t)((offset) & (PAGE_BYTES - 1)) << CLEW_UNWIND_RULE_BITS | (uint32_t)(rule))
 
-/* Numbers a file's different rules in the order in which its rows have them. */
-static int make_rules(const struct clew_unwind_row *rows, size_t count,
-		      struct clew_unwind_table *table, struct map *numbers)
+#define NO_RULE CLEW_UNWIND_RULE(CLEW_UNWIND_NONE, 0, 0, 0)
+
+static int add_rule(struct clew_unwind_table *table, uint32_t rule, struct map *numbers)
 {
-	table->rules = malloc((count < RULES_MOST ? count : RULES_MOST) * sizeof(*table->rules));
-	if (!table->rules)
+	if (map_get(numbers, rule, 0))
+		return 0;
+	if (table->rule_count == RULES_MOST)
+		return -EFBIG;
+	if (map_set(numbers, rule, 0, table->rule_count))
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		if (map_get(numbers, rows[i].rule, 0))
-			continue;
-		if (table->rule_count == RULES_MOST)
-			return -EFBIG;
-		if (map_set(numbers, rows[i].rule, 0, table->rule_count))
-			return -ENOMEM;
-		table->rules[table->rule_count++] = rows[i].rule;
-	}
+	table->rules[table->rule_count++] = rule;
 	return 0;
 }
 
+/* Numbers the different rules of a file in the order in which its rows have them, behind "none". */
+static int make_rules(const struct clew_unwind_row *rows, size_t count,
+		      struct clew_unwind_table *table, struct map *numbers)
+{
+	size_t most = count < RULES_MOST ? count + 1 : RULES_MOST;
+	int r;
+
+	table->rules = malloc(most * sizeof(*table->rules));
+	if (!table->rules)
+		return -ENOMEM;
+	r = add_rule(table, NO_RULE, numbers);
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = add_rule(table, rows[i].rule, numbers);
+	return r;
+}
+
 /* Fills the pages. Each begins with the rule that the page before ended with, unless a row is
- * there. */
+ * there; no rule holds in the first page up to the first row. */
 static void fill_pages(const struct clew_unwind_row *rows, size_t count, const struct map *numbers,
 		       struct clew_unwind_table *table)
 {
-	uint64_t rule = *map_get(numbers, rows[0].rule, 0);
+	uint64_t rule = *map_get(numbers, NO_RULE, 0);
 	size_t next = 0;
 
 	for (size_t i = 0; i < table->page_count; i++) {
@@ -49,7 +59,7 @@ static void fill_pages(const struct clew_unwind_row *rows, size_t count, const s
 		struct clew_unwind_page *page = &table->pages[i];
 
 		page->first = (uint32_t)table->row_count;
-		if (i && (next == count || rows[next].offset != start))
+		if (!i || next == count || rows[next].offset != start)
 			table->rows[table->row_count++] = ROW(0, rule);
 		for (; next < count && rows[next].offset - start < PAGE_BYTES; next++) {
 			rule = *map_get(numbers, rows[next].rule, 0);
@@ -62,7 +72,6 @@ static void fill_pages(const struct clew_unwind_row *rows, size_t count, const s
 int clew_unwind_table_make(const struct clew_unwind_row *rows, size_t count,
 			   struct clew_unwind_table *ret_table)
 {
-	struct clew_unwind_row *whole = NULL;
 	struct map numbers = {};
 	uint64_t pages;
 	int r;
@@ -70,18 +79,9 @@ int clew_unwind_table_make(const struct clew_unwind_row *rows, size_t count,
 	*ret_table = (struct clew_unwind_table){};
 	if (!count)
 		return 0;
-	/* No rule holds in the first page up to the first row. */
-	whole = malloc((count + 1) * sizeof(*whole));
-	if (!whole)
-		return -ENOMEM;
-	whole[0] = (struct clew_unwind_row){
-		.offset = rows[0].offset & ~(PAGE_BYTES - 1),
-		.rule = CLEW_UNWIND_RULE(CLEW_UNWIND_NONE, 0, 0, 0),
-	};
-	memcpy(whole + 1, rows, count * sizeof(*whole));
 	ret_table->first_page = rows[0].offset >> CLEW_UNWIND_PAGE_BITS;
 	pages = (rows[count - 1].offset >> CLEW_UNWIND_PAGE_BITS) - ret_table->first_page + 1;
-	r = pages > PAGES_MOST ? -EFBIG : make_rules(whole, count + 1, ret_table, &numbers);
+	r = pages > PAGES_MOST ? -EFBIG : make_rules(rows, count, ret_table, &numbers);
 	if (r >= 0) {
 		ret_table->page_count = pages;
 		ret_table->pages = calloc(pages, sizeof(*ret_table->pages));
@@ -89,11 +89,10 @@ int clew_unwind_table_make(const struct clew_unwind_row *rows, size_t count,
 		r = ret_table->pages && ret_table->rows ? 0 : -ENOMEM;
 	}
 	if (r >= 0)
-		fill_pages(whole, count + 1, &numbers, ret_table);
+		fill_pages(rows, count, &numbers, ret_table);
 	else
 		clew_unwind_table_done(ret_table);
 	map_done(&numbers);
-	free(whole);
 	return r;
 }
 
