@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/device.h"
 #include "words/object.h"
 
 static void json_request(struct clew_json *json, const struct clew_slow *slow)
@@ -52,9 +53,5 @@ void clew_print_slow_request(FILE *out, const struct clew_slow_request *request,
 	else
 		fprintf(out, "%s of %u bytes at sector %" PRIu64 " of ", operation, request->bytes,
 			request->sector);
-	if (disk && disk[0])
-		fputs(disk, out);
-	else
-		fprintf(out, "%u:%u", CLEW_DEVICE_MAJOR(request->device),
-			CLEW_DEVICE_MINOR(request->device));
+	fputs(disk && disk[0] ? disk : DEVICE_TEXT(request->device), out);
 }

@@ -3,6 +3,7 @@
  * Files, sockets, control groups and texts as values of attributes, and back.
  * Each has a key of its own.
  */
+#include "base/device.h"
 #include "convert/to_trace.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -30,8 +31,7 @@ static void describe_version(struct pairs *pairs, const struct map_slot *slot,
 	char name[80];
 	int used;
 
-	used = snprintf(name, sizeof(name), "%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part),
-			CLEW_DEVICE_MINOR(slot->part), slot->key);
+	used = snprintf(name, sizeof(name), "%s.%" PRIu64, DEVICE_TEXT(slot->part), slot->key);
 	if (number)
 		snprintf(name + used, sizeof(name) - (size_t)used, ".%u", number);
 	PAIRS_ROW_OF(pairs, ATTRIBUTE_KNOWN_FILE, name, {record->header.flags},

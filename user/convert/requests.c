@@ -4,6 +4,7 @@
  * return as they overlap. A request waits in kind `queued` until it is issued;
  * then it runs.
  */
+#include "base/device.h"
 #include "convert/to_trace.h"
 #include "trace/name.h"
 #include <clew/tokens.h>
@@ -39,10 +40,10 @@ static int make_device(struct conversion *conversion, uint32_t device, struct ex
 		       uint32_t *ret_span)
 {
 	uint32_t category, attributes;
-	char name[32], disk[CLEW_TEXT_SIZE];
+	char name[DEVICE_TEXT_SIZE], disk[CLEW_TEXT_SIZE];
 	int r;
 
-	snprintf(name, sizeof(name), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	device_text(device, name);
 	r = clew_maker_category(conversion->maker, conversion->devices, CLEW_NONE, name, &category);
 	if (r == 0)
 		r = clew_maker_root(conversion->maker, name, (clew_time)extent.start,

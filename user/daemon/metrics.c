@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/device.h"
 #include "base/utf8.h"
 
 struct output {
@@ -140,18 +141,16 @@ static void write_lengths(const struct output *output, const struct lengths *len
 
 static void write_answers(const struct output *output, const struct answers *answers)
 {
-	char device[32], labels[160];
+	char labels[160];
 
 	begin(output, "clew_request_seconds", "histogram", "seconds",
 	      "How long block requests took from queued to completed.");
 	for (size_t i = 0; i < answers->count; i++) {
 		const struct answers_of *of = &answers->of[i];
 
-		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(of->device),
-			 CLEW_DEVICE_MINOR(of->device));
 		snprintf(labels, sizeof(labels), "dev=\"%s\",op=\"%s\",reason=\"%s\"",
-			 of->operation ? device : "other", of->operation ?: "other",
-			 of->reason ?: "other");
+			 of->operation ? DEVICE_TEXT(of->device) : "other",
+			 of->operation ?: "other", of->reason ?: "other");
 		write_buckets(output, "clew_request_seconds", labels, &of->buckets, NULL);
 	}
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/device.h"
+
 #define DAY 86400000000000ull /* ns */
 
 const char *clew_slow_name(unsigned kind)
@@ -86,8 +88,7 @@ static bool means_disk(const char *glob, uint32_t device, const char *disk)
 		if (!fnmatch(glob, part, 0))
 			return true;
 	}
-	snprintf(part, sizeof(part), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
-	return !fnmatch(glob, part, 0);
+	return !fnmatch(glob, DEVICE_TEXT(device), 0);
 }
 
 bool clew_trigger_means_request(const struct clew_trigger *trigger,

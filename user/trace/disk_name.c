@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/device.h"
+
 const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer,
 			   size_t size)
 {
@@ -15,7 +17,6 @@ const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char
 	if (plain)
 		snprintf(buffer, size, "%s", name);
 	else
-		snprintf(buffer, size, "%u:%u", CLEW_DEVICE_MAJOR(device),
-			 CLEW_DEVICE_MINOR(device));
+		snprintf(buffer, size, "%s", DEVICE_TEXT(device));
 	return buffer;
 }

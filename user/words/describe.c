@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/device.h"
 #include "format/text.h"
 #include "trace/name.h"
 #include "words/file.h"
@@ -223,8 +224,8 @@ static void describe_device(const struct clew_trace *trace, const struct clew_ob
 		snprintf(ret->name, sizeof(ret->name), "swap on %s",
 			 CLEW_DISK(trace, object->device));
 	else
-		snprintf(ret->name, sizeof(ret->name), "%s %u:%u", ret->kind,
-			 CLEW_DEVICE_MAJOR(object->device), CLEW_DEVICE_MINOR(object->device));
+		snprintf(ret->name, sizeof(ret->name), "%s %s", ret->kind,
+			 DEVICE_TEXT(object->device));
 }
 
 const char *clew_lock_type_name(uint32_t type)

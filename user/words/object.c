@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/device.h"
 #include "format/text.h"
 #include "trace/name.h"
 #include "words/describe.h"
@@ -28,11 +29,7 @@ void clew_json_sector(struct clew_json *json, const struct clew_block_request *b
 
 void clew_json_device(struct clew_json *json, uint32_t device)
 {
-	char number[32];
-
-	snprintf(number, sizeof(number), "%u:%u", CLEW_DEVICE_MAJOR(device),
-		 CLEW_DEVICE_MINOR(device));
-	clew_json_string(json, "dev", number);
+	clew_json_string(json, "dev", DEVICE_TEXT(device));
 }
 
 static void json_file(struct clew_json *json, const struct clew_object *object,

@@ -76,8 +76,6 @@ const char *io_path(const struct io_answer *answer, const struct clew_io_file *f
 /* True if a table is to be printed. */
 bool io_shows(const struct io_answer *answer, enum io_by what);
 
-/* The field "dev". */
-void io_json_device(struct clew_json *json, uint32_t device);
 /* The field "levels": the sums by disk of those for which `is_of` is true. 0 or -ENOMEM,
  * as the next two. */
 typedef bool (*io_is_of)(const struct io_answer *answer, const struct clew_io_level *level,

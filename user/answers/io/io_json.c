@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "words/ledger.h"
+#include "words/object.h"
 #include "words/task.h"
 
 static int json_writers(struct clew_json *json, const struct io_answer *answer,
@@ -65,7 +66,7 @@ static int json_file(struct clew_json *json, const struct io_answer *answer,
 
 	clew_json_object(json, NULL);
 	clew_json_string(json, "path", io_path(answer, file));
-	io_json_device(json, file->device);
+	clew_json_device(json, file->device);
 	clew_json_unsigned(json, "ino", file->inode);
 	clew_json_bool(json, "deleted", file->deleted);
 	clew_json_unsigned(json, "asked_bytes", file->asked_bytes);
@@ -94,7 +95,7 @@ static void json_devices(struct clew_json *json, const struct io_answer *answer)
 		const struct clew_io_device *device = &answer->io.devices[i];
 
 		clew_json_object(json, NULL);
-		io_json_device(json, device->device);
+		clew_json_device(json, device->device);
 		clew_json_unsigned(json, "requests", device->requests);
 		clew_json_unsigned(json, "read_bytes", device->bytes[CLEW_REQUEST_READ]);
 		clew_json_unsigned(json, "written_bytes", device->bytes[CLEW_REQUEST_WRITE]);

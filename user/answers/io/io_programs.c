@@ -11,6 +11,7 @@
 
 #include "format/text.h"
 #include "words/file.h"
+#include "words/object.h"
 #include "words/task.h"
 
 /*
@@ -110,14 +111,6 @@ static uint64_t written_once(const struct io_process *share)
 	return share->written_bytes - share->passed_bytes;
 }
 
-void io_json_device(struct clew_json *json, uint32_t device)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
-	clew_json_string(json, "dev", text);
-}
-
 /* One disk's part of what was written. */
 struct level {
 	uint32_t device;
@@ -167,7 +160,7 @@ int io_json_levels(struct clew_json *json, const struct io_answer *answer, io_is
 	clew_json_array(json, "levels");
 	for (size_t i = 0; i < count; i++) {
 		clew_json_object(json, NULL);
-		io_json_device(json, levels[i].device);
+		clew_json_device(json, levels[i].device);
 		clew_json_unsigned(json, "bytes", levels[i].bytes);
 		clew_json_object_end(json);
 	}

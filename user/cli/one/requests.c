@@ -3,6 +3,7 @@
  * clew requests: every block request, with whose it is, how long it was queued and
  * in the device, what was asked below for it, and whose waits it ended.
  */
+#include "base/device.h"
 #include "base/map.h"
 #include "base/sort.h"
 #include "explain/chosen.h"
@@ -87,13 +88,12 @@ static int print_disks(const struct listing *listing)
 	fputs("there are requests of", stdout);
 	for (size_t i = 0; i < listing->count && r >= 0; i++) {
 		uint32_t device = listing->requests[i].block.device;
-		char numbers[32];
+		char numbers[DEVICE_TEXT_SIZE];
 		const char *name;
 
 		if (map_get(&said, device, 0))
 			continue;
-		snprintf(numbers, sizeof(numbers), "%u:%u", CLEW_DEVICE_MAJOR(device),
-			 CLEW_DEVICE_MINOR(device));
+		device_text(device, numbers);
 		name = CLEW_DISK(listing->trace, device);
 		printf("%c %s", said.count ? ',' : ':', numbers);
 		if (strcmp(name, numbers))
@@ -121,14 +121,8 @@ static bool is_disk(const struct clew_trace *trace, uint32_t device, const char 
 /* The disk that MAJ:MIN or a name means. A name is that of a disk with requests. */
 static int parse_device(const struct listing *listing, const char *text, uint32_t *ret_device)
 {
-	unsigned major, minor;
-	int used = 0;
-
-	if (sscanf(text, "%u:%u%n", &major, &minor, &used) == 2 && !text[used] && major <= 0xfff &&
-	    minor <= 0xfffff) {
-		*ret_device = (uint32_t)major << 20 | minor;
+	if (device_read(text, ret_device))
 		return 0;
-	}
 	for (size_t i = 0; i < listing->count; i++) {
 		*ret_device = listing->requests[i].block.device;
 		if (is_disk(listing->trace, *ret_device, text))
