@@ -20,6 +20,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#define FAULT_WRITES 0x2 /* of a page fault's code: it is a store */
+
 /* The system calls that programs know apart. */
 #define CALL_READ	     __NR_read
 #define CALL_WRITE	     __NR_write

@@ -8,12 +8,11 @@
 
 #include "kernel_io.h"
 
-#define PAGE_SHIFT   12
-#define PAGE_SIZE    (1u << PAGE_SHIFT)
-#define X86_PF_WRITE 0x2
-#define VM_WRITE     0x00000002UL
-#define VM_SHARED    0x00000008UL
-#define IOMAP_FAULT  0x08
+#define PAGE_SHIFT  12
+#define PAGE_SIZE   (1u << PAGE_SHIFT)
+#define VM_WRITE    0x00000002UL
+#define VM_SHARED   0x00000008UL
+#define IOMAP_FAULT 0x08
 
 /*
  * The tree of a file's folios. The two lowest bits of a slot say what it holds.

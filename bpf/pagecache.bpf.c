@@ -230,7 +230,7 @@ static __always_inline void note_fault(unsigned long address, unsigned long code
 	struct clew_cpu_state *cpu_state;
 	struct task_struct *task;
 
-	if (!enabled || !(code & X86_PF_WRITE))
+	if (!enabled || !(code & FAULT_WRITES))
 		return;
 	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
 	if (!cpu_state)
