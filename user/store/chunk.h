@@ -11,6 +11,10 @@
 #include "store/format.h"
 #include "store/schema.h"
 
+/* Levels of zstd: a chunk with its columns in a packed stream has the dense one. */
+#define STORE_LEVEL	  1
+#define STORE_LEVEL_DENSE 19
+
 /* A finished chunk, ready to be written. */
 struct store_chunk {
 	struct store_chunk *next;
@@ -102,6 +106,12 @@ struct store_rows {
 /* -EBADMSG: the contents contradict the schema. */
 int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header,
 		 const uint8_t *payload, struct store_rows *rows);
+/*
+ * Memory for the rows: their kinds, then the records of each known kind, all
+ * zero. Tails are separate.
+ */
+int store_rows_prepare(const struct store_schema *schema, const struct store_chunk_header *header,
+		       const struct store_front *front, struct store_rows *rows);
 /*
  * The next record of a known kind, or NULL at the end. It is valid until the
  * next call.

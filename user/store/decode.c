@@ -12,8 +12,6 @@
 #include "store/chunk.h"
 #include "store/columns.h"
 
-#define JOINED_SIZE (STORE_TAIL_MAX + 1024) /* the longest tail and any record before it */
-
 struct store_decoder {
 	const struct store_schema *schema;
 	ZSTD_DCtx *zstd;
@@ -41,58 +39,6 @@ struct cursor {
 	const uint8_t *end;
 	struct store_pack *pack; /* the stream of a packed chunk, or NULL */
 };
-
-int store_unframe(const struct store_chunk_header *header, const uint8_t *payload,
-		  uint8_t **ret_bytes)
-{
-	uint8_t *bytes;
-	size_t size;
-
-	if (!header->raw_size || header->raw_size > STORE_PAYLOAD_MAX)
-		return -EBADMSG;
-	bytes = malloc(header->raw_size);
-	if (!bytes)
-		return -ENOMEM;
-	size = ZSTD_decompress(bytes, header->raw_size, payload, header->size);
-	if (ZSTD_isError(size) || size != header->raw_size) {
-		free(bytes);
-		return -EBADMSG;
-	}
-	*ret_bytes = bytes;
-	return 0;
-}
-
-int store_front_parse(const uint8_t *payload, size_t size, struct store_front *ret_front)
-{
-	struct store_front front = {0};
-
-	if (!size)
-		return -EBADMSG;
-	front.count = payload[0] & ~STORE_FRONT_PACKED;
-	front.packed = payload[0] & STORE_FRONT_PACKED;
-	front.size = 1 + 9 * (size_t)front.count;
-	if (front.count > STORE_KINDS_MAX || size < front.size)
-		return -EBADMSG;
-	for (unsigned i = 0; i < front.count; i++) {
-		const uint8_t *entry = payload + 1 + 9 * (size_t)i;
-
-		front.entries[i].kind = entry[0];
-		memcpy(&front.entries[i].rows, entry + 1, 4);
-		memcpy(&front.entries[i].column_bytes, entry + 5, 4);
-		if (!entry[0] || (i && entry[0] <= front.entries[i - 1].kind))
-			return -EBADMSG;
-	}
-	if (front.packed) {
-		if (size - front.size < sizeof(front.stream_size))
-			return -EBADMSG;
-		memcpy(&front.stream_size, payload + front.size, sizeof(front.stream_size));
-		front.size += sizeof(front.stream_size);
-		if (front.stream_size > size - front.size)
-			return -EBADMSG;
-	}
-	*ret_front = front;
-	return 0;
-}
 
 int store_decoder_new(const struct store_schema *schema, struct store_decoder **ret_decoder)
 {
@@ -621,59 +567,6 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 	return r;
 }
 
-/*
- * Memory for the rows: their kinds, then the records of each known kind, all
- * zero. Tails are separate.
- */
-static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_header *header,
-			const struct store_front *front, struct store_rows *rows)
-{
-	size_t kinds = (header->rows + 7) & ~(size_t)7, need = kinds, total = 0;
-	uint8_t *at;
-
-	for (unsigned i = 0; i < front->count; i++) {
-		unsigned number = decoder->schema->by_id[front->entries[i].kind];
-
-		if (number == STORE_NONE)
-			return -EBADMSG;
-		total += front->entries[i].rows;
-		if (total > header->rows)
-			return -EBADMSG;
-		need += (size_t)decoder->schema->kinds[number].stride * front->entries[i].rows;
-	}
-	if (total != header->rows)
-		return -EBADMSG;
-	if (need > rows->memory_size) {
-		free(rows->memory);
-		rows->memory = malloc(need);
-		rows->memory_size = rows->memory ? need : 0;
-		if (!rows->memory)
-			return -ENOMEM;
-	}
-	if (!rows->joined)
-		rows->joined = malloc(JOINED_SIZE);
-	if (!rows->joined)
-		return -ENOMEM;
-	memset(rows->memory, 0, need);
-	memset(rows->of, 0, sizeof(rows->of));
-	rows->kinds = rows->memory;
-	rows->rows = header->rows;
-	rows->next = 0;
-	at = rows->memory + kinds;
-	for (unsigned i = 0; i < front->count; i++) {
-		const struct store_kind *kind =
-			&decoder->schema->kinds[decoder->schema->by_id[front->entries[i].kind]];
-
-		if (!kind->known)
-			continue;
-		rows->of[kind->id].records = at;
-		rows->of[kind->id].stride = kind->stride;
-		rows->of[kind->id].tail_length = store_shape(kind->id)->tail_length;
-		at += (size_t)kind->stride * front->entries[i].rows;
-	}
-	return 0;
-}
-
 /* Finds the directory and the columns in the frame, and the stream of a packed chunk. */
 static int open_columns(struct store_decoder *decoder, const struct store_chunk_header *header,
 			const struct store_front *front, const uint8_t *payload,
@@ -730,7 +623,7 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 				   header->size - at);
 	if (ZSTD_isError(size) || size != header->raw_size)
 		return -EBADMSG;
-	r = rows_prepare(decoder, header, &front, rows);
+	r = store_rows_prepare(decoder->schema, header, &front, rows);
 	if (r < 0)
 		return r;
 
@@ -752,37 +645,4 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	if (r < 0)
 		rows->rows = 0;
 	return r;
-}
-
-const struct clew_header *store_rows_next(struct store_rows *rows)
-{
-	while (rows->next < rows->rows) {
-		unsigned kind = rows->kinds[rows->next++];
-		uint8_t *record;
-		uint16_t length;
-
-		if (kind >= CLEW_KIND_COUNT || !rows->of[kind].stride)
-			continue;
-		record = rows->of[kind].records + rows->of[kind].at;
-		rows->of[kind].at += rows->of[kind].stride;
-		if (!rows->of[kind].tail_length)
-			return (const struct clew_header *)record;
-		memcpy(&length, record + rows->of[kind].tail_length, sizeof(length));
-		if (!length)
-			return (const struct clew_header *)record;
-		memcpy(rows->joined, record, rows->of[kind].stride);
-		memcpy(rows->joined + rows->of[kind].stride, rows->tails + rows->of[kind].tail_at,
-		       length);
-		rows->of[kind].tail_at += length;
-		return (const struct clew_header *)rows->joined;
-	}
-	return NULL;
-}
-
-void store_rows_done(struct store_rows *rows)
-{
-	free(rows->memory);
-	free(rows->tails);
-	free(rows->joined);
-	memset(rows, 0, sizeof(*rows));
 }

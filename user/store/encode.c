@@ -9,17 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "store/chunk.h"
 #include "store/columns.h"
 #include "store/turn.h"
 
-#define LEVEL	    1
-#define LEVEL_DENSE 19
-#define SMALL	    65536 /* up to that size the higher level is used in any case */
-#define CUT_MIN	    1024  /* a plane from that size on has a block of its own */
+#define CUT_MIN 1024 /* a plane from that size on has a block of its own */
 
 /* For store_rest(). */
 #define STEPS_A_LETTER 8
@@ -48,91 +44,6 @@ struct store_encoder {
 	size_t cut_count;
 	size_t cut_capacity;
 };
-
-/* ---- plain chunks ---- */
-
-uint32_t store_checksum(const struct store_chunk_header *header, const void *payload)
-{
-	uLong sum = crc32(0, (const Bytef *)header + STORE_CHECKSUM_FROM,
-			  sizeof(*header) - STORE_CHECKSUM_FROM);
-
-	return header->size ? crc32(sum, payload, header->size) : sum;
-}
-
-void store_chunk_seal(struct store_chunk *chunk)
-{
-	struct store_chunk_header header;
-
-	memcpy(&header, chunk->data, sizeof(header));
-	header.magic = STORE_CHUNK_MAGIC;
-	header.size = chunk->size - sizeof(header);
-	header.checksum = store_checksum(&header, chunk->data + sizeof(header));
-	memcpy(chunk->data, &header, sizeof(header));
-	chunk->entry.row = header.row;
-	chunk->entry.first_time = header.first_time;
-	chunk->entry.last_time = header.last_time;
-	chunk->entry.size = header.size;
-	chunk->entry.rows = header.rows;
-	chunk->entry.kind = header.kind;
-	chunk->entry.stream = header.stream;
-}
-
-void store_chunks_free(struct store_chunk *chunks)
-{
-	for (struct store_chunk *next; chunks; chunks = next) {
-		next = chunks->next;
-		free(chunks);
-	}
-}
-
-int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress,
-		    struct store_chunk **ret_chunk)
-{
-	struct store_chunk_header header = {.kind = kind, .stream = CLEW_STREAM_USER};
-	size_t bound = compress ? ZSTD_compressBound(size) : size;
-	struct store_chunk *chunk;
-
-	if (size > STORE_PAYLOAD_MAX)
-		return -EMSGSIZE;
-	chunk = calloc(1, sizeof(*chunk) + sizeof(header) + bound);
-	if (!chunk)
-		return -ENOMEM;
-	if (compress) {
-		size_t packed = ZSTD_compress(chunk->data + sizeof(header), bound, payload, size,
-					      size < SMALL ? LEVEL_DENSE : LEVEL);
-
-		if (ZSTD_isError(packed)) {
-			free(chunk);
-			return -ENOMEM;
-		}
-		header.raw_size = size;
-		size = packed;
-	} else if (size) {
-		memcpy(chunk->data + sizeof(header), payload, size);
-	}
-	memcpy(chunk->data, &header, sizeof(header));
-	chunk->size = sizeof(header) + size;
-	store_chunk_seal(chunk);
-	*ret_chunk = chunk;
-	return 0;
-}
-
-int store_chunk_extend(struct store_chunk **chunk, const void *bytes, size_t size)
-{
-	struct store_chunk *bigger = realloc(*chunk, sizeof(*bigger) + (*chunk)->size + size);
-
-	if (!bigger) {
-		free(*chunk);
-		return -ENOMEM;
-	}
-	memcpy(bigger->data + bigger->size, bytes, size);
-	bigger->size += size;
-	store_chunk_seal(bigger);
-	*chunk = bigger;
-	return 0;
-}
-
-/* ---- records ---- */
 
 int store_encoder_new(const struct store_schema *schema, struct store_encoder **ret_encoder)
 {
@@ -498,8 +409,9 @@ static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t cap
 	size_t total = encoder->directory_size + encoder->body_size, from = 0;
 
 	ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel,
-						encoder->dense ? LEVEL_DENSE : LEVEL)) ||
+	if (ZSTD_isError(
+		    ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel,
+					   encoder->dense ? STORE_LEVEL_DENSE : STORE_LEVEL)) ||
 	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, total)))
 		return -ENOMEM;
 	for (size_t i = 0; i <= encoder->cut_count; i++) {

@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The columns of each record kind, and the schema chunk made from them. A new
+ * The columns of each record kind, of which the schema chunk is made. A new
  * column is one line here: older programs skip a column that they do not know,
  * newer ones read a column that an older file lacks as 0.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "store/schema.h"
-
-struct table_column {
-	const char *name;
-	const char *reference; /* a column of this kind, else of the common ones */
-	const char *second;    /* LATEST: the other kind */
-	const char *third;
-	const char *context; /* NULL: flags */
-	uint8_t type;
-	uint8_t coding;
-	uint8_t mask; /* of `flags`; 0: every row has the column */
-	uint16_t offset;
-	uint16_t size;
-};
-
-struct table_kind {
-	const char *name;
-	uint8_t id;
-	uint8_t count;
-	const struct table_column *columns;
-};
+#include "store/schema_table.h"
 
 #define TYPE_OF(type_, member_)                                                                    \
 	_Generic(((type_ *)NULL)->member_, __u8                                                    \
@@ -593,146 +569,9 @@ static const struct table_column dropped_columns[] = {
 	{.name = #name_, .id = (number), COLUMNS(name_##_columns)},
 #define CLEW_LEDGER_KIND(NAME, name_, number)
 
-static const struct table_kind table[] = {
+const struct table_kind store_table[] = {
 	{.name = "common", .id = 0, COLUMNS(common_columns)},
 #include <clew/kernel/kinds.def>
 };
 
-#define TABLE_COUNT (sizeof(table) / sizeof(table[0]))
-
-static const struct table_kind *table_find(unsigned id)
-{
-	for (size_t i = 0; i < TABLE_COUNT; i++)
-		if (table[i].id == id)
-			return &table[i];
-	return NULL;
-}
-
-/* ---- the chunk ---- */
-
-static uint8_t table_reference(const struct table_kind *kind, const char *name)
-{
-	if (!name)
-		return STORE_NONE;
-	for (unsigned i = 0; i < kind->count; i++)
-		if (strcmp(kind->columns[i].name, name) == 0)
-			return i;
-	for (unsigned i = 0; i < table[0].count; i++)
-		if (strcmp(table[0].columns[i].name, name) == 0)
-			return STORE_COMMON | i;
-	return STORE_NONE;
-}
-
-static const struct table_kind *table_named(const char *name)
-{
-	for (size_t i = 0; i < TABLE_COUNT; i++)
-		if (strcmp(table[i].name, name) == 0)
-			return &table[i];
-	return NULL;
-}
-
-static uint8_t *put_name(uint8_t *to, const char *name)
-{
-	size_t length = strlen(name);
-
-	*to++ = length;
-	memcpy(to, name, length);
-	return to + length;
-}
-
-static uint8_t *put_number(uint8_t *to, uint32_t value, unsigned size)
-{
-	memcpy(to, &value, size);
-	return to + size;
-}
-
-int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
-{
-	size_t columns = 0;
-	uint8_t *bytes, *p;
-
-	for (size_t i = 0; i < TABLE_COUNT; i++)
-		columns += table[i].count;
-	bytes = p =
-		malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 14));
-	if (!bytes)
-		return -ENOMEM;
-
-	p = put_number(p, TABLE_COUNT, 2);
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
-		const struct table_kind *kind = &table[i];
-
-		p = put_number(p, kind->id, 1);
-		p = put_name(p, kind->name);
-		p = put_number(p, kind->count, 1);
-		for (unsigned j = 0; j < kind->count; j++) {
-			const struct table_column *column = &kind->columns[j];
-			const struct table_kind *other =
-				column->coding == STORE_LATEST ? table_named(column->second) : NULL;
-
-			p = put_name(p, column->name);
-			p = put_number(p, column->type, 1);
-			p = put_number(p, column->coding, 1);
-			p = put_number(p, table_reference(other ? other : kind, column->reference),
-				       1);
-			p = put_number(p, other ? other->id : table_reference(kind, column->second),
-				       1);
-			p = put_number(p, table_reference(kind, column->third), 1);
-			p = put_number(p,
-				       column->context || i
-					       ? table_reference(kind, column->context
-									       ? column->context
-									       : "flags")
-					       : STORE_NONE,
-				       1);
-			p = put_number(
-				p, column->mask ? table_reference(kind, "flags") : STORE_NONE, 1);
-			p = put_number(p, column->mask, 4);
-			p = put_number(p, column->size, 2);
-		}
-	}
-	*ret_bytes = bytes;
-	*ret_size = p - bytes;
-	return 0;
-}
-
-bool store_kind_known(unsigned id)
-{
-	return table_find(id);
-}
-
-void store_bind(const struct store_kind *kind, struct store_column *column)
-{
-	const struct table_kind *ours = table_find(kind->id);
-	const struct store_shape *shape = store_shape(kind->id);
-	const struct table_column *member = NULL;
-
-	for (unsigned i = 0; ours && i < ours->count && !member; i++)
-		if (strcmp(ours->columns[i].name, column->name) == 0)
-			member = &ours->columns[i];
-	if (!member || column->coding == STORE_LATEST ||
-	    (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
-		return;
-	if (column->type == STORE_BYTES) {
-		/* The parser refuses needed columns with unknown codings. */
-		column->known = column->coding >= STORE_CODING_COUNT;
-		if (member->coding != column->coding || column->size > member->size)
-			return;
-		/*
-		 * Records are found by the length in them, so the tail has to
-		 * go by that member.
-		 */
-		if (column->coding == STORE_TAIL &&
-		    (!kind->columns[column->reference].known ||
-		     kind->columns[column->reference].offset != shape->tail_length))
-			return;
-	}
-	column->known = true;
-	column->offset = member->offset;
-	/* The cause is behind the wait, or in its place. */
-	if (shape->cause_flags && member->offset >= shape->size + sizeof(struct clew_wait)) {
-		column->pull = sizeof(struct clew_wait);
-		column->pull_mask = shape->wait_flags;
-	}
-	column->member_size = store_type_size(member->type);
-}
+const size_t store_table_count = sizeof(store_table) / sizeof(store_table[0]);
