@@ -4,7 +4,8 @@
  * that it expires. The slices of such a wait are consecutive sleeps of one thread, of
  * one kind, in one call, for one object, from one place in the code, as far as stacks were
  * taken. All but the last were ended by the call's own timeout, the last one by something
- * else.
+ * else. The kernel may hide the end of a slice, and that the thread ran behind it: such a sleep is
+ * a slice if the next one begins about as soon behind it as a timeout lets expect.
  *
  * Between two slices the thread only ran, for a small part of the slice before, and
  * completed nothing: it woke nobody, made no task and wrote to no file. A sleep is in one
@@ -67,8 +68,8 @@ static bool by_own_timer(const struct clew_trace *trace, const struct clew_sleep
 /* Waits that another thread, a device or another machine is expected to end. */
 static bool waits_for_others(const struct clew_sleep *sleep)
 {
-	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_OTHERS) && !sleep->blind &&
-	       sleep->end != CLEW_TIME_OPEN;
+	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_OTHERS) &&
+	       (!sleep->blind || sleep->hidden) && sleep->end != CLEW_TIME_OPEN;
 }
 
 /* The words of one condition variable lie side by side; who signals it changes the one that is
@@ -104,12 +105,22 @@ static bool same_site(const struct clew_trace *trace, const struct clew_sleep *a
 	return !memcmp(x.user->frames, y.user->frames, count * sizeof(*x.user->frames));
 }
 
+/* True if a timeout of `usual` ns is what ended a sleep of which the end is hidden. */
+static bool lasted(const struct clew_sleep *before, const struct clew_sleep *after, uint64_t usual)
+{
+	uint64_t until = after->start - before->start;
+
+	return usual && until >= usual - usual / 8 && until <= 2 * usual;
+}
+
+/* `usual`: how long the slice took that the timeout ended last; 0: there is none. */
 static bool may_follow(const struct clew_trace *trace, const struct clew_sleep *before,
-		       const struct clew_sleep *after)
+		       const struct clew_sleep *after, uint64_t usual)
 {
 	return waits_for_others(before) && waits_for_others(after) && before->kind == after->kind &&
 	       before->call == after->call && same_object(before, after) &&
-	       before->switch_in <= after->start && by_own_timer(trace, before) &&
+	       before->switch_in <= after->start &&
+	       (before->blind ? lasted(before, after, usual) : by_own_timer(trace, before)) &&
 	       same_site(trace, before, after);
 }
 
@@ -119,7 +130,8 @@ static int find_seams(struct seams *seams, const struct trace_task *task)
 	const struct clew_trace *trace = seams->trace;
 	const struct clew_ready *readies = trace->readies.data;
 	const struct clew_sleep *before = NULL, *after;
-	uint64_t ready = 0;
+	uint64_t ready = 0, usual = 0;
+	bool seam;
 
 	for (uint32_t i = 0; i < task->pieces.count; i++) {
 		uint32_t piece = task->pieces.data[i], index = piece & PIECE_INDEX;
@@ -129,9 +141,12 @@ static int find_seams(struct seams *seams, const struct trace_task *task)
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		after = trace_sleep_at(trace, index);
-		if (before && may_follow(trace, before, after) &&
-		    after->start - before->switch_in <=
-			    ready + (before->end - before->start) / MOST_RUNNING) {
+		seam = before && may_follow(trace, before, after, usual) &&
+		       (before->blind ||
+			after->start - before->switch_in <=
+				ready + (before->end - before->start) / MOST_RUNNING);
+		usual = !seam ? 0 : before->blind ? usual : before->switch_in - before->start;
+		if (seam) {
 			if (vector_reserve(&seams->all, seams->all.count + 1) < 0)
 				return -ENOMEM;
 			((struct seam *)seams->all.data)[seams->all.count++] = (struct seam){
@@ -196,7 +211,7 @@ static void break_seams(struct seams *seams)
 /* True if what ended a slice may be what the whole wait was for. A signal may end any wait. */
 static bool can_be_last(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (by_own_timer(trace, sleep) ||
+	if (sleep->blind || by_own_timer(trace, sleep) ||
 	    (sleep->edge_type == CLEW_EDGE_SIGNAL && sleep->kind != CLEW_WAIT_SIGNAL))
 		return false;
 	if (sleep->edge_type >= 0 && sleep->from != CLEW_NO_TASK)
