@@ -45,6 +45,9 @@ __noinline int failed_connect(__u64 sock_address, bool answered)
 	tried.object = inode_of(sock);
 	if (!tried.task || !tried.object)
 		return 0;
+	/* Where it connects to: no wait may ever name this socket. */
+	send_socket(READ_NUMBER(sock, sk_socket), tried.object, bpf_get_smp_processor_id(),
+		    clock_ns());
 	listener = answered ? NULL : (struct sock *)find_listener(sock_address);
 	if (listener) {
 		queued = READ(listener, sk_ack_backlog);

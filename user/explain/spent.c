@@ -7,6 +7,7 @@
 #include "base/interval.h"
 #include "explain/operations.h"
 #include "trace/internal.h"
+#include "trace/tried.h"
 
 static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
 #define CLEW_WAIT_KIND(NAME, name, edge, time, ...) [CLEW_WAIT_##NAME] = CLEW_SPENT_##time,
@@ -99,12 +100,22 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 	}
 }
 
+/* A sleep between attempts in vain is a wait for what is tried. */
+static enum clew_spent spent_asleep(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_tried *tried = clew_trace_tried(trace, sleep);
+
+	return !tried					      ? CLEW_SPENT_TIMER
+	       : tried->one->header.flags == CLEW_FAILED_LOCK ? CLEW_SPENT_LOCK
+							      : CLEW_SPENT_NETWORK;
+}
+
 enum clew_spent clew_spent_within(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	if (clew_trace_rests(trace, sleep))
 		return CLEW_SPENT_COUNT;
 	if (sleep->kind == CLEW_WAIT_SLEEP && !sleep->open)
-		return CLEW_SPENT_TIMER;
+		return spent_asleep(trace, sleep);
 	if (sleep->kind == CLEW_WAIT_FUTEX && !sleep->holder_count &&
 	    clew_trace_retried(trace, sleep))
 		return CLEW_SPENT_THREAD;

@@ -7,6 +7,7 @@
  */
 #include "base/kind.h"
 #include "explain/why_internal.h"
+#include "trace/tried.h"
 #include <errno.h>
 #include <string.h>
 
@@ -383,6 +384,24 @@ struct why_cause why_own_cause(const struct clew_sleep *sleep, uint64_t from, ui
 	return cause;
 }
 
+/* The one who listened later, of a sleep between attempts to connect. */
+static struct why_cause cause_tried(const struct clew_trace *trace, const struct clew_sleep *sleep,
+				    struct why_cause own)
+{
+	const struct clew_tried *tried = clew_trace_tried(trace, sleep);
+	uint8_t evidence;
+	uint32_t other = clew_trace_tried_other(trace, sleep, &evidence);
+
+	if (!tried || other == CLEW_NO_TASK)
+		return own;
+	return (struct why_cause){.sleep = sleep,
+				  .until = own.until,
+				  .kind = own.kind,
+				  .task = other,
+				  .edge_type = CLEW_EDGE_SOCKET,
+				  .evidence = evidence};
+}
+
 struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_sleep *sleep,
 			      uint64_t from, uint64_t to)
 {
@@ -391,13 +410,15 @@ struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_
 
 	/* A holder is known by the lock itself, whatever the wait. */
 	if (last == sleep || own.task != CLEW_NO_TASK)
-		return own;
+		return own.task == CLEW_NO_TASK ? cause_tried(trace, sleep, own) : own;
 	for (uint32_t i = 0; i < sleep->holder_count; i++)
 		if (sleep->holders[i].from > from && sleep->holders[i].from < to)
 			to = sleep->holders[i].from;
 	cause = why_own_cause(last, from, to);
 	/* That this is what the slices before were for is not recorded. */
-	if (cause.evidence < CLEW_EVIDENCE_OBSERVED)
+	if (sleep->blind)
+		cause.evidence = CLEW_EVIDENCE_CANDIDATE;
+	else if (cause.evidence < CLEW_EVIDENCE_OBSERVED)
 		cause.evidence = CLEW_EVIDENCE_OBSERVED;
 	return cause;
 }

@@ -40,7 +40,7 @@ struct clew_deadlock {
 	uint64_t since; /* when the last one of its waits began, ns */
 };
 
-/* Those of a trace, in order of their first task. A trace that was cut has none. */
+/* The deadlocks of a trace, in order of their first task. A trace that was cut has none. */
 const struct clew_deadlock *clew_trace_deadlocks(const struct clew_trace *trace, size_t *ret_count);
 /* The deadlock that a task is in or waits for; NULL: none. */
 const struct clew_deadlock *clew_trace_deadlock_of(const struct clew_trace *trace, uint32_t task);

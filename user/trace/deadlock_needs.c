@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who may end a wait: its needs are all such tasks, or it has none.
+ * The needs of a wait are all tasks that may end it, or it has none.
  *
  * Invariant: a wait that may end by itself, or by a task that is not known, has no needs.
  */
@@ -38,7 +38,7 @@ static int need(struct stuck_needs *needs, struct stuck_wait *wait, struct stuck
 	return 0;
 }
 
-/* What the pass at the stop saw a task sleep on; NULL: it did not, or on several things. */
+/* The record of the pass at the stop of what a task sleeps on; NULL: there is none, or several. */
 static const struct clew_end *slept_on(const struct clew_trace *trace,
 				       const struct clew_sleep *sleep)
 {

@@ -138,8 +138,12 @@ struct clew_trace {
 	 */
 	uint32_t *stuck;
 	struct vector retries; /* struct clew_retried */
-	struct map vain;       /* index of a sleep -> ns; only those that ended for nothing */
-	struct map retry_of;   /* index of a sleep -> of `retries`; only slices have one */
+	struct vector tried;   /* struct clew_tried */
+	/* index of a sleep -> (1 + place in `tried`) << 32 | place in `failed` of the attempt
+	 * before */
+	struct map tried_of;
+	struct map vain;     /* index of a sleep -> ns; only those that ended for nothing */
+	struct map retry_of; /* index of a sleep -> of `retries`; only slices have one */
 	/* index of a sleep -> of a client that waits for an answer, when the question left, ns;
 	   else 1; only those in an exchange have one */
 	struct map in_exchange;
@@ -356,6 +360,8 @@ trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *
 
 /* Finds the retried waits. Everything else is finished. 0 or -ENOMEM. */
 int trace_join_retries(struct clew_trace *trace);
+/* tried.c: finds the sleeps between attempts in vain; retries are known. 0 or -ENOMEM. */
+int trace_find_tried(struct clew_trace *trace);
 /* vain.c: finds the wakes for nothing. 0 or -ENOMEM. */
 int trace_find_vain(struct clew_trace *trace);
 

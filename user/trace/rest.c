@@ -11,6 +11,7 @@
  */
 #include "trace/idle.h"
 #include "trace/internal.h"
+#include "trace/tried.h"
 #include <errno.h>
 
 #define LEAST_RESTS 3
@@ -44,7 +45,8 @@ static const struct clew_sleep *sleep_at(const struct resting *resting, size_t i
 /* True if a thread waits for nothing but its own timer. */
 static bool is_own(const struct resting *resting, const struct clew_sleep *sleep)
 {
-	return sleep->kind == CLEW_WAIT_SLEEP && !clew_trace_in_exchange(resting->trace, sleep);
+	return sleep->kind == CLEW_WAIT_SLEEP && !clew_trace_in_exchange(resting->trace, sleep) &&
+	       !clew_trace_tried(resting->trace, sleep);
 }
 
 /* A wait at a word that nobody is known to hold. */

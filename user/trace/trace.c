@@ -9,6 +9,7 @@
 #include "trace/internal.h"
 #include "trace/lines.h"
 #include "trace/stacks.h"
+#include "trace/tried.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->spins.item = sizeof(struct clew_spin);
 	trace->failed.item = sizeof(struct clew_failed);
 	trace->deadlocks.item = sizeof(struct clew_deadlock);
+	trace->tried.item = sizeof(struct clew_tried);
 	trace->retries.item = sizeof(struct clew_retried);
 	trace->stays.item = trace->ticks.item = sizeof(struct clew_stay);
 	trace->tallies.item = sizeof(struct clew_tally);
@@ -307,6 +309,8 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->deadlocks);
 	free(trace->stuck);
 	vector_done(&trace->retries);
+	vector_done(&trace->tried);
+	map_done(&trace->tried_of);
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
 	map_done(&trace->in_exchange);
@@ -380,6 +384,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_join_retries(trace);
 	if (r >= 0)
 		r = trace_find_deadlocks(trace);
+	if (r >= 0)
+		r = trace_find_tried(trace);
 	if (r >= 0)
 		r = trace_find_vain(trace);
 	if (r >= 0)

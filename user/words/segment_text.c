@@ -22,6 +22,7 @@
 #include "words/segment.h"
 #include "words/stack.h"
 #include "words/task.h"
+#include "words/tried.h"
 #include "words/wait.h"
 #include "words/writers.h"
 
@@ -332,6 +333,11 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 			fprintf(out, " (page fault in %s)", call);
 		break;
 	case CLEW_WAIT_SLEEP:
+		if (sleep && clew_trace_tried(trace, sleep)) {
+			clew_print_tried(out, trace, clew_trace_tried(trace, sleep));
+			fputs(clew_tried_alone(clew_trace_tried(trace, sleep)), out);
+			break;
+		}
 		fputs("slept", out);
 		if (call)
 			fprintf(out, " in %s", call);
@@ -366,7 +372,7 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace,
 		clew_print_deadlock(out, trace, clew_trace_deadlock_of(trace, segment->task),
 				    segment->task);
 	} else if (segment->cycle) {
-		fputs("waited in a circle (deadlock)", out);
+		fputs("waited in a circle", out);
 		print_with_object(out, "on", trace, segment->sleep);
 	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
 		fputs("was running", out);
@@ -504,6 +510,14 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" wanted", out);
 		clew_print_in_function(out, trace, waiter, segment->start);
+		fputs(", and ", out);
+		return;
+	}
+	if (sleep && clew_trace_tried(trace, sleep)) {
+		fputs(clew_tried_relation(clew_trace_tried(trace, sleep)), out);
+		clew_print_task(out, trace, waiter, segment->start);
+		putc(' ', out);
+		clew_print_tried(out, trace, clew_trace_tried(trace, sleep));
 		fputs(", and ", out);
 		return;
 	}

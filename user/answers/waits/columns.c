@@ -260,6 +260,7 @@ const struct clew_column clew_wait_columns[] = {
 	CLEW_TEXT("open", "start, end or both: those are not in the capture", .value = of_open,
 		  .json = clew_json_column),
 	{.name = "deadlock", .json = wait_json_deadlock, .print = wait_print_deadlock},
+	{.name = "tried", .json = wait_json_tried, .print = wait_print_tried},
 	{.name = "retried", .print = wait_print_slices},
 	CLEW_INTEGER("blind", "1: records are missing, the end may be wrong", .value = of_blind,
 		     .json = clew_json_truth, .print = wait_print_blind),

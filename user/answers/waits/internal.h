@@ -20,6 +20,8 @@ void wait_json_frozen(struct clew_json *json, const struct clew_column *column,
 		      struct clew_row *row);
 void wait_json_held_back(struct clew_json *json, const struct clew_column *column,
 			 struct clew_row *row);
+void wait_json_tried(struct clew_json *json, const struct clew_column *column,
+		     struct clew_row *row);
 void wait_json_deadlock(struct clew_json *json, const struct clew_column *column,
 			struct clew_row *row);
 void wait_json_slices(struct clew_json *json, const struct clew_column *column,
@@ -38,6 +40,7 @@ void wait_print_since(FILE *out, const struct clew_row *row);
 void wait_print_holders(FILE *out, const struct clew_row *row);
 void wait_print_end(FILE *out, const struct clew_row *row);
 void wait_print_other_end(FILE *out, const struct clew_row *row);
+void wait_print_tried(FILE *out, const struct clew_row *row);
 void wait_print_deadlock(FILE *out, const struct clew_row *row);
 void wait_print_slices(FILE *out, const struct clew_row *row);
 void wait_print_blind(FILE *out, const struct clew_row *row);

@@ -8,6 +8,7 @@
 #include "words/other_end.h"
 #include "words/stack_table.h"
 #include "words/task.h"
+#include "words/tried.h"
 #include "words/wait.h"
 
 /* Rows of a list have stacks if it was asked for them: it points to a bool. */
@@ -114,6 +115,12 @@ void wait_json_other_end(struct clew_json *json, const struct clew_column *colum
 
 	(void)column;
 	clew_json_other_end(json, row->trace, sleep);
+}
+
+void wait_json_tried(struct clew_json *json, const struct clew_column *column, struct clew_row *row)
+{
+	(void)column;
+	clew_json_tried(json, row->trace, row->item);
 }
 
 void wait_json_deadlock(struct clew_json *json, const struct clew_column *column,

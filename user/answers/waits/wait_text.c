@@ -13,6 +13,7 @@
 #include "words/object.h"
 #include "words/other_end.h"
 #include "words/task.h"
+#include "words/tried.h"
 #include "words/wait.h"
 
 void wait_print_holders(FILE *out, const struct clew_row *row)
@@ -137,6 +138,23 @@ void wait_print_other_end(FILE *out, const struct clew_row *row)
 	const struct clew_sleep *sleep = row->item;
 
 	clew_print_other_end(out, row->trace, sleep, true);
+}
+
+void wait_print_tried(FILE *out, const struct clew_row *row)
+{
+	const struct clew_tried *tried = clew_trace_tried(row->trace, row->item);
+
+	if (!tried)
+		return;
+	fputs("; ", out);
+	clew_print_tried(out, row->trace, tried);
+	if (tried->other == CLEW_NO_TASK) {
+		fputs(clew_tried_alone(tried), out);
+		return;
+	}
+	fputs(clew_tried_before(tried), out);
+	clew_print_task(out, row->trace, tried->other, tried->to);
+	fputs(clew_tried_after(tried), out);
 }
 
 void wait_print_deadlock(FILE *out, const struct clew_row *row)

@@ -19,6 +19,7 @@
 #include "words/source_file.h"
 #include "words/stack.h"
 #include "words/task.h"
+#include "words/tried.h"
 
 /* Streams for the two parts of a phrase. */
 struct parts {
@@ -221,6 +222,7 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 			  .place = place,
 			  .last = place + 1 == clew_hop_count(segment),
 			  .broad = broad};
+	const struct clew_tried *tried;
 	struct parts parts;
 	int r = open_parts(&parts, ret_phrase);
 
@@ -231,6 +233,14 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 	if (hop.sleep && hop.sleep->frozen && hop.via.type != CLEW_EDGE_CALL) {
 		fputs("was frozen until ", parts.before);
 		fputs(" thawed it", parts.after);
+		ret_phrase->evidence = hop.via.evidence;
+		return close_parts(&parts, ret_phrase);
+	}
+	tried = hop.sleep ? clew_trace_tried(trace, hop.sleep) : NULL;
+	if (tried && !broad && hop.via.type != CLEW_EDGE_CALL) {
+		clew_print_tried(parts.before, trace, tried);
+		fputs(clew_tried_before(tried), parts.before);
+		fputs(clew_tried_after(tried), parts.after);
 		ret_phrase->evidence = hop.via.evidence;
 		return close_parts(&parts, ret_phrase);
 	}

@@ -24,6 +24,7 @@
 #include "words/segment.h"
 #include "words/stack.h"
 #include "words/task.h"
+#include "words/tried.h"
 
 /* The dependency that led to the segment's task. */
 static void json_via(struct clew_why_answer *answer, const struct clew_segment *segment)
@@ -92,6 +93,8 @@ static void json_particulars(struct clew_why_answer *answer, const struct clew_s
 
 	if (waited && clew_trace_retried(trace, waited))
 		clew_json_slices(json, trace, waited);
+	if (waited)
+		clew_json_tried(json, trace, waited);
 	if (segment->sleep)
 		clew_json_other_end(json, trace, segment->sleep);
 	if (segment->cycle)
