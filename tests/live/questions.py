@@ -14,6 +14,7 @@ Usage: questions.py [--keep DIR] [PROGRAM ..]; with --keep the captures stay in 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -41,8 +42,15 @@ RECORDINGS = (
         "starved_writer.c": THREADS,
         "socket_pair.c": NETWORK,
         "children.c": "children or other processes",
+        "busy_database.py": "waited for locks",
+        "late_port.py": NETWORK,
     },
 )
+# Words of the answer to the first question: who kept the program from what it tried.
+SAID = {
+    "busy_database.py": r"retried fcntl on \S+/busy\.db \d+ times, which dbwriter-\d+ had locked",
+    "late_port.py": r"retried connect to 127\.0\.0\.1:\d+ \d+ times: nobody listened; latetcp-\d+ did later",
+}
 
 
 def command_of(program):
@@ -136,6 +144,9 @@ def check(capture, programs, wanted):
             continue
         good, said = judge_slowest(capture, truth)
         found += ok(good, f"{program}: the slowest operation is the slow thing", said)
+        if program in SAID:
+            said = " ".join(clew("why", capture, "--comm", truth["comm"], "--slowest").stdout.split())
+            ok(re.search(SAID[program], said), f"{program}: who kept it from what it tried", said)
         good, said = judge_headline(capture, truth, programs[program])
         headed += ok(good, f"{program}: the headline is true", said)
     return found, headed

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who may end the waits that are not over at the end of a capture: internal to deadlock.c. */
+/* The tasks that may end the waits that are not over at the end of a capture: internal to
+ * deadlock.c. */
 #ifndef CLEW_TRACE_DEADLOCK_NEEDS_H
 #define CLEW_TRACE_DEADLOCK_NEEDS_H
 

@@ -130,7 +130,7 @@ static int make_wait(struct clew_trace *trace, const struct slice *slice)
 	return sleep->holders ? 0 : -ENOMEM;
 }
 
-/* How many attempts of the same thing failed in the series. */
+/* Counts the attempts of the same thing that failed in the series. */
 static uint32_t count_attempts(const struct search *search, const struct clew_tried *tried)
 {
 	const struct clew_failed *end = search->failed + search->failed_count;

@@ -25,9 +25,10 @@ struct clew_tried {
 const struct clew_tried *clew_trace_tried(const struct clew_trace *trace,
 					  const struct clew_sleep *sleep);
 /*
- * Who kept a sleep's thread from what it tried: the one who had the lock at the attempt before, or
- * who listened there later. `ret_evidence`: OBSERVED if it still had it at the next attempt, or for
- * one who listened; else CANDIDATE. CLEW_NO_TASK: unknown, or the sleep is in no series.
+ * The task that kept a sleep's thread from what it tried: the one who had the lock at the attempt
+ * before, or who listened there later. `ret_evidence`: OBSERVED if it still had it at the next
+ * attempt, or for one who listened; else CANDIDATE. CLEW_NO_TASK: unknown, or the sleep is in no
+ * series.
  */
 uint32_t clew_trace_tried_other(const struct clew_trace *trace, const struct clew_sleep *sleep,
 				uint8_t *ret_evidence);
