@@ -3,6 +3,9 @@
 """
 `clew compare` about captures whose differences are known: what takes longer and because of what,
 what is noise, and what cannot be said. Prints TAP.
+
+Usage: compare.py [--all]     --all: 100 comparisons of a program with itself, five recordings a
+side, and of 100 recordings with themselves, which takes some minutes
 """
 import json
 import os
@@ -357,11 +360,34 @@ def test_limits(tap, directory):
                "" if 25 <= it["after"]["blind"] <= 62 else repr(it["after"]))
 
 
+def test_often(tap, directory):
+    """The program's speed differs from recording to recording, as it does on machines."""
+    wrong = halves = 0
+    for number in range(100):
+        captures = []
+        for i in range(10):
+            recording = Recording(10000 + number * 10 + i)
+            each = int(2 * MS * recording.random.gauss(1, .03))
+            captures.append(
+                recording.operate(1400 if i == 0 else 300,
+                                  each=each).write(directory + "/%d.clew" % i))
+        wrong += bool(changed(compare(*captures[:5], "--", *captures[5:])))
+        halves += bool(changed(compare(captures[0], "--halves")))
+    print("# %d of 100 comparisons with five recordings a side have a changed cause, and %d of 100 "
+          "with themselves" % (wrong, halves),
+          flush=True)
+    tap.report("100 comparisons with five recordings a side", "" if wrong <= 10 else str(wrong))
+    tap.report("100 comparisons of a recording with itself", "" if halves <= 10 else str(halves))
+
+
 def main():
     tap = Tap()
+    tests = [test_often] if "--all" in sys.argv else [
+        test_causes, test_longest, test_noise, test_replicates, test_names, test_on_path, test_page,
+        test_limits
+    ]
     with tempfile.TemporaryDirectory() as directory:
-        for test in (test_causes, test_longest, test_noise, test_replicates, test_names,
-                     test_on_path, test_page, test_limits):
+        for test in tests:
             test(tap, directory)
     return tap.end()
 

@@ -10,9 +10,8 @@
 #include "trace/internal.h"
 
 static const char *const keys[COMPARE_ABOUT_COUNT] = {
-	[COMPARE_HOST] = "host",	 [COMPARE_KERNEL] = "kernel",
-	[COMPARE_MACHINE] = "machine",	 [COMPARE_SYSTEM] = "os.version",
-	[COMPARE_TOPOLOGY] = "topology",
+	[COMPARE_HOST] = "host",     [COMPARE_KERNEL] = "kernel",     [COMPARE_MACHINE] = "machine",
+	[COMPARE_CPU] = "cpu_model", [COMPARE_TOPOLOGY] = "topology",
 };
 
 const char *about_key(enum compare_about about)

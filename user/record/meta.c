@@ -2,6 +2,7 @@
 /* A capture's metadata: the machine, the options, the clocks. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -26,6 +27,30 @@ static int write_topology(const struct clew_recorder *recorder, struct clew_writ
 		r = write_text(writer, "topology", topology);
 		free(topology);
 	}
+	return r;
+}
+
+/* The model of the first CPU, as recordings of other machines are compared by it. */
+static int write_cpu_model(struct clew_writer *writer)
+{
+	FILE *in = fopen("/proc/cpuinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+	int r = 0;
+
+	while (in && getline(&line, &size, in) > 0) {
+		char *value = strchr(line, ':');
+
+		if (strncmp(line, "model name", strlen("model name")) != 0 || !value)
+			continue;
+		value += 1 + strspn(value + 1, " ");
+		value[strcspn(value, "\n")] = '\0';
+		r = write_text(writer, "cpu_model", value);
+		break;
+	}
+	free(line);
+	if (in)
+		fclose(in);
 	return r;
 }
 
@@ -64,6 +89,7 @@ int clew_meta_write(const struct clew_recorder *recorder, struct clew_writer *wr
 	r = r ? r : write_text(writer, "machine", name.machine);
 	r = r ? r : write_text(writer, "host", name.nodename);
 	r = r ? r : clew_meta_number(writer, "cpus", recorder->cpu_count);
+	r = r ? r : write_cpu_model(writer);
 	r = r ? r : write_topology(recorder, writer);
 	r = r ? r : write_utc_offset(writer);
 	r = r ? r : write_text(writer, "page_cache", recorder->page_cache);

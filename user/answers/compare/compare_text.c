@@ -110,7 +110,7 @@ static void print_about(FILE *out, const struct clew_compare_answer *answer)
 		[COMPARE_HOST] = "host",
 		[COMPARE_KERNEL] = "kernel",
 		[COMPARE_MACHINE] = "machine",
-		[COMPARE_SYSTEM] = "system",
+		[COMPARE_CPU] = "CPU",
 		[COMPARE_TOPOLOGY] = "CPUs and memory",
 	};
 	const struct compare *compare = answer->compare;
