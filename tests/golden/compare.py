@@ -22,7 +22,7 @@ from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-positio
 START = 1_000_000_000_000
 MS = 1_000_000
 FILE = "object_kind=file object=1234 device=8388609 descriptor=9 wait_flags=detail|iowait"
-FUTEX = "object_kind=futex object=0x7f{:010x} futex_operation=0x80 argument=2 futex_class=mutex"
+FUTEX = "object_kind=futex object={:#x} futex_operation=0x80 argument=2 futex_class=mutex"
 
 
 class Recording:
@@ -35,7 +35,9 @@ class Recording:
         self.name = "server"
         self.spent = {"run": 0, "disk": 0, "lock": 0, "ready": 0}
         # The address of the lock is another one in each run.
-        self.lock = FUTEX.format(self.random.randrange(1 << 40) & ~7)
+        self.address = 0x7f0000000000 + (self.random.randrange(1 << 36) & ~7)
+        self.lock = FUTEX.format(self.address)
+        self.symbol = ""
 
     def draw(self, mean):
         """A time of which the spread is known: its deviation is a fifth of its mean."""
@@ -129,8 +131,11 @@ class Recording:
             'pid_namespace=4026531836 comm="cc1" command="cc1 x.c"',
             f"user state {START + 10000} flags=runnable prev=2 next=2",
             f"user state {START + 10000} flags=sleep|wait prev=5 next=5 prev_state=1 call=35",
-            f'user file {START + 20000} inode=1234 device=8388609 path="/var/lib/server/log"',
-            f"0 switch {START + 30000} flags=preempt prev=0 next=2", *self.lines, ""
+            f'user file {START + 20000} inode=1234 device=8388609 path="/var/lib/server/log"', *([
+                f"user address {START + 20000} task=2 address={self.address:#x} offset=0 "
+                f'words="{self.symbol} /usr/bin/server"'
+            ] if self.symbol else []), f"0 switch {START + 30000} flags=preempt prev=0 next=2",
+            *self.lines, ""
         ])
         subprocess.run([MAKE_CAPTURE, path], input=text.encode(), check=True, timeout=60)
         return path
@@ -307,6 +312,27 @@ def test_names(tap, directory):
                                       for side in ("before", "after")) else repr(locks))
 
 
+def test_named(tap, directory):
+    """A lock whose name one side lacks is the same lock; with two that have one it may be either."""
+    first = Recording(650).operate(700, locked=MS).write(directory + "/unnamed.clew")
+    second = Recording(651).operate(700, locked=MS)
+    second.symbol = "orders_lock"
+    answer = compare(first, second.write(directory + "/named.clew"))
+    locks = [it for it in work(answer)["causes"] if "futex" in it["text"]]
+    tap.same("a lock with a name on one side only", [(it["text"], it["changed"]) for it in locks],
+             [("waited for futex orders_lock, ended by cc1", False)])
+    tap.report("a lock with a name on one side only: rows add up", rows_add_up(answer))
+    other = Recording(652).operate(700, locked=MS)
+    other.symbol = "stock_lock"
+    answer = compare(first, "--", directory + "/named.clew",
+                     other.write(directory + "/other-name.clew"))
+    names = sorted(it["text"] for it in work(answer)["causes"] if "futex" in it["text"])
+    tap.same("two that have a name: none of them is guessed", names, [
+        "waited for futex *, ended by cc1", "waited for futex orders_lock, ended by cc1",
+        "waited for futex stock_lock, ended by cc1"
+    ])
+
+
 def test_on_path(tap, directory):
     """The cause that nothing waits for is off the path, and one that all waits for is on it."""
     before = Recording(800).operate_beside(700, MS).write(directory + "/beside-1.clew")
@@ -383,8 +409,8 @@ def test_often(tap, directory):
 def main():
     tap = Tap()
     tests = [test_often] if "--all" in sys.argv else [
-        test_causes, test_longest, test_noise, test_replicates, test_names, test_on_path, test_page,
-        test_limits
+        test_causes, test_longest, test_noise, test_replicates, test_names, test_named,
+        test_on_path, test_page, test_limits
     ]
     with tempfile.TemporaryDirectory() as directory:
         for test in tests:

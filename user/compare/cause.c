@@ -123,53 +123,76 @@ static void print_function(FILE *out, const struct cause_finder *finder, const s
 	}
 }
 
-/* True if an object is known by an address alone, so that only the code says which one it is. */
-static bool lacks_name(const struct cause_finder *finder, const struct clew_object *object)
+/* True if a futex is known by more than an address, so that it has that name in each run. */
+static bool has_name(const struct cause_finder *finder, const struct clew_object *futex)
 {
 	char buffer[CLEW_PATH_SIZE + 64];
-	const char *name;
+	const char *name = clew_address_name(finder->trace, futex, buffer, sizeof(buffer));
 
-	if (object->kind == CLEW_OBJECT_FUTEX) {
-		name = clew_address_name(finder->trace, object, buffer, sizeof(buffer));
-		return !name || strstr(name, "+0x");
-	}
-	return object->kind == CLEW_OBJECT_LOCK;
+	return name && !strstr(name, "+0x");
 }
 
-static uint32_t name_wait(struct cause_finder *finder, const struct wait *wait)
+/* Writes what a wait was for. `named` false: a futex without its name. */
+static void print_wait(FILE *out, const struct cause_finder *finder, const struct wait *wait,
+		       const char *party, bool named)
 {
-	const struct clew_object *object = &wait->sleep->object;
 	enum compare_by by = finder->compare->options->by;
-	char party[CLEW_TEXT_SIZE], *text = NULL;
+
+	if (by == COMPARE_BY_FUNCTION) {
+		fputs("waited", out);
+		print_function(out, finder, wait);
+		return;
+	}
+	fputs("waited for ", out);
+	if (named)
+		clew_print_hop_wait(out, finder->trace, wait->sleep);
+	else
+		fputs("futex *", out);
+	if (by == COMPARE_BY_PATH ||
+	    (by == COMPARE_BY_CAUSE && (!named || wait->sleep->object.kind == CLEW_OBJECT_LOCK)))
+		print_function(out, finder, wait);
+	if (by != COMPARE_BY_OBJECT && wait->disk)
+		fprintf(out, ", on %s", CLEW_DISK(finder->trace, wait->disk));
+	if (party[0])
+		fprintf(out, ", %s by %s", wait->held ? "held" : "ended", party);
+}
+
+static uint32_t add_wait(struct cause_finder *finder, const struct wait *wait, const char *party,
+			 bool named, uint32_t unnamed)
+{
+	uint8_t kind = wait->sleep->object.kind;
+	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return UINT32_MAX;
-	name_party(finder, wait->party, party, sizeof(party));
-	if (by == COMPARE_BY_FUNCTION) {
-		fputs("waited", out);
-		print_function(out, finder, wait);
-		party[0] = '\0';
-	} else {
-		fputs("waited for ", out);
-		clew_print_hop_wait(out, finder->trace, wait->sleep);
-	}
-	if (by == COMPARE_BY_PATH || (by == COMPARE_BY_CAUSE && lacks_name(finder, object)))
-		print_function(out, finder, wait);
-	if (by == COMPARE_BY_OBJECT)
-		party[0] = '\0';
-	else if (by != COMPARE_BY_FUNCTION && wait->disk)
-		fprintf(out, ", on %s", CLEW_DISK(finder->trace, wait->disk));
-	if (party[0])
-		fprintf(out, ", %s by %s", wait->held ? "held" : "ended", party);
+	print_wait(out, finder, wait, party, named);
 	return add_name(finder,
 			&(struct compare_name){.party = party,
 					       .spent = (uint8_t)wait->spent,
 					       .wait_kind = wait->sleep->kind,
-					       .edge_type = wait->sleep->edge_type},
-			out, &text,
-			object->kind == CLEW_OBJECT_LOCK || object->kind == CLEW_OBJECT_CHILD);
+					       .edge_type = wait->sleep->edge_type,
+					       .unnamed = unnamed},
+			out, &text, kind == CLEW_OBJECT_LOCK || kind == CLEW_OBJECT_CHILD);
+}
+
+static uint32_t name_wait(struct cause_finder *finder, const struct wait *wait)
+{
+	enum compare_by by = finder->compare->options->by;
+	bool futex = wait->sleep->object.kind == CLEW_OBJECT_FUTEX && by == COMPARE_BY_CAUSE,
+	     named = !futex || has_name(finder, &wait->sleep->object);
+	char party[CLEW_TEXT_SIZE] = "";
+	uint32_t unnamed = UINT32_MAX;
+
+	if (by != COMPARE_BY_FUNCTION && by != COMPARE_BY_OBJECT)
+		name_party(finder, wait->party, party, sizeof(party));
+	if (futex && named) {
+		unnamed = add_wait(finder, wait, party, false, UINT32_MAX);
+		if (unnamed == UINT32_MAX)
+			return UINT32_MAX;
+	}
+	return add_wait(finder, wait, party, named, unnamed);
 }
 
 /* The number of the cause `key`, which `make` names if it is not known yet. */
@@ -203,6 +226,7 @@ static uint32_t make_plain(struct cause_finder *finder, uint32_t part, const str
 		.spent = ran ? CLEW_SPENT_RUNNING : CLEW_SPENT_OTHER,
 		.wait_kind = ran ? CLEW_SEGMENT_RUNNING : CLEW_WAIT_UNKNOWN,
 		.edge_type = -1,
+		.unnamed = UINT32_MAX,
 	};
 
 	(void)wait;
@@ -223,7 +247,8 @@ static uint32_t make_function(struct cause_finder *finder, uint32_t part, const 
 			&(struct compare_name){.party = "",
 					       .spent = CLEW_SPENT_RUNNING,
 					       .wait_kind = CLEW_SEGMENT_RUNNING,
-					       .edge_type = -1},
+					       .edge_type = -1,
+					       .unnamed = UINT32_MAX},
 			out, &text, false);
 }
 
@@ -246,7 +271,8 @@ static uint32_t make_ready(struct cause_finder *finder, uint32_t part, const str
 			&(struct compare_name){.party = party,
 					       .spent = CLEW_SPENT_READY,
 					       .wait_kind = CLEW_SEGMENT_RUNQUEUE,
-					       .edge_type = -1},
+					       .edge_type = -1,
+					       .unnamed = UINT32_MAX},
 			out, &text, false);
 }
 

@@ -11,6 +11,7 @@
 #include "compare/about.h"
 #include "compare/blocks.h"
 #include "compare/compare.h"
+#include "compare/named.h"
 #include "compare/shares.h"
 
 #define MOST_BLIND   20	  /* one operation in so many may have losses */
@@ -333,6 +334,8 @@ int compare_find(const struct compare *compare, struct compare_result *ret_resul
 	ret_result->classes = calloc(compare->classes.list.count + 1, sizeof(*ret_result->classes));
 	if (!comparing.row_of || !ret_result->classes)
 		r = -ENOMEM;
+	if (r == 0)
+		r = named_join(compare);
 	if (r == 0)
 		r = add_classes(&comparing, ret_result);
 	free(comparing.row_of);

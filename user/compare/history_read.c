@@ -147,7 +147,7 @@ static int take_cause(struct reading *reading, char *text)
 {
 	struct compare *compare = reading->compare;
 	struct compare_share share = {.ns = number(&text)};
-	struct compare_name name = {};
+	struct compare_name name = {.unnamed = UINT32_MAX};
 	char *party;
 
 	share.times = number(&text);
