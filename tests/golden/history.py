@@ -35,7 +35,8 @@ def checksum(data):
 
 def block(text):
     packed = zlib.compress(text.encode())
-    return struct.pack("<IIQII", 0x48574c43, len(packed), checksum(packed), len(text), 0) + packed
+    rest = struct.pack("<II", len(text), 0) + packed
+    return struct.pack("<IIQ", 0x48574c43, len(packed), checksum(rest)) + rest
 
 
 def day_of(at):

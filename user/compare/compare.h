@@ -39,7 +39,7 @@ struct compare_name {
 	uint8_t spent;	   /* of a cause: enum clew_spent */
 	uint8_t kind;	   /* of a class: enum clew_operation_kind */
 	uint8_t wait_kind; /* of a cause: enum clew_wait_kind of the first such wait */
-	/* Of a lock that has a name: its cause if it had none; UINT32_MAX: it has none anyway. */
+	/* The cause that a lock would have without its name; UINT32_MAX: it has none anyway. */
 	uint32_t unnamed;
 	int8_t edge_type; /* .. and the type of what ended it; -1 nothing */
 };

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/hash.h"
 #include "compare/history_file.h"
 
 struct history_cause {
@@ -113,16 +112,13 @@ static int add_operation(struct history *history, const struct compare_operation
 	return r;
 }
 
-int history_take(struct history *history, const struct clew_trace *trace,
-		 const struct clew_chosen *chosen)
+int history_add(struct history *history)
 {
 	struct compare *compare = &history->compare;
-	const struct compare_operation *operations;
-	const struct compare_left_out *left_out;
-	int r = compare_add(compare, COMPARE_BEFORE, trace, chosen);
+	const struct compare_operation *operations = compare->operations.data;
+	const struct compare_left_out *left_out = compare->left_out.data;
+	int r = 0;
 
-	operations = compare->operations.data;
-	left_out = compare->left_out.data;
 	for (size_t i = 0; i < compare->operations.count && r == 0; i++)
 		r = add_operation(history, &operations[i]);
 	for (size_t i = 0; i < compare->left_out.count && r == 0; i++) {
@@ -136,6 +132,14 @@ int history_take(struct history *history, const struct clew_trace *trace,
 	compare->operations.count = compare->shares.count = compare->left_out.count =
 		compare->images.count = 0;
 	return r;
+}
+
+int history_take(struct history *history, const struct clew_trace *trace,
+		 const struct clew_chosen *chosen)
+{
+	int r = compare_add(&history->compare, COMPARE_BEFORE, trace, chosen);
+
+	return r < 0 ? r : history_add(history);
 }
 
 /* ---- text ---- */
@@ -263,9 +267,10 @@ static int append(const char *path, const char *text, size_t size)
 		return -ENOMEM;
 	}
 	head.packed = (uint32_t)packed;
-	head.checksum = hash_bytes(HASH_SEED, block + sizeof(head), packed);
-	memcpy(block, &head, sizeof(head));
 	length = sizeof(head) + packed;
+	memcpy(block, &head, sizeof(head));
+	head.checksum = history_checksum(block, length);
+	memcpy(block, &head, sizeof(head));
 	file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (file < 0)
 		r = -errno;

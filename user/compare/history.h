@@ -28,6 +28,9 @@ void history_begin(struct history *history);
 /* Adds the operations of the chosen tasks in a part of a recording. 0 or -ENOMEM. */
 int history_take(struct history *history, const struct clew_trace *trace,
 		 const struct clew_chosen *chosen);
+/* Adds the operations that `history->compare` has of the side "before", which forgets them. 0 or
+ * -ENOMEM. */
+int history_add(struct history *history);
 /*
  * Appends the period from .. to to its day's file in a directory that is there, and removes the
  * files of days that are too old. 0 or -errno.

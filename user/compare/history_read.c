@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/hash.h"
 #include "compare/history.h"
 #include "compare/history_file.h"
 
@@ -223,7 +222,7 @@ static int take_block(struct reading *reading, const char *data, size_t size, si
 	memcpy(&head, data, sizeof(head));
 	if (head.magic != HISTORY_MAGIC || head.packed > size - sizeof(head) ||
 	    head.text > MOST_TEXT ||
-	    hash_bytes(HASH_SEED, data + sizeof(head), head.packed) != head.checksum)
+	    history_checksum(data, sizeof(head) + head.packed) != head.checksum)
 		return 0;
 	text = malloc((size_t)head.text + 1);
 	if (!text)
