@@ -203,6 +203,12 @@ struct compare_row {
 	double on_path; /* set by on_path_try() */
 };
 
+/* ns by which the mean of operations changed because of it. */
+static inline int64_t compare_change(const struct compare_row *row)
+{
+	return (int64_t)(row->sides[COMPARE_AFTER].mean_ns - row->sides[COMPARE_BEFORE].mean_ns);
+}
+
 enum compare_verdict {
 	COMPARE_SAME,	 /* no change beyond noise */
 	COMPARE_CHANGED, /* it, or a cause of it */

@@ -58,16 +58,11 @@ static void print_html(FILE *out, const char *text)
 	free(safe);
 }
 
-static int64_t change_of(const struct compare_row *row)
-{
-	return (int64_t)(row->sides[COMPARE_AFTER].mean_ns - row->sides[COMPARE_BEFORE].mean_ns);
-}
-
 static const char *colour_of(const struct compare_row *row)
 {
 	if (!row->changed)
 		return "";
-	return change_of(row) > 0 ? " more" : " less";
+	return compare_change(row) > 0 ? " more" : " less";
 }
 
 static void print_signed(FILE *out, int64_t ns)
@@ -90,7 +85,7 @@ static void print_box(FILE *out, const char *name, uint64_t ns, uint64_t scale,
 	fprintf(out, ": %s", CLEW_DURATION(ns));
 	if (row) {
 		fputs(", ", out);
-		print_signed(out, change_of(row));
+		print_signed(out, compare_change(row));
 	}
 	fputs("\">", out);
 	print_html(out, name);
@@ -158,7 +153,7 @@ static void print_rows(FILE *out, const struct clew_compare_answer *answer,
 		if (!row->changed)
 			continue;
 		fputs("<tr><td class=\"n\">", out);
-		print_signed(out, change_of(row));
+		print_signed(out, compare_change(row));
 		fputs("</td><td class=\"n\">", out);
 		print_signed(out, (int64_t)row->difference.low);
 		fputs(" .. ", out);

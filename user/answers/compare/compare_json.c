@@ -74,14 +74,6 @@ static void json_side(struct clew_json *json, const struct clew_compare_answer *
 	clew_json_object_end(json);
 }
 
-static void json_difference(struct clew_json *json, const struct compare_row *row)
-{
-	const struct compare_part *before = &row->sides[COMPARE_BEFORE],
-				  *after = &row->sides[COMPARE_AFTER];
-
-	clew_json_signed(json, "change_ns", (int64_t)(after->mean_ns - before->mean_ns));
-}
-
 /* An end of an interval; null: there is none, as nothing can be said of the class. */
 static void json_end(struct clew_json *json, const char *key, bool known, double ns)
 {
@@ -126,7 +118,7 @@ static void json_row(struct clew_json *json, const struct clew_compare_answer *a
 	clew_json_string(json, "class",
 			 cause ? clew_spent_word((enum clew_spent)cause->spent) : NULL);
 	clew_json_string(json, "party", cause && cause->party[0] ? cause->party : NULL);
-	json_difference(json, row);
+	clew_json_signed(json, "change_ns", compare_change(row));
 	json_interval(json, class, row);
 	clew_json_number(json, "on_path", row->on_path);
 	for (unsigned side = 0; side < COMPARE_SIDES; side++)
@@ -189,7 +181,7 @@ static void json_class(struct clew_json *json, const struct clew_compare_answer 
 	clew_json_object(json, NULL);
 	json_name(json, compare_name_at(&answer->compare->classes, class->class));
 	clew_json_string(json, "verdict", clew_compare_verdict(class));
-	json_difference(json, &class->total);
+	clew_json_signed(json, "change_ns", compare_change(&class->total));
 	json_interval(json, class, &class->total);
 	clew_json_number(json, "ratio_low", known ? class->total.difference.ratio_low : NAN);
 	clew_json_number(json, "ratio_high", known ? class->total.difference.ratio_high : NAN);

@@ -7,42 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/compare/words.h"
 #include "answers/report/report.h"
 #include "compare/about.h"
 #include "compare/load.h"
 #include "explain/spent.h"
 #include "format/text.h"
 
-#define MOST_ROWS    8 /* of a class */
 #define MOST_CLASSES 8 /* with a line of their own, of one verdict */
 #define MOST_NAMES   3 /* in one line */
 #define MOST_BLAMES  3
-#define ALIKE	     0.1 /* numbers that differ by less are called the same */
-#define LEAST_BLAME  1e6 /* ns a second by which a blame must change to be told */
-#define MORE_LOAD    (1 / 3.0)
-#define OFF_PATH     0.1
-#define ON_PATH	     0.9
+#define LEAST_BLAME  1e6  /* ns a second by which a blame must change to be told */
 #define LEAST_MIX    0.01 /* of the mean */
-
-/* ---- numbers ---- */
-
-static const char *signed_duration(double ns, char text[static 40])
-{
-	snprintf(text, 40, "%c%s", ns < 0 ? '-' : '+', CLEW_DURATION((uint64_t)llround(fabs(ns))));
-	return text;
-}
-#define SIGNED(ns) signed_duration(ns, (char[40]){0})
-
-static bool alike(double a, double b)
-{
-	return fabs(a - b) <= ALIKE * (fabs(a) > fabs(b) ? fabs(a) : fabs(b));
-}
-
-static double change_of(const struct compare_row *row)
-{
-	return (double)row->sides[COMPARE_AFTER].mean_ns -
-	       (double)row->sides[COMPARE_BEFORE].mean_ns;
-}
 
 /* The change in percent, if there was anything before. */
 static void print_ratio(FILE *out, double before, double after)
@@ -95,7 +71,7 @@ static void print_load(FILE *out, const struct compare *compare)
 		for (unsigned side = 0; side < COMPARE_SIDES; side++)
 			values[side] = load_figure(&compare->loads[side], compare->captures[side],
 						   (enum load_figure)figure);
-		if (alike(values[0], values[1]) ||
+		if (compare_alike(values[0], values[1]) ||
 		    fabs(values[1] - values[0]) < figures[figure].least)
 			continue;
 		fputs(shown++ ? "; " : "Load: ", out);
@@ -140,212 +116,6 @@ static void print_about(FILE *out, const struct clew_compare_answer *answer)
 		fputs(".\n", out);
 }
 
-/* ---- a class ---- */
-
-static void print_class_name(FILE *out, const struct clew_compare_answer *answer, uint32_t class)
-{
-	clew_print_safe(out, compare_name_at(&answer->compare->classes, class)->text);
-}
-
-static void print_mean(FILE *out, const struct compare_class *class)
-{
-	const struct compare_row *total = &class->total;
-	const struct noise_difference *difference = &total->difference;
-	uint64_t before = total->sides[COMPARE_BEFORE].mean_ns,
-		 after = total->sides[COMPARE_AFTER].mean_ns;
-
-	fprintf(out, "mean %s -> %s", CLEW_DURATION(before), CLEW_DURATION(after));
-	if (before && class->verdict != COMPARE_SHORT)
-		fprintf(out, " (%+.1f %%, 95 %% %+.1f .. %+.1f)",
-			((double)after / (double)before - 1) * 100,
-			(difference->ratio_low - 1) * 100, (difference->ratio_high - 1) * 100);
-	fprintf(out, " of %" PRIu64 " and %" PRIu64, class->count[COMPARE_BEFORE],
-		class->count[COMPARE_AFTER]);
-}
-
-/* The row that makes most of a class's change, if one does; NULL: none. */
-static const struct compare_row *main_row(const struct compare_class *class)
-{
-	double total = change_of(&class->total);
-
-	for (size_t i = 0; i < class->row_count; i++) {
-		double change = change_of(&class->rows[i]);
-
-		if (class->rows[i].changed && (change > 0) == (total > 0) &&
-		    fabs(change) * 2 >= fabs(total))
-			return &class->rows[i];
-	}
-	return NULL;
-}
-
-/* Says how often it is and how long each time. */
-static void print_times(FILE *out, const struct compare_class *class, const struct compare_row *row)
-{
-	const struct compare_part *parts = row->sides;
-	double often[COMPARE_SIDES], each[COMPARE_SIDES];
-
-	for (unsigned side = 0; side < COMPARE_SIDES; side++) {
-		often[side] = (double)parts[side].times / (double)class->count[side];
-		each[side] =
-			parts[side].times ? (double)parts[side].ns / (double)parts[side].times : 0;
-	}
-	if (!parts[COMPARE_BEFORE].times || !parts[COMPARE_AFTER].times) {
-		unsigned side = parts[COMPARE_AFTER].times ? COMPARE_AFTER : COMPARE_BEFORE;
-
-		fprintf(out, "; %s %.2g times an operation, %s each",
-			side == COMPARE_AFTER ? "only after:" : "only before:", often[side],
-			CLEW_DURATION((uint64_t)llround(each[side])));
-		return;
-	}
-	if (alike(often[0], often[1]))
-		fprintf(out, "; %.2g times an operation as before", often[1]);
-	else
-		fprintf(out, "; %.2g -> %.2g times an operation", often[0], often[1]);
-	if (alike(each[0], each[1]))
-		fprintf(out, ", %s each as before", CLEW_DURATION((uint64_t)llround(each[1])));
-	else
-		fprintf(out, ", %s -> %s each", CLEW_DURATION((uint64_t)llround(each[0])),
-			CLEW_DURATION((uint64_t)llround(each[1])));
-}
-
-static void print_having(FILE *out, const struct compare_class *class,
-			 const struct compare_row *row)
-{
-	double share[COMPARE_SIDES];
-
-	for (unsigned side = 0; side < COMPARE_SIDES; side++)
-		share[side] =
-			100 * (double)row->sides[side].operations / (double)class->count[side];
-	if (share[0] > 99 && share[1] > 99)
-		return;
-	fprintf(out, ", in %.0f -> %.0f %% of them", share[0], share[1]);
-}
-
-/* Says so if operations would not be that much shorter without a cause. */
-static void print_on_path(FILE *out, const struct compare_row *row)
-{
-	if (row->on_path < OFF_PATH)
-		fputs("; off the path: without it operations would take as long", out);
-	else if (row->on_path < ON_PATH)
-		fprintf(out, "; without it operations would be shorter by %.0f %% of it",
-			row->on_path * 100);
-}
-
-static void print_row(FILE *out, const struct clew_compare_answer *answer,
-		      const struct compare_class *class, const struct compare_row *row)
-{
-	const struct compare_name *cause =
-		row->cause == UINT32_MAX ? NULL
-					 : compare_name_at(&answer->compare->causes, row->cause);
-
-	fprintf(out, "  %10s an operation (%s .. %s)  ", SIGNED(change_of(row)),
-		SIGNED(row->difference.low), SIGNED(row->difference.high));
-	clew_print_safe(out, CLEW_ROW_NAME(answer, row));
-	if (cause && cause->spent != CLEW_SPENT_RUNNING) {
-		print_times(out, class, row);
-		print_having(out, class, row);
-	}
-	print_on_path(out, row);
-	fputc('\n', out);
-}
-
-/* Says so if many more of a class begin than before. */
-static void print_arrivals(FILE *out, const struct clew_compare_answer *answer,
-			   const struct compare_class *class)
-{
-	const struct compare_load *loads = answer->compare->loads;
-	double second[COMPARE_SIDES];
-
-	for (unsigned side = 0; side < COMPARE_SIDES; side++)
-		second[side] = loads[side].ns
-				       ? (double)class->count[side] * 1e9 / (double)loads[side].ns
-				       : 0;
-	if (second[COMPARE_AFTER] >= second[COMPARE_BEFORE] * (1 + MORE_LOAD))
-		fprintf(out,
-			"  %.3g -> %.3g of them begin each second: so many more explain more "
-			"waiting\n",
-			second[COMPARE_BEFORE], second[COMPARE_AFTER]);
-}
-
-/* The cause that makes most of the change of the slowest operations. */
-static void print_slowest(FILE *out, const struct clew_compare_answer *answer,
-			  const struct compare_class *class)
-{
-	const struct compare_part *total = class->total.sides;
-	const struct compare_row *most = NULL;
-	double largest = 0;
-
-	if (class->count[COMPARE_BEFORE] < 100 || class->count[COMPARE_AFTER] < 100 ||
-	    !class->slowest[COMPARE_AFTER])
-		return;
-	for (size_t i = 0; i < class->row_count; i++) {
-		const struct compare_part *part = class->rows[i].sides;
-		double change = (double)part[COMPARE_AFTER].slowest_mean_ns -
-				(double)part[COMPARE_BEFORE].slowest_mean_ns;
-
-		if (fabs(change) <= fabs(largest))
-			continue;
-		largest = change;
-		most = &class->rows[i];
-	}
-	fprintf(out, "  The slowest 1 %%: mean %s -> %s",
-		CLEW_DURATION(total[COMPARE_BEFORE].slowest_mean_ns),
-		CLEW_DURATION(total[COMPARE_AFTER].slowest_mean_ns));
-	if (most) {
-		fprintf(out, "; most of that: %s  ", SIGNED(largest));
-		clew_print_safe(out, CLEW_ROW_NAME(answer, most));
-	}
-	fputc('\n', out);
-}
-
-/* The question about the longest operation after. */
-static void print_longest(FILE *out, const struct clew_compare_answer *answer,
-			  const struct compare_class *class)
-{
-	const struct compare_operation *it = class->longest;
-
-	if (!it || answer->halves)
-		return;
-	fprintf(out, "  The longest one (%s): clew why ", CLEW_DURATION(it->ns));
-	clew_print_safe(out, answer->names[COMPARE_AFTER][it->capture]);
-	fprintf(out, " --tid %u --from %" PRIu64 " --to %" PRIu64 "\n", it->tid, it->from,
-		it->from + it->ns);
-}
-
-static void print_changed(FILE *out, const struct clew_compare_answer *answer,
-			  const struct compare_class *class)
-{
-	const struct compare_row *most = main_row(class);
-	size_t shown = 0, stayed = 0;
-
-	fputc('\n', out);
-	print_class_name(out, answer, class->class);
-	fprintf(out, "%s: ", class->replicated ? "" : " differ between these recordings");
-	print_mean(out, class);
-	if (!class->total.changed)
-		fputs("; no change beyond noise as a whole, but of causes", out);
-	else if (most)
-		fprintf(out, "; %s of the %s have one cause",
-			CLEW_DURATION((uint64_t)fabs(change_of(most))),
-			CLEW_DURATION((uint64_t)fabs(change_of(&class->total))));
-	fputc('\n', out);
-	for (size_t i = 0; i < class->row_count; i++) {
-		if (class->rows[i].changed && shown++ < MOST_ROWS)
-			print_row(out, answer, class, &class->rows[i]);
-		stayed += class->rows[i].changed ? 0 : 1 + class->rows[i].merged;
-	}
-	if (shown > MOST_ROWS)
-		fprintf(out, "  %zu more causes changed (--json has them)\n", shown - MOST_ROWS);
-	if (!shown)
-		fputs("  no single cause changed beyond noise\n", out);
-	else if (stayed)
-		fprintf(out, "  %zu other cause%s stayed\n", stayed, stayed == 1 ? "" : "s");
-	print_slowest(out, answer, class);
-	print_longest(out, answer, class);
-	if (!answer->halves)
-		print_arrivals(out, answer, class);
-}
-
 /* ---- classes with the same verdict ---- */
 
 static size_t count_verdicts(const struct compare_result *result, enum compare_verdict verdict)
@@ -368,9 +138,9 @@ static void print_same(FILE *out, const struct clew_compare_answer *answer)
 			continue;
 		if (!shown++)
 			fputc('\n', out);
-		print_class_name(out, answer, class->class);
+		compare_print_class_name(out, answer, class->class);
 		fputs(": no change beyond noise: ", out);
-		print_mean(out, class);
+		compare_print_mean(out, class);
 		fputc('\n', out);
 	}
 	if (count > shown)
@@ -394,7 +164,7 @@ static void print_without(FILE *out, const struct clew_compare_answer *answer,
 			continue;
 		shown++;
 		fputs("  ", out);
-		print_class_name(out, answer, class->class);
+		compare_print_class_name(out, answer, class->class);
 		if (verdict == COMPARE_BLIND)
 			fprintf(out, ": in %" PRIu64 " and %" PRIu64 " operations",
 				class->blind[COMPARE_BEFORE], class->blind[COMPARE_AFTER]);
@@ -402,7 +172,7 @@ static void print_without(FILE *out, const struct clew_compare_answer *answer,
 			fprintf(out, ": %zu and %zu blocks; ", class->blocks[COMPARE_BEFORE],
 				class->blocks[COMPARE_AFTER]);
 		if (verdict == COMPARE_SHORT)
-			print_mean(out, class);
+			compare_print_mean(out, class);
 		fputc('\n', out);
 	}
 	if (count > shown)
@@ -418,7 +188,7 @@ static void print_alone(FILE *out, const struct clew_compare_answer *answer, uns
 
 		fputs(i ? ", " : side == COMPARE_AFTER ? "\nNew: " : "\nGone: ", out);
 		fprintf(out, "%" PRIu64 " ", alone->count);
-		print_class_name(out, answer, alone->class);
+		compare_print_class_name(out, answer, alone->class);
 	}
 	if (count > MOST_NAMES)
 		fprintf(out, " and %zu more", count - MOST_NAMES);
@@ -443,7 +213,7 @@ static void print_mixes(FILE *out, const struct compare_result *result)
 			"larger share of them\n",
 			clew_operation_kind_name((enum clew_operation_kind)mix->kind),
 			CLEW_DURATION((uint64_t)before), CLEW_DURATION((uint64_t)after),
-			SIGNED(mix->change));
+			COMPARE_SIGNED(mix->change));
 	}
 }
 
@@ -460,11 +230,12 @@ static void print_blames(FILE *out, const struct clew_compare_answer *answer)
 			second[side] = loads[side].ns ? (double)blame->ns[side] * 1e9 /
 								(double)loads[side].ns
 						      : 0;
-		if (fabs(second[1] - second[0]) < LEAST_BLAME || alike(second[0], second[1]))
+		if (fabs(second[1] - second[0]) < LEAST_BLAME ||
+		    compare_alike(second[0], second[1]))
 			continue;
 		if (!shown++)
 			fputs("\nWho took whose time, each second\n", out);
-		fprintf(out, "  %10s  ", SIGNED(second[1] - second[0]));
+		fprintf(out, "  %10s  ", COMPARE_SIGNED(second[1] - second[0]));
 		clew_print_safe(out, blame->victim);
 		fprintf(out, " %s because of ", report_spent_words((enum clew_spent)blame->spent));
 		clew_print_safe(out, blame->party);
@@ -508,7 +279,7 @@ void clew_print_compare(FILE *out, const struct clew_compare_answer *answer)
 		      out);
 	for (size_t i = 0; i < result->class_count; i++)
 		if (result->classes[i].verdict == COMPARE_CHANGED)
-			print_changed(out, answer, &result->classes[i]);
+			compare_print_changed(out, answer, &result->classes[i]);
 	print_same(out, answer);
 	print_without(out, answer, COMPARE_SHORT);
 	print_without(out, answer, COMPARE_BLIND);

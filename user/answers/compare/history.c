@@ -60,11 +60,6 @@ static void print_moment(FILE *out, uint64_t at)
 	fputs(text, out);
 }
 
-static int64_t change_of(const struct compare_row *row)
-{
-	return (int64_t)(row->sides[COMPARE_AFTER].mean_ns - row->sides[COMPARE_BEFORE].mean_ns);
-}
-
 /* The causes that changed most. */
 static void print_causes(FILE *out, const struct clew_history_hour *hour,
 			 const struct compare_class *class)
@@ -74,7 +69,7 @@ static void print_causes(FILE *out, const struct clew_history_hour *hour,
 
 	for (size_t i = 0; i < class->row_count && shown < MOST_CAUSES; i++) {
 		const struct compare_row *row = &class->rows[i];
-		int64_t change = change_of(row);
+		int64_t change = compare_change(row);
 
 		if (!row->changed)
 			continue;
@@ -98,7 +93,7 @@ static void print_change(FILE *out, const struct clew_history_hour *hour,
 	}
 	if (before)
 		fprintf(out, "  %+.1f %% (%+.1f .. %+.1f)",
-			(double)change_of(&class->total) * 100 / (double)before,
+			(double)compare_change(&class->total) * 100 / (double)before,
 			(difference->ratio_low - 1) * 100, (difference->ratio_high - 1) * 100);
 	fputs(class->verdict == COMPARE_CHANGED ? ", changed" : ", no change beyond noise", out);
 	print_causes(out, hour, class);
@@ -156,7 +151,7 @@ static void json_causes(struct clew_json *json, const struct clew_history_hour *
 
 		clew_json_object(json, NULL);
 		clew_json_string(json, "text", CLEW_ROW_NAME(&answer, row));
-		clew_json_signed(json, "change_ns", change_of(row));
+		clew_json_signed(json, "change_ns", compare_change(row));
 		clew_json_bool(json, "changed", row->changed);
 		clew_json_unsigned(json, "mean_ns", row->sides[COMPARE_AFTER].mean_ns);
 		clew_json_object_end(json);
@@ -178,7 +173,7 @@ static void json_hour(struct clew_json *json, const struct clew_history_hour *ho
 	clew_json_unsigned(json, "p99_ns", p99_of(hour, found));
 	clew_json_string(json, "verdict", class ? clew_compare_verdict(class) : NULL);
 	if (class)
-		clew_json_signed(json, "change_ns", change_of(&class->total));
+		clew_json_signed(json, "change_ns", compare_change(&class->total));
 	else
 		clew_json_null(json, "change_ns");
 	if (known) {

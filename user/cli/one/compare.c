@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
@@ -55,7 +54,7 @@ static int take_by(const struct clew_option *option, const char *argument, void 
 			 option->name, argument);
 }
 
-/* OLD=NEW; at the last '=' that leaves both a text. */
+/* OLD=NEW, at the first '='. */
 static int take_rename(const struct clew_option *option, const char *argument, void *value)
 {
 	struct compare_values *values = value;
