@@ -4,10 +4,13 @@
 clew path: the strategies on traces with known paths, segments, further paths,
 instances, errors. Prints TAP.
 """
+import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _export import clew, made  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import TRACE1, Tap, ask, elements, run  # noqa: E402  pylint: disable=wrong-import-position
 
 tap = Tap()
@@ -147,6 +150,20 @@ dep request disk/r@80 -> a@90
              [("file:/x", "device", 30), ("file:/x", "queued", 30)])
 
 
+def test_same_operations():
+    """They are those that other answers have: here a client rests in between."""
+    chosen = json.loads(
+        clew("path", made("usual"), "--all", "(^client)", "--operations", "--json",
+             stdout=subprocess.PIPE).stdout)["instances"]
+    table = json.loads(
+        clew("sql", made("usual"), "--json", "SELECT start, end FROM operations "
+             "WHERE comm = 'client' AND kind = 'work' ORDER BY start",
+             stdout=subprocess.PIPE).stdout)
+    tap.same("a client's operations are those of SQL, but for the run queue before each",
+             [row["end"] for row in chosen], [row["end"] for row in table["rows"]])
+    tap.same("there are many", len(chosen), 60)
+
+
 # The second wait for data is one: it goes on in the same call.
 OPERATIONS = """
 span a [0,200]
@@ -177,6 +194,11 @@ def test_operations():
              {row["kind"]: row["ns"]
               for row in answer["totals"]["kinds"]},
              {"running": 35, "fsync": 10, "socket": 10, "runqueue": 3})
+    answer = ask(OPERATIONS.replace("131 sleep", "131 sleep rest=yes"),
+                 ["path", "--all", "a", "--operations"])
+    tap.same("and between rests",
+             [(row["start"], row["end"]) for row in answer["instances"]], [(17, 70), (90, 95),
+                                                                           (120, 130)])
     answer = ask(OPERATIONS, ["path", "--all", "a", "--operations", "--idle", "fsync,socket"])
     tap.same("between idle waits of other kinds",
              [(row["start"], row["end"]) for row in answer["instances"]], [(40, 50), (60, 70)])
@@ -304,7 +326,7 @@ def test_text():
                "" if status == 0 and not err and "over 5 instances" in out else repr(out))
 
 
-for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations, test_called,
+for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations, test_same_operations, test_called,
              test_top, test_marks, test_all, test_errors, test_text):
     test()
 sys.exit(tap.end())

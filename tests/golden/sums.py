@@ -153,7 +153,8 @@ def main():
         compare(["blame"] + choice, ("containers", "disk", "locks", "mutex", "work"))
     for choice in PATHS:
         compare(["path", "--operations"] + choice, ("containers", "disk", "peer", "work", "calls"))
-    for question in (["latency", "--by", "operation"], ["report"]):
+    for question in (["latency", "--by", "operation"], ["report"],
+                     ["path", "--all", "**", "--operations"]):
         compare(question, ("usual",))
     check_one_piece()
     # A sanitizer needs a process of its own at the end.

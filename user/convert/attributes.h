@@ -117,6 +117,7 @@
 	KEY(RETRIED,         "retried",         "T",         1, NULL)                              \
 	KEY(ASKED,           "asked",           "t",         1, NULL)                              \
 	KEY(EXCHANGE,        "exchange",        "T",         1, NULL)                              \
+	KEY(REST,            "rest",            "T",         1, NULL)                              \
 	KEY(SINCE,           "since",           "t*",        0, NULL)                              \
 	KEY(UNTIL,           "until",           "t",         1, NULL)                              \
 	KEY(KNOWN,           "known",           "T",         1, NULL)                              \

@@ -5,6 +5,7 @@
  * attributes with many others. sleeps_back.c is the way back.
  */
 #include "convert/to_model.h"
+#include "explain/operations.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,14 @@ static bool is_retried(const struct conversion *conversion, const struct clew_sl
 	return clew_trace_last_slice(conversion->trace, sleep) != sleep;
 }
 
+/* True if a thread's operations are separated by a wait that does not look like one for work. */
+static bool is_rest(const struct conversion *conversion, const struct clew_sleep *sleep)
+{
+	return wait_separates(conversion->trace, sleep) &&
+	       !operation_is_idle(sleep->kind, sleep->call,
+				  clew_trace_in_exchange(conversion->trace, sleep), 0);
+}
+
 /* Attributes that few sleeps have. */
 static void describe_rest(struct conversion *conversion, const struct clew_sleep *sleep)
 {
@@ -76,6 +85,8 @@ static void describe_rest(struct conversion *conversion, const struct clew_sleep
 		pairs_add_number(pairs, ATTRIBUTE_ASKED, sleep->asked);
 	if (clew_trace_in_exchange(conversion->trace, sleep))
 		pairs_add(pairs, ATTRIBUTE_EXCHANGE, "yes");
+	if (is_rest(conversion, sleep))
+		pairs_add(pairs, ATTRIBUTE_REST, "yes");
 	if (sleep->operation)
 		pairs_add_number(pairs, ATTRIBUTE_OPERATION, sleep->operation);
 	if (sleep->poller)
@@ -164,7 +175,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 		int32_t descriptor;
 		uint16_t call, poller;
 		uint8_t object_kind, futex_operation, shared, kind, same_call, context, open, flags,
-			evidence, by_edge, blind, operation, retried, exchange;
+			evidence, by_edge, blind, operation, retried, exchange, rest;
 		int8_t edge_type;
 	} fields;
 	char bytes[SHAPE_SIZE] = {0};
@@ -197,6 +208,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	fields.operation = sleep->operation;
 	fields.retried = is_retried(conversion, sleep);
 	fields.exchange = clew_trace_in_exchange(conversion->trace, sleep);
+	fields.rest = is_rest(conversion, sleep);
 	fields.edge_type = implied->by_edge ? -1 : sleep->edge_type;
 	memcpy(bytes, &fields, sizeof(fields));
 	return capture_shape(&conversion->wait_shapes, bytes);

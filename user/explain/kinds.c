@@ -50,19 +50,6 @@ static struct clew_kind_operation whole_of(const struct cutting *cutting, uint64
 		.kind = (uint8_t)kind};
 }
 
-/* True if a wait separates a thread's operations. */
-static bool separates(const struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	/* Where a switch was hidden, a wait may have no time: a causal trace has none. */
-	if (sleep->switch_in <= sleep->start)
-		return false;
-	return sleep->kind == CLEW_WAIT_IDLE || sleep->kind == CLEW_WAIT_SIGNAL ||
-	       (sleep->open == CLEW_OPEN_BOTH && !clew_trace_question_at(trace, sleep)) ||
-	       (sleep->open == CLEW_OPEN_START && sleep->kind == CLEW_WAIT_UNKNOWN) ||
-	       clew_trace_rests(trace, sleep) ||
-	       operation_is_idle(sleep->kind, sleep->call, clew_trace_in_exchange(trace, sleep), 0);
-}
-
 static bool is_main(const struct trace_task *task)
 {
 	return task->task.process == task->task.serial;
@@ -221,7 +208,7 @@ static int find_of_task(struct cutting *cutting)
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = trace_sleep_at(cutting->trace, piece & PIECE_INDEX);
-		if (separates(cutting->trace, sleep))
+		if (wait_separates(cutting->trace, sleep))
 			r = take_idle(cutting, sleep);
 		else
 			r = take_client(cutting, sleep);

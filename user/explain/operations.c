@@ -91,6 +91,18 @@ bool wait_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep
 	       operation_is_idle(sleep->kind, sleep->call, clew_trace_in_exchange(trace, sleep), 0);
 }
 
+bool wait_separates(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	/* Where a switch was hidden, a wait may have no time: a causal trace has none. */
+	if (sleep->switch_in <= sleep->start)
+		return false;
+	return sleep->kind == CLEW_WAIT_IDLE || sleep->kind == CLEW_WAIT_SIGNAL ||
+	       (sleep->open == CLEW_OPEN_BOTH && !clew_trace_question_at(trace, sleep)) ||
+	       (sleep->open == CLEW_OPEN_START && sleep->kind == CLEW_WAIT_UNKNOWN) ||
+	       clew_trace_rests(trace, sleep) ||
+	       operation_is_idle(sleep->kind, sleep->call, clew_trace_in_exchange(trace, sleep), 0);
+}
+
 bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	return sleep->open == CLEW_OPEN_BOTH ||

@@ -18,6 +18,10 @@ bool wait_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep
  * or ended. */
 bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
+/* True if a wait separates a thread's operations: one for work, a rest, or one that reaches beyond
+ * the capture on both sides. */
+bool wait_separates(const struct clew_trace *trace, const struct clew_sleep *sleep);
+
 /* The order of operations: negative if `a` comes first, as the longer or the earlier one. */
 int clew_operation_compare(const struct clew_operation *a, const struct clew_operation *b);
 

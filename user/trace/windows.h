@@ -67,6 +67,10 @@ struct clew_windows_options {
  * many for memory. */
 bool clew_trace_lacks_works(const struct clew_trace *trace);
 
+/* Has a part of a capture know from `works`, a trace of all names that has the waits that separate
+ * operations, which of its waits are rests or in exchanges. 0 or -ENOMEM. */
+int clew_trace_take_works(struct clew_trace *trace, const struct clew_trace *works);
+
 /* Looks at a trace that was read in one piece: that is one window, in the calling process. tell()
  * is not called, as such a trace has all findings. 0 or -errno. */
 int clew_windows_alone(const struct clew_trace *trace, const struct clew_windows_taker *taker);

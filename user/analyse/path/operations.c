@@ -86,7 +86,8 @@ static bool next_idle(struct idle_waits *waits)
 		    clew_model_attribute(model, wait->attributes, "known"))
 			continue;
 		count_call(&waits->calls, clew_model_attribute(model, wait->attributes, "call_id"));
-		if (!operation_is_idle(
+		if (!(!waits->kinds && clew_model_attribute(model, wait->attributes, "rest")) &&
+		    !operation_is_idle(
 			    wait->kind,
 			    call_of(&waits->calls,
 				    clew_model_attribute(model, wait->attributes, "call")),

@@ -46,6 +46,9 @@ struct clew_path_counts {
 /* The sums of windows. */
 struct clew_path_windows {
 	struct map chosen; /* serials of the threads */
+	/* A trace of all names that has the waits that separate operations by default; NULL:
+	   other kinds do, or there are too many. */
+	const struct clew_trace *works;
 	struct map idle; /* serial -> the end of its last wait that may be idle, before a window */
 	struct arena arena;
 	struct parties parties;

@@ -10,6 +10,7 @@
 
 #include "analyse/sum/path_internal.h"
 #include "convert/convert.h"
+#include "explain/operations.h"
 #include "trace/idle.h"
 #include "trace/internal.h"
 #include "trace/stacks.h"
@@ -34,13 +35,36 @@ static bool is_wanted(const struct wanted *wanted, uint32_t serial, clew_time en
 	return false;
 }
 
+/* When the last wait of a task ended before a moment that separates operations. False: there is
+ * none. */
+static bool begin_of(const struct clew_trace *works, uint32_t serial, uint64_t at,
+		     uint64_t *ret_begin)
+{
+	const struct trace_task *task = trace_task_find(works, serial);
+
+	for (uint32_t i = task ? trace_pieces_until(works, task, at - 1) : 0; i-- > 0;) {
+		const struct clew_sleep *sleep =
+			trace_sleep_at(works, task->pieces.data[i] & PIECE_INDEX);
+
+		if (sleep->end > at || !wait_separates(works, sleep))
+			continue;
+		*ret_begin = sleep->end;
+		return true;
+	}
+	return false;
+}
+
 /* Notes an operation that began before all is known. 0 or -ENOMEM. */
 static int miss(const struct clew_path_sum *sum, struct wanted *wanted, uint32_t serial,
 		clew_time end)
 {
+	const struct clew_trace *works = sum->windows.works;
 	const uint64_t *from = map_get(&sum->windows.idle, serial, 0);
 	struct vector *missed = &wanted->missed;
+	uint64_t begin;
 
+	if (works)
+		from = begin_of(works, serial, (uint64_t)end, &begin) ? &begin : NULL;
 	/* Without an idle wait before it, there is none. */
 	if (wanted->window && !from)
 		return 0;
@@ -86,8 +110,12 @@ static int find_in(const struct clew_path_sum *sum, const struct clew_trace *tra
 	uint32_t *spans = NULL;
 	struct clew_model *model;
 	size_t count;
-	int r = clew_model_from_trace(trace, &model);
+	int r = sum->windows.works
+			? clew_trace_take_works((struct clew_trace *)trace, sum->windows.works)
+			: 0;
 
+	if (r == 0)
+		r = clew_model_from_trace(trace, &model);
 	if (r < 0)
 		return r;
 	clew_path_sum_begin(&part, sum->asked);
@@ -130,6 +158,8 @@ static int tell(void *context, const struct clew_trace *trace, const struct clew
 	const struct clew_sleep *sleep = finding->sleep;
 	const uint64_t *known;
 
+	if (sum->windows.works)
+		return 0;
 	(void)here; /* what a window knows itself is behind the start of its part */
 	if (finding->tag != CLEW_FINDING_SLEEP || sleep->end == CLEW_TIME_OPEN ||
 	    sleep->end >= trace->part->from || !map_get(&sum->windows.chosen, sleep->task, 0) ||

@@ -14,6 +14,7 @@
 #include "cli/operand/input.h"
 #include "cli/operand/long_operations.h"
 #include "cli/operand/query.h"
+#include "cli/operand/windows.h"
 #include "cli/record/fresh.h"
 #include "words/es.h"
 #include "words/lines.h"
@@ -213,7 +214,23 @@ static int find_longs(const char *operand, struct clew_path_sum *sum)
 	return status;
 }
 
-static int find_in_windows(struct clew_input *input, const uint32_t *spans, size_t count,
+/* The names of a long capture again, with what separates operations. *ret_works is for
+ * clew_trace_free(); NULL: it is too much. */
+static int read_works(const struct clew_input *input, const struct path_values *values,
+		      struct clew_trace **ret_works)
+{
+	int status = values->idle
+			     ? 0
+			     : clew_windows_names(input->operand, input->reader, true, ret_works);
+
+	if (!status && *ret_works && clew_trace_lacks_works(*ret_works)) {
+		clew_trace_free(*ret_works);
+		*ret_works = NULL;
+	}
+	return status;
+}
+
+static int look_at_windows(struct clew_input *input, const uint32_t *spans, size_t count,
 			   struct clew_path_sum *sum)
 {
 	struct clew_windows_taker taker;
@@ -222,8 +239,20 @@ static int find_in_windows(struct clew_input *input, const uint32_t *spans, size
 	if (clew_path_sum_taker(sum, input->tasks, spans, count, &taker) < 0)
 		return out_of_memory();
 	status = clew_input_look(input, &taker);
+	return status ? status : find_longs(input->operand, sum);
+}
+
+static int find_in_windows(const struct path_values *values, struct clew_input *input,
+			   const uint32_t *spans, size_t count, struct clew_path_sum *sum)
+{
+	struct clew_trace *works = NULL;
+	int status = read_works(input, values, &works);
+
+	sum->windows.works = works;
 	if (!status)
-		status = find_longs(input->operand, sum);
+		status = look_at_windows(input, spans, count, sum);
+	sum->windows.works = NULL;
+	clew_trace_free(works);
 	if (!status && clew_path_sum_finish(sum, input->trace) < 0)
 		status = out_of_memory();
 	return status;
@@ -237,7 +266,7 @@ static int find_all(const struct path_values *values, struct clew_input *input,
 	int status = choose(values, scope, input->model, &spans, &count), r = 0;
 
 	if (!status && input->reader)
-		status = find_in_windows(input, spans, count, sum);
+		status = find_in_windows(values, input, spans, count, sum);
 	for (size_t i = 0; i < count && !status && !input->reader && r == 0; i++)
 		r = clew_path_sum_span(sum, spans[i]);
 	free(spans);
