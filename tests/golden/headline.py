@@ -49,9 +49,10 @@ SENTENCES = {
                  "io_uring (io_uring_enter)."),
     "ringpipe": ("pipe", "waited for pipes and terminals for 75 % of that (2.99 ms), most of it "
                  "for pipe:[77] (io_uring_enter), until run-101 went on."),
+    "hidden": ("other", "did what the recording does not show for 85 % of that (3.39 ms)."),
 }
-DEADLOCK = ("Deadlock since +0.500 ms: deada-117 waits for futex 0x7f0000002000, which deadb-118 "
-            "of deada has; deadb-118 of deada waits for futex 0x7f0000002040, which deada-117 has.")
+DEADLOCK = ("Deadlock since +0.500 ms: deada-118 waits for futex 0x7f0000002000, which deadb-119 "
+            "of deada has; deadb-119 of deada waits for futex 0x7f0000002040, which deada-118 has.")
 
 
 def ask(capture, *words):

@@ -222,10 +222,20 @@ static int add_holders(const struct gathering *gathering, const struct clew_slee
 	return 0;
 }
 
+/* True for time of a chosen task that the recording does not show, between two moments that it
+ * shows: a switch was hidden, or records were lost. */
+static bool is_hidden(const struct gathering *gathering, const struct trace_task *task,
+		      const struct clew_piece *piece)
+{
+	return piece->kind == CLEW_PIECE_UNKNOWN && gathering->chosen->some &&
+	       piece->start > task->begin && piece->end < task->end;
+}
+
 /* Adds what a task did in from..to, which is a piece of its timeline. 0 or -ENOMEM. */
-static int add_piece(const struct gathering *gathering, uint32_t serial,
+static int add_piece(const struct gathering *gathering, const struct trace_task *task,
 		     const struct clew_piece *piece, uint64_t from, uint64_t to)
 {
+	uint32_t serial = task->task.serial;
 	enum clew_spent spent = CLEW_SPENT_COUNT;
 	struct clew_task_time *time;
 	int r = 0;
@@ -238,6 +248,8 @@ static int add_piece(const struct gathering *gathering, uint32_t serial,
 	} else if (piece->kind == CLEW_PIECE_SLEEP) {
 		spent = clew_spent_chosen(gathering->chosen, gathering->trace, piece->sleep);
 		r = add_holders(gathering, piece->sleep, from, to);
+	} else if (is_hidden(gathering, task, piece)) {
+		spent = CLEW_SPENT_OTHER;
 	}
 	if (r < 0 || spent == CLEW_SPENT_COUNT)
 		return r;
@@ -263,7 +275,7 @@ static int add_task(const struct gathering *gathering, const struct trace_task *
 		if (until <= at)
 			break;
 		if (!gathering->window || clew_window_counts(gathering->window, until))
-			r = add_piece(gathering, task->task.serial, &piece, at, until);
+			r = add_piece(gathering, task, &piece, at, until);
 	}
 	return r;
 }

@@ -111,6 +111,14 @@ static void print_subject(FILE *out, const struct report *report)
 	clew_print_safe(out, program->name);
 }
 
+/* The words for most of the time; where no wait was seen in it, the recording does not show it. */
+static const char *headline_words(const struct report *report)
+{
+	return report->spent == CLEW_SPENT_OTHER && !report->wait
+		       ? "did what the recording does not show"
+		       : report_spent_words(report->spent);
+}
+
 /* The headline about the longest operation of the class that hurts most. */
 static void print_class_headline(FILE *out, const struct report *report)
 {
@@ -125,7 +133,7 @@ static void print_class_headline(FILE *out, const struct report *report)
 	fprintf(out, " took %s", CLEW_DURATION(class->longest));
 	if (!one)
 		fprintf(out, " (p50 %s)", CLEW_DURATION(class->p50));
-	fprintf(out, ": it %s for %u %% of that (%s)", report_spent_words(report->spent),
+	fprintf(out, ": it %s for %u %% of that (%s)", headline_words(report),
 		clew_percent(report->class_ns, report->class_total),
 		CLEW_DURATION(report->class_ns));
 	if (report->wait)
@@ -151,7 +159,7 @@ void report_print_headline(FILE *out, const struct report *report)
 		return;
 	}
 	print_subject(out, report);
-	fprintf(out, " %s for %u %% of its time (%s of %s)", report_spent_words(report->spent),
+	fprintf(out, " %s for %u %% of its time (%s of %s)", headline_words(report),
 		clew_percent(program->spent[report->spent], program->total),
 		CLEW_DURATION(program->spent[report->spent]), CLEW_DURATION(program->total));
 	if (report->cause == report->program) {
