@@ -298,6 +298,11 @@ static int bound_by_simulation(const struct trial *trial, uint64_t before, struc
 	help->most = (uint64_t)((__int128)before * after / same);
 	help->least = after < help->most ? after : help->most;
 	help->most = after > help->most ? after : help->most;
+	if (!gains(before, help->most) && !gains(before, help->least) && !gains(before, same) &&
+	    !gains(same, before)) {
+		help->no_change = true;
+		help->least = help->most = before;
+	}
 	return 1;
 }
 
@@ -330,7 +335,7 @@ static int try_change(const struct trial *trial, uint64_t before, struct report_
 		r = simulated ? bound_by_simulation(trial, before, help) : 1;
 	if (r == -ENOMEM || r == 0)
 		return r;
-	return r == 1 && gains(before, help->most);
+	return r == 1 && (help->no_change || gains(before, help->most));
 }
 
 /* Keeps one that helps, in order of what it would leave. */

@@ -18,6 +18,7 @@ struct report_help {
 	char *program;
 	unsigned cpus;	      /* CPU: how many there would be */
 	bool alone;	      /* CPU: for the program alone */
+	bool no_change;	      /* CPU: threads were ready to run, and yet it would not help */
 	uint64_t least, most; /* ns that it would take; where queues are simulated it is between */
 };
 

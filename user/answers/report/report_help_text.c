@@ -107,27 +107,36 @@ static void print_measured(FILE *out, const struct report *report)
 	clew_print_class(out, report->trace, &report->classes, 0, class->count == 1);
 }
 
+/* "one CPU more: the command 8.10 ms -> 4.60 ms", or ": no change". */
+static void print_help(FILE *out, const struct report *report, const struct report_help *help)
+{
+	print_change(out, report, help);
+	if (help->no_change) {
+		fputs(": no change", out);
+		return;
+	}
+	fputs(": ", out);
+	print_measured(out, report);
+	fprintf(out, " %s -> ", CLEW_DURATION(report->helps.before));
+	print_after(out, help);
+}
+
 void report_print_helps(FILE *out, const struct report *report, size_t width)
 {
-	char *text = NULL;
-	size_t size;
-
 	for (size_t i = 0; i < report->helps.count; i++) {
 		const struct report_help *help = &report->helps.list[i];
+		char *text = NULL;
+		size_t size;
 		FILE *stream = open_memstream(&text, &size);
 
 		if (!stream)
 			return;
-		print_change(stream, report, help);
-		fputs(": ", stream);
-		print_measured(stream, report);
-		fprintf(stream, " %s -> ", CLEW_DURATION(report->helps.before));
-		print_after(stream, help);
+		print_help(stream, report, help);
 		fclose(stream);
 		fputs("  ", out);
 		clew_print_wrapped(out, text, 2, 4, width);
 		free(text);
-		/* It is not wrapped, so that it can be pasted. */
+		/* Where a terminal breaks it, it can still be pasted. */
 		fprintf(out, "    what-if: %s\n", help->program);
 	}
 }
