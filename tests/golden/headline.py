@@ -78,6 +78,23 @@ def check(results, capture, name, spent, sentence):
     results.add(max(most, key=most.get) == spent, f"{name}: most of its time is {spent}", most)
 
 
+def check_helps(results, capture):
+    """What is said to help is a program that what-if takes, and that applies to something."""
+    texts, wrong = set(), []
+    for name in SENTENCES:
+        for said in ask(capture, "report", "--comm", name)["would_help"]:
+            texts.add(said["text"])
+            done = subprocess.run([CLEW, "what-if", capture, said["program"], "--json"],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode or not all(statement["times"]
+                                          for statement in json.loads(done.stdout)["statements"]):
+                wrong.append((said["program"], done.stderr))
+    results.add(not wrong, "what would help are programs for what-if", wrong)
+    for words in ("no CPU quota for quota", "the sleeps of timer half as long",
+                  "the computing of run half as long"):
+        results.add(words in texts, f"{words}: this would help", texts)
+
+
 def check_quota(results, capture):
     """What a quota takes has a part of its own in splits."""
     groups = ask(capture, "latency", "--by", "kind")["groups"]
@@ -93,6 +110,7 @@ def main():
         for name, (spent, sentence) in SENTENCES.items():
             check(results, capture, name, spent, sentence)
         check_quota(results, capture)
+        check_helps(results, capture)
         for words in (["--comm", "dead*"], []):
             said = ask(capture, "report", *words)["headline"]
             results.add(said == DEADLOCK, f"{' '.join(words)} a deadlock is the headline", said)
