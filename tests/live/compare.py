@@ -104,7 +104,9 @@ def main():
         _live.ok(first["on_path"] is not None and first["on_path"] > 0.9, "it is on the path",
                  repr(first))
     it = server_of(_live.answer("compare", one, again, "--comm", "server"))
-    backend = [cause for cause in it["causes"] if cause["party"] == "backend"] if it else []
+    backend = [
+        cause for cause in it["causes"] if (cause["party"], cause["class"]) == ("backend", "net")
+    ] if it else []
     often = backend[0]["after"]["times"] / backend[0]["before"]["times"] * it["before"][
         "count"] / it["after"]["count"] if backend else 0
     _live.ok(
