@@ -126,10 +126,9 @@ static const struct clew_sleep *lock_wait(const struct clew_trace *trace, uint32
 {
 	struct clew_piece piece;
 
-	if (!clew_trace_piece(trace, task, at, false, &piece) || piece.kind != CLEW_PIECE_SLEEP ||
-	    !piece.sleep->holder_count || clew_spent_within(trace, piece.sleep) != CLEW_SPENT_LOCK)
+	if (!clew_trace_piece(trace, task, at, false, &piece) || piece.kind != CLEW_PIECE_SLEEP)
 		return NULL;
-	return piece.sleep;
+	return piece.sleep->holder_count ? piece.sleep : NULL;
 }
 
 /* Returns the task that had a lock at a moment; CLEW_NO_TASK: it is not known. */
