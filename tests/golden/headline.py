@@ -51,8 +51,8 @@ SENTENCES = {
                  "for pipe:[77] (io_uring_enter), until run-101 went on."),
     "hidden": ("other", "did what the recording does not show for 85 % of that (3.39 ms)."),
 }
-DEADLOCK = ("Deadlock since +0.500 ms: deada-118 waits for futex 0x7f0000002000, which deadb-119 "
-            "of deada has; deadb-119 of deada waits for futex 0x7f0000002040, which deada-118 has.")
+DEADLOCK = ("Deadlock since +0.500 ms: deada-118 waits for futex 0x7f0000002000 that deadb-119 "
+            "of deada has, deadb-119 of deada for futex 0x7f0000002040 that deada-118 has.")
 
 
 def ask(capture, *words):

@@ -19,7 +19,7 @@ from _trace import HERE, Tap  # noqa: E402  pylint: disable=wrong-import-positio
 
 tap = Tap()
 
-DISK = {"read", "write", "fsync", "file", "io", "fault", "journal", "io_uring", "device", "queued"}
+DISK = {"read", "write", "fsync", "file", "io", "fault", "journal", "device", "queued"}
 CLASS = {"running": 1, "runqueue": 2, "futex": 3, "lock": 3, "memory": 6, "unknown": 0}
 
 

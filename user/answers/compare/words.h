@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parts of a comparison's text share. */
+/* Words that the parts of a comparison share. */
 #ifndef CLEW_ANSWERS_COMPARE_WORDS_H
 #define CLEW_ANSWERS_COMPARE_WORDS_H
 
