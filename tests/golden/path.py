@@ -326,7 +326,8 @@ def test_text():
                "" if status == 0 and not err and "over 5 instances" in out else repr(out))
 
 
-for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations, test_same_operations, test_called,
-             test_top, test_marks, test_all, test_errors, test_text):
+for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations,
+             test_same_operations, test_called, test_top, test_marks, test_all, test_errors,
+             test_text):
     test()
 sys.exit(tap.end())

@@ -13,6 +13,7 @@
 
 #include "explain/operations.h"
 #include "trace/internal.h"
+#include "trace/windows.h"
 
 #define MOST_BACK 16 /* requests of a task, looked at for one that an answer goes on with */
 
@@ -34,7 +35,8 @@ static int add(struct cutting *cutting, const struct clew_kind_operation *operat
 	struct vector *all = cutting->operations;
 
 	if (operation->operation.from >= operation->operation.to ||
-	    operation->operation.from > cutting->to || operation->operation.to < cutting->from)
+	    operation->operation.from > cutting->to || operation->operation.to < cutting->from ||
+	    operation->operation.to > clew_trace_works_until(cutting->trace))
 		return 0;
 	if (vector_reserve(all, all->count + 1) < 0)
 		return -ENOMEM;

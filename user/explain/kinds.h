@@ -7,8 +7,8 @@
 
 /*
  * Adds the operations of the chosen tasks that overlap from..to, ns, as struct clew_kind_operation.
- * *ret_busy: ns of the longest life of a command in which its first thread did not wait for work. 0
- * or -ENOMEM.
+ * Operations of a long capture that end behind clew_trace_works_until() are left out. *ret_busy: ns
+ * of the longest life of a command in which its first thread did not wait for work. 0 or -ENOMEM.
  */
 int kinds_find(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
 	       uint64_t to, struct vector *operations, uint64_t *ret_busy);

@@ -166,8 +166,10 @@ static int keep_work(struct clew_trace *trace, const struct clew_sleep *sleep)
 		    trace_sleep_at(trace, task->pieces.data[task->pieces.count - 1] & PIECE_INDEX)))
 		return 0;
 	if (trace->part->sleeps == TRACE_WORKS_MOST) {
-		trace_part_drop_works(trace);
-		trace->part->too_many = true;
+		if (!trace->part->works_until)
+			trace->part->works_until = sleep->start > TRACE_WORKS_LATE
+							   ? sleep->start - TRACE_WORKS_LATE
+							   : 1;
 		return 0;
 	}
 	own.number = trace->part->sleeps++;
@@ -379,9 +381,9 @@ static bool comes_before(const struct trace_part *part, const struct clew_findin
 	}
 }
 
-bool clew_trace_lacks_works(const struct clew_trace *trace)
+uint64_t clew_trace_works_until(const struct clew_trace *trace)
 {
-	return trace->part && trace->part->too_many;
+	return trace->part && trace->part->works_until ? trace->part->works_until : UINT64_MAX;
 }
 
 int trace_part_take(void *context, struct clew_finding finding)

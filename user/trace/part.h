@@ -32,8 +32,9 @@
 #define TRACE_PART_BEFORE 10000000000ull
 #define TRACE_PART_ROWS	  500000
 
-/* Waits that may separate operations: as many as take 800 MB. */
-#define TRACE_WORKS_MOST 4000000u
+/* Waits that may separate operations: so many take 400 MB. */
+#define TRACE_WORKS_MOST 2000000u
+#define TRACE_WORKS_LATE 2500000000ull /* ns: no wait comes later */
 
 struct clew_trace;
 
@@ -61,10 +62,12 @@ struct trace_part {
 	void *tell_context;
 	bool here;
 	bool samples; /* all samples are kept */
-	/* Waits that may separate operations are kept, from outside of the part, too, unless they
-	   were more than TRACE_WORKS_MOST: then none are. */
-	bool works, too_many;
-	size_t sift_at; /* when so many page extents are there, sift them */
+	/* Waits that may separate operations are kept, from outside of the part, too, until they
+	   are TRACE_WORKS_MOST: then all those that were over at `works_until` are there, else 0.
+	 */
+	bool works;
+	uint64_t works_until; /* ns */
+	size_t sift_at;	      /* when so many page extents are there, sift them */
 };
 
 /* Makes a new trace one of a part. `from`, `to`: ns. 0 or -ENOMEM. */

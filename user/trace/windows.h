@@ -63,9 +63,9 @@ struct clew_windows_options {
 	void *progress_context;
 };
 
-/* True if the trace of all names was to have the waits that separate operations, but these were too
- * many for memory. */
-bool clew_trace_lacks_works(const struct clew_trace *trace);
+/* The time until which a trace of all names has the waits that separate operations, ns: all more
+ * were too many for memory. UINT64_MAX: it has them all. */
+uint64_t clew_trace_works_until(const struct clew_trace *trace);
 
 /* Has a part of a capture know from `works`, a trace of all names that has the waits that separate
  * operations, which of its waits are rests or in exchanges. 0 or -ENOMEM. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The waits that separate operations, for a part of a capture. Rests and exchanges depend on all
- * that a thread does: a part that does not have it all takes them from a trace that does.
+ * A part of a capture takes over which of its waits separate operations. Rests and exchanges depend
+ * on all that a thread does: a part that does not have it all takes them from a trace that does.
  */
 #include "trace/internal.h"
 #include "trace/windows.h"

@@ -97,6 +97,8 @@ static void json_operations(struct clew_json *json, const struct report *report)
 	}
 	clew_json_array_end(json);
 	clew_json_unsigned(json, "operation_count", report->operation_total);
+	if (clew_trace_works_until(report->trace) < report->to)
+		clew_json_unsigned(json, "operations_until", clew_trace_works_until(report->trace));
 }
 
 static void json_classes(struct clew_json *json, const struct report *report)

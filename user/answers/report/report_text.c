@@ -279,10 +279,13 @@ static void print_class_of(FILE *out, const struct report *report, size_t class,
 
 static void print_operations(FILE *out, const struct report *report, size_t width)
 {
-	if (clew_trace_lacks_works(report->trace))
-		fputs("\nThere are more operations than fit into memory: --from and --to choose a "
-		      "part.\n",
-		      out);
+	uint64_t until = clew_trace_works_until(report->trace);
+
+	if (until < report->to)
+		fprintf(out,
+			"\nOperations are those until +%s, as more do not fit into memory: --from "
+			"chooses a later part.\n",
+			CLEW_DURATION(until > report->from ? until - report->from : 0));
 	if (!report->operation_count)
 		return;
 	fprintf(out, "\n%sSlowest of %zu operations, of each class that hurts most%s\n",

@@ -223,7 +223,7 @@ static int read_works(const struct clew_input *input, const struct path_values *
 			     ? 0
 			     : clew_windows_names(input->operand, input->reader, true, ret_works);
 
-	if (!status && *ret_works && clew_trace_lacks_works(*ret_works)) {
+	if (!status && *ret_works && clew_trace_works_until(*ret_works) < UINT64_MAX) {
 		clew_trace_free(*ret_works);
 		*ret_works = NULL;
 	}
