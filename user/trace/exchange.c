@@ -39,6 +39,7 @@ struct exchanges {
 	struct map seen;	  /* two parties, the lower one first -> who woke the other first */
 	struct map first;	  /* the same -> who asked the other one first */
 	struct map answers;	  /* the same -> 1: both woke the other */
+	struct map passed;	  /* (task, its call) -> when the question left, of a vain wait */
 	struct map replies;	  /* (who answers, whom) -> index of counts */
 	struct vector counts;	  /* struct replies */
 	struct map connection_of; /* inode of a socket -> index of connections */
@@ -279,6 +280,22 @@ static int infer_question(struct exchanges *exchanges, const struct clew_sleep *
 	return 0;
 }
 
+/*
+ * A client is also woken when the server takes the question, and sleeps again in the same call:
+ * what was known of the question then, holds for the next wait.
+ */
+static int pass_on(struct exchanges *exchanges, const struct clew_sleep *sleep, uint64_t *question)
+{
+	const uint64_t *passed;
+
+	if (*question && clew_trace_vain(exchanges->trace, sleep, NULL))
+		return map_set(&exchanges->passed, sleep->task, sleep->call_id, *question);
+	passed = *question ? NULL : map_get(&exchanges->passed, sleep->task, sleep->call_id);
+	if (passed)
+		*question = *passed;
+	return 0;
+}
+
 /* Takes a wait that data ended, or that a client's question is known to precede. */
 static int take_wait(struct exchanges *exchanges, uint32_t index)
 {
@@ -302,6 +319,8 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 		if (!question && sleep->ended_by != CLEW_NO_TASK && asked &&
 		    (!answered || *asked > *answered))
 			question = *asked;
+		if (r == 0)
+			r = pass_on(exchanges, sleep, &question);
 		if (r == 0)
 			r = infer_question(exchanges, sleep, answered ? *answered : sleep->start,
 					   &question, &since);
@@ -428,6 +447,7 @@ int trace_find_exchanges(struct clew_trace *trace)
 	map_done(&exchanges.seen);
 	map_done(&exchanges.first);
 	map_done(&exchanges.answers);
+	map_done(&exchanges.passed);
 	map_done(&exchanges.replies);
 	vector_done(&exchanges.counts);
 	map_done(&exchanges.connection_of);
