@@ -3,6 +3,7 @@
 
 import os
 import pty
+import select
 import time
 
 from _truth import name, now, tell
@@ -20,6 +21,9 @@ def main():
     user, terminal = pty.openpty()
     name("ttyuser")
     os.write(user, b"\x13")
+    # A work item takes the key: until then the terminal is writable.
+    while select.select([], [terminal], [], 0)[1]:
+        time.sleep(0.001)
     child = os.fork()
     if child == 0:
         write(terminal)
