@@ -100,9 +100,13 @@ def false_wait(said, capture):
     name = f"wait of {said['tid']} {'|'.join(said['kind'])} at {wait['start']}"
     if wait["kind"] not in [*said["kind"], "unknown"]:
         return f"{name}: kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
-    if wait["object"] and not object_agrees(said["object"], wait["object"]):
-        return f"{name}: object {wait['object']}, not {said['object']}"
     by = wait["ended_by"]
+    # Where the kernel hid the wake, the instance that was polled is all that is known.
+    hidden = wait["blind"] or not by or by["context"] == "unknown"
+    if (wait["object"] and not object_agrees(said["object"], wait["object"])
+            and not (hidden and wait["object"]["kind"] == "epoll")):
+        return (f"{name}: object {wait['object']}, not {said['object']}; ended by {by}, "
+                f"blind {wait['blind']}")
     if not by or "ended_by" not in said:
         return ""
     if by.get("tid") not in (said["ended_by"], None):
