@@ -68,8 +68,9 @@ static void write_period(struct keeping *keeping)
 	keeping->from = 0;
 }
 
-/* Adds a segment to the period in which it ended. */
-static void take_segment(struct keeping *keeping, const char *path)
+/* Adds a segment to the period in which it ended. `unfinished`: also one without its end. False: it
+ * is still being written. */
+static bool take_segment(struct keeping *keeping, const char *path, bool unfinished)
 {
 	struct clew_selection selection = {};
 	const struct clew_chosen chosen = {
@@ -78,7 +79,11 @@ static void take_segment(struct keeping *keeping, const char *path)
 	uint64_t end, from;
 
 	if (clew_open_segment(path, &trace))
-		return;
+		return true;
+	if (!unfinished && !clew_trace_info(trace)->complete) {
+		clew_trace_free(trace);
+		return false;
+	}
 	end = clock_read(CLOCK_REALTIME) - (clock_read(CLOCK_MONOTONIC) - clew_trace_end(trace));
 	from = end - end % keeping->period;
 	if (keeping->from && from != keeping->from)
@@ -87,6 +92,7 @@ static void take_segment(struct keeping *keeping, const char *path)
 		clew_fail(0, "the history has a gap: out of memory");
 	keeping->from = from;
 	clew_trace_free(trace);
+	return true;
 }
 
 static int is_segment(const struct dirent *entry)
@@ -94,7 +100,8 @@ static int is_segment(const struct dirent *entry)
 	return strspn(entry->d_name, "0123456789") >= 8;
 }
 
-/* Reads the segments behind the last one but for the newest, which goes on. */
+/* Reads the segments behind the last one but for the newest, which goes on, and the one before it
+ * as long as it lacks its end. */
 static void take_segments(struct keeping *keeping)
 {
 	struct dirent **entries;
@@ -104,8 +111,9 @@ static void take_segments(struct keeping *keeping)
 	for (int i = 0; i < count; i++) {
 		if (i + 1 < count && !ending && strcmp(entries[i]->d_name, keeping->last) > 0) {
 			snprintf(path, sizeof(path), "%s/%s", keeping->ring, entries[i]->d_name);
-			snprintf(keeping->last, sizeof(keeping->last), "%s", entries[i]->d_name);
-			take_segment(keeping, path);
+			if (take_segment(keeping, path, i + 2 < count))
+				snprintf(keeping->last, sizeof(keeping->last), "%s",
+					 entries[i]->d_name);
 		}
 		free(entries[i]);
 	}
