@@ -268,7 +268,7 @@ def check_stopped(name, begun=None):
             whole and not gaps and told[0]["start"] < begun and told[-1]["end"] > before,
             name + ": no time is missing between them, also where it was reloaded",
             (whole, gaps, told[0]["start"], begun, told[-1]["end"], before))
-    strange = [each for each in left if not re.search(r"^(lock|ring|pid|log)$|\.clew$", each)]
+    strange = [each for each in left if not re.search(r"^(lock|ring|ring-path|pid|log)$|\.clew$", each)]
     ok(not strange, name + ": and nothing else", left)
     ok(not await_detached(), name + ": and no program and no map in the kernel")
 
