@@ -72,7 +72,7 @@ const char *otlp_parent_of(const struct clew_export *export,
 
 /* ---- otlp_endpoint.c ---- */
 
-/* Whose side of a request an operation is. */
+/* The side of a request that an operation is on: a client's or a server's. */
 enum otlp_kind otlp_kind_of(const struct clew_operation *operation);
 /* "request to 127.0.0.1:80", "request at 127.0.0.1:80". */
 void otlp_name_request(const struct clew_trace *trace, const struct clew_operation *operation,

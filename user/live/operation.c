@@ -32,7 +32,7 @@ struct operation_request {
 	uint32_t task;
 };
 
-/* The functions of a caller that is told of operations. */
+/* A caller, and the function that takes its operations. */
 struct taker {
 	const struct operations *operations;
 	const struct known *known;

@@ -3,6 +3,7 @@
 
 import ctypes
 import json
+import socket
 import time
 
 PR_SET_NAME = 15
@@ -18,6 +19,17 @@ def name(comm):
 def tell(comm, begin, end):
     """The slow thing was from `begin` to `end`, in a thread named like that."""
     print(json.dumps({"comm": comm, "from": begin, "to": end}), flush=True)
+
+
+def connect_again(family, address):
+    """Tries to connect until somebody listens there."""
+    while True:
+        client = socket.socket(family)
+        try:
+            client.connect(address)
+            return client
+        except OSError:
+            time.sleep(0.05)
 
 
 def slowest(comm, times):

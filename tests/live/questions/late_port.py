@@ -8,7 +8,7 @@ import os
 import socket
 import time
 
-from _truth import name, now, tell
+from _truth import connect_again, name, now, tell
 
 
 def serve(listener):
@@ -17,16 +17,6 @@ def serve(listener):
     listener.listen()
     listener.accept()[0].recv(1)
     os._exit(0)
-
-
-def connect(address):
-    while True:
-        client = socket.socket()
-        try:
-            client.connect(address)
-            return client
-        except OSError:
-            time.sleep(0.05)
 
 
 def main():
@@ -40,7 +30,7 @@ def main():
     listener.close()
     name("tcpapp")
     begin = now()
-    client = connect(address)
+    client = connect_again(socket.AF_INET, address)
     tell("tcpapp", begin, now())
     client.send(b"x")
     os.waitpid(service, 0)

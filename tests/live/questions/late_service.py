@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 
-from _truth import name, now, tell
+from _truth import connect_again, name, now, tell
 
 
 def serve(path):
@@ -19,16 +19,6 @@ def serve(path):
     os._exit(0)
 
 
-def connect(path):
-    while True:
-        client = socket.socket(socket.AF_UNIX)
-        try:
-            client.connect(path)
-            return client
-        except OSError:
-            time.sleep(0.05)
-
-
 def main():
     path = os.path.join(sys.argv[1], "late.socket")
     service = os.fork()
@@ -36,7 +26,7 @@ def main():
         serve(path)
     name("webapp")
     begin = now()
-    client = connect(path)
+    client = connect_again(socket.AF_UNIX, path)
     tell("webapp", begin, now())
     client.send(b"x")
     os.waitpid(service, 0)

@@ -17,7 +17,7 @@
 #define MOST_CLASSES 8 /* with a line of their own, of one verdict */
 #define MOST_NAMES   3 /* in one line */
 #define MOST_BLAMES  3
-#define LEAST_BLAME  1e6  /* ns a second by which a blame must change to be told */
+#define LEAST_BLAME  1e6  /* ns a second by which a blame must change to be printed */
 #define LEAST_MIX    0.01 /* of the mean */
 
 /* The change in percent, if there was anything before. */

@@ -22,7 +22,7 @@ int report_explain(const struct clew_trace *trace, const struct clew_relations *
 	if (r >= 0)
 		r = clew_tree_tell(trace, &tree, operation->causes, REPORT_MOST_CAUSES,
 				   &operation->cause_count);
-	operation->told = true;
+	operation->explained = true;
 	clew_tree_done(&tree);
 	clew_why_done(&why);
 	return r < 0 ? r : 0;

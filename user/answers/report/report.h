@@ -29,7 +29,7 @@ struct report_operation {
 	size_t class;				     /* index */
 	struct clew_told causes[REPORT_MOST_CAUSES]; /* the largest ones */
 	size_t cause_count;
-	bool told; /* its causes were looked for */
+	bool explained; /* its causes were looked for */
 };
 
 /* Waits added up by what they were for, longest in all first. */
@@ -104,7 +104,7 @@ int report_begin(const struct clew_trace *trace, const struct clew_relations *re
 		 const struct clew_chosen *chosen, uint64_t from, uint64_t to,
 		 struct clew_task_times *times, struct report *ret_report);
 void report_done(struct report *report);
-/* Finds the causes of an operation, and sets its `told`. `relations` may be NULL. 0 or -errno;
+/* Finds the causes of an operation, and sets `explained`. `relations` may be NULL. 0 or -errno;
  * causes that were found are to be freed in any case. */
 int report_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct report_operation *operation);

@@ -184,14 +184,13 @@ static unsigned cpus_of(const struct report *report, bool all)
 	return found;
 }
 
-static void print_cpus(FILE *out, const struct trial *trial, const struct report_help *help,
-		       unsigned cpus)
+static void print_cpus(FILE *out, const struct trial *trial, const struct report_help *help)
 {
 	const struct clew_trace *trace = trial->report->trace;
 	const struct clew_trace_task *root =
 		clew_trace_task(trace, trial->operations->operation.task);
 
-	fprintf(out, "set cpus to %u", cpus);
+	fprintf(out, "set cpus to %u", help->cpus);
 	if (help->alone && trial->report->helps.command && root) {
 		fputs(" for spans((^", out);
 		print_pattern(out, root->comm);
@@ -212,7 +211,7 @@ static void print_program(FILE *out, const struct trial *trial, const struct rep
 
 	switch ((enum clew_change_kind)change->kind) {
 	case CLEW_CHANGE_CPU:
-		print_cpus(out, trial, help, help->cpus);
+		print_cpus(out, trial, help);
 		return;
 	case CLEW_CHANGE_DEVICE:
 		fputs("scale ", out);
@@ -261,20 +260,6 @@ static char *program_of(const struct trial *trial, const struct report_help *hel
 	return text;
 }
 
-/* The same with as many CPUs as there were. */
-static char *unchanged_of(const struct trial *trial, const struct report_help *help)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	print_cpus(out, trial, help, help->cpus - 1);
-	fclose(out);
-	return text;
-}
-
 /* ---- choosing ---- */
 
 static bool gains(uint64_t before, uint64_t after)
@@ -286,10 +271,14 @@ static bool gains(uint64_t before, uint64_t after)
  * anything. */
 static int bound_by_simulation(const struct trial *trial, uint64_t before, struct report_help *help)
 {
-	char *program = unchanged_of(trial, help);
+	struct report_help unchanged = *help;
 	uint64_t same, after = help->most;
-	int r = program ? try(trial, program, &same) : -ENOMEM;
+	char *program;
+	int r;
 
+	unchanged.cpus--;
+	program = program_of(trial, &unchanged);
+	r = program ? try(trial, program, &same) : -ENOMEM;
 	free(program);
 	if (r < 0)
 		return r;

@@ -25,8 +25,8 @@ struct report_sum *report_sum_begin(const struct report_asked *asked);
 struct clew_windows_taker report_sum_taker(struct report_sum *sum);
 /*
  * Makes the report. `names` has all names or is the trace that was looked at; `relations`, of that,
- * may be NULL. An operation that no window could explain has `told` = false. Free the report with
- * report_done(), also after an error. 0 or -errno.
+ * may be NULL. An operation that no window could explain has `explained` = false. Free the report
+ * with report_done(), also after an error. 0 or -errno.
  */
 int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 		      const struct clew_relations *relations, struct report *ret_report);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The largest part of a broad node of a why's tree: its words tell a program and a kind of wait,
- * and lose the object, the file and the functions by which a reader knows what to do.
+ * The largest part of a broad node of a why's tree: its words name a program and a kind of wait,
+ * without the object, the file and the functions by which a reader knows what to do.
  */
 #ifndef CLEW_ANSWERS_WHY_LARGEST_H
 #define CLEW_ANSWERS_WHY_LARGEST_H

@@ -243,7 +243,7 @@ static int explain_rest(const struct clew_input *input, struct report *report)
 		struct report_operation *operation = &report->operations[i];
 		struct clew_trace *trace;
 
-		if (operation->told)
+		if (operation->explained)
 			continue;
 		status = clew_load_interval(input->operand, "looking at a slow operation",
 					    operation->operation.from, operation->operation.to,
