@@ -88,15 +88,29 @@ def system_switches():
         return int(re.search(r"^ctxt (\d+)", stat.read(), re.M).group(1))
 
 
-def programs():
-    """The kernel's BPF programs: {id: (name, runs, ns)}."""
+def program_ids(pids):
+    """The BPF programs that processes hold open."""
+    found = set()
+    for pid in pids:
+        directory = "/proc/%d/fdinfo" % pid
+        with contextlib.suppress(OSError):
+            for entry in os.listdir(directory):
+                with contextlib.suppress(OSError), open(os.path.join(directory, entry),
+                                                        encoding="ascii",
+                                                        errors="replace") as info:
+                    found.update(map(int, re.findall(r"^prog_id:\t(\d+)", info.read(), re.M)))
+    return found
+
+
+def programs(ids):
+    """These BPF programs: {id: (name, runs, ns)}."""
     done = subprocess.run(["bpftool", "-j", "prog", "show"],
                           capture_output=True,
                           text=True,
                           check=False)
     return {
         one["id"]: (one.get("name", "?"), one.get("run_cnt", 0), one.get("run_time_ns", 0))
-        for one in (json.loads(done.stdout) if done.returncode == 0 else [])
+        for one in (json.loads(done.stdout) if done.returncode == 0 else []) if one["id"] in ids
     }
 
 
@@ -180,6 +194,10 @@ class Arm:
             if self.process.poll() is not None or time.monotonic() > until:
                 raise Broken("%s: %s" % (self.name, self.last_words()))
             time.sleep(0.02)
+
+    def programs(self):
+        """Its BPF programs: {id: (name, runs, ns)}."""
+        return programs(program_ids(descendants(self.process.pid)))
 
     def used(self):
         return used_by(descendants(self.process.pid))

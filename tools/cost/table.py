@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from cost.arms import (Broken, all_arms, programs, statistics_on, system_switches)
+from cost.arms import Broken, all_arms, statistics_on, system_switches
 from cost.work import WORKLOADS, Missing
 
 STATISTICS_SECONDS = 2
@@ -92,14 +92,14 @@ def measure_once(work, figures, options, place):
 
 def count_programs(figures):
     with statistics_on():
-        old, switches, begun = programs(), system_switches(), time.monotonic()
+        old, switches, begun = figures.arm.programs(), system_switches(), time.monotonic()
         time.sleep(STATISTICS_SECONDS)
-        new = programs()
+        new = figures.arm.programs()
         figures.counted += system_switches() - switches
         figures.counted_seconds += time.monotonic() - begun
     for key, (name, runs, spent) in new.items():
         _, runs_before, spent_before = old.get(key, (name, 0, 0))
-        if name.startswith("clew") and runs > runs_before:
+        if runs > runs_before:
             figures.runs[name] += runs - runs_before
             figures.nanoseconds[name] += spent - spent_before
 
