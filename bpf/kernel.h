@@ -31,6 +31,7 @@
 #define TASK_WAKEKILL	     0x0100
 #define TASK_KILLABLE	     (TASK_WAKEKILL | TASK_UNINTERRUPTIBLE)
 #define TASK_NOLOAD	     0x0400
+#define TASK_RTLOCK_WAIT     0x1000
 #define TASK_FREEZABLE	     0x2000
 #define TASK_FROZEN	     0x8000
 
@@ -359,6 +360,7 @@ struct task_struct {
 	struct sigpending pending;
 	sigset_t blocked;
 	void *rseq;
+	struct rt_mutex_waiter *pi_blocked_on;
 	struct bio_list *bio_list;
 	void *worker_private;
 	void *journal_info;
@@ -398,6 +400,10 @@ struct task_struct___rseq { /* since 6.19 */
 /* In a real-time kernel a softirq belongs to the task that serves it. */
 struct task_struct___rt {
 	int softirq_disable_cnt;
+};
+
+struct task_struct___blocked { /* since 6.17 */
+	struct mutex *blocked_on;
 };
 
 /* Since 6.18 a quota throttles tasks, not run queues. */

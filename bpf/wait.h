@@ -114,6 +114,16 @@ static __always_inline bool describe_file_lock(const struct clew_task_state *sta
 	return true;
 }
 
+/*
+ * True if a task of a real-time kernel sleeps for what is a spinlock elsewhere, whatever its
+ * call is for. The state alone says so, without the programs at contention.
+ */
+static __always_inline bool waits_for_spinlock(__u32 task_state_bits)
+{
+	return bpf_core_field_exists(struct task_struct___rt, softirq_disable_cnt) &&
+	       task_state_bits & TASK_RTLOCK_WAIT;
+}
+
 /* The rare part of describe_reason(), a global function as it has many
  * branches. */
 __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_state_bits,
@@ -129,6 +139,17 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 		wait->lock_type = state->lock_type;
 		wait->lock_owner = lock_owner(state->lock, state->lock_type);
 		wait->device = 0;
+		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
+		return true;
+	}
+	if (waits_for_spinlock(task_state_bits)) {
+		wait->reason = CLEW_REASON_LOCK;
+		wait->object_kind = CLEW_OBJECT_NONE;
+		wait->object = 0;
+		wait->argument = 0;
+		wait->lock_owner = 0;
+		wait->device = 0;
+		wait->descriptor = -1;
 		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
 		return true;
 	}
@@ -169,7 +190,8 @@ static __always_inline bool describe_reason(const struct where *where,
 					    struct clew_wait *wait)
 {
 	if (likely(!state->lock && !state->reason &&
-		   !(state->flags & (CLEW_TASK_STATE_PAUSED | CLEW_TASK_STATE_REFUSED))))
+		   !(state->flags & (CLEW_TASK_STATE_PAUSED | CLEW_TASK_STATE_REFUSED)) &&
+		   !waits_for_spinlock(task_state_bits)))
 		return false;
 	if (state->lock && !state->lock_slept)
 		lock_name_send(state->lock, state->lock_type, where->cpu, where->time);
@@ -317,14 +339,26 @@ static __always_inline void describe_object(struct where *where, struct task_str
 	}
 }
 
+/* True if the kernel says that the task is queued for a mutex: since 6.17, and in a real-time
+ * kernel. PI futexes are queued for likewise, by calls that say so. */
+static __always_inline bool waits_for_mutex(struct task_struct *task, __u8 class)
+{
+	struct task_struct___blocked *blocked = (void *)task;
+
+	return (bpf_core_field_exists(blocked->blocked_on) && READ_TRUSTED(blocked, blocked_on)) ||
+	       (class != CLEW_CALL_FUTEX && task->pi_blocked_on);
+}
+
 /* True if the kernel may make the task wait for something that is not seen. It does so
- * in uninterruptible sleeps. A task that waits for a lock does not wait for I/O; one that
- * writes too much waits as one for I/O does. */
-static __always_inline bool reason_unseen(__u32 task_state_bits, __u8 class,
-					  const struct clew_wait *wait)
+ * in uninterruptible sleeps, but for some mutexes. A task that waits for a lock does not wait for
+ * I/O; one that writes too much waits as one for I/O does. */
+static __always_inline bool reason_unseen(struct task_struct *task, __u32 task_state_bits,
+					  __u8 class, const struct clew_wait *wait)
 {
 	bool io = wait->flags & CLEW_WAIT_FLAG_IOWAIT;
 
+	if (is_unseen(CLEW_UNSEEN_LOCKS) && waits_for_mutex(task, class))
+		return true;
 	if (!(task_state_bits & TASK_UNINTERRUPTIBLE))
 		return false;
 	return is_unseen(CLEW_UNSEEN_REASONS) || (is_unseen(CLEW_UNSEEN_LOCKS) && !io) ||
@@ -381,7 +415,7 @@ static __always_inline void describe_wait(void *context, struct where *where,
 	if (wait->object_kind == CLEW_OBJECT_SOCKET && !wait->argument && !wait->reason &&
 	    task_state_bits & TASK_INTERRUPTIBLE)
 		wait->asked = open_question(state->file, where->time);
-	if (unseen && reason_unseen(task_state_bits, class, wait))
+	if (unseen && reason_unseen(task, task_state_bits, class, wait))
 		wait->flags |= CLEW_WAIT_FLAG_UNSEEN;
 	remember_wait(state, wait, class);
 }

@@ -148,9 +148,10 @@ def compare_edges(graph, capture):
                 if not listed and edge["type"] == "wake" and capture.inside_kernel(
                         to["tid"], to["at"]):
                     continue
-                # Any two may meet at a lock of the kernel's; who means to says so.
+                # Any two may meet at a lock of the kernel's, which may be unknown; who means to says
+                # so.
                 if not listed and edge["type"] == "unlock" and (
-                        edge["object"] or {}).get("kind") == "lock" and not lists_locks:
+                        edge["object"] or {"kind": "lock"})["kind"] == "lock" and not lists_locks:
                     continue
                 if not listed:
                     score.wrong[edge["type"]] += 1
