@@ -90,6 +90,62 @@ static void loses_its_cpu_before_it_takes(void **state)
 	synthetic_done(&s);
 }
 
+/* 2 runs three times for 20 us: it has the futex by then, and does not take it only when it comes
+ * back for the fourth time. */
+static void runs_shortly_but_often(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	locks(&s, 20000, 2, 1);
+	locks(&s, 40000, 3, 1);
+	gets(&s, 100000, 2, 99000, 1);
+	loses_cpu(&s, 120000, 2);
+	for (uint64_t at = 150000; at < 300000; at += 50000) {
+		comes_back(&s, at, 2);
+		loses_cpu(&s, at + 20000, 2);
+	}
+	comes_back(&s, 390000, 2);
+	gets(&s, 400100, 3, 400000, 2);
+	t = synthetic_trace(&s, 500000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 99000, 200000);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 200000, 400000);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* 2 comes back, releases the futex, and loses its CPU and comes back before 3 has one. */
+static void comes_back_after_its_release(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	locks(&s, 20000, 2, 1);
+	locks(&s, 40000, 3, 1);
+	gets(&s, 100000, 2, 99000, 1);
+	loses_cpu(&s, 101000, 2);
+	comes_back(&s, 150000, 2);
+	loses_cpu(&s, 154000, 2); /* it has released the futex at 152000 */
+	for (uint64_t at = 200000; at < 800000; at += 100000) {
+		comes_back(&s, at, 2);
+		loses_cpu(&s, at + 1000, 2);
+	}
+	gets(&s, 900000, 3, 152000, 2);
+	t = synthetic_trace(&s, 1000000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 99000, 150000);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 150000, 152000);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 static void loses_its_cpu_while_it_holds(void **state)
 {
 	struct synthetic s = {0};
@@ -182,16 +238,18 @@ static void woken_unseen(void **state)
 }
 
 /* 2 came on its CPU at an unknown time before it was found there, when it had released the futex
- * already. */
+ * already. Until 120000 another one had that CPU. */
 static void switched_to_unseen(void **state)
 {
 	struct synthetic s = {0};
 	struct clew_trace *t;
 
 	(void)state;
-	threads(&s, 3);
+	threads(&s, 4);
 	locks(&s, 20000, 2, 1);
 	locks(&s, 40000, 3, 1);
+	SWITCH(&s, .at = 60000, .cpu = 2, .prev = IDLE, .next = 4);
+	SWITCH(&s, .at = 120000, .cpu = 2, .prev = 4, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
 	gets(&s, 300100, 3, 300000, 2);
 	put_switch(&s, CLEW_KIND_STATE,
 		   (struct switched){.at = 300200,
@@ -205,9 +263,10 @@ static void switched_to_unseen(void **state)
 					       .flags = CLEW_WAKE_PRIVATE}});
 	t = synthetic_trace(&s, 400000, 0);
 	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 40000, 100000, false);
-	for (uint32_t i = 1; i < sleep_of(t, 3, 0)->holder_count; i++)
-		assert_true(sleep_of(t, 3, 0)->holders[i].coming);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 100000, 120000);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 120000, 300000);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -407,6 +466,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loses_its_cpu_before_it_takes),
+		cmocka_unit_test(runs_shortly_but_often),
+		cmocka_unit_test(comes_back_after_its_release),
 		cmocka_unit_test(loses_its_cpu_while_it_holds),
 		cmocka_unit_test(sleeps_in_another_call),
 		cmocka_unit_test(looked_before_the_release),

@@ -224,11 +224,12 @@ static struct release *last_release(struct clew_builder *builder, const struct t
 
 void build_futex_left(struct clew_builder *builder, struct task *task, bool took)
 {
+	uint64_t ran = builder->now - task->switched_in;
 	struct release *release;
 
 	if (!task->taking)
 		return;
-	task->taking = !took && builder->now - task->switched_in <= BUILD_TAKING;
+	task->taking -= took ? task->taking : earlier(task->taking, ran);
 	release = took ? NULL : last_release(builder, task);
 	if (release && !release->left_at)
 		release->left_at = builder->now;
@@ -237,9 +238,16 @@ void build_futex_left(struct clew_builder *builder, struct task *task, bool took
 void build_futex_back(struct clew_builder *builder, struct task *task)
 {
 	struct release *release = task->taking ? last_release(builder, task) : NULL;
+	unsigned times = 0;
 
-	if (release && release->left_at)
-		release->back_at = builder->now;
+	if (!release || !release->left_at)
+		return;
+	while (times < BUILD_BACK && release->back_at[times])
+		times++;
+	if (times < BUILD_BACK)
+		release->back_at[times] = builder->now;
+	else
+		task->taking = 0;
 }
 
 int build_futex_wait(struct clew_builder *builder, struct task *task)
@@ -256,7 +264,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	int r;
 
 	task->released_at = 0;
-	task->taking = false;
+	task->taking = 0;
 	if (!(builder->wanted & BUILD_SLEEP_TAGS))
 		return 0;
 	if (!lock_of(builder, task, &memory, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
@@ -424,6 +432,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 							.releaser = CLEW_NO_TASK,
 							.woken = task->serial,
 							.ran_at = sleep->switch_in,
+							.earliest = sleep->switch_in,
 							.timed = true});
 		if (r < 0)
 			return r;
@@ -443,6 +452,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 			.ran_at = grants(&task->wait, wake)	       ? wake->time
 				  : sleep->switch_in == CLEW_TIME_OPEN ? CLEW_TIME_OPEN
 								       : builder->now,
+			.earliest = sleep->switch_in,
 			.timed = wait->word && is_bitset(&task->wait),
 			/* Readers are admitted together. */
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),

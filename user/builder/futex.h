@@ -22,8 +22,10 @@ struct wake;
 /* ns: how long such a futex is remembered; and how many of its releases. */
 #define BUILD_ALIAS_GRACE 1000000000ull
 #define BUILD_ALIAS_LOG	  64u
-/* ns: a woken waiter that keeps its CPU for that long has taken the futex by then. */
+/* ns: a woken waiter that has run for that long has taken the futex by then, or that has come back
+ * so often. */
 #define BUILD_TAKING 50000
+#define BUILD_BACK   4u
 /* ns: from a waiter's last look at the word to its sleep. */
 #define BUILD_FALLING_ASLEEP 10000
 /* The last tasks that a futex woke while it was not known to be a lock. */
@@ -32,11 +34,14 @@ struct wake;
 /* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
 struct release {
 	uint64_t at;
-	uint64_t ran_at;  /* when `woken` could take it: it came on a CPU, or the wake itself
-			     handed it over; CLEW_TIME_OPEN not in the capture */
-	uint64_t left_at; /* when `woken` left that CPU, 0 it did not yet */
-	uint64_t back_at; /* when it last came back, after runs too short to take the futex; 0 */
-	uint64_t again;	  /* when `woken` slept on the futex again, 0 it did not */
+	uint64_t ran_at;   /* when `woken` could take it: it came on a CPU, or the wake itself
+			      handed it over; CLEW_TIME_OPEN not in the capture */
+	uint64_t earliest; /* `woken` cannot have come before; less than `ran_at` if the switch was
+			      hidden */
+	uint64_t left_at;  /* when `woken` left that CPU, 0 it did not yet */
+	uint64_t back_at[BUILD_BACK]; /* when it came back, after runs too short to take the futex;
+					 0 */
+	uint64_t again;		      /* when `woken` slept on the futex again, 0 it did not */
 	uint32_t releaser;
 	uint32_t woken;
 	uint32_t owner; /* task that held the futex at `again` */

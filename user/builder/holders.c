@@ -160,22 +160,42 @@ static bool took_at_once(const struct futex_wait *wait, const struct release *wa
 {
 	if (wake->ran_at == wake->at)
 		return true;
-	return wait->word && !wake->timed && !broken_off(wake, to);
+	return wait->word && !wake->timed && wake->ran_at <= to && !broken_off(wake, to);
 }
 
-/* Adds a waiter that was woken and ran in time, and its way to the CPU before. */
-static void add_woken(struct holders *holders, const struct release *wake, uint64_t from,
-		      uint64_t to, bool sure)
+/* When a woken task that has the futex at `to` came on a CPU and took it. It may have come back
+ * since without the futex. */
+static uint64_t came_at(const struct release *wake, uint64_t to)
 {
-	uint64_t ran_at =
-		earlier(broken_off(wake, to) && wake->back_at ? wake->back_at : wake->ran_at, to);
+	uint64_t came = wake->ran_at;
 
+	if (!broken_off(wake, to))
+		return came;
+	for (unsigned i = 0; i < BUILD_BACK && wake->back_at[i] && wake->back_at[i] < to; i++)
+		came = wake->back_at[i];
+	return came;
+}
+
+/* The same of one that releases the futex at `to`: then it was on a CPU. Where the switch was
+ * hidden, it may have been there from the last moment at which another one was. */
+static uint64_t releaser_came_at(const struct release *wake, uint64_t to)
+{
+	if (wake->ran_at <= to)
+		return came_at(wake, to);
+	return wake->earliest < to ? wake->earliest : wake->at;
+}
+
+/* Adds a waiter that was woken, and its way to the CPU before. */
+static void add_woken(struct holders *holders, const struct release *wake, uint64_t came,
+		      uint64_t from, uint64_t to, bool sure)
+{
+	came = earlier(came, to);
 	add(holders, (struct clew_holder){.task = wake->woken,
 					  .evidence = CLEW_EVIDENCE_OBSERVED,
 					  .coming = true,
 					  .from = from,
-					  .to = ran_at});
-	add_holder(holders, wake->woken, later(from, ran_at), to, sure);
+					  .to = came});
+	add_holder(holders, wake->woken, later(from, came), to, sure);
 }
 
 /* Adds the task that took the futex after the wakes group..last of one release, of which none was
@@ -191,7 +211,7 @@ static void add_successor(struct holders *holders, const struct release *group,
 			bool settled = wake->ran_at == wake->at ||
 				       (to > wake->ran_at && to - wake->ran_at > SOON);
 
-			add_woken(holders, wake, last->at, to,
+			add_woken(holders, wake, came_at(wake, to), last->at, to,
 				  settled && took_at_once(wait, wake, to));
 			return;
 		}
@@ -207,8 +227,8 @@ static bool woke(const struct release *group, const struct release *last, uint32
 	return false;
 }
 
-/* The wake before `moment` by which a task came to hold the futex at that moment; NULL: it was
- * not woken for it. */
+/* The wake before `moment` by which a task came to hold the futex that it releases at that moment;
+ * NULL: it was not woken for it. */
 static const struct release *wake_of(const struct futex *futex, uint32_t task, uint64_t moment)
 {
 	const struct release *first = futex_releases(futex),
@@ -217,9 +237,7 @@ static const struct release *wake_of(const struct futex *futex, uint32_t task, u
 	for (unsigned i = 0; i < MOST_OVERTAKEN && wake > first; i++) {
 		wake--;
 		if (wake->woken == task)
-			return wake->ran_at <= moment && (!wake->again || wake->again >= moment)
-				       ? wake
-				       : NULL;
+			return !wake->again || wake->again >= moment ? wake : NULL;
 		/* It held the futex, and then took it again. */
 		if (wake->releaser == task)
 			return NULL;
@@ -274,7 +292,8 @@ static void add_releaser(struct holders *holders, const struct release *group,
 		if (to - wait->read_at <= SOON || wait->on_file)
 			add_holder(holders, wait->owner, from, to, false);
 	} else if (wake && (in_turn || wake->ran_at > from)) {
-		add_woken(holders, wake, from, to, in_turn && took_at_once(wait, wake, to));
+		add_woken(holders, wake, releaser_came_at(wake, to), from, to,
+			  in_turn && took_at_once(wait, wake, to));
 	} else if (last) {
 		add_barged(holders, group, releaser, from, to);
 	} else if (looked_before_release(wait)) {

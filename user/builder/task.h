@@ -47,7 +47,6 @@ struct task {
 	bool has_wait;
 	bool throttled; /* its sleep is none: its group's quota, or its own runtime, was used up */
 	bool kworker;
-	bool taking;	 /* `released_at` is set, and it was on no CPU for long since */
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;
 	uint16_t sleep_state;
@@ -59,6 +58,7 @@ struct task {
 	uint64_t switched_in; /* when it last came on a CPU, or later, 0 unknown */
 	uint64_t frontier;
 	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
+	uint64_t taking;      /* ns that it has to run since then to have taken the lock, 0 none */
 	uint64_t resumed;     /* when it last came on a CPU after a sleep, or for the first time */
 	uint64_t call_run;    /* `resumed` at the first sleep of the current call: the call began
 				 after it, but the task may have been preempted since */

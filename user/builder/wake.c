@@ -440,7 +440,7 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	task->slept_from = sleep.blind ? 0 : sleep.start;
 	task->slept_until = sleep.end;
 	task->released_at = sleep.edge_type == CLEW_EDGE_UNLOCK ? wake->time : 0;
-	task->taking = task->released_at != 0;
+	task->taking = task->released_at ? BUILD_TAKING : 0;
 	if (task->futex_wait) {
 		r = build_send_edge_of(builder, &sleep);
 		return r < 0 ? r : build_futex_ended(builder, task, &sleep, wake);
