@@ -31,6 +31,7 @@ from _live import GUEST
 
 FOLLOWED = ("lock", "journal", "memory", "throttle", "work"
             )  # kinds that say nothing of a request: others' requests are behind
+OF_CLEW = ("clew", "clew-opener")  # its processes
 # A share of the time of exact holders. An emulated CPU is slow from the lock to the clock.
 MOST_OF_OTHERS = 0.03 if GUEST else 0.01
 
@@ -63,9 +64,13 @@ def _one_hidden(rule, capture):
 
 
 def _held_by_clew(wait, capture):
-    """Reading what a process has mapped, clew holds the lock of its address space."""
+    """
+    Reading what a process has mapped, and opening what it has mapped, clew holds the lock of its
+    address space. A file that is mapped need not have a path any more, so clew opens it by way of
+    the mapping.
+    """
     ended = wait["ended_by"] or {}
-    return wait["kind"] == "lock" and ended.get("process") == "clew" and capture.edge_to(
+    return wait["kind"] == "lock" and ended.get("process") in OF_CLEW and capture.edge_to(
         wait["tid"], wait["end"], "unlock", [ended["tid"]])
 
 
@@ -356,7 +361,6 @@ CHECKS = {
     check_locks, "requests": check_requests, "direct": check_direct, "items": check_items, "disk":
     check_disk, "outside": check_outside, "taken_in": check_taken_in
 }
-
 
 # Rules about requests count as those, each as one.
 OF_REQUESTS = ("requests", "direct", "disk")
