@@ -397,7 +397,11 @@ def compare_why(fact, why, capture, loose=1.0):
         wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
     texts = causes_without_places(why)
     if fact["says"] and not any(all(word in text for word in fact["says"]) for text in texts):
-        wrong.append(f"no cause says {fact['says']}: {texts[:4]}")
+        # What a task did is said of a wait of it: of one whose switch was hidden the end is unknown.
+        hidden = why["unknown_ns"] > 0 and any(
+            capture.blind(charge["tid"], fact["from"], fact["to"])
+            for charge in fact["charges"] if charge["tid"] is not None)
+        wrong.append(disagreement(f"no cause says {fact['says']}: {texts[:4]}", hidden))
     for charge in fact["charges"]:
         sum_ns, misled = 0, (0, [])
         for segment in why["segments"]:
