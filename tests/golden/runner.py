@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import datetime
+import glob
 import importlib.machinery
 import importlib.util
 import io
@@ -19,6 +20,7 @@ loader = importlib.machinery.SourceFileLoader("runner", os.path.join(HERE, "..",
 runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
 loader.exec_module(runner)
 import beside  # noqa: E402  pylint: disable=wrong-import-position
+import lanes  # noqa: E402  pylint: disable=wrong-import-position
 import relay  # noqa: E402  pylint: disable=wrong-import-position
 import settle  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -156,6 +158,62 @@ def loaded():
     return children.count("beside.py") == 2 and "beside.py" not in left
 
 
+# Leaves for each run of it "NAME begins" and "NAME ends". Fails at its first run where it is told to,
+# and waits for another program to begin.
+NOTES = """cd "$0"; n=$1; test -e $n.ran; first=$?; : >$n.ran; echo $n begins >>notes
+i=0; while test -n "$3" -a ! -e "$3.ran" -a $i -lt 200; do sleep 0.05; i=$((i + 1)); done
+sleep 0.1; echo $n ends >>notes; test $2$first = fails1 && echo not ok - $n: late && exit 1
+echo ok - $n"""
+
+
+def laned(*programs, again=False):
+    """What programs (name, whether it fails first, whom it waits for) left; x and y have it alone."""
+    with tempfile.TemporaryDirectory() as directory:
+        commands = [(name, ["sh", "-c", NOTES, directory, name, *rest], {}, 30)
+                    for name, *rest in programs]
+        run = section(commands,
+                      together=2,
+                      again=again,
+                      is_alone=lambda program: program[0] in "xy")
+        with open(os.path.join(directory, "notes"), encoding="ascii") as file:
+            return [line.split() for line in file], run
+
+
+def most_at_once(notes):
+    """{name: how many ran at once, at most, while it did}"""
+    running, most = set(), {}
+    for name, what in notes:
+        (running.add if what == "begins" else running.discard)(name)
+        for one in running:
+            most[one] = max(most.get(one, 0), len(running))
+    return most
+
+
+def in_lanes():
+    """Two at a time, and no third one; who has the machine alone comes last."""
+    notes, run = laned(("x", "", ""), ("a", "", "b"), ("b", "", "a"), ("c", "", ""), ("y", "", ""))
+    most = most_at_once(notes)
+    return max(most.values()) == most["a"] == most["b"] == 2 and most["x"] == most[
+        "y"] == 1 and [name for name, _ in notes[-4:]] == ["x", "x", "y", "y"] and len(
+            run.total.passed) == 5
+
+
+def alone_again():
+    """What failed runs again when nothing else does."""
+    notes, run = laned(("a", "fails", "b"), ("b", "", "a"), ("x", "", ""), again=True)
+    return notes[4:] == [[name, what] for name in "xaaa"
+                         for what in ("begins", "ends")] and counts(run) == [3, 0, 0, 0, 1]
+
+
+def reasons():
+    """Each program that has the machine alone says why, and live programs have an order."""
+    live = runner.scripts("tests/live", {}, 0)
+    said = [lanes.reason(path) for path in glob.glob(os.path.join(ROOT, "tests/live/*"))
+            if os.path.isfile(path)]
+    return "" not in said and any(said) and None in said and sorted(live) == sorted(
+        lanes.ordered(live)) and lanes.ordered(live) == lanes.ordered(live[::-1])
+
+
 def summed_up():
     """The last line counts, and flaky results and slow tests are named before it."""
     run = section([("p", ["printf",
@@ -239,6 +297,9 @@ MORE = [
      lambda: "runner.py" in chosen("golden", "--times") and chosen("vm", "--times") is False),
     ("other names are refused", lambda: chosen("nowhere.py") is False),
     ("a load lasts as long as the run", loaded),
+    ("programs run in lanes, but for those that are alone", in_lanes),
+    ("what failed runs again when the lanes are empty", alone_again),
+    ("who has the machine alone says why", reasons),
     ("flaky and slow tests are named at the end", summed_up),
     ("an entry is for names that go on after it",
      lambda: is_known(ENTRY, "s p: a: 3 runs") == "it is slow"),

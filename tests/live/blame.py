@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: who has a CPU is named, and nobody else may have it
 """
 `clew blame` on workloads that know who keeps whom waiting: for a CPU, for a lock, in a
 disk's queue.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares times of two recordings
 """
 `clew compare` on a server that asks its backend once for each request, and later three times: that
 is found first, and as long as the client measured it. The same program again is not found to ask

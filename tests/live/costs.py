@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares what calls cost
 """
 What `clew functions` measures that a probe costs is what a program's calls take more
 under the probes of another tracer.

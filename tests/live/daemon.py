@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: rules and metrics are about the whole machine
 """
 `clew daemon`: it says when it is ready, refuses a second one, is asked and reloaded while it
 records, and stops cleanly. Killed, it leaves segments that can be read and nothing in the kernel.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares times of two runs
 """
 What would help, as `clew report` says, against reality: a lock that is not held over a sleep, half
 as many requests to a disk, and one CPU more. Prints TAP.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares times with the program's own clock
 """
 `clew latency` on a program that measures each of its calls itself: counts and percentiles, how the
 time divides, paths, threads, waits by kind and by lock, and two captures added.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: records come as fast as they can, and none may be missed
 """
 `clew latency --live` under more callsite paths than it keeps: its memory does not grow any more,
 each call is in its own group or in none, and how many are in none is told. The program knows how

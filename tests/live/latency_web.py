@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares times with the client's own clock
 """
 Percentiles of the calls with which Debian's nginx answers requests, against what the client saw. It
 logs each of its requests itself; nginx is fetched as a package, and is not installed.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: records come as fast as they can, and none may be late
 """
 A live builder beside the capture file finds what the file gives later, and says
 how much it left out where it cannot keep up.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: functions are dropped by what they cost
 """
 `--max-cost`: functions whose calls cost too much are dropped while they are recorded and named, and
 no call of the others is missed or counted twice. The program counts its calls itself.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it sets limits of the kernel for all dirty pages
 """
 Through the page cache: who wrote the pages of each request, against stamps on the disk,
 FIEMAP and the workloads' own log.

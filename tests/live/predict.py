@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares times of two runs
 """
 clew what-if against reality: sleeps, and a lock's section, of a recorded
 program are shortened in a prediction, and really, and a CPU is added; both take

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: a real-time thread takes a CPU from everybody
 """
 How threads are scheduled is said beside their names: one with a real-time priority that has the
 CPU, a nice one that waits for it, and one whose policy changes while it is recorded.

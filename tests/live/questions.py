@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: what is slow has to be the program's, and not a neighbour's
 """
 The two questions that people ask first, `why --comm NAME --slowest` and `report --comm NAME`,
 about programs in which something is slow for a known reason.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares times, and sets limits of the kernel for all dirty pages
 """
 Real programs on a file system of the test's own: PostgreSQL beside a bulk copy, Redis,
 SQLite, git and dpkg under sync.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it counts losses, which others would cause
 """
 Recording, and what may end it: its command, signals, SIGKILL, a full disk, a ring that
 overflows.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: what hurts the machine most has to be the test's
 """
 The report of a machine whose CPU is fought for, and lists: what hurts comes first, idle waits and
 clew itself are left out unless asked for.

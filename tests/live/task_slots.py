@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: other tasks would have the few slots
 """
 A task whose slot is taken has its state in task storage: with two slots for
 all, workloads agree as they do with many.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: all recorders have one list of trace events, and functions are dropped by their cost
 """
 Functions where the kernel takes no links with many probes (before Linux 6.6): all probes of a file
 are one trace event. Counts are the program's as they are with links, thousands are attached in a

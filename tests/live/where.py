@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it compares shares of time
 """
 What a running thread ran in, against a program that runs in one known thing at a time:
 how much of its time in the kernel is told, and that nothing is told that was not.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: a sample has to find the state that is known for that moment
 """
 An independent witness: /proc/PID/task/TID/{syscall,wchan,stat}, 100 times a second,
 against clew's waits.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: it swaps, freezes and syncs, and each edge has to be right
 """
 Known answers: every workload, many times with different seeds, against clew's edges,
 waits and why.
