@@ -72,14 +72,26 @@ ok(not failed, f"{len(names)} files of bpf/ compile alone", "; ".join(failed))
 texts = {name: open(name, encoding="utf-8").read() for name in names}
 codes = {name: code(text) for name, text in texts.items()}
 defined = {name: definitions(text) for name, text in codes.items() if name.endswith(".h")}
+# What a file defines itself may be called as something of a header.
+own = {name: definitions(text).keys() for name, text in codes.items()}
+# Most names of a header are in few files: only what has the word is searched for the pattern.
+words = {name: set(re.findall(r"\w+", text)) for name, text in codes.items()}
+
+
+def uses(name, header):
+    """What a file uses of a header."""
+    return [
+        what for what, pattern in defined[header].items()
+        if re.findall(r"\w+", what)[-1] in words[name] and what not in own[name]
+        and re.search(pattern, codes[name])
+    ] if header != name else []
+
+
 idle, missing = [], []
 for name in names:
     included = re.findall(r'^#include "(.*)"', texts[name], re.M)
-    for header, patterns in defined.items():
-        used = [
-            what for what, pattern in patterns.items() if header != name
-            and re.search(pattern, codes[name]) and what not in definitions(codes[name])
-        ]
+    for header in defined:
+        used = uses(name, header)
         if header in included and not used:
             idle.append(f"{name} uses nothing of {header}")
         # The kernel's structures are declared where they are pointed to.
