@@ -4,6 +4,7 @@
 Answers about a capture that is read in windows are those of the capture in one piece, byte for byte;
 what is wrong with the arguments is said in the same words. Prints TAP.
 """
+import concurrent.futures
 import os
 import re
 import resource
@@ -61,6 +62,7 @@ ONE_PIECE = re.compile(rb"clew: [^\n]*: is read in one piece, as windows have no
 # Changes are tried on a capture in one piece.
 HELPS = re.compile(rb'"would_help":\[.*?\],(?="ledger")|What would help\n.*?\n\n', re.S)
 tap = Tap()
+pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())  # an answer has one thread
 
 
 def ask(capture, window, *arguments, raw=False):
@@ -76,18 +78,23 @@ def ask(capture, window, *arguments, raw=False):
     return done.returncode, HELPS.sub(b"", done.stdout), errors
 
 
+def differences(name, form, *arguments):
+    """How long the answer in one piece is, and the windows in which it is another."""
+    whole = ask(made(name), None, *arguments, form)
+    return len(whole[1]), [(name, window) for window in WINDOWS[form]
+                           if ask(made(name), window, *arguments, form) != whole]
+
+
 def compare(arguments, names=tuple(NAMES)):
     """Reports a question. Each capture is asked for JSON and for text."""
-    lengths, different = 0, []
     for name in names:
-        for form, windows in WINDOWS.items():
-            whole = ask(made(name), None, *arguments, form)
-            lengths += len(whole[1])
-            different += [(name, window)
-                          for window in windows
-                          if ask(made(name), window, *arguments, form) != whole]
+        made(name)
+    found = list(
+        pool.map(lambda each: differences(*each, *arguments),
+                 [(name, form) for name in names for form in WINDOWS]))
+    different = [each for _, windows in found for each in windows]
     tap.report("%s in windows" % " ".join(arguments), str(different) if different else "")
-    return lengths
+    return sum(length for length, _ in found)
 
 
 def check_one_piece():
