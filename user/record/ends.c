@@ -39,7 +39,7 @@ static bool want(struct clew_recorder *recorder, const struct clew_end *end, uin
 	if (!bpf_map_update_elem(map, &key, &value, BPF_NOEXIST))
 		return true;
 	/* The ends that it would have found are not known. */
-	recorder->user_lost[CLEW_KIND_END] += errno != EEXIST;
+	recorder->user.lost[CLEW_KIND_END] += errno != EEXIST;
 	return false;
 }
 
@@ -172,7 +172,7 @@ static int put_holders(struct clew_recorder *recorder, bool *ret_listed)
 	ends = (const struct clew_end *)data;
 	count = size / sizeof(*ends);
 	if (count > HOLDERS_MOST) {
-		recorder->user_lost[CLEW_KIND_END] += count - HOLDERS_MOST;
+		recorder->user.lost[CLEW_KIND_END] += count - HOLDERS_MOST;
 		count = HOLDERS_MOST;
 	}
 	for (size_t i = 0; i < count && r >= 0; i++)

@@ -51,19 +51,20 @@ static void lock_streams(struct clew_recorder *recorder)
 {
 	for (unsigned i = 0; i < recorder->drain_count; i++)
 		pthread_mutex_lock(&recorder->drains[i].lock);
-	pthread_mutex_lock(&recorder->user_lock);
+	pthread_mutex_lock(&recorder->user.lock);
 }
 
 static void unlock_streams(struct clew_recorder *recorder)
 {
-	pthread_mutex_unlock(&recorder->user_lock);
+	pthread_mutex_unlock(&recorder->user.lock);
 	for (unsigned i = recorder->drain_count; i > 0; i--)
 		pthread_mutex_unlock(&recorder->drains[i - 1].lock);
 }
 
 static struct outlets *outlets_at(struct clew_recorder *recorder, unsigned number)
 {
-	return number == recorder->cpu_count ? &recorder->user : &recorder->streams[number].outlets;
+	return number == recorder->cpu_count ? &recorder->user.outlets
+					     : &recorder->streams[number].outlets;
 }
 
 /* Lets the streams go over to the next file. Returns the boundary. */
@@ -136,7 +137,7 @@ static int state_again(struct clew_recorder *recorder, struct clew_message *mess
 	int r;
 
 	/* Records of the passes are older than the moment at which they are put. */
-	atomic_store(&recorder->user_current, false);
+	atomic_store(&recorder->user.current, false);
 	r = clew_put_user_again(recorder);
 	if (r < 0)
 		clew_say_unwritable(recorder, message, "the capture", r);
@@ -147,7 +148,7 @@ static int state_again(struct clew_recorder *recorder, struct clew_message *mess
 	if (r >= 0)
 		r = clew_ends_find(recorder, false, message);
 	clew_user_round(recorder, clew_now(), true);
-	atomic_store(&recorder->user_current, true);
+	atomic_store(&recorder->user.current, true);
 	return r;
 }
 

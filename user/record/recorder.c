@@ -70,7 +70,7 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 
 	if (error)
 		return clew_say_unwritable(recorder, message, options->output, error);
-	recorder->user.now = (struct outlet){.writer = recorder->writer, .names = 1};
+	recorder->user.outlets.now = (struct outlet){.writer = recorder->writer, .names = 1};
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
 		return clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
@@ -146,7 +146,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
-	store_lock_init(&recorder->user_lock);
+	store_lock_init(&recorder->user.lock);
 	recorder->cpu_count = cpus;
 	recorder->ring_size = clew_ring_size(options->ring_size, recorder->cpu_count);
 	recorder->pause_drain = options->pause_drain;
@@ -214,7 +214,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	recorder->next_keyframe = recorder->start + recorder->options.keyframe;
 	clew_takers_begin(recorder, recorder->start);
 	clew_user_round(recorder, clew_now(), true);
-	atomic_store(&recorder->user_current, true);
+	atomic_store(&recorder->user.current, true);
 	if (!error)
 		error = clew_recorder_check_ending(message);
 	clew_interrupt_free(recorder->interrupt);
@@ -288,7 +288,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	before = getpriority(PRIO_PROCESS, 0);
 	ending_set(true);
 	store_thread_hurry();
-	atomic_store(&recorder->user_current, false);
+	atomic_store(&recorder->user.current, false);
 	if (recorder->bpf && recorder->bpf->bss) {
 		recorder->bpf->bss->enabled = 0;
 		recorder->bpf->bss->identifying = 0;
@@ -325,8 +325,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_opener_close();
 	ending_set(false);
 	setpriority(PRIO_PROCESS, 0, before);
-	pthread_mutex_destroy(&recorder->user_lock);
-	vector_done(&recorder->again);
+	pthread_mutex_destroy(&recorder->user.lock);
+	vector_done(&recorder->user.kept);
 	vector_done(&recorder->hidden);
 	free(recorder->counted);
 	free(recorder->without);

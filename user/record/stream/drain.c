@@ -160,7 +160,7 @@ void clew_drain_round(struct drain *drain, bool last)
 		round.horizon = stream->horizon = horizon_of(stream, begun);
 		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
-	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user_current))
+	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user.current))
 		clew_user_try_round(drain->recorder, begun);
 }
 

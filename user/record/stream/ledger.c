@@ -49,7 +49,7 @@ static void count_user(const struct clew_recorder *recorder, const uint64_t *mis
 		.cpu = CLEW_STREAM_USER,
 		.kind = kind,
 		.missed = missed[kind] - recorder->missed_before[kind],
-		.lost = recorder->user_lost[kind],
+		.lost = recorder->user.lost[kind],
 	};
 }
 

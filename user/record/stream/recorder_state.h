@@ -16,9 +16,9 @@
 
 #include "base/vector.h"
 #include "record/stream/cost.h"
-#include "record/stream/outlet.h"
 #include "record/stream/recording.h"
 #include "record/stream/refusals.h"
+#include "record/stream/user_stream.h"
 
 struct bpf_link;
 struct clew_addresses;
@@ -57,14 +57,7 @@ struct clew_recorder {
 	atomic_bool stopping;
 	int stop_event;	     /* event descriptor, ready once `stopping` is set */
 	atomic_bool started; /* the programs were enabled */
-	/*
-	 * Set between start and stop, when all records of the user stream have the time at
-	 * which they are put: the first drain then ends that stream's rounds. It is cleared
-	 * before the end's time is read from the clock.
-	 */
-	atomic_bool user_current;
-	pthread_mutex_t user_lock; /* for records and rounds of the user stream */
-	struct outlets user;	   /* of the user stream */
+	struct user_stream user;
 	uint64_t start;
 	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
 	struct clew_recorder_summary summary; /* of the files that were ended */
@@ -74,7 +67,6 @@ struct clew_recorder {
 	uint64_t names;	    /* the number of the last outlets; atomic */
 	bool states_again;  /* it says what is known again and again, for files or keyframes */
 	uint64_t next_keyframe;
-	struct vector again;  /* records that each further file begins with, see user_stream.h */
 	struct vector hidden; /* tasks that hidden.c found */
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
@@ -97,7 +89,6 @@ struct clew_recorder {
 	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
 	struct clew_addresses *addresses; /* NULL: none is named */
 	bool verify;
-	uint64_t user_lost[CLEW_KIND_COUNT]; /* records of that stream left out for their number */
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 

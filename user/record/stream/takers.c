@@ -15,7 +15,8 @@
 
 struct outlets *clew_outlets_of(struct clew_recorder *recorder, unsigned stream)
 {
-	return stream == CLEW_STREAM_USER ? &recorder->user : &recorder->streams[stream].outlets;
+	return stream == CLEW_STREAM_USER ? &recorder->user.outlets
+					  : &recorder->streams[stream].outlets;
 }
 
 static int write_record(void *context, unsigned stream, const struct clew_header *record,

@@ -16,7 +16,7 @@
 
 static int put(struct clew_recorder *recorder, const struct clew_header *record, size_t size)
 {
-	clew_outlet(&recorder->user, record->time)->read[record->kind]++;
+	clew_outlet(&recorder->user.outlets, record->time)->read[record->kind]++;
 	return clew_takers_put(recorder, CLEW_STREAM_USER, record, size);
 }
 
@@ -24,9 +24,9 @@ int clew_put_user(struct clew_recorder *recorder, const void *record, size_t siz
 {
 	int r;
 
-	pthread_mutex_lock(&recorder->user_lock);
+	pthread_mutex_lock(&recorder->user.lock);
 	r = put(recorder, record, size);
-	pthread_mutex_unlock(&recorder->user_lock);
+	pthread_mutex_unlock(&recorder->user.lock);
 	return r;
 }
 
@@ -34,11 +34,11 @@ int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record
 {
 	int r;
 
-	pthread_mutex_lock(&recorder->user_lock);
+	pthread_mutex_lock(&recorder->user.lock);
 	record->time = clew_now();
 	record->cpu = CLEW_STREAM_USER;
 	r = put(recorder, record, size);
-	pthread_mutex_unlock(&recorder->user_lock);
+	pthread_mutex_unlock(&recorder->user.lock);
 	return r;
 }
 
@@ -48,15 +48,15 @@ static int keep(struct clew_recorder *recorder, const void *record, size_t size)
 	uint64_t kept = (size + 7) & ~(size_t)7;
 	int r;
 
-	recorder->again.item = 1;
-	r = vector_reserve(&recorder->again, recorder->again.count + sizeof(kept) + kept);
+	recorder->user.kept.item = 1;
+	r = vector_reserve(&recorder->user.kept, recorder->user.kept.count + sizeof(kept) + kept);
 	if (r >= 0) {
-		char *at = (char *)recorder->again.data + recorder->again.count;
+		char *at = (char *)recorder->user.kept.data + recorder->user.kept.count;
 
 		memcpy(at, &kept, sizeof(kept));
 		memcpy(at + sizeof(kept), record, size);
 		memset(at + sizeof(kept) + size, 0, kept - size);
-		recorder->again.count += sizeof(kept) + kept;
+		recorder->user.kept.count += sizeof(kept) + kept;
 	}
 	return r;
 }
@@ -66,9 +66,9 @@ int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *recor
 	int r = 0;
 
 	if (recorder->states_again) {
-		pthread_mutex_lock(&recorder->user_lock);
+		pthread_mutex_lock(&recorder->user.lock);
 		r = keep(recorder, record, size);
-		pthread_mutex_unlock(&recorder->user_lock);
+		pthread_mutex_unlock(&recorder->user.lock);
 	}
 	return r < 0 ? r : clew_put_user_now(recorder, record, size);
 }
@@ -80,18 +80,18 @@ void clew_forget_user_kept(struct clew_recorder *recorder,
 	uint64_t size;
 	size_t left = 0;
 
-	pthread_mutex_lock(&recorder->user_lock);
-	for (size_t at = 0; at < recorder->again.count; at += sizeof(size) + size) {
-		char *kept = (char *)recorder->again.data + at;
+	pthread_mutex_lock(&recorder->user.lock);
+	for (size_t at = 0; at < recorder->user.kept.count; at += sizeof(size) + size) {
+		char *kept = (char *)recorder->user.kept.data + at;
 
 		memcpy(&size, kept, sizeof(size));
 		if (gone(context, (const struct clew_header *)(kept + sizeof(size))))
 			continue;
-		memmove((char *)recorder->again.data + left, kept, sizeof(size) + size);
+		memmove((char *)recorder->user.kept.data + left, kept, sizeof(size) + size);
 		left += sizeof(size) + size;
 	}
-	recorder->again.count = left;
-	pthread_mutex_unlock(&recorder->user_lock);
+	recorder->user.kept.count = left;
+	pthread_mutex_unlock(&recorder->user.lock);
 }
 
 int clew_put_user_again(struct clew_recorder *recorder)
@@ -99,9 +99,9 @@ int clew_put_user_again(struct clew_recorder *recorder)
 	uint64_t size;
 	int r = 0;
 
-	pthread_mutex_lock(&recorder->user_lock);
-	for (size_t at = 0; r >= 0 && at < recorder->again.count; at += sizeof(size) + size) {
-		char *record = (char *)recorder->again.data + at + sizeof(size);
+	pthread_mutex_lock(&recorder->user.lock);
+	for (size_t at = 0; r >= 0 && at < recorder->user.kept.count; at += sizeof(size) + size) {
+		char *record = (char *)recorder->user.kept.data + at + sizeof(size);
 		struct clew_header *header = (struct clew_header *)record;
 
 		memcpy(&size, record - sizeof(size), sizeof(size));
@@ -109,7 +109,7 @@ int clew_put_user_again(struct clew_recorder *recorder)
 		header->cpu = CLEW_STREAM_USER;
 		r = put(recorder, header, size);
 	}
-	pthread_mutex_unlock(&recorder->user_lock);
+	pthread_mutex_unlock(&recorder->user.lock);
 	return r;
 }
 
@@ -122,17 +122,17 @@ static void end_round(struct clew_recorder *recorder, uint64_t now, bool flush)
 
 void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush)
 {
-	pthread_mutex_lock(&recorder->user_lock);
+	pthread_mutex_lock(&recorder->user.lock);
 	end_round(recorder, now, flush);
-	pthread_mutex_unlock(&recorder->user_lock);
+	pthread_mutex_unlock(&recorder->user.lock);
 }
 
 void clew_user_try_round(struct clew_recorder *recorder, uint64_t now)
 {
-	if (pthread_mutex_trylock(&recorder->user_lock))
+	if (pthread_mutex_trylock(&recorder->user.lock))
 		return;
 	end_round(recorder, now, false);
-	pthread_mutex_unlock(&recorder->user_lock);
+	pthread_mutex_unlock(&recorder->user.lock);
 }
 
 int clew_name_function(struct clew_recorder *recorder, const struct clew_wait *wait, uint64_t time)

@@ -7,11 +7,29 @@
 #define CLEW_RECORD_STREAM_USER_STREAM_H
 
 #include <clew/kernel/records.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vector.h"
+#include "record/stream/outlet.h"
+
 struct clew_recorder;
+
+struct user_stream {
+	/*
+	 * Set between start and stop, when all records have the time at which they are put: the
+	 * first drain then ends the rounds. It is cleared before the end's time is read from the
+	 * clock.
+	 */
+	atomic_bool current;
+	pthread_mutex_t lock; /* for records and rounds */
+	struct outlets outlets;
+	struct vector kept;		/* records that each further file begins with */
+	uint64_t lost[CLEW_KIND_COUNT]; /* records that were left out for their number */
+};
 
 /* A record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
