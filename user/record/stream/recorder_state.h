@@ -18,6 +18,7 @@
 #include "record/stream/cost.h"
 #include "record/stream/recording.h"
 #include "record/stream/refusals.h"
+#include "record/stream/takers.h"
 #include "record/stream/user_stream.h"
 
 struct bpf_link;
@@ -32,14 +33,11 @@ struct clew_tracer;
 struct drain;
 struct stream;
 
-#define TAKERS_MOST 5 /* the writer included */
-
 struct clew_recorder {
 	struct clew_bpf *bpf;
 	struct clew_writer *writer;	      /* of the current file */
 	struct clew_recorder_options options; /* strings and layers only */
-	struct clew_record_taker takers[TAKERS_MOST];
-	unsigned taker_count;
+	struct takers takers;
 	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
 	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
 	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */

@@ -39,7 +39,7 @@ static void write_round(void *context, unsigned stream, const struct clew_round 
 
 void clew_takers_add_writer(struct clew_recorder *recorder)
 {
-	recorder->takers[recorder->taker_count++] = (struct clew_record_taker){
+	recorder->takers.of[recorder->takers.count++] = (struct clew_record_taker){
 		.context = recorder,
 		.take = write_record,
 		.round = write_round,
@@ -49,18 +49,18 @@ void clew_takers_add_writer(struct clew_recorder *recorder)
 int clew_takers_add(struct clew_recorder *recorder, const struct clew_record_taker *takers,
 		    size_t count)
 {
-	if (count > TAKERS_MOST - recorder->taker_count)
+	if (count > TAKERS_MOST - recorder->takers.count)
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++)
-		recorder->takers[recorder->taker_count++] = takers[i];
+		recorder->takers.of[recorder->takers.count++] = takers[i];
 	return 0;
 }
 
 void clew_takers_begin(const struct clew_recorder *recorder, uint64_t start)
 {
-	for (unsigned i = 0; i < recorder->taker_count; i++)
-		if (recorder->takers[i].begin)
-			recorder->takers[i].begin(recorder->takers[i].context, start);
+	for (unsigned i = 0; i < recorder->takers.count; i++)
+		if (recorder->takers.of[i].begin)
+			recorder->takers.of[i].begin(recorder->takers.of[i].context, start);
 }
 
 int clew_takers_put(const struct clew_recorder *recorder, unsigned stream, const void *record,
@@ -68,8 +68,8 @@ int clew_takers_put(const struct clew_recorder *recorder, unsigned stream, const
 {
 	int r = 0;
 
-	for (unsigned i = 0; i < recorder->taker_count; i++) {
-		const struct clew_record_taker *taker = &recorder->takers[i];
+	for (unsigned i = 0; i < recorder->takers.count; i++) {
+		const struct clew_record_taker *taker = &recorder->takers.of[i];
 		int error = taker->take(taker->context, stream, record, size);
 
 		r = r ? r : error;
@@ -80,14 +80,14 @@ int clew_takers_put(const struct clew_recorder *recorder, unsigned stream, const
 void clew_takers_round(const struct clew_recorder *recorder, unsigned stream,
 		       const struct clew_round *round)
 {
-	for (unsigned i = 0; i < recorder->taker_count; i++)
-		if (recorder->takers[i].round)
-			recorder->takers[i].round(recorder->takers[i].context, stream, round);
+	for (unsigned i = 0; i < recorder->takers.count; i++)
+		if (recorder->takers.of[i].round)
+			recorder->takers.of[i].round(recorder->takers.of[i].context, stream, round);
 }
 
 void clew_takers_end(const struct clew_recorder *recorder, uint64_t end)
 {
-	for (unsigned i = 0; i < recorder->taker_count; i++)
-		if (recorder->takers[i].end)
-			recorder->takers[i].end(recorder->takers[i].context, end);
+	for (unsigned i = 0; i < recorder->takers.count; i++)
+		if (recorder->takers.of[i].end)
+			recorder->takers.of[i].end(recorder->takers.of[i].context, end);
 }

@@ -10,6 +10,13 @@
 
 struct clew_recorder;
 
+#define TAKERS_MOST 5 /* the writer included */
+
+struct takers {
+	struct clew_record_taker of[TAKERS_MOST];
+	unsigned count;
+};
+
 /*
  * A record, the end of a round, the start and the end of the recording for all
  * takers. Put: 0 or the first error that one of them met.
