@@ -329,7 +329,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF",
 	    "everything: clew's programs cannot be fitted to the kernel");
 	trial.recorder.cpu_count = cpus > 0 ? (unsigned)cpus : 1;
-	trial.recorder.ring_size = clew_ring_size(SMALL_RING, trial.recorder.cpu_count);
+	trial.recorder.rings.size = clew_ring_size(SMALL_RING, trial.recorder.cpu_count);
 	clew_recorder_raise_files();
 	if (!no) {
 		load_all(&trial);

@@ -325,8 +325,9 @@ void clew_recorder_count(const struct clew_recorder *recorder,
 			if (!shape->in_ledger)
 				continue;
 			if (shape->size)
-				ret_counts->records += recorder->cpus[cpu].counts[kind].reserved;
-			ret_counts->lost += recorder->cpus[cpu].counts[kind].lost;
+				ret_counts->records +=
+					recorder->rings.cpus[cpu].counts[kind].reserved;
+			ret_counts->lost += recorder->rings.cpus[cpu].counts[kind].lost;
 		}
 }
 

@@ -157,8 +157,8 @@ static int set_constants(struct clew_recorder *recorder,
 	if (error)
 		return clew_say(message, error, "stacks cannot be taken: %s: free some memory",
 				strerror(-error));
-	bpf->rodata->switch_slots = recorder->switch_slots;
-	bpf->rodata->ring_urgent = recorder->records_size / CLEW_URGENT_SHARE;
+	bpf->rodata->switch_slots = recorder->rings.switch_slots;
+	bpf->rodata->ring_urgent = recorder->rings.records_size / CLEW_URGENT_SHARE;
 	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
 	return 0;
 }
@@ -168,7 +168,7 @@ static void size_maps(struct clew_recorder *recorder)
 	struct clew_bpf *bpf = recorder->bpf;
 
 	bpf_map__set_max_entries(bpf->maps.clew_switches,
-				 recorder->switch_slots * recorder->cpu_count);
+				 recorder->rings.switch_slots * recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_task_slots, 1u << bpf->rodata->task_slot_bits);
 	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
@@ -179,10 +179,10 @@ static int map_rings(struct clew_recorder *recorder, struct clew_message *messag
 {
 	struct clew_bpf *bpf = recorder->bpf;
 
-	recorder->cpus_size = sizeof(struct clew_cpu_state) * recorder->cpu_count;
-	recorder->cpus = map_memory(bpf->maps.clew_cpus, recorder->cpus_size);
-	recorder->slots = map_memory(bpf->maps.clew_switches, recorder->slots_size);
-	if (!recorder->cpus || !recorder->slots)
+	recorder->rings.cpus_size = sizeof(struct clew_cpu_state) * recorder->cpu_count;
+	recorder->rings.cpus = map_memory(bpf->maps.clew_cpus, recorder->rings.cpus_size);
+	recorder->rings.slots = map_memory(bpf->maps.clew_switches, recorder->rings.slots_size);
+	if (!recorder->rings.cpus || !recorder->rings.slots)
 		return clew_say(message, -errno,
 				"the rings cannot be mapped: %s: free some memory, or give a "
 				"smaller --ring-size",
@@ -372,15 +372,15 @@ static void drop(struct clew_recorder *recorder)
 static int find_refused(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 			bool *taken, struct clew_message *message)
 {
-	size_t ring_size = recorder->ring_size;
+	size_t ring_size = recorder->rings.size;
 	int r;
 
-	recorder->ring_size = clew_ring_size(1, recorder->cpu_count);
+	recorder->rings.size = clew_ring_size(1, recorder->cpu_count);
 	do {
 		drop(recorder);
 		r = try(recorder, options, taken, true, message);
 	} while (r > 0);
-	recorder->ring_size = ring_size;
+	recorder->rings.size = ring_size;
 	drop(recorder);
 	return r;
 }

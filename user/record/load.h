@@ -20,7 +20,7 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 /*
  * Loads and attaches what the kernel takes of the kernel side: recorder->bpf, which is to
  * be destroyed after an error, too, and recorder->ticks. recorder->refusals has what it refuses.
- * `recorder` needs its cpu_count and ring_size. Recordings and `clew doctor` rest on this.
+ * `recorder` needs its cpu_count and rings.size. Recordings and `clew doctor` rest on this.
  */
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message);

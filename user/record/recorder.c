@@ -148,7 +148,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
 	store_lock_init(&recorder->user.lock);
 	recorder->cpu_count = cpus;
-	recorder->ring_size = clew_ring_size(options->ring_size, recorder->cpu_count);
+	recorder->rings.size = clew_ring_size(options->ring_size, recorder->cpu_count);
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
 	recorder->layers = options->layers;
@@ -316,10 +316,10 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);
-	if (recorder->cpus)
-		munmap(recorder->cpus, recorder->cpus_size);
-	if (recorder->slots)
-		munmap(recorder->slots, recorder->slots_size);
+	if (recorder->rings.cpus)
+		munmap(recorder->rings.cpus, recorder->rings.cpus_size);
+	if (recorder->rings.slots)
+		munmap(recorder->rings.slots, recorder->rings.slots_size);
 	clew_bpf__destroy(recorder->bpf);
 	clew_kernel_symbols_free(recorder->symbols);
 	clew_opener_close();

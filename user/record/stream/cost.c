@@ -109,7 +109,7 @@ void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct c
 			continue;
 		if (row->kind >= 0)
 			for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
-				runs += recorder->cpus[cpu].counts[row->kind].seen;
+				runs += recorder->rings.cpus[cpu].counts[row->kind].seen;
 		else
 			runs = (double)row->count * duration / cost->sampled_ns;
 		total += runs * row->time / row->count;

@@ -91,12 +91,12 @@ static size_t pass_parcel(struct stream *stream, size_t at)
 static void merge(struct stream *stream, uint64_t head, bool last)
 {
 	struct clew_recorder *recorder = stream->recorder;
-	struct clew_cpu_state *cpu = &recorder->cpus[stream->cpu];
+	struct clew_cpu_state *cpu = &recorder->rings.cpus[stream->cpu];
 	const struct clew_switch_slot *slots =
-		recorder->slots + (size_t)stream->cpu * recorder->switch_slots;
+		recorder->rings.slots + (size_t)stream->cpu * recorder->rings.switch_slots;
 	struct pending *pending = &stream->pending;
 	uint64_t tail = cpu->tail;
-	uint32_t count = recorder->switch_slots, index = tail % count;
+	uint32_t count = recorder->rings.switch_slots, index = tail % count;
 	size_t at = 0;
 
 	stream->slot_fill = head - tail;
@@ -148,7 +148,7 @@ void clew_drain_round(struct drain *drain, bool last)
 
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		drain->streams[i].fill = 0;
-		heads[i] = __atomic_load_n(&drain->recorder->cpus[drain->streams[i].cpu].head,
+		heads[i] = __atomic_load_n(&drain->recorder->rings.cpus[drain->streams[i].cpu].head,
 					   __ATOMIC_ACQUIRE);
 	}
 	ring_buffer__consume(drain->rings);
@@ -171,10 +171,10 @@ void clew_drain_round(struct drain *drain, bool last)
  */
 void clew_drain_sizes(struct clew_recorder *recorder)
 {
-	recorder->records_size = recorder->ring_size / 2;
-	recorder->switch_slots = recorder->ring_size / 2 / sizeof(struct clew_switch_slot);
-	recorder->slots_size =
-		sizeof(struct clew_switch_slot) * recorder->switch_slots * recorder->cpu_count;
+	recorder->rings.records_size = recorder->rings.size / 2;
+	recorder->rings.switch_slots = recorder->rings.size / 2 / sizeof(struct clew_switch_slot);
+	recorder->rings.slots_size = sizeof(struct clew_switch_slot) *
+				     recorder->rings.switch_slots * recorder->cpu_count;
 }
 
 static int open_drains(struct clew_recorder *recorder, struct clew_message *message)
@@ -211,7 +211,7 @@ static int make_ring(struct stream *stream, struct clew_message *message)
 {
 	struct clew_recorder *recorder = stream->recorder;
 	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
-	size_t size = recorder->records_size;
+	size_t size = recorder->rings.records_size;
 
 	stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
 	if (stream->ring < 0)
@@ -256,7 +256,7 @@ static int add_ring(struct drain *drain, struct stream *stream, struct clew_mess
 
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
 {
-	size_t room = 2 * recorder->records_size;
+	size_t room = 2 * recorder->rings.records_size;
 	int error = open_drains(recorder, message);
 
 	for (unsigned cpu = 0; !error && cpu < recorder->cpu_count; cpu++) {
@@ -285,7 +285,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
  */
 static void put_open(struct stream *stream)
 {
-	struct clew_cpu_state *cpu = &stream->recorder->cpus[stream->cpu];
+	struct clew_cpu_state *cpu = &stream->recorder->rings.cpus[stream->cpu];
 	struct clew_header header = {.time = clew_now(), .lost = cpu->lost, .cpu = stream->cpu};
 
 	for (unsigned event = 0; event < CLEW_EXTENT_EVENTS; event++) {
@@ -328,7 +328,7 @@ void clew_drain_end(struct clew_recorder *recorder)
 	 */
 	for (unsigned cpu = 0; recorder->started && cpu < recorder->cpu_count; cpu++) {
 		struct stream *stream = &recorder->streams[cpu];
-		uint32_t lost = recorder->cpus[cpu].lost;
+		uint32_t lost = recorder->rings.cpus[cpu].lost;
 
 		put_open(stream);
 		if (lost != stream->lost)

@@ -22,6 +22,17 @@ struct clew_recorder;
 struct clew_sleepers;
 struct ring_buffer;
 
+/* The memory of all CPUs' rings, as the programs see it. */
+struct rings {
+	size_t size;		     /* bytes of a CPU's slots and ring buffer together */
+	size_t records_size;	     /* bytes of a CPU's ring buffer */
+	struct clew_cpu_state *cpus; /* mapped from the kernel, one a CPU */
+	size_t cpus_size;
+	struct clew_switch_slot *slots; /* mapped from the kernel, switch_slots a CPU */
+	size_t slots_size;
+	uint32_t switch_slots;
+};
+
 /*
  * Records taken from a ring buffer that are kept until all older slots are
  * read.

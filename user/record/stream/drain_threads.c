@@ -45,8 +45,8 @@ static void sleep_for(uint64_t ns)
  */
 static size_t fullest(const struct stream *stream, size_t most)
 {
-	size_t slots = stream->slot_fill * 1024 / stream->recorder->switch_slots;
-	size_t records = stream->fill * 1024 / stream->recorder->records_size;
+	size_t slots = stream->slot_fill * 1024 / stream->recorder->rings.switch_slots;
+	size_t records = stream->fill * 1024 / stream->recorder->rings.records_size;
 
 	most = slots > most ? slots : most;
 	return records > most ? records : most;

@@ -29,7 +29,7 @@ static bool is_zero(const struct clew_ledger_row *row)
 static void count_cpu(const struct clew_recorder *recorder, unsigned cpu, unsigned kind,
 		      struct clew_ledger_row *row)
 {
-	const struct clew_cpu_state *state = &recorder->cpus[cpu];
+	const struct clew_cpu_state *state = &recorder->rings.cpus[cpu];
 
 	*row = (struct clew_ledger_row){
 		.cpu = cpu,

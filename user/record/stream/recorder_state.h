@@ -16,6 +16,7 @@
 
 #include "base/vector.h"
 #include "record/stream/cost.h"
+#include "record/stream/drain.h"
 #include "record/stream/recording.h"
 #include "record/stream/refusals.h"
 #include "record/stream/takers.h"
@@ -40,17 +41,11 @@ struct clew_recorder {
 	struct takers takers;
 	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
 	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
-	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */
-	size_t cpus_size;
-	struct clew_switch_slot *slots; /* mapped from the kernel, switch_slots a CPU */
-	size_t slots_size;
-	uint32_t switch_slots;
-	size_t records_size; /* bytes of a CPU's ring buffer */
 	unsigned cpu_count;
 	struct stream *streams;
 	struct drain *drains;
 	unsigned drain_count;
-	size_t ring_size; /* bytes of a CPU's slots and ring buffer together */
+	struct rings rings;
 	uint64_t pause_drain;
 	atomic_bool stopping;
 	int stop_event;	     /* event descriptor, ready once `stopping` is set */
