@@ -49,16 +49,16 @@ int clew_file_name_recording(struct clew_recorder *recorder)
 
 static void lock_streams(struct clew_recorder *recorder)
 {
-	for (unsigned i = 0; i < recorder->drain_count; i++)
-		pthread_mutex_lock(&recorder->drains[i].lock);
+	for (unsigned i = 0; i < recorder->drains.count; i++)
+		pthread_mutex_lock(&recorder->drains.of[i].lock);
 	pthread_mutex_lock(&recorder->user.lock);
 }
 
 static void unlock_streams(struct clew_recorder *recorder)
 {
 	pthread_mutex_unlock(&recorder->user.lock);
-	for (unsigned i = recorder->drain_count; i > 0; i--)
-		pthread_mutex_unlock(&recorder->drains[i - 1].lock);
+	for (unsigned i = recorder->drains.count; i > 0; i--)
+		pthread_mutex_unlock(&recorder->drains.of[i - 1].lock);
 }
 
 static struct outlets *outlets_at(struct clew_recorder *recorder, unsigned number)

@@ -143,8 +143,8 @@ static bool find_sleeper(struct clew_recorder *recorder, uint32_t serial,
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		struct drain *drain = &recorder->drains[i];
+	for (unsigned i = 0; i < recorder->drains.count; i++) {
+		struct drain *drain = &recorder->drains.of[i];
 		const struct clew_sleeper *sleeper;
 
 		pthread_mutex_lock(&drain->lock);
@@ -194,10 +194,10 @@ static int state_sleepers(struct clew_recorder *recorder, struct found *found, s
 		found[i].wait = sleeper.wait;
 		r = clew_name_function(recorder, &sleeper.wait, change->header.time);
 	}
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		pthread_mutex_lock(&recorder->drains[i].lock);
-		clew_sleepers_forget(recorder->drains[i].sleepers, now - FORGET_AFTER);
-		pthread_mutex_unlock(&recorder->drains[i].lock);
+	for (unsigned i = 0; i < recorder->drains.count; i++) {
+		pthread_mutex_lock(&recorder->drains.of[i].lock);
+		clew_sleepers_forget(recorder->drains.of[i].sleepers, now - FORGET_AFTER);
+		pthread_mutex_unlock(&recorder->drains.of[i].lock);
 	}
 	return r;
 }
@@ -205,7 +205,7 @@ static int state_sleepers(struct clew_recorder *recorder, struct found *found, s
 /* Notes what tasks sleep for when the recording begins. */
 static void note_sleepers(struct clew_recorder *recorder, const struct found *found, size_t count)
 {
-	struct drain *drain = recorder->drains;
+	struct drain *drain = recorder->drains.of;
 
 	pthread_mutex_lock(&drain->lock);
 	for (size_t i = 0; i < count; i++)

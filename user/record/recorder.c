@@ -149,9 +149,6 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	store_lock_init(&recorder->user.lock);
 	recorder->cpu_count = cpus;
 	recorder->rings.size = clew_ring_size(options->ring_size, recorder->cpu_count);
-	recorder->pause_drain = options->pause_drain;
-	recorder->verify = options->verify;
-	recorder->layers = options->layers;
 	recorder->options = *options;
 	recorder->states_again = options->goes_on || options->keyframe;
 	recorder->names = 1;
@@ -262,7 +259,7 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 		clew_meta_number(recorder->writer, "late_files", recorder->summary.late_files);
 	result = clew_file_end_last(recorder, end);
 	*ret_summary = recorder->summary;
-	if (recorder->verify)
+	if (recorder->options.verify)
 		ret_summary->verified_switches = recorder->bpf->bss->verify_switches;
 	if (!error && result)
 		error = clew_say_unwritable(recorder, message, "the capture", result);

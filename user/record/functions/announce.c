@@ -343,7 +343,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 		return clew_say(message, -ENOMEM, "no memory for the announcements: free some");
 	announcer->program = recorder->bpf->progs.clew_announced;
 	announcer->multi = bpf_program__expected_attach_type(announcer->program) != 0;
-	announcer->layers = recorder->layers;
+	announcer->layers = recorder->options.layers;
 	announcer->tracer = recorder->tracer;
 	announcer->stacks = recorder->stacks;
 	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);

@@ -160,7 +160,7 @@ void clew_drain_round(struct drain *drain, bool last)
 		round.horizon = stream->horizon = horizon_of(stream, begun);
 		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
-	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user.current))
+	if (drain == drain->recorder->drains.of && atomic_load(&drain->recorder->user.current))
 		clew_user_try_round(drain->recorder, begun);
 }
 
@@ -179,15 +179,15 @@ void clew_drain_sizes(struct clew_recorder *recorder)
 
 static int open_drains(struct clew_recorder *recorder, struct clew_message *message)
 {
-	recorder->drain_count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
+	recorder->drains.count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
 	recorder->streams = calloc(recorder->cpu_count, sizeof(*recorder->streams));
-	recorder->drains = calloc(recorder->drain_count, sizeof(*recorder->drains));
-	if (!recorder->streams || !recorder->drains)
+	recorder->drains.of = calloc(recorder->drains.count, sizeof(*recorder->drains.of));
+	if (!recorder->streams || !recorder->drains.of)
 		return clew_say(message, -ENOMEM, "no memory for the drain: free some");
 	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
 		recorder->streams[cpu].ring = -1;
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		struct drain *drain = &recorder->drains[i];
+	for (unsigned i = 0; i < recorder->drains.count; i++) {
+		struct drain *drain = &recorder->drains.of[i];
 
 		drain->recorder = recorder;
 		drain->streams = &recorder->streams[i * CPUS_A_THREAD];
@@ -263,7 +263,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		struct stream *stream = &recorder->streams[cpu];
 
 		stream->recorder = recorder;
-		stream->drain = &recorder->drains[cpu / CPUS_A_THREAD];
+		stream->drain = &recorder->drains.of[cpu / CPUS_A_THREAD];
 		stream->cpu = cpu;
 		stream->outlets.now = (struct outlet){.writer = recorder->writer, .names = 1};
 		/*
@@ -338,18 +338,18 @@ void clew_drain_end(struct clew_recorder *recorder)
 
 void clew_drain_close(struct clew_recorder *recorder)
 {
-	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++) {
-		ring_buffer__free(recorder->drains[i].rings);
-		if (recorder->drains[i].urgent > 0)
-			close(recorder->drains[i].urgent);
-		pthread_mutex_destroy(&recorder->drains[i].lock);
-		clew_sleepers_free(recorder->drains[i].sleepers);
+	for (unsigned i = 0; recorder->drains.of && i < recorder->drains.count; i++) {
+		ring_buffer__free(recorder->drains.of[i].rings);
+		if (recorder->drains.of[i].urgent > 0)
+			close(recorder->drains.of[i].urgent);
+		pthread_mutex_destroy(&recorder->drains.of[i].lock);
+		clew_sleepers_free(recorder->drains.of[i].sleepers);
 	}
 	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
 		if (recorder->streams[cpu].ring >= 0)
 			close(recorder->streams[cpu].ring);
 		free(recorder->streams[cpu].pending.data);
 	}
-	free(recorder->drains);
+	free(recorder->drains.of);
 	free(recorder->streams);
 }

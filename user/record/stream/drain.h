@@ -78,6 +78,13 @@ struct drain {
 	unsigned thread_count;
 };
 
+struct drains {
+	struct drain *of;
+	unsigned count;
+	atomic_bool stopping;
+	int stop_event; /* event descriptor, ready once `stopping` is set */
+};
+
 /* Passes on a record of the ring buffer, with a GAP before it if records were lost. */
 void clew_stream_pass(struct stream *stream, const void *data, size_t size);
 /* Passes on a slot. The record may take the slot `next`, too; returns how many it took.

@@ -71,13 +71,13 @@ static void *poll_main(void *argument)
 {
 	struct drain *drain = argument;
 	struct clew_recorder *recorder = drain->recorder;
-	uint64_t pause_once = recorder->pause_drain;
+	uint64_t pause_once = recorder->options.pause_drain;
 
 	pthread_setname_np(pthread_self(), "clew-drain");
 	/* If this is not permitted, the recording works nevertheless. */
 	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
 	for (;;) {
-		bool last = atomic_load(&recorder->stopping);
+		bool last = atomic_load(&recorder->drains.stopping);
 		uint64_t pause;
 
 		pthread_mutex_lock(&drain->lock);
@@ -99,9 +99,9 @@ uint64_t clew_recorder_drained(const struct clew_recorder *recorder)
 {
 	uint64_t earliest = UINT64_MAX;
 
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
+	for (unsigned i = 0; i < recorder->drains.count; i++) {
 		uint64_t polled =
-			atomic_load_explicit(&recorder->drains[i].polled, memory_order_relaxed);
+			atomic_load_explicit(&recorder->drains.of[i].polled, memory_order_relaxed);
 
 		earliest = polled < earliest ? polled : earliest;
 	}
@@ -124,7 +124,7 @@ static void *urgent_main(void *argument)
 	pthread_setname_np(pthread_self(), "clew-urgent");
 	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
 	clew_go_first();
-	while (!atomic_load(&recorder->stopping)) {
+	while (!atomic_load(&recorder->drains.stopping)) {
 		if (epoll_wait(drain->urgent, &event, 1, -1) < 1)
 			continue;
 		pthread_mutex_lock(&drain->lock);
@@ -139,18 +139,18 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 	/* The event ends the urgent thread's wait when the recording stops. */
 	struct epoll_event event = {.events = EPOLLIN};
 
-	recorder->stop_event = eventfd(0, EFD_CLOEXEC);
-	if (recorder->stop_event < 0)
+	recorder->drains.stop_event = eventfd(0, EFD_CLOEXEC);
+	if (recorder->drains.stop_event < 0)
 		return clew_say(message, -errno,
 				"no event for the drain's end: %s: raise the limit of open files "
 				"(ulimit -Hn)",
 				strerror(errno));
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		struct drain *drain = &recorder->drains[i];
+	for (unsigned i = 0; i < recorder->drains.count; i++) {
+		struct drain *drain = &recorder->drains.of[i];
 		int error;
 
 		drain->pause = SHORTEST_SLEEP;
-		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, recorder->stop_event, &event))
+		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, recorder->drains.stop_event, &event))
 			return clew_say(
 				message, -errno,
 				"the drain's end cannot be waited for: %s: free some memory",
@@ -170,17 +170,17 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 
 void clew_drain_stop(struct clew_recorder *recorder)
 {
-	atomic_store(&recorder->stopping, true);
-	if (recorder->stop_event > 0)
-		eventfd_write(recorder->stop_event, 1);
-	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++)
-		while (recorder->drains[i].thread_count > 0)
-			pthread_join(
-				recorder->drains[i].threads[--recorder->drains[i].thread_count],
-				NULL);
-	if (recorder->stop_event > 0)
-		close(recorder->stop_event);
-	recorder->stop_event = -1;
+	atomic_store(&recorder->drains.stopping, true);
+	if (recorder->drains.stop_event > 0)
+		eventfd_write(recorder->drains.stop_event, 1);
+	for (unsigned i = 0; recorder->drains.of && i < recorder->drains.count; i++)
+		while (recorder->drains.of[i].thread_count > 0)
+			pthread_join(recorder->drains.of[i]
+					     .threads[--recorder->drains.of[i].thread_count],
+				     NULL);
+	if (recorder->drains.stop_event > 0)
+		close(recorder->drains.stop_event);
+	recorder->drains.stop_event = -1;
 	clew_drain_end(recorder);
 }
 
@@ -188,13 +188,13 @@ static bool have_passed(struct clew_recorder *recorder, uint64_t boundary)
 {
 	bool passed = true;
 
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		const struct drain *drain = &recorder->drains[i];
+	for (unsigned i = 0; i < recorder->drains.count; i++) {
+		const struct drain *drain = &recorder->drains.of[i];
 
-		pthread_mutex_lock(&recorder->drains[i].lock);
+		pthread_mutex_lock(&recorder->drains.of[i].lock);
 		for (unsigned k = 0; k < drain->stream_count; k++)
 			passed &= drain->streams[k].horizon >= boundary;
-		pthread_mutex_unlock(&recorder->drains[i].lock);
+		pthread_mutex_unlock(&recorder->drains.of[i].lock);
 	}
 	return passed;
 }

@@ -37,18 +37,14 @@ struct stream;
 struct clew_recorder {
 	struct clew_bpf *bpf;
 	struct clew_writer *writer;	      /* of the current file */
-	struct clew_recorder_options options; /* strings and layers only */
+	struct clew_recorder_options options; /* arrays in it only last while it is opened */
 	struct takers takers;
 	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
 	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
 	unsigned cpu_count;
 	struct stream *streams;
-	struct drain *drains;
-	unsigned drain_count;
+	struct drains drains;
 	struct rings rings;
-	uint64_t pause_drain;
-	atomic_bool stopping;
-	int stop_event;	     /* event descriptor, ready once `stopping` is set */
 	atomic_bool started; /* the programs were enabled */
 	struct user_stream user;
 	uint64_t start;
@@ -64,7 +60,6 @@ struct clew_recorder {
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
 	struct cost_sampler cost;
-	const struct clew_layers *layers; /* NULL: there are none */
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
 	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
@@ -78,10 +73,9 @@ struct clew_recorder {
 	struct bpf_link *stores[2];    /* see stores.h; NULL: not attached */
 	struct clew_tick_clock *ticks; /* see ticks.h; NULL: there are none */
 	bool ticks_vary;
-	unsigned ticks_varied;		  /* how often */
-	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
-	struct clew_addresses *addresses; /* NULL: none is named */
-	bool verify;
+	unsigned ticks_varied;			 /* how often */
+	struct clew_stacks *stacks;		 /* NULL: no stacks are taken */
+	struct clew_addresses *addresses;	 /* NULL: none is named */
 	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 

@@ -102,8 +102,8 @@ static void put_announce(struct stream *stream, const void *data)
 
 	memcpy(&record.announce, data, sizeof(record.announce));
 	size = record.announce.size < CLEW_ANNOUNCE_TEXT ? record.announce.size : 0;
-	if (record.announce.point && stream->recorder->layers) {
-		const struct clew_layers *layers = stream->recorder->layers;
+	if (record.announce.point && stream->recorder->options.layers) {
+		const struct clew_layers *layers = stream->recorder->options.layers;
 		const struct clew_layer_call *call = NULL;
 		const struct clew_layer_point *point =
 			clew_layers_point(layers, record.announce.point - 1u, NULL, &call);
