@@ -40,7 +40,7 @@
 int clew_file_name_recording(struct clew_recorder *recorder)
 {
 	int file = open("/proc/sys/kernel/random/uuid", O_RDONLY | O_CLOEXEC);
-	ssize_t size = file < 0 ? -1 : read(file, recorder->recording, 36);
+	ssize_t size = file < 0 ? -1 : read(file, recorder->files.recording, 36);
 
 	if (file >= 0)
 		close(file);
@@ -82,13 +82,13 @@ static uint64_t divert(struct clew_recorder *recorder, struct clew_writer *next)
 	for (unsigned i = 0; i <= recorder->cpu_count; i++) {
 		struct outlets *outlets = outlets_at(recorder, i);
 
-		outlets->next = (struct outlet){.writer = next, .names = recorder->names + 1};
+		outlets->next = (struct outlet){.writer = next, .names = recorder->files.names + 1};
 		outlets->boundary = boundary;
 		/* An error is there when the next record is put, too. */
-		if (next == recorder->writer)
+		if (next == recorder->files.writer)
 			clew_writer_cut(next, i == recorder->cpu_count ? CLEW_STREAM_USER : i);
 	}
-	__atomic_store_n(&recorder->names, recorder->names + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&recorder->files.names, recorder->files.names + 1, __ATOMIC_RELAXED);
 	unlock_streams(recorder);
 	return boundary;
 }
@@ -154,7 +154,7 @@ static int state_again(struct clew_recorder *recorder, struct clew_message *mess
 
 static struct clew_cost cost_of_file(struct clew_recorder *recorder, uint64_t end)
 {
-	struct clew_cost *before = &recorder->summary.cost, cost;
+	struct clew_cost *before = &recorder->files.summary.cost, cost;
 
 	clew_cost_close(recorder, end - recorder->start, &cost);
 	if (cost.bpf_ns < before->bpf_ns)
@@ -176,11 +176,11 @@ static int end_file(struct clew_recorder *recorder, const struct outlet *outlets
 	clew_meta_number(outlets->writer, "end", end);
 	clew_meta_clock(recorder, outlets->writer);
 	error = clew_ledger_write(recorder, outlets, last, &cost);
-	recorder->summary.cost.user_ns += cost.user_ns;
-	recorder->summary.cost.bpf_ns += cost.bpf_ns;
-	recorder->summary.cost.bpf_sampled = cost.bpf_sampled;
-	recorder->summary.bytes += clew_writer_bytes(outlets->writer);
-	recorder->files++;
+	recorder->files.summary.cost.user_ns += cost.user_ns;
+	recorder->files.summary.cost.bpf_ns += cost.bpf_ns;
+	recorder->files.summary.cost.bpf_sampled = cost.bpf_sampled;
+	recorder->files.summary.bytes += clew_writer_bytes(outlets->writer);
+	recorder->files.ended++;
 	return error;
 }
 
@@ -209,9 +209,9 @@ static int open_next(struct clew_recorder *recorder, const char *path,
 
 	if (r < 0)
 		return r;
-	recorder->files++;
+	recorder->files.ended++;
 	r = clew_meta_write(recorder, writer);
-	recorder->files--;
+	recorder->files.ended--;
 	if (r >= 0)
 		r = clew_meta_clock(recorder, writer);
 	if (r < 0)
@@ -267,7 +267,7 @@ int clew_recorder_go_on(struct clew_recorder *recorder, const char *path,
 	r = state_again(recorder, message);
 	clew_drain_await(recorder, boundary);
 	go_over(recorder, old);
-	recorder->writer = next;
+	recorder->files.writer = next;
 	ended = end_file(recorder, old, boundary, false);
 	closed = clew_writer_close(old->writer);
 	free(old);
@@ -287,36 +287,36 @@ int clew_recorder_keyframe(struct clew_recorder *recorder, struct clew_message *
 	struct clew_keyframe keyframe;
 	int r;
 
-	if (!period || clew_now() < recorder->next_keyframe)
+	if (!period || clew_now() < recorder->files.next_keyframe)
 		return 0;
 	if (!has_room(recorder)) {
-		recorder->next_keyframe += period;
+		recorder->files.next_keyframe += period;
 		return 0;
 	}
-	keyframe.from = divert(recorder, recorder->writer);
+	keyframe.from = divert(recorder, recorder->files.writer);
 	while (clew_now() < keyframe.from)
 		sleep_for(AHEAD);
 	r = state_again(recorder, message);
 	keyframe.until = clew_now();
 	clew_drain_await(recorder, keyframe.from);
 	go_over_keyframe(recorder);
-	while (recorder->next_keyframe <= keyframe.until)
-		recorder->next_keyframe += period;
+	while (recorder->files.next_keyframe <= keyframe.until)
+		recorder->files.next_keyframe += period;
 	if (r < 0)
 		return r;
-	r = clew_writer_keyframe(recorder->writer, &keyframe);
+	r = clew_writer_keyframe(recorder->files.writer, &keyframe);
 	return r < 0 ? clew_say_unwritable(recorder, message, "the capture", r) : 0;
 }
 
 uint64_t clew_recorder_file_bytes(const struct clew_recorder *recorder)
 {
-	return clew_writer_bytes(recorder->writer);
+	return clew_writer_bytes(recorder->files.writer);
 }
 
 void clew_recorder_count(const struct clew_recorder *recorder,
 			 struct clew_recorder_counts *ret_counts)
 {
-	*ret_counts = (struct clew_recorder_counts){.bytes = recorder->summary.bytes +
+	*ret_counts = (struct clew_recorder_counts){.bytes = recorder->files.summary.bytes +
 							     clew_recorder_file_bytes(recorder)};
 	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
 		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
@@ -333,5 +333,5 @@ void clew_recorder_count(const struct clew_recorder *recorder,
 
 const struct clew_recorder_summary *clew_recorder_so_far(const struct clew_recorder *recorder)
 {
-	return &recorder->summary;
+	return &recorder->files.summary;
 }

@@ -72,10 +72,10 @@ static int write_place(const struct clew_recorder *recorder, struct clew_writer 
 {
 	int r;
 
-	if (!recorder->recording[0])
+	if (!recorder->files.recording[0])
 		return 0;
-	r = write_text(writer, "recording", recorder->recording);
-	return r ? r : clew_meta_number(writer, "segment", recorder->files);
+	r = write_text(writer, "recording", recorder->files.recording);
+	return r ? r : clew_meta_number(writer, "segment", recorder->files.ended);
 }
 
 int clew_meta_write(const struct clew_recorder *recorder, struct clew_writer *writer)
@@ -98,8 +98,8 @@ int clew_meta_write(const struct clew_recorder *recorder, struct clew_writer *wr
 	r = r ? r : write_text(writer, "command", options->command);
 	r = r ? r : write_text(writer, "environment", options->environment);
 	r = r ? r : write_text(writer, "layers", options->layers_text);
-	if (recorder->probe_costs[0])
-		r = r ? r : write_text(writer, "probe_costs", recorder->probe_costs);
+	if (recorder->files.probe_costs[0])
+		r = r ? r : write_text(writer, "probe_costs", recorder->files.probe_costs);
 	return r ? r : write_place(recorder, writer);
 }
 
@@ -122,6 +122,6 @@ int clew_meta_clock(struct clew_recorder *recorder, struct clew_writer *writer)
 	clock.monotonic = monotonic.tv_sec * 1000000000ULL + monotonic.tv_nsec;
 	clock.boot = boot.tv_sec * 1000000000ULL + boot.tv_nsec;
 	clock.wall = wall.tv_sec * 1000000000ULL + wall.tv_nsec;
-	recorder->next_clock = clock.monotonic + CLOCK_PERIOD;
+	recorder->files.next_clock = clock.monotonic + CLOCK_PERIOD;
 	return clew_writer_clock(writer, &clock);
 }

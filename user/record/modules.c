@@ -122,7 +122,7 @@ void clew_modules_tick(struct clew_recorder *recorder)
 	recorder->modules = now;
 	bpf = load_more(recorder);
 	if (recorder->refusals.count > refused && !clew_say_without(recorder))
-		clew_writer_meta(recorder->writer, "without", recorder->without);
+		clew_writer_meta(recorder->files.writer, "without", recorder->without);
 	if (!bpf)
 		return;
 	recorder->more[recorder->more_count++] = bpf;

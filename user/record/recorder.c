@@ -66,11 +66,11 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 						     .sync = options->sync,
 						     .waits = true,
 						     .cpus = recorder->cpu_count};
-	int error = clew_writer_open(options->output, &writer_options, &recorder->writer);
+	int error = clew_writer_open(options->output, &writer_options, &recorder->files.writer);
 
 	if (error)
 		return clew_say_unwritable(recorder, message, options->output, error);
-	recorder->user.outlets.now = (struct outlet){.writer = recorder->writer, .names = 1};
+	recorder->user.outlets.now = (struct outlet){.writer = recorder->files.writer, .names = 1};
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
 		return clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
@@ -81,9 +81,9 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 				strerror(-error));
 	error = options->goes_on ? clew_file_name_recording(recorder) : 0;
 	if (!error)
-		error = clew_meta_write(recorder, recorder->writer);
+		error = clew_meta_write(recorder, recorder->files.writer);
 	if (!error)
-		error = clew_meta_clock(recorder, recorder->writer);
+		error = clew_meta_clock(recorder, recorder->files.writer);
 	return error ? clew_say_unwritable(recorder, message, options->output, error) : 0;
 }
 
@@ -150,9 +150,9 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	recorder->cpu_count = cpus;
 	recorder->rings.size = clew_ring_size(options->ring_size, recorder->cpu_count);
 	recorder->options = *options;
-	recorder->states_again = options->goes_on || options->keyframe;
-	recorder->names = 1;
-	recorder->summary.balanced = true;
+	recorder->files.states_again = options->goes_on || options->keyframe;
+	recorder->files.names = 1;
+	recorder->files.summary.balanced = true;
 	recorder->interrupt = clew_interrupt_new();
 
 	error = load_and_attach(recorder, options, message);
@@ -205,10 +205,10 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
 	if (!error)
 		error = clew_ends_find(recorder, false, message);
-	if (!error && clew_meta_number(recorder->writer, "start", recorder->start))
+	if (!error && clew_meta_number(recorder->files.writer, "start", recorder->start))
 		error = clew_say_unwritable(recorder, message, "the capture",
-					    clew_writer_error(recorder->writer));
-	recorder->next_keyframe = recorder->start + recorder->options.keyframe;
+					    clew_writer_error(recorder->files.writer));
+	recorder->files.next_keyframe = recorder->start + recorder->options.keyframe;
 	clew_takers_begin(recorder, recorder->start);
 	clew_user_round(recorder, clew_now(), true);
 	atomic_store(&recorder->user.current, true);
@@ -221,7 +221,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 
 int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *message)
 {
-	int error = clew_writer_begin(recorder->writer);
+	int error = clew_writer_begin(recorder->files.writer);
 
 	return error ? clew_say_unwritable(recorder, message, "the capture", error) : 0;
 }
@@ -230,14 +230,14 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 {
 	uint64_t now = clew_now();
 
-	if (now >= recorder->next_clock)
-		clew_meta_clock(recorder, recorder->writer);
+	if (now >= recorder->files.next_clock)
+		clew_meta_clock(recorder, recorder->files.writer);
 	clew_cost_tick(recorder, now);
 	clew_modules_tick(recorder);
 	clew_stores_tick(recorder);
 	clew_ticks_vary(recorder);
 	clew_tracer_tick(recorder->tracer, now);
-	return clew_writer_error(recorder->writer);
+	return clew_writer_error(recorder->files.writer);
 }
 
 static int finish(struct clew_recorder *recorder, uint64_t end,
@@ -250,15 +250,16 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	clew_disks_read(recorder, end);
 	clew_user_round(recorder, clew_now(), true);
 	clew_takers_end(recorder, end);
-	recorder->summary.left_alone = ret_summary->left_alone;
-	recorder->summary.late_files = clew_opener_late();
-	recorder->summary.duration = end - recorder->start;
+	recorder->files.summary.left_alone = ret_summary->left_alone;
+	recorder->files.summary.late_files = clew_opener_late();
+	recorder->files.summary.duration = end - recorder->start;
 	if (ret_summary->left_alone)
-		clew_writer_meta(recorder->writer, "left_alone", ret_summary->left_alone);
-	if (recorder->summary.late_files)
-		clew_meta_number(recorder->writer, "late_files", recorder->summary.late_files);
+		clew_writer_meta(recorder->files.writer, "left_alone", ret_summary->left_alone);
+	if (recorder->files.summary.late_files)
+		clew_meta_number(recorder->files.writer, "late_files",
+				 recorder->files.summary.late_files);
 	result = clew_file_end_last(recorder, end);
-	*ret_summary = recorder->summary;
+	*ret_summary = recorder->files.summary;
 	if (recorder->options.verify)
 		ret_summary->verified_switches = recorder->bpf->bss->verify_switches;
 	if (!error && result)
@@ -300,8 +301,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_addresses_stop(recorder->addresses);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);
-	if (recorder->writer) {
-		result = clew_writer_close(recorder->writer);
+	if (recorder->files.writer) {
+		result = clew_writer_close(recorder->files.writer);
 		if (!error && result)
 			error = clew_say_unwritable(recorder, message, "the capture", result);
 	}
@@ -325,7 +326,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	pthread_mutex_destroy(&recorder->user.lock);
 	vector_done(&recorder->user.kept);
 	vector_done(&recorder->hidden);
-	free(recorder->counted);
+	free(recorder->files.counted);
 	free(recorder->without);
 	free(recorder);
 	return error;

@@ -143,10 +143,10 @@ void traced_cost_say(struct traced *traced, const struct vector *files,
 int traced_cost_write(const struct traced *traced)
 {
 	const struct clew_probe_cost *cost = &traced->cost;
-	char *text = traced->recorder->probe_costs;
+	char *text = traced->recorder->files.probe_costs;
 
-	snprintf(text, sizeof(traced->recorder->probe_costs),
+	snprintf(text, sizeof(traced->recorder->files.probe_costs),
 		 "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32, cost->emulated,
 		 cost->nop5, cost->stepped, cost->trampoline, cost->kernel);
-	return clew_writer_meta(traced->recorder->writer, "probe_costs", text);
+	return clew_writer_meta(traced->recorder->files.writer, "probe_costs", text);
 }

@@ -81,7 +81,7 @@ static void renew(struct clew_tracer *tracer, const struct clew_dropped *dropped
 /* Notes a function for the summary. 0 or -ENOMEM. */
 static int note_dropped(struct clew_tracer *tracer, const struct clew_dropped *dropped)
 {
-	struct clew_recorder_summary *summary = &tracer->traced.recorder->summary;
+	struct clew_recorder_summary *summary = &tracer->traced.recorder->files.summary;
 	size_t size = (summary->dropped_count + 1) * sizeof(*summary->dropped);
 	struct clew_dropped_function *all = realloc(summary->dropped, size);
 	double seconds = (double)dropped->period / 1e9;

@@ -115,7 +115,8 @@ static void ask(struct clew_addresses *addresses, uint32_t task, uint64_t addres
 
 	if (!OWNER_MEMORY(owner) || OWNER_PID(owner) == addresses->recorder->bpf->rodata->self_pid)
 		return;
-	key = hash_mix(__atomic_load_n(&addresses->recorder->names, __ATOMIC_RELAXED), owner << 10);
+	key = hash_mix(__atomic_load_n(&addresses->recorder->files.names, __ATOMIC_RELAXED),
+		       owner << 10);
 	key = hash_mix(key, address) | 1;
 	seen = &addresses->seen[key >> 40 & (SEEN - 1)];
 	if (atomic_load_explicit(seen, memory_order_relaxed) != key &&

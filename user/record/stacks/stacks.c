@@ -228,7 +228,7 @@ static void tick_jit(struct clew_stacks *stacks)
 	if (now - stacks->jit_ticked < JIT_NS)
 		return;
 	stacks->jit_ticked = now;
-	if (stacks->recorder->states_again)
+	if (stacks->recorder->files.states_again)
 		clew_jit_name(stacks->jit, put_symbol, stacks);
 	clew_jit_tick(stacks->jit, put_symbol, stacks);
 }

@@ -265,7 +265,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		stream->recorder = recorder;
 		stream->drain = &recorder->drains.of[cpu / CPUS_A_THREAD];
 		stream->cpu = cpu;
-		stream->outlets.now = (struct outlet){.writer = recorder->writer, .names = 1};
+		stream->outlets.now = (struct outlet){.writer = recorder->files.writer, .names = 1};
 		/*
 		 * Memory is allocated here, not while records come: see
 		 * store/buffers.h. If there is none, take() tries again.

@@ -105,9 +105,9 @@ static void sum_up(struct clew_recorder_summary *summary, const struct clew_ledg
 /* Rows that earlier files have counted. NULL: no memory. */
 static struct clew_ledger_row *counted(struct clew_recorder *recorder, size_t count)
 {
-	if (!recorder->counted)
-		recorder->counted = calloc(count, sizeof(*recorder->counted));
-	return recorder->counted;
+	if (!recorder->files.counted)
+		recorder->files.counted = calloc(count, sizeof(*recorder->files.counted));
+	return recorder->files.counted;
 }
 
 int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outlets, bool last,
@@ -140,7 +140,7 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outle
 			add(&before[place], row);
 			if (is_zero(row))
 				continue;
-			sum_up(&recorder->summary, row);
+			sum_up(&recorder->files.summary, row);
 			count++;
 		}
 	error = clew_writer_ledger(outlets->writer, rows, count, cost);

@@ -18,7 +18,7 @@ struct clew_recorder;
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);
 
 /*
- * Writes the ledger of a file and adds it to recorder->summary. `outlets`: those of the
+ * Writes the ledger of a file and adds it to recorder->files.summary. `outlets`: those of the
  * file, by CPU, then the user stream's. `last`: the programs have ended. 0 or the file's error.
  */
 int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outlets, bool last,

@@ -17,6 +17,7 @@
 #include "base/vector.h"
 #include "record/stream/cost.h"
 #include "record/stream/drain.h"
+#include "record/stream/files.h"
 #include "record/stream/recording.h"
 #include "record/stream/refusals.h"
 #include "record/stream/takers.h"
@@ -36,7 +37,6 @@ struct stream;
 
 struct clew_recorder {
 	struct clew_bpf *bpf;
-	struct clew_writer *writer;	      /* of the current file */
 	struct clew_recorder_options options; /* arrays in it only last while it is opened */
 	struct takers takers;
 	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
@@ -47,18 +47,10 @@ struct clew_recorder {
 	struct rings rings;
 	atomic_bool started; /* the programs were enabled */
 	struct user_stream user;
+	struct files files;
 	uint64_t start;
-	struct clew_ledger_row *counted; /* by the ledgers of earlier files; NULL: there are none */
-	struct clew_recorder_summary summary; /* of the files that were ended */
-	char probe_costs[80];		      /* the file's, "" none */
-	char recording[40]; /* the same in all files of a recording, "": there is one file */
-	uint64_t files;	    /* that were ended */
-	uint64_t names;	    /* the number of the last outlets; atomic */
-	bool states_again;  /* it says what is known again and again, for files or keyframes */
-	uint64_t next_keyframe;
 	struct vector hidden; /* tasks that hidden.c found */
 	uint64_t start_cpu_time;
-	uint64_t next_clock;
 	struct cost_sampler cost;
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */

@@ -65,7 +65,7 @@ int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *recor
 {
 	int r = 0;
 
-	if (recorder->states_again) {
+	if (recorder->files.states_again) {
 		pthread_mutex_lock(&recorder->user.lock);
 		r = keep(recorder, record, size);
 		pthread_mutex_unlock(&recorder->user.lock);
