@@ -31,34 +31,34 @@
 		       finds, unless it is gone */
 
 /* The record that a pass writes for each task (bpf/iterate.bpf.c). */
-struct identified {
+struct identified_task {
 	struct clew_task_record task;
 	char command_line[CLEW_COMMAND_LINE_SIZE / 2];
 };
 
-struct found {
+struct found_state {
 	struct clew_switch change;
 	struct clew_wait wait;
 };
 
 static int by_tid(const void *a, const void *b)
 {
-	uint32_t left = (*(struct identified *const *)a)->task.tid,
-		 right = (*(struct identified *const *)b)->task.tid;
+	uint32_t left = (*(struct identified_task *const *)a)->task.tid,
+		 right = (*(struct identified_task *const *)b)->task.tid;
 
 	return left < right ? -1 : left > right;
 }
 
-static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid)
+static uint32_t serial_of(struct identified_task **sorted, size_t count, uint32_t tid)
 {
-	struct identified key = {.task.tid = tid}, *pointer = &key, **found;
+	struct identified_task key = {.task.tid = tid}, *pointer = &key, **found;
 
 	found = bsearch(&pointer, sorted, count, sizeof(*sorted), by_tid);
 	return found ? (*found)->task.task : 0;
 }
 
 /* The depth of clew's own PID namespace, 0: it is the machine's. */
-static uint32_t own_level(const struct clew_recorder *recorder, const struct identified *tasks,
+static uint32_t own_level(const struct clew_recorder *recorder, const struct identified_task *tasks,
 			  size_t count)
 {
 	for (size_t i = 0; clew_pid_namespace() && i < count; i++)
@@ -68,7 +68,8 @@ static uint32_t own_level(const struct clew_recorder *recorder, const struct ide
 }
 
 /* Tasks that only /proc shows. In a PID namespace its numbers are not the machine's. */
-static int identify_hidden(struct clew_recorder *recorder, struct identified **sorted, size_t count)
+static int identify_hidden(struct clew_recorder *recorder, struct identified_task **sorted,
+			   size_t count)
 {
 	uint32_t *known;
 	int error;
@@ -87,7 +88,7 @@ static int identify_hidden(struct clew_recorder *recorder, struct identified **s
 
 /* The command line of a process of whose memory that part is not present. The kernel makes it
  * present, for which somebody may have to answer: after one that is late no more are read. */
-static void read_command_line(struct identified *task, pid_t pid, bool *late)
+static void read_command_line(struct identified_task *task, pid_t pid, bool *late)
 {
 	ssize_t size;
 	int copy, r;
@@ -104,9 +105,10 @@ static void read_command_line(struct identified *task, pid_t pid, bool *late)
 	task->task.command_line_size = size > 0 ? (uint16_t)size : 0;
 }
 
-static int put_identities(struct clew_recorder *recorder, struct identified *tasks, size_t count)
+static int put_identities(struct clew_recorder *recorder, struct identified_task *tasks,
+			  size_t count)
 {
-	struct identified **sorted = malloc(count * sizeof(*sorted));
+	struct identified_task **sorted = malloc(count * sizeof(*sorted));
 	uint32_t level = clew_pid_namespace_shown() ? own_level(recorder, tasks, count) : 0;
 	bool late = false;
 	int error = 0;
@@ -173,7 +175,7 @@ static uint64_t last_gap(const struct clew_recorder *recorder)
  * States what tasks slept for as the switches had it, when all that was recorded before the pass
  * has come. After a loss a task may have slept anew.
  */
-static int state_sleepers(struct clew_recorder *recorder, struct found *found, size_t count)
+static int state_sleepers(struct clew_recorder *recorder, struct found_state *found, size_t count)
 {
 	uint64_t now = clew_now(), lost;
 	struct clew_sleeper sleeper;
@@ -203,7 +205,8 @@ static int state_sleepers(struct clew_recorder *recorder, struct found *found, s
 }
 
 /* Notes what tasks sleep for when the recording begins. */
-static void note_sleepers(struct clew_recorder *recorder, const struct found *found, size_t count)
+static void note_sleepers(struct clew_recorder *recorder, const struct found_state *found,
+			  size_t count)
 {
 	struct drain *drain = recorder->drains.of;
 
@@ -215,8 +218,8 @@ static void note_sleepers(struct clew_recorder *recorder, const struct found *fo
 	pthread_mutex_unlock(&drain->lock);
 }
 
-static int put_states(struct clew_recorder *recorder, enum clew_pass which, struct found *found,
-		      size_t count)
+static int put_states(struct clew_recorder *recorder, enum clew_pass which,
+		      struct found_state *found, size_t count)
 {
 	int r = 0;
 
@@ -235,8 +238,8 @@ static int put_states(struct clew_recorder *recorder, enum clew_pass which, stru
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		       struct clew_message *message)
 {
-	size_t size = 0, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified)
-							    : sizeof(struct found);
+	size_t size = 0, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified_task)
+							    : sizeof(struct found_state);
 	char *data = NULL;
 	int error;
 
@@ -246,9 +249,9 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		return clew_say(message, error, "the list of tasks cannot be read: %s: try again",
 				strerror(-error));
 	if (which == CLEW_PASS_IDENTIFY)
-		error = put_identities(recorder, (struct identified *)data, size / each);
+		error = put_identities(recorder, (struct identified_task *)data, size / each);
 	else
-		error = put_states(recorder, which, (struct found *)data, size / each);
+		error = put_states(recorder, which, (struct found_state *)data, size / each);
 	free(data);
 	if (error)
 		return clew_say_unwritable(recorder, message, "the capture", error);

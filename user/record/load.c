@@ -448,9 +448,9 @@ int clew_say_without(struct clew_recorder *recorder)
 {
 	char *words = clew_refusals_text(&recorder->refusals, "; "), *line = NULL;
 
-	free(recorder->without);
-	recorder->without = clew_refusals_text(&recorder->refusals, "\n");
-	if (!recorder->without || !words ||
+	free(recorder->features.without);
+	recorder->features.without = clew_refusals_text(&recorder->refusals, "\n");
+	if (!recorder->features.without || !words ||
 	    asprintf(&line, "recording: yes, without %s", words) < 0) {
 		free(words);
 		return -ENOMEM;
@@ -470,13 +470,13 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 
 	if (error)
 		return error;
-	recorder->page_cache = options->no_page_cache		    ? "off"
-			       : clew_refusals_page_cache(refusals) ? "refused"
-								    : "on";
-	recorder->stacks_kept = !options->stack_threshold ? "off"
-				: clew_refusals_lost_feature(refusals, "stacks of waits")
-					? "refused"
-					: "on";
+	recorder->features.page_cache = options->no_page_cache		     ? "off"
+					: clew_refusals_page_cache(refusals) ? "refused"
+									     : "on";
+	recorder->features.stacks = !options->stack_threshold ? "off"
+				    : clew_refusals_lost_feature(refusals, "stacks of waits")
+					    ? "refused"
+					    : "on";
 	if (refusals->count && clew_say_without(recorder))
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
 	return map_rings(recorder, message);

@@ -19,8 +19,9 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 	      struct clew_message *message);
 /*
  * Loads and attaches what the kernel takes of the kernel side: recorder->bpf, which is to
- * be destroyed after an error, too, and recorder->ticks. recorder->refusals has what it refuses.
- * `recorder` needs its cpu_count and rings.size. Recordings and `clew doctor` rest on this.
+ * be destroyed after an error, too, and recorder->ticks.clocks. recorder->refusals has what it
+ * refuses. `recorder` needs its cpu_count and rings.size. Recordings and `clew doctor` rest on
+ * this.
  */
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message);
@@ -30,7 +31,7 @@ int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorde
  */
 int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals);
 int clew_attach_ticks(struct clew_recorder *recorder);
-/* Says what is lost with the programs that the kernel refused, and sets recorder->without.
+/* Says what is lost with the programs that the kernel refused, and sets recorder->features.without.
  * 0 or -ENOMEM. */
 int clew_say_without(struct clew_recorder *recorder);
 

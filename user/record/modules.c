@@ -104,7 +104,7 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache)
 {
-	recorder->modules = page_cache ? clew_programs_modules() : ~0u;
+	recorder->modules.seen = page_cache ? clew_programs_modules() : ~0u;
 }
 
 void clew_modules_tick(struct clew_recorder *recorder)
@@ -113,25 +113,26 @@ void clew_modules_tick(struct clew_recorder *recorder)
 	struct clew_bpf *bpf;
 	unsigned now;
 
-	if (recorder->modules == ~0u ||
-	    recorder->more_count == sizeof(recorder->more) / sizeof(recorder->more[0]))
+	if (recorder->modules.seen == ~0u ||
+	    recorder->modules.count ==
+		    sizeof(recorder->modules.objects) / sizeof(recorder->modules.objects[0]))
 		return;
-	now = clew_programs_modules() | recorder->modules;
-	if (now == recorder->modules)
+	now = clew_programs_modules() | recorder->modules.seen;
+	if (now == recorder->modules.seen)
 		return;
-	recorder->modules = now;
+	recorder->modules.seen = now;
 	bpf = load_more(recorder);
 	if (recorder->refusals.count > refused && !clew_say_without(recorder))
-		clew_writer_meta(recorder->files.writer, "without", recorder->without);
+		clew_writer_meta(recorder->files.writer, "without", recorder->features.without);
 	if (!bpf)
 		return;
-	recorder->more[recorder->more_count++] = bpf;
+	recorder->modules.objects[recorder->modules.count++] = bpf;
 	clew_cost_add(recorder, bpf->obj);
 }
 
 void clew_modules_close(struct clew_recorder *recorder)
 {
-	for (unsigned i = 0; i < recorder->more_count; i++)
-		clew_bpf__destroy(recorder->more[i]);
-	recorder->more_count = 0;
+	for (unsigned i = 0; i < recorder->modules.count; i++)
+		clew_bpf__destroy(recorder->modules.objects[i]);
+	recorder->modules.count = 0;
 }

@@ -54,8 +54,6 @@
 #define RESUME_OLD (1UL << 1)
 #define RSEQ_APART (1UL << 11)
 
-/* `what`: the name of the file, or words for it. */
-
 /*
  * Opens the capture file, connects the takers, and writes the file's metadata.
  */
@@ -112,7 +110,7 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 	error = clew_recorder_check_ending(message);
 	if (error)
 		return error;
-	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
+	clew_modules_open(recorder, !strcmp(recorder->features.page_cache, "on"));
 	clew_cost_add(recorder, recorder->bpf->obj);
 	return 0;
 }
@@ -141,8 +139,8 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 	int error, interrupted, cpus = clew_kernel_cpus();
 
 	if (cpus <= 0)
-		return clew_say(message, -ENOTSUP, "the number of CPUs is not told: %s: mount /sys",
-				strerror(-cpus));
+		return clew_say(message, -ENOTSUP,
+				"the number of CPUs is not known: %s: mount /sys", strerror(-cpus));
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
@@ -189,7 +187,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 {
 	int error;
 
-	recorder->start_cpu_time = clew_cpu_time();
+	recorder->cost.start_cpu_time = clew_cpu_time();
 	error = clew_drain_start(recorder, message);
 	if (!error)
 		error = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
@@ -198,7 +196,7 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	if (error)
 		return error;
 	find_flags(recorder->bpf);
-	clew_missed_runs(recorder, recorder->missed_before);
+	clew_missed_runs(recorder, recorder->ledger.missed_before);
 	recorder->start = clew_now();
 	recorder->started = true;
 	recorder->bpf->bss->enabled = 1;
@@ -326,8 +324,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	pthread_mutex_destroy(&recorder->user.lock);
 	vector_done(&recorder->user.kept);
 	vector_done(&recorder->hidden);
-	free(recorder->files.counted);
-	free(recorder->without);
+	free(recorder->ledger.counted);
+	free(recorder->features.without);
 	free(recorder);
 	return error;
 }

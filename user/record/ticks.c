@@ -74,15 +74,17 @@ int clew_ticks_open(struct clew_recorder *recorder)
 
 	if (bpf_program__fd(program) < 0)
 		return 0;
-	recorder->ticks = calloc((size_t)recorder->cpu_count * CLOCKS, sizeof(*recorder->ticks));
-	if (!recorder->ticks)
+	recorder->ticks.clocks =
+		calloc((size_t)recorder->cpu_count * CLOCKS, sizeof(*recorder->ticks.clocks));
+	if (!recorder->ticks.clocks)
 		return -ENOMEM;
-	recorder->ticks_vary = sampled;
+	recorder->ticks.vary = sampled;
 	/* A CPU that is offline has no ticks. */
 	for (unsigned i = 0; i < recorder->cpu_count * CLOCKS; i++) {
-		recorder->ticks[i].link = attach(program, (int)(i / CLOCKS), periods[i % CLOCKS],
-						 &recorder->ticks[i].event);
-		if (recorder->ticks[i].link)
+		recorder->ticks.clocks[i].link =
+			attach(program, (int)(i / CLOCKS), periods[i % CLOCKS],
+			       &recorder->ticks.clocks[i].event);
+		if (recorder->ticks.clocks[i].link)
 			any = true;
 		else
 			error = -errno;
@@ -92,31 +94,31 @@ int clew_ticks_open(struct clew_recorder *recorder)
 
 void clew_ticks_vary(struct clew_recorder *recorder)
 {
-	if (!recorder->ticks_vary)
+	if (!recorder->ticks.vary)
 		return;
-	for (unsigned i = recorder->ticks_varied++ % CLOCKS; i < recorder->cpu_count * CLOCKS;
+	for (unsigned i = recorder->ticks.varied++ % CLOCKS; i < recorder->cpu_count * CLOCKS;
 	     i += CLOCKS) {
 		uint64_t mean = periods[i % CLOCKS], period;
 		uint32_t random;
 
-		if (!recorder->ticks[i].link ||
+		if (!recorder->ticks.clocks[i].link ||
 		    getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 			continue;
 		/* 0.5 to 1.5 times the mean */
 		period = mean / 2 + (mean * random >> 32);
-		ioctl(recorder->ticks[i].event, PERF_EVENT_IOC_PERIOD, &period);
+		ioctl(recorder->ticks.clocks[i].event, PERF_EVENT_IOC_PERIOD, &period);
 	}
 }
 
 void clew_ticks_close(struct clew_recorder *recorder)
 {
-	for (unsigned i = 0; recorder->ticks && i < recorder->cpu_count * CLOCKS; i++) {
-		struct clew_tick_clock *clock = &recorder->ticks[i];
+	for (unsigned i = 0; recorder->ticks.clocks && i < recorder->cpu_count * CLOCKS; i++) {
+		struct clew_tick_clock *clock = &recorder->ticks.clocks[i];
 
 		bpf_link__destroy(clock->link);
 		if (clock->link)
 			close(clock->event);
 	}
-	free(recorder->ticks);
-	recorder->ticks = NULL;
+	free(recorder->ticks.clocks);
+	recorder->ticks.clocks = NULL;
 }

@@ -114,7 +114,7 @@ void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct c
 			runs = (double)row->count * duration / cost->sampled_ns;
 		total += runs * row->time / row->count;
 	}
-	ret_cost->user_ns = clew_cpu_time() - recorder->start_cpu_time;
+	ret_cost->user_ns = clew_cpu_time() - recorder->cost.start_cpu_time;
 	ret_cost->bpf_ns = total;
 	ret_cost->bpf_sampled = cost->any;
 }

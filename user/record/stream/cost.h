@@ -12,7 +12,8 @@ struct bpf_object;
 
 /* Sampled run time of the programs. */
 struct cost_sampler {
-	uint64_t begun; /* ns, start of the current sample */
+	uint64_t start_cpu_time; /* that clew had used when the recording began */
+	uint64_t begun;		 /* ns, start of the current sample */
 	uint64_t next;
 	uint64_t sampled_ns; /* wall time that samples covered */
 	bool any;

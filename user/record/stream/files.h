@@ -8,7 +8,6 @@
 
 #include "record/stream/recording.h"
 
-struct clew_ledger_row;
 struct clew_writer;
 
 struct files {
@@ -16,7 +15,6 @@ struct files {
 	char recording[40]; /* the same in all files of a recording, "": there is one file */
 	uint64_t ended;	    /* how many */
 	struct clew_recorder_summary summary; /* of those */
-	struct clew_ledger_row *counted;      /* by their ledgers; NULL: there are none */
 	uint64_t names;			      /* the number of the last outlets; atomic */
 	bool states_again; /* what is known is said again and again, for files or keyframes */
 	uint64_t next_keyframe;

@@ -48,7 +48,7 @@ static void count_user(const struct clew_recorder *recorder, const uint64_t *mis
 	*row = (struct clew_ledger_row){
 		.cpu = CLEW_STREAM_USER,
 		.kind = kind,
-		.missed = missed[kind] - recorder->missed_before[kind],
+		.missed = missed[kind] - recorder->ledger.missed_before[kind],
 		.lost = recorder->user.lost[kind],
 	};
 }
@@ -105,9 +105,9 @@ static void sum_up(struct clew_recorder_summary *summary, const struct clew_ledg
 /* Rows that earlier files have counted. NULL: no memory. */
 static struct clew_ledger_row *counted(struct clew_recorder *recorder, size_t count)
 {
-	if (!recorder->files.counted)
-		recorder->files.counted = calloc(count, sizeof(*recorder->files.counted));
-	return recorder->files.counted;
+	if (!recorder->ledger.counted)
+		recorder->ledger.counted = calloc(count, sizeof(*recorder->ledger.counted));
+	return recorder->ledger.counted;
 }
 
 int clew_ledger_write(struct clew_recorder *recorder, const struct outlet *outlets, bool last,

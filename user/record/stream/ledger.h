@@ -11,6 +11,11 @@
 
 struct clew_recorder;
 
+struct ledger {
+	struct clew_ledger_row *counted; /* by those of earlier files; NULL: there are none */
+	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
+};
+
 /*
  * The number of runs of programs that the kernel has skipped so far, by kind of
  * record: CLEW_KIND_COUNT numbers.

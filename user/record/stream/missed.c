@@ -37,6 +37,6 @@ void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts
 {
 	memset(ret_counts, 0, CLEW_KIND_COUNT * sizeof(*ret_counts));
 	add_object(recorder->bpf->obj, ret_counts);
-	for (unsigned i = 0; i < recorder->more_count; i++)
-		add_object(recorder->more[i]->obj, ret_counts);
+	for (unsigned i = 0; i < recorder->modules.count; i++)
+		add_object(recorder->modules.objects[i]->obj, ret_counts);
 }

@@ -6,18 +6,16 @@
 #ifndef CLEW_RECORD_STREAM_RECORDER_STATE_H
 #define CLEW_RECORD_STREAM_RECORDER_STATE_H
 
-#include <clew/kernel/maps.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/vector.h"
 #include "record/stream/cost.h"
 #include "record/stream/drain.h"
 #include "record/stream/files.h"
+#include "record/stream/ledger.h"
 #include "record/stream/recording.h"
 #include "record/stream/refusals.h"
 #include "record/stream/takers.h"
@@ -32,43 +30,64 @@ struct clew_kernel_symbols;
 struct clew_stacks;
 struct clew_tick_clock;
 struct clew_tracer;
-struct drain;
 struct stream;
 
+/* What is recorded beside the waits. */
+struct features {
+	const char *page_cache; /* "on", "off", or "refused" by the kernel */
+	const char *stacks;	/* in the same words */
+	/* What is lost with the programs that were refused, in words. NULL: nothing. */
+	char *without;
+};
+
+/* Programs for modules of the kernel that were loaded during the recording. */
+struct modules {
+	unsigned seen; /* clew_programs_modules() when programs were last loaded; ~0: do not look
+			  for new modules */
+	struct clew_bpf *objects[4];
+	unsigned count;
+};
+
+struct ticks {
+	struct clew_tick_clock *clocks; /* see ticks.h; NULL: there are none */
+	bool vary;
+	unsigned varied; /* how often */
+};
+
 struct clew_recorder {
-	struct clew_bpf *bpf;
 	struct clew_recorder_options options; /* arrays in it only last while it is opened */
-	struct takers takers;
-	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
-	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
 	unsigned cpu_count;
-	struct stream *streams;
-	struct drains drains;
-	struct rings rings;
-	atomic_bool started; /* the programs were enabled */
-	struct user_stream user;
-	struct files files;
+	struct clew_bpf *bpf;
+	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
+	struct clew_interrupt *interrupt;    /* NULL: it records, or nothing is watched */
 	uint64_t start;
-	struct vector hidden; /* tasks that hidden.c found */
-	uint64_t start_cpu_time;
+	atomic_bool started; /* the programs were enabled */
+
+	/* What the kernel side consists of. */
+	struct clew_refusals refusals; /* programs that the kernel does not take */
+	struct features features;
+	struct modules modules;
+	struct bpf_link *stores[2]; /* see stores.h; NULL: not attached */
+	struct ticks ticks;
+
+	/* The way of a record. */
+	struct rings rings;
+	struct stream *streams; /* one a CPU */
+	struct drains drains;
+	struct user_stream user;
+	struct takers takers;
+	struct files files;
+
+	/* What is counted. */
+	struct ledger ledger;
 	struct cost_sampler cost;
+
+	/* What is found out beside. */
+	struct vector hidden;		  /* tasks that hidden.c found */
+	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
+	struct clew_addresses *addresses; /* NULL: none is named */
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
-	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
-	const char *stacks_kept;	  /* in the same words */
-	struct clew_refusals refusals;	  /* programs that the kernel does not take */
-	char *without;			  /* what is lost with them, in words; NULL: nothing */
-	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
-			     for new modules */
-	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */
-	unsigned more_count;
-	struct bpf_link *stores[2];    /* see stores.h; NULL: not attached */
-	struct clew_tick_clock *ticks; /* see ticks.h; NULL: there are none */
-	bool ticks_vary;
-	unsigned ticks_varied;			 /* how often */
-	struct clew_stacks *stacks;		 /* NULL: no stacks are taken */
-	struct clew_addresses *addresses;	 /* NULL: none is named */
-	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 
 /* Bytes that all names may take together. */
