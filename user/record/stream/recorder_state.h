@@ -32,11 +32,11 @@ struct clew_tick_clock;
 struct clew_tracer;
 struct stream;
 
-/* What is recorded beside the waits. */
+/* Parts of a recording that the kernel may refuse. */
 struct features {
 	const char *page_cache; /* "on", "off", or "refused" by the kernel */
 	const char *stacks;	/* in the same words */
-	/* What is lost with the programs that were refused, in words. NULL: nothing. */
+	/* The loss with the programs that were refused, in words. NULL: there is none. */
 	char *without;
 };
 
@@ -63,7 +63,7 @@ struct clew_recorder {
 	uint64_t start;
 	atomic_bool started; /* the programs were enabled */
 
-	/* What the kernel side consists of. */
+	/* The kernel side. */
 	struct clew_refusals refusals; /* programs that the kernel does not take */
 	struct features features;
 	struct modules modules;
@@ -78,11 +78,11 @@ struct clew_recorder {
 	struct takers takers;
 	struct files files;
 
-	/* What is counted. */
+	/* Counts. */
 	struct ledger ledger;
 	struct cost_sampler cost;
 
-	/* What is found out beside. */
+	/* Tasks, stacks and functions. */
 	struct vector hidden;		  /* tasks that hidden.c found */
 	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
 	struct clew_addresses *addresses; /* NULL: none is named */
