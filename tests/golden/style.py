@@ -29,7 +29,7 @@ FLOORS = [
         "answers/stitch", "answers/why", "record", "stacks", "cli/front"
     ],
     [
-        "answers/edges", "answers/info", "answers/io", "answers/report", "answers/requests",
+        "answers/edges", "answers/info", "answers/io", "answers/model", "answers/report", "answers/requests",
         "answers/waits", "answers/whatif", "compare"
     ],
     ["answers/compare", "daemon", "library", "cli/operand"],

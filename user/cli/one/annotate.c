@@ -4,10 +4,10 @@
  */
 #include <clew/annotate.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/model/model.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
@@ -15,9 +15,6 @@
 #include "cli/operand/open.h"
 #include "cli/operand/parts.h"
 #include "cli/operand/query.h"
-#include "format/json.h"
-#include "format/text.h"
-#include "words/truth.h"
 
 struct annotate_values {
 	struct clew_parts rules;
@@ -60,53 +57,6 @@ static int fail(const char *trace, const struct annotate_values *values, int r,
 	}
 }
 
-/* The text of a rule, to be freed. */
-static char *text_of(const struct annotate_values *values, const struct clew_annotation *rules,
-		     uint32_t rule)
-{
-	size_t offset, size;
-
-	clew_annotation_rule(rules, rule, &offset, &size);
-	return strndup(values->rules.text + offset, size);
-}
-
-static void print_json(const struct clew_model *model, const struct annotate_values *values,
-		       const struct clew_annotation *rules, const uint64_t *marks)
-{
-	struct clew_json json = {.out = stdout};
-
-	clew_json_answer(&json);
-	clew_json_array(&json, "rules");
-	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
-		char *text = text_of(values, rules, i);
-
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "text", text);
-		clew_json_unsigned(&json, "marks", marks[i]);
-		clew_json_object_end(&json);
-		free(text);
-	}
-	clew_json_array_end(&json);
-	clew_json_model_truth(&json, model, CLEW_WHOLE);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
-static void print_text(FILE *out, const struct clew_model *model,
-		       const struct annotate_values *values, const struct clew_annotation *rules,
-		       const uint64_t *marks)
-{
-	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
-		char *text = text_of(values, rules, i);
-
-		fprintf(out, "%8" PRIu64 " marks  ", marks[i]);
-		clew_print_safe(out, text ?: "");
-		fputc('\n', out);
-		free(text);
-	}
-	clew_print_model_truth(out, model, CLEW_WHOLE);
-}
-
 static int annotate(const char *trace, const struct clew_model *model,
 		    const struct clew_annotation *rules, const struct annotate_values *values)
 {
@@ -125,9 +75,10 @@ static int annotate(const char *trace, const struct clew_model *model,
 	}
 	if (!status) {
 		if (values->json)
-			print_json(model, values, rules, marks);
+			clew_json_marks(stdout, model, values->rules.text, rules, marks);
 		else
-			print_text(to_standard ? stderr : stdout, model, values, rules, marks);
+			clew_print_marks(to_standard ? stderr : stdout, model, values->rules.text,
+					 rules, marks);
 		if (values->output)
 			status = clew_write_model(trace, annotated, values->output);
 		clew_model_free(annotated);

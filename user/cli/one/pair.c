@@ -4,19 +4,16 @@
  */
 #include <clew/pair.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/model/model.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/write.h"
 #include "cli/operand/open.h"
 #include "cli/operand/query.h"
-#include "format/json.h"
-#include "format/text.h"
-#include "words/truth.h"
 
 struct pair_values {
 	const char *type;
@@ -117,69 +114,6 @@ static int fail(const char *trace, int r, const struct pair_values *values,
 	}
 }
 
-static uint64_t events_of(const struct clew_pair_metrics *metrics)
-{
-	return metrics->origins + metrics->destinations;
-}
-
-static void print_text(const struct clew_paired *paired)
-{
-	uint64_t backward = 0;
-
-	printf("%-16s %10s %12s %12s %10s %10s %12s %8s\n", "", "", "", "", "", "unpaired",
-	       "unpaired", "");
-	printf("%-16s %10s %12s %12s %10s %10s %12s %8s\n", "type", "origins", "destinations",
-	       "dependencies", "paired", "origins", "destinations", "dropped");
-	for (uint32_t i = 0; i < paired->model->type_count; i++) {
-		const struct clew_pair_metrics *m = &paired->metrics[i];
-		const char *name = clew_model_string(paired->model, paired->model->types[i]);
-
-		if (!events_of(m))
-			continue;
-		clew_print_safe(stdout, name);
-		printf("%*s %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64
-		       " %12" PRIu64 " %8" PRIu64 "\n",
-		       strlen(name) < 16 ? 16 - (int)strlen(name) : 0, "", m->origins,
-		       m->destinations, m->created, m->paired, m->unpaired_origins,
-		       m->unpaired_destinations, m->dropped);
-		backward += m->backward;
-	}
-	if (backward)
-		printf("\n%" PRIu64 " destination%s before the origin: see `clew check`\n",
-		       backward, backward == 1 ? " is" : "s are");
-	clew_print_model_truth(stdout, paired->model, CLEW_WHOLE);
-}
-
-static void print_json(const struct clew_paired *paired)
-{
-	struct clew_json json = {.out = stdout};
-
-	clew_json_answer(&json);
-	clew_json_array(&json, "types");
-	for (uint32_t i = 0; i < paired->model->type_count; i++) {
-		const struct clew_pair_metrics *m = &paired->metrics[i];
-
-		if (!events_of(m))
-			continue;
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "type",
-				 clew_model_string(paired->model, paired->model->types[i]));
-		clew_json_unsigned(&json, "origins", m->origins);
-		clew_json_unsigned(&json, "destinations", m->destinations);
-		clew_json_unsigned(&json, "created", m->created);
-		clew_json_unsigned(&json, "paired", m->paired);
-		clew_json_unsigned(&json, "unpaired_origins", m->unpaired_origins);
-		clew_json_unsigned(&json, "unpaired_destinations", m->unpaired_destinations);
-		clew_json_unsigned(&json, "dropped", m->dropped);
-		clew_json_unsigned(&json, "backward", m->backward);
-		clew_json_object_end(&json);
-	}
-	clew_json_array_end(&json);
-	clew_json_model_truth(&json, paired->model, CLEW_WHOLE);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
 static int answer(const char *trace, const struct pair_values *values,
 		  const struct clew_paired *paired)
 {
@@ -187,12 +121,12 @@ static int answer(const char *trace, const struct pair_values *values,
 	int status = 0;
 
 	for (uint32_t i = 0; i < paired->model->type_count; i++)
-		events += events_of(&paired->metrics[i]);
+		events += clew_pair_events(&paired->metrics[i]);
 	/* A trace that goes to standard output is the only output there. */
 	if (values->json)
-		print_json(paired);
+		clew_json_paired(stdout, paired);
 	else if (events && !(values->output && strcmp(values->output, "-") == 0))
-		print_text(paired);
+		clew_print_paired(stdout, paired);
 	if (!events)
 		return clew_fail(CLEW_EXIT_NEGATIVE,
 				 "%s: no label matches --origins or --destinations: see the marks "

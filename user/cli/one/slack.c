@@ -5,18 +5,15 @@
  */
 #include <clew/slack.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
+#include "answers/model/model.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/operand/groups.h"
 #include "cli/operand/open.h"
 #include "cli/operand/query.h"
-#include "format/text.h"
-#include "words/es.h"
-#include "words/truth.h"
 
 struct slack_values {
 	struct clew_group_choice group;
@@ -41,73 +38,6 @@ const struct clew_option clew_slack_options[] = {
 	 offsetof(struct slack_values, json)},
 	CLEW_OPTION_END,
 };
-
-static void print_json(const struct clew_model *model, const struct clew_slack *slack,
-		       clew_time from, clew_time to)
-{
-	struct clew_span_names names = {.model = model};
-	struct clew_json json = {.out = stdout};
-
-	clew_json_answer(&json);
-	clew_json_array(&json, "elements");
-	for (uint32_t i = 0; i < slack->count; i++) {
-		const struct clew_slack_row *row = &slack->rows[i];
-
-		clew_json_object(&json, NULL);
-		clew_json_es_fields(&json, &names, row->es);
-		clew_json_signed(&json, "es_time", row->earliest_start);
-		clew_json_signed(&json, "ef", clew_slack_earliest_finish(model, row));
-		clew_json_signed(&json, "ls", clew_slack_latest_start(model, row));
-		clew_json_signed(&json, "lf", row->latest_finish);
-		clew_json_signed(&json, "slack", clew_slack_of(model, row));
-		clew_json_signed(&json, "drag", row->drag);
-		clew_json_object_end(&json);
-	}
-	clew_json_array_end(&json);
-	clew_json_model_truth(&json, model, from, to);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-	clew_span_names_done(&names);
-}
-
-/* Largest drag first, then least slack. */
-static int compare(const void *a, const void *b, void *context)
-{
-	const struct clew_slack_row *x = a, *y = b;
-	const struct clew_model *model = context;
-
-	if (x->drag != y->drag)
-		return x->drag > y->drag ? -1 : 1;
-	if (clew_slack_of(model, x) != clew_slack_of(model, y))
-		return clew_slack_of(model, x) < clew_slack_of(model, y) ? -1 : 1;
-	return x->es < y->es ? -1 : x->es > y->es;
-}
-
-static void print_text(const struct clew_model *model, struct clew_slack *slack, uint32_t top,
-		       clew_time from, clew_time to)
-{
-	struct clew_span_names names = {.model = model};
-
-	qsort_r(slack->rows, slack->count, sizeof(*slack->rows), compare, (void *)model);
-	printf("%" PRIu32 " elements; drag: what shortening it alone could gain; slack: how late "
-	       "it could be\n\n"
-	       "        drag       slack      length  element\n",
-	       slack->count);
-	for (uint32_t i = 0; i < slack->count && i < top; i++) {
-		const struct clew_slack_row *row = &slack->rows[i];
-		const struct clew_es *es = &model->es[row->es];
-
-		printf("%12s%12s%12s  ", CLEW_DURATION((uint64_t)row->drag),
-		       CLEW_DURATION((uint64_t)clew_slack_of(model, row)),
-		       CLEW_DURATION((uint64_t)(es->end - es->start)));
-		clew_print_span(stdout, &names, es->span);
-		printf(" %" PRIu32 "\n", row->es - model->spans[es->span].elementary.first);
-	}
-	if (slack->count > top)
-		printf("%12s and %" PRIu32 " more\n", "", slack->count - top);
-	clew_print_model_truth(stdout, model, from, to);
-	clew_span_names_done(&names);
-}
 
 /* Leaves out the elements of other spans than those. */
 static void keep_only(const struct clew_model *model, const bool *only, struct clew_slack *slack)
@@ -146,11 +76,12 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	if (only)
 		keep_only(model, only, &slack);
 	if (values->json)
-		print_json(model, &slack, values->from ? from.at : INT64_MIN,
-			   values->to ? to.at : INT64_MAX);
+		clew_json_slack(stdout, model, &slack, values->from ? from.at : INT64_MIN,
+				values->to ? to.at : INT64_MAX);
 	else
-		print_text(model, &slack, values->top.value, values->from ? from.at : INT64_MIN,
-			   values->to ? to.at : INT64_MAX);
+		clew_print_slack(stdout, model, &slack, values->top.value,
+				 values->from ? from.at : INT64_MIN,
+				 values->to ? to.at : INT64_MAX);
 	clew_slack_done(&slack);
 	return CLEW_EXIT_DONE;
 }
