@@ -29,8 +29,8 @@ FLOORS = [
         "answers/stitch", "answers/why", "record", "stacks", "cli/front"
     ],
     [
-        "answers/edges", "answers/info", "answers/io", "answers/model", "answers/report", "answers/requests",
-        "answers/waits", "answers/whatif", "compare"
+        "answers/edges", "answers/info", "answers/io", "answers/model", "answers/report",
+        "answers/requests", "answers/waits", "answers/whatif", "compare"
     ],
     ["answers/compare", "daemon", "library", "cli/operand"],
     [

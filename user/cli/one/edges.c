@@ -3,13 +3,11 @@
  * clew edges: every dependency between tasks, one release that woke several
  * being one edge with several destinations.
  */
-#include "base/sort.h"
-#include "trace/trace.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers/edges/edges.h"
+#include "answers/edges/list.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
@@ -19,12 +17,7 @@
 #include "cli/operand/view.h"
 #include "cli/record/fresh.h"
 #include "explain/operations.h"
-#include "format/text.h"
 #include "words/edge.h"
-#include "words/ledger.h"
-#include "words/object.h"
-#include "words/stack_table.h"
-#include "words/task.h"
 
 struct edges_values {
 	struct clew_selection selection;
@@ -52,26 +45,15 @@ const struct clew_option clew_edges_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* A row of the list: its key is what it is sorted by, its index that of the group or relation. */
-enum row_tag { ROW_EDGES, ROW_RELATION };
-
 struct listing {
-	struct edge_words words;
+	struct edge_list list;
 	struct edges_values *values;
-	const struct clew_edge *edges;
-	uint32_t *order, *begin; /* of clew_trace_edge_groups() */
-	size_t group_count;
-	const struct clew_relation *relations;
-	size_t relation_count;
-	struct sort_key *rows;
-	size_t row_count;
-	struct clew_sums sums;
 };
 
 static bool is_asked_for(const struct listing *listing, uint32_t serial)
 {
 	const struct clew_selection *selection = &listing->values->selection;
-	const struct clew_trace_task *task = clew_trace_task(listing->words.trace, serial);
+	const struct clew_trace_task *task = clew_trace_task(listing->list.words.trace, serial);
 
 	return task && (!selection->tid.given || task->tid == selection->tid.value) &&
 	       (!selection->groups || clew_groups_have(selection->groups, task));
@@ -79,7 +61,7 @@ static bool is_asked_for(const struct listing *listing, uint32_t serial)
 
 static bool is_self(const struct listing *listing, uint32_t serial)
 {
-	const struct clew_trace_task *task = clew_trace_task(listing->words.trace, serial);
+	const struct clew_trace_task *task = clew_trace_task(listing->list.words.trace, serial);
 
 	return task && task->flags & CLEW_TASK_SELF;
 }
@@ -100,17 +82,6 @@ static bool touches(const struct listing *listing, const struct edge_group *grou
 		if (is(listing, edge_group_at(group, i)->to))
 			return true;
 	return false;
-}
-
-/* The wait that an edge ended; NULL: it ended none. */
-static const struct clew_sleep *sleep_of(const struct clew_trace *trace,
-					 const struct clew_edge *edge)
-{
-	struct clew_piece piece;
-
-	if (!edge->ends_sleep || !clew_trace_piece(trace, edge->to, edge->to_at, true, &piece))
-		return NULL;
-	return piece.sleep;
 }
 
 static uint64_t length_of(const struct clew_sleep *sleep)
@@ -139,7 +110,7 @@ static bool wanted(const struct listing *listing, const struct edge_group *group
 	}
 	/* A type that was named is wanted whatever wait it ended. */
 	if (!values->view.idle && !values->types && sleep &&
-	    wait_is_idle(listing->words.trace, sleep)) {
+	    wait_is_idle(listing->list.words.trace, sleep)) {
 		values->view.left_out.idle++;
 		return false;
 	}
@@ -149,7 +120,7 @@ static bool wanted(const struct listing *listing, const struct edge_group *group
 static bool relation_wanted(const struct listing *listing, const struct clew_relation *relation)
 {
 	const struct edges_values *values = listing->values;
-	const struct clew_activity *activities = listing->words.activities,
+	const struct clew_activity *activities = listing->list.words.activities,
 				   *lower = &activities[relation->lower];
 
 	if (values->types && !(values->types >> CLEW_EDGE_CALL & 1))
@@ -165,32 +136,9 @@ static bool relation_wanted(const struct listing *listing, const struct clew_rel
 	return false;
 }
 
-/* The number of groups from this one on that are candidates for the same cause; 0: it is certain.
- */
-static size_t choices_at(const struct listing *listing, size_t at)
+static void add_row(struct listing *listing, uint64_t length, size_t index, enum edge_list_tag tag)
 {
-	uint32_t choice = listing->edges[listing->order[listing->begin[at]]].choice;
-	size_t count = 1;
-
-	if (!choice)
-		return 0;
-	while (at + count < listing->group_count &&
-	       listing->edges[listing->order[listing->begin[at + count]]].choice == choice)
-		count++;
-	return count;
-}
-
-static struct edge_group group_at(const struct listing *listing, size_t at)
-{
-	return (struct edge_group){.edges = listing->edges,
-				   .order = listing->order + listing->begin[at],
-				   .count = listing->begin[at + 1] - listing->begin[at],
-				   .choices = choices_at(listing, at)};
-}
-
-static void add_row(struct listing *listing, uint64_t length, size_t index, enum row_tag tag)
-{
-	listing->rows[listing->row_count++] =
+	listing->list.rows[listing->list.row_count++] =
 		(struct sort_key){.key = ~length, .index = (uint32_t)index, .tag = tag};
 }
 
@@ -203,16 +151,17 @@ static void add_relations(struct listing *listing, uint64_t until, size_t *at)
 	/* Calls are no edges of a release, and are in no sum. */
 	if (listing->values->view.by != CLEW_SUM_BY_NONE)
 		return;
-	for (; *at < listing->relation_count; (*at)++) {
-		const struct clew_relation *relation = &listing->relations[*at];
-		const struct clew_activity *lower = &listing->words.activities[relation->lower];
+	for (; *at < listing->list.relation_count; (*at)++) {
+		const struct clew_relation *relation = &listing->list.relations[*at];
+		const struct clew_activity *lower =
+			&listing->list.words.activities[relation->lower];
 
 		if (lower->begin > until)
 			return;
 		if (relation_wanted(listing, relation))
 			add_row(listing,
 				lower->end == CLEW_TIME_OPEN ? 0 : lower->end - lower->begin, *at,
-				ROW_RELATION);
+				EDGE_LIST_RELATION);
 	}
 }
 
@@ -223,7 +172,7 @@ static int add_up(struct listing *listing, const struct clew_edge *edge,
 	const struct clew_object object = clew_edge_object(edge);
 	struct clew_sum_key key = {};
 
-	switch (listing->values->view.by) {
+	switch (listing->list.by) {
 	case CLEW_SUM_BY_OBJECT:
 		key = (struct clew_sum_key){{object.number, object.kind, object.device}};
 		break;
@@ -240,197 +189,77 @@ static int add_up(struct listing *listing, const struct clew_edge *edge,
 		key.parts[0] = edge->type;
 		break;
 	}
-	return clew_sums_add(&listing->sums, key, length_of(sleep), (uint32_t)group);
+	return clew_sums_add(&listing->list.sums, key, length_of(sleep), (uint32_t)group);
 }
 
 /* The rows in order of time, then sorted. */
 static int make_rows(struct listing *listing)
 {
-	size_t most = listing->group_count + listing->relation_count + 1, next_relation = 0;
+	size_t most = listing->list.group_count + listing->list.relation_count + 1,
+	       next_relation = 0;
 	struct sort_key *spare = malloc(most * sizeof(*spare));
 	int r = 0;
 
-	listing->rows = malloc(most * sizeof(*listing->rows));
-	if (!listing->rows || !spare) {
+	listing->list.rows = malloc(most * sizeof(*listing->list.rows));
+	if (!listing->list.rows || !spare) {
 		free(spare);
 		return -ENOMEM;
 	}
-	for (size_t i = 0, step; i < listing->group_count && r == 0; i += step) {
-		struct edge_group group = group_at(listing, i);
+	for (size_t i = 0, step; i < listing->list.group_count && r == 0; i += step) {
+		struct edge_group group = edge_list_group(&listing->list, i);
 		const struct clew_edge *first = edge_group_at(&group, 0);
-		const struct clew_sleep *sleep = sleep_of(listing->words.trace, first);
+		const struct clew_sleep *sleep = edge_list_sleep(listing->list.words.trace, first);
 
 		step = group.choices ?: 1;
 		add_relations(listing, first->to_at, &next_relation);
 		if (!wanted(listing, &group, sleep))
 			continue;
-		add_row(listing, length_of(sleep), i, ROW_EDGES);
+		add_row(listing, length_of(sleep), i, EDGE_LIST_EDGES);
 		if (listing->values->view.by != CLEW_SUM_BY_NONE)
 			r = add_up(listing, first, sleep, i);
 	}
 	add_relations(listing, CLEW_TIME_OPEN, &next_relation);
 	if (listing->values->view.sort == CLEW_SORT_LENGTH)
-		sort_keys(listing->rows, spare, listing->row_count);
+		sort_keys(listing->list.rows, spare, listing->list.row_count);
 	free(spare);
 	return r;
 }
 
-static void show_rows(struct listing *listing)
-{
-	bool json = listing->values->json;
-
-	for (size_t i = 0; i < listing->row_count; i++) {
-		const struct sort_key *row = &listing->rows[i];
-
-		if (row->tag == ROW_RELATION) {
-			(json ? edge_json_relation : edge_print_relation)(
-				&listing->words, &listing->relations[row->index]);
-		} else {
-			struct edge_group group = group_at(listing, row->index);
-
-			(json ? edge_json : edge_print)(&listing->words, &group);
-		}
-	}
-}
-
-static const struct clew_edge *first_edge(const struct listing *listing, uint32_t group)
-{
-	return &listing->edges[listing->order[listing->begin[group]]];
-}
-
-static void print_sum_name(void *context, FILE *out, uint32_t item)
-{
-	const struct listing *listing = context;
-	const struct clew_trace *trace = listing->words.trace;
-	const struct clew_edge *edge = first_edge(listing, item);
-	const struct clew_sleep *sleep = sleep_of(trace, edge);
-	struct clew_sleep ended = clew_edge_ended(edge);
-	struct clew_object object = clew_edge_object(edge);
-
-	switch (listing->values->view.by) {
-	case CLEW_SUM_BY_OBJECT:
-		if (!clew_print_object(out, trace, &object, &ended))
-			fputs("no object", out);
-		break;
-	case CLEW_SUM_BY_TASK:
-		clew_print_task(out, trace, edge->to, edge->to_at);
-		break;
-	case CLEW_SUM_BY_HOLDER:
-		clew_print_task(out, trace, edge->from, edge->from_at);
-		break;
-	case CLEW_SUM_BY_CALL:
-		fputs((sleep ? clew_call_name(sleep->call) : NULL) ?: "no call", out);
-		break;
-	default:
-		fputs(clew_trace_type_name(trace, edge->type), out);
-		break;
-	}
-}
-
-/* Into `json`, or as text if that is NULL. */
-static int say_sums(struct listing *listing, struct clew_json *json)
-{
-	const struct clew_sums_names names = {.name = print_sum_name, .context = listing};
-
-	return clew_say_sums(stdout, json, &listing->sums, listing->values->view.by, &names) < 0
-		       ? clew_fail_memory()
-		       : 0;
-}
-
-/* The list, behind the stacks of those who woke. 0 or -ENOMEM. */
-static int json_list(struct listing *listing)
-{
-	struct edge_words *words = &listing->words;
-	struct clew_stack_table stacks;
-	int r = clew_stack_table_begin(&stacks, words->trace);
-
-	words->json.stacks = &stacks;
-	for (size_t i = 0; i < listing->row_count && r == 0; i++) {
-		struct edge_group group;
-
-		if (listing->rows[i].tag == ROW_RELATION)
-			continue;
-		group = group_at(listing, listing->rows[i].index);
-		edge_waker_stack(words, &group);
-	}
-	if (r == 0)
-		r = clew_stack_table_write(&stacks, &words->json);
-	clew_json_array(&words->json, "edges");
-	if (r == 0)
-		show_rows(listing);
-	clew_json_array_end(&words->json);
-	clew_stack_table_done(&stacks);
-	return r;
-}
-
-static int show_json(struct listing *listing)
-{
-	const struct clew_view *view = &listing->values->view;
-	struct clew_json *json = &listing->words.json;
-	int status = 0;
-
-	clew_json_answer(json);
-	if (view->by != CLEW_SUM_BY_NONE)
-		status = say_sums(listing, json);
-	else if (json_list(listing) < 0)
-		status = clew_fail_memory();
-	clew_json_left_out(json, &view->left_out);
-	clew_json_ledger(json, listing->words.trace, view->window.from, view->window.to);
-	clew_json_object_end(json);
-	clew_json_end(json);
-	return status;
-}
-
-static int show(struct listing *listing)
-{
-	const struct clew_view *view = &listing->values->view;
-	const struct clew_trace *trace = listing->words.trace;
-	int status = 0;
-
-	if (listing->values->json)
-		return show_json(listing);
-	if (view->by != CLEW_SUM_BY_NONE)
-		status = say_sums(listing, NULL);
-	else
-		show_rows(listing);
-	putchar('\n');
-	clew_print_count(stdout, clew_window_given(&view->window), listing->row_count,
-			 listing->group_count + listing->relation_count, "dependencies");
-	putchar('\n');
-	clew_print_left_out(stdout, &view->left_out, "that ended idle waits");
-	clew_print_ledger(stdout, trace, view->window.from, view->window.to);
-	clew_print_cost(stdout, clew_trace_info(trace));
-	return status;
-}
-
 static int answer(const struct clew_trace *trace, struct edges_values *values)
 {
-	struct listing listing = {.words = {.trace = trace, .json = {.out = stdout}},
+	struct listing listing = {.list = {.words = {.trace = trace, .json = {.out = stdout}},
+					   .by = values->view.by,
+					   .part = clew_window_given(&values->view.window),
+					   .from = values->view.window.from,
+					   .to = values->view.window.to},
 				  .values = values};
 	size_t edge_count, activity_count;
 	int r, status;
 
-	listing.edges = clew_trace_edges(trace, &edge_count);
-	r = clew_trace_edge_groups(trace, &listing.order, &listing.begin, &listing.group_count);
+	listing.list.edges = clew_trace_edges(trace, &edge_count);
+	r = clew_trace_edge_groups(trace, &listing.list.order, &listing.list.begin,
+				   &listing.list.group_count);
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
 				 strerror(-r));
-	status = clew_open_relations(trace, values->match_window, &listing.words.relations);
+	status = clew_open_relations(trace, values->match_window, &listing.list.words.relations);
 	if (!status) {
-		listing.words.activities =
-			clew_relations_activities(listing.words.relations, &activity_count);
-		listing.relations =
-			clew_relations_list(listing.words.relations, &listing.relation_count);
-		if (make_rows(&listing) < 0)
+		listing.list.words.activities =
+			clew_relations_activities(listing.list.words.relations, &activity_count);
+		listing.list.relations = clew_relations_list(listing.list.words.relations,
+							     &listing.list.relation_count);
+		r = make_rows(&listing);
+		listing.list.left_out = values->view.left_out;
+		if (r >= 0)
+			r = (values->json ? edge_list_json : edge_list_print)(&listing.list);
+		if (r < 0)
 			status = clew_fail_memory();
-		else
-			status = show(&listing);
 	}
-	clew_relations_free(listing.words.relations);
-	clew_sums_done(&listing.sums);
-	free(listing.rows);
-	free(listing.order);
-	free(listing.begin);
+	clew_relations_free(listing.list.words.relations);
+	clew_sums_done(&listing.list.sums);
+	free(listing.list.rows);
+	free(listing.list.order);
+	free(listing.list.begin);
 	return status;
 }
 
