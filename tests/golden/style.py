@@ -30,7 +30,7 @@ FLOORS = [
     ],
     [
         "answers/edges", "answers/info", "answers/io", "answers/model", "answers/report",
-        "answers/requests", "answers/waits", "answers/whatif", "compare"
+        "answers/requests", "answers/spans", "answers/waits", "answers/whatif", "compare"
     ],
     ["answers/compare", "daemon", "library", "cli/operand"],
     [

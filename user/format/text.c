@@ -32,6 +32,21 @@ void clew_print_safe(FILE *out, const char *text)
 	}
 }
 
+char *clew_text_of(clew_text_print *print, const void *context)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	print(out, context);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 void clew_print_cut(FILE *out, const char *text, size_t most)
 {
 	size_t length = strlen(text), kept = 0, next;

@@ -26,6 +26,11 @@ void clew_print_dot(FILE *out, const char *text);
 void clew_print_folded(FILE *out, const char *text);
 __attribute__((format(printf, 2, 3))) void clew_print_folds(FILE *out, const char *format, ...);
 
+/* Prints something. */
+typedef void clew_text_print(FILE *out, const void *context);
+/* The text that `print` writes; the caller frees it. NULL: there is no memory. */
+char *clew_text_of(clew_text_print *print, const void *context);
+
 /* "850 ns", "3.10 us", "12.3 ms", "1.234 s". Returns buffer. */
 const char *clew_format_duration(uint64_t ns, char *buffer, size_t size);
 

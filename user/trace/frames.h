@@ -114,4 +114,17 @@ void clew_function_sums_sort(struct clew_function_sums *sums);
 void clew_function_sums_clear(struct clew_function_sums *sums);
 void clew_function_sums_done(struct clew_function_sums *sums);
 
+/* True if only its entry can be seen. */
+static inline bool frame_is_entry(const struct clew_trace_frame *frame)
+{
+	return frame->closed == CLEW_FRAME_UNWOUND && frame->start == frame->end;
+}
+
+/* True if it is known how long it took. */
+static inline bool frame_has_time(const struct clew_trace_frame *frame)
+{
+	return frame->closed != CLEW_FRAME_OPEN && frame->closed != CLEW_FRAME_LOST &&
+	       frame->closed != CLEW_FRAME_UNWOUND && frame->closed != CLEW_FRAME_POINT;
+}
+
 #endif

@@ -11,19 +11,6 @@
 /* The way in which it ended, for people: "left by longjmp". */
 const char *clew_frame_closed_text(unsigned closed);
 
-/* True if only its entry can be seen. */
-static inline bool frame_is_entry(const struct clew_trace_frame *frame)
-{
-	return frame->closed == CLEW_FRAME_UNWOUND && frame->start == frame->end;
-}
-
-/* True if it is known how long it took. */
-static inline bool frame_has_time(const struct clew_trace_frame *frame)
-{
-	return frame->closed != CLEW_FRAME_OPEN && frame->closed != CLEW_FRAME_LOST &&
-	       frame->closed != CLEW_FRAME_UNWOUND && frame->closed != CLEW_FRAME_POINT;
-}
-
 /* A value that was asked for; neither text nor number: it could not be read. */
 struct clew_frame_value {
 	const char *name; /* NULL: the result */
