@@ -29,8 +29,9 @@ FLOORS = [
         "answers/stitch", "answers/why", "record", "stacks", "cli/front"
     ],
     [
-        "answers/edges", "answers/info", "answers/io", "answers/model", "answers/report",
-        "answers/requests", "answers/spans", "answers/waits", "answers/whatif", "compare"
+        "answers/doctor", "answers/edges", "answers/info", "answers/io", "answers/model",
+        "answers/report", "answers/requests", "answers/spans", "answers/trigger", "answers/waits",
+        "answers/whatif", "compare"
     ],
     ["answers/compare", "daemon", "library", "cli/operand"],
     [

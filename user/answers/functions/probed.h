@@ -42,4 +42,22 @@ void clew_probe_cost_print(FILE *out, const struct clew_probe_cost *cost);
 /* Costs of the probes where nobody calls. */
 void clew_function_cost_print(FILE *out, const struct clew_function_cost *cost);
 
+/* The answer: what was found in the files, and what it costs. */
+struct clew_functions_answer {
+	const struct clew_functions_shown *shown; /* a file each */
+	size_t count;
+	struct clew_function_cost cost; /* of all */
+	const struct clew_probe_cost *probe_cost;
+};
+
+/* True if something in the file is what was asked for. */
+static inline bool clew_functions_fit(const struct clew_functions_shown *shown)
+{
+	return shown->count || shown->carried.count;
+}
+
+/* 0 or -ENOMEM. */
+int clew_functions_text(FILE *out, const struct clew_functions_answer *answer);
+void clew_functions_json(FILE *out, const struct clew_functions_answer *answer);
+
 #endif

@@ -11,6 +11,7 @@
 #include "format/text.h"
 #include "format/wrap.h"
 #include "words/deadlock.h"
+#include "words/ledger.h"
 #include "words/object.h"
 #include "words/other_end.h"
 #include "words/task.h"
@@ -228,4 +229,30 @@ void clew_hangs_json(struct clew_json *json, const struct clew_hangs *hangs)
 	}
 	clew_json_array_end(json);
 	json_deadlocks(json, hangs);
+}
+
+void clew_hangs_say(FILE *out, const struct clew_hangs *hangs, uint32_t process, bool as_json,
+		    size_t width)
+{
+	struct clew_json json = {.out = out};
+
+	if (as_json) {
+		clew_json_object(&json, NULL);
+		clew_json_task_fields(&json, hangs->trace, process, clew_trace_end(hangs->trace));
+		clew_hangs_json(&json, hangs);
+		clew_json_ledger(&json, hangs->trace, clew_trace_start(hangs->trace),
+				 clew_trace_end(hangs->trace));
+		clew_json_object_end(&json);
+		clew_json_end(&json);
+		return;
+	}
+	fputs("What ", out);
+	clew_print_task(out, hangs->trace, process, clew_trace_end(hangs->trace));
+	fprintf(out,
+		" waits for now, %zu thread%s, each behind how long it has been off the CPU\n\n",
+		hangs->count, hangs->count == 1 ? "" : "s");
+	clew_hangs_print(out, hangs, width);
+	fputc('\n', out);
+	clew_print_ledger(out, hangs->trace, clew_trace_start(hangs->trace),
+			  clew_trace_end(hangs->trace));
 }

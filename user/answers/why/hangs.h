@@ -28,4 +28,8 @@ void clew_hangs_print(FILE *out, const struct clew_hangs *hangs, size_t width);
 /* Fields of the open object. */
 void clew_hangs_json(struct clew_json *json, const struct clew_hangs *hangs);
 
+/* All of the answer of `clew why --now`, about the threads of a process. */
+void clew_hangs_say(FILE *out, const struct clew_hangs *hangs, uint32_t process, bool as_json,
+		    size_t width);
+
 #endif

@@ -189,81 +189,28 @@ static int fail_nothing_fits(const struct asked *asked, const char *name)
 			 name, asked->glob, name);
 }
 
-static bool fits(const struct clew_functions_shown *shown)
-{
-	return shown->count || shown->carried.count;
-}
-
-static void print_json(const struct asked *asked, const struct clew_function_cost *cost)
-{
-	struct clew_json json = {.out = stdout};
-	bool several = asked->objects.count > 1;
-
-	clew_json_answer(&json);
-	if (several) {
-		clew_json_array(&json, "objects");
-		for (size_t i = 0; i < asked->objects.count; i++) {
-			if (!fits(&asked->shown[i]))
-				continue;
-			clew_json_object(&json, NULL);
-			clew_functions_write(&json, &asked->shown[i], &asked->cost);
-			clew_json_object_end(&json);
-		}
-		clew_json_array_end(&json);
-		clew_function_cost_write(&json, cost);
-	} else {
-		clew_functions_write(&json, &asked->shown[0], &asked->cost);
-	}
-	clew_probe_cost_write(&json, &asked->cost);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
-static int print_text(const struct asked *asked, const struct clew_function_cost *cost)
-{
-	const struct clew_functions_shown *before = NULL;
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < asked->objects.count; i++) {
-		const struct clew_functions_shown *shown = &asked->shown[i];
-
-		if (!fits(shown))
-			continue;
-		r = clew_functions_print(stdout, shown,
-					 shown->count &&
-						 (!before || strcmp(before->why, shown->why) != 0),
-					 &asked->cost);
-		clew_carried_print(stdout, shown);
-		if (shown->count)
-			before = shown;
-		putchar('\n');
-	}
-	if (cost->probes)
-		clew_function_cost_print(stdout, cost);
-	clew_probe_cost_print(stdout, &asked->cost);
-	return r < 0 ? clew_fail_memory() : CLEW_EXIT_DONE;
-}
-
 static int answer(struct asked *asked, const char *name)
 {
-	struct clew_function_cost cost = {0};
+	struct clew_functions_answer found = {
+		.shown = asked->shown, .count = asked->objects.count, .probe_cost = &asked->cost};
 	bool any = false;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < asked->objects.count; i++) {
 		status = read_object(asked, i);
-		any |= fits(&asked->shown[i]);
-		cost.probes += asked->shown[i].cost.probes;
-		cost.exec_us += asked->shown[i].cost.exec_us;
-		cost.process_kb += asked->shown[i].cost.process_kb;
+		any |= clew_functions_fit(&asked->shown[i]);
+		found.cost.probes += asked->shown[i].cost.probes;
+		found.cost.exec_us += asked->shown[i].cost.exec_us;
+		found.cost.process_kb += asked->shown[i].cost.process_kb;
 	}
 	if (status)
 		return status;
 	if (!any)
 		return fail_nothing_fits(asked, name);
 	if (!asked->values->json)
-		return print_text(asked, &cost);
-	print_json(asked, &cost);
+		return clew_functions_text(stdout, &found) < 0 ? clew_fail_memory()
+							       : CLEW_EXIT_DONE;
+	clew_functions_json(stdout, &found);
 	return CLEW_EXIT_DONE;
 }
 

@@ -2,19 +2,14 @@
 /* clew trigger: when a rule would have fired during a capture. */
 #include <string.h>
 
-#include "answers/slow.h"
+#include "answers/trigger/trigger.h"
 #include "base/vector.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/operand/open.h"
-#include "format/json.h"
-#include "format/text.h"
 #include "live/judge.h"
-#include "trace/name.h"
 #include "trace/trace.h"
-#include "words/ledger.h"
-#include "words/task.h"
 
 struct trigger_values {
 	bool json;
@@ -65,61 +60,6 @@ static int step(void *context, const struct clew_builder *builder, uint64_t now)
 	return clew_judge_step(matches->judge, builder, now);
 }
 
-static void answer_json(const struct clew_trace *trace, const struct matches *matches)
-{
-	const struct clew_slow *fired = matches->fired.data;
-	struct clew_json json = {.out = stdout};
-
-	clew_json_answer(&json);
-	clew_json_array(&json, "fired");
-	for (size_t i = 0; i < matches->fired.count; i++) {
-		clew_json_object(&json, NULL);
-		clew_json_task_fields(&json, trace, fired[i].task, fired[i].start);
-		clew_slow_json(&json, &fired[i]);
-		clew_json_object_end(&json);
-	}
-	clew_json_array_end(&json);
-	clew_json_unsigned(&json, "suppressed", matches->suppressed);
-	clew_json_ledger(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
-static void print_fired(const struct clew_trace *trace, const struct clew_trigger *trigger,
-			const struct clew_slow *slow)
-{
-	uint64_t start = clew_trace_start(trace), length = clew_trace_end(trace) - start;
-
-	printf("+%-13s %9s  %-9s ", CLEW_OFFSET(slow->at - start, length),
-	       CLEW_DURATION(slow->end - slow->start), clew_slow_name(slow->kind));
-	clew_print_task(stdout, trace, slow->task, slow->start);
-	if (slow->kind == CLEW_SLOW_REQUEST) {
-		fputs(", ", stdout);
-		clew_print_slow_request(stdout, &slow->request,
-					CLEW_DISK(trace, slow->request.device));
-	}
-	if (slow->open)
-		fputs(", goes on", stdout);
-	if (trigger->factor)
-		printf(", usually %s", CLEW_DURATION(slow->value));
-	if (trigger->how == CLEW_TRIGGER_PERCENTILE)
-		printf(", p%u %s", trigger->share, CLEW_DURATION(slow->value));
-	if (trigger->how == CLEW_TRIGGER_SUM)
-		printf(", %s in %u s", CLEW_DURATION(slow->value), trigger->over);
-	fputs("\n", stdout);
-}
-
-static void answer_text(const struct clew_trace *trace, const struct matches *matches)
-{
-	for (size_t i = 0; i < matches->fired.count; i++)
-		print_fired(trace, matches->trigger,
-			    (const struct clew_slow *)matches->fired.data + i);
-	printf("\nfires %zu times, %zu suppressed: at most %d in 3 minutes and %u in a day\n",
-	       matches->fired.count, matches->suppressed, CLEW_TRIGGER_BURST,
-	       matches->trigger->limit);
-	clew_print_ledger(stdout, trace, clew_trace_start(trace), clew_trace_end(trace));
-}
-
 static int answer(const char *operand, struct matches *matches, bool json)
 {
 	const struct clew_judge_options options = {
@@ -138,10 +78,13 @@ static int answer(const char *operand, struct matches *matches, bool json)
 		return status;
 	if (clew_judge_finish(matches->judge, clew_trace_end(trace)) < 0 || matches->failed)
 		status = clew_fail_memory();
-	else if (json)
-		answer_json(trace, matches);
 	else
-		answer_text(trace, matches);
+		(json ? clew_json_fired
+		      : clew_print_fired)(stdout, trace,
+					  &(struct clew_fired){.trigger = trigger,
+							       .slow = matches->fired.data,
+							       .count = matches->fired.count,
+							       .suppressed = matches->suppressed});
 	if (!status && !matches->fired.count)
 		status = CLEW_EXIT_NEGATIVE;
 	clew_trace_free(trace);

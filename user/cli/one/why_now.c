@@ -8,8 +8,6 @@
 #include "cli/front/fail.h"
 #include "cli/front/terminal.h"
 #include "cli/record/found.h"
-#include "words/ledger.h"
-#include "words/task.h"
 
 /* The process of a number: the machine's, or else the only one that has it in a namespace of its
  * own. */
@@ -34,31 +32,6 @@ static int find_process(const struct clew_trace *trace, struct clew_selection *s
 				    pid);
 }
 
-static int print_hangs(const struct clew_hangs *hangs, uint32_t process, bool as_json)
-{
-	struct clew_json json = {.out = stdout};
-
-	if (as_json) {
-		clew_json_object(&json, NULL);
-		clew_json_task_fields(&json, hangs->trace, process, clew_trace_end(hangs->trace));
-		clew_hangs_json(&json, hangs);
-		clew_json_ledger(&json, hangs->trace, clew_trace_start(hangs->trace),
-				 clew_trace_end(hangs->trace));
-		clew_json_object_end(&json);
-		clew_json_end(&json);
-		return 0;
-	}
-	fputs("What ", stdout);
-	clew_print_task(stdout, hangs->trace, process, clew_trace_end(hangs->trace));
-	printf(" waits for now, %zu thread%s, each behind how long it has been off the CPU\n\n",
-	       hangs->count, hangs->count == 1 ? "" : "s");
-	clew_hangs_print(stdout, hangs, clew_terminal_width());
-	putchar('\n');
-	clew_print_ledger(stdout, hangs->trace, clew_trace_start(hangs->trace),
-			  clew_trace_end(hangs->trace));
-	return 0;
-}
-
 int clew_why_now(const char *operand, struct clew_selection *selection, bool as_json)
 {
 	struct clew_hangs hangs = {};
@@ -75,7 +48,7 @@ int clew_why_now(const char *operand, struct clew_selection *selection, bool as_
 	if (!status && clew_hangs_find(trace, process, clew_found_age, &hangs) < 0)
 		status = clew_fail_memory();
 	if (!status)
-		status = print_hangs(&hangs, process, as_json);
+		clew_hangs_say(stdout, &hangs, process, as_json, clew_terminal_width());
 	clew_hangs_done(&hangs);
 	clew_trace_free(trace);
 	return status;
