@@ -26,7 +26,7 @@ FLOORS = [
     ["words"],
     [
         "answers", "answers/functions", "answers/latency", "answers/locks", "answers/path",
-        "answers/stitch", "answers/why", "record", "stacks", "cli/front"
+        "answers/stitch", "answers/took", "answers/why", "record", "stacks", "cli/front"
     ],
     [
         "answers/doctor", "answers/edges", "answers/info", "answers/io", "answers/model",

@@ -3,7 +3,6 @@
 #include "cli/record/record_took.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,22 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answers/took/took.h"
 #include "base/clock.h"
-#include "format/text.h"
 #include "live/live.h"
 #include "live/took.h"
 #include "record/stream/kernel.h"
 #include "trace/trace.h"
-#include "words/object.h"
-#include "words/task.h"
 
-#define MEMORY_MOST   (100u << 20) /* bytes, with the queues */
-#define PAGES_MOST    (20u << 20)  /* of them for pages of files */
-#define QUEUES_MOST   (40u << 20)  /* of them for records on their way */
-#define FINISH_MOST   1000000000u  /* ns from the recording's end to the lines */
-#define NAME_BYTES    512	   /* of the names, about what a record adds */
-#define CLASSES_MOST  4
-#define COMMAND_WIDTH 50
+#define MEMORY_MOST (100u << 20) /* bytes, with the queues */
+#define PAGES_MOST  (20u << 20)	 /* of them for pages of files */
+#define QUEUES_MOST (40u << 20)	 /* of them for records on their way */
+#define FINISH_MOST 1000000000u	 /* ns from the recording's end to the lines */
+#define NAME_BYTES  512		 /* of the names, about what a record adds */
 
 struct clew_record_took {
 	struct took took;
@@ -181,126 +176,6 @@ void clew_record_took_free(struct clew_record_took *took)
 	free(took);
 }
 
-/* ---- the lines ---- */
-
-/* Time goes to a kind of waits, or to one of these. */
-enum { CLASS_RUNNING = CLEW_WAIT_KIND_COUNT, CLASS_READY, CLASS_COUNT };
-
-static uint64_t ns_of(const struct took *took, unsigned class)
-{
-	return class == CLASS_RUNNING ? took->running
-	       : class == CLASS_READY ? took->ready
-				      : took->waited[class];
-}
-
-/* The program that had the CPUs longest, apart from the command's; NULL: none is known. */
-static const char *busiest(const struct clew_record_took *took, uint64_t *ret_ns)
-{
-	const struct map *others = &took->took.others;
-	struct map sums = {};
-	const char *name = NULL;
-
-	*ret_ns = 0;
-	for (size_t i = 0; i < others->capacity; i++) {
-		const struct map_slot *slot = &others->slots[i];
-		uint32_t process;
-		uint64_t *sum;
-
-		if (!slot->used)
-			continue;
-		process = clew_trace_process(took->names, (uint32_t)slot->key);
-		sum = map_get(&sums, process, 0);
-		if (!sum && map_set(&sums, process, 0, 0) < 0)
-			break;
-		sum = map_get(&sums, process, 0);
-		*sum += slot->value;
-		if (*sum > *ret_ns) {
-			const struct clew_trace_task *task = clew_trace_task(took->names, process);
-
-			*ret_ns = *sum;
-			name = task ? task->comm : NULL;
-		}
-	}
-	map_done(&sums);
-	return name;
-}
-
-static void print_ready(const struct clew_record_took *took)
-{
-	uint64_t ns;
-	const char *name = busiest(took, &ns);
-
-	fputs("had no CPU", stderr);
-	if (!name)
-		return;
-	fputs(": meanwhile ", stderr);
-	clew_print_safe(stderr, name);
-	fprintf(stderr, " had one for %s", CLEW_DURATION(ns));
-}
-
-static void print_wait(const struct clew_record_took *took, unsigned kind)
-{
-	const struct took_object *most = took_most(&took->took, kind);
-	const struct clew_sleep *sleep = most ? &most->longest : NULL;
-	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
-	char *object = NULL;
-	size_t size;
-	FILE *out = open_memstream(&object, &size);
-
-	if (!out)
-		return;
-	if (sleep && kind != CLEW_WAIT_SLEEP)
-		clew_print_object(out, took->names, &sleep->object, sleep);
-	fclose(out);
-	fputs(kind == CLEW_WAIT_SLEEP ? "slept, as it chose to" : clew_wait_kind_name(kind),
-	      stderr);
-	if (call && strcmp(call, clew_wait_kind_name(kind)) != 0)
-		fprintf(stderr, " (%s)", call);
-	if (object[0] && most->ns >= took->took.waited[kind] / 2)
-		fprintf(stderr, " of %s", object);
-	else if (object[0])
-		fprintf(stderr, ", most of it of %s (%s)", object, CLEW_DURATION(most->ns));
-	free(object);
-	if (!most || most->by == CLEW_NO_TASK || kind == CLEW_WAIT_SLEEP)
-		return;
-	fputs(most->held ? ", held by " : ", ended by ", stderr);
-	clew_print_task(stderr, took->names, most->by, sleep->end);
-}
-
-static void print_class(const struct clew_record_took *took, unsigned class, uint64_t sum)
-{
-	uint64_t ns = ns_of(&took->took, class);
-
-	fprintf(stderr, "  %3u %%  %8s  ", clew_percent(ns, sum), CLEW_DURATION(ns));
-	if (class == CLASS_RUNNING)
-		fputs("was running", stderr);
-	else if (class == CLASS_READY)
-		print_ready(took);
-	else
-		print_wait(took, class);
-	fputc('\n', stderr);
-}
-
-static void print_classes(const struct clew_record_took *took, uint64_t sum)
-{
-	bool printed[CLASS_COUNT] = {};
-
-	for (unsigned line = 0; line < CLASSES_MOST; line++) {
-		unsigned most = CLASS_COUNT;
-
-		for (unsigned class = 0; class < CLASS_COUNT; class ++)
-			if (!printed[class] && ns_of(&took->took, class) &&
-			    (most == CLASS_COUNT ||
-			     ns_of(&took->took, class) > ns_of(&took->took, most)))
-				most = class;
-		/* Less than half a percent is nothing to look at. */
-		if (most == CLASS_COUNT || ns_of(&took->took, most) * 200 < sum)
-			return;
-		printed[most] = true;
-		print_class(took, most, sum);
-	}
-}
-
 /* Why the sums are not what the command took; NULL: they are. */
 static const char *find_fault(const struct took *took, int r,
 			      const struct clew_live_summary *summary)
@@ -320,26 +195,14 @@ void clew_record_took_print(struct clew_record_took *took, const char *command, 
 	const struct took *found = &took->took;
 	int r = clew_live_finish(took->live, &summary);
 	const char *fault = find_fault(found, r, &summary);
-	uint64_t sum = 0, to = found->to ?: atomic_load(&took->ended);
+	uint64_t to = found->to ?: atomic_load(&took->ended);
 
 	if (!fault && clew_trace_finish(took->names, to) < 0)
 		fault = find_fault(found, -ENOMEM, &summary);
-	for (unsigned class = 0; class < CLASS_COUNT; class ++)
-		sum += ns_of(found, class);
-	fputs("clew: ", stderr);
-	clew_print_cut(stderr, command, COMMAND_WIDTH);
-	if (fault) {
-		fprintf(stderr, ": %s: ask clew why ", fault);
-		clew_print_safe(stderr, output);
-		fputc('\n', stderr);
-		return;
-	}
-	fprintf(stderr, " took %s", CLEW_DURATION(to - found->from));
-	if (found->threads.count > 1)
-		fprintf(stderr, ", and its %zu threads %s in all", found->threads.count,
-			CLEW_DURATION(sum));
-	fputs(" (why: clew why ", stderr);
-	clew_print_safe(stderr, output);
-	fputs("):\n", stderr);
-	print_classes(took, sum);
+	clew_print_took(stderr, &(struct clew_took_answer){.took = found,
+							   .names = took->names,
+							   .to = to,
+							   .fault = fault,
+							   .command = command,
+							   .output = output});
 }
