@@ -177,8 +177,10 @@ static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum l
 	} else if (level == LEVEL_TASK) {
 		struct clew_task_state *state = task_state(bpf_get_current_task_btf());
 
-		if (state)
+		if (state) {
 			state->request = request;
+			state->completes = request != 0;
+		}
 	}
 }
 

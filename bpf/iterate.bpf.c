@@ -257,7 +257,8 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		iterate_wait(where, task, bits, state, wait);
 	}
 	/* From here on its stack is wanted, if it sleeps for long. */
-	if (first && change->header.flags & CLEW_SWITCH_SLEEP && !state->asleep_since)
+	if (stack_threshold && first && change->header.flags & CLEW_SWITCH_SLEEP &&
+	    !state->asleep_since)
 		state->asleep_since = asleep_now(where->time);
 	bpf_seq_write(meta->seq, record, sizeof(*record));
 }

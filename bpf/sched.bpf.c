@@ -75,7 +75,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		state->wake.wakes = 0;
 		/* The request that the task completed is over. Not every kernel
 		 * reports that. */
-		state->request = 0;
+		state->completes = 0;
 	}
 	if (sleeps && state) {
 		struct where where = {
@@ -84,6 +84,8 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 			      (!filter_cgroup || cgroup_wanted(prev));
 
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+		if (stack_threshold)
+			state->asleep_since = asleep_now(where.time);
 		if (unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
 			identity_emit_again(cpu, change->header.time);
 		describe_wait(context, &where, prev, prev_state, state, detail, &slot->wait);
@@ -119,8 +121,28 @@ static __always_inline void switch_lost(struct clew_task_state *prev, bool sleep
 	if (next) {
 		next->flags &= ~CLEW_TASK_STATE_NEW;
 		next->slept = 0;
+		next->asleep_since = 0;
 	}
 }
+
+/* The task has the CPU again. True if it slept for so long that its stacks are wanted. */
+static __always_inline bool sleep_over(struct clew_task_state *state, __u64 now)
+{
+	__u32 since = state->asleep_since;
+
+	if (!stack_threshold || !since)
+		return false;
+	state->asleep_since = 0;
+	return slept_long(since, now);
+}
+
+/* clew_waited, if it is loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} clew_waited_program SEC(".maps");
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
@@ -190,6 +212,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 			switch_priority(cpu_state, cpu, now, next, next_task);
 	}
 	slot_publish(cpu_state, slot, next_task ? &next_task->cause : NULL);
+	if (next_task && unlikely(sleep_over(next_task, now)))
+		bpf_tail_call_static(ctx, &clew_waited_program, 0);
 	return 0;
 }
 

@@ -30,11 +30,23 @@ static __always_inline __u64 clock_ns(void)
 	return CLEW_CLOCK(bpf_ktime_get_ns());
 }
 
+/* Fixed at load: no shorter sleep has stacks, ns; 0: nobody asks for stacks. */
+const volatile __u64 stack_threshold;
+
 /* The value of clew_task_state.asleep_since for a sleep that begins at `time`. */
 #define ASLEEP_SHIFT 10
 static __always_inline __u32 asleep_now(__u64 time)
 {
 	return (__u32)(time >> ASLEEP_SHIFT) | 1;
+}
+
+/* True if a task has slept since `since` for so long that its stacks are wanted. */
+static __always_inline bool slept_long(__u32 since, __u64 now)
+{
+	__u32 steps = (__u32)(now >> ASLEEP_SHIFT) - since;
+
+	/* A task may be woken while it still goes to sleep. */
+	return since && steps <= 0u - 1000 && (__u64)steps << ASLEEP_SHIFT >= stack_threshold;
 }
 
 /*

@@ -2,9 +2,10 @@
 /*
  * Takes the stacks of a task that has the CPU again after a long sleep. Only now
  * is it known how long the sleep was, and its stacks are still those that it
- * slept with. Loaded on request; it runs after the program that records the
- * switch, with the run queue locked. A task that wakes a long sleeper has its own
- * stacks taken then.
+ * slept with. A task that wakes a long sleeper has its own stacks taken then.
+ *
+ * The programs are loaded on request. A switch or a wake goes on into them by a
+ * tail call, so that one that ends a short sleep pays nothing.
  */
 #include "waited.h"
 #include "foreign.h"
@@ -21,15 +22,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* ns, within 1 us */
-static __always_inline __u64 asleep_for(const struct clew_task_state *state, __u64 now)
-{
-	__u32 steps = (__u32)(now >> ASLEEP_SHIFT) - state->asleep_since;
-
-	/* A task may be woken while it still goes to sleep. */
-	return steps > 0u - 1000 ? 0 : (__u64)steps << ASLEEP_SHIFT;
-}
-
+/* After clew_sched_switch, with the run queue locked; `next` slept for long. */
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -40,31 +33,15 @@ int BPF_PROG(clew_waited, bool preempt, struct task_struct *prev, struct task_st
 	struct clew_task_stacks taken = {};
 	struct walk_room *room;
 	struct budget *budget;
-	__u64 now, begun, length;
+	__u64 now, begun;
 
-	if (!enabled)
-		return 0;
 	cpu_state = this_cpu_state(cpu);
-	if (!cpu_state)
-		return 0;
-	/* The time of the switch's record. */
-	now = cpu_state->run_since;
-	if (prev->pid && !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD)) {
-		state = task_state(prev);
-		if (state)
-			state->asleep_since = asleep_now(now);
-	}
-	state = next->pid ? task_state(next) : NULL;
-	if (!state || !state->asleep_since)
-		return 0;
-	length = asleep_for(state, now);
-	state->asleep_since = 0;
-	if (likely(length < stack_threshold) || !stack_wanted(next, state))
-		return 0;
+	state = task_state(next);
 	budget = bpf_map_lookup_elem(&clew_stack_budgets, &zero);
 	room = bpf_map_lookup_elem(&clew_walks, &level);
-	if (!budget || !room)
+	if (!cpu_state || !state || !budget || !room || !stack_wanted(next, state))
 		return 0;
+	now = cpu_state->run_since; /* the time of the switch's record */
 	begun = bpf_ktime_get_ns();
 	if (!budget_allows(budget, begun)) {
 		count_atomic(&cpu_state->counts[CLEW_KIND_WAITED].seen);
@@ -114,10 +91,7 @@ static __always_inline long waker_kernel_stack(void *context, struct walk_room *
 	return 0;
 }
 
-/*
- * The stamp of the wake is there: this runs after the program that makes it. A wake
- * from an interrupt has none: whom it interrupted has nothing to do with it.
- */
+/* After clew_sched_waking, which made the stamp; the sleeper slept for long. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(clew_waker, struct task_struct *sleeper)
 {
@@ -130,18 +104,12 @@ int BPF_PROG(clew_waker, struct task_struct *sleeper)
 	struct budget *budget;
 	__u64 begun;
 
-	if (!enabled)
-		return 0;
-	state = task_state(sleeper);
-	if (!state || !state->asleep_since || state->wake.context != CLEW_WAKE_TASK)
-		return 0;
-	if (likely(asleep_for(state, state->wake.time) < stack_threshold) ||
-	    !stack_wanted(sleeper, state))
-		return 0;
 	cpu_state = this_cpu_state(cpu);
+	state = task_state(sleeper);
 	budget = bpf_map_lookup_elem(&clew_stack_budgets, &zero);
 	walk.room = bpf_map_lookup_elem(&clew_walks, &level);
-	if (!cpu_state || !budget || !walk.room || !waker->pid)
+	if (!cpu_state || !state || !budget || !walk.room || !waker->pid ||
+	    !stack_wanted(sleeper, state))
 		return 0;
 	begun = bpf_ktime_get_ns();
 	if (!budget_allows(budget, begun)) {
@@ -172,8 +140,8 @@ int clew_waiting(struct bpf_iter__task *context)
 		return 0;
 	state = task_state(task);
 	room = bpf_map_lookup_elem(&clew_walks, &level);
-	if (!state || !room || !state->asleep_since ||
-	    asleep_for(state, clock_ns()) < stack_threshold || !stack_wanted(task, state))
+	if (!state || !room || !slept_long(state->asleep_since, clock_ns()) ||
+	    !stack_wanted(task, state))
 		return 0;
 	stacks_take(task, WALK_ITERATE, room, &record);
 	/* If it ran meanwhile, these may be parts of two stacks. */

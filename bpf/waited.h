@@ -23,9 +23,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: no shorter wait has a stack, ns; and the part of a CPU that
- * stacks may take, one in so many. */
-const volatile __u64 stack_threshold;
+/* Fixed at load: the part of a CPU that stacks may take, one in so many. */
 const volatile __u32 stack_budget;
 
 /* Messages to the thread that names functions: struct clew_stack_news_header with

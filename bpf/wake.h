@@ -318,7 +318,7 @@ static __always_inline void stamp_completion(struct task_struct *waker,
 {
 	struct clew_task_state *waker_state = task_state(waker);
 
-	if (!waker_state || !waker_state->request)
+	if (!waker_state || !waker_state->completes)
 		return;
 	__builtin_memset(&state->cause, 0, sizeof(state->cause));
 	state->cause.kind = CLEW_CAUSE_REQUEST;
@@ -423,8 +423,11 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 	}
 }
 
-/* `born`: the first wake of a new task, which was in no call yet. */
-static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
+/*
+ * `born`: the first wake of a new task, which was in no call yet. The sleeper's state; NULL: it is
+ * not known.
+ */
+static __always_inline struct clew_task_state *stamp_wake(struct task_struct *sleeper, bool born)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct where where = {.cpu = bpf_get_smp_processor_id()};
@@ -436,13 +439,13 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 
 	where.cpu_state = this_cpu_state(where.cpu);
 	if (!where.cpu_state)
-		return;
+		return NULL;
 	where.time = clock_ns(); /* before cold memory is read, as at a switch */
 	where.cpu_state->counts[CLEW_KIND_WAKE].seen++;
 	state = task_state(sleeper);
 	if (unlikely(!state)) {
 		where.cpu_state->counts[CLEW_KIND_WAKE].missed++;
-		return;
+		return NULL;
 	}
 	where.cpu_state->counts[CLEW_KIND_WAKE].reserved++;
 	stamp = &state->wake;
@@ -469,6 +472,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	stamp->flags = flags;
 	if (!born && !(flags & CLEW_WAKE_SIGNAL))
 		stamp_sleeper(&where, sleeper, waker, &call, sleeper_state, state);
+	return state;
 }
 
 #endif

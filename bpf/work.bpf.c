@@ -29,7 +29,7 @@ int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *p
 		struct clew_task_state *state = task_state(context.task);
 
 		queued.task = serial_of_current(context.cpu_state, context.task);
-		if (state && state->request) {
+		if (state && state->completes) {
 			queued.cause.kind = CLEW_CAUSE_REQUEST;
 			queued.cause.object = state->request;
 		}
@@ -64,7 +64,7 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	 * kernel reports that. */
 	function = (__u64)work->func;
 	if (state) {
-		state->request = 0;
+		state->completes = 0;
 		limits_worker(state, function);
 	}
 	record = record_reserve(context.cpu_state, context.cpu, CLEW_KIND_WORK, now,

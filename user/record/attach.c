@@ -31,11 +31,42 @@ static bool has_target(const struct clew_program_row *row)
 	return strchr(row->section, '/');
 }
 
-int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals)
+/*
+ * Programs that others go on into by a tail call, without a link of their own. One that is not
+ * loaded leaves its place empty: the call does nothing then.
+ */
+static int place_continued(struct clew_bpf *bpf, struct clew_refusals *refusals)
 {
+	const struct {
+		struct bpf_program *program;
+		const struct bpf_map *map;
+	} places[] = {
+		{bpf->progs.clew_waited, bpf->maps.clew_waited_program},
+		{bpf->progs.clew_waker, bpf->maps.clew_waker_program},
+	};
+	const uint32_t zero = 0;
 	int r = 0;
 
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && r >= 0; i++) {
+		const int descriptor = bpf_program__fd(places[i].program);
+
+		bpf_program__set_autoattach(places[i].program, false);
+		if (descriptor >= 0 && bpf_map__update_elem(places[i].map, &zero, sizeof(zero),
+							    &descriptor, sizeof(descriptor), 0))
+			r = refuse(refusals, bpf_program__name(places[i].program),
+				   "no program can go on into it", -errno);
+	}
+	return r;
+}
+
+int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals)
+{
+	int r;
+
 	clew_refuse_attach_for_test(bpf->obj);
+	r = place_continued(bpf, refusals);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < bpf->skeleton->prog_cnt; i++) {
 		const struct bpf_prog_skeleton *entry = &bpf->skeleton->progs[i];
 

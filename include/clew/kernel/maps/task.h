@@ -64,7 +64,11 @@ struct clew_open_call {
  */
 struct clew_task_state {
 	struct clew_wake_stamp wake;
-	__u64 request; /* the block request it is completing, 0 none */
+	/* when it went to sleep, in steps of 1,024 ns and never 0; 0: it does not sleep, or nobody
+	   asks for stacks */
+	__u32 asleep_since;
+	__u8 completes; /* `request` is set */
+	__u8 reserved[3];
 	__u32 serial;
 	__u16 flags;
 	__u8 slept; /* the last switch-out was a sleep */
@@ -105,10 +109,8 @@ struct clew_task_state {
 	__u64 file_lock;
 	__u64 file_lock_range;	/* as clew_wait.file_lock */
 	__u32 file_lock_holder; /* as clew_wait.lock_process, when it was refused */
-	/* when it went to sleep, in steps of 1,024 ns and never 0; 0: it does not sleep, or nobody
-	   asks for stacks */
-	__u32 asleep_since;
-	__u32 function_probe; /* cookie of the last probe of a replacing link that it met */
+	__u32 function_probe;	/* cookie of the last probe of a replacing link that it met */
+	__u64 request;		/* the block request it is completing, if it is */
 	/* the last address that it faulted on for a store, as of when it last left a CPU */
 	__u64 stored_at;
 	/* address of the last buffer that its stores dirtied, as the file system reported it */
