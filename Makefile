@@ -114,6 +114,11 @@ $(B)/make_capture: tests/golden/make_capture.c $(B)/libclew.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
 
+# What a kernel lacks, by its BTF, for a golden test.
+$(B)/missing_fields: tests/golden/missing_fields.c $(B)/libclew.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
+
 # A recorder with a live builder beside the capture file, for a live test.
 $(B)/record_both: tests/live/record_both.c $(B)/libclew.a
 	@mkdir -p $(@D)
@@ -140,7 +145,7 @@ $(B)/page_text.h: tools/text-to-c user/page/script/page.css $(PAGE_SCRIPTS)
 
 $(filter $(B)/user/page/%,$(LIB_OBJECTS)): $(B)/page_text.h
 
-unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/record_both $(B)/unwind_compare
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/record_both $(B)/unwind_compare
 
 print-libraries:
 	@echo $(LIBS)

@@ -21,6 +21,8 @@ ROOT = os.path.join(HERE, "..", "..")
 KERNELS = os.path.join(ROOT, "tests", "kernels")
 DOCUMENT = os.path.join(ROOT, "docs", "kernels.md")
 OBJECT = os.path.join(ROOT, "build", "clew.bpf.o")
+MISSING_FIELDS = os.path.join(ROOT, "build", "missing_fields")
+TABLE = os.path.join(ROOT, "user", "record", "stream", "program_table.c")
 RELOCATION = re.compile(r"libbpf: prog '([^']+)': relo #(\d+): "
                         r"(?:<(\w+)> \[\d+\] (?:struct |union |enum )?(\S+)|(no matching targets))")
 # A program asks with these whether there is something.
@@ -51,14 +53,44 @@ def lacking(btf):
     return found
 
 
-def all_lacking():
-    """kernel -> lacking(), of all kernels."""
+def before_load(btf, *hidden):
+    """
+    What clew finds out before the load: fields and types that the kernel lacks, and program -> the
+    field that the kernel would refuse it for. `hidden`: members that it lacks, too, as "mutex.owner".
+    """
+    said = subprocess.run([MISSING_FIELDS, OBJECT, btf, *hidden],
+                          capture_output=True,
+                          text=True,
+                          check=True).stdout
+    lines = [line.split() for line in said.splitlines()]
+    return ({words[1] for words in lines if words[0] == "lacks"},
+            {words[1]: words[2] for words in lines if words[0] == "refuses"})
+
+
+def of_modules():
+    """The programs that are loaded only with a module of a file system."""
+    with open(TABLE, encoding="ascii") as file:
+        rows = re.findall(r"ROW\(\"(\w+)\", \"(?:\w+/)?([\w.]+)\", \w+,([^,)]*)", file.read())
+    return {
+        program
+        for program, tracepoint, flags in rows
+        if re.match("btrfs_|ext4_|jbd2_|xfs_|xlog_", tracepoint) or re.search("XFS|JBD2", flags)
+    }
+
+
+def of_all(find):
+    """kernel -> find(its BTF's file), of all kernels."""
     with tempfile.TemporaryDirectory() as place:
         with tarfile.open(os.path.join(KERNELS, "btf.tar.xz")) as tar:
             names = sorted(tar.getnames())
             tar.extractall(place)
         with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            return dict(zip(names, pool.map(lacking, [os.path.join(place, n) for n in names])))
+            return dict(zip(names, pool.map(find, [os.path.join(place, n) for n in names])))
+
+
+def all_lacking():
+    """kernel -> lacking(), of all kernels."""
+    return of_all(lacking)
 
 
 def matches(kernel, patterns):
@@ -112,6 +144,11 @@ load, by the kernel's BTF. Where a field moved, clew has both ways to it, and th
 removes the one that does not apply: a bridge costs nothing while recording. What a kernel lacks
 costs its own feature and no other, and what rests on it is `unknown`. `clew doctor` says what this
 kernel gives.
+
+A program that needs a missing field is left out before the load: clew looks for all fields in the
+BTF itself, and follows the code as far as the answers to its questions decide the way. Where a
+value decides that is known only at load, the kernel's verifier finds out, and clew loads the others
+again.
 
 ## Checked
 

@@ -19,7 +19,7 @@ FLOORS = [
     ["format", "model", "store", "symbol/elf"],
     ["builder", "import", "symbol/code", "symbol/unwind", "analyse/forest"],
     ["trace", "query"],
-    ["relate"],
+    ["relate", "record/fields"],
     ["explain", "record/stream"],
     ["convert", "live", "record/stacks"],
     ["notation", "analyse", "record/functions"],

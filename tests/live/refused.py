@@ -22,10 +22,11 @@ import subprocess
 import sys
 
 from _graph import SLACK, Capture, compare_edges, object_agrees, outside
-from _live import (CLEW, GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, scratch, skip,
-                   wanted_runs)
+from _live import (CLEW, GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, run, scratch,
+                   skip, wanted_runs)
 from workloads import RECORD, command, load
 
+MISSING_FIELDS = os.path.join(ROOT, "build", "missing_fields")
 TABLE = os.path.join(ROOT, "user", "record", "stream", "program_table.c")
 CHOSEN = [
     "clew_sched_process_exec", "clew_irq_handler_exit", "clew_softirq_entry",
@@ -208,6 +209,42 @@ def try_programs(programs, attached=()):
     return said
 
 
+def try_missing():
+    """As if the kernel did not have a field: what needs it is left out, and the rest is loaded."""
+    types, traces = scratch("less.btf"), scratch("traces")
+    os.mkdir(traces)
+    subprocess.run([MISSING_FIELDS, "-o", types, "/sys/kernel/btf/vmlinux", "timer_list.function"],
+                   check=True)
+    environment = dict(os.environ, CLEW_TEST_BTF=types)
+    doctor = end_doctor(start_doctor(environment))
+    done = run("strace",
+               "-ff",
+               "-e",
+               "trace=bpf",
+               "-o",
+               os.path.join(traces, "of"),
+               CLEW,
+               "record",
+               "-o",
+               scratch("less.clew"),
+               "--",
+               "true",
+               timeout=PATIENCE * 5,
+               env=environment)
+    said = SAID.search(done.stderr)
+    said = said.group(1) if said else ""
+    ok(said == doctor == "timers: timer_list.function is not where clew looks",
+       "a missing field costs its feature and no other, and doctor says the same",
+       f"{said}, {doctor}, {done.stderr}")
+    loads = []
+    for name in os.listdir(traces):
+        with open(os.path.join(traces, name), encoding="utf-8", errors="replace") as file:
+            loads += [line for line in file if 'prog_name="clew_' in line]
+    refused = [line for line in loads if " = -1 " in line]
+    ok(loads and not refused, "it is found before the load: the kernel refuses none of its programs",
+       refused[:1])
+
+
 def main():
     programs = sys.argv[1:]
     if not programs:
@@ -217,6 +254,8 @@ def main():
         said = end_doctor(process)
         ok(said == words, "doctor says what record says", f"{said}, not {words}")
         try_essential(ESSENTIAL[0], "", refuse(ESSENTIAL[:1]))
+        if not GUEST:
+            try_missing()
         if wanted_runs(20) > 1 and not GUEST:
             try_essential(ESSENTIAL[1], " attached", refuse([], ESSENTIAL[1:2]))
             programs = table()

@@ -93,6 +93,8 @@ struct clew_bpf *clew_load_open(void)
 	 * them (CAP_SYS_ADMIN). It leaves them alone if the caller names the kernel's BTF. */
 	if (bpf_btf_get_next_id(0, &id) < 0 && errno == EPERM)
 		options.btf_custom_path = "/sys/kernel/btf/vmlinux";
+	if (clew_kernel_test_btf())
+		options.btf_custom_path = clew_kernel_test_btf();
 	return clew_bpf__open_opts(&options);
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -51,13 +52,19 @@ static void keep_libbpf_quiet(void)
 	libbpf_set_print(NULL);
 }
 
+const char *clew_kernel_test_btf(void)
+{
+	return getenv("CLEW_TEST_BTF");
+}
+
 struct btf *clew_kernel_btf(struct clew_message *message)
 {
 	struct utsname name;
 	struct btf *btf;
 
 	keep_libbpf_quiet();
-	btf = btf__load_vmlinux_btf();
+	btf = clew_kernel_test_btf() ? btf__parse_raw(clew_kernel_test_btf())
+				     : btf__load_vmlinux_btf();
 	if (btf)
 		return btf;
 	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {

@@ -25,6 +25,10 @@ bool clew_kernel_jit_off(void);
 /* True if this process sees all tasks: it is in the initial PID namespace. */
 bool clew_kernel_shows_all_tasks(void);
 
+/* For tests: the file that stands for the kernel's BTF, but for what programs are attached to.
+ * NULL: none. */
+const char *clew_kernel_test_btf(void);
+
 /*
  * The kernel's BTF, which the caller frees. NULL: `message` says why there is
  * none.

@@ -18,6 +18,7 @@
 
 #include "clew.skel.h"
 #include "record/stream/kernel.h"
+#include "record/stream/missing.h"
 #include "record/stream/program_table.h"
 #include "record/stream/refusals.h"
 
@@ -243,12 +244,22 @@ static unsigned find_unseen(const struct clew_refusals *refusals)
 	return unseen;
 }
 
+static void choose(const struct types *types, const struct clew_bpf *bpf,
+		   const struct clew_program_choice *choice)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program (program, bpf->obj)
+		bpf_program__set_autoload(program, is_wanted(types, bpf, program, choice));
+}
+
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 			 const struct clew_program_choice *choice)
 {
-	struct bpf_program *program;
 	struct timespec tick = {};
 	struct types types;
+	const void *file;
+	size_t size;
 	int r = types_open(&types, btf);
 
 	if (r < 0) {
@@ -256,10 +267,15 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 		return r;
 	}
 	refuse_missing(&types, choice->refusals);
-	bpf_object__for_each_program (program, bpf->obj)
-		bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
+	choose(&types, bpf, choice);
+	file = clew_bpf__elf_bytes(&size);
+	r = clew_missing_refuse(bpf->obj, file, size, btf, types.modules, MODULES,
+				choice->refusals);
+	choose(&types, bpf, choice);
 	find_btrfs(&types, bpf);
 	types_close(&types);
+	if (r < 0)
+		return r;
 	bpf->rodata->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	bpf->rodata->unseen = find_unseen(choice->refusals);
 	/* Not every kernel has its tracepoint. */

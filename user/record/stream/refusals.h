@@ -17,6 +17,9 @@ struct bpf_object;
 
 #define CLEW_REFUSALS_MOST 128
 
+/* The reason where the field of that name is missing. */
+#define CLEW_FIELD_MISSING "%s is not where clew looks"
+
 struct clew_refusal {
 	const struct clew_program_row *row;
 	/* A clause: the field that is missing, or the program with the verifier's last line. */

@@ -34,6 +34,7 @@ static bool take_field(const char *relocation)
 {
 	const char *name = strchr(relocation, ']'), *end;
 	static const char *const kinds[] = {"struct ", "union ", "enum ", "typedef "};
+	char field[128];
 
 	if (!name)
 		return false;
@@ -46,8 +47,8 @@ static bool take_field(const char *relocation)
 	end = name + strcspn(name, " \n");
 	if (end == name)
 		return false;
-	snprintf(verdict.reason, sizeof(verdict.reason), "%.*s is not where clew looks",
-		 (int)(end - name), name);
+	snprintf(field, sizeof(field), "%.*s", (int)(end - name), name);
+	snprintf(verdict.reason, sizeof(verdict.reason), CLEW_FIELD_MISSING, field);
 	return true;
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Finds the programs that the kernel would refuse for a field that it lacks, before they are
+ * loaded. What cannot be told is left to the load.
+ */
+#ifndef CLEW_RECORD_STREAM_MISSING_H
+#define CLEW_RECORD_STREAM_MISSING_H
+
+#include <stddef.h>
+
+struct bpf_object;
+struct btf;
+struct clew_refusals;
+
+/*
+ * Adds the object's programs that are to be loaded to the refusals, if a field is missing for them.
+ * `file`: the object file that it was opened from. `modules`: types of modules, above the kernel's;
+ * some may be NULL. 0 or -ENOMEM.
+ */
+int clew_missing_refuse(struct bpf_object *object, const void *file, size_t size,
+			struct btf *kernel, struct btf *const *modules, size_t module_count,
+			struct clew_refusals *refusals);
+
+#endif
