@@ -2,6 +2,8 @@
 /*
  * Tests the kind of wait that a wait record proves.
  */
+#include "builder/futex.h"
+#include "builder/wake.h"
 #include "synthetic.h"
 
 static unsigned kind(struct clew_wait wait, unsigned state)
@@ -192,12 +194,36 @@ static void unseen_reasons(void **state)
 	assert_int_equal(clew_classify_wait(&wait, 2, -1), CLEW_WAIT_PIPE);
 }
 
+/* A task of a real-time kernel sleeps for a spinlock, and which one is not known. */
+static void locks_without_object(void **state)
+{
+	const unsigned rtlock_wait = 0x1000;
+	struct clew_wait wait = {.call = SYS_read, .descriptor = -1, .reason = CLEW_REASON_LOCK};
+	struct clew_wait thread = {.call = CLEW_NO_CALL,
+				   .descriptor = -1,
+				   .reason = CLEW_REASON_LOCK,
+				   .flags = CLEW_WAIT_FLAG_KTHREAD};
+	const struct wake wake = {.context = CLEW_WAKE_TASK};
+
+	(void)state;
+	assert_int_equal(clew_classify_wait(&wait, rtlock_wait, -1), CLEW_WAIT_LOCK);
+	assert_int_equal(clew_classify_wait(&thread, rtlock_wait, -1), CLEW_WAIT_LOCK);
+	assert_int_equal(build_edge_type(CLEW_WAIT_LOCK, &wait, rtlock_wait, &wake),
+			 CLEW_EDGE_UNLOCK);
+	/* Who released it held it as far as that was seen, not for certain. */
+	assert_false(build_owner_known(&wait));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unseen_reasons),   cmocka_unit_test(calls_alone),
-		cmocka_unit_test(objects),	    cmocka_unit_test(splice_out),
-		cmocka_unit_test(states_and_flags), cmocka_unit_test(functions),
+		cmocka_unit_test(locks_without_object),
+		cmocka_unit_test(unseen_reasons),
+		cmocka_unit_test(calls_alone),
+		cmocka_unit_test(objects),
+		cmocka_unit_test(splice_out),
+		cmocka_unit_test(states_and_flags),
+		cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
