@@ -207,11 +207,10 @@ static __always_inline void iterate_wait(struct where *where, struct task_struct
 		iterate_object(where, task, bits, &call, state, wait);
 	if (detail)
 		iterate_path(where, task, &call, class, wait);
-	if (pass == CLEW_PASS_AGAIN) {
-		if (state->lock)
-			describe_known_reason(state, bits, wait);
+	if (waits_for_spinlock(bits) || (pass == CLEW_PASS_AGAIN && state->lock))
+		describe_known_reason(state, bits, wait);
+	if (pass == CLEW_PASS_AGAIN)
 		return;
-	}
 	if (!state->call_after && class != CLEW_CALL_RESTART) {
 		remember_wait(state, wait, class);
 		state->first_argument = call.argument[0];
