@@ -4,10 +4,11 @@
  *
  * Usage: stack [--hang | --await]
  *
- * Prints a JSON object a thread before it waits, one a line: its tid, the name of the case, and
- * `chain`, the functions of this program that it waits in, innermost first, with `at`: the offset
- * in the file that a stack has of each; null where it calls libc. With --hang one thread waits
- * until the program is killed; with --await until there is something to read, or its end.
+ * Prints a JSON object a thread before it waits, one a line: its tid, the name of the case, when it
+ * says that (`said`, ns), and `chain`, the functions of this program that it waits in, innermost
+ * first, with `at`: the offset in the file that a stack has of each; null where it calls libc. With
+ * --hang one thread waits until the program is killed; with --await until there is something to
+ * read, or its end.
  */
 #include <link.h>
 #include <poll.h>
@@ -62,9 +63,12 @@ static uintptr_t bias; /* from an address to its offset in the file */
 static void say(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct timespec now;
 
 	pthread_mutex_lock(&lock);
-	printf("{\"tid\": %d, \"case\": \"%s\", \"chain\": [", gettid(), case_name);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	printf("{\"tid\": %d, \"case\": \"%s\", \"said\": %lld, \"chain\": [", gettid(), case_name,
+	       now.tv_sec * 1000000000ll + now.tv_nsec);
 	for (unsigned i = trail.count; i-- > 0;) {
 		printf("%s{\"name\": \"%s\", \"at\": ", i + 1 < trail.count ? ", " : "",
 		       trail.names[i]);
