@@ -7,6 +7,7 @@ names. --keep holds. Killed, it leaves segments that can be read.
 """
 
 import bisect
+import concurrent.futures
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from _live import clew, finish, note, ok, scratch, start_recording, stop_recording
+from _live import PATIENCE, clew, finish, note, ok, scratch, start_recording, stop_recording
 
 READER = """
 import os, resource, sys, time
@@ -46,6 +47,7 @@ CLOCKS = 1_000_000  # ns: two recordings' times of an event differ by that at mo
 EDGE = 50_000_000  # ns at both ends of a recording that are not compared
 STATED = 50_000_000  # ns from a file's start: what tasks wait for is said by then
 KEPT = 1_000_000_000  # ns
+GONE = 4  # the first file that is there once the ones before it are not kept any more
 # A process has its maker's name until its exec.
 OWN_NAMES = {"true", "sh", open("/proc/self/comm", encoding="ascii").read().strip()}
 
@@ -134,7 +136,7 @@ def check_waits(known, parts):
 def check_rotation(place):
     path = os.path.join(place, "ring")
     process = start_recording(path, "--rotate", "300ms")
-    pid, known = workload(4, place)
+    pid, known = workload(3, place)
     status, said = stop_recording(process)
     paths = segments(path)
     ok(status == 0 and len(paths) > 8, "a recording of several files", said)
@@ -166,7 +168,7 @@ def check_short_lives(place):
     """Tasks that end as a file begins are named in it, though no list of tasks has them any more."""
     path = os.path.join(place, "lives")
     process = start_recording(path, "--rotate", "200ms")
-    made, until = set(), time.monotonic() + 4
+    made, until = set(), time.monotonic() + 2
     script = "echo $$; /bin/true & echo $!; /bin/true & echo $!; wait"
     while time.monotonic() < until:
         done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True)
@@ -238,8 +240,8 @@ def compare(some, all_, begin, end):
 def check_join(place):
     """The joined capture against one that was recorded in one file beside it."""
     ring, whole, joined = (os.path.join(place, name) for name in ("joins", "w.clew", "j.clew"))
-    process, beside = start_recording(ring, "--rotate", "400ms"), start_recording(whole)
-    pid, known = workload(3, place)
+    process, beside = start_recording(ring, "--rotate", "250ms"), start_recording(whole)
+    pid, known = workload(2, place)
     stop_recording(beside)
     stop_recording(process)
     # One that has just been begun has nothing yet.
@@ -273,17 +275,23 @@ def check_join(place):
        done.stderr)
 
 
+def number_of(paths):
+    """The first one's number; 0: there is none."""
+    return int(os.path.basename(paths[0]).partition("-")[0]) if paths else 0
+
+
 def check_keep(place):
     path = os.path.join(place, "kept")
     process = start_recording(path, "--rotate", "200ms", "--keep", "1s")
-    time.sleep(4)
+    until = time.monotonic() + PATIENCE
+    while number_of(segments(path)[:1]) < GONE and time.monotonic() < until:
+        time.sleep(0.05)
     stop_recording(process)
     kept = segments(path)
     infos = [json.loads(clew("info", each, "--json").stdout) for each in kept]
     # A file goes once another one ends a second after it: how many there are depends on how
     # exactly the machine keeps the time.
-    ok(not os.path.basename(kept[0]).startswith("00000001")
-       and infos[0]["start"] <= infos[-1]["end"] - KEPT
+    ok(number_of(kept) >= GONE and infos[0]["start"] <= infos[-1]["end"] - KEPT
        and infos[0]["end"] >= infos[-1]["start"] - KEPT, "--keep 1s keeps a second",
        [(os.path.basename(each), info["start"], info["end"]) for each, info in zip(kept, infos)])
     process = start_recording(path, "--rotate", "200ms", "--keep", "1M")
@@ -298,7 +306,7 @@ def check_keep(place):
 def check_snapshot(place):
     path, taken = os.path.join(place, "snap"), os.path.join(place, "s.clew")
     process = start_recording(path, "--rotate", "500ms", "--keep", "60s")
-    pid, known = workload(3, place)
+    pid, known = workload(2.5, place)
     asked = time.monotonic_ns()
     done = clew("snapshot", path, "--last", "2s", "-o", taken)
     took = time.monotonic_ns() - asked
@@ -318,14 +326,21 @@ def check_snapshot(place):
        done.stderr)
 
 
+def kill(path, delay):
+    process = start_recording(path, "--rotate", "1s")
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
 def check_killed(place):
+    """At random moments of the third file: the recordings are killed at about the same time."""
     unreadable = []
-    for turn in range(5):
-        path = os.path.join(place, "killed%d" % turn)
-        process = start_recording(path, "--rotate", "1s")
-        time.sleep(2.9 + 0.05 * turn)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+    paths = [os.path.join(place, "killed%d" % turn) for turn in range(5)]
+    delays = [2.9 + 0.05 * turn for turn in range(5)]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=len(paths)) as pool:
+        list(pool.map(kill, paths, delays))
+    for path in paths:
         unreadable += [
             each for each in segments(path)[:-1] if clew("waits", each, "--json").returncode
         ]
