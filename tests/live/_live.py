@@ -287,3 +287,8 @@ def await_detached():
         there = {(each["what"], each["id"]) for each in attached()}
         left = [each for each in left if (each["what"], each["id"]) in there]
     return left
+
+
+def nothing_left(name):
+    left = await_detached()
+    ok(not left, f"{name}: nothing stays attached", [each.get("name") for each in left])

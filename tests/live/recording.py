@@ -1,21 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# alone: it counts losses, which others would cause
 """
-Recording, and what may end it: its command, signals, SIGKILL, a full disk, a ring that
-overflows.
-
-After any of these the file opens and nothing stays attached.
+Recording, and what may end it: its command, a duration, a signal, a full disk. The file opens after
+any of these, and nothing stays attached. What may be lost of a recording is in losses.py.
 """
 
 import collections
-import concurrent.futures
-import contextlib
 import ctypes
 import json
-import mmap
 import os
-import random
 import re
 import resource
 import shutil
@@ -25,17 +18,9 @@ import sys
 import tempfile
 import time
 
-from _host import Host, undisturbed
-from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, await_detached, clew, feature, finish, note, ok, ready_socket, run, scratch, skip, start_recording, stop_recording, wanted_runs
-from _place import Place, mounts
+from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, clew, finish, note, nothing_left, ok, run, scratch, skip, start_recording, stop_recording, wanted_runs
+from _place import write
 
-TOGETHER = 2 if GUEST else 5  # recordings that are killed at about the same time
-KILLS = TOGETHER * (1 if GUEST else wanted_runs(10))
-
-
-def nothing_left(name):
-    left = await_detached()
-    ok(not left, f"{name}: nothing stays attached", [p.get("name") for p in left])
 
 
 def command_mode():
@@ -58,10 +43,10 @@ def cannot_run(path):
     with open(path, "rb") as file:
         before = file.read()
     absent, plain = scratch("absent.clew"), scratch("plain")
-    write_all(plain, "no program")
+    write(plain, "no program")
     # Only its exec shows that a script's interpreter is absent.
     script = scratch("script")
-    write_all(script, "#!/nonexistent/interpreter\n")
+    write(script, "#!/nonexistent/interpreter\n")
     os.chmod(script, 0o700)
     for program, status in (("/nonexistent/program", 2), (plain, 3), (script, 2)):
         for output in (path, absent):
@@ -108,28 +93,7 @@ def in_steps(path):
     ok(records and not between, "times are in steps of 128 ns", between[:3] or "no records")
 
 
-def beside_a_load(path, number):
-    """A recording's status when it is ended by a signal, its last lines, and what info says."""
-    load = subprocess.Popen(
-        ["/bin/sh", "-c", "while :; do :; done & while :; do sleep 0.001; done"],
-        start_new_session=True)
-    recording = start_recording(path)
-    time.sleep(0.5)
-    status, said = stop_recording(recording, number)
-    os.killpg(load.pid, signal.SIGKILL)
-    load.wait()
-    return status, said, answer("info", path)
-
-
-def ended_by_signals():
-    for number in (signal.SIGINT, ) if GUEST else (signal.SIGINT, signal.SIGTERM):
-        path = scratch("signal.clew")
-        status, said, info = undisturbed(lambda: beside_a_load(path, number),
-                                         lambda found: found[2]["ledger"]["lost"])
-        ledger = info["ledger"]
-        ok(status == 0, f"{number.name} ends a recording with status 0", f"{status}: {said}")
-        ok(info["complete"] and ledger["balanced"] and ledger["lost"] == 0,
-           f"{number.name}: complete, balanced, nothing lost", ledger_text(ledger))
+def ended_by_duration():
     path, most = scratch("duration.clew"), 3e9 if GUEST else 0.9e9
     # A recorder that has no CPU stops late.
     for _ in range(TRIES):
@@ -142,7 +106,7 @@ def ended_by_signals():
     ok(done.returncode == 0 and 0.45e9 < length < most,
        f"a duration ends a recording ({length / 1e9:.2f} s recorded in {took:.2f} s)",
        f"{done.returncode} {length}")
-    nothing_left("signals and duration")
+    nothing_left("duration")
     own_file()
 
 
@@ -216,9 +180,9 @@ def prepared():
     shared, victim = scratch("shared"), scratch("victim")
     os.mkdir(shared)
     os.chmod(shared, 0o1777)
-    write_all(victim, "precious")
+    write(victim, "precious")
     os.symlink(victim, f"{shared}/link")
-    write_all(f"{shared}/open", "")
+    write(f"{shared}/open", "")
     os.chmod(f"{shared}/open", 0o666)
     for name, *more in (("link",), ("open",), ("", "--rotate", "1s")):
         done = clew("record", "-o", f"{shared}/{name}", *more, "--", "/bin/true")
@@ -242,215 +206,19 @@ def own_file():
     if not os.path.exists(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"):
         skip(name, "the capture is on no disk")
         return
-    # Each second something is written.
     recording = start_recording(path)
-    time.sleep(2.5)
+    size, deadline = os.path.getsize(path), time.monotonic() + PATIENCE
+    # Each second something is written. The second piece was asked for after the first one's end.
+    for _ in range(2):
+        while os.path.getsize(path) == size and time.monotonic() < deadline:
+            time.sleep(0.02)
+        size = os.path.getsize(path)
     stop_recording(recording)
     pages = [
         p["path"] for r in answer("requests", path)["requests"]
         if r["reason"] == "direct" and r["submitter"]["pid"] == recording.pid for p in r["pages"]
     ]
     ok(set(pages) == {os.path.realpath(path)}, name, set(pages))
-
-
-def ledger_text(ledger):
-    return json.dumps({key: value for key, value in ledger.items() if key not in ("by", "gaps")})
-
-
-def tiny_ring():
-    """A ring of 64 KiB whose drain pauses for a second."""
-    path = scratch("tiny.clew")
-    output = scratch("tiny.json")
-    script = f"for s in {'1 2 3' if GUEST else '1 2 3 4 5 6'}; do {WORKLOADS}/race --seed $s >{output}; done"
-    done = clew("record", "--ring-size", "65536", "--pause-drain", "10s" if GUEST else "1s",
-                "--verify-counters", "-o", path, "--", "/bin/sh", "-c",
-                f"sleep 0.2; {script}; sleep 1; {script}")
-    if done.returncode != 0:
-        ok(False, "a ring of 64 KiB with the drain paused records",
-           f"{done.returncode}: {done.stderr}")
-        return
-    info = answer("info", path)
-    ledger = info["ledger"]
-    ok(ledger["lost"] > 0, f"a full ring loses records and says how many ({ledger['lost']})",
-       ledger_text(ledger))
-    balanced = ledger["balanced"] and ledger[
-        "seen"] == ledger["filtered"] + ledger["reserved"] + ledger["lost"] + ledger["missed"]
-    ok(balanced and ledger["reserved"] == ledger["read"] == ledger["stored"],
-       "the ledger balances all the same", ledger_text(ledger))
-    rows = ledger["by"]
-    ok(all(r["seen"] == r["filtered"] + r["reserved"] + r["lost"] + r["missed"] for r in rows),
-       "so does each row of it",
-       [r for r in rows
-        if r["seen"] != r["filtered"] + r["reserved"] + r["lost"] + r["missed"]][:2])
-    ok(
-        bool(ledger["gaps"]) and sum(g["lost"] for g in ledger["gaps"]) == ledger["lost"],
-        "the gaps account for all that was lost", f"{ledger['gaps'][:3]} against {ledger['lost']}")
-    counted = [line for line in done.stderr.splitlines() if "counted apart" in line]
-    numbers = [
-        int(word.strip(",")) for line in counted for word in line.split()
-        if word.strip(",").isdigit()
-    ]
-    ok(
-        len(numbers) == 2 and numbers[0] == numbers[1],
-        "a counter of its own agrees with what was seen", counted or done.stderr)
-    if ledger["gaps"]:
-        gap = max(ledger["gaps"], key=lambda g: g["lost"])
-        tid = longest_waiter(path)
-        middle = (gap["from"] + gap["to"]) // 2
-        begin, end = max(middle - 10**8, info["start"]), min(middle + 10**8,
-                                                             info["start"] + info["duration_ns"])
-        text = clew("why", path, "--tid", tid, "--from", begin, "--to", end)
-        ok(text.returncode == 0 and "lost" in text.stdout + text.stderr,
-           "why over a loss says where it is blind",
-           f"{text.returncode}: {(text.stdout + text.stderr)[:300]}")
-    nothing_left("tiny ring")
-
-
-def identities_lost(path):
-    return any(row["kind"] == "task" and row["lost"]
-               for row in answer("info", path)["ledger"]["by"])
-
-
-def born_in_a_loss():
-    """Whose identity was lost tells it again."""
-    path = scratch("born.clew")
-    script = "i=0; while [ $i -lt 1200 ]; do /bin/true; i=$((i+1)); done; /bin/sh -c 'echo $$; /bin/sleep 1.5; /bin/sleep 0.2'"
-    # The pause begins with the recording; on a busy machine the script begins later.
-    for pause in ("1s", "3s", "9s"):
-        done = clew("record", "--ring-size", "65536", "--pause-drain", pause, "-o", path, "--",
-                    "/bin/sh", "-c", script)
-        lost = done.returncode == 0 and identities_lost(path)
-        if lost:
-            break
-    waits = clew("waits", path, "--json", "--pid", done.stdout.strip())
-    named = waits.returncode == 0 and [
-        w["comm"] for w in json.loads(waits.stdout)["waits"] if w["call"] == "wait4"
-    ]
-    ok(named and set(named) == {"sh"},
-       "a process that was born while records were lost has its name", named or waits.stderr)
-    ok(lost, "and identities were lost then", done.stderr)
-
-
-def longest_waiter(path):
-    """A thread that lived through the whole capture."""
-    info = answer("info", path)
-    waits = answer("waits", path)["waits"]
-    for wait in waits:
-        if wait["open"] in ("both", "start") and wait["start"] <= info["start"] + 10**7:
-            return wait["tid"]
-    return waits[0]["tid"]
-
-
-def kill_at_random(path, delay, surely):
-    """
-    Ends the recorder on the spot, some time after its file is there, or `surely` a second and more
-    after it has begun to record; returns for how many seconds it had been recording.
-    """
-    with ready_socket() as (ready, environment):
-        recording = subprocess.Popen([CLEW, "record", "-o", path],
-                                     stderr=subprocess.DEVNULL,
-                                     env=dict(os.environ, **environment))
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path)):
-            time.sleep(0.01)
-        kill_at = time.monotonic() + delay
-        ready.settimeout(PATIENCE if surely else delay)
-        try:
-            ready.recv(64)
-            begun = time.monotonic()
-            if surely:
-                kill_at = begun + 1.5 + delay
-            time.sleep(max(kill_at - begun, 0))
-            recorded = time.monotonic() - begun
-        except TimeoutError:
-            recorded = 0
-        recording.send_signal(signal.SIGKILL)
-        recording.wait()
-    return recorded
-
-
-def killed():
-    """SIGKILL at random moments: every file opens up to its last whole chunk."""
-    dice = random.Random(1)
-    wrong, stayed, states = [], [], {True: 0, False: 0, None: 0}
-    load = subprocess.Popen([
-        "/bin/sh", "-c", f"while :; do {WORKLOADS}/pipe >/dev/null; sleep {1 if GUEST else 0}; done"
-    ],
-                            start_new_session=True,
-                            stdout=subprocess.DEVNULL)
-    for first in range(0, KILLS, TOGETHER):
-        paths = [scratch(f"killed{turn}.clew") for turn in range(first, first + TOGETHER)]
-        delays = [dice.uniform(0, 10 if GUEST else 2.5) for _ in paths]
-        # How long programs take to load is the machine's: one of them has recorded for sure.
-        surely = [not GUEST and path == paths[-1] for path in paths]
-        with Host() as host, \
-                concurrent.futures.ThreadPoolExecutor(max_workers=TOGETHER) as pool:
-            recorded = list(pool.map(kill_at_random, paths, delays, surely))
-        soon = (8 if GUEST else 1.5) + host.away / 1e9
-        for path, seconds in zip(paths, recorded):
-            done = clew("info", path, "--json")
-            if done.returncode == 0:
-                states[json.loads(done.stdout)["complete"]] += 1
-            elif done.returncode == 2 and done.stderr.startswith("clew: ") and seconds < soon:
-                # Killed before the first whole chunk: that is said, too.
-                states[None] += 1
-            else:
-                wrong.append(
-                    f"after {seconds:.2f} s: {done.returncode}: {done.stderr.strip()} ({os.path.getsize(path)} bytes)"
-                )
-            os.unlink(path)
-        stayed += await_detached()
-    os.killpg(load.pid, signal.SIGKILL)
-    load.wait()
-    note(
-        f"{KILLS} kills: {states[False]} files open as incomplete, {states[None]} had no whole chunk yet, {states[True]} were complete"
-    )
-    ok(not wrong, f"{KILLS} SIGKILLs at random moments: each file opens", wrong[:3])
-    ok(states[True] == 0, "none of them says that it is complete", states[True])
-    ok(states[False] >= max(KILLS // 3, 1), "many of them had recorded something", states)
-    ok(not stayed, "no program stayed attached on the way", [p.get("name") for p in stayed[:3]])
-
-
-def kill_beside_sleeps(path):
-    """Kills a recording; ns that its file lacks at its end."""
-    recording = subprocess.Popen(
-        [CLEW, "record", "-o", path, "--", "/bin/sh", "-c", "while :; do sleep 0.01; done"],
-        stderr=subprocess.DEVNULL,
-        start_new_session=True)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and clew("info", path).returncode != 0:
-        time.sleep(0.3)
-    time.sleep(4 if GUEST else 1.5)
-    killed_at = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    recording.send_signal(signal.SIGKILL)
-    recording.wait()
-    # Its command may have ended with it.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(recording.pid, signal.SIGKILL)
-    info = answer("info", path)
-    return killed_at - (info["start"] + info["duration_ns"])
-
-
-def loses_little():
-    """What is missing at the end of a killed recording is at most a second."""
-    path, most = scratch("killed.clew"), 2.5e9 if GUEST else 1.1e9
-    missing = undisturbed(lambda: kill_beside_sleeps(path), lambda found: found > most)
-    info = answer("info", path)
-    ok(missing <= most,
-       f"a killed recording lacks {missing / 1e9:.2f} s at its end", "more than a second")
-    waits = answer("waits", path)["waits"]
-    sure = [w for w in waits if w["open"] in ("end", "both") and not w["blind"]]
-    ok(waits and not sure,
-       "no wait is told to last until a killed recording's end as if that were known", sure[:2])
-    sleeper = [w for w in waits if w["comm"] == "sleep" and w["kind"] == "sleep"]
-    long = [w for w in sleeper if not w["blind"] and w["end"] - w["start"] > 10**9]
-    ok(sleeper and not long, "of sleeps of 10 ms none is told as long", long[:2])
-    gaps = info["ledger"]["gaps"]
-    ok(
-        gaps and all(g["missing"] is None and g["lost"] == 0 and g["to"] >= info["start"] +
-                     info["duration_ns"] for g in gaps),
-        "what is missing at its end is no loss of the recording", gaps[:3])
-    os.unlink(path)
 
 
 def full_disk():
@@ -462,7 +230,8 @@ def full_disk():
     try:
         path = os.path.join(place, "trace.clew")
         # The command is left to end by itself, whatever becomes of its recording.
-        script = f"for i in $(seq 300); do {WORKLOADS}/race --seed $i; done"
+        script = f"i=0; while [ $(stat -f -c %a {place}) != 0 ] && [ $i -lt 300 ]; do " \
+                 f"i=$((i + 1)); {WORKLOADS}/race --seed $i; done"
         done = clew("record", "-o", path, "--", "/bin/sh", "-c", script, stdout=subprocess.DEVNULL)
         ok(done.returncode == 3 and done.stderr.startswith("clew: "),
            "a full disk is status 3 and said in one line", f"{done.returncode}: {done.stderr}")
@@ -582,7 +351,7 @@ def use_files(directory):
         return 2
     if libc.mount(there.encode(), here.encode(), None, MS_BIND, None):
         return 2
-    write_all(os.path.join(directory, "namespace"), str(os.stat("/proc/self/ns/mnt").st_ino))
+    write(os.path.join(directory, "namespace"), str(os.stat("/proc/self/ns/mnt").st_ino))
     read_cold(os.path.join(here, "file"))
     # Each may get the inode that the one before had.
     for name in ("gone", "next", "last"):
@@ -590,88 +359,98 @@ def use_files(directory):
     return 0
 
 
-def write_all(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
+def files_used(directory):
+    """Returns a child that used files there in a mount namespace, and deleted ones; None: refused."""
+    for name in ("there", "here"):
+        os.mkdir(os.path.join(directory, name))
+    child = os.fork()
+    if not child:
+        status = 3
+        try:
+            status = use_files(directory)
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return None if status == 2 else child
+
+
+def check_used(waits, child, directory):
+    """Their waits."""
+    if child is None:
+        skip("files of a mount namespace, and deleted ones", "mount namespaces are refused")
+        return
+    with open(os.path.join(directory, "namespace"), encoding="ascii") as file:
+        namespace = int(file.read())
+    files = [
+        w["object"] for w in waits
+        if w["tid"] == child and w["kind"] == "read" and w["call"] == "pread64"
+    ]
+    inside = [f for f in files if f["path"] == os.path.join(directory, "here", "file")]
+    ok(
+        bool(inside) and all(f["mount_namespace"] == namespace and not f["deleted"]
+                             and f"namespace {namespace}" in f["name"] for f in inside),
+        "a file in a mount namespace has the path that is seen there, and says so", files)
+    gone = [f for f in files if f not in inside]
+    ok(
+        bool(gone) and all(f["deleted"] and f["name"].endswith("(deleted)") for f in gone),
+        "a file that was deleted while it was open says so", files)
+    names = [os.path.basename(f["path"] or "") for f in gone]
+    ok(
+        list(dict.fromkeys(names)) == ["gone", "next", "last"],
+        f"files that follow one another have their own names, on {len({f['ino'] for f in gone})} inodes",
+        files)
+
+
+def directories_moved(directory):
+    """
+    Of each file itself or a directory above is renamed or moved between two
+    reads. Returns the two paths of each inode.
+    """
+    paths = {}
+    moves = ("a/b/c", "a/b/other"), ("a/b", "a/other"), ("a", "other"), ("a/b/c", "other"), (
+        "", "other"), ("a/b/c/file", "other"), ("a/b/c/file", "a/b/c/other")
+    for number, (old, new) in enumerate(moves):
+        top = os.path.join(directory, str(number))
+        os.makedirs(os.path.join(top, "a/b/c"))
+        file, old, new = os.path.join(top, "a/b/c/file"), os.path.join(
+            top, old).rstrip("/"), os.path.join(top if old else directory, new)
+        fd = open_cold(file)
+        sleep_cold(fd)
+        os.rename(old, new)
+        if old != file:
+            time.sleep(0.01)  # for 8 ms a directory is taken to have the name that it had
+        sleep_cold(fd)
+        paths[os.fstat(fd).st_ino] = [file, file.replace(old, new, 1)]
+        os.close(fd)
+    return paths
+
+
+def check_moved(waits, paths):
+    """Each read is of the path that the file had then."""
+    mine = [
+        w for w in waits
+        if w["tid"] == os.getpid() and w["kind"] == "read" and w["call"] == "pread64"
+    ]
+    told = {
+        ino: list(dict.fromkeys(w["object"]["path"] for w in mine if w["object"]["ino"] == ino))
+        for ino in paths
+    }
+    ok(
+        told == paths,
+        "files that are renamed or moved, or whose directories are, have the paths that they had then",
+        (told, paths))
 
 
 def files_told():
     path = scratch("files.clew")
-    with tempfile.TemporaryDirectory(prefix="clew-live-files-", dir="/var/tmp") as directory:
-        for name in ("there", "here"):
-            os.mkdir(os.path.join(directory, name))
+    with tempfile.TemporaryDirectory(prefix="clew-live-files-", dir="/var/tmp") as used, \
+            tempfile.TemporaryDirectory(prefix="clew-live-moved-", dir="/var/tmp") as moved:
         recording = start_recording(path)
-        child = os.fork()
-        if not child:
-            status = 3
-            try:
-                status = use_files(directory)
-            finally:
-                os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        child, paths = files_used(used), directories_moved(moved)
         stop_recording(recording)
-        if status == 2:
-            skip("files of a mount namespace, and deleted ones", "mount namespaces are refused")
-            return
-        with open(os.path.join(directory, "namespace"), encoding="ascii") as file:
-            namespace = int(file.read())
-        files = [
-            w["object"] for w in answer("waits", path)["waits"]
-            if w["tid"] == child and w["kind"] == "read" and w["call"] == "pread64"
-        ]
-        inside = [f for f in files if f["path"] == os.path.join(directory, "here", "file")]
-        ok(
-            bool(inside) and all(f["mount_namespace"] == namespace and not f["deleted"]
-                                 and f"namespace {namespace}" in f["name"] for f in inside),
-            "a file in a mount namespace has the path that is seen there, and says so", files)
-        gone = [f for f in files if f not in inside]
-        ok(
-            bool(gone) and all(f["deleted"] and f["name"].endswith("(deleted)") for f in gone),
-            "a file that was deleted while it was open says so", files)
-        names = [os.path.basename(f["path"] or "") for f in gone]
-        ok(
-            list(dict.fromkeys(names)) == ["gone", "next", "last"],
-            f"files that follow one another have their own names, on {len({f['ino'] for f in gone})} inodes",
-            files)
-
-
-def directories_moved():
-    """
-    Of each file itself or a directory above is renamed or moved between two
-    reads: each is of the path that the file had then.
-    """
-    path, paths = scratch("moved.clew"), {}
-    with tempfile.TemporaryDirectory(prefix="clew-live-moved-", dir="/var/tmp") as directory:
-        recording = start_recording(path)
-        moves = ("a/b/c", "a/b/other"), ("a/b", "a/other"), ("a", "other"), ("a/b/c", "other"), (
-            "", "other"), ("a/b/c/file", "other"), ("a/b/c/file", "a/b/c/other")
-        for number, (old, new) in enumerate(moves):
-            top = os.path.join(directory, str(number))
-            os.makedirs(os.path.join(top, "a/b/c"))
-            file, old, new = os.path.join(top, "a/b/c/file"), os.path.join(
-                top, old).rstrip("/"), os.path.join(top if old else directory, new)
-            fd = open_cold(file)
-            sleep_cold(fd)
-            os.rename(old, new)
-            if old != file:
-                time.sleep(0.01)  # for 8 ms a directory is taken to have the name that it had
-            sleep_cold(fd)
-            paths[os.fstat(fd).st_ino] = [file, file.replace(old, new, 1)]
-            os.close(fd)
-        stop_recording(recording)
-        waits = [
-            w for w in answer("waits", path)["waits"]
-            if w["tid"] == os.getpid() and w["kind"] == "read" and w["call"] == "pread64"
-        ]
-        told = {
-            ino:
-            list(dict.fromkeys(w["object"]["path"] for w in waits if w["object"]["ino"] == ino))
-            for ino in paths
-        }
-        ok(
-            told == paths,
-            "files that are renamed or moved, or whose directories are, have the paths that they had then",
-            (told, paths))
+        waits = answer("waits", path)["waits"]
+        check_used(waits, child, used)
+        check_moved(waits, paths)
 
 
 # Once a file is there, the kernel seems to have left out three runs of each
@@ -703,7 +482,7 @@ def left_out():
     path, library, mark = scratch("left_out.clew"), scratch("left_out.so"), scratch("left_out")
     run("gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library, input=LEAVE_OUT)
     recording = start_recording(path, env=dict(os.environ, LD_PRELOAD=library, LEFT_OUT=mark))
-    write_all(mark, "")
+    write(mark, "")
     stop_recording(recording)
     ledger = answer("info", path)["ledger"]
     rows = [r for r in ledger["by"] if r["kind"] == "lock" and r["missed"]]
@@ -725,18 +504,6 @@ def hidden_said():
             return
     note(f"{any_hidden} waits with hidden switches")
     ok(True, "record says of how many waits this kernel hid switches")
-
-
-def sync_of_files(files, busy):
-    """The ledger of a sync of files that were just written to, beside busy threads."""
-    for file in files:
-        with open(file, "r+b") as written:
-            written.write(b"x" * 3000)
-    path = scratch("burst.clew")
-    loops = "while :; do :; done & loops=\"$loops $!\"; " * busy
-    clew("record", "-o", path, "--", "sh", "-c",
-         f"{loops} sleep 0.3; sync -f {files[0]}; [ -z \"$loops\" ] || kill $loops")
-    return answer("info", path)["ledger"]
 
 
 def drains_in_its_own_memory():
@@ -761,84 +528,6 @@ def drains_in_its_own_memory():
                                   if call not in ("clock_nanosleep", "madvise"))
     ok(done.returncode == 0 and "clock_nanosleep" in calls and not changed, name,
        (done.stderr[-200:], changed))
-
-
-def burst_after_silence():
-    """
-    Who syncs thousands of small files makes more records in a few ms than a ring holds; the drain
-    sleeps for longer, and on busy CPUs it would wait for its turn, too.
-    """
-    directory = scratch("burst")
-    files = [
-        os.path.join(directory, f"a_directory_with_a_long_name_{number // 200}",
-                     f"some_file_name_{number}") for number in range(12000)
-    ]
-    for file in files:
-        os.makedirs(os.path.dirname(file), exist_ok=True)
-        write_all(file, "")
-    ledger = undisturbed(lambda: sync_of_files(files, 0), lambda found: found["lost"])
-    ok(ledger["lost"] == 0 and ledger["balanced"],
-       "nothing is lost of a burst of records after silence", f"{ledger['lost']} lost")
-    name = "nothing is lost of bursts on busy CPUs"
-    available, lacks = feature("real-time priority")
-    if available:
-        lost = [
-            undisturbed(lambda: sync_of_files(files, 2 * os.cpu_count())["lost"], bool)
-            for _ in range(wanted_runs(6))
-        ]
-        ok(not any(lost), name, f"{lost} lost")
-    else:
-        skip(name, lacks)
-    shutil.rmtree(directory)
-
-
-def store_in_turns(shared, pages):
-    """This process and then a child of it store to each page; returns the child's number."""
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return child
-    for page in pages:
-        shared[page * mmap.PAGESIZE + 1] = 2
-    os._exit(0)
-
-
-def mounted_late():
-    """
-    Stores to a mapped file of an xfs that nobody had mounted at the start: what
-    is not told is counted.
-    """
-    path, pages = scratch("mounted.clew"), 20
-    mounted = any(system == "xfs" for _, _, system, _ in mounts())
-    with Place(("xfs", )) as place:
-        lacking = place.lacks.get("xfs")
-    if lacking:
-        skip("an xfs that is mounted while it is recorded", lacking)
-        return
-    recording = start_recording(path)
-    with Place(("xfs", )) as place:
-        name = os.path.join(place.path, "xfs", "stored")
-        with open(name, "w+b") as file:
-            file.truncate((pages + 1) * mmap.PAGESIZE)
-            with mmap.mmap(file.fileno(), (pages + 1) * mmap.PAGESIZE) as shared:
-                shared[0] = 1
-                time.sleep(5 if GUEST else 1)
-                for page in range(1, pages + 1):
-                    shared[page * mmap.PAGESIZE] = 1
-                child = store_in_turns(shared, range(1, pages + 1))
-                shared.flush()
-        stop_recording(recording)
-    info = answer("info", path)["ledger"]
-    missed = sum(row["missed"] for row in info["by"] if row["kind"] == "extent")
-    told = "none is missed" if mounted else "the first alone is missed, and counted"
-    ok(info["balanced"] and missed == (0 if mounted else 1),
-       f"stores to an xfs that is mounted while it is recorded: {told}", info["by"])
-    told = next((file for file in answer("io", "--file", name, path)["files"]), {"writers": []})
-    stored = {writer["pid"]: writer["bytes"] for writer in told["writers"]}
-    ok(
-        stored.get(child) == pages * mmap.PAGESIZE,
-        "an xfs that is mounted while it is recorded: who stored to pages that were dirty already",
-        told)
 
 
 def in_a_pid_namespace():
@@ -891,19 +580,13 @@ def outlives_its_first_thread():
 
 
 def main():
-    random.seed(1)
     command_mode()
-    ended_by_signals()
-    tiny_ring()
+    ended_by_duration()
     open_at_both_ends()
     files_told()
-    directories_moved()
     left_out()
     hidden_said()
-    mounted_late()
     in_a_pid_namespace()
-    loses_little()
-    killed()
     if not GUEST:
         # No kernel has a part in it, and an emulated one takes long to load the
         # programs so often, and minutes to fill a disk.
@@ -913,9 +596,6 @@ def main():
         prepared()
         outlives_its_first_thread()
         drains_in_its_own_memory()
-        burst_after_silence()
-        # Nor here.
-        born_in_a_loss()
     finish()
 
 
