@@ -22,6 +22,7 @@ const volatile bool filter_pids;
 const volatile __u32 filter_namespace;
 const volatile bool filter_comm;
 const volatile bool filter_functions; /* functions of some processes only */
+const volatile __u32 messages_of;     /* messages of this process and its children only; 0: all */
 const volatile bool filter_cgroup;
 const volatile char filter_glob[CLEW_COMM_SIZE * 2];
 const volatile __u64 filter_cgroup_id;
@@ -168,6 +169,13 @@ static __always_inline void update_functions(struct task_struct *task,
 		state->functions |= *bits;
 }
 
+/* By the process whose messages are recorded, itself or by descent. */
+static __always_inline void update_messages(struct task_struct *task, struct clew_task_state *state)
+{
+	if (messages_of && number_of_chosen(READ_TRUSTED(task, group_leader)) == messages_of)
+		state->flags |= CLEW_TASK_STATE_MESSAGES;
+}
+
 /* True for the processes in which clew opens files of others: children of it that
  * call themselves "clew-opener". */
 static __always_inline bool is_opener(struct task_struct *task)
@@ -188,6 +196,7 @@ static __always_inline void update_filter(struct task_struct *task, struct clew_
 	if (inherited || !filter_pids || is_chosen(task))
 		state->flags |= CLEW_TASK_STATE_PID;
 	update_functions(task, state);
+	update_messages(task, state);
 	update_detail(state, task->comm);
 }
 

@@ -227,6 +227,9 @@ struct tcp_sock {
 	__u64 bytes_received;
 	__u64 bytes_sent;
 	__u64 tcp_wstamp_ns;
+	__u64 tcp_mstamp;
+	__u32 copied_seq;
+	__u32 rcv_nxt;
 	__u32 lsndtime;
 	__u32 write_seq;
 	unsigned int packets_out;

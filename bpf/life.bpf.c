@@ -50,6 +50,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	if (parent_state) {
 		memory_made(&where, parent_state);
 		state->functions = parent_state->functions;
+		state->flags |= parent_state->flags & CLEW_TASK_STATE_MESSAGES;
 	}
 	state->serial = new_serial();
 	state->flags |= CLEW_TASK_STATE_NEW;

@@ -81,8 +81,8 @@ struct trial {
 /* Loads what a recording would. */
 static void load_all(struct trial *trial)
 {
-	const struct clew_recorder_options options = {.stack_threshold = 1,
-						      .stacks_if_possible = true};
+	const struct clew_recorder_options options = {
+		.stack_threshold = 1, .stacks_if_possible = true, .messages = true};
 	struct clew_message message;
 
 	trial->loaded = !clew_load_programs(&trial->recorder, &options, &message);

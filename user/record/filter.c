@@ -169,6 +169,7 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 					pid);
 	}
 	bpf->rodata->filter_pids = options->pid_count || options->tid_count;
+	bpf->rodata->messages_of = (uint32_t)options->messages_of;
 	if (options->comm) {
 		if (strlen(options->comm) >= sizeof(bpf->rodata->filter_glob))
 			return clew_say(

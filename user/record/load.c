@@ -226,6 +226,7 @@ static int prepare(struct clew_recorder *recorder, const struct clew_recorder_op
 						   .functions = clew_records_functions(&less),
 						   .kernel_functions = less.kernel_function_count,
 						   .stacks = less.stack_threshold != 0,
+						   .messages = less.messages,
 						   .refusals = &recorder->refusals};
 	int error = open_object(recorder, &choice, message);
 
@@ -464,6 +465,20 @@ int clew_say_without(struct clew_recorder *recorder)
 	return 0;
 }
 
+/* Says that messages were asked for, if this kernel has no tracepoint at them. */
+static const char *choose_messages_kept(const struct clew_recorder *recorder,
+					const struct clew_recorder_options *options)
+{
+	if (!options->messages)
+		return "off";
+	if (bpf_program__autoload(recorder->bpf->progs.clew_sock_send_length))
+		return "on";
+	if (options->say && !clew_refusals_lost_feature(&recorder->refusals, "messages"))
+		options->say("this kernel does not show what is sent and received (Linux 6.3 does): "
+			     "requests are those that a thread waits for");
+	return "refused";
+}
+
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message)
 {
@@ -479,6 +494,7 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 				    : clew_refusals_lost_feature(refusals, "stacks of waits")
 					    ? "refused"
 					    : "on";
+	recorder->features.messages = choose_messages_kept(recorder, options);
 	if (refusals->count && clew_say_without(recorder))
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
 	return map_rings(recorder, message);

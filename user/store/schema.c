@@ -484,6 +484,16 @@ static const struct table_column failed_columns[] = {
 	FAILED(call, STORE_KEYED, "task"),
 };
 
+#define MESSAGE(member, coding, reference) AT(#member, struct clew_message_record, member, 0, coding, reference, 0)
+
+static const struct table_column message_columns[] = {
+	RUNNING,
+	MESSAGE(task, STORE_SAME, "running"),
+	MESSAGE(socket, STORE_RECENT, "socket"),
+	BY(struct clew_message_record, bytes, "socket", "flags"),
+	AT("at", struct clew_message_record, at, 0, STORE_BEFORE, "time", CLEW_MESSAGE_TIMED),
+};
+
 #define LOCK_NAME(member, coding, reference) AT(#member, struct clew_lock_name, member, 0, coding, reference, 0)
 
 static const struct table_column lock_name_columns[] = {

@@ -138,6 +138,10 @@ const struct clew_option clew_record_options[] = {
 	{0, "no-page-cache", NULL,
 	 "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
 	 offsetof(struct record_values, recording.no_page_cache)},
+	{0, "messages", NULL, "record what all threads with full detail send and receive",
+	 clew_take_flag, offsetof(struct record_values, recording.messages)},
+	{0, "no-messages", NULL, "do not do so for the threads or the command that is chosen",
+	 clew_take_flag, offsetof(struct record_values, recording.no_messages)},
 	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most",
 	 clew_take_flag, offsetof(struct record_values, recording.sync)},
 	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes,
@@ -168,6 +172,9 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 	if (recording->no_stacks && (recording->stacks || recording->stack_min))
 		return clew_fail(CLEW_EXIT_INPUT, "--no-stacks: --%s takes some: give one of them",
 				 recording->stacks ? "stacks" : "stack-min");
+	if (recording->no_messages && recording->messages)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--no-messages: --messages records them: give one of them");
 	recording->stacks_if_possible = !recording->stacks && !recording->stack_min &&
 					!recording->rotation.rotate.ns &&
 					!recording->rotation.rotate.bytes;

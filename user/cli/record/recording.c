@@ -355,6 +355,17 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 	};
 }
 
+/* Chooses whose messages are recorded: by the options, else those of the command. */
+static void choose_messages(const struct session *session, const struct clew_recording *recording,
+			    struct clew_recorder_options *options)
+{
+	bool chosen = options->pid_count || options->tid_count || options->comm ||
+		      options->cgroup || options->container || recording->messages;
+
+	options->messages = !recording->no_messages && (chosen || session->has_child);
+	options->messages_of = options->messages && !chosen ? session->child.pid : 0;
+}
+
 /* Says that a signal has come that ends the recording before it began. A daemon that is asked to
  * end has done so. Returns the exit status. */
 static int fail_interrupted(const struct clew_recording *recording, bool has_command)
@@ -462,6 +473,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 	if (recording->taker)
 		takers[taker_count++] = *recording->taker;
 	options = options_of(recording, output, line, program, takers, taker_count);
+	choose_messages(session, recording, &options);
 	status = open_recorder(session, recording, &options, &recorder);
 	if (status)
 		return status;

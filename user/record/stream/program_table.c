@@ -25,6 +25,7 @@
 #define KERNEL_FUNCTIONS CLEW_PROGRAM_KERNEL_FUNCTIONS
 #define ESSENTIAL	 CLEW_PROGRAM_ESSENTIAL
 #define CORE		 CLEW_PROGRAM_CACHE_CORE
+#define MESSAGES	 CLEW_PROGRAM_MESSAGES
 
 #define ROW(program, attached, of, when, ...)                                                      \
 	{                                                                                          \
@@ -130,6 +131,9 @@ const struct clew_program_row clew_program_table[] = {
 	    LOST("attempts to connect", "why an attempt to connect by TCP takes long or fails"),
 	    NEEDS("packets")),
 	ROW("clew_tcp_receive_reset", "tp_btf/tcp_receive_reset", FAILED, OPTIONAL),
+	ROW("clew_sock_send_length", "tp_btf/sock_send_length", MESSAGE, OPTIONAL | MESSAGES,
+	    LOST("messages", "requests that nobody waited for (clew record --messages)")),
+	ROW("clew_sock_recv_length", "tp_btf/sock_recv_length", MESSAGE, OPTIONAL | MESSAGES),
 	ROW("clew_contention_begin", "tp_btf/contention_begin", LOCK, 0,
 	    LOST("kernel locks", "which waits are for kernel locks, and who holds them")),
 	ROW("clew_contention_end", "tp_btf/contention_end", LOCK, 0),

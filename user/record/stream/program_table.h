@@ -27,7 +27,8 @@ enum clew_program_flag {
 	CLEW_PROGRAM_ESSENTIAL = 0x200,	       /* nothing is recorded without it */
 	/* Without it all answers about the page cache would be wrong. */
 	CLEW_PROGRAM_CACHE_CORE = 0x400,
-	CLEW_PROGRAM_JBD2 = 0x800, /* of use only where the types of jbd2 are known */
+	CLEW_PROGRAM_JBD2 = 0x800,	/* of use only where the types of jbd2 are known */
+	CLEW_PROGRAM_MESSAGES = 0x1000, /* loaded only if messages are recorded */
 };
 
 /* Loaded only for what the user asks for: these are no lines of `clew doctor`. */

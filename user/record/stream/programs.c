@@ -183,6 +183,8 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 		return choice->kernel_functions;
 	if ((row->flags & CLEW_PROGRAM_STACKS) && !choice->stacks)
 		return false;
+	if ((row->flags & CLEW_PROGRAM_MESSAGES) && !choice->messages)
+		return false;
 	if ((row->flags & CLEW_PROGRAM_PAGE_CACHE) && !choice->page_cache)
 		return false;
 	if ((row->flags & CLEW_PROGRAM_XFS) && !has_tracepoint(types, "xfs_file_fsync"))

@@ -21,6 +21,7 @@ struct clew_program_choice {
 	bool functions;	       /* load that of functions */
 	bool kernel_functions; /* and that of the kernel's */
 	bool stacks;	       /* load those that take stacks */
+	bool messages;	       /* load those of messages */
 	/*
 	 * Features that are lost by these are left out. Programs whose tracepoint the kernel lacks
 	 * are added, but for those that not every kernel has.

@@ -43,6 +43,7 @@ struct clew_wake_stamp {
 #define CLEW_TASK_STATE_RELEASE	 0x100 /* a worker: it queues bios that an I/O limit held back */
 #define CLEW_TASK_STATE_PRIORITY 0x200 /* `policy` and `priority` are not the usual ones */
 #define CLEW_TASK_STATE_TAKER	 0x400 /* `file_lock_holder` is the thread that took the lock */
+#define CLEW_TASK_STATE_MESSAGES 0x800 /* of the process `messages_of`, itself or by descent */
 
 /* A call that writes to a file through iomap, whose tracepoint comes before anything is copied. */
 struct clew_open_call {
