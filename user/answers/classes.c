@@ -36,6 +36,13 @@ void clew_print_usual(FILE *out, const struct clew_operation_class *class)
 			CLEW_DURATION(class->usual));
 }
 
+/* True if there may be more requests, for which no thread waited. */
+static bool is_of_waits(const struct clew_operation_class *class)
+{
+	return (class->kind == CLEW_OPERATION_REQUEST || class->kind == CLEW_OPERATION_SERVED) &&
+	       !class->messages;
+}
+
 static void print_all(FILE *out, const struct clew_trace *trace,
 		      const struct clew_operation_classes *found, size_t class)
 {
@@ -49,7 +56,9 @@ static void print_all(FILE *out, const struct clew_trace *trace,
 		fputs("The only ", out);
 		clew_print_class(out, trace, found, class, true);
 	}
-	fprintf(out, " that the recording shows: %s", CLEW_DURATION(it->longest));
+	fprintf(out, " that %s: %s",
+		is_of_waits(it) ? "somebody waited for" : "the recording shows",
+		CLEW_DURATION(it->longest));
 	clew_print_usual(out, it);
 	fputc('.', out);
 	for (size_t i = 0; i < found->class_count && shown < MOST_OTHERS; i++) {
@@ -147,6 +156,7 @@ void clew_json_class(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_string(json, "kind", clew_operation_kind_name(it->kind));
 	clew_json_string(json, "program", process ? process->comm : NULL);
 	clew_json_string(json, "text", text);
+	clew_json_bool(json, "messages", it->messages);
 	clew_json_unsigned(json, "count", it->count);
 	clew_json_unsigned(json, "total_ns", it->sum);
 	clew_json_unsigned(json, "p50_ns", it->p50);

@@ -18,9 +18,10 @@
 #define LEAST_PART 10
 
 static const char *const kind_names[CLEW_OPERATION_KINDS] = {
-	[CLEW_OPERATION_REQUEST] = "request", [CLEW_OPERATION_SERVED] = "served",
-	[CLEW_OPERATION_CONNECT] = "connect", [CLEW_OPERATION_WORK] = "work",
-	[CLEW_OPERATION_START] = "start",     [CLEW_OPERATION_COMMAND] = "command",
+	[CLEW_OPERATION_REQUEST] = "request",	[CLEW_OPERATION_SERVED] = "served",
+	[CLEW_OPERATION_PIPELINE] = "pipeline", [CLEW_OPERATION_CONNECT] = "connect",
+	[CLEW_OPERATION_WORK] = "work",		[CLEW_OPERATION_START] = "start",
+	[CLEW_OPERATION_COMMAND] = "command",
 };
 
 const char *clew_operation_kind_name(enum clew_operation_kind kind)
@@ -44,40 +45,77 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
-/* A number for the server's address, or for who has the other end if it has none. */
-static uint64_t endpoint_of(const struct clew_trace *trace,
-			    const struct clew_kind_operation *operation)
+static uint64_t hash_name(const struct clew_trace *trace, uint32_t task, uint64_t at)
 {
-	const struct clew_sleep *by = operation->by;
-	const struct clew_socket_record *socket;
-	bool served = operation->kind == CLEW_OPERATION_SERVED;
+	const char *name = clew_trace_comm_at(trace, clew_trace_process(trace, task), at);
+
+	return hash_bytes(0xcbf29ce484222325ull, name, strlen(name));
+}
+
+/* A number for the server's address; 0: it has none. */
+static uint64_t address_of(const struct clew_socket_record *socket, bool served)
+{
 	uint64_t hash = 0xcbf29ce484222325ull;
 
-	if (!by)
-		return 0;
-	if (operation->kind == CLEW_OPERATION_WORK)
-		return hash_bytes(hash, &by->call, sizeof(by->call));
-	socket = by->object.kind == CLEW_OBJECT_SOCKET ? clew_trace_socket(trace, by->object.number)
-						       : NULL;
 	if (socket && socket->family == AF_UNIX) {
 		const char *path = served ? socket->local_path : socket->peer_path;
 
-		if (path[0])
-			return hash_bytes(hash, path, strnlen(path, CLEW_UNIX_PATH_SIZE));
-	} else if (socket && (socket->family == AF_INET || socket->family == AF_INET6)) {
+		return path[0] ? hash_bytes(hash, path, strnlen(path, CLEW_UNIX_PATH_SIZE)) : 0;
+	}
+	if (socket && (socket->family == AF_INET || socket->family == AF_INET6)) {
 		const uint8_t *address = served ? socket->local : socket->remote;
 		uint16_t port = served ? socket->local_port : socket->peer_port;
 
 		hash = hash_bytes(hash, address, sizeof(socket->local));
 		return hash_bytes(hash, &port, sizeof(port));
 	}
-	if (by->ended_by != CLEW_NO_TASK) {
-		const char *name =
-			clew_trace_comm_at(trace, clew_trace_process(trace, by->ended_by), by->end);
+	return 0;
+}
 
-		return hash_bytes(hash, name, strlen(name));
-	}
-	return hash;
+bool clew_operation_serves(const struct clew_kind_operation *operation)
+{
+	return operation->exchange ? !operation->exchange->client
+				   : operation->kind == CLEW_OPERATION_SERVED;
+}
+
+struct clew_object clew_operation_object(const struct clew_kind_operation *operation)
+{
+	if (operation->exchange)
+		return (struct clew_object){.kind = CLEW_OBJECT_SOCKET,
+					    .number = operation->exchange->socket};
+	return operation->by ? operation->by->object : (struct clew_object){};
+}
+
+uint32_t clew_operation_other(const struct clew_kind_operation *operation)
+{
+	return operation->exchange ? operation->exchange->other
+	       : operation->by	   ? operation->by->ended_by
+				   : CLEW_NO_TASK;
+}
+
+/* A number for the server's address, or for who has the other end if it has none. */
+static uint64_t endpoint_of(const struct clew_trace *trace,
+			    const struct clew_kind_operation *operation)
+{
+	const struct clew_object object = clew_operation_object(operation);
+	const uint64_t none = 0xcbf29ce484222325ull;
+	uint32_t other = clew_operation_other(operation);
+	uint64_t address;
+
+	if (!operation->by && !operation->exchange)
+		return 0;
+	if (operation->kind == CLEW_OPERATION_WORK)
+		return hash_bytes(none, &operation->by->call, sizeof(operation->by->call));
+	address = object.kind == CLEW_OBJECT_SOCKET
+			  ? address_of(clew_trace_socket(trace, object.number),
+				       clew_operation_serves(operation))
+			  : 0;
+	if (address)
+		return address;
+	return other != CLEW_NO_TASK
+		       ? hash_name(trace, other,
+				   operation->by ? operation->by->end : operation->operation.to)
+		       : none;
 }
 
 static uint64_t program_of(const struct clew_trace *trace, uint32_t task)
@@ -151,6 +189,7 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 	size_t n = class->count;
 
 	class->kind = operations[0].kind;
+	class->messages = operations[0].exchange != NULL;
 	class->throughout = operations[0].begun_before && operations[0].goes_on;
 	class->program = clew_trace_process(trace, operations[0].operation.task);
 	class->longest = length_of(&operations[0]);
@@ -163,6 +202,7 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 	for (size_t i = 0; i < n; i++) {
 		uint64_t ns = counted(&operations[i]);
 
+		class->messages &= operations[i].exchange != NULL;
 		class->sum += length_of(&operations[i]);
 		class->own += ns;
 		class->hurts += ns > class->usual ? ns - class->usual : 0;
@@ -270,9 +310,11 @@ struct clew_operation *clew_class_longest(const struct clew_operation_classes *f
 		const struct clew_kind_operation *one = &found->operations[it->first + i];
 
 		operations[i] = one->operation;
-		operations[i].served = one->kind == CLEW_OPERATION_SERVED;
-		if (one->kind == CLEW_OPERATION_REQUEST || operations[i].served)
+		operations[i].served = clew_operation_serves(one);
+		if (one->exchange || one->kind == CLEW_OPERATION_REQUEST || operations[i].served) {
 			operations[i].by = one->by;
+			operations[i].connection = clew_operation_object(one);
+		}
 	}
 	*ret_count = operations ? count : 0;
 	return operations;

@@ -14,8 +14,9 @@
 #include "explain/why.h"
 
 enum clew_operation_kind {
-	CLEW_OPERATION_REQUEST, /* a client's, from its question until its answer */
-	CLEW_OPERATION_SERVED,	/* a server's, from the question that a thread waited for */
+	CLEW_OPERATION_REQUEST,	 /* a client's, from its question until its answer */
+	CLEW_OPERATION_SERVED,	 /* a server's, from the question until its answer */
+	CLEW_OPERATION_PIPELINE, /* several questions that were open at once, at either end */
 	CLEW_OPERATION_CONNECT,
 	CLEW_OPERATION_WORK,	/* between two waits for work, or rests */
 	CLEW_OPERATION_START,	/* until a thread's first wait for work */
@@ -31,18 +32,21 @@ enum clew_operation_kind clew_operation_kind_of(const char *name);
 struct clew_kind_operation {
 	struct clew_operation operation;
 	const struct clew_sleep *by; /* the wait for the answer, or for the work; NULL none */
-	uint64_t inner_ns;	     /* of the requests within it */
-	uint32_t class;		     /* index */
-	uint32_t inner;		     /* requests of the same thread within it */
-	uint8_t kind;		     /* enum clew_operation_kind */
-	bool begun_before;	     /* it was under way when the recording began */
-	bool goes_on;		     /* .. or ended */
+	/* The messages of the request; NULL: it is known from what threads waited for. */
+	const struct clew_exchange *exchange;
+	uint64_t inner_ns; /* of the requests within it */
+	uint32_t class;	   /* index */
+	uint32_t inner;	   /* requests of the same thread within it */
+	uint8_t kind;	   /* enum clew_operation_kind */
+	bool begun_before; /* it was under way when the recording began */
+	bool goes_on;	   /* .. or ended */
 };
 
 /* Operations of one kind, program and endpoint. */
 struct clew_operation_class {
 	uint32_t program; /* a process of it */
 	uint8_t kind;
+	bool messages;	     /* all of its requests are known, from messages */
 	bool throughout;     /* the longest one was under way before and behind the recording */
 	size_t first, count; /* in the list of operations, longest first */
 	uint64_t p50, p99, sum, longest;
@@ -58,6 +62,12 @@ struct clew_operation_classes {
 	size_t operation_count, class_count;
 };
 
+/* True if an operation is seen from the server's end. */
+bool clew_operation_serves(const struct clew_kind_operation *operation);
+/* The connection of a request, or what the wait before the operation was for. */
+struct clew_object clew_operation_object(const struct clew_kind_operation *operation);
+/* The task at the other end, or that ended that wait; CLEW_NO_TASK: unknown. */
+uint32_t clew_operation_other(const struct clew_kind_operation *operation);
 /* A number that is the same for operations of one class, in all traces. */
 uint64_t clew_operation_class_key(const struct clew_trace *trace,
 				  const struct clew_kind_operation *operation);

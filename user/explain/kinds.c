@@ -67,9 +67,12 @@ static enum clew_operation_kind kind_of(const struct cutting *cutting, bool last
 {
 	const struct trace_task *task = cutting->task;
 
+	/* Where messages show the requests, this is the thread's part in them. */
 	if (cutting->idle)
-		return clew_trace_was_asked(cutting->trace, cutting->idle) ? CLEW_OPERATION_SERVED
-									   : CLEW_OPERATION_WORK;
+		return clew_trace_was_asked(cutting->trace, cutting->idle) &&
+				       !clew_trace_shows_messages(cutting->trace, cutting->idle)
+			       ? CLEW_OPERATION_SERVED
+			       : CLEW_OPERATION_WORK;
 	if (!shows_begin(task))
 		return CLEW_OPERATION_WORK;
 	if (!last)
@@ -128,7 +131,7 @@ static struct clew_kind_operation *request_of(const struct cutting *cutting,
 	size_t count = cutting->operations->count;
 
 	for (size_t i = count; i-- > cutting->first && i + MOST_BACK > count;)
-		if (all[i].kind == CLEW_OPERATION_REQUEST &&
+		if (all[i].kind == CLEW_OPERATION_REQUEST && all[i].by &&
 		    all[i].by->object.number == sleep->object.number &&
 		    clew_trace_question_at(cutting->trace, all[i].by) == asked)
 			return &all[i];
@@ -143,6 +146,8 @@ static int take_client(struct cutting *cutting, const struct clew_sleep *sleep)
 	struct clew_kind_operation *known = asked ? request_of(cutting, sleep, asked) : NULL,
 				   operation;
 
+	if (asked && clew_trace_shows_messages(cutting->trace, sleep))
+		return 0;
 	if (known) {
 		known->operation.to = over;
 		known->goes_on = sleep->end == CLEW_TIME_OPEN;
@@ -173,32 +178,92 @@ static int add_command(struct cutting *cutting)
 	return add(cutting, &operation);
 }
 
-/* Counts the requests within the other operations of a task. */
-static void count_inner(const struct cutting *cutting)
+static enum clew_operation_kind kind_of_exchange(const struct clew_exchange *exchange)
+{
+	if (exchange->pipelined)
+		return CLEW_OPERATION_PIPELINE;
+	return exchange->client ? CLEW_OPERATION_REQUEST : CLEW_OPERATION_SERVED;
+}
+
+/* Adds the requests that messages show. */
+static int add_exchanges(struct cutting *cutting)
+{
+	size_t first, count = clew_trace_exchange_count(cutting->trace, cutting->task->task.serial,
+							&first);
+	int r = 0;
+
+	for (size_t i = first; i < first + count && r == 0; i++) {
+		const struct clew_exchange *exchange = clew_trace_exchange(cutting->trace, i);
+		struct clew_kind_operation operation =
+			whole_of(cutting, exchange->from, exchange->to, kind_of_exchange(exchange));
+
+		operation.exchange = exchange;
+		operation.goes_on = exchange->goes_on;
+		r = add(cutting, &operation);
+	}
+	return r;
+}
+
+static bool is_request(const struct clew_kind_operation *operation)
+{
+	return operation->exchange || operation->kind == CLEW_OPERATION_REQUEST;
+}
+
+/* The first of the operations `first` to `end`, in order of their begins, that begins at or behind
+ * a moment. */
+static size_t first_from(const struct clew_kind_operation *all, size_t first, size_t end,
+			 uint64_t at)
+{
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (all[middle].operation.from < at)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+/* Counts the requests among the operations `first` to `end` that lie within another one of the same
+ * thread. Several may be open at once. */
+static void count_within(struct clew_kind_operation *all, size_t first, size_t end,
+			 struct clew_kind_operation *whole)
+{
+	uint64_t covered = whole->operation.from;
+
+	for (size_t i = first_from(all, first, end, covered);
+	     i < end && all[i].operation.from < whole->operation.to; i++) {
+		const struct clew_operation *inner = &all[i].operation;
+
+		if (!is_request(&all[i]) || inner->to > whole->operation.to)
+			continue;
+		whole->inner++;
+		covered = covered > inner->from ? covered : inner->from;
+		if (inner->to > covered)
+			whole->inner_ns += inner->to - covered;
+		covered = covered > inner->to ? covered : inner->to;
+	}
+}
+
+/* Counts the requests within the other operations of a task. Messages show the ones from number
+ * `parts` on. */
+static void count_inner(const struct cutting *cutting, size_t parts)
 {
 	struct clew_kind_operation *all = cutting->operations->data;
-	size_t count = cutting->operations->count;
 
-	for (size_t i = cutting->first, k = cutting->first; i < count; i++) {
+	for (size_t i = cutting->first; i < parts; i++) {
 		if (all[i].kind != CLEW_OPERATION_WORK && all[i].kind != CLEW_OPERATION_SERVED)
 			continue;
-		/* Parts and requests are in order of time, each for itself. */
-		while (k < i && all[k].operation.to <= all[i].operation.from)
-			k++;
-		for (size_t n = k; n < count && all[n].operation.from < all[i].operation.to; n++) {
-			if (all[n].kind != CLEW_OPERATION_REQUEST ||
-			    all[n].operation.from < all[i].operation.from ||
-			    all[n].operation.to > all[i].operation.to)
-				continue;
-			all[i].inner++;
-			all[i].inner_ns += all[n].operation.to - all[n].operation.from;
-		}
+		count_within(all, cutting->first, parts, &all[i]);
+		count_within(all, parts, cutting->operations->count, &all[i]);
 	}
 }
 
 static int find_of_task(struct cutting *cutting)
 {
 	const struct trace_task *task = cutting->task;
+	size_t parts;
 	int r = 0;
 
 	cutting->since = task->begin;
@@ -219,7 +284,10 @@ static int find_of_task(struct cutting *cutting)
 		r = cut_by_exec(cutting, task->end);
 	if (r == 0)
 		r = cut(cutting, task->end, true);
-	count_inner(cutting);
+	parts = cutting->operations->count;
+	if (r == 0)
+		r = add_exchanges(cutting);
+	count_inner(cutting, parts);
 	return r == 0 ? add_command(cutting) : r;
 }
 

@@ -128,7 +128,8 @@ struct clew_operation {
 	const struct clew_activity *activity;
 	const struct clew_trace_frame *frame;
 	/* A request has the wait for its answer, or, if it was served, for the question. */
-	const struct clew_sleep *by;
+	const struct clew_sleep *by;   /* NULL: nobody waited, or it is known from messages */
+	struct clew_object connection; /* of a request; without a kind: it is none */
 	bool served;
 };
 

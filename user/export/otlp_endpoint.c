@@ -18,7 +18,9 @@ struct seen {
 
 enum otlp_kind otlp_kind_of(const struct clew_operation *operation)
 {
-	return !operation->by ? OTLP_INTERNAL : operation->served ? OTLP_SERVER : OTLP_CLIENT;
+	return !operation->connection.kind ? OTLP_INTERNAL
+	       : operation->served	   ? OTLP_SERVER
+					   : OTLP_CLIENT;
 }
 
 void otlp_name_request(const struct clew_trace *trace, const struct clew_operation *operation,
@@ -27,7 +29,8 @@ void otlp_name_request(const struct clew_trace *trace, const struct clew_operati
 	struct object_description it;
 	const char *server = "";
 
-	if (object_describe(trace, &operation->by->object, operation->by, &it))
+	if (object_describe(trace, operation->by ? &operation->by->object : &operation->connection,
+			    operation->by, &it))
 		server = operation->served ? it.local.text : it.peer.text;
 	snprintf(buffer, size, "request%s%s",
 		 !server[0]	     ? ""
@@ -77,15 +80,15 @@ static int add_ends(struct otlp *otlp, struct otlp_list *list,
 int otlp_add_endpoint(struct otlp *otlp, struct otlp_list *list,
 		      const struct clew_operation *operation)
 {
-	const struct clew_object *object = operation->by ? &operation->by->object : NULL;
+	const struct clew_object *object = &operation->connection;
 	const struct clew_socket_record *socket =
-		object && object->kind == CLEW_OBJECT_SOCKET
+		object->kind == CLEW_OBJECT_SOCKET
 			? clew_trace_socket(otlp->export->trace, object->number)
 			: NULL;
 	bool local, inet;
 	int r;
 
-	if (object && object->kind == CLEW_OBJECT_PIPE)
+	if (object->kind == CLEW_OBJECT_PIPE)
 		return otlp_add_text(otlp, list, "network.transport", "pipe");
 	local = socket && socket->family == AF_UNIX;
 	inet = socket && (socket->family == AF_INET || socket->family == AF_INET6);

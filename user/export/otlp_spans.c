@@ -446,7 +446,7 @@ static void name_operation(const struct clew_export *export, const struct clew_o
 		snprintf(buffer, size, "%s",
 			 clew_call_name(operation->wait->call)
 				 ?: clew_wait_kind_name(operation->wait->kind));
-	else if (operation->by)
+	else if (operation->connection.kind)
 		otlp_name_request(export->trace, operation, buffer, size);
 	else
 		snprintf(buffer, size, "%.*s", CLEW_COMM_SIZE,

@@ -7,7 +7,7 @@
 
 static bool is_under_way(const struct clew_kind_operation *operation)
 {
-	return operation->goes_on && operation->by &&
+	return operation->goes_on && (operation->by || operation->exchange) &&
 	       (operation->kind == CLEW_OPERATION_REQUEST ||
 		operation->kind == CLEW_OPERATION_CONNECT);
 }
@@ -20,6 +20,8 @@ static struct top_request request_of(const struct clew_trace *trace, const struc
 	struct top_request request = {.operation = operation,
 				      .ns = end - operation->operation.from};
 
+	if (!by)
+		return request;
 	if (by->asked > CLEW_ASKED_SOMETIME && by->asked < end) {
 		request.ns = end - by->asked;
 		return request;

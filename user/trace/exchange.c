@@ -5,7 +5,8 @@
  * it answers. The client is not idle until the answer comes.
  *
  * A connection is a socket, or what two processes send each other through pipes and socket pairs.
- * Sockets show who connected to whom; else the client is the one who sent first. A question is
+ * Sockets show who connected to whom; else the client is the one who sent first. Messages show
+ * each question (messages.c). Where they are not recorded, a question is
  * open if the kernel saw bytes leave since the last one arrived. Where it does not count them, a
  * client asks when it wakes the server, and is answered when that wakes it next. A server that is
  * awake takes a question without a wake: it counts as asked where most answers before are known to
@@ -14,18 +15,12 @@
  */
 #include "trace/idle.h"
 #include "trace/internal.h"
+#include "trace/talk.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #define MOST_WAITS 256 /* of a server's thread, looked at for one answer */
-
-/* A client's side of a socket, in order of time. */
-struct connection {
-	uint64_t asked;	   /* when its last question left, 0: none did */
-	uint64_t answered; /* when the answer to that began to come, 0: not yet */
-	uint64_t last;	   /* when something of it came last */
-};
 
 /* Counts what a client got from one server so far. */
 struct replies {
@@ -43,7 +38,7 @@ struct exchanges {
 	struct map replies;	  /* (who answers, whom) -> index of counts */
 	struct vector counts;	  /* struct replies */
 	struct map connection_of; /* inode of a socket -> index of connections */
-	struct vector connections; /* struct connection */
+	struct vector connections; /* struct talk, of a client's side */
 	struct vector keys;	   /* struct sort_key: sleeps, in order of their ends */
 };
 
@@ -185,46 +180,39 @@ static bool data_came(const struct clew_trace *trace, const struct clew_sleep *s
 	       !(sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER);
 }
 
-static struct connection *connection_of(struct exchanges *exchanges, uint64_t inode)
+static struct talk *connection_of(struct exchanges *exchanges, uint64_t inode)
 {
 	const uint64_t *known = map_get(&exchanges->connection_of, inode, 0);
 	struct vector *all = &exchanges->connections;
 
 	if (known)
-		return (struct connection *)all->data + *known;
-	all->item = sizeof(struct connection);
+		return (struct talk *)all->data + *known;
+	all->item = sizeof(struct talk);
 	if (vector_reserve(all, all->count + 1) < 0 ||
 	    map_set(&exchanges->connection_of, inode, 0, all->count) < 0)
 		return NULL;
-	((struct connection *)all->data)[all->count] = (struct connection){};
-	return (struct connection *)all->data + all->count++;
-}
-
-/*
- * True if a wait that follows an answer's first part is for the rest of it. An answer that
- * pauses for longer than the question took is a stream's.
- */
-static bool goes_on(const struct connection *connection, const struct clew_sleep *sleep)
-{
-	return connection->answered && sleep->end != CLEW_TIME_OPEN &&
-	       sleep->end - connection->last <= connection->answered - connection->asked;
+	((struct talk *)all->data)[all->count] = (struct talk){};
+	return (struct talk *)all->data + all->count++;
 }
 
 /* When the question left whose answer a client waits for at a socket; 0: none is open. */
 static int find_question(struct exchanges *exchanges, const struct clew_sleep *sleep,
 			 uint64_t *ret_asked)
 {
-	struct connection *connection = connection_of(exchanges, sleep->object.number);
+	struct talk *connection = connection_of(exchanges, sleep->object.number);
 
-	*ret_asked = 0;
+	*ret_asked = trace_message_question(exchanges->trace, sleep);
+	if (*ret_asked)
+		return 0;
 	if (!connection)
 		return -ENOMEM;
 	if (sleep->asked) {
 		uint64_t asked = sleep->asked == CLEW_ASKED_SOMETIME ? sleep->start : sleep->asked;
 
-		*connection = (struct connection){
-			.asked = asked > connection->last ? asked : connection->last};
-	} else if (!connection->asked || (connection->answered && !goes_on(connection, sleep))) {
+		*connection =
+			(struct talk){.asked = asked > connection->last ? asked : connection->last};
+	} else if (!connection->asked ||
+		   (connection->answered && !talk_goes_on(connection, sleep->end))) {
 		connection->asked = 0;
 	}
 	*ret_asked = connection->asked;

@@ -347,6 +347,8 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 		return trace_take_lock_name(trace, (const struct clew_lock_name *)header);
 	case CLEW_KIND_FAILED:
 		return trace_take_failed(trace, (const struct clew_failed *)header);
+	case CLEW_KIND_MESSAGE:
+		return trace_take_message(trace, (const struct clew_message_record *)header);
 	case CLEW_KIND_ADDRESS:
 		return trace_take_address(trace, (const struct clew_address *)header);
 	case CLEW_KIND_SITE:

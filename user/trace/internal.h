@@ -132,8 +132,15 @@ struct clew_trace {
 	struct trace_touches joined; /* until finished */
 	struct map acceptors;	     /* by inode number of a socket: who accepts there */
 	struct vector failed; /* struct clew_failed, in order of task, then time, once finished */
-	struct vector spins;  /* in order of task, then end, once finished */
-	struct vector deadlocks; /* struct clew_deadlock */
+	/* Ends of connections whose messages are recorded: messages.c */
+	struct vector talk_ends;
+	struct map talk_of;   /* inode number of a socket -> number of its end */
+	struct map talk_keys; /* addresses -> number of the end that had them last */
+	struct vector
+		exchanges; /* struct clew_exchange, in order of end, then begin, once finished */
+	struct sort_key *exchange_order; /* key: task; by task, then begin; NULL until finished */
+	struct vector spins;		 /* in order of task, then end, once finished */
+	struct vector deadlocks;	 /* struct clew_deadlock */
 	/* by the index of a task: 1 + the deadlock that it is in or waits for, or 0; NULL: none is
 	 */
 	uint32_t *stuck;
@@ -367,6 +374,15 @@ int trace_find_vain(struct clew_trace *trace);
 
 /* deadlock.c: finds the deadlocks. Tasks, sleeps and ends are finished. 0 or -ENOMEM. */
 int trace_find_deadlocks(struct clew_trace *trace);
+
+/* ---- messages.c ---- */
+
+int trace_take_message(struct clew_trace *trace, const struct clew_message_record *message);
+/* Ends what is open, and puts the exchanges in order. 0 or -ENOMEM. */
+int trace_finish_messages(struct clew_trace *trace);
+void trace_free_messages(struct clew_trace *trace);
+/* When the question left whose answer ended a wait for a socket, by its messages; 0: unknown. */
+uint64_t trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 /* ---- exchange.c ---- */
 

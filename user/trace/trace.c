@@ -305,6 +305,7 @@ void clew_trace_free(struct clew_trace *trace)
 	trace_touches_done(&trace->joined);
 	vector_done(&trace->spins);
 	vector_done(&trace->failed);
+	trace_free_messages(trace);
 	map_done(&trace->acceptors);
 	vector_done(&trace->deadlocks);
 	free(trace->stuck);
@@ -388,6 +389,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_find_tried(trace);
 	if (r >= 0)
 		r = trace_find_vain(trace);
+	if (r >= 0)
+		r = trace_finish_messages(trace);
 	if (r >= 0)
 		r = trace_find_exchanges(trace);
 	return r < 0 ? r : trace_find_rests(trace);
@@ -501,6 +504,8 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
 	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
 	       vector_used(&trace->spins) + vector_used(&trace->failed) +
+	       vector_used(&trace->talk_ends) + vector_used(&trace->exchanges) +
+	       map_memory(&trace->talk_of) + map_memory(&trace->talk_keys) +
 	       vector_used(&trace->retries) + vector_used(&trace->stays) +
 	       vector_used(&trace->ticks) + vector_used(&trace->tallies) +
 	       vector_used(&trace->frames) + vector_used(&trace->frame_details) +

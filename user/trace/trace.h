@@ -168,6 +168,29 @@ bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sl
 bool clew_trace_rests(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* True if a client's question ended a sleep of its server's. */
 bool clew_trace_was_asked(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/*
+ * A question and its answer at one end of a connection, from what was sent and received there. A
+ * server's begins when the question came, and ends when the answer left.
+ */
+struct clew_exchange {
+	uint64_t from, to;  /* ns */
+	uint64_t socket;    /* inode number */
+	uint32_t task;	    /* it took or sent the last part of the answer, if there was one */
+	uint32_t other;	    /* the task at the other end, CLEW_NO_TASK unknown */
+	uint32_t questions; /* messages that the question was, or the questions */
+	uint32_t end;	    /* number of the end of a connection */
+	bool client;	    /* the end asks */
+	bool pipelined;	    /* which answer is to which question of the connection is not known */
+	bool goes_on;	    /* no answer had come when the recording ended */
+};
+
+/* How many a task has; *ret_first: the number of the first one. They are in order of their begins,
+ * and their numbers follow each other. */
+size_t clew_trace_exchange_count(const struct clew_trace *trace, uint32_t serial,
+				 size_t *ret_first);
+const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, size_t number);
+/* True if the messages of the socket that a sleep waits for were recorded by its end. */
+bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* When the question left whose answer a client waits for in a sleep, ns; 0: it is in no exchange,
  * or not as a client. */
 uint64_t clew_trace_question_at(const struct clew_trace *trace, const struct clew_sleep *sleep);

@@ -8,10 +8,11 @@
 #include "words/describe.h"
 
 static const struct {
-	const char *one, *many, *joint; /* joint: before the endpoint */
+	const char *one, *many, *joint; /* joint: before the endpoint, but a server's own */
 } kind_words[CLEW_OPERATION_KINDS] = {
 	[CLEW_OPERATION_REQUEST] = {"request", "requests", "to"},
-	[CLEW_OPERATION_SERVED] = {"request", "requests", "at"},
+	[CLEW_OPERATION_SERVED] = {"request", "requests", ""},
+	[CLEW_OPERATION_PIPELINE] = {"span of open questions", "spans of open questions", "to"},
 	[CLEW_OPERATION_CONNECT] = {"connect", "connects", "to"},
 	[CLEW_OPERATION_WORK] = {"work", "works", "behind"},
 	[CLEW_OPERATION_START] = {"start", "starts", ""},
@@ -23,24 +24,27 @@ static void print_endpoint(FILE *out, const struct clew_trace *trace,
 			   const struct clew_kind_operation *operation)
 {
 	const struct clew_sleep *by = operation->by;
+	const struct clew_object object = clew_operation_object(operation);
+	uint32_t other = clew_operation_other(operation);
+	bool serves = clew_operation_serves(operation);
 	struct object_description it;
 	const char *name = NULL;
 
-	if (!by)
+	if (!object.kind && !by)
 		return;
 	if (operation->kind == CLEW_OPERATION_WORK) {
 		name = clew_call_name(by->call);
 	} else {
-		if (!object_describe(trace, &by->object, by, &it))
+		if (!object_describe(trace, by ? &by->object : &object, by, &it))
 			return;
-		name = operation->kind == CLEW_OPERATION_SERVED ? it.local.text : it.peer.text;
-		if (!name[0] && by->ended_by != CLEW_NO_TASK)
-			name = clew_trace_comm_at(trace, clew_trace_process(trace, by->ended_by),
-						  by->end);
+		name = serves ? it.local.text : it.peer.text;
+		if (!name[0] && other != CLEW_NO_TASK)
+			name = clew_trace_comm_at(trace, clew_trace_process(trace, other),
+						  by ? by->end : operation->operation.to);
 	}
 	if (!name || !name[0])
 		return;
-	fprintf(out, " %s ", kind_words[operation->kind].joint);
+	fprintf(out, " %s ", serves ? "at" : kind_words[operation->kind].joint);
 	clew_print_safe(out, name);
 }
 
