@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 Waits that real programs cut into slices by a timeout: PostgreSQL's row locks with a
-deadlock_timeout, the monitors of a JVM, and Python's global lock. Each is one retried wait,
-which is followed to the thread that was waited for. Loops that tick, and wait for nothing, are
-none.
+deadlock_timeout, the monitors of a JVM, and Python's global lock. Each is one retried wait, which
+is followed to the thread that was waited for. Loops that tick, and wait for nothing, are none. A
+JVM's naps before a safepoint are waits for the thread that does not stop.
 """
 
 import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -168,6 +169,46 @@ def java():
     check_single("such a loop that does something each time", recording, ticker, begin)
 
 
+def safepoint():
+    """
+    The VM thread naps until all threads have stopped. Nearly all of that is time of the only one
+    that did not, or what is left of a nap behind that; the JVM says how long it was at most.
+    """
+    name = "a JVM's safepoint"
+    if not shutil.which("java"):
+        skip(name, "there is no java here")
+        return
+    path = scratch("safepoint.clew")
+    said = recorded(path, "java", "-XX:+UseParallelGC", "-Xmx600m", "-Xlog:safepoint",
+                    os.path.join(HERE, "_safepoint.java"))
+    if said is None:
+        return
+    recording, laps = Recording(path), []
+    for reaching, lap in re.findall(r"SystemGC.* Reaching safepoint: (\d+) ns.*\nlap (.*)", said):
+        main, copier, begin, end = (int(word) for word in lap.split())
+        if recording.hidden(main, begin, end) or recording.hidden(copier, begin, end):
+            continue
+        naps = [
+            w for w in recording.waits if w["comm"] == "VM Thread" and w["kind"] == "sleep"
+            and w["start"] >= begin and w["start"] < end
+        ]
+        why = answer("why", path, "--tid", main, "--from", begin, "--to", end)
+        of_naps = [s for s in why["segments"] if "tried" in s]
+        behind = [s for s in of_naps if s["tid"] == copier]
+        ok(all(s["via"]["evidence"] == "candidate" for s in behind), f"{name}: as a candidate",
+           behind)
+        laps.append((int(reaching), sum(w["end"] - w["start"] for w in naps if len(naps) > 1),
+                     sum(s["ns"] for s in of_naps), sum(s["ns"] for s in behind)))
+    if not any(nap for _, nap, _, _ in laps):
+        skip(name, "this machine hid a switch in each of its waits, or no thread was late")
+        return
+    reached, naps, of_naps, behind = map(sum, zip(*laps))
+    note(f"{name}: {reached / MS:.1f} ms by the JVM's word, {naps / MS:.1f} in naps, "
+         f"behind the thread {behind / MS:.1f}")
+    ok(of_naps >= 0.8 * naps, f"{name}: its naps are for who did not stop", laps)
+    ok(0.6 * of_naps <= behind <= reached, f"{name}: until that one did", laps)
+
+
 def python():
     path = scratch("python.clew")
     said = recorded(path, sys.executable, os.path.join(HERE, "_interpreter.py"))
@@ -192,6 +233,7 @@ def python():
 def main():
     postgres()
     java()
+    safepoint()
     python()
     finish()
 

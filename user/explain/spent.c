@@ -103,11 +103,12 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 /* A sleep between attempts in vain is a wait for what is tried. */
 static enum clew_spent spent_asleep(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	static const enum clew_spent spent[] = {[CLEW_TRIED_LOCK] = CLEW_SPENT_LOCK,
+						[CLEW_TRIED_CONNECT] = CLEW_SPENT_NETWORK,
+						[CLEW_TRIED_SAFEPOINT] = CLEW_SPENT_THREAD};
 	const struct clew_tried *tried = clew_trace_tried(trace, sleep);
 
-	return !tried					      ? CLEW_SPENT_TIMER
-	       : tried->one->header.flags == CLEW_FAILED_LOCK ? CLEW_SPENT_LOCK
-							      : CLEW_SPENT_NETWORK;
+	return tried ? spent[tried->what] : CLEW_SPENT_TIMER;
 }
 
 enum clew_spent clew_spent_within(const struct clew_trace *trace, const struct clew_sleep *sleep)

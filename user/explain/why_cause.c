@@ -384,9 +384,9 @@ struct why_cause why_own_cause(const struct clew_sleep *sleep, uint64_t from, ui
 	return cause;
 }
 
-/* The one who listened later, of a sleep between attempts to connect. */
+/* The one who listened later, of a sleep between attempts to connect, or who did not stop. */
 static struct why_cause cause_tried(const struct clew_trace *trace, const struct clew_sleep *sleep,
-				    struct why_cause own)
+				    uint64_t from, struct why_cause own)
 {
 	const struct clew_tried *tried = clew_trace_tried(trace, sleep);
 	uint8_t evidence;
@@ -394,11 +394,18 @@ static struct why_cause cause_tried(const struct clew_trace *trace, const struct
 
 	if (!tried || other == CLEW_NO_TASK)
 		return own;
+	if (tried->what == CLEW_TRIED_SAFEPOINT) {
+		if (from >= tried->stopped)
+			return own;
+		own.until = tried->stopped < own.until ? tried->stopped : own.until;
+	}
 	return (struct why_cause){.sleep = sleep,
 				  .until = own.until,
 				  .kind = own.kind,
 				  .task = other,
-				  .edge_type = CLEW_EDGE_SOCKET,
+				  .edge_type = tried->what == CLEW_TRIED_SAFEPOINT
+						       ? CLEW_EDGE_WAKE
+						       : CLEW_EDGE_SOCKET,
 				  .evidence = evidence};
 }
 
@@ -410,7 +417,7 @@ struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_
 
 	/* A holder is known by the lock itself, whatever the wait. */
 	if (last == sleep || own.task != CLEW_NO_TASK)
-		return own.task == CLEW_NO_TASK ? cause_tried(trace, sleep, own) : own;
+		return own.task == CLEW_NO_TASK ? cause_tried(trace, sleep, from, own) : own;
 	for (uint32_t i = 0; i < sleep->holder_count; i++)
 		if (sleep->holders[i].from > from && sleep->holders[i].from < to)
 			to = sleep->holders[i].from;

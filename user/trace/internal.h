@@ -369,6 +369,9 @@ trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *
 int trace_join_retries(struct clew_trace *trace);
 /* tried.c: finds the sleeps between attempts in vain; retries are known. 0 or -ENOMEM. */
 int trace_find_tried(struct clew_trace *trace);
+/* safepoint.c: finds the naps in which a JVM waits for a thread to stop. After trace_find_tried().
+ * 0 or -ENOMEM. */
+int trace_find_safepoints(struct clew_trace *trace);
 /* vain.c: finds the wakes for nothing. 0 or -ENOMEM. */
 int trace_find_vain(struct clew_trace *trace);
 

@@ -388,6 +388,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	if (r >= 0)
 		r = trace_find_tried(trace);
 	if (r >= 0)
+		r = trace_find_safepoints(trace);
+	if (r >= 0)
 		r = trace_find_vain(trace);
 	if (r >= 0)
 		r = trace_finish_messages(trace);

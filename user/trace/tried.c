@@ -152,11 +152,13 @@ static int keep(struct search *search)
 
 	if (count >= LEAST_SLEEPS) {
 		tried.one = attempt_at(trace, slice_at(search, 0)->attempt);
+		tried.what = tried.one->header.flags == CLEW_FAILED_LOCK ? CLEW_TRIED_LOCK
+									 : CLEW_TRIED_CONNECT;
 		tried.from = tried.one->header.time;
 		tried.to = trace_sleep_at(trace, slice_at(search, count - 1)->sleep)->end;
 		tried.times = count_attempts(search, &tried);
 		tried.sleeps = (uint32_t)count;
-		if (tried.one->header.flags == CLEW_FAILED_LOCK)
+		if (tried.what == CLEW_TRIED_LOCK)
 			tried.other = usual_holder(search);
 		r = vector_reserve(&trace->tried, trace->tried.count + 1);
 	}
@@ -237,7 +239,7 @@ static void take_listener(struct clew_trace *trace, const struct map *ports,
 	for (size_t i = 0; i < trace->tried.count; i++) {
 		struct clew_tried *tried = &all[i];
 
-		own = tried->one->header.flags == CLEW_FAILED_CONNECT
+		own = tried->what == CLEW_TRIED_CONNECT
 			      ? clew_trace_socket(trace, tried->one->object)
 			      : NULL;
 		if (own && tried->other == CLEW_NO_TASK && sleep->start >= tried->from &&
@@ -256,7 +258,7 @@ static int find_listeners(struct clew_trace *trace)
 
 	for (size_t i = 0; i < trace->tried.count && r == 0; i++) {
 		const struct clew_socket_record *own =
-			all[i].one->header.flags == CLEW_FAILED_CONNECT
+			all[i].what == CLEW_TRIED_CONNECT
 				? clew_trace_socket(trace, all[i].one->object)
 				: NULL;
 
@@ -318,8 +320,9 @@ uint32_t clew_trace_tried_other(const struct clew_trace *trace, const struct cle
 {
 	const struct clew_tried *tried = clew_trace_tried(trace, sleep);
 
-	*ret_evidence = CLEW_EVIDENCE_OBSERVED;
-	if (!tried || tried->one->header.flags == CLEW_FAILED_CONNECT)
+	*ret_evidence = tried && tried->what == CLEW_TRIED_SAFEPOINT ? CLEW_EVIDENCE_CANDIDATE
+								     : CLEW_EVIDENCE_OBSERVED;
+	if (!tried || tried->what != CLEW_TRIED_LOCK)
 		return tried ? tried->other : CLEW_NO_TASK;
 	return holder_at(trace, attempt_at(trace, known_of(trace, sleep)), ret_evidence);
 }

@@ -9,14 +9,26 @@
 #include "words/object.h"
 #include "words/task.h"
 
-static bool is_lock(const struct clew_tried *tried)
-{
-	return tried->one->header.flags == CLEW_FAILED_LOCK;
-}
+/* The words for a series, around the names of who tried and of the other one. */
+static const struct {
+	const char *before, *after;
+	const char *relation; /* between the other one and who tried */
+	const char *alone;    /* without another one */
+} said[] = {
+	[CLEW_TRIED_LOCK] = {", which ", " had locked", " had the lock for which ",
+			     ", which another one had locked"},
+	[CLEW_TRIED_CONNECT] = {": nobody listened; ", " did later", " listened later where ",
+				": nobody listened"},
+	[CLEW_TRIED_SAFEPOINT] = {", where ", " did not stop",
+				  " did not stop at the safepoint for which ", ""},
+};
 
 static struct clew_object object_of(const struct clew_tried *tried)
 {
-	return (struct clew_object){.kind = is_lock(tried) ? CLEW_OBJECT_FILE : CLEW_OBJECT_SOCKET,
+	if (!tried->one)
+		return (struct clew_object){.kind = CLEW_OBJECT_NONE, .descriptor = -1};
+	return (struct clew_object){.kind = tried->what == CLEW_TRIED_LOCK ? CLEW_OBJECT_FILE
+									   : CLEW_OBJECT_SOCKET,
 				    .number = tried->one->object,
 				    .device = tried->one->device,
 				    .descriptor = -1};
@@ -24,17 +36,28 @@ static struct clew_object object_of(const struct clew_tried *tried)
 
 static const char *call_of(const struct clew_tried *tried)
 {
-	return is_lock(tried) ? clew_call_name(tried->one->call) ?: "lock" : "connect";
+	switch (tried->what) {
+	case CLEW_TRIED_LOCK:
+		return clew_call_name(tried->one->call) ?: "lock";
+	case CLEW_TRIED_CONNECT:
+		return "connect";
+	default:
+		return "safepoint";
+	}
 }
 
 void clew_print_tried(FILE *out, const struct clew_trace *trace, const struct clew_tried *tried)
 {
 	const struct clew_object object = object_of(tried);
+	const bool lock = tried->what == CLEW_TRIED_LOCK;
 	struct object_description described;
 
-	fprintf(out, "retried %s %s ", call_of(tried), is_lock(tried) ? "on" : "to");
-	if (!is_lock(tried) && object_describe(trace, &object, NULL, &described) &&
-	    described.peer.text[0])
+	if (tried->what == CLEW_TRIED_SAFEPOINT) {
+		fputs("waited for a safepoint", out);
+		return;
+	}
+	fprintf(out, "retried %s %s ", call_of(tried), lock ? "on" : "to");
+	if (!lock && object_describe(trace, &object, NULL, &described) && described.peer.text[0])
 		fputs(described.peer.text, out);
 	else
 		clew_print_object(out, trace, &object, NULL);
@@ -43,22 +66,22 @@ void clew_print_tried(FILE *out, const struct clew_trace *trace, const struct cl
 
 const char *clew_tried_before(const struct clew_tried *tried)
 {
-	return is_lock(tried) ? ", which " : ": nobody listened; ";
+	return said[tried->what].before;
 }
 
 const char *clew_tried_after(const struct clew_tried *tried)
 {
-	return is_lock(tried) ? " had locked" : " did later";
+	return said[tried->what].after;
 }
 
 const char *clew_tried_relation(const struct clew_tried *tried)
 {
-	return is_lock(tried) ? " had the lock for which " : " listened later where ";
+	return said[tried->what].relation;
 }
 
 const char *clew_tried_alone(const struct clew_tried *tried)
 {
-	return is_lock(tried) ? ", which another one had locked" : ": nobody listened";
+	return said[tried->what].alone;
 }
 
 void clew_json_tried(struct clew_json *json, const struct clew_trace *trace,

@@ -155,6 +155,8 @@ void wait_print_tried(FILE *out, const struct clew_row *row)
 	fputs(clew_tried_before(tried), out);
 	clew_print_task(out, row->trace, tried->other, tried->to);
 	fputs(clew_tried_after(tried), out);
+	if (tried->what == CLEW_TRIED_SAFEPOINT)
+		fputs(", candidate", out);
 }
 
 void wait_print_deadlock(FILE *out, const struct clew_row *row)

@@ -237,7 +237,8 @@ int clew_hop_phrase(const struct clew_trace *trace, const struct clew_relations 
 		return close_parts(&parts, ret_phrase);
 	}
 	tried = hop.sleep ? clew_trace_tried(trace, hop.sleep) : NULL;
-	if (tried && !broad && hop.via.type != CLEW_EDGE_CALL) {
+	if (tried && (!broad || tried->what == CLEW_TRIED_SAFEPOINT) &&
+	    hop.via.type != CLEW_EDGE_CALL) {
 		clew_print_tried(parts.before, trace, tried);
 		fputs(clew_tried_before(tried), parts.before);
 		fputs(clew_tried_after(tried), parts.after);
