@@ -9,6 +9,7 @@
 
 #include "base/interval.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "explain/kinds.h"
 
 /* With so many, the median is what is usual; with fewer, the shortest one is. */
@@ -140,17 +141,58 @@ static uint64_t length_of(const struct clew_kind_operation *operation)
 	return operation->operation.to - operation->operation.from;
 }
 
-static int by_class(const void *left, const void *right)
+/* The keys by which operations are sorted, the first one counts least. */
+static uint64_t key_of(const struct clew_kind_operation *operation, unsigned step)
 {
-	const struct clew_kind_operation *a = left, *b = right;
+	switch (step) {
+	case 0:
+		return operation->operation.task;
+	case 1:
+		return operation->operation.from;
+	case 2:
+		return ~length_of(operation);
+	default:
+		return operation->class;
+	}
+}
 
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	if (length_of(a) != length_of(b))
-		return length_of(a) > length_of(b) ? -1 : 1;
-	if (a->operation.from != b->operation.from)
-		return a->operation.from < b->operation.from ? -1 : 1;
-	return a->operation.task < b->operation.task ? -1 : a->operation.task > b->operation.task;
+/* Moves operations to the places that sorted keys give them. The keys' indices are used up. */
+static void move_all(struct clew_kind_operation *operations, struct sort_key *keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct clew_kind_operation first = operations[i];
+		size_t at = i, from;
+
+		while ((from = keys[at].index) != i) {
+			operations[at] = operations[from];
+			keys[at].index = (uint32_t)at;
+			at = from;
+		}
+		operations[at] = first;
+		keys[at].index = (uint32_t)at;
+	}
+}
+
+/* By class, the longest first. 0 or -ENOMEM. */
+static int sort_operations(struct clew_kind_operation *operations, size_t count)
+{
+	enum { STEPS = 4 };
+	struct sort_key *keys = malloc((count + 1) * sizeof(*keys)),
+			*spare = malloc((count + 1) * sizeof(*spare));
+	bool made = keys && spare;
+
+	for (size_t i = 0; made && i < count; i++)
+		keys[i].index = (uint32_t)i;
+	for (unsigned step = 0; made && step < STEPS; step++) {
+		for (size_t i = 0; i < count; i++)
+			keys[i].key = key_of(&operations[keys[i].index], step);
+		sort_keys(keys, spare, count);
+	}
+	free(spare);
+	if (made)
+		move_all(operations, keys, count);
+	free(keys);
+	return made ? 0 : -ENOMEM;
 }
 
 /* Numbers the classes in the order in which they come. */
@@ -282,8 +324,8 @@ int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *
 						     .operation_count = operations.count};
 	if (r == 0)
 		r = number_classes(trace, ret_found);
-	if (r == 0 && operations.count)
-		qsort(operations.data, operations.count, operations.item, by_class);
+	if (r == 0)
+		r = sort_operations(operations.data, operations.count);
 	if (r == 0)
 		r = make_classes(trace, ret_found);
 	if (r < 0) {

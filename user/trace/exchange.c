@@ -143,8 +143,8 @@ static int keep_server(const struct exchanges *exchanges, uint32_t serial, uint6
 		if (ended_on(exchanges, sleep) == SIDE_SERVER)
 			break;
 		looked++;
-		if (!map_get(&trace->in_exchange, index, 0))
-			r = map_set(&trace->in_exchange, index, 0, 1);
+		if (!dense_get(&trace->in_exchange, index))
+			r = dense_set(&trace->in_exchange, index, 1);
 	}
 	return r;
 }
@@ -295,7 +295,7 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 	int r = 0;
 
 	if (side == SIDE_SERVER && data_came(trace, sleep))
-		r = map_set(&trace->resting, index, 0, TRACE_ASKED);
+		r = dense_set(&trace->resting, index, TRACE_ASKED);
 	if (side == SIDE_CLIENT) {
 		const uint64_t *asked = map_get(exchanges->last, parties.to, parties.by),
 			       *answered = map_get(exchanges->last, parties.by, parties.to);
@@ -313,7 +313,7 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 			r = infer_question(exchanges, sleep, answered ? *answered : sleep->start,
 					   &question, &since);
 		if (r == 0 && question)
-			r = map_set(&trace->in_exchange, index, 0, question);
+			r = dense_set(&trace->in_exchange, index, question);
 		if (r == 0 && question && is_act(trace, sleep))
 			r = keep_server(exchanges, sleep->ended_by, since, sleep->end);
 	}
@@ -374,7 +374,7 @@ static int take_piped(struct exchanges *exchanges, uint32_t index)
 	    sleep->kind != CLEW_WAIT_PIPE || sleep->ended_by == CLEW_NO_TASK ||
 	    !awaits_data(sleep) || get_pair(&exchanges->answers, parties_of(trace, sleep)))
 		return 0;
-	r = map_set(&trace->in_exchange, index, 0, 1);
+	r = dense_set(&trace->in_exchange, index, 1);
 	return r < 0 ? r : keep_server(exchanges, sleep->ended_by, sleep->start, sleep->end);
 }
 
@@ -444,13 +444,13 @@ int trace_find_exchanges(struct clew_trace *trace)
 	return r;
 }
 
-/* NULL: it is in no exchange. A sleep that is not the trace's own is in none: then the trace has no
+/* 0: it is in no exchange. A sleep that is not the trace's own is in none: then the trace has no
  * exchanges yet. */
-static const uint64_t *exchange_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
+static uint64_t exchange_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return trace->in_exchange.count ? map_get(&trace->in_exchange,
-						  (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0)
-					: NULL;
+	return trace->in_exchange.of.count
+		       ? dense_get(&trace->in_exchange, (size_t)(sleep - trace_sleep_at(trace, 0)))
+		       : 0;
 }
 
 bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sleep *sleep)
@@ -460,7 +460,7 @@ bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sl
 
 uint64_t clew_trace_question_at(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	const uint64_t *exchange = exchange_of(trace, sleep);
+	uint64_t exchange = exchange_of(trace, sleep);
 
-	return exchange && *exchange > 1 ? *exchange : 0;
+	return exchange > 1 ? exchange : 0;
 }

@@ -6,6 +6,7 @@
 #ifndef CLEW_TRACE_INTERNAL_H
 #define CLEW_TRACE_INTERNAL_H
 
+#include "base/dense.h"
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/vector.h"
@@ -153,10 +154,10 @@ struct clew_trace {
 	struct map retry_of; /* index of a sleep -> of `retries`; only slices have one */
 	/* index of a sleep -> of a client that waits for an answer, when the question left, ns;
 	   else 1; only those in an exchange have one */
-	struct map in_exchange;
+	struct dense in_exchange;
 	/* index of a sleep -> TRACE_RESTS: it separates operations; or TRACE_ASKED: a client's
 	   question ended it */
-	struct map resting;
+	struct dense resting;
 	struct vector stays, ticks, tallies; /* in order of task, then end */
 	struct vector frames;	     /* struct clew_trace_frame; by task and start once finished */
 	struct vector frame_keys;    /* struct frame_key, of each frame until finished */

@@ -60,8 +60,8 @@ static bool is_signalled(const struct resting *resting, const struct clew_sleep 
 
 static int mark(const struct resting *resting, size_t i)
 {
-	return map_set(&resting->trace->resting, ((const uint32_t *)resting->sleeps.data)[i], 0,
-		       TRACE_RESTS);
+	return dense_set(&resting->trace->resting, ((const uint32_t *)resting->sleeps.data)[i],
+			 TRACE_RESTS);
 }
 
 /* Marks the sleeps of a series that are rests. */
@@ -202,12 +202,9 @@ int trace_find_rests(struct clew_trace *trace)
 /* TRACE_RESTS, TRACE_ASKED or 0. */
 static uint64_t rest_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	const uint64_t *known =
-		trace->resting.count
-			? map_get(&trace->resting, (uint64_t)(sleep - trace_sleep_at(trace, 0)), 0)
-			: NULL;
-
-	return known ? *known : 0;
+	return trace->resting.of.count
+		       ? dense_get(&trace->resting, (size_t)(sleep - trace_sleep_at(trace, 0)))
+		       : 0;
 }
 
 bool clew_trace_rests(const struct clew_trace *trace, const struct clew_sleep *sleep)

@@ -314,8 +314,8 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->tried_of);
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
-	map_done(&trace->in_exchange);
-	map_done(&trace->resting);
+	dense_done(&trace->in_exchange);
+	dense_done(&trace->resting);
 	vector_done(&trace->stays);
 	vector_done(&trace->ticks);
 	vector_done(&trace->tallies);
@@ -512,11 +512,10 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->ticks) + vector_used(&trace->tallies) +
 	       vector_used(&trace->frames) + vector_used(&trace->frame_details) +
 	       vector_used(&trace->functions) + map_memory(&trace->retry_of) +
-	       map_memory(&trace->vain) + map_memory(&trace->in_exchange) +
-	       map_memory(&trace->resting) + trace->number_bytes +
-	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
-	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
-	       map_memory(&trace->texts) + map_memory(&trace->locks) +
+	       map_memory(&trace->vain) + trace->in_exchange.of.bytes + trace->resting.of.bytes +
+	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
+	       map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
 	       map_memory(&trace->addresses) + map_memory(&trace->memories) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

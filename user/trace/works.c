@@ -7,15 +7,11 @@
 #include "trace/windows.h"
 #include <errno.h>
 
-static int take(struct map *map, const struct map *from, uint32_t index, uint32_t other)
+static int take(struct dense *numbers, const struct dense *from, uint32_t index, uint32_t other)
 {
-	const uint64_t *value = map_get(from, other, 0);
+	uint64_t number = dense_get(from, other);
 
-	if (value)
-		return map_set(map, index, 0, *value);
-	if (map_get(map, index, 0))
-		map_remove(map, index, 0);
-	return 0;
+	return number || dense_get(numbers, index) ? dense_set(numbers, index, number) : 0;
 }
 
 static int take_of_task(struct clew_trace *trace, const struct trace_task *task,
