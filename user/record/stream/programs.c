@@ -261,7 +261,7 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	struct timespec tick = {};
 	struct types types;
 	const void *file;
-	size_t size;
+	size_t size, refused;
 	int r = types_open(&types, btf);
 
 	if (r < 0) {
@@ -270,10 +270,12 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	}
 	refuse_missing(&types, choice->refusals);
 	choose(&types, bpf, choice);
+	refused = choice->refusals->count;
 	file = clew_bpf__elf_bytes(&size);
 	r = clew_missing_refuse(bpf->obj, file, size, btf, types.modules, MODULES,
 				choice->refusals);
-	choose(&types, bpf, choice);
+	if (choice->refusals->count > refused)
+		choose(&types, bpf, choice);
 	find_btrfs(&types, bpf);
 	types_close(&types);
 	if (r < 0)
