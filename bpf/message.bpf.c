@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Programs at what threads send and receive, loaded only if it is asked for. The
- * tracepoints come at the end of the call, in the thread that made it. What
- * leaves by splice comes here, too; what is taken by splice does not.
+ * tracepoints come at the end of the call, in the thread that made it. They see
+ * bytes that splice and sendfile send, but none that splice takes.
  */
 #include "message.h"
 #include "kernel.h"

@@ -40,6 +40,9 @@ int evicted_add(struct evicted *evicted, const struct file_range *range)
 	const uint64_t *file = map_get(&evicted->files, range->inode, range->device);
 	int r = 0;
 
+	/* In a damaged file a range may be as long as numbers go. */
+	if ((to - from) >> CHUNK_SHIFT >= CHUNKS_MOST || to < from)
+		return 0;
 	if (evicted->chunks.count >= CHUNKS_MOST) {
 		evicted_done(evicted);
 		file = NULL;

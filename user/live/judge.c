@@ -297,6 +297,12 @@ static int judge_identity(struct clew_judge *judge, const struct clew_header *re
 
 	if (r < 0)
 		return r;
+	if (record->kind == CLEW_KIND_MESSAGE)
+		return judge->works
+			       ? operations_take_message(&judge->operations, &judge->known,
+							 (const struct clew_message_record *)record,
+							 judge_operation, judge)
+			       : 0;
 	if (record->kind == CLEW_KIND_EXIT && judge->calls)
 		announced_forget(&judge->announced, ((const struct clew_life *)record)->task);
 	if (record->kind != CLEW_KIND_ANNOUNCE)

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "explain/classes.h"
 #include "trace/idle.h"
+#include "trace/talk.h"
 
 /* A thread's work is its requests if less than one part in so many lies outside of them. */
 #define LEAST_OWN 4
@@ -24,12 +25,10 @@ struct operation_thread {
 	uint8_t kind;	   /* enum clew_operation_kind */
 };
 
+/* The requests at a socket: at a server's only if messages show them. */
 struct operation_request {
-	uint64_t asked;	   /* when the question left */
-	uint64_t answered; /* when the answer began to come, 0: not yet */
-	uint64_t last;	   /* when the last part of it had come */
-	uint64_t over;	   /* .. and its thread ran again */
-	uint32_t task;
+	struct talk_end end;
+	bool messages; /* they are known from messages, not from waits */
 };
 
 /* A caller, and the function that takes its operations. */
@@ -119,6 +118,9 @@ int operations_take_identity(struct operations *operations, const struct clew_he
 		forget_begins(operations);
 	if (record->kind != CLEW_KIND_SOCKET)
 		return 0;
+	/* A TCP connection that is over has no port any more. */
+	if (socket->family != AF_UNIX && !socket->local_port)
+		return 0;
 	side = socket_side_of(socket);
 	return side == SIDE_UNKNOWN ? 0
 				    : set_bounded(&operations->sockets, socket->inode, 0,
@@ -152,24 +154,33 @@ static int hand_on(const struct taker *taker, struct operation operation, uint64
 
 /* ---- requests ---- */
 
-static int end_request(const struct taker *taker, uint64_t inode, struct operation_request *request,
+/* Hands on a request of a socket, of which it is known at `at` that it is over. */
+static int end_request(const struct taker *taker, uint64_t inode,
+		       const struct operation_request *request, const struct talk *talk,
 		       uint64_t at)
 {
 	const uint64_t *socket = map_get(&taker->operations->sockets, inode, 0);
 	const struct operation whole = {
-		.start = request->asked, .end = request->over, .at = at, .task = request->task};
-	struct operation_thread *thread = find_thread(taker->operations, request->task);
+		.start = talk->asked, .end = talk->over, .at = at, .task = talk->task};
+	struct operation_thread *thread = find_thread(taker->operations, talk->task);
 
-	if (thread && thread->begin && thread->begin <= request->asked)
-		thread->inner += request->over - request->asked;
-	*request = (struct operation_request){};
-	return hand_on(taker, whole, socket ? *socket : 0, CLEW_OPERATION_REQUEST);
+	if (request->end.pipelined)
+		return 0;
+	if (thread && thread->begin && thread->begin <= talk->asked)
+		thread->inner += talk->over - talk->asked;
+	return hand_on(taker, whole, socket ? *socket : 0,
+		       request->end.side == SIDE_SERVER ? CLEW_OPERATION_SERVED
+							: CLEW_OPERATION_REQUEST);
 }
 
-/* When it is known that nothing more of an answer comes. */
-static uint64_t over_at(const struct operation_request *request)
+/* The same of the last request at a socket, after which there is none. */
+static int end_last(const struct taker *taker, uint64_t inode, struct operation_request *request,
+		    uint64_t at)
 {
-	return request->last + (request->answered - request->asked);
+	const struct talk talk = request->end.talk;
+
+	request->end.talk = (struct talk){};
+	return end_request(taker, inode, request, &talk, at);
 }
 
 static struct operation_request *get_request(struct operations *operations, uint64_t inode)
@@ -201,24 +212,76 @@ static int take_answer(struct operations *operations, const struct taker *taker,
 	uint64_t inode = sleep->object.number;
 	struct operation_request *request =
 		sleep->asked ? get_request(operations, inode) : find_request(operations, inode);
+	struct talk *talk = request ? &request->end.talk : NULL;
 	int r = 0;
 
 	*ret_answer = false;
 	if (!request)
 		return sleep->asked ? -ENOMEM : 0;
-	if (request->answered && (sleep->asked || sleep->end > over_at(request)))
-		r = end_request(taker, inode, request, sleep->end);
+	*ret_answer = talk->asked;
+	if (request->messages)
+		return 0;
+	request->end.side = SIDE_CLIENT;
+	if (talk->answered && (sleep->asked || !talk_goes_on(talk, sleep->end)))
+		r = end_last(taker, inode, request, sleep->end);
 	if (sleep->asked) {
-		request->asked = sleep->asked == CLEW_ASKED_SOMETIME ? sleep->start : sleep->asked;
-		request->task = sleep->task;
+		talk->asked = sleep->asked == CLEW_ASKED_SOMETIME ? sleep->start : sleep->asked;
+		talk->task = sleep->task;
 	}
-	*ret_answer = request->asked;
-	if (request->asked && data_came(sleep)) {
-		request->answered = request->answered ?: sleep->end;
-		request->last = sleep->end;
-		request->over = sleep->switch_in == CLEW_TIME_OPEN ? sleep->end : sleep->switch_in;
+	*ret_answer = talk->asked;
+	if (talk->asked && data_came(sleep)) {
+		talk->answered = talk->answered ?: sleep->end;
+		talk->last = sleep->end;
+		talk->over = sleep->switch_in == CLEW_TIME_OPEN ? sleep->end : sleep->switch_in;
 	}
 	return r;
+}
+
+int operations_take_message(struct operations *operations, const struct known *known,
+			    const struct clew_message_record *message,
+			    int (*take)(void *context, const struct operation *operation),
+			    void *context)
+{
+	const struct taker taker = {
+		.operations = operations, .known = known, .take = take, .context = context};
+	const uint64_t *socket = map_get(&operations->sockets, message->socket, 0);
+	uint64_t at =
+		message->header.flags & CLEW_MESSAGE_TIMED ? message->at : message->header.time;
+	struct operation_request *request;
+	struct talk over;
+
+	if (!socket)
+		return 0;
+	request = get_request(operations, message->socket);
+	if (!request)
+		return -ENOMEM;
+	if (!request->messages)
+		*request = (struct operation_request){
+			.end.side = (enum socket_side)(*socket & SIDE_BITS), .messages = true};
+	return talk_take(&request->end, message, at, false, &over)
+		       ? end_request(&taker, message->socket, request, &over, message->header.time)
+		       : 0;
+}
+
+/* Hands on what is known at `now` of the last request at a socket: that it is over, or goes on. */
+static int step_request(const struct taker *taker, uint64_t inode,
+			struct operation_request *request, uint64_t now, bool look)
+{
+	const struct talk *talk = &request->end.talk;
+	const uint64_t *socket = map_get(&taker->operations->sockets, inode, 0);
+
+	if (talk->answered)
+		return look && talk_over_at(talk) < now
+			       ? end_last(taker, inode, request, talk_over_at(talk))
+			       : 0;
+	/* A wait for an answer is handed on as it is taken. */
+	if (!talk->asked || !request->messages || request->end.pipelined)
+		return 0;
+	return hand_on(
+		taker,
+		(struct operation){.start = talk->asked, .end = CLEW_TIME_OPEN, .task = talk->task},
+		socket ? *socket : 0,
+		request->end.side == SIDE_SERVER ? CLEW_OPERATION_SERVED : CLEW_OPERATION_REQUEST);
 }
 
 /* ---- work ---- */
@@ -267,7 +330,9 @@ static void begin_work(struct operations *operations, struct operation_thread *t
 {
 	enum socket_side side;
 	uint64_t socket = socket_of(operations, sleep, &side);
-	bool served = side == SIDE_SERVER && data_came(sleep);
+	struct operation_request *request =
+		socket ? find_request(operations, sleep->object.number) : NULL;
+	bool served = side == SIDE_SERVER && data_came(sleep) && !(request && request->messages);
 
 	thread->begin = sleep->end;
 	thread->call_id = sleep->call_id;
@@ -325,13 +390,18 @@ int operations_take_open(struct operations *operations, const struct known *know
 	struct operation_thread *thread;
 	enum socket_side side;
 	uint64_t socket = socket_of(operations, sleep, &side);
+	const struct operation_request *request =
+		side == SIDE_CLIENT ? find_request(operations, sleep->object.number) : NULL;
+	bool shown = request && request->messages;
 	int r;
 
 	thread = find_thread(operations, sleep->task);
-	if (side == SIDE_CLIENT && sleep->asked) {
+	if (side == SIDE_CLIENT && (shown ? request->end.talk.asked : sleep->asked)) {
 		/* Its thread's work goes on, too, and for nothing else. */
 		if (thread)
 			thread->idle = now;
+		if (shown)
+			return 0;
 		return hand_on(&taker,
 			       (struct operation){.start = sleep->asked == CLEW_ASKED_SOMETIME
 								   ? sleep->start
@@ -359,13 +429,13 @@ int operations_step(struct operations *operations, const struct known *known, ui
 	int r = 0;
 
 	operations->looked = look ? now : operations->looked;
-	for (size_t i = 0; look && i < operations->requests.capacity && r >= 0; i++) {
+	for (size_t i = 0; i < operations->requests.capacity && r >= 0; i++) {
 		const struct map_slot *slot = &operations->requests.slots[i];
-		struct operation_request *request =
-			(struct operation_request *)(uintptr_t)slot->value;
 
-		if (slot->used && request->answered && over_at(request) < now)
-			r = end_request(&taker, slot->key, request, over_at(request));
+		if (slot->used)
+			r = step_request(&taker, slot->key,
+					 (struct operation_request *)(uintptr_t)slot->value, now,
+					 look);
 	}
 	for (size_t i = 0; i < operations->threads.capacity && r >= 0; i++) {
 		const struct map_slot *slot = &operations->threads.slots[i];

@@ -5,7 +5,8 @@
  * server's waits in the meantime are not looked at for that, as what they were is known later; nor
  * are rests (trace/rest.c), for the same reason.
  *
- * A request lasts from when its question left until the last part of its answer came. That no
+ * A request lasts from when its question left until the last part of its answer came; a server's,
+ * which messages alone show, from when the question came until the answer left. That no
  * further part comes is known once the answer has paused for longer than the question took.
  *
  * Invariant: memory is bounded by the threads that live and have waited for work, and by
@@ -33,7 +34,7 @@ struct operation {
 struct operations {
 	struct map threads;  /* serial -> struct operation_thread * */
 	struct map sockets;  /* inode -> the server's address as a hash, | enum socket_side */
-	struct map requests; /* inode of a client's socket -> struct operation_request * */
+	struct map requests; /* inode of a socket -> struct operation_request * */
 	struct map last;     /* (process that woke, process) -> when it last did, by a socket */
 	uint64_t looked;     /* when requests were last looked at, ns */
 };
@@ -42,6 +43,12 @@ void operations_done(struct operations *operations);
 
 /* Takes a socket, the end of a task, or a gap. 0 or -ENOMEM. */
 int operations_take_identity(struct operations *operations, const struct clew_header *record);
+/* Takes a message, and calls `take` for the request that it ends. 0, -ENOMEM, or what `take`
+ * returned. */
+int operations_take_message(struct operations *operations, const struct known *known,
+			    const struct clew_message_record *message,
+			    int (*take)(void *context, const struct operation *operation),
+			    void *context);
 /* Takes a wait that has ended, and calls `take` for each operation that it ended. 0, -ENOMEM, or
  * what `take` returned. */
 int operations_take(struct operations *operations, const struct known *known,

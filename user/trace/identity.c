@@ -145,6 +145,16 @@ static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, 
 	return map_set(map, key, part, (uintptr_t)copy);
 }
 
+/* A TCP connection that is over has no port any more: it keeps the one that it had. */
+static int take_socket(struct clew_trace *trace, const struct clew_socket_record *socket)
+{
+	const struct clew_socket_record *known = clew_trace_socket(trace, socket->inode);
+
+	if (known && known->local_port && !socket->local_port)
+		return 0;
+	return take_record(trace, &trace->sockets, socket->inode, 0, socket, sizeof(*socket));
+}
+
 /* The last component of a file's path; a record that is not stored yet has no NUL behind it. */
 static bool same_last_component(const struct clew_file_record *a, const struct clew_file_record *b)
 {
@@ -326,8 +336,7 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 	case CLEW_KIND_FILE:
 		return take_file(trace, file);
 	case CLEW_KIND_SOCKET:
-		return take_record(trace, &trace->sockets, socket->inode, 0, socket,
-				   sizeof(*socket));
+		return take_socket(trace, socket);
 	case CLEW_KIND_CGROUP:
 		return take_record(trace, &trace->cgroups, cgroup->id, 0, cgroup,
 				   sizeof(*cgroup) + cgroup->path_size);

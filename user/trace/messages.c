@@ -140,9 +140,9 @@ static int add_exchange(struct clew_trace *trace, uint64_t number, const struct 
 }
 
 /*
- * When the bytes of a message left or came. Only TCP says so. Of other sockets the end of the call
- * is known, before which the other side may have gone on with them: a question was there when it
- * was sent, and had been sent when it was taken.
+ * When the bytes of a message left or came. Only TCP says so. Other sockets show the end of the
+ * call alone, before which the other side may have gone on with them: a question had been sent when
+ * it was taken, and was there when it had been sent.
  */
 static uint64_t time_of(const struct clew_trace *trace, const struct end *end,
 			const struct clew_message_record *message)

@@ -21,6 +21,20 @@ static bool take_late_question(struct talk *talk, uint64_t at, struct talk *ret_
 	return true;
 }
 
+/* The same where the answer was taken for a stream's, as its question had not been seen. */
+static void take_answered_question(struct talk *talk, uint64_t at)
+{
+	const struct talk known = *talk;
+
+	*talk = (struct talk){.asked = at,
+			      .more = at,
+			      .answered = known.last,
+			      .last = known.last,
+			      .over = known.over,
+			      .task = known.task,
+			      .parts = 1};
+}
+
 static bool take_question(struct talk_end *end, const struct clew_message_record *message,
 			  uint64_t at, bool crossed, struct talk *ret_over)
 {
@@ -38,7 +52,10 @@ static bool take_question(struct talk_end *end, const struct clew_message_record
 		return take_late_question(talk, at, ret_over);
 	over = talk->asked;
 	*ret_over = *talk;
-	*talk = question_of(message, at);
+	if (!over && end->side == SIDE_CLIENT && at < talk->last)
+		take_answered_question(talk, at);
+	else
+		*talk = question_of(message, at);
 	return over;
 }
 
@@ -57,20 +74,19 @@ static bool take_answer(struct talk_end *end, const struct clew_message_record *
 			uint64_t at, struct talk *ret_over)
 {
 	struct talk *talk = &end->talk;
+	uint64_t over = end->side == SIDE_CLIENT ? message->header.time : at;
 
-	if (!talk->asked)
-		return false;
+	if (!talk->asked || (talk->answered && !talk_goes_on(talk, at))) {
+		*ret_over = *talk;
+		*talk = (struct talk){.last = at, .over = over, .task = message->task};
+		return ret_over->asked;
+	}
 	if (end->side == SIDE_SERVER && !talk->answered && at < talk->more && at > talk->asked)
 		return take_late_answer(talk, message, at, ret_over);
-	if (talk->answered && !talk_goes_on(talk, at)) {
-		*ret_over = *talk;
-		*talk = (struct talk){};
-		return true;
-	}
 	talk->before = talk->answered ? talk->over : 0;
 	talk->answered = talk->answered ?: at;
 	talk->last = at;
-	talk->over = end->side == SIDE_CLIENT ? message->header.time : at;
+	talk->over = over;
 	talk->task = message->task;
 	end->ahead = message->header.flags & CLEW_MESSAGE_CROSSED;
 	end->pipelined |= end->ahead;

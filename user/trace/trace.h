@@ -184,8 +184,8 @@ struct clew_exchange {
 	bool goes_on;	    /* no answer had come when the recording ended */
 };
 
-/* How many a task has; *ret_first: the number of the first one. They are in order of their begins,
- * and their numbers follow each other. */
+/* The count of a task's; *ret_first: the number of the first one. They are in order of their
+ * begins, and their numbers follow each other. */
 size_t clew_trace_exchange_count(const struct clew_trace *trace, uint32_t serial,
 				 size_t *ret_first);
 const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, size_t number);

@@ -65,7 +65,8 @@ const struct clew_option clew_why_options[] = {
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},
 	{0, "class", "KIND",
-	 "with --slowest, those of this kind: request, served, connect, work, start, command",
+	 "with --slowest, those of this kind: request, served, pipeline, connect, work, start, "
+	 "command",
 	 clew_take_string, offsetof(struct why_values, class)},
 	CLEW_ASK_OPTIONS(struct why_values, ask),
 	{0, "now", NULL,
@@ -561,7 +562,7 @@ static int question_check(void *context)
 	if (values->class && clew_operation_kind_of(values->class) == CLEW_OPERATION_KINDS)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--class %s: there is no such kind of operations: give request, "
-				 "served, connect, work, start or command",
+				 "served, pipeline, connect, work, start or command",
 				 values->class);
 	return values->now ? check_now(values) : 0;
 }
