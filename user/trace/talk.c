@@ -75,8 +75,9 @@ static bool take_answer(struct talk_end *end, const struct clew_message_record *
 {
 	struct talk *talk = &end->talk;
 	uint64_t over = end->side == SIDE_CLIENT ? message->header.time : at;
+	bool several = end->pipelined && talk->parts > 1;
 
-	if (!talk->asked || (talk->answered && !talk_goes_on(talk, at))) {
+	if (!talk->asked || (talk->answered && !several && !talk_goes_on(talk, at))) {
 		*ret_over = *talk;
 		*talk = (struct talk){.last = at, .over = over, .task = message->task};
 		return ret_over->asked;
