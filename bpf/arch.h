@@ -58,6 +58,7 @@
 #define CALL_VMSPLICE	     __NR_vmsplice
 #define CALL_FALLOCATE	     __NR_fallocate
 #define CALL_RECVMMSG	     __NR_recvmmsg
+#define CALL_EPOLL_PWAIT2    __NR_epoll_pwait2
 #define CALL_SYNCFS	     __NR_syncfs
 #define CALL_SENDMMSG	     __NR_sendmmsg
 #define CALL_EXECVEAT	     __NR_execveat

@@ -86,7 +86,7 @@ static __always_inline bool hands_over(const struct clew_wait *wait)
 static __always_inline bool put_end(struct seq_file *seq, __u64 file, __s32 descriptor, bool writes,
 				    bool always)
 {
-	ended.header.flags &= ~(CLEW_END_READS | CLEW_END_WRITES);
+	ended.header.flags &= ~(CLEW_END_READS | CLEW_END_WRITES | CLEW_END_PAIRED);
 	ended.object = ended.end = ended.listener = 0;
 	ended.object_kind = CLEW_OBJECT_NONE;
 	ended.device = 0;
@@ -142,6 +142,30 @@ static __always_inline void put_sleeper(struct seq_file *seq, struct task_struct
 	bpf_seq_write(seq, &ended, sizeof(ended));
 }
 
+/* True if a call has no timeout. One that has is begun again as another call. The timeout of select
+ * is in no register that is read. */
+static __always_inline bool is_endless(struct task_struct *task, const struct call *call,
+				       __u8 class)
+{
+	struct file *file;
+
+	switch (class) {
+	case CLEW_CALL_FUTEX:
+		return !call->argument[3];
+	case CLEW_CALL_POLL:
+		return call->number == CALL_POLL ? (__s32)call->argument[2] < 0
+						 : call->number == CALL_PPOLL && !call->argument[2];
+	case CLEW_CALL_EPOLL:
+		return call->number == CALL_EPOLL_PWAIT2 ? !call->argument[3]
+							 : (__s32)call->argument[3] < 0;
+	case CLEW_CALL_DESCRIPTOR:
+		file = moves_data(call->number) ? file_of(task, (__s32)call->argument[0]) : NULL;
+		return file && moves_endlessly(file);
+	default:
+		return false;
+	}
+}
+
 SEC("iter.s/task")
 int clew_end_waits(struct bpf_iter__task *ctx)
 {
@@ -171,8 +195,7 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 		ended_wait.descriptor = state->wait.descriptor;
 		ended_wait.call = state->wait.call;
 	}
-	/* A call with a timeout is begun again as another one. */
-	if (class == CLEW_CALL_FUTEX && !call.argument[3])
+	if (is_endless(task, &call, class))
 		ended.header.flags |= CLEW_END_ENDLESS;
 	ended.call = ended_wait.call;
 	ended.function = sleeping_function(task);

@@ -27,6 +27,9 @@
 #define FMODE_WRITE	 0x2
 #define FUSE_SUPER_MAGIC 0x65735546
 #define FUSE_DEVICE	 (10u << 20 | 229)
+#define SOCK_STREAM	 1
+#define SOCK_SEQPACKET	 5
+#define NO_TIMEOUT	 __LONG_MAX__ /* MAX_SCHEDULE_TIMEOUT */
 
 /* The connection of two sockets, as one of them has it. IPv4 is written as in
  * IPv6, as a server may take both. */
@@ -142,6 +145,29 @@ static __always_inline bool is_anonymous(struct inode *inode, __u16 mode)
 	       ((mode & S_IFMT) == S_IFREG && READ(inode, i_sb, s_magic) == ANON_INODE_MAGIC);
 }
 
+/* True for a socket that takes data from its peer alone. */
+static __always_inline bool is_stream(struct file *file)
+{
+	short type = READ((struct socket *)READ_NUMBER(file, private_data), type);
+
+	return type == SOCK_STREAM || type == SOCK_SEQPACKET;
+}
+
+/* True if calls that move data at an open file have no timeout. */
+static __always_inline bool moves_endlessly(struct file *file)
+{
+	struct inode *inode = READ(file, f_inode);
+	__u16 mode = inode ? READ(inode, i_mode) : 0;
+	struct sock *sock;
+
+	if ((mode & S_IFMT) != S_IFSOCK)
+		return (mode & S_IFMT) == S_IFIFO;
+	sock = sock_of(file);
+	return sock && bpf_core_field_exists(sock->sk_rcvtimeo) &&
+	       bpf_core_field_exists(sock->sk_sndtimeo) && READ(sock, sk_rcvtimeo) == NO_TIMEOUT &&
+	       READ(sock, sk_sndtimeo) == NO_TIMEOUT;
+}
+
 /*
  * The other end of a socket. Until it is accepted, a peer is at its listener:
  * a Unix socket of the same address, or the TCP socket at its port.
@@ -162,6 +188,8 @@ static __always_inline void other_socket(struct file *file, struct clew_end *end
 		end->end = (__u64)peer;
 		if (!READ_NUMBER(peer, sk_socket))
 			end->listener = READ_NUMBER((struct unix_sock *)peer, addr);
+		else if (is_stream(file))
+			end->header.flags |= CLEW_END_PAIRED;
 	} else if (family == AF_INET || family == AF_INET6) {
 		if (READ(sock, __sk_common.skc_state) == TCP_LISTEN)
 			return;

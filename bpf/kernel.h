@@ -489,6 +489,8 @@ struct sock {
 	__u32 sk_ack_backlog;
 	__u32 sk_max_ack_backlog;
 	struct socket *sk_socket;
+	long sk_rcvtimeo;
+	long sk_sndtimeo;
 };
 
 struct socket {

@@ -48,6 +48,7 @@ CASES = [
     ("deadlock", "locks", ["locks"]),
     ("deadlock", "why", ["why", "--tid", "100"]),
     ("deadlock", "why-pipe", ["why", "--tid", "401"]),
+    ("deadlock", "why-socket", ["why", "--tid", "1100"]),
     ("deadlock", "why-none", ["why", "--tid", "500"]),
     ("tried", "waits", ["waits", *WHOLE]),
     ("tried", "report", ["report", "--comm", "waiter"]),

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 Programs that hang: a parent that joins a child whose feeder thread fills a pipe that the parent
-does not read, two mutexes in both orders, and a mutex and a pipe. Beside them programs that only
-look like that: one of two waits has a timeout, a thread that sleeps may wake the other one, and
-nobody can tell who wakes threads that wait for each other's words. `waits`, `why`, `locks` and
+does not read, two mutexes in both orders, a mutex and a pipe, a parent and a child that wait for
+each other at a socket, and one that polls a pipe while the other one waits at a socket. Beside them
+programs that only look like that: one of two waits has a timeout, a thread that sleeps may wake the
+other one, nobody can tell who wakes threads that wait for each other's words, and a parent that
+also polls a socket that listens. `waits`, `why`, `locks` and
 `why --now` say each deadlock in one sentence, and no other. Prints TAP.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,6 +30,32 @@ queue = multiprocessing.Queue()
 process = multiprocessing.Process(target=child, args=(queue,))
 process.start()
 process.join()
+"""
+PEERS = """
+import os, select, socket, struct, sys
+variant = sys.argv[1]
+mine, its = socket.socketpair()
+reading, writing = os.pipe()
+child = os.fork()
+open("/proc/self/comm", "w").write(variant)
+(its if child else mine).close()
+if not child:
+    os.close(reading)
+    its.recv(1)
+os.close(writing)
+waited = select.poll()
+if variant == "polled":
+    waited.register(reading)
+if variant == "listening":
+    listener = socket.socket(socket.AF_UNIX)
+    listener.listen()
+    waited.register(listener)
+    waited.register(mine, select.POLLIN)
+if variant == "receiving":
+    mine.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("qq", 1000, 0))
+if variant in ("polled", "listening"):
+    waited.poll()
+mine.recv(1)
 """
 THREADS = r"""
 #include <errno.h>
@@ -95,8 +124,11 @@ DEADLOCKS = {
     ("mpparent", "mpworker", "mpworker"): ["child", "thread", "reader"],
     ("orders", "orders"): ["holder", "holder"],
     ("pipe", "pipe"): ["reader", "holder"],
+    ("sockets", "sockets"): ["peer", "peer"],
+    ("polled", "polled"): ["peer", "peer"],
 }
 VARIANTS = ("orders", "pipe", "timed", "nap", "words")
+PAIRS = ("sockets", "polled", "listening", "receiving")
 
 
 def threads_of(pid):
@@ -112,7 +144,7 @@ def hangs(pid, count):
         ]
     except OSError:
         return False
-    return len(calls) == count and all(call in ("202", "61", "1", "230", "35") for call in calls)
+    return len(calls) == count and all(call in ("202", "61", "1", "230", "35", "45", "7") for call in calls)
 
 
 def children_of(pid):
@@ -128,12 +160,17 @@ def start():
     if done.returncode:
         raise RuntimeError(done.stderr)
     processes = {name: subprocess.Popen([program, name]) for name in VARIANTS}
+    processes.update(
+        {name: subprocess.Popen([sys.executable, "-c", PEERS, name])
+         for name in PAIRS})
     processes["queue"] = subprocess.Popen([sys.executable, "-c", QUEUE])
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        children = children_of(processes["queue"].pid)
-        if all(hangs(processes[name].pid, 2)
-               for name in VARIANTS) and children and hangs(children[0], 2):
+        children = {name: children_of(processes[name].pid) for name in ("queue", *PAIRS)}
+        if all(hangs(processes[name].pid, 2) for name in VARIANTS) and all(
+                hangs(processes[name].pid, 1) for name in PAIRS) and all(
+                    below and hangs(below[0], 2 if name == "queue" else 1)
+                    for name, below in children.items()):
             return processes
         time.sleep(0.01)
     raise RuntimeError("the programs do not hang")
@@ -153,7 +190,7 @@ def of_ours(deadlocks):
     for deadlock in deadlocks:
         steps = deadlock["steps"]
         names = tuple(step["process"] for step in steps)
-        if set(names) & {"mpparent", "mpworker", *VARIANTS}:
+        if set(names) & {"mpparent", "mpworker", *VARIANTS, *PAIRS}:
             found[names] = [step["next"] for step in steps]
     return found
 
@@ -173,7 +210,8 @@ def check(processes, capture):
         said = answer(*command)["deadlocks"]
         ok(rotated(of_ours(said)) == expected, f"{command[0]}: each deadlock, and no other", said)
     for name, inside in (("queue", True), ("orders", True), ("pipe", True), ("timed", False),
-                         ("nap", False), ("words", False)):
+                         ("nap", False), ("words", False), ("sockets", True), ("polled", True),
+                         ("listening", False), ("receiving", False)):
         pid = str(processes[name].pid)
         said = answer("why", capture, "--tid", pid)
         told = [segment["deadlock"]["text"] for segment in said["segments"] if "deadlock" in segment]
@@ -188,6 +226,9 @@ def check(processes, capture):
     text = clew("waits", capture, "--comm", "mpparent").stdout
     ok("deadlock: mpparent-" in text and " to end, mpworker-" in text and " that only " in text,
        "the sentence", text)
+    text = clew("waits", capture, "--comm", "sockets").stdout
+    ok(re.search(r"deadlock: sockets-\d+ waits at \S+, whose other end only sockets-\d+ has", text),
+       "the sentence about sockets", text)
 
 
 def main():

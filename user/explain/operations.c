@@ -7,6 +7,7 @@
  */
 #include "explain/operations.h"
 
+#include "trace/deadlock.h"
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -86,6 +87,8 @@ static int add(struct list *list, const struct clew_operation *operation)
 
 bool wait_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	if (clew_trace_is_stuck(trace, sleep))
+		return false;
 	return sleep->kind == CLEW_WAIT_IDLE || sleep->kind == CLEW_WAIT_SLEEP ||
 	       sleep->kind == CLEW_WAIT_SIGNAL ||
 	       operation_is_idle(sleep->kind, sleep->call, clew_trace_in_exchange(trace, sleep), 0);
@@ -105,6 +108,8 @@ bool wait_separates(const struct clew_trace *trace, const struct clew_sleep *sle
 
 bool sleep_is_idle(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	if (clew_trace_is_stuck(trace, sleep))
+		return false;
 	return sleep->open == CLEW_OPEN_BOTH ||
 	       (sleep->open == CLEW_OPEN_START && sleep->kind == CLEW_WAIT_UNKNOWN) ||
 	       wait_is_idle(trace, sleep);

@@ -16,6 +16,7 @@ static struct clew_other_ends next_of(const struct clew_stuck_step *step)
 		[CLEW_STUCK_HOLDER] = CLEW_EDGE_UNLOCK, [CLEW_STUCK_THREAD] = CLEW_EDGE_WAKE,
 		[CLEW_STUCK_JOINED] = CLEW_EDGE_WAKE,	[CLEW_STUCK_CHILD] = CLEW_EDGE_EXIT,
 		[CLEW_STUCK_READER] = CLEW_EDGE_PIPE,	[CLEW_STUCK_WRITER] = CLEW_EDGE_PIPE,
+		[CLEW_STUCK_PEER] = CLEW_EDGE_SOCKET,
 	};
 
 	return (struct clew_other_ends){.follow = step->next,

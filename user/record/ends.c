@@ -110,9 +110,9 @@ static size_t leave_out(const struct clew_recorder *recorder, bool stop, struct 
 	if (any)
 		return count;
 	/* The function alone, of a wait that the capture does not see the end of. */
-	ends->descriptor = -1;
-	if (!(ends->header.flags & CLEW_END_ENDLESS))
+	if (!(ends->header.flags & CLEW_END_ENDLESS) || ends->descriptor >= 0)
 		ends->object = 0;
+	ends->descriptor = -1;
 	ends->object_kind = CLEW_OBJECT_NONE;
 	return stop && ends->function ? 1 : 0;
 }

@@ -23,9 +23,13 @@ struct search {
 const char *clew_stuck_role_name(enum clew_stuck_role role)
 {
 	static const char *const names[] = {
-		[CLEW_STUCK_HOLDER] = "holder",	       [CLEW_STUCK_THREAD] = "thread",
-		[CLEW_STUCK_JOINED] = "joined thread", [CLEW_STUCK_CHILD] = "child",
-		[CLEW_STUCK_READER] = "reader",	       [CLEW_STUCK_WRITER] = "writer",
+		[CLEW_STUCK_HOLDER] = "holder",
+		[CLEW_STUCK_THREAD] = "thread",
+		[CLEW_STUCK_JOINED] = "joined thread",
+		[CLEW_STUCK_CHILD] = "child",
+		[CLEW_STUCK_READER] = "reader",
+		[CLEW_STUCK_WRITER] = "writer",
+		[CLEW_STUCK_PEER] = "peer",
 	};
 
 	return names[role];

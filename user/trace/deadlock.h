@@ -5,8 +5,8 @@
  *
  * A task is stuck if its wait has no timeout and all tasks that may end it are stuck. A wait has
  * such tasks, all of them known, if it is for a lock that has a holder, for a word of the process's
- * own memory, for a pipe whose ends are known, or for children. A stuck task is in a deadlock, or
- * waits for one. Signals do not count: they may end any wait.
+ * own memory, for pipes and Unix sockets whose ends are known, or for children. A stuck task is in
+ * a deadlock, or waits for one. Signals do not count: they may end any wait.
  */
 #ifndef CLEW_TRACE_DEADLOCK_H
 #define CLEW_TRACE_DEADLOCK_H
@@ -21,6 +21,7 @@ enum clew_stuck_role {
 	CLEW_STUCK_CHILD,  /* it is the child whose end is waited for */
 	CLEW_STUCK_READER, /* it can make room in the pipe */
 	CLEW_STUCK_WRITER, /* it can write to the pipe */
+	CLEW_STUCK_PEER,   /* it has the other end of the socket, or of what is polled */
 };
 
 struct clew_stuck_step {

@@ -38,14 +38,13 @@ static int need(struct stuck_needs *needs, struct stuck_wait *wait, struct stuck
 	return 0;
 }
 
-/* The record of the pass at the stop of what a task sleeps on; NULL: there is none, or several. */
+/* The records of the pass at the stop of what a task sleeps on; NULL: there are none. */
 static const struct clew_end *slept_on(const struct clew_trace *trace,
-				       const struct clew_sleep *sleep)
+				       const struct clew_sleep *sleep, size_t *ret_count)
 {
-	size_t count;
-	const struct clew_end *end = clew_trace_slept_on(trace, sleep, &count);
+	const struct clew_end *ends = clew_trace_slept_on(trace, sleep, ret_count);
 
-	return end && count == 1 && end->header.flags & CLEW_END_STOP ? end : NULL;
+	return ends && ends->header.flags & CLEW_END_STOP ? ends : NULL;
 }
 
 /* The holder of the wait's lock as the capture ends. */
@@ -162,6 +161,55 @@ static int need_pipe(const struct clew_trace *trace, const struct clew_sleep *sl
 	return r;
 }
 
+/* The holders of the other end, if nobody else can end a wait there; NULL: that is not known. Data
+ * that TCP has on its way is not seen, nor what comes to a socket that takes it from anyone. An end
+ * that the own process alone has is what a signal's handler writes to. */
+static const struct clew_end *only_holders(const struct clew_trace *trace,
+					   const struct clew_end *end, uint32_t own,
+					   size_t *ret_count)
+{
+	const struct clew_end *holders;
+	bool others = false;
+
+	if (!end->end ||
+	    (end->object_kind != CLEW_OBJECT_PIPE &&
+	     !(end->object_kind == CLEW_OBJECT_SOCKET && end->header.flags & CLEW_END_PAIRED)))
+		return NULL;
+	holders = clew_trace_end_holders(trace, end, false, ret_count);
+	for (size_t i = 0; i < *ret_count; i++)
+		others |= clew_trace_process(trace, holders[i].task) != own;
+	return others ? holders : NULL;
+}
+
+/* All who have the other ends, and the threads of the own process, which may shut a socket down or
+ * change what is polled. */
+static int need_peers(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		      const struct clew_end *ends, size_t end_count, struct stuck_needs *needs,
+		      struct stuck_wait *wait)
+{
+	const uint32_t own = clew_trace_process(trace, sleep->task);
+	struct stuck_need added = {
+		.process = true, .role = CLEW_STUCK_PEER, .evidence = CLEW_EVIDENCE_OBSERVED};
+	size_t count = 0;
+	int r = 0;
+
+	if (!(ends->header.flags & CLEW_END_ENDLESS))
+		return 0;
+	for (size_t i = 0; i < end_count; i++)
+		if (!only_holders(trace, &ends[i], own, &count))
+			return 0;
+	for (size_t i = 0; i < end_count && r == 0; i++) {
+		const struct clew_end *holders = only_holders(trace, &ends[i], own, &count);
+
+		for (size_t k = 0; k < count && r == 0; k++) {
+			added.serial = clew_trace_process(trace, holders[k].task);
+			r = need(needs, wait, added);
+		}
+	}
+	added.serial = own;
+	return r < 0 ? r : need(needs, wait, added);
+}
+
 /* Another thread of the process may start a child that ends a wait for any. */
 static int need_children(const struct clew_trace *trace, const struct clew_sleep *sleep,
 			 struct stuck_needs *needs, struct stuck_wait *wait)
@@ -198,16 +246,23 @@ static int need_children(const struct clew_trace *trace, const struct clew_sleep
 static int find_needs(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		      struct stuck_needs *needs, struct stuck_wait *wait)
 {
-	const struct clew_end *end = sleep->blind ? NULL : slept_on(trace, sleep);
+	size_t count = 0;
+	const struct clew_end *end = sleep->blind ? NULL : slept_on(trace, sleep, &count);
 
 	*wait = (struct stuck_wait){.sleep = sleep, .first = needs->count};
 	if (!end)
+		return 0;
+	if (sleep->kind == CLEW_WAIT_POLL)
+		return need_peers(trace, sleep, end, count, needs, wait);
+	if (count != 1)
 		return 0;
 	switch (sleep->kind) {
 	case CLEW_WAIT_FUTEX:
 		return need_word(trace, sleep, end, needs, wait);
 	case CLEW_WAIT_PIPE:
 		return need_pipe(trace, sleep, end, needs, wait);
+	case CLEW_WAIT_SOCKET:
+		return need_peers(trace, sleep, end, 1, needs, wait);
 	case CLEW_WAIT_CHILD:
 	case CLEW_WAIT_VFORK:
 		return need_children(trace, sleep, needs, wait);

@@ -75,7 +75,8 @@ static bool stops_for(const struct clew_piece *piece, uint32_t vm)
 	       piece->sleep->ended_by == vm;
 }
 
-/* What a thread did from `from` to `last`, and until `to`. *ret_at: when it stopped, or `to`. */
+/* The course of a thread from `from` to `last`, and until `to`. *ret_at: when it stopped, or `to`.
+ */
 static enum course course_of(const struct machine *machine, const struct trace_task *task,
 			     uint64_t from, uint64_t last, uint64_t to, uint64_t *ret_at)
 {

@@ -45,6 +45,26 @@ static void print_pipe(FILE *out, const struct clew_trace *trace,
 	}
 }
 
+/* "at unix:[9], whose other end only B has", or what is polled. */
+static void print_peer(FILE *out, const struct clew_trace *trace,
+		       const struct clew_stuck_step *step)
+{
+	const bool polls = step->sleep->kind == CLEW_WAIT_POLL;
+
+	if (polls) {
+		fprintf(out, " in %s for ends that %s", clew_call_name(step->sleep->call) ?: "poll",
+			step->others ? "" : "only ");
+	} else {
+		fputs(" at ", out);
+		print_object(out, trace, step->sleep);
+		fprintf(out, ", whose other end %s", step->others ? "" : "only ");
+	}
+	print_task(out, trace, step->next);
+	if (step->others)
+		fprintf(out, " and %u other%s", step->others, step->others > 1 ? "s" : "");
+	fputs(step->others ? " have" : " has", out);
+}
+
 static void print_others(FILE *out, const struct clew_stuck_step *step)
 {
 	if (step->others)
@@ -80,6 +100,9 @@ static void print_step(FILE *out, const struct clew_trace *trace,
 	case CLEW_STUCK_READER:
 	case CLEW_STUCK_WRITER:
 		print_pipe(out, trace, step);
+		break;
+	case CLEW_STUCK_PEER:
+		print_peer(out, trace, step);
 		break;
 	}
 }

@@ -15,8 +15,10 @@
 /* PIPE: what the holder can do with the pipe, or what the sleeper needs somebody to do */
 #define CLEW_END_READS	 0x04
 #define CLEW_END_WRITES	 0x08
-#define CLEW_END_ENDLESS 0x20 /* of a sleeper at a futex: its call has no timeout */
+#define CLEW_END_ENDLESS 0x20 /* of a sleeper: its call has no timeout */
 #define CLEW_END_STOP	 0x40 /* found by the pass at the stop; else by the one at the start */
+/* of a sleeper at a Unix socket: nobody but who has the other end can send to it or make room */
+#define CLEW_END_PAIRED 0x80
 
 /*
  * END: a task sleeps in the kernel, or a process has the other end open of what one sleeps on. Both
@@ -27,7 +29,8 @@
  */
 struct clew_end {
 	struct clew_header header;
-	/* of a sleeper, as clew_wait.object has it; with ENDLESS the value that its word had */
+	/* of a sleeper, as clew_wait.object has it; at a futex with ENDLESS the value that its word
+	 * had */
 	__u64 object;
 	__u64 end;	/* a number of the other end: mostly its address in the kernel; 0 unknown */
 	__u64 listener; /* the same for the socket at which the peer connects, 0 none */
