@@ -63,6 +63,8 @@ static void add_frame(void *context, const struct clew_trace_task *task,
 			row->points++;
 		else
 			row->closed[frame->closed]++;
+		row->jumped += frame->closed == CLEW_FRAME_TAIL_CALL &&
+			       !(frame->flags & CLEW_FRAME_INCLUSIVE);
 		if (timed) {
 			row->timed++;
 			row->total += frame->end - frame->start;

@@ -20,6 +20,7 @@ struct clew_calls_row {
 	uint64_t closed[CLEW_FRAME_CLOSED_COUNT];
 	uint64_t entries; /* of which only the entry is seen */
 	uint64_t points;  /* without a length */
+	uint64_t jumped;  /* left by a tail call, and timed until that alone */
 	uint64_t timed;	  /* with a total time; `totals` has them, sorted */
 	uint64_t *totals;
 	uint64_t total, self, probe;

@@ -54,6 +54,7 @@ static void json_row(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_null(json, "runtime");
 	clew_json_unsigned(json, "count", row->count);
 	json_reasons(json, "closed", row, true);
+	clew_json_unsigned(json, "jumped", row->jumped);
 	clew_json_unsigned(json, "entries_only", row->entries);
 	clew_json_unsigned(json, "points", row->points);
 	json_total(json, row);

@@ -25,6 +25,10 @@ static void put_reasons(FILE *out, const struct clew_calls_row *row)
 			continue;
 		fprintf(out, "%s%" PRIu64 " %s", between, row->closed[i],
 			clew_frame_closed_text(i));
+		if (i == CLEW_FRAME_TAIL_CALL && row->jumped == row->closed[i])
+			fputs(" (timed until then)", out);
+		else if (i == CLEW_FRAME_TAIL_CALL && row->jumped)
+			fprintf(out, " (%" PRIu64 " timed until then)", row->jumped);
 		between = ", ";
 	}
 }
