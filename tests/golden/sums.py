@@ -5,6 +5,7 @@ Answers about a capture that is read in windows are those of the capture in one 
 what is wrong with the arguments is said in the same words. Prints TAP.
 """
 import concurrent.futures
+import json
 import os
 import re
 import resource
@@ -13,6 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _capture import MAKE_CAPTURE  # noqa: E402  pylint: disable=wrong-import-position
 from _export import clew, directory, made, place  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -145,7 +147,56 @@ def check_processes():
     tap.same("a short capture has none", run(CLEW_WINDOW_RECORDS="").returncode, 0)
 
 
+START, ROUND, ROUNDS = 10**12, 50 * 10**6, 200
+
+
+def made_served():
+    """A thread that waits in epoll_wait for 40 of each 50 ms, for 10 s."""
+    lines = [
+        "meta kernel 6.12.0-test", "meta machine x86_64", "meta host testhost", "meta cpus 1",
+        "meta start %d" % START, "meta end %d" % (START + ROUNDS * ROUND),
+        "clock %d %d 1700000000000000000" % (START, START),
+        "user task %d task=1 process=1 tid=100 pid=100 pid_namespace=4026531836 comm=\"serves\"" %
+        (START - 50000), "user state %d flags=runnable prev=1 next=1" % (START + 1000),
+        "0 switch %d prev=0 next=1" % (START + 2000)
+    ]
+    for begin in range(START + ROUND, START + ROUNDS * ROUND, ROUND):
+        lines += [
+            "0 switch %d flags=sleep|wait prev=1 next=0 prev_state=1 call=232 object_kind=8 "
+            "descriptor=4 wait_flags=detail" % begin,
+            "0 switch %d flags=next_slept prev=0 next=1 wake_time=%d wake_context=context_timer" %
+            (begin + ROUND // 5 * 4, begin + ROUND // 5 * 4 - 10000)
+        ]
+    subprocess.run([MAKE_CAPTURE, place("served")], input="\n".join(lines).encode(), check=True,
+                   timeout=60)
+    return place("served")
+
+
+def check_most_works():
+    """
+    Of more waits that separate operations than fit into memory the first ones are kept: operations
+    are those that end 2.5 s before the first other one, and the answers say until when.
+    """
+    capture = made_served()
+    for most in 20, 100, 150, 1000:
+        environment = dict(os.environ, CLEW_WINDOW_RECORDS="50", CLEW_WINDOW_WORKS=str(most))
+        until = START + (most + 1) * ROUND - 2500000000 if most < ROUNDS else None
+        count = ROUNDS if until is None else max((until - START) // ROUND, 0)
+        report = clew("report", capture, "--json", stdout=subprocess.PIPE, env=environment)
+        report = json.loads(report.stdout)
+        tap.same("report keeps %d waits" % most,
+                 (report["operation_count"], report.get("operations_until")), (count, until))
+        latency = clew("latency", capture, "--by", "operation", "--json", stdout=subprocess.PIPE,
+                       env=environment)
+        # The first and the last operation are not seen whole, and are in no distribution.
+        tap.same("latency keeps %d waits" % most,
+                 (sum(group["count"] for group in json.loads(latency.stdout)["groups"]),
+                  b"until" in latency.stderr),
+                 (max(count - (1 if until else 2), 0), until is not None))
+
+
 def main():
+    check_most_works()
     told = sum(
         compare([command] + options) for command, all_options in QUESTIONS.items()
         for options in all_options)

@@ -165,7 +165,7 @@ static int keep_work(struct clew_trace *trace, const struct clew_sleep *sleep)
 	    !may_separate(
 		    trace_sleep_at(trace, task->pieces.data[task->pieces.count - 1] & PIECE_INDEX)))
 		return 0;
-	if (trace->part->sleeps == TRACE_WORKS_MOST) {
+	if (trace->part->sleeps == trace->part->works_most) {
 		if (!trace->part->works_until)
 			trace->part->works_until = sleep->start > TRACE_WORKS_LATE
 							   ? sleep->start - TRACE_WORKS_LATE

@@ -33,7 +33,7 @@
 #define TRACE_PART_ROWS	  500000
 
 /* Waits that may separate operations: so many take 400 MB. */
-#define TRACE_WORKS_MOST 2000000u
+#define TRACE_WORKS_MOST 2000000u      /* unless struct clew_windows_options says another number */
 #define TRACE_WORKS_LATE 2500000000ull /* ns: no wait comes later */
 
 struct clew_trace;
@@ -63,9 +63,10 @@ struct trace_part {
 	bool here;
 	bool samples; /* all samples are kept */
 	/* Waits that may separate operations are kept, from outside of the part, too, until they
-	   are TRACE_WORKS_MOST: then all those that were over at `works_until` are there, else 0.
+	   are `works_most`: then all those that were over at `works_until` are there, else 0.
 	 */
 	bool works;
+	uint64_t works_most;
 	uint64_t works_until; /* ns */
 	size_t sift_at;	      /* when so many page extents are there, sift them */
 };

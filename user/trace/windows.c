@@ -336,6 +336,7 @@ int clew_windows_run(struct clew_reader *reader, const struct clew_windows_optio
 	windows.trace->part->tell_context = taker ? taker->context : NULL;
 	windows.trace->part->samples = taker && taker->samples;
 	windows.trace->part->works = taker && taker->works;
+	windows.trace->part->works_most = options->works_most ?: TRACE_WORKS_MOST;
 	if (!windows.trace->part->recent)
 		r = -ENOMEM;
 	if (taker && taker->look && r >= 0)

@@ -57,6 +57,7 @@ struct clew_windows_taker {
 struct clew_windows_options {
 	size_t size;
 	uint64_t records;    /* a window has about so many; 0: so many that two take about 1 GB */
+	uint64_t works_most; /* so many waits that may separate operations are kept, 0: 2 million */
 	unsigned processes;  /* at a time, beside the calling one; 0: two, or one on one CPU */
 	uint32_t drop_types; /* as in clew_trace_options */
 	void (*progress)(void *context, double done); /* may be NULL */

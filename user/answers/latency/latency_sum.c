@@ -160,6 +160,9 @@ int clew_latency_sum_works(struct clew_latency_sum *sum, const struct clew_trace
 
 	vector_done(&sum->works);
 	sum->works = (struct vector){.item = sizeof(struct clew_kind_operation)};
+	/* A list that is empty is a list: without one the window's own operations count. */
+	if (vector_reserve(&sum->works, 1) < 0)
+		return -ENOMEM;
 	return kinds_find(names, &sum->options.chosen, clew_trace_start(names),
 			  clew_trace_end(names), &sum->works, &busy);
 }

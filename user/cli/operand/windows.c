@@ -53,6 +53,7 @@ static int run(const char *operand, struct clew_reader *reader, uint32_t drop_ty
 	const struct clew_windows_options options = {
 		.size = sizeof(options),
 		.records = records_of_window(),
+		.works_most = number_of("CLEW_WINDOW_WORKS"),
 		.processes = (unsigned)number_of("CLEW_WINDOW_PROCESSES"),
 		.drop_types = drop_types,
 		.progress = clew_progress_update,
