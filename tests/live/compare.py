@@ -11,65 +11,15 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _live  # noqa: E402  pylint: disable=wrong-import-position
+import _service  # noqa: E402  pylint: disable=wrong-import-position
 
-# A client, a server and its backend, each a process with a connection to the next one. The backend
-# takes 2 ms for an answer. The client prints the mean time of a request. It thinks between two: the
-# server would not wait for a question that is there already, and two of them would be one operation.
-SERVICE = """
-import ctypes, os, socket, sys, time
-requests, queries = int(sys.argv[1]), int(sys.argv[2])
-libc = ctypes.CDLL(None)
-def become(name):
-    libc.prctl(15, name.encode(), 0, 0, 0)
-def listen():
-    it = socket.socket()
-    it.bind(("127.0.0.1", 0))
-    it.listen()
-    return it
-def connect(address):
-    it = socket.create_connection(address)
-    it.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return it
-front, back = listen(), listen()
-if os.fork() == 0:
-    become("backend")
-    connection = back.accept()[0]
-    while connection.recv(1):
-        time.sleep(.002)
-        connection.send(b"b")
-    os._exit(0)
-if os.fork() == 0:
-    become("server")
-    backend = connect(back.getsockname())
-    connection = front.accept()[0]
-    while connection.recv(1):
-        for _ in range(queries):
-            backend.send(b"q")
-            backend.recv(1)
-        connection.send(b"a")
-    os._exit(0)
-become("client")
-server = connect(front.getsockname())
-taken = 0
-for _ in range(requests):
-    begun = time.monotonic_ns()
-    server.send(b"r")
-    server.recv(1)
-    taken += time.monotonic_ns() - begun
-    time.sleep(.0005)
-print(taken // requests)
-server.close()
-os.wait()
-os.wait()
-"""
 REQUESTS = 700
 
 
-def record(name, queries):
+def record(name, questions):
     """A recording, and the mean time of a request."""
     capture = _live.scratch(name + ".clew")
-    done = _live.clew("record", "-o", capture, "--", sys.executable, "-c", SERVICE, REQUESTS,
-                      queries)
+    done = _live.clew("record", "-o", capture, "--", *_service.command(REQUESTS, questions))
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     return capture, int(done.stdout.split()[0])

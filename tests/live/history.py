@@ -12,36 +12,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _live  # noqa: E402  pylint: disable=wrong-import-position
+import _service  # noqa: E402  pylint: disable=wrong-import-position
 
-# A client asks a server over TCP; the server answers 2 ms later. The client thinks between two
-# requests, as in compare.py. Prints the mean time of a request.
-SERVICE = """
-import ctypes, os, socket, sys, time
-def become(name):
-    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
-front = socket.socket()
-front.bind(("127.0.0.1", 0))
-front.listen()
-if os.fork() == 0:
-    become("slowserver")
-    connection = front.accept()[0]
-    while connection.recv(1):
-        time.sleep(.002)
-        connection.send(b"a")
-    os._exit(0)
-become("askingclient")
-server = socket.create_connection(front.getsockname())
-taken = 0
-for _ in range(int(sys.argv[1])):
-    begun = time.monotonic_ns()
-    server.send(b"r")
-    server.recv(1)
-    taken += time.monotonic_ns() - begun
-    time.sleep(.0005)
-print(taken // int(sys.argv[1]))
-server.close()
-os.wait()
-"""
 REQUESTS = 300
 
 
@@ -97,7 +69,7 @@ class Daemon:
 
 def ask():
     done = subprocess.run(
-        [sys.executable, "-c", SERVICE, str(REQUESTS)],
+        _service.command(REQUESTS, client="askingclient", server="slowserver"),
         capture_output=True,
         text=True,
         timeout=_live.PATIENCE,
