@@ -106,6 +106,29 @@ static void test_reasons(void **state)
 	synthetic_done(&s);
 }
 
+/* 2 is made after 1 has made a page dirty, and writes to that page, too. */
+static void writer_is_younger_than_the_page(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 1);
+	identify(&s, (struct identity){.task = 4, .process = 4});
+	writes(&s, 2000, 1, FILE_A, 0, 1);
+	life(&s, CLEW_KIND_FORK, 5000, 1, 2);
+	identify(&s, (struct identity){.task = 2, .process = 2, .at = 5000, .start_time = 5000});
+	rewrites(&s, 6000, 2, FILE_A, 0, 1);
+	WRITEBACK(&s, 30000, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_A,
+		  .device = SYSTEM);
+	writes_out(&s, 31000, 0x100, 4, 1600, FILE_A, 0, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(edge_of(trace, CLEW_EDGE_WRITEBACK, 1, 4)->from_at, 2001);
+	assert_int_equal(edge_of(trace, CLEW_EDGE_WRITEBACK, 2, 4)->from_at, 5000);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 static void stint(struct synthetic *s, uint64_t at, uint64_t work, unsigned reason, uint32_t device,
 		  unsigned page)
 {
@@ -571,12 +594,19 @@ static void test_direct_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reasons),		 cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_late_workers),	 cmocka_unit_test(test_metadata),
-		cmocka_unit_test(test_metadata_of_next), cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_read_ahead),	 cmocka_unit_test(test_uses_end),
-		cmocka_unit_test(test_read_to_write),	 cmocka_unit_test(test_awaited_commit),
-		cmocka_unit_test(test_direct_parts),	 cmocka_unit_test(test_read_again),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(writer_is_younger_than_the_page),
+		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_late_workers),
+		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_metadata_of_next),
+		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_read_ahead),
+		cmocka_unit_test(test_uses_end),
+		cmocka_unit_test(test_read_to_write),
+		cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_direct_parts),
+		cmocka_unit_test(test_read_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,15 @@ static struct clew_edge edge_of(const struct clew_trace *trace, const struct cle
 	return edge;
 }
 
+/* A page has one moment at which it became dirty. One of its writers may be younger. */
+static uint64_t after_birth(const struct clew_trace *trace, const struct clew_edge *edge)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, edge->from);
+
+	return task && task->birth > edge->from_at && task->birth <= edge->to_at ? task->birth
+										 : edge->from_at;
+}
+
 static int make_edges(struct clew_trace *trace)
 {
 	const struct clew_edge *lone = trace->lone_edges.data;
@@ -62,6 +71,7 @@ static int make_edges(struct clew_trace *trace)
 		if (edges[i].type == CLEW_EDGE_WRITEBACK || edges[i].type == CLEW_EDGE_READAHEAD) {
 			memset(edges[i].from_comm, 0, sizeof(edges[i].from_comm));
 			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
+			edges[i].from_at = after_birth(trace, &edges[i]);
 			copy_comm(edges[i].from_comm,
 				  clew_trace_comm_at(trace, edges[i].from, edges[i].from_at));
 			copy_comm(edges[i].to_comm,
