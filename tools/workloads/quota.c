@@ -7,6 +7,8 @@
 #include "group.h"
 #include "spend.h"
 
+#define TRIES 50
+
 static int spender;
 static struct spent spent;
 static uint64_t kept_off;
@@ -86,7 +88,9 @@ static void spend(int self)
 			(unsigned long long)spent.to);
 		return;
 	}
-	spend_time(self);
+	/* Beside many others it need not get as much of a CPU as the quota allows. */
+	for (int i = 0; i < TRIES && kept_off_count == 0; i++)
+		spend_time(self);
 	if (kept_off_count == 0)
 		wl_die("the quota was never met");
 	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%ld],"
