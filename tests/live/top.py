@@ -84,41 +84,6 @@ def periods_of(*arguments):
     return done, periods
 
 
-def test_lock():
-    with held_lock() as (holder, waiter):
-        time.sleep(.5)
-        done, periods = periods_of("-n", "4")
-    ok(done.returncode == 0 and not done.stderr and len(periods) == 4,
-       "without a terminal: four periods, a line each",
-       f"{done.returncode}: {done.stderr} {done.stdout[:300]}")
-    found = [[it for it in period["now"] if it["tid"] == waiter] for period in periods]
-    if not ok(all(len(it) == 1 for it in found), "each tells of the waiter", found):
-        return
-    found = [it[0] for it in found]
-    ok(all(it["longer"] and it["object"]["name"] == scratch("lock") for it in found),
-       "what it waits for, and that it did so before", found)
-    ok(all(f"lockholder-{holder}" in it["text"] for it in found), "who has the lock", found)
-    ok(all("sleep-" in it["text"] and "clock_nanosleep" in it["text"] for it in found),
-       "the chain goes on to the holder's child, and what that one does", found)
-    lengths = [period["to"] - period["from"] for period in periods]
-    expected = [sum(lengths[:i + 1]) for i in range(len(lengths))]
-    ok(all(.95 * length - 50e6 <= it["ns"] <= 1.05 * length + 50e6
-           for it, length in zip(found, expected)), "its age goes on from period to period",
-       ([it["ns"] for it in found], expected))
-    ok(all(a["to"] <= b["from"] + 1000000 for a, b in zip(periods, periods[1:])),
-       "periods follow each other", [(it["from"], it["to"]) for it in periods])
-    objects = [[it for it in period["objects"] if it["object"]["name"] == scratch("lock")]
-               for period in periods]
-    ok(all(len(it) == 1 and it[0]["waits"] == 1 and abs(it[0]["ns"] - length) < .05 * length
-           and it[0]["holder"] and it[0]["holder"]["pid"] == holder
-           for it, length in zip(objects, lengths)), "what the lock cost, and who had it", objects)
-    blame = [[it["ns"] for it in period["blame"] if it["victim"] == "lockwaiter"
-              and it["antagonist"] == "lockholder"] for period in periods]
-    ok(all(len(it) == 1 and abs(it[0] - length) < .05 * length
-           for it, length in zip(blame, lengths)), "the holder's program is blamed", blame)
-    ok(not left_behind(), "nothing is left behind", left_behind())
-
-
 @contextlib.contextmanager
 def unanswered():
     """A client that has asked a server which does not answer: yields the client's pid, and the port."""
@@ -134,14 +99,53 @@ def unanswered():
             client.wait()
 
 
-def test_request():
-    """A question from before clew top has its true age: the kernel knows when it left."""
+def test_periods():
+    """A lock, a request and a CPU at once."""
     asked = time.monotonic_ns()
-    with unanswered() as (client, port):
-        done, periods = periods_of("-n", "3")
+    with unanswered() as request, held_lock() as lock, shared_cpu() as cpu:
+        time.sleep(.5)
+        done, periods = periods_of("-n", "4")
+    ok(done.returncode == 0 and not done.stderr and len(periods) == 4,
+       "without a terminal: four periods, a line each",
+       f"{done.returncode}: {done.stderr} {done.stdout[:300]}")
+    ok(all(a["to"] <= b["from"] + 1000000 for a, b in zip(periods, periods[1:])),
+       "periods follow each other", [(it["from"], it["to"]) for it in periods])
+    check_lock(periods, *lock)
+    check_request(periods, asked, *request)
+    check_cpu(periods, cpu)
+    ok(not left_behind(), "nothing is left behind", left_behind())
+
+
+def check_lock(periods, holder, waiter):
+    found = [[it for it in period["now"] if it["tid"] == waiter] for period in periods]
+    if not ok(all(len(it) == 1 for it in found), "each tells of the waiter", found):
+        return
+    found = [it[0] for it in found]
+    ok(all(it["longer"] and it["object"]["name"] == scratch("lock") for it in found),
+       "what it waits for, and that it did so before", found)
+    ok(all(f"lockholder-{holder}" in it["text"] for it in found), "who has the lock", found)
+    ok(all("sleep-" in it["text"] and "clock_nanosleep" in it["text"] for it in found),
+       "the chain goes on to the holder's child, and what that one does", found)
+    lengths = [period["to"] - period["from"] for period in periods]
+    expected = [sum(lengths[:i + 1]) for i in range(len(lengths))]
+    ok(all(.95 * length - 50e6 <= it["ns"] <= 1.05 * length + 50e6
+           for it, length in zip(found, expected)), "its age goes on from period to period",
+       ([it["ns"] for it in found], expected))
+    objects = [[it for it in period["objects"] if it["object"]["name"] == scratch("lock")]
+               for period in periods]
+    ok(all(len(it) == 1 and it[0]["waits"] == 1 and abs(it[0]["ns"] - length) < .05 * length
+           and it[0]["holder"] and it[0]["holder"]["pid"] == holder
+           for it, length in zip(objects, lengths)), "what the lock cost, and who had it", objects)
+    blame = [[it["ns"] for it in period["blame"] if it["victim"] == "lockwaiter"
+              and it["antagonist"] == "lockholder"] for period in periods]
+    ok(all(len(it) == 1 and abs(it[0] - length) < .05 * length
+           for it, length in zip(blame, lengths)), "the holder's program is blamed", blame)
+
+
+def check_request(periods, asked, client, port):
+    """A question from before clew top has its true age: the kernel knows when it left."""
     found = [[it for it in period["requests"] if it["tid"] == client] for period in periods]
-    if not ok(done.returncode == 0 and len(periods) == 3 and all(len(it) == 1 for it in found),
-              "each period has the request under way", (done.stderr, found)):
+    if not ok(all(len(it) == 1 for it in found), "each period has the request under way", found):
         return
     found = [it[0] for it in found]
     ok(all(it["kind"] == "request" and it["text"].endswith(f" to 127.0.0.1:{port}")
@@ -151,13 +155,10 @@ def test_request():
        "its age goes on from period to period", ([it["ns"] for it in found], ages))
 
 
-def test_cpu():
-    with shared_cpu() as cpu:
-        time.sleep(.5)
-        _, periods = periods_of("-n", "3")
+def check_cpu(periods, cpu):
     lengths = [period["to"] - period["from"] for period in periods]
     queues = [[it for it in period["run_queues"] if it["cpu"] == cpu] for period in periods]
-    ok(len(periods) == 3 and all(len(it) == 1 for it in queues), "each period has the CPU", queues)
+    ok(all(len(it) == 1 for it in queues), "each period has the CPU", queues)
     ok(all(it[0]["busy_ns"] > .9 * length and .8 * length < it[0]["ready_ns"]
            for it, length in zip(queues, lengths)),
        "it is busy, and one of two programs is always ready", (queues, lengths))
@@ -362,9 +363,7 @@ def test_interrupted():
        (process.returncode, error, left_behind()))
 
 
-test_lock()
-test_request()
-test_cpu()
+test_periods()
 if shutil.which("tmux"):
     test_screen()
     test_one_period()
