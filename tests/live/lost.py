@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: a server that comes late for want of a CPU is blamed for that, rightly
 """
 TCP packets that get lost, over the loopback device of a network namespace of its own.
 
