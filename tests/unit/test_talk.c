@@ -91,7 +91,7 @@ static void test_server(void **state)
 	assert_false(heard.end.pipelined);
 }
 
-/* What comes after a pause that is longer than the answer took to begin is no part of it. */
+/* An answer is over once it pauses for longer than it took to begin. */
 static void test_stream(void **state)
 {
 	struct heard heard = {.end.side = SIDE_CLIENT};
@@ -133,30 +133,47 @@ static void test_two_threads(void **state)
 	assert_false(client.end.pipelined || server.end.pipelined);
 }
 
-/* A question that leaves while an answer lies there is one of several that are open. */
+/* Questions that leave while answers lie there, again and again, are open at once. */
 static void test_pipeline(void **state)
 {
 	struct heard client = {.end.side = SIDE_CLIENT}, server = {.end.side = SIDE_SERVER};
 
 	(void)state;
-	sent(&client, 100);
-	take(&client, CLEW_MESSAGE_CROSSED, 200, 1);
-	received(&client, 300);
-	take(&client, CLEW_MESSAGE_CROSSED, 310, 1);
-	received(&client, 400);
+	for (uint64_t at = 100; at < 600; at += 100) {
+		take(&client, CLEW_MESSAGE_CROSSED, at, 1);
+		received(&client, at + 50);
+		received(&server, at);
+		take(&server, CLEW_MESSAGE_CROSSED, at + 50, 1);
+	}
 	assert_true(client.end.pipelined);
-	assert_int_equal(client.count, 0);
-	assert_int_equal(client.end.talk.asked, 100 * US);
-	assert_int_equal(client.end.talk.parts, 3);
-
-	received(&server, 100);
-	take(&server, CLEW_MESSAGE_CROSSED, 200, 1);
-	received(&server, 150);
-	sent(&server, 300);
-	received(&server, 900);
 	assert_true(server.end.pipelined);
-	assert_int_equal(server.count, 1);
-	assert_over(&server, 0, 100, 300);
+	/* The third crossing shows it. */
+	assert_int_equal(client.count, 1);
+	assert_over(&client, 0, 100, 152);
+	assert_int_equal(client.end.talk.asked, 200 * US);
+	assert_int_equal(client.end.talk.parts, 4);
+	assert_int_equal(server.count, 2);
+	assert_int_equal(server.end.talk.asked, 300 * US);
+}
+
+/* A handshake's last answer may cross the first question. */
+static void test_handshake(void **state)
+{
+	struct heard client = {.end.side = SIDE_CLIENT};
+
+	(void)state;
+	sent(&client, 100);
+	received(&client, 200);
+	take(&client, CLEW_MESSAGE_CROSSED, 210, 1);
+	received(&client, 220);
+	received(&client, 230);
+	sent(&client, 300);
+	received(&client, 400);
+	sent(&client, 500);
+	assert_false(client.end.pipelined);
+	assert_int_equal(client.count, 3);
+	assert_over(&client, 1, 210, 232);
+	assert_over(&client, 2, 300, 402);
 }
 
 int main(void)
@@ -164,7 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_client),	 cmocka_unit_test(test_server),
 		cmocka_unit_test(test_stream),	 cmocka_unit_test(test_two_threads),
-		cmocka_unit_test(test_pipeline),
+		cmocka_unit_test(test_pipeline), cmocka_unit_test(test_handshake),
 	};
 
 	return cmocka_run_group_tests_name("talk", tests, NULL, NULL);

@@ -35,14 +35,21 @@ static void take_answered_question(struct talk *talk, uint64_t at)
 			      .parts = 1};
 }
 
+static void note_crossing(struct talk_end *end)
+{
+	end->crossings++;
+	end->pipelined |= end->crossings >= TALK_CROSSINGS;
+}
+
 static bool take_question(struct talk_end *end, const struct clew_message_record *message,
 			  uint64_t at, bool crossed, struct talk *ret_over)
 {
 	struct talk *talk = &end->talk;
 	bool over;
 
-	end->pipelined |= crossed;
-	if (talk->asked && (!talk->answered || crossed || end->ahead)) {
+	if (crossed)
+		note_crossing(end);
+	if (talk->asked && (!talk->answered || (end->pipelined && (crossed || end->ahead)))) {
 		talk->more = at;
 		talk->parts++;
 		end->ahead = false;
@@ -90,7 +97,8 @@ static bool take_answer(struct talk_end *end, const struct clew_message_record *
 	talk->over = over;
 	talk->task = message->task;
 	end->ahead = message->header.flags & CLEW_MESSAGE_CROSSED;
-	end->pipelined |= end->ahead;
+	if (end->ahead)
+		note_crossing(end);
 	return false;
 }
 

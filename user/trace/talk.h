@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* So often a question and an answer have to cross each other. A handshake does it once or twice. */
+#define TALK_CROSSINGS 3
+
 /* A question, and what came of the answer. At a server's end the question comes and the answer
  * leaves. All times in ns. */
 struct talk {
@@ -30,10 +33,11 @@ struct talk {
 struct talk_end {
 	struct talk talk;
 	enum socket_side side; /* never unknown */
-	/* Questions left before the answer to an earlier one was over: which answer is whose is not
-	 * known from then on. */
+	/* Questions left again and again before the answer to an earlier one was over: which answer
+	 * is whose is not known. */
 	bool pipelined;
-	bool ahead; /* the next question was here as the last part of the answer left */
+	bool ahead;	    /* the next question was here as the last part of the answer left */
+	uint32_t crossings; /* how often a question and an answer met on the way */
 };
 
 /* True if what comes at `at`, behind a part of an answer, belongs to the answer. */
