@@ -228,6 +228,28 @@ static void describe_failed(struct conversion *conversion, uint32_t serial)
 			  {.word = capture_name_or_dash(conversion, failed[i].holder)});
 }
 
+/* Flags of a row of exchanges. */
+static uint64_t exchange_flags(const struct clew_exchange *exchange)
+{
+	return (exchange->client ? CLEW_EXCHANGE_CLIENT : 0) |
+	       (exchange->pipelined ? CLEW_EXCHANGE_PIPELINED : 0) |
+	       (exchange->goes_on ? CLEW_EXCHANGE_GOES_ON : 0);
+}
+
+static void describe_exchanges(struct conversion *conversion, uint32_t serial)
+{
+	size_t first, count = clew_trace_exchange_count(conversion->trace, serial, &first);
+
+	for (size_t i = first; i < first + count; i++) {
+		const struct clew_exchange *exchange = clew_trace_exchange(conversion->trace, i);
+
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_EXCHANGES, {exchange->from}, {exchange->to},
+			  {exchange->socket}, {exchange->questions}, {exchange->end},
+			  {exchange_flags(exchange)},
+			  {.word = capture_name_or_dash(conversion, exchange->other)});
+	}
+}
+
 /* The places that the task ran in. A tick is a stay without a length. */
 static void describe_running(struct conversion *conversion, uint32_t serial)
 {
@@ -282,6 +304,7 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 		pairs_add_number(pairs, ATTRIBUTE_DIED, task->death);
 	describe_spins(conversion, task->serial);
 	describe_failed(conversion, task->serial);
+	describe_exchanges(conversion, task->serial);
 	describe_running(conversion, task->serial);
 	capture_describe_left_out(conversion, (uint64_t)UINT32_MAX + 1 + inner->index);
 	capture_describe_frames(conversion, task->serial);

@@ -215,6 +215,26 @@ static int take_failed(struct back *back, const struct row *row)
 							     .identity = &failed.header});
 }
 
+static int take_exchange(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	const uint64_t flags = fields[5].number;
+	const struct clew_exchange exchange = {
+		.from = fields[0].number,
+		.to = fields[1].number,
+		.socket = fields[2].number,
+		.questions = (uint32_t)fields[3].number,
+		.end = (uint32_t)fields[4].number,
+		.task = *(const uint32_t *)row->context,
+		.other = back_serial(back, fields[6].word),
+		.client = flags & CLEW_EXCHANGE_CLIENT,
+		.pipelined = flags & CLEW_EXCHANGE_PIPELINED,
+		.goes_on = flags & CLEW_EXCHANGE_GOES_ON,
+	};
+
+	return trace_add_exchange(back->trace, &exchange);
+}
+
 static int take_stay(struct back *back, const struct row *row)
 {
 	struct clew_stay stay;
@@ -244,6 +264,8 @@ static int take_acts(struct back *back, uint32_t span)
 
 	if (r == 0)
 		r = back_rows(back, ATTRIBUTE_FAILED, values, take_failed, &serial);
+	if (r == 0)
+		r = back_rows(back, ATTRIBUTE_EXCHANGES, values, take_exchange, &serial);
 	if (r == 0)
 		r = back_rows(back, ATTRIBUTE_STAYS, values, take_stay, &serial);
 	if (r == 0)

@@ -382,6 +382,8 @@ int trace_find_deadlocks(struct clew_trace *trace);
 /* ---- messages.c ---- */
 
 int trace_take_message(struct clew_trace *trace, const struct clew_message_record *message);
+/* Adds one that is known already, but for its task's messages. 0 or -ENOMEM. */
+int trace_add_exchange(struct clew_trace *trace, const struct clew_exchange *exchange);
 /* Ends what is open, and puts the exchanges in order. 0 or -ENOMEM. */
 int trace_finish_messages(struct clew_trace *trace);
 void trace_free_messages(struct clew_trace *trace);

@@ -21,7 +21,6 @@
 struct end {
 	struct talk_end it;
 	uint64_t socket;
-	uint64_t first;	 /* time of its first message */
 	uint64_t sent;	 /* .. and of the last one that it sent, 0 none */
 	uint64_t key;	 /* the same for both ends of a TCP connection; 0: of another kind */
 	uint64_t other;	 /* number of the other end, NO_END: its messages are not known */
@@ -104,7 +103,6 @@ static int find_end(struct clew_trace *trace, const struct clew_message_record *
 	end = end_at(trace, *ret_number);
 	*end = (struct end){.it.side = socket ? socket_side_of(socket) : SIDE_UNKNOWN,
 			    .socket = message->socket,
-			    .first = message->header.time,
 			    .other = NO_END,
 			    .others = CLEW_NO_TASK};
 	if (end->it.side == SIDE_UNKNOWN)
@@ -112,31 +110,43 @@ static int find_end(struct clew_trace *trace, const struct clew_message_record *
 	return find_other(trace, *ret_number, socket);
 }
 
-static int add_exchange(struct clew_trace *trace, uint64_t number, const struct talk *talk,
-			bool goes_on)
+static int keep_exchange(struct clew_trace *trace, const struct clew_exchange *exchange)
 {
 	struct vector *all = &trace->exchanges;
-	const struct end *end = end_at(trace, number);
 
 	if (trace->part && all->count == TRACE_WORKS_MOST) {
-		if (!trace->part->works_until || talk->asked < trace->part->works_until)
-			trace->part->works_until = talk->asked;
+		if (!trace->part->works_until || exchange->from < trace->part->works_until)
+			trace->part->works_until = exchange->from;
 		return 0;
 	}
-	all->item = sizeof(struct clew_exchange);
+	all->item = sizeof(*exchange);
 	if (vector_reserve(all, all->count + 1) < 0)
 		return -ENOMEM;
-	((struct clew_exchange *)all->data)[all->count++] =
-		(struct clew_exchange){.from = talk->asked,
-				       .to = talk->answered ? talk->over : 0,
-				       .socket = end->socket,
-				       .task = talk->task,
-				       .other = end->others,
-				       .questions = talk->parts,
-				       .end = (uint32_t)number,
-				       .client = end->it.side == SIDE_CLIENT,
-				       .goes_on = goes_on};
+	((struct clew_exchange *)all->data)[all->count++] = *exchange;
 	return 0;
+}
+
+int trace_add_exchange(struct clew_trace *trace, const struct clew_exchange *exchange)
+{
+	int r = map_set(&trace->talk_of, exchange->socket, 0, exchange->end);
+
+	return r < 0 ? r : keep_exchange(trace, exchange);
+}
+
+static int end_exchange(struct clew_trace *trace, uint64_t number, const struct talk *talk,
+			bool goes_on)
+{
+	const struct end *end = end_at(trace, number);
+
+	return keep_exchange(trace, &(struct clew_exchange){.from = talk->asked,
+							    .to = talk->answered ? talk->over : 0,
+							    .socket = end->socket,
+							    .task = talk->task,
+							    .other = end->others,
+							    .questions = talk->parts,
+							    .end = (uint32_t)number,
+							    .client = end->it.side == SIDE_CLIENT,
+							    .goes_on = goes_on});
 }
 
 /*
@@ -183,7 +193,7 @@ int trace_take_message(struct clew_trace *trace, const struct clew_message_recor
 	end = end_at(trace, number);
 	at = time_of(trace, end, message);
 	is_over = talk_take(&end->it, message, at, is_crossed(trace, end, message, at), &over);
-	r = is_over ? add_exchange(trace, number, &over, false) : 0;
+	r = is_over ? end_exchange(trace, number, &over, false) : 0;
 	if (!(message->header.flags & CLEW_MESSAGE_RECEIVED))
 		end->sent = at;
 	end->task = message->task;
@@ -205,12 +215,14 @@ static int end_all(struct clew_trace *trace)
 		const struct talk *talk = &end_at(trace, i)->it.talk;
 
 		if (talk->asked)
-			r = add_exchange(trace, i, talk, !talk->answered);
+			r = end_exchange(trace, i, talk, !talk->answered);
 	}
 	for (size_t i = 0; i < trace->exchanges.count; i++) {
 		struct clew_exchange *exchange = (struct clew_exchange *)trace->exchanges.data + i;
 
-		exchange->pipelined = end_at(trace, exchange->end)->it.pipelined;
+		/* Of a causal trace it is known already. */
+		if (trace->talk_ends.count)
+			exchange->pipelined = end_at(trace, exchange->end)->it.pipelined;
 		if (!exchange->to)
 			exchange->to = trace->end;
 	}
@@ -294,11 +306,9 @@ const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, 
 
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	const uint64_t *number = sleep->object.kind == CLEW_OBJECT_SOCKET
-					 ? map_get(&trace->talk_of, sleep->object.number, 0)
-					 : NULL;
-
-	return number && sleep->end >= end_at(trace, *number)->first;
+	/* The question may have left before the recording began. */
+	return sleep->object.kind == CLEW_OBJECT_SOCKET && !(sleep->open & CLEW_OPEN_START) &&
+	       map_get(&trace->talk_of, sleep->object.number, 0);
 }
 
 uint64_t trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)

@@ -184,12 +184,17 @@ struct clew_exchange {
 	bool goes_on;	    /* no answer had come when the recording ended */
 };
 
+/* Flags of an exchange in a causal trace. */
+#define CLEW_EXCHANGE_CLIENT	1
+#define CLEW_EXCHANGE_PIPELINED 2
+#define CLEW_EXCHANGE_GOES_ON	4
+
 /* The count of a task's; *ret_first: the number of the first one. They are in order of their
  * begins, and their numbers follow each other. */
 size_t clew_trace_exchange_count(const struct clew_trace *trace, uint32_t serial,
 				 size_t *ret_first);
 const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, size_t number);
-/* True if the messages of the socket that a sleep waits for were recorded by its end. */
+/* True if messages of the socket that a sleep waits for were recorded, from its begin on. */
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* When the question left whose answer a client waits for in a sleep, ns; 0: it is in no exchange,
  * or not as a client. */
