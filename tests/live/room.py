@@ -139,6 +139,35 @@ os.wait()
 """
 
 
+def most_used(path):
+    """MiB, of a group so far."""
+    for name in ("memory.peak", "memory.max_usage_in_bytes"):
+        with contextlib.suppress(FileNotFoundError):
+            with open(os.path.join(path, name), encoding="ascii") as file:
+                return -(-int(file.read()) // MEBIBYTE)
+    raise Lacking("a group does not say how much it took")
+
+
+def check_verifying():
+    """Several programs are verified at once, each of which takes memory: not where there is none."""
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        skip("programs are verified one by one where memory is short", "there is one CPU")
+        return
+    with group(1024) as path:
+        os.sched_setaffinity(0, {min(cpus)})
+        try:
+            alone = in_group(path, "doctor")
+        finally:
+            os.sched_setaffinity(0, cpus)
+        used = most_used(path)
+    with group(used + 4) as path:
+        done = in_group(path, "doctor")
+    ok(alone.returncode == 0 and done.returncode == 0 and done.stdout == alone.stdout,
+       "programs are verified one by one where memory is short",
+       f"{used} MiB; status {done.returncode}: {done.stderr}")
+
+
 def check_readers():
     """A capture that cannot be read in the memory that is left is not begun."""
     capture = scratch("long.clew")
@@ -180,6 +209,7 @@ def main():
     check_left_behind()
     try:
         check_groups()
+        check_verifying()
         check_readers()
     except (Lacking, OSError) as error:
         skip("a recorder in a memory group", str(error))

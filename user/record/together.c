@@ -23,6 +23,7 @@
 #include "base/ending.h"
 #include "base/thread.h"
 #include "record/interrupt.h"
+#include "record/room.h"
 
 #define THREADS_MOST 16
 #define SECTION	     "tp_btf"
@@ -81,11 +82,11 @@ static int load_all_kept(void)
 	pthread_t threads[THREADS_MOST];
 	size_t count = 0;
 	cpu_set_t set;
-	int wanted = sched_getaffinity(0, sizeof(set), &set) < 0 ? THREADS_MOST : CPU_COUNT(&set);
+	int cpus = sched_getaffinity(0, sizeof(set), &set) < 0 ? THREADS_MOST : CPU_COUNT(&set);
+	size_t wanted = clew_room_for_helpers(cpus < THREADS_MOST ? cpus - 1 : THREADS_MOST);
 
 	qsort(together.kept, together.count, sizeof(*together.kept), by_size);
-	while (count < THREADS_MOST && (int)count < wanted - 1 &&
-	       !store_thread_start(&threads[count], help, NULL))
+	while (count < wanted && !store_thread_start(&threads[count], help, NULL))
 		count++;
 	load_kept();
 	while (count)
