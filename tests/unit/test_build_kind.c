@@ -210,7 +210,7 @@ static void locks_without_object(void **state)
 	assert_int_equal(clew_classify_wait(&thread, rtlock_wait, -1), CLEW_WAIT_LOCK);
 	assert_int_equal(build_edge_type(CLEW_WAIT_LOCK, &wait, rtlock_wait, &wake),
 			 CLEW_EDGE_UNLOCK);
-	/* Who released it held it as far as that was seen, not for certain. */
+	/* That the task that released it held it was observed, and is not certain. */
 	assert_false(build_owner_known(&wait));
 }
 

@@ -17,7 +17,7 @@ struct extension {
 	uint32_t access_at, access_size;
 };
 
-/* What follows for each section: these two, and the records. */
+/* For each section these two follow, and the records. */
 struct extension_section {
 	uint32_t name;
 	uint32_t count;

@@ -50,8 +50,8 @@ void code_close(struct code *code);
 int code_function_named(const struct code *code, const char *name);
 int code_function_at(const struct code *code, uint32_t section, uint32_t instruction);
 
-/* What an instruction of a section reads of a kernel structure, or what it is relocated by. NULL:
- * nothing. */
+/* The access to a kernel structure at an instruction of a section, and the symbol that it is
+ * relocated by. NULL: there is none. */
 const struct bpf_core_relo *code_access(const struct code_section *section, uint32_t instruction);
 const Elf64_Sym *code_symbol(const struct code *code, const struct code_section *section,
 			     uint32_t instruction);

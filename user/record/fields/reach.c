@@ -44,7 +44,7 @@ struct walk {
 	bool changed;
 };
 
-/* What an instruction gets at load in the place of its number. */
+/* The value that an instruction gets at load in the place of its number. */
 static struct value value_of(const struct fields *fields, const struct bpf_core_relo *access)
 {
 	enum field_state state = fields_state(fields, access);
@@ -89,7 +89,7 @@ static struct value loaded(const struct walk *walk, struct value place, int16_t 
 	return place.kind == FROZEN || value_is_decided(place) ? value_decided : value_of_run;
 }
 
-/* What a wide constant is: of a map, of a function, or a number. */
+/* A wide constant stands for a map, a function, or a number. */
 static struct value wide_constant(const struct walk *walk, uint32_t at)
 {
 	const struct bpf_insn *instruction = &walk->section->instructions[at];
@@ -105,7 +105,7 @@ static struct value wide_constant(const struct walk *walk, uint32_t at)
 	if (symbol->st_shndx < code->section_count &&
 	    !strncmp(code->sections[symbol->st_shndx].name, ".rodata", strlen(".rodata")))
 		return (struct value){.kind = FROZEN};
-	/* Of a symbol that is elsewhere it is known at load whether there is one. */
+	/* A symbol that is elsewhere is found at load, or is not there. */
 	return symbol->st_shndx == SHN_UNDEF ? value_decided : value_of_run;
 }
 
@@ -361,7 +361,7 @@ static const struct bpf_core_relo *follow(struct walk *walk)
 	do {
 		walk->changed = walk->slot_changed = false;
 		pass_forward(walk);
-		/* What was loaded from there may be another thing now. */
+		/* A value that was loaded from there may be another one now. */
 		for (uint32_t i = 0; walk->slot_changed && i < walk->function->count; i++)
 			walk->before[i].due = walk->before[i].seen;
 	} while (walk->changed || walk->slot_changed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether the kernel would refuse a function for a field that it lacks. libbpf makes what reads
+ * Finds functions that the kernel would refuse for a field that it lacks. libbpf makes what reads
  * such a field an invalid instruction; the kernel refuses it if it can be reached, and removes it
  * if a question to which the answer is no stands before it.
  *

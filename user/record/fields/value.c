@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is known of a register before the kernel side is loaded. */
+/* Values of registers, as far as they are known before the kernel side is loaded. */
 #include "record/fields/value.h"
 
 #include <linux/bpf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is known of a register before the kernel side is loaded. */
+/* Values of registers, as far as they are known before the kernel side is loaded. */
 #ifndef CLEW_RECORD_FIELDS_VALUE_H
 #define CLEW_RECORD_FIELDS_VALUE_H
 
@@ -28,7 +28,7 @@ extern const struct value value_of_run, value_decided;
 struct value value_known(int64_t number);
 /* True if the kernel decides it at load. */
 bool value_is_decided(struct value value);
-/* What a register may be after two ways to an instruction. */
+/* The value of a register after two ways to an instruction. */
 struct value value_join(struct value a, struct value b);
 /* `operation`: BPF_ADD and its like; `wide`: of 64 bits. */
 struct value value_combine(unsigned operation, struct value a, struct value b, bool wide);

@@ -15,7 +15,7 @@
 
 #define TYPES "/sys/kernel/btf"
 
-/* How many modules have types; -1: they cannot be listed. */
+/* The number of modules that have types; -1: they cannot be listed. */
 static int count_modules(void)
 {
 	DIR *folder = opendir(TYPES);
@@ -91,6 +91,6 @@ int clew_missing_refuse(struct bpf_object *object, const void *file, size_t size
 out:
 	btf__free(fuse);
 	free(all);
-	/* Whoever cannot read the file finds out at the load. */
+	/* A file that cannot be read is left to the load. */
 	return error == -EINVAL ? 0 : error;
 }
