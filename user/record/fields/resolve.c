@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One pass over the kernel's types finds the candidates for all structures by name, as each search
- * of libbpf's would be such a pass. What follows "___" in a name is clew's own, and does not count.
+ * of libbpf's would be such a pass. The part of a name from "___" on is clew's own, and does not
+ * count.
  */
 #include "record/fields/resolve.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which of the fields and types that clew's programs ask for the kernel has. The rules are those
- * by which libbpf finds them at the load.
+ * Looks in the kernel for the fields and types that clew's programs ask for, by the rules by which
+ * libbpf finds them at the load.
  */
 #ifndef CLEW_RECORD_FIELDS_RESOLVE_H
 #define CLEW_RECORD_FIELDS_RESOLVE_H

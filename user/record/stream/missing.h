@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Finds the programs that the kernel would refuse for a field that it lacks, before they are
- * loaded. What cannot be told is left to the load.
+ * loaded. A program of which that cannot be said is left to the load.
  */
 #ifndef CLEW_RECORD_STREAM_MISSING_H
 #define CLEW_RECORD_STREAM_MISSING_H
