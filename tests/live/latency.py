@@ -198,10 +198,12 @@ def check_command():
 
 def check_live():
     """While it is recorded: partial answers, each within the next, and a final one."""
-    live = subprocess.Popen([CLEW, "latency", "--live", "--json", "--idle", "--comm", "latency"],
-                            stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE,
-                            text=True)
+    with open(scratch("said"), "w", encoding="utf-8") as said:
+        live = subprocess.Popen(
+            [CLEW, "latency", "--live", "--json", "--idle", "--comm", "latency"],
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True)
     lines = [live.stdout.readline()]
     # Some machines hide single switches from every tracer: a capture says of how many waits.
     path = scratch("sleeps.clew")
@@ -211,8 +213,11 @@ def check_live():
     hidden = sum(w["blind"] for w in answer("waits", path, "--comm", "latency")["waits"])
     lines.append(live.stdout.readline())
     live.send_signal(signal.SIGINT)
-    rest, said = live.communicate(timeout=PATIENCE)
-    answers = [json.loads(line) for line in lines + rest.splitlines()]
+    # What readline() has read beyond a line is lost to communicate().
+    answers = [json.loads(line) for line in lines + live.stdout.readlines()]
+    live.wait(PATIENCE)
+    with open(scratch("said"), encoding="utf-8") as file:
+        said = file.read()
     if not ok(
             done.returncode == 0 and live.returncode == 0 and len(answers) > 2,
             "each line of a live answer is a document", said[-300:]):
