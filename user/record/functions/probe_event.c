@@ -39,12 +39,12 @@ static int write_all(int events, const char *text, size_t size)
 	return written < 0 ? -errno : (size_t)written == size ? 0 : -EIO;
 }
 
-static void remove_event(int events, int pid, uint32_t number)
+static int remove_event(int events, int pid, uint32_t number)
 {
 	char line[64];
 	int length = snprintf(line, sizeof(line), "-:" NAME "\n", pid, number);
 
-	write_all(events, line, (size_t)length);
+	return write_all(events, line, (size_t)length);
 }
 
 void clew_probe_event_remove(uint32_t number)
@@ -57,31 +57,41 @@ void clew_probe_event_remove(uint32_t number)
 	close(events);
 }
 
-int clew_probe_events_prepare(struct clew_message *message)
+/* Removes events of processes that have ended: how many, or -errno. */
+static int remove_left(int events)
 {
 	FILE *list = fopen(EVENTS, "re");
-	int events = open_events(), pid, last = 0;
+	int pid, last = 0, removed = 0;
 	uint32_t number, last_number = 0;
 	char line[512];
 
-	if (!list || events < 0) {
-		if (list)
-			fclose(list);
-		return clew_say(message, -ENOTSUP,
-				"functions need Linux 6.6 or newer, or " EVENTS
-				": mount -t tracefs tracing /sys/kernel/tracing");
-	}
+	if (!list)
+		return -errno;
 	while (fgets(line, sizeof(line), list)) {
 		if (sscanf(line, "%*1[pr]:" NAME, &pid, &number) != 2 ||
 		    (pid == last && number == last_number) || !kill(pid, 0) || errno != ESRCH)
 			continue;
-		remove_event(events, pid, number);
+		removed += remove_event(events, pid, number) >= 0;
 		last = pid;
 		last_number = number;
 	}
 	fclose(list);
-	close(events);
-	return 0;
+	return removed;
+}
+
+int clew_probe_events_prepare(struct clew_message *message)
+{
+	int events = open_events(), left = events;
+
+	/* The kernel counts the lines that were read: behind a removed event some are left out. */
+	while (left >= 0 && (left = remove_left(events)) > 0)
+		;
+	if (events >= 0)
+		close(events);
+	return left < 0 ? clew_say(message, -ENOTSUP,
+				   "functions need Linux 6.6 or newer, or " EVENTS
+				   ": mount -t tracefs tracing /sys/kernel/tracing")
+			: 0;
 }
 
 static int define(int events, uint32_t number, int descriptor, bool returns,
