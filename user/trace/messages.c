@@ -220,7 +220,7 @@ static int end_all(struct clew_trace *trace)
 	for (size_t i = 0; i < trace->exchanges.count; i++) {
 		struct clew_exchange *exchange = (struct clew_exchange *)trace->exchanges.data + i;
 
-		/* Of a causal trace it is known already. */
+		/* A causal trace says it already. */
 		if (trace->talk_ends.count)
 			exchange->pipelined = end_at(trace, exchange->end)->it.pipelined;
 		if (!exchange->to)

@@ -553,8 +553,10 @@ static int check_now(const struct why_values *values)
 
 static int question_check(void *context)
 {
-	const struct why_values *values = context;
+	struct why_values *values = context;
 
+	/* Any request may be one of those that are asked about. */
+	values->fresh.recording.messages = clew_selection_chooses(&values->selection);
 	if (values->idle && clew_ask_given(&values->ask))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "

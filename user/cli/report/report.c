@@ -220,12 +220,14 @@ static int make_page(const struct report *report, const struct report_values *va
 
 static int question_check(void *context)
 {
-	const struct report_values *values = context;
+	struct report_values *values = context;
 	const char *option = values->output	     ? "-o"
 			     : values->slowest.given ? "--slowest"
 			     : values->all	     ? "--all"
 						     : NULL;
 
+	/* Any request may be one of those that are asked about. */
+	values->fresh.recording.messages = clew_selection_chooses(&values->selection);
 	if (values->html && values->json)
 		return clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
 	if (option && !values->html)
