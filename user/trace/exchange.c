@@ -201,7 +201,7 @@ static int find_question(struct exchanges *exchanges, const struct clew_sleep *s
 {
 	struct talk *connection = connection_of(exchanges, sleep->object.number);
 
-	*ret_asked = trace_message_question(exchanges->trace, sleep);
+	*ret_asked = clew_trace_message_question(exchanges->trace, sleep);
 	if (*ret_asked)
 		return 0;
 	if (!connection)
@@ -284,6 +284,17 @@ static int pass_on(struct exchanges *exchanges, const struct clew_sleep *sleep, 
 	return 0;
 }
 
+/* True if a sleep was at a Unix socket to which clients connect: none of them has asked yet. */
+static bool is_listener(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_socket_record *socket =
+		sleep->object.kind == CLEW_OBJECT_SOCKET
+			? clew_trace_socket(trace, sleep->object.number)
+			: NULL;
+
+	return socket && socket->family == AF_UNIX && socket->type != SOCK_DGRAM && !socket->peer;
+}
+
 /* Takes a wait that data ended, or that a client's question is known to precede. */
 static int take_wait(struct exchanges *exchanges, uint32_t index)
 {
@@ -294,7 +305,7 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 	uint64_t question = 0, since;
 	int r = 0;
 
-	if (side == SIDE_SERVER && data_came(trace, sleep))
+	if (side == SIDE_SERVER && data_came(trace, sleep) && !is_listener(trace, sleep))
 		r = dense_set(&trace->resting, index, TRACE_ASKED);
 	if (side == SIDE_CLIENT) {
 		const uint64_t *asked = map_get(exchanges->last, parties.to, parties.by),

@@ -387,8 +387,6 @@ int trace_add_exchange(struct clew_trace *trace, const struct clew_exchange *exc
 /* Ends what is open, and puts the exchanges in order. 0 or -ENOMEM. */
 int trace_finish_messages(struct clew_trace *trace);
 void trace_free_messages(struct clew_trace *trace);
-/* When the question left whose answer ended a wait for a socket, by its messages; 0: unknown. */
-uint64_t trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 /* ---- exchange.c ---- */
 

@@ -24,6 +24,7 @@ struct end {
 	uint64_t sent;	 /* .. and of the last one that it sent, 0 none */
 	uint64_t key;	 /* the same for both ends of a TCP connection; 0: of another kind */
 	uint64_t other;	 /* number of the other end, NO_END: its messages are not known */
+	bool answers;	 /* there was a part of an answer */
 	uint32_t task;	 /* of the last message */
 	uint32_t others; /* of the last one that the other end had; CLEW_NO_TASK none */
 };
@@ -196,6 +197,7 @@ int trace_take_message(struct clew_trace *trace, const struct clew_message_recor
 	r = is_over ? end_exchange(trace, number, &over, false) : 0;
 	if (!(message->header.flags & CLEW_MESSAGE_RECEIVED))
 		end->sent = at;
+	end->answers |= !talk_asks(&end->it, message);
 	end->task = message->task;
 	if (end->other != NO_END) {
 		end->others = end_at(trace, end->other)->task;
@@ -214,7 +216,8 @@ static int end_all(struct clew_trace *trace)
 	for (size_t i = 0; i < trace->talk_ends.count && r == 0; i++) {
 		const struct talk *talk = &end_at(trace, i)->it.talk;
 
-		if (talk->asked)
+		/* Nothing tells that what goes one way alone is a question. */
+		if (talk->asked && end_at(trace, i)->answers)
 			r = end_exchange(trace, i, talk, !talk->answered);
 	}
 	for (size_t i = 0; i < trace->exchanges.count; i++) {
@@ -311,10 +314,13 @@ bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew
 	       map_get(&trace->talk_of, sleep->object.number, 0);
 }
 
-uint64_t trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)
+uint64_t clew_trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
+	uint64_t over = sleep->end < trace->end ? sleep->end : trace->end;
 	const struct clew_exchange *all = trace->exchanges.data;
-	const uint64_t *number = map_get(&trace->talk_of, sleep->object.number, 0);
+	const uint64_t *number = sleep->object.kind == CLEW_OBJECT_SOCKET
+					 ? map_get(&trace->talk_of, sleep->object.number, 0)
+					 : NULL;
 	size_t low = 0, high = trace->exchanges.count;
 
 	if (!number)
@@ -324,13 +330,12 @@ uint64_t trace_message_question(const struct clew_trace *trace, const struct cle
 		size_t middle = low + (high - low) / 2;
 
 		if (all[middle].end < *number ||
-		    (all[middle].end == *number && all[middle].from <= sleep->end))
+		    (all[middle].end == *number && all[middle].from <= over))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low && all[low - 1].end == *number && all[low - 1].client &&
-			       all[low - 1].to >= sleep->end
+	return low && all[low - 1].end == *number && all[low - 1].client && all[low - 1].to >= over
 		       ? all[low - 1].from
 		       : 0;
 }

@@ -194,6 +194,10 @@ struct clew_exchange {
 size_t clew_trace_exchange_count(const struct clew_trace *trace, uint32_t serial,
 				 size_t *ret_first);
 const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, size_t number);
+/* When the question left for whose answer a client waits at a socket, as messages show it; 0: they
+ * show none. */
+uint64_t clew_trace_message_question(const struct clew_trace *trace,
+				     const struct clew_sleep *sleep);
 /* True if messages of the socket that a sleep waits for were recorded, from its begin on. */
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* When the question left whose answer a client waits for in a sleep, ns; 0: it is in no exchange,
