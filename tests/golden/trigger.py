@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`clew trigger test`: the rules are met when trigger.records and usual.records say that they must be. Prints TAP."""
+"""`clew trigger test`: rules are met when trigger, usual and message.records say that they must be. Prints TAP."""
 import json
 import os
 import subprocess
@@ -13,7 +13,7 @@ from _trace import Tap
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLEW = os.path.join(HERE, "..", "..", "clew")
 
-BEGIN = {"trigger": 1000, "usual": 2000}  # s
+BEGIN = {"trigger": 1000, "usual": 2000, "message": 2000}  # s
 
 # A rule; for each time that it fires: when, of whom, from, to, and whether it goes on, in s; what it
 # compared in all, where that is not the length; how many are suppressed.
@@ -90,6 +90,13 @@ UNUSUAL = [
     ("operation > 10ms", [(11.161, "client", 11.1, 11.13, False),
                           (11.3, "server", 11.1, 11.13, False)], [], 0),
 ]
+# Of message.records: nobody waits for a request, and a pipeline has none. A request is known to be over
+# with the next question.
+MESSAGES = [
+    ("operation > 10ms", [(.032, "client", .002, .032, False), (.032, "server", .002, .032, False)],
+     [], 0),
+    ("operation > 30ms", [], [], 0),
+]
 
 
 def seconds(time, name):
@@ -121,7 +128,7 @@ def is_close(got, expected):
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
-        for name, cases in (("trigger", CASES), ("usual", UNUSUAL)):
+        for name, cases in (("trigger", CASES), ("usual", UNUSUAL), ("message", MESSAGES)):
             path = os.path.join(folder, name + ".clew")
             _capture.make(name, path)
             for rule, fired, values, suppressed in cases:
