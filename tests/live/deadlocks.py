@@ -42,12 +42,14 @@ open("/proc/self/comm", "w").write(variant)
 if not child:
     os.close(reading)
     its.recv(1)
+    sys.exit()
 os.close(writing)
 waited = select.poll()
 if variant == "polled":
     waited.register(reading)
 if variant == "listening":
     listener = socket.socket(socket.AF_UNIX)
+    listener.bind("")
     listener.listen()
     waited.register(listener)
     waited.register(mine, select.POLLIN)
@@ -227,7 +229,7 @@ def check(processes, capture):
     ok("deadlock: mpparent-" in text and " to end, mpworker-" in text and " that only " in text,
        "the sentence", text)
     text = clew("waits", capture, "--comm", "sockets").stdout
-    ok(re.search(r"deadlock: sockets-\d+ waits at \S+, whose other end only sockets-\d+ has", text),
+    ok(re.search(r"deadlock: sockets-\d+ waits at unix socket:\[\d+\], whose other end only sockets-\d+ has", text),
        "the sentence about sockets", text)
 
 
