@@ -6,6 +6,7 @@ functions is entered and left has the same counts, in C and C++, with and withou
 without symbols, and runs as it does untraced.
 """
 
+import collections
 import json
 import os
 import shutil
@@ -29,6 +30,32 @@ VARIANTS = (
 )
 # yapf: enable
 QUICK = 3  # as many of them where not all is run
+VFORK = """
+#include <sys/wait.h>
+#include <unistd.h>
+#define KEPT __attribute__((noipa))
+static volatile int count;
+KEPT void g_leaf(void) { count++; }
+KEPT void g_child(int replaced) {
+	g_leaf();
+	if (replaced)
+		execl("/bin/true", "true", (char *)0);
+	_exit(0);
+}
+KEPT int g_spawn(int replaced) {
+	int pid = vfork();
+	if (!pid)
+		g_child(replaced);
+	g_leaf();
+	return pid;
+}
+int main(void) {
+	for (int i = 0; i < 20; i++)
+		if (waitpid(g_spawn(i % 2), 0, 0) < 0)
+			return 1;
+	return count != 40;
+}
+"""
 OPTIONS = ["--max-cost", "1000000"]  # of all recordings: none is dropped where probes are dear
 
 
@@ -199,6 +226,37 @@ def check_process():
        f"{pids} instead of {processes[0].pid}")
 
 
+def check_vfork():
+    """A child on its parent's stack has calls of its own, and leaves its parent's as they are."""
+    source, program, capture = scratch("vfork.c"), scratch("vfork"), scratch("vfork.clew")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(VFORK)
+    subprocess.run(["gcc", "-O1", source, "-o", program], check=True, timeout=PATIENCE)
+    done = record(capture, program, 1)
+    if not done:
+        return
+    ok(done.returncode == 0, "vfork: the program runs as it does untraced", done)
+    calls = answer("spans", capture, "--list")["list"]
+    parent = next((call["pid"] for call in calls if call["name"] == "g_spawn"), None)
+    counts = collections.Counter(
+        (call["name"], "parent" if call["pid"] == parent else "child", call["closed"])
+        for call in calls)
+    expected = {
+        ("g_spawn", "parent", "returned"): 20, ("g_leaf", "parent", "returned"): 20,
+        ("g_leaf", "child", "returned"): 20, ("g_child", "child", "exec"): 10,
+        ("g_child", "child", "exit"): 10
+    }
+    ok(counts == expected, "vfork: the calls of the parent and of its children", counts)
+    above = {(call["start_tid"], call["start"]): call["name"] for call in calls}
+    under = collections.Counter((call["name"], above.get((call["start_tid"], call["parent"])))
+                                for call in calls)
+    ok(
+        under == {
+            ("g_spawn", None): 20, ("g_leaf", "g_spawn"): 20, ("g_leaf", "g_child"): 20,
+            ("g_child", None): 20
+        }, "vfork: what each was called in", under)
+
+
 def main():
     skip_unless_functions()
     runs, own = wanted_runs(20), os.path.join(WORKLOADS, "frames")
@@ -214,6 +272,7 @@ def main():
             check_run(f"{name}, seed {seed}", program, seed)
     check_loss(own)
     check_process()
+    check_vfork()
     check_go()
     finish()
 
