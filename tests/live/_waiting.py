@@ -46,6 +46,7 @@ def check_writeback(tally, name, graph, capture, edges):
         if others == writers - {act["tid"]}:
             tally.count["writeback"] += 1
         else:
+            tally.count["writeback wrong"] += 1
             tally.note(
                 "writeback",
                 f"{name}: fsync of {act['tid']} at {act['before']}: edges from {sorted(others)}, not {sorted(writers - {act['tid']})}"
@@ -65,6 +66,7 @@ def check_ahead(tally, name, graph, edges, waits):
         if origins and set(origins) <= asker:
             tally.count["readahead"] += 1
         else:
+            tally.count["readahead wrong"] += 1
             tally.note(
                 "readahead",
                 f"{name}: {act['tid']} used {act['count']} pages at {act['before']}: edges from {origins}, not {sorted(asker)}"
@@ -92,6 +94,7 @@ def check_journal(tally, name, graph, edges, waits):
         if found - {act["tid"]} == members - {act["tid"]}:
             tally.count["journal"] += 1
         else:
+            tally.count["journal wrong"] += 1
             tally.note(
                 "journal",
                 f"{name}: fsync of {act['tid']} at {act['before']}: in the commit {sorted(found)}, not {sorted(members)}"
@@ -102,8 +105,12 @@ def check_journal(tally, name, graph, edges, waits):
             w for w in near if any(part["kind"] == "request" for part in w["ended_by"]["through"])
         ]
         near = [(w["kind"], w["call"]) for w in near]
-        if graph["system"] == "ext4" and act["slept"] > len(for_pages) and not any(
-                kind == "journal" for kind, _ in near):
+        if graph["system"] != "ext4" or act["slept"] <= len(for_pages):
+            continue
+        if any(kind == "journal" for kind, _ in near):
+            tally.count["journal wait"] += 1
+        else:
+            tally.count["journal wait wrong"] += 1
             tally.note(
                 "journal",
                 f"{name}: fsync of {act['tid']} at {act['before']} has no wait for the journal: {near}"
@@ -125,6 +132,8 @@ def check_throttle(tally, name, graph, edges, waits, flushers):
             and graph["start"] <= w["start"] <= graph["end"]
         ]
         tally.count["pause"] += len(found)
+        tally.count["pauses known"] += len(pauses)
+        tally.count["pauses wrong"] += abs(len(found) - len(pauses))
         if len(found) != len(pauses):
             tally.note(
                 "throttle",
@@ -141,6 +150,7 @@ def check_throttle(tally, name, graph, edges, waits, flushers):
             if to["tid"] == tid and graph["start"] <= to["at"] <= graph["end"]
             for p in e["from"] + e["candidates"]
         }
+        tally.count["throttle wrong"] += len(others - named)
         if others <= named:
             tally.count["throttle"] += len(others)
         else:

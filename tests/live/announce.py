@@ -6,6 +6,7 @@ disk request, layers that a file describes,
 environment variables on a list, and programs that come during the recording.
 """
 
+import collections
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 
+from _accuracy import measured
 from _live import GUEST, PATIENCE, WORKLOADS, answer, clew, feature, finish, ok, scratch, skip, skip_all, start_recording, stop_recording
 from _place import Lacking, Place
 
@@ -68,10 +70,16 @@ def check_calls(name, found, truth, to, **expected):
     """One edge a key to that process, with these values; `origin` and `candidates` are pids."""
     edges = [e for e in found if e["to"][0]["tid"] == truth[to]]
     keys = sorted(int(e["descriptors"].get("kv/key", -1)) for e in edges)
+    if keys != truth["keys"]:
+        missing = collections.Counter(truth["keys"])
+        missing.subtract(keys)
+        measured("dependency call", len(truth["keys"]), sum(map(abs, missing.values())),
+                 witness="who asked for each key of a database")
     if not ok(keys == truth["keys"], f"{name}: one call to the {to} for each key",
               f"{keys} instead of {truth['keys']}"):
         return
     wrong = []
+    false = 0
     for edge in edges:
         said = {
             "origin": tids(edge["from"]), "candidates": tids(edge["candidates"]), "evidence":
@@ -81,6 +89,8 @@ def check_calls(name, found, truth, to, **expected):
             f"{key}: {said[key]} instead of {value}" for key, value in expected.items()
             if said[key] != value
         ]
+        false += any(said[key] != value for key, value in expected.items())
+    measured("dependency call", len(edges), false, witness="who asked for each key of a database")
     ok(
         not wrong,
         f"{name}: {', '.join(f'{k} {v}' for k, v in expected.items() if k not in ('origin', 'candidates'))}",
@@ -242,6 +252,7 @@ def check_path(name, capture, truth, to, evidence):
                 for v in vias), f"{name}: path goes along a call", vias)
     path = answer("path", capture, "--from", first + " @ 0%", "--to", first + " @ 100%")
     back = [e["via"]["type"] for e in path["elements"] if "via" in e]
+    measured("dependency return", 1, int("return" not in back), witness="a caller that waits for its call")
     ok("call" in back and "return" in back, f"{name}: path goes to the {to} and back", back)
     ok(
         sum(s["ns"] for s in path["segments"]) == path["end"] - path["start"],

@@ -10,6 +10,7 @@ import collections
 import json
 import re
 
+from _accuracy import measured
 from _graph import SLACK
 from _live import GUEST, answer, clew, finish, note, ok, record_workload, scratch, skip
 from _place import Place
@@ -163,7 +164,7 @@ def check_fsync(trace, graph, whole):
     threads = {plain(span["path"]): span for span in spans}
     names = {task["tid"]: f"{task['comm']}-{task['tid']}" for task in graph["tasks"]}
     origins = origins_by_dependency(spans)
-    several, wrong = [], []
+    several, wrong, failed = [], [], set()
     for rule in graph["rules"]:
         if rule["rule"] != "requests" or rule["op"] != "write":
             continue
@@ -183,6 +184,7 @@ def check_fsync(trace, graph, whole):
             continue
         several.append(len(asked))
         if not ends:
+            failed.add(len(several))
             near = [sorted(asked - origins[d["dep"]].keys()) for d in mine]
             lacks = min((lack for lack in near if len(lack) < len(asked)), key=len, default=None)
             wrong.append(
@@ -194,8 +196,11 @@ def check_fsync(trace, graph, whole):
             trigger = end["origins"][0]
             last = max(at for _, _, at in over)
             if (trigger["span"], trigger["es"], last) not in over:
+                failed.add(len(several))
                 wrong.append(
                     f"{len(asked)} requests: {trigger} triggers, and they are over at {over}")
+    measured("dependency request", len(several), len(failed),
+             witness="the requests of an fsync that a workload prints")
     # The last of them may be over before anyone sleeps, in a rare run for all:
     # there is nothing to say then.
     ok(

@@ -360,6 +360,15 @@ def take_accuracy(kernel, verdicts):
                  witness=f"FIEMAP, {system}", **where)
         measured("requests pages", count["written"] + count["unwritten"], count["unwritten"],
                  witness=f"the log of who wrote, {system}", **where)
+        for type in ("writeback", "readahead", "journal", "throttle"):
+            measured(f"dependency {type}", count[type] + count[f"{type} wrong"],
+                     count[f"{type} wrong"], witness=f"the log of who wrote and read, {system}",
+                     kernel=kernel)
+        measured("wait journal", count["journal wait"] + count["journal wait wrong"],
+                 count["journal wait wrong"], witness=f"the log of who slept, {system}",
+                 kernel=kernel)
+        measured("wait throttle", count["pauses known"], count["pauses wrong"],
+                 witness=f"the kernel's own event, {system}", kernel=kernel)
         known = sum(count[what] for what in count if what.startswith("reason ") and
                     what not in ("reason wrong", "reason unknown"))
         measured("requests reasons", known + count["reason wrong"] + count["reason unknown"],
