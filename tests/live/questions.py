@@ -16,11 +16,12 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 
-from _live import ROOT, answer, clew, finish, note, ok, run, scratch, start_recording, stop_recording
+from _live import ROOT, answer, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording, wanted_runs
 
 PROGRAMS = os.path.join(ROOT, "tests", "live", "questions")
 NETWORK = "waited at sockets"
@@ -47,6 +48,10 @@ RECORDINGS = (
         "late_port.py": NETWORK,
     },
 )
+# These need what tools/deps --all installs, and run where all runs are made. The threads of Go's
+# runtime hand their work to each other at futexes: its headline is not right yet.
+FURTHER = {"locked_map.go": None, "login.js": NETWORK, "executor.rs": NETWORK}
+COMPILERS = {".go": "go", ".js": "node", ".rs": "rustc"}
 # Words of the answer to the first question: who kept the program from what it tried.
 SAID = {
     "busy_database.py": r"retried fcntl on \S+/busy\.db \d+ times, which dbwriter-\d+ had locked",
@@ -55,15 +60,31 @@ SAID = {
 
 
 def command_of(program):
-    """The words that start a program; a C program is compiled first."""
-    path = os.path.join(PROGRAMS, program)
-    if program.endswith(".py"):
-        return [sys.executable, path, scratch()]
-    binary = scratch(program[:-2])
-    done = run("gcc", "-std=gnu11", "-O1", "-pthread", "-o", binary, path)
+    """The words that start a program; one that is no script is compiled first."""
+    path, (stem, kind) = os.path.join(PROGRAMS, program), os.path.splitext(program)
+    if kind in (".py", ".js"):
+        return [sys.executable if kind == ".py" else "node", path, scratch()]
+    binary = scratch(stem)
+    compiler = {
+        ".c": ["gcc", "-std=gnu11", "-O1", "-pthread"], ".go": ["go", "build"], ".rs":
+        ["rustc", "-O"]
+    }[kind]
+    done = run(*compiler, "-o", binary, path)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return [binary]
+    return [binary] if kind == ".c" else [binary, scratch()]
+
+
+def further():
+    """Those of the further programs whose language is here."""
+    found = {}
+    for program, words in FURTHER.items():
+        compiler = COMPILERS[os.path.splitext(program)[1]]
+        if shutil.which(compiler):
+            found[program] = words
+        else:
+            skip(program, f"no {compiler} here: tools/deps --all installs it")
+    return found
 
 
 class Quiet:
@@ -148,6 +169,8 @@ def check(capture, programs, wanted):
         if program in SAID:
             said = " ".join(clew("why", capture, "--comm", truth["comm"], "--slowest").stdout.split())
             ok(re.search(SAID[program], said), f"{program}: who kept it from what it tried", said)
+        if not programs[program]:
+            continue
         good, said = judge_headline(capture, truth, programs[program])
         headed += ok(good, f"{program}: the headline is true", said)
     return found, headed
@@ -159,9 +182,10 @@ def main():
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
     found = headed = total = 0
+    recordings = RECORDINGS + ((further(), ) if wanted_runs(2) > 1 else ())
     quiet = Quiet()
     try:
-        for number, programs in enumerate(RECORDINGS):
+        for number, programs in enumerate(recordings):
             capture = os.path.join(options.keep or scratch(), f"questions-{number}.clew")
             right = check(capture, programs, options.programs)
             found, headed = found + right[0], headed + right[1]
