@@ -32,19 +32,7 @@ struct table_text {
 /* The value of a column, safe to print; to be freed. */
 static char *cell_of(sqlite3_stmt *statement, int column)
 {
-	const char *value = (const char *)sqlite3_column_text(statement, column);
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	clew_print_safe(out, value ?: "");
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return clew_safe((const char *)sqlite3_column_text(statement, column) ?: "");
 }
 
 static void print_cell(const struct table_text *table, int column, const char *text)

@@ -47,6 +47,16 @@ char *clew_text_of(clew_text_print *print, const void *context)
 	return NULL;
 }
 
+static void print_text(FILE *out, const void *context)
+{
+	clew_print_safe(out, context);
+}
+
+char *clew_safe(const char *text)
+{
+	return clew_text_of(print_text, text);
+}
+
 void clew_print_cut(FILE *out, const char *text, size_t most)
 {
 	size_t length = strlen(text), kept = 0, next;

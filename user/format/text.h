@@ -30,6 +30,8 @@ __attribute__((format(printf, 2, 3))) void clew_print_folds(FILE *out, const cha
 typedef void clew_text_print(FILE *out, const void *context);
 /* The text that `print` writes; the caller frees it. NULL: there is no memory. */
 char *clew_text_of(clew_text_print *print, const void *context);
+/* The same of what clew_print_safe() prints. */
+char *clew_safe(const char *text);
 
 /* "850 ns", "3.10 us", "12.3 ms", "1.234 s". Returns buffer. */
 const char *clew_format_duration(uint64_t ns, char *buffer, size_t size);

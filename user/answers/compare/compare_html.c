@@ -35,15 +35,9 @@ static const char head[] =
 
 static void print_html(FILE *out, const char *text)
 {
-	char *safe = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&safe, &size);
+	char *safe = clew_safe(text);
 
-	if (!stream)
-		return;
-	clew_print_safe(stream, text);
-	fclose(stream);
-	for (const char *byte = safe; *byte; byte++) {
+	for (const char *byte = safe ?: ""; *byte; byte++) {
 		if (*byte == '&')
 			fputs("&amp;", out);
 		else if (*byte == '<')

@@ -136,6 +136,8 @@ void report_print_samples(FILE *out, const struct report *report, size_t width);
 void report_json_samples(struct clew_json *json, const struct report *report, uint32_t program);
 /* The headline, safe to print. */
 void report_print_headline(FILE *out, const struct report *report);
+/* The same as a text, to be freed; NULL: no memory. */
+char *report_headline(const struct report *report);
 /* Prints the object of a wait, with its call, and who held it. */
 void report_print_awaited(FILE *out, const struct report *report, const struct clew_sleep *sleep);
 /* The words for what a program did in a class of time, as in "waited for locks". */

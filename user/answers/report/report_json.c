@@ -13,14 +13,8 @@
 
 static void json_headline(struct clew_json *json, const struct report *report)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
+	char *text = report_headline(report);
 
-	if (stream) {
-		report_print_headline(stream, report);
-		fclose(stream);
-	}
 	clew_json_string(json, "headline", text);
 	free(text);
 }

@@ -177,16 +177,22 @@ void report_print_headline(FILE *out, const struct report *report)
 	fputc('.', out);
 }
 
+static void put_headline(FILE *out, const void *context)
+{
+	report_print_headline(out, context);
+}
+
+char *report_headline(const struct report *report)
+{
+	return clew_text_of(put_headline, report);
+}
+
 static void print_headline(FILE *out, const struct report *report, size_t width)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
+	char *text = report_headline(report);
 
-	if (!stream)
+	if (!text)
 		return;
-	report_print_headline(stream, report);
-	fclose(stream);
 	fputs(clew_style_begin(CLEW_STYLE_HEADING), out);
 	clew_print_wrapped(out, text, 0, 0, width);
 	fputs(clew_style_end(CLEW_STYLE_HEADING), out);
