@@ -100,9 +100,9 @@ def race(way, pause, seed):
     return writers, pollers
 
 
-def check(path, what, writers, pollers):
+def check(edges, what, writers, pollers):
     found, wrong = collections.Counter(), []
-    for edge in answer("edges", path)["edges"]:
+    for edge in edges:
         source, target = edge["from"][0]["tid"], edge["to"][0]["tid"]
         if source not in writers or target not in pollers:
             continue
@@ -123,12 +123,13 @@ def check(path, what, writers, pollers):
 
 def main():
     for seed in range(wanted_runs(2)):
-        for what, (way, pause) in WAYS.items():
-            path = scratch(f"pollers-{seed}-{what}.clew")
-            recording = start_recording(path)
-            writers, pollers = race(way, pause, seed)
-            stop_recording(recording)
-            check(path, what, writers, pollers)
+        path = scratch(f"pollers-{seed}.clew")
+        recording = start_recording(path)
+        races = {what: race(way, pause, seed) for what, (way, pause) in WAYS.items()}
+        stop_recording(recording)
+        edges = answer("edges", path)["edges"]
+        for what, (writers, pollers) in races.items():
+            check(edges, what, writers, pollers)
     finish()
 
 

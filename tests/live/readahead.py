@@ -10,7 +10,7 @@ import os
 import sys
 
 from _host import undisturbed
-from _live import answer, clew, feature, finish, note, ok, scratch, skip, skip_all
+from _live import answer, feature, finish, note, ok, run, scratch, skip, skip_all, start_recording, stop_recording
 from _place import Lacking, controller, write
 
 PAGE = 4096
@@ -75,24 +75,44 @@ os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 """
 
 
-def unused_pages(program, number, size=LARGE, group=None):
-    """How many pages of a file of `size` bytes are said to be read ahead for nobody."""
-    data, capture = scratch("data"), scratch("capture.clew")
-    with open(data, "wb") as file:
-        file.write(os.urandom(size))
-        os.fsync(file.fileno())
-    inside = f"import os; open({group!r} + '/cgroup.procs', 'w').write(str(os.getpid()))\n"
-    script = (inside if group else "") + PROGRAMS[program] + COMMON
-    done = undisturbed(
-        lambda: clew("record", "-o", capture, "--", "/usr/bin/python3", "-c", script, data, number),
-        lambda found: "lost 0" not in found.stderr)
-    if done.returncode or "lost 0" not in done.stderr:
-        raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
-    found = [f for f in answer("io", capture)["files"] if f["path"] == data]
-    os.unlink(data)
-    if not found or found[0]["read_bytes"] < size:
-        raise RuntimeError(f"{program} {number}: the file was not read from the disk: {found}")
-    return found[0]["unused_bytes"] // PAGE
+class Use:
+    """A program, its number, and a file of `size` bytes that it reads, in a memory group or in none."""
+
+    def __init__(self, program, number, size=LARGE, group=None):
+        self.what, self.size = f"{program} {number}", size
+        self.data = scratch(f"{program}-{number}-{size}")
+        inside = f"import os; open({group!r} + '/cgroup.procs', 'w').write(str(os.getpid()))\n"
+        script = (inside if group else "") + PROGRAMS[program] + COMMON
+        self.command = ["/usr/bin/python3", "-c", script, self.data, number]
+
+
+def record(capture, uses):
+    """Returns what the recording said."""
+    recording = start_recording(capture)
+    for use in uses:
+        done = run(*use.command)
+        if done.returncode:
+            raise RuntimeError(f"{use.what}: status {done.returncode}: {done.stderr}")
+    return stop_recording(recording)
+
+
+def unused_pages(*uses):
+    """How many pages of the file of each use are said to be read ahead for nobody."""
+    capture = scratch("capture.clew")
+    for use in uses:
+        with open(use.data, "wb") as file:
+            file.write(os.urandom(use.size))
+            os.fsync(file.fileno())
+    status, said = undisturbed(lambda: record(capture, uses), lambda found: "lost 0" not in found[1])
+    if status or "lost 0" not in said:
+        raise RuntimeError(f"clew record: status {status}: {said}")
+    files = {file["path"]: file for file in answer("io", capture)["files"]}
+    for use in uses:
+        os.unlink(use.data)
+        if files.get(use.data, {"read_bytes": 0})["read_bytes"] < use.size:
+            raise RuntimeError(f"{use.what}: the file was not read from the disk: "
+                               f"{files.get(use.data)}")
+    return [files[use.data]["unused_bytes"] // PAGE for use in uses]
 
 
 @contextlib.contextmanager
@@ -114,27 +134,33 @@ def main():
         skip_all(reason)
     if os.statvfs(scratch()).f_bsize != PAGE:
         skip_all("no such file system: with blocks of a page")
-    for piece in (50, 100, 3000, 70000):
-        pages = unused_pages("calls", piece)
+    with contextlib.ExitStack() as stack:
+        pieces, parts = (50, 100, 3000, 70000), (PAGE, 1 << 20)
+        uses = [Use("calls", piece) for piece in pieces] + [Use("part", wanted) for wanted in parts]
+        uses.append(Use("faults", 0))
+        try:
+            group = stack.enter_context(small_group(12 << 20))
+            uses.append(Use("faults", 0, 32 << 20, group))
+        except (Lacking, OSError) as error:
+            skip("so it is in a small memory group", str(error))
+        found = unused_pages(*uses)
+    for piece in pieces:
+        pages = found.pop(0)
         ok(pages == 0, f"a file that is read {piece} bytes at a time is read for somebody",
            f"{pages} pages for nobody")
-    pages = unused_pages("faults", 0)
-    ok(pages == 0, "a mapped file is read for the faults that read it", f"{pages} pages for nobody")
-    try:
-        with small_group(12 << 20) as group:
-            pages = unused_pages("faults", 0, 32 << 20, group)
-        ok(pages == 0, "so it is in a small memory group", f"{pages} pages for nobody")
-    except (Lacking, OSError) as error:
-        skip("so it is in a small memory group", str(error))
-    for wanted in (PAGE, 1 << 20):
-        pages = unused_pages("part", wanted)
+    for wanted in parts:
+        pages = found.pop(0)
         ok(pages == (LARGE - wanted) // PAGE,
            f"what is read for nobody is counted: all but {wanted} bytes",
            f"{pages} pages, not {(LARGE - wanted) // PAGE}")
-    pages = unused_pages("often", 80, 1 << 20)
+    for pages, name in zip(found, ("a mapped file is read for the faults that read it",
+                                   "so it is in a small memory group")):
+        ok(pages == 0, name, f"{pages} pages for nobody")
+    # Each by itself: what is read so often uses up what is recorded of uses.
+    pages, = unused_pages(Use("often", 80, 1 << 20))
     ok(pages == 0, "a use that is not recorded is no sign that there was none",
        f"{pages} pages for nobody")
-    pages = unused_pages("later", 80, 1 << 20)
+    pages, = unused_pages(Use("later", 80, 1 << 20))
     ok(pages == (1 << 20) // PAGE, "what is read later for nobody is counted again",
        f"{pages} pages, not {(1 << 20) // PAGE}")
     finish()
