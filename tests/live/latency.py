@@ -204,10 +204,10 @@ def check_live():
             stdout=subprocess.PIPE,
             stderr=said,
             text=True)
-    lines = [live.stdout.readline()]
     # Some machines hide single switches from every tracer: a capture says of how many waits.
     path = scratch("sleeps.clew")
     beside = start_recording(path, "--no-stacks")
+    lines = [live.stdout.readline()]
     done = run(PROGRAM, CALLS, scratch(""))
     stop_recording(beside)
     hidden = sum(w["blind"] for w in answer("waits", path, "--comm", "latency")["waits"])
@@ -327,7 +327,7 @@ def check_live_functions():
     names = ("first", "second", "third", "steady", "seldom")
     words = [word for name in names for word in ("-f", f"{program}:{name}")]
     live, lines = start_live("--by", "function", "--max-cost", "10", *words)
-    done = run(program, 6)
+    done = run(program, 4)  # the first three for more than a second each
     last = stop_live(live, lines)[-1]
     told = json.loads(done.stdout)
     ok([d["name"] for d in last["groups_dropped"]] == ["first", "second", "third"],
