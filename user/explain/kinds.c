@@ -146,7 +146,7 @@ static int take_client(struct cutting *cutting, const struct clew_sleep *sleep)
 	struct clew_kind_operation *known = asked ? request_of(cutting, sleep, asked) : NULL,
 				   operation;
 
-	if (asked && clew_trace_message_question(cutting->trace, sleep))
+	if (asked && clew_trace_shows_messages(cutting->trace, sleep))
 		return 0;
 	if (known) {
 		known->operation.to = over;

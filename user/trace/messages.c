@@ -309,9 +309,14 @@ const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, 
 
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	/* The question may have left before the recording began. */
-	return sleep->object.kind == CLEW_OBJECT_SOCKET && !(sleep->open & CLEW_OPEN_START) &&
-	       map_get(&trace->talk_of, sleep->object.number, 0);
+	const uint64_t *number = sleep->object.kind == CLEW_OBJECT_SOCKET
+					 ? map_get(&trace->talk_of, sleep->object.number, 0)
+					 : NULL;
+
+	/* The question may have left before the recording began. A causal trace has ends with
+	 * answers alone. */
+	return number && !(sleep->open & CLEW_OPEN_START) &&
+	       (!trace->talk_ends.count || end_at(trace, *number)->answers);
 }
 
 uint64_t clew_trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)

@@ -198,7 +198,8 @@ const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, 
  * show none. */
 uint64_t clew_trace_message_question(const struct clew_trace *trace,
 				     const struct clew_sleep *sleep);
-/* True if messages of the socket that a sleep waits for were recorded, from its begin on. */
+/* True if messages of the socket that a sleep waits for were recorded, from its begin on, and an
+ * answer is among them. */
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* When the question left whose answer a client waits for in a sleep, ns; 0: it is in no exchange,
  * or not as a client. */
