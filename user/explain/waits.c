@@ -174,6 +174,9 @@ static int look(void *context, const struct clew_trace *trace,
 
 	if (!left)
 		return -ENOMEM;
+	/* Without a window there is nothing to take. */
+	if (asked->works && clew_trace_take_works((struct clew_trace *)trace, asked->works) < 0)
+		return -ENOMEM;
 	if (asked->by == CLEW_SUM_BY_NONE && !window->alone)
 		r = write_all(&looking, window, out, left);
 	else

@@ -21,6 +21,8 @@ struct clew_waits_asked {
 		      const struct clew_trace_task *task, uint64_t at);
 	void *context;
 	const struct clew_trace *tasks; /* has all tasks; NULL: so does the trace at hand */
+	const struct clew_trace *works; /* has what separates operations, by which waits are idle;
+					   NULL: so does the trace at hand */
 	uint64_t from, to;		/* ns, CLOCK_MONOTONIC: waits that overlap this, */
 	uint64_t least;			/* and took that long */
 	uint64_t kinds;			/* bit mask, 0 all; one that is named may be idle */

@@ -231,21 +231,10 @@ static int choose(struct part *part, struct clew_selection *selection, struct su
 	return status;
 }
 
-/* Says which part of a long capture the operations are of, if they are not of all. */
-static void say_until(const struct part *part, const struct clew_trace *names)
-{
-	uint64_t until = clew_trace_works_until(names), start = clew_trace_start(names);
-
-	if (until < UINT64_MAX)
-		clew_fail(CLEW_EXIT_DONE,
-			  "%s: operations are those until +%s, as more do not fit into memory: "
-			  "choose a later part with --from",
-			  part->operand, CLEW_DURATION(until > start ? until - start : 0));
-}
-
 static int add_trace(struct part *part, struct clew_selection *selection, struct sum *sum)
 {
 	struct clew_latency_options *options = &sum->all.options;
+	const struct clew_trace *works;
 	struct clew_windows_taker taker;
 	int status;
 
@@ -253,11 +242,13 @@ static int add_trace(struct part *part, struct clew_selection *selection, struct
 	options->from = part->window.from;
 	options->to = part->window.to;
 	options->tasks = clew_input_tasks(&part->input);
-	if (part->input.reader && is_of_operations(sum))
-		say_until(part, options->tasks);
-	if (part->input.reader && is_of_operations(sum) &&
-	    clew_latency_sum_works(&sum->all, options->tasks) < 0)
-		return clew_fail_memory();
+	if (part->input.reader && is_of_operations(sum)) {
+		status = clew_input_works(&part->input, "operations are those", &works);
+		if (status)
+			return status;
+		if (clew_latency_sum_works(&sum->all, works) < 0)
+			return clew_fail_memory();
+	}
 	taker = clew_latency_sum_taker(&sum->all);
 	status = clew_input_look(&part->input, &taker);
 	if (!status && chooses_late(part, sum))

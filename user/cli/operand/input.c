@@ -8,6 +8,7 @@
 #include "cli/front/fail.h"
 #include "cli/operand/windows.h"
 #include "convert/convert.h"
+#include "format/text.h"
 #include "words/wall.h"
 
 /* Names what an answer needs and windows of a capture do not have; NULL: they have it all. */
@@ -95,6 +96,24 @@ int clew_input_names(struct clew_input *input, const struct clew_trace **ret_nam
 					    &input->tasks);
 	*ret_names = input->trace ?: input->tasks;
 	return status;
+}
+
+int clew_input_works(struct clew_input *input, const char *what,
+		     const struct clew_trace **ret_works)
+{
+	int status = clew_input_names(input, ret_works);
+	uint64_t until, start;
+
+	if (status)
+		return status;
+	until = clew_trace_works_until(*ret_works);
+	start = clew_trace_start(*ret_works);
+	if (until < UINT64_MAX)
+		clew_fail(CLEW_EXIT_DONE,
+			  "%s: %s until +%s, as more do not fit into memory: choose a later part "
+			  "with --from",
+			  input->operand, what, CLEW_DURATION(until > start ? until - start : 0));
+	return 0;
 }
 
 int clew_input_model(struct clew_input *input, const struct clew_model **ret_model)

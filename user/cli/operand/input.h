@@ -44,6 +44,12 @@ void clew_input_done(struct clew_input *input);
 
 /* A trace that has all tasks and names: reads them if need be. */
 int clew_input_names(struct clew_input *input, const struct clew_trace **ret_names);
+/*
+ * A trace that has all names and what separates operations, of an input that asked for it. If that
+ * is more than memory has, says that `what` goes until then, as in "operations are those".
+ */
+int clew_input_works(struct clew_input *input, const char *what,
+		     const struct clew_trace **ret_works);
 /* A causal trace of all threads, by which spans are chosen. */
 int clew_input_model(struct clew_input *input, const struct clew_model **ret_model);
 /* Checks which tasks were asked for, as early as they have to be known. */

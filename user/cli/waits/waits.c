@@ -83,6 +83,8 @@ static int look(struct waits_values *values, struct clew_input *input,
 	values->selection.self = values->view.self;
 	if (!status)
 		status = clew_input_choose(input, &values->selection);
+	if (!status && input->reader)
+		status = clew_input_works(input, "idle waits are known", &asked->works);
 	/* The waits of clew's own that are left out are counted. */
 	values->selection.self = true;
 	asked->tasks = clew_input_tasks(input);
@@ -119,6 +121,7 @@ static int question_answer(void *context, char **operands)
 	status = clew_input_open(
 		operands[0],
 		&(struct clew_input_needs){.whole = values->stacks ? "names of stacks" : NULL,
+					   .works = true,
 					   .window = &values->view.window},
 		&input);
 	if (!status)
