@@ -21,7 +21,7 @@ from _live import CLEW, answer, finish, note, ok, scratch, start_recording, stop
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from capture_reader import KEYFRAME, Capture  # noqa: E402  pylint: disable=wrong-import-position
 
-LENGTH = 24  # s
+LENGTH = 40  # s
 SECOND = 1_000_000_000
 BEFORE = 10 * SECOND  # of an interval, in which all is known
 WINDOW = 2 * SECOND
@@ -34,7 +34,7 @@ def work(place, seconds):
     """Waits of many kinds, and a sleep that lasts nearly as long as all of them."""
     sleeper = threading.Thread(target=time.sleep, args=(0.9 * seconds, ))
     sleeper.start()
-    wait_in_many_ways(place, seconds, (0.003, 0.005, 0.3), 0.002)
+    wait_in_many_ways(place, seconds, (0.003, 0.005, 0.3), 0.01)
     sleeper.join()
 
 
@@ -146,7 +146,7 @@ def check_windows(path, copy):
     info = answer("info", path)
     start, end = info["start"], info["end"]
     found, differ = {}, {}
-    for at in (0.5, 0.65, 0.8):
+    for at in (0.4, 0.55, 0.7):
         begin = int(start + at * (end - start))
         for command, rows_of in (("waits", waits), ("edges", list), ("requests", requests)):
             lists = [
@@ -178,15 +178,14 @@ def cost(path, begin):
     return used() - before if done.returncode == 0 else None
 
 
-def check_cost(path, copy):
+def check_cost(path):
     """CPU time, as others use the machine, too."""
     info = answer("info", path)
     length = info["end"] - info["start"]
-    early, late, whole = (min(cost(each, info["start"] + int(at * length)) for _ in range(3))
-                          for each, at in ((path, 0.45), (path, 0.9), (copy, 0.9)))
-    note("%.2f s early, %.2f s late, %.2f s late without keyframes" % (early, late, whole))
+    early, late = (min(cost(path, info["start"] + int(at * length)) for _ in range(3))
+                   for at in (0.3, 0.9))
+    note("%.2f s early, %.2f s late" % (early, late))
     ok(late < 1.5 * early + 0.1, "a late interval takes no longer", (early, late))
-    ok(late < 0.75 * whole, "and less than from the start on", (late, whole))
 
 
 def check_reader(path):
@@ -219,16 +218,16 @@ def check_reader(path):
 
 def main():
     path = scratch("frames.clew")
-    process = start_recording(path, "--keyframe", "1s")
+    process = start_recording(path, "--keyframe", "2s")
     work(scratch(), LENGTH)
     status, said = stop_recording(process)
     info = answer("info", path)
     ok(status == 0 and info["complete"] and info["ledger"]["balanced"],
        "a long recording with keyframes", said)
     copy = scratch("damaged.clew")
-    ok(damage(path, copy) >= LENGTH - 3, "there are keyframes")
+    ok(damage(path, copy) >= LENGTH // 2 - 2, "there are keyframes")
     check_windows(path, copy)
-    check_cost(path, copy)
+    check_cost(path)
     check_reader(scratch("short.clew"))
     finish()
 
