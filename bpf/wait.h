@@ -199,18 +199,12 @@ static __always_inline bool describe_reason(const struct where *where,
 }
 
 /* Remembers a wait, so that a restart or another wait in the same call is
- * recognised. Calls on descriptors are never restarted, and none waits anew for
- * a lock of the kernel that it met on its way. */
+ * recognised. Calls on descriptors are never restarted. */
 static __always_inline void remember_wait(struct clew_task_state *state,
 					  const struct clew_wait *wait, __u8 class)
 {
-	bool lock = wait->reason == CLEW_REASON_LOCK;
-
-	if (lock && class == CLEW_CALL_RESTART)
-		return;
 	state->call_after = call_after(wait);
-	if (!lock && class != CLEW_CALL_DESCRIPTOR && class != CLEW_CALL_SPLICE &&
-	    class != CLEW_CALL_EPOLL)
+	if (class != CLEW_CALL_DESCRIPTOR && class != CLEW_CALL_SPLICE && class != CLEW_CALL_EPOLL)
 		state->wait = *wait;
 }
 
@@ -394,8 +388,7 @@ static __always_inline void describe_wait(void *context, struct where *where,
 	class = class_of(&call);
 	if (likely(class != CLEW_CALL_RESTART))
 		state->class = class;
-	if (!state->lock && !waits_for_spinlock(task_state_bits) &&
-	    describe_restart(task, state, class, wait))
+	if (describe_restart(task, state, class, wait))
 		return;
 	describe_call(task, task_state_bits, &call, wait);
 	if (in_kernel_fault(context, task, state))
