@@ -473,7 +473,8 @@ static const char *choose_messages_kept(const struct clew_recorder *recorder,
 		return "off";
 	if (bpf_program__autoload(recorder->bpf->progs.clew_sock_send_length))
 		return "on";
-	if (options->say && !clew_refusals_lost_feature(&recorder->refusals, "messages"))
+	if (options->messages_asked && options->say &&
+	    !clew_refusals_lost_feature(&recorder->refusals, "messages"))
 		options->say(
 			"this kernel does not show what is sent and received (Linux 6.3 does): "
 			"requests are those that a thread waits for");

@@ -556,7 +556,7 @@ static int question_check(void *context)
 	struct why_values *values = context;
 
 	/* Any request may be one of those that are asked about. */
-	values->fresh.recording.messages = clew_selection_chooses(&values->selection);
+	values->fresh.recording.messages_if_shown = clew_selection_chooses(&values->selection);
 	if (values->idle && clew_ask_given(&values->ask))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "why: --idle is about operations between idle waits: leave it out "

@@ -360,9 +360,11 @@ static void choose_messages(const struct session *session, const struct clew_rec
 			    struct clew_recorder_options *options)
 {
 	bool chosen = options->pid_count || options->tid_count || options->comm ||
-		      options->cgroup || options->container || recording->messages;
+		      options->cgroup || options->container || recording->messages ||
+		      recording->messages_if_shown;
 
 	options->messages = !recording->no_messages && (chosen || session->has_child);
+	options->messages_asked = recording->messages;
 	options->messages_of = options->messages && !chosen ? session->child.pid : 0;
 }
 

@@ -52,8 +52,9 @@ struct clew_recording {
 	uint64_t names_most; /* bytes for names of functions; 0: the usual */
 	uint64_t stack_min;  /* ns; 0: the usual one */
 	bool no_page_cache;
-	bool messages;	  /* of all threads with full detail */
-	bool no_messages; /* not even of those that were chosen */
+	bool messages;		/* of all threads with full detail */
+	bool messages_if_shown; /* the same; nothing is said if the kernel does not show them */
+	bool no_messages;	/* not even of those that were chosen */
 	const char *environment;
 	struct clew_function_list functions;
 	struct clew_function_list lock_objects;

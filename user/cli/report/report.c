@@ -227,7 +227,7 @@ static int question_check(void *context)
 						     : NULL;
 
 	/* Any request may be one of those that are asked about. */
-	values->fresh.recording.messages = clew_selection_chooses(&values->selection);
+	values->fresh.recording.messages_if_shown = clew_selection_chooses(&values->selection);
 	if (values->html && values->json)
 		return clew_fail(CLEW_EXIT_INPUT, "--html and --json: choose one of them");
 	if (option && !values->html)

@@ -62,10 +62,11 @@ struct clew_recorder_options {
 	uint64_t stack_threshold; /* ns: stacks of waits that are as long or longer; 0: no stacks */
 	size_t names_most;	  /* bytes that names of functions may take; 0: CLEW_NAMES_MOST */
 	bool stacks_if_possible; /* without them where the kernel or a memory cgroup refuses them */
-	bool messages;	    /* record what is sent and received, where the kernel shows it .. */
-	pid_t messages_of;  /* .. by this process and its children; 0: by all with full detail */
-	bool no_page_cache; /* do not record the page cache and the journals */
-	bool found_only;    /* what passes over the tasks find: nothing is recorded between them */
+	bool messages;	     /* record what is sent and received, where the kernel shows it .. */
+	bool messages_asked; /* .. and say so where it does not */
+	pid_t messages_of;   /* .. by this process and its children; 0: by all with full detail */
+	bool no_page_cache;  /* do not record the page cache and the journals */
+	bool found_only;     /* what passes over the tasks find: nothing is recorded between them */
 	bool sync;
 	uint64_t keyframe;   /* ns between two moments from which on the file can be read, 0: there
 				are   none; not with `goes_on` */
