@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: interrupts that complete a neighbour's requests as well do not say whose waits they end
 """
 The same programs recorded by perf and by clew at once: what `clew import` makes of perf's text has
 the waits, wakers and requests that clew saw. Both use the monotonic clock, but their probes are

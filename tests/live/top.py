@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# alone: its screen has what hurts most, which may be a neighbour's
 """
 clew top beside a lock that is held for some seconds and two programs that share a CPU: its JSON tells
 who waits for what, for how long over all periods, who has it and what that one does, what the lock

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# alone: a window does not know for each thread of a neighbour whether its polls are idle
 """
 Sums over a capture in windows, each of which is looked at by a process of its own, are those over
 the capture in one piece. The load has more tasks than CPUs, so that some are ready for longer than a window.
