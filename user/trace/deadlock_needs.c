@@ -278,17 +278,15 @@ static int find_needs(const struct clew_trace *trace, const struct clew_sleep *s
 int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_needs)
 {
 	struct stuck_needs needs = {};
-	const struct clew_sleep *sleeps =
-		(const struct clew_sleep *)trace->sleeps.data + trace->first_sleep;
-	size_t count = trace->sleeps.count - trace->first_sleep;
+	const struct clew_sleep *sleeps = trace->sleeps.data;
 	int r = 0;
 
 	needs.waits = calloc(clew_trace_task_count(trace) + 1, sizeof(*needs.waits));
 	if (!needs.waits)
 		r = -ENOMEM;
-	for (size_t i = 0; i < count && r == 0; i++)
+	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++)
 		r = add_user(trace, &sleeps[i], &needs);
-	for (size_t i = 0; i < count && r == 0; i++) {
+	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++) {
 		size_t place = sleeps[i].end == CLEW_TIME_OPEN ? stuck_place(trace, sleeps[i].task)
 							       : SIZE_MAX;
 

@@ -147,19 +147,19 @@ static void vote_jump(struct stack_walk *walk, const struct range *range,
 
 static bool is_table(const struct stack_walk *walk, const struct range *range, uint64_t address)
 {
-	const struct flow *flows = (const struct flow *)walk->functions->flows.data + range->flow;
+	const struct flow *flows = walk->functions->flows.data;
 	uint32_t low = 0, high = range->flow_count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (range->start + flows[middle].at < address)
+		if (range->start + flows[range->flow + middle].at < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < range->flow_count && range->start + flows[low].at == address &&
-	       flows[low].kind == FLOW_TABLE;
+	return low < range->flow_count && range->start + flows[range->flow + low].at == address &&
+	       flows[range->flow + low].kind == FLOW_TABLE;
 }
 
 static uint64_t target_of(uint64_t address, const ZydisDecodedInstruction *instruction)
