@@ -49,5 +49,5 @@ const struct clew_failed *clew_trace_failed(const struct clew_trace *trace, uint
 	     end++)
 		;
 	*ret_count = end - low;
-	return all + low;
+	return *ret_count ? all + low : NULL;
 }
