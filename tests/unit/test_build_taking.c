@@ -90,12 +90,24 @@ static void loses_its_cpu_before_it_takes(void **state)
 	synthetic_done(&s);
 }
 
+/* 3 waits twice: for 1, and then for 2, which is woken, takes the futex later and releases it. */
+static void assert_taken(struct synthetic *s, uint64_t end, uint64_t taken, uint64_t released)
+{
+	struct clew_trace *t = synthetic_trace(s, end, 0);
+
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_coming(sleep_of(t, 3, 0), 1, 2, 99000, taken);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, taken, released);
+	clew_trace_free(t);
+	synthetic_done(s);
+}
+
 /* 2 runs three times for 20 us: it has the futex by then, and does not take it only when it comes
  * back for the fourth time. */
 static void runs_shortly_but_often(void **state)
 {
 	struct synthetic s = {0};
-	struct clew_trace *t;
 
 	(void)state;
 	threads(&s, 3);
@@ -109,20 +121,13 @@ static void runs_shortly_but_often(void **state)
 	}
 	comes_back(&s, 390000, 2);
 	gets(&s, 400100, 3, 400000, 2);
-	t = synthetic_trace(&s, 500000, 0);
-	assert_sane(t);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
-	assert_coming(sleep_of(t, 3, 0), 1, 2, 99000, 200000);
-	assert_observed(sleep_of(t, 3, 0), 2, 2, 200000, 400000);
-	clew_trace_free(t);
-	synthetic_done(&s);
+	assert_taken(&s, 500000, 200000, 400000);
 }
 
 /* 2 comes back, releases the futex, and loses its CPU and comes back before 3 has one. */
 static void comes_back_after_its_release(void **state)
 {
 	struct synthetic s = {0};
-	struct clew_trace *t;
 
 	(void)state;
 	threads(&s, 3);
@@ -137,13 +142,7 @@ static void comes_back_after_its_release(void **state)
 		loses_cpu(&s, at + 1000, 2);
 	}
 	gets(&s, 900000, 3, 152000, 2);
-	t = synthetic_trace(&s, 1000000, 0);
-	assert_sane(t);
-	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
-	assert_coming(sleep_of(t, 3, 0), 1, 2, 99000, 150000);
-	assert_observed(sleep_of(t, 3, 0), 2, 2, 150000, 152000);
-	clew_trace_free(t);
-	synthetic_done(&s);
+	assert_taken(&s, 1000000, 150000, 152000);
 }
 
 static void loses_its_cpu_while_it_holds(void **state)
