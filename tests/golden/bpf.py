@@ -72,7 +72,7 @@ ok(not failed, f"{len(names)} files of bpf/ compile alone", "; ".join(failed))
 texts = {name: open(name, encoding="utf-8").read() for name in names}
 codes = {name: code(text) for name, text in texts.items()}
 defined = {name: definitions(text) for name, text in codes.items() if name.endswith(".h")}
-# What a file defines itself may be called as something of a header.
+# A file may define a name that a header defines, too.
 own = {name: definitions(text).keys() for name, text in codes.items()}
 # Most names of a header are in few files: only what has the word is searched for the pattern.
 words = {name: set(re.findall(r"\w+", text)) for name, text in codes.items()}

@@ -14,8 +14,8 @@ from _kernels import (  # noqa: E402  pylint: disable=wrong-import-position
 from _trace import Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 
-# What a 6.18 would refuse if it lacked a member: without a question before it, behind one, and
-# behind a constant that is set at load.
+# Programs that a 6.18 would refuse if it lacked a member: the member is read without a check that
+# it exists, behind such a check, or behind a constant that is set at load.
 MADE_UP = {
     "hrtimer.function":
     {"clew_hrtimer_expire_entry", "clew_hrtimer_expire_exit", "clew_hrtimer_start"},

@@ -90,8 +90,8 @@ UNUSUAL = [
     ("operation > 10ms", [(11.161, "client", 11.1, 11.13, False),
                           (11.3, "server", 11.1, 11.13, False)], [], 0),
 ]
-# Of message.records: nobody waits for a request, and a pipeline has none. A request is known to be over
-# with the next question.
+# message.records has requests that nobody waits for, and a pipeline, which has none. The next question
+# shows that a request is over.
 MESSAGES = [
     ("operation > 10ms", [(.032, "client", .002, .032, False), (.032, "server", .002, .032, False)],
      [], 0),

@@ -397,7 +397,7 @@ def compare_why(fact, why, capture, loose=1.0):
         wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
     texts = causes_without_places(why)
     if fact["says"] and not any(all(word in text for word in fact["says"]) for text in texts):
-        # What a task did is said of a wait of it: of one whose switch was hidden the end is unknown.
+        # A cause is said by the wait that it ended, and the end of a hidden switch's wait is unknown.
         hidden = why["unknown_ns"] > 0 and any(
             capture.blind(charge["tid"], fact["from"], fact["to"])
             for charge in fact["charges"] if charge["tid"] is not None)

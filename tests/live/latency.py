@@ -213,7 +213,7 @@ def check_live():
     hidden = sum(w["blind"] for w in answer("waits", path, "--comm", "latency")["waits"])
     lines.append(live.stdout.readline())
     live.send_signal(signal.SIGINT)
-    # What readline() has read beyond a line is lost to communicate().
+    # communicate() would lose the lines that readline() has read ahead.
     answers = [json.loads(line) for line in lines + live.stdout.readlines()]
     live.wait(PATIENCE)
     with open(scratch("said"), encoding="utf-8") as file:

@@ -47,7 +47,7 @@ WORKLOADS = [
     "pipe,threads", "signal", "socket,stream", "sleep", "timer,other", "timer,self", "timer,epoll",
     "net,tcp", "net,udp", "tree", "vfork"
 ]
-# What is a spinlock elsewhere a task sleeps for here, inside any call.
+# A real-time kernel has tasks sleep for spinlocks, inside any call.
 REAL_TIME = "PREEMPT_RT" in os.uname().version
 SAID = re.compile(r"^clew: recording: yes, without (.*)$", re.M)
 

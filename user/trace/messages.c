@@ -216,7 +216,7 @@ static int end_all(struct clew_trace *trace)
 	for (size_t i = 0; i < trace->talk_ends.count && r == 0; i++) {
 		const struct talk *talk = &end_at(trace, i)->it.talk;
 
-		/* Nothing tells that what goes one way alone is a question. */
+		/* Messages that go one way alone may be no questions. */
 		if (talk->asked && end_at(trace, i)->answers)
 			r = end_exchange(trace, i, talk, !talk->answered);
 	}

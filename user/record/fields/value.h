@@ -12,7 +12,7 @@ enum value_kind {
 	UNSET,	 /* no way here was seen yet */
 	RUN,	 /* of the run: the kernel verifies whatever it may be */
 	KNOWN,	 /* `number` */
-	DECIDED, /* at load, or it cannot be told */
+	DECIDED, /* at load, or it is not known whether then */
 	FRAME,	 /* a place `number` bytes from the frame's end; ALL_SLOTS: somewhere in it */
 	FROZEN,	 /* a place among the constants */
 };
