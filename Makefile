@@ -155,10 +155,11 @@ $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
-# The 32-bit ones bring their libraries along.
+# The 32-bit ones bring their libraries along. Headers of the machine are found without the link
+# that gcc-multilib makes, a package that excludes every cross compiler.
 $(B)/workloads/%-32: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
-	$(CC) -m32 -static -std=gnu11 $(WARNINGS) -Wno-psabi -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+	$(CC) -m32 -idirafter /usr/include/$(shell $(CC) -print-multiarch) -static -std=gnu11 $(WARNINGS) -Wno-psabi -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 # Optimised, as what stacks are taken of is.
 $(B)/workloads/stack: tools/workloads/stack.c
