@@ -208,17 +208,16 @@ def ready_socket():
         yield ready, {"NOTIFY_SOCKET": "@" + ready.getsockname()[1:].decode()}
 
 
-def start_recording(path, *arguments, **options):
-    """Starts `clew record` and returns the process once it records, or has ended."""
+def start_asking(*arguments, **options):
+    """Starts a clew command that records; returns the process once it records, or has ended."""
     options.setdefault("stderr", subprocess.PIPE)
     with ready_socket() as (ready, environment):
         ready.settimeout(0.1)
         options["env"] = dict(options.get("env") or os.environ, **environment)
-        process = subprocess.Popen(
-            [CLEW, "record", "-o", str(path), *map(str, arguments)],
-            text=True,
-            errors="replace",
-            **options)
+        process = subprocess.Popen([CLEW, *map(str, arguments)],
+                                   text=True,
+                                   errors="replace",
+                                   **options)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
@@ -227,6 +226,11 @@ def start_recording(path, *arguments, **options):
             except TimeoutError:
                 pass
     return process
+
+
+def start_recording(path, *arguments, **options):
+    """Starts `clew record` and returns the process once it records, or has ended."""
+    return start_asking("record", "-o", path, *arguments, **options)
 
 
 def stop_recording(process, number=2):

@@ -13,12 +13,14 @@ Usage: requests.py [CASE ..]
 import json
 import os
 import selectors
+import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
 
-from _live import CLEW, answer, feature, finish, note, ok, run, scratch, skip_all
+from _live import CLEW, answer, feature, finish, note, ok, run, scratch, skip_all, start_asking
 
 QUESTION, ANSWER = 50, 3000  # bytes
 NEAR = 0.02  # the longest request differs by less than that from what the client saw
@@ -267,12 +269,30 @@ def check(case):
         ok(words == [True], f"{case}: the answer says that these are all", words)
 
 
+def check_asked():
+    """A question that records shows all requests of the threads that it is about."""
+    folder = scratch("requests-asked")
+    os.mkdir(folder)
+    asking = start_asking("latency", "--by", "operation", "--comm", "reqclient", "--json", "-d",
+                          "30s", "--keep", scratch("requests-asked.clew"), stdout=subprocess.PIPE)
+    run(sys.executable, os.path.abspath(__file__), "--program", "loop", folder)
+    asking.send_signal(signal.SIGINT)
+    said, _ = asking.communicate(timeout=60)
+    counts = [group["count"] for group in json.loads(said or "{}").get("groups", [])]
+    clients, each, _ = CASES["loop"]
+    ok(clients * each in counts,
+       "asked: latency --by operation of chosen threads has each of their requests", counts)
+
+
 def main():
     available, reason = feature("messages")
     if not available:
         skip_all(reason)
-    for case in sys.argv[1:] or CASES:
-        check(case)
+    for case in sys.argv[1:] or [*CASES, "asked"]:
+        if case == "asked":
+            check_asked()
+        else:
+            check(case)
     finish()
 
 

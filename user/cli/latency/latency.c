@@ -460,6 +460,10 @@ int clew_command_latency(const struct clew_command *command, int argc, char **ar
 		return status;
 	values.fresh.option = values.live ? "--live" : NULL;
 	status = read_options(&values, &sum);
+	/* Any request may be one of those that are asked about. */
+	values.fresh.recording.messages_if_shown = sum.all.options.by == CLEW_LATENCY_OPERATION &&
+						   !values.live &&
+						   clew_selection_chooses(&values.selection);
 	if (!status)
 		status = values.live ? clew_fresh_check(&values.fresh, command, argc, operands)
 				     : clew_fresh_record(&values.fresh, command, argc, &operands);

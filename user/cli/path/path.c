@@ -87,9 +87,11 @@ const struct clew_option clew_path_options[] = {
 
 static int check(void *context)
 {
-	const struct path_values *values = context;
+	struct path_values *values = context;
 	bool grouped = !values->from && !values->to && clew_groups_asked(&values->group);
 
+	/* Any request may be one of those that are asked about. */
+	values->fresh.recording.messages_if_shown = values->operations && grouped;
 	if (values->all && (values->from || values->to || values->top.given))
 		return clew_fail(
 			CLEW_EXIT_INPUT,
