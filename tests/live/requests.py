@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 
+from _accuracy import measured
 from _live import CLEW, answer, feature, finish, note, ok, run, scratch, skip_all, start_asking
 
 QUESTION, ANSWER = 50, 3000  # bytes
@@ -238,6 +239,9 @@ def check_sides(capture, case, logs):
        (len(asked), len(logs["client"])))
     ok(len(served) == len(logs["server"]), f"{case}: each request at the server is there once",
        (len(served), len(logs["server"])))
+    for subject, found, true in (("operations requests", asked, logs["client"]),
+                                 ("operations served", served, logs["server"])):
+        measured(subject, len(true), abs(len(found) - len(true)), witness="logs of both sides")
     longest = max(logs["client"])
     ok(abs(max(asked, default=0) - longest) <= NEAR * longest,
        f"{case}: the longest one is as long as the client saw", (max(asked, default=0), longest))
