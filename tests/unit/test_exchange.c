@@ -116,10 +116,39 @@ static void which_are_in_one(void **state)
 	}
 }
 
+/* Threads of one process have each other look up from their polls: nobody asks anything. */
+static void a_bell_is_no_question(void **state)
+{
+	const struct clew_wait poll = wait_on(SYS_poll, CLEW_OBJECT_PIPE, 9);
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	identify(&s, (struct identity){.task = 1});
+	identify(&s, (struct identity){.task = 2, .process = 1});
+	for (uint32_t task = 1; task <= 2; task++)
+		SWITCH(&s, .at = 1000 + task, .cpu = task, .prev = IDLE, .next = task);
+	for (uint64_t at = 2000; at < 6000; at += 2000) {
+		sleeps(&s, at, 1, 1, poll);
+		comes(&s, at + 510, 1, 1, (struct woken){.at = at + 500, .by = 2});
+		sleeps(&s, at + 1000, 2, 2, poll);
+		comes(&s, at + 1510, 2, 2, (struct woken){.at = at + 1500, .by = 1});
+	}
+	t = synthetic_trace(&s, 8000, 0);
+	for (uint32_t task = 1; task <= 2; task++)
+		for (unsigned n = 0; n < 2; n++) {
+			assert_false(clew_trace_in_exchange(t, sleep_of(t, task, n)));
+			assert_false(clew_trace_was_asked(t, sleep_of(t, task, n)));
+		}
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(which_are_in_one),
+		cmocka_unit_test(a_bell_is_no_question),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,15 @@ static uint64_t length_of(const struct clew_kind_operation *operation)
 	return operation->operation.to - operation->operation.from;
 }
 
+/* The length of an operation that counts. One that consists of sleeps like those between operations
+ * is no slow one: the thread does not suffer from them. */
+static uint64_t awake_in(const struct clew_kind_operation *operation)
+{
+	uint64_t length = length_of(operation);
+
+	return operation->slept_ns > length / 2 ? length - operation->slept_ns : length;
+}
+
 /* The keys by which operations are sorted, the first one counts least. */
 static uint64_t key_of(const struct clew_kind_operation *operation, unsigned step)
 {
@@ -150,7 +159,7 @@ static uint64_t key_of(const struct clew_kind_operation *operation, unsigned ste
 	case 1:
 		return operation->operation.from;
 	case 2:
-		return ~length_of(operation);
+		return ~awake_in(operation);
 	default:
 		return operation->class;
 	}
@@ -218,7 +227,7 @@ static int number_classes(const struct clew_trace *trace, struct clew_operation_
  * if it is more than one of them, and what lies between several if that is the larger part. */
 static uint64_t counted(const struct clew_kind_operation *operation)
 {
-	uint64_t length = length_of(operation);
+	uint64_t length = awake_in(operation);
 
 	if (operation->inner < 2)
 		return operation->inner_ns > length / 4 * 3 ? 0 : length;
@@ -234,18 +243,18 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 	class->messages = operations[0].exchange != NULL;
 	class->throughout = operations[0].begun_before && operations[0].goes_on;
 	class->program = clew_trace_process(trace, operations[0].operation.task);
-	class->longest = length_of(&operations[0]);
-	class->p50 = length_of(&operations[n / 2]);
-	class->p99 = length_of(&operations[n / 100]);
+	class->longest = awake_in(&operations[0]);
+	class->p50 = awake_in(&operations[n / 2]);
+	class->p99 = awake_in(&operations[n / 100]);
 	if (n >= LEAST_COMPARED)
 		class->usual = class->p50;
 	else if (n > 1)
-		class->usual = length_of(&operations[n - 1]);
+		class->usual = awake_in(&operations[n - 1]);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t ns = counted(&operations[i]);
 
 		class->messages &= operations[i].exchange != NULL;
-		class->sum += length_of(&operations[i]);
+		class->sum += awake_in(&operations[i]);
 		class->own += ns;
 		class->hurts += ns > class->usual ? ns - class->usual : 0;
 	}

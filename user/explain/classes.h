@@ -35,6 +35,7 @@ struct clew_kind_operation {
 	/* The messages of the request; NULL: it is known from what threads waited for. */
 	const struct clew_exchange *exchange;
 	uint64_t inner_ns; /* of the requests within it */
+	uint64_t slept_ns; /* by its own choice, of work behind a sleep in the same call */
 	uint32_t class;	   /* index */
 	uint32_t inner;	   /* requests of the same thread within it */
 	uint8_t kind;	   /* enum clew_operation_kind */
@@ -42,7 +43,8 @@ struct clew_kind_operation {
 	bool goes_on;	   /* .. or ended */
 };
 
-/* Operations of one kind, program and endpoint. */
+/* Operations of one kind, program and endpoint. Lengths are without `slept_ns` where that is more
+ * than half. */
 struct clew_operation_class {
 	uint32_t program; /* a process of it */
 	uint8_t kind;

@@ -27,6 +27,7 @@ struct cutting {
 	uint64_t since;		       /* where the part begins that is being looked at */
 	const struct clew_sleep *idle; /* the wait that it begins behind, NULL none */
 	uint64_t idle_ns;	       /* all such waits */
+	uint64_t slept_ns;	       /* in sleeps like that wait, since it */
 	bool begun_before;
 };
 
@@ -87,9 +88,11 @@ static int cut(struct cutting *cutting, uint64_t at, bool last)
 		whole_of(cutting, cutting->since, at, kind_of(cutting, last));
 
 	operation.by = cutting->idle;
+	operation.slept_ns = cutting->slept_ns;
 	operation.begun_before = cutting->begun_before;
 	operation.goes_on = last && cutting->task->task.death == CLEW_TIME_OPEN;
 	cutting->begun_before = false;
+	cutting->slept_ns = 0;
 	return add(cutting, &operation);
 }
 
@@ -162,6 +165,17 @@ static int take_client(struct cutting *cutting, const struct clew_sleep *sleep)
 	if (operation.operation.from < cutting->task->begin)
 		operation.operation.from = cutting->task->begin;
 	return add(cutting, &operation);
+}
+
+/* Takes a wait that does not separate operations; a thread's own sleep is one where it leads on. */
+static int take_other(struct cutting *cutting, const struct clew_sleep *sleep)
+{
+	const struct clew_sleep *idle = cutting->idle;
+
+	if (sleep->kind == CLEW_WAIT_SLEEP && idle && idle->kind == CLEW_WAIT_SLEEP &&
+	    sleep->call == idle->call)
+		cutting->slept_ns += clew_sleep_over(cutting->trace, sleep) - sleep->start;
+	return take_client(cutting, sleep);
 }
 
 /* The process as a whole, where its parts are operations of their own. */
@@ -278,7 +292,7 @@ static int find_of_task(struct cutting *cutting)
 		if (wait_separates(cutting->trace, sleep))
 			r = take_idle(cutting, sleep);
 		else
-			r = take_client(cutting, sleep);
+			r = take_other(cutting, sleep);
 	}
 	if (r == 0)
 		r = cut_by_exec(cutting, task->end);

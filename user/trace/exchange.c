@@ -103,6 +103,14 @@ static bool has_no_sides(const struct clew_trace *trace, const struct clew_sleep
 	       (socket->family == AF_UNIX || socket->type != SOCK_STREAM);
 }
 
+/* True if a thread had another one of its process look up from a poll: a pipe that both have is a
+ * bell then, and no connection. */
+static bool is_bell(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return sleep->kind == CLEW_WAIT_POLL && sleep->object.kind == CLEW_OBJECT_PIPE &&
+	       clew_trace_process(trace, sleep->ended_by) == clew_trace_process(trace, sleep->task);
+}
+
 /* The side on which a sleeper was when data came and ended its wait. */
 static enum socket_side ended_on(const struct exchanges *exchanges, const struct clew_sleep *sleep)
 {
@@ -110,7 +118,8 @@ static enum socket_side ended_on(const struct exchanges *exchanges, const struct
 	struct parties parties;
 	const uint64_t *first;
 
-	if (!has_no_sides(exchanges->trace, sleep) || sleep->ended_by == CLEW_NO_TASK)
+	if (!has_no_sides(exchanges->trace, sleep) || sleep->ended_by == CLEW_NO_TASK ||
+	    is_bell(exchanges->trace, sleep))
 		return side;
 	parties = parties_of(exchanges->trace, sleep);
 	if (!get_pair(&exchanges->answers, parties))
