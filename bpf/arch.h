@@ -33,6 +33,7 @@
 #define CALL_SCHED_YIELD     __NR_sched_yield
 #define CALL_MSYNC	     __NR_msync
 #define CALL_SENDFILE	     __NR_sendfile
+#define CALL_CONNECT	     __NR_connect
 #define CALL_SENDTO	     __NR_sendto
 #define CALL_RECVFROM	     __NR_recvfrom
 #define CALL_SENDMSG	     __NR_sendmsg

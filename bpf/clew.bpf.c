@@ -16,6 +16,7 @@
 #include "block.bpf.c"
 #include "net.bpf.c"
 #include "failed.bpf.c"
+#include "refused.bpf.c"
 #include "message.bpf.c"
 #include "lock.bpf.c"
 #include "memory.bpf.c"

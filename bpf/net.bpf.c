@@ -14,6 +14,7 @@
 #include "kernel_io.h"
 #include "napi.h"
 #include "read.h"
+#include "refused.h"
 #include "state.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -318,6 +319,8 @@ int BPF_PROG(clew_kfree_skb, struct sk_buff *packet, void *location, int reason)
 	struct context context;
 	const void *header;
 
+	if (enabled && begins_connection((__u64)location))
+		connect_refused();
 	if (!enabled || !reason || (__u64)reason != REFUSED_BY_FILTER || !context_here(&context))
 		return 0;
 	header = packet->head + packet->network_header;

@@ -36,7 +36,7 @@ RECORDINGS = (
         "event_loop.py": NETWORK,
         "pool_slot.py": NETWORK,  # the larger part: its own answer, behind the slot
         "stopped_terminal.py": "pipes and terminals",
-        "late_service.py": "slept by its own choice",
+        "late_service.py": NETWORK,
     },
     {
         "blocked_loop.py": NETWORK,
@@ -55,6 +55,8 @@ COMPILERS = {".go": "go", ".js": "node", ".rs": "rustc"}
 # Words of the answer to the first question: who kept the program from what it tried.
 SAID = {
     "busy_database.py": r"retried fcntl on \S+/busy\.db \d+ times, which dbwriter-\d+ had locked",
+    "late_service.py":
+        r"retried connect to \S+ \d+ times: nobody listened; latesvc-\d+ did later",
     "late_port.py": r"retried connect to 127\.0\.0\.1:\d+ \d+ times: nobody listened; latetcp-\d+ did later",
 }
 

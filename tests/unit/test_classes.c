@@ -11,8 +11,7 @@ enum { THREAD = 1, OTHER };
 static uint64_t nap(struct synthetic *s, uint64_t at, uint64_t ns)
 {
 	sleeps(s, at, 0, THREAD, wait_in(SYS_nanosleep));
-	comes(s, at + ns, 0, THREAD,
-	      (struct woken){.at = at + ns - 1, .context = CLEW_WAKE_IRQ});
+	comes(s, at + ns, 0, THREAD, (struct woken){.at = at + ns - 1, .context = CLEW_WAKE_IRQ});
 	return at + ns;
 }
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "trace/internal.h"
 
@@ -48,7 +49,12 @@ static bool same_peer(const struct clew_trace *trace, uint64_t a, uint64_t b)
 	const struct clew_socket_record *x = clew_trace_socket(trace, a),
 					*y = clew_trace_socket(trace, b);
 
-	return x && y && x->peer_port && x->peer_port == y->peer_port && x->family == y->family &&
+	if (!x || !y || x->family != y->family)
+		return false;
+	if (x->family == AF_UNIX)
+		return x->peer_path[0] &&
+		       !strncmp(x->peer_path, y->peer_path, sizeof(x->peer_path));
+	return x->peer_port && x->peer_port == y->peer_port &&
 	       !memcmp(x->remote, y->remote, sizeof(x->remote));
 }
 
@@ -222,56 +228,94 @@ static int find_of_task(struct search *search)
 
 /* ---- who listens ---- */
 
-static uint64_t port_key(const struct clew_socket_record *socket, uint16_t port)
+/* The last component of a Unix socket's path: a program may name it from its own directory. */
+static size_t last_component(const char *path, const char **ret_name)
 {
-	return (uint64_t)socket->family << 16 | port;
+	size_t size = strnlen(path, CLEW_UNIX_PATH_SIZE);
+	const char *slash = memrchr(path, '/', size);
+
+	*ret_name = slash ? slash + 1 : path;
+	return size - (size_t)(*ret_name - path);
 }
 
-/* Notes a task that waits at a socket for all who connected to its port in vain. */
-static void take_listener(struct clew_trace *trace, const struct map *ports,
+/* A number that sockets share of which one listens where the other one connects. */
+static uint64_t place_key(const struct clew_socket_record *socket, bool connects)
+{
+	uint64_t key = socket->family;
+	const char *name;
+	size_t size;
+
+	if (socket->family != AF_UNIX)
+		return key << 16 | (connects ? socket->peer_port : socket->local_port);
+	size = last_component(connects ? socket->peer_path : socket->local_path, &name);
+	for (size_t i = 0; i < size; i++)
+		key = key * 31 + (uint8_t)name[i];
+	return key;
+}
+
+static bool listens_for(const struct clew_socket_record *at, const struct clew_socket_record *own)
+{
+	const char *there = at->local_path, *wanted = own->peer_path, *name, *other;
+	size_t size;
+
+	if (at->family != own->family)
+		return false;
+	if (at->family != AF_UNIX)
+		return at->local_port == own->peer_port;
+	if (there[0] == wanted[0] && (there[0] == '/' || there[0] == '@'))
+		return !strncmp(there, wanted, CLEW_UNIX_PATH_SIZE);
+	size = last_component(there, &name);
+	return size && size == last_component(wanted, &other) && !memcmp(name, other, size);
+}
+
+/* The own socket of a series of attempts to connect; NULL: it is another series, or unknown. */
+static const struct clew_socket_record *own_socket(const struct clew_trace *trace,
+						   const struct clew_tried *tried)
+{
+	return tried->what == CLEW_TRIED_CONNECT ? clew_trace_socket(trace, tried->one->object)
+						 : NULL;
+}
+
+/* Notes a task that waits at a socket for all who connected to its place in vain. */
+static void take_listener(struct clew_trace *trace, const struct map *places,
 			  const struct clew_sleep *sleep)
 {
 	const struct clew_socket_record *at = clew_trace_socket(trace, sleep->object.number), *own;
 	struct clew_tried *all = trace->tried.data;
 
-	if (!at || !at->local_port || !map_get(ports, port_key(at, at->local_port), 0))
+	if (!at || (!at->local_port && !at->local_path[0]) ||
+	    !map_get(places, place_key(at, false), 0))
 		return;
 	for (size_t i = 0; i < trace->tried.count; i++) {
 		struct clew_tried *tried = &all[i];
 
-		own = tried->what == CLEW_TRIED_CONNECT
-			      ? clew_trace_socket(trace, tried->one->object)
-			      : NULL;
+		own = own_socket(trace, tried);
 		if (own && tried->other == CLEW_NO_TASK && sleep->start >= tried->from &&
-		    sleep->task != tried->task &&
-		    port_key(own, own->peer_port) == port_key(at, at->local_port))
+		    sleep->task != tried->task && listens_for(at, own))
 			tried->other = sleep->task;
 	}
 }
 
-/* The first task that waits at a socket of the port that another one connected to in vain. */
+/* The first task that waits at a socket of the place that another one connected to in vain. */
 static int find_listeners(struct clew_trace *trace)
 {
 	const struct clew_tried *all = trace->tried.data;
-	struct map ports = {};
+	struct map places = {};
 	int r = 0;
 
 	for (size_t i = 0; i < trace->tried.count && r == 0; i++) {
-		const struct clew_socket_record *own =
-			all[i].what == CLEW_TRIED_CONNECT
-				? clew_trace_socket(trace, all[i].one->object)
-				: NULL;
+		const struct clew_socket_record *own = own_socket(trace, &all[i]);
 
 		if (own)
-			r = map_set(&ports, port_key(own, own->peer_port), 0, 1);
+			r = map_set(&places, place_key(own, true), 0, 1);
 	}
-	for (size_t i = trace->first_sleep; ports.count && i < trace->sleeps.count; i++) {
+	for (size_t i = trace->first_sleep; places.count && i < trace->sleeps.count; i++) {
 		const struct clew_sleep *sleep = trace_sleep_at(trace, (uint32_t)i);
 
 		if (sleep->object.kind == CLEW_OBJECT_SOCKET)
-			take_listener(trace, &ports, sleep);
+			take_listener(trace, &places, sleep);
 	}
-	map_done(&ports);
+	map_done(&places);
 	return r;
 }
 

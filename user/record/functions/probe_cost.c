@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "record/functions/probe.h"
+#include "record/stream/kernel.h"
 #include "symbol/code/function.h"
 
 #define WARM_CALLS 20 /* the first meet a breakpoint, and the kernel then writes what it will */
@@ -30,17 +30,6 @@
 /* Measured under Linux 6.18 on an AMD EPYC in a guest. */
 static const struct clew_probe_cost other = {
 	.emulated = 530, .nop5 = 355, .stepped = 10500, .trampoline = 300};
-
-/* Linux 6.18 was the first to emulate all nops. */
-static bool release_steps_nops(void)
-{
-	struct utsname name;
-	unsigned major = 0, minor = 0;
-
-	if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return true;
-	return major < 6 || (major == 6 && minor < 18);
-}
 
 uint32_t clew_probe_cost_of(const struct clew_probe_cost *cost, unsigned class)
 {
@@ -236,7 +225,8 @@ void clew_probe_cost_measure(struct clew_probe_cost *ret)
 	uint64_t offsets[OWN_COUNT] = {0};
 
 	*ret = other;
-	ret->long_nops_stepped = release_steps_nops();
+	/* Linux 6.18 was the first to emulate all nops. */
+	ret->long_nops_stepped = !clew_kernel_is(6, 18);
 	program = clew_probe_load_empty(multi);
 	if (program < 0)
 		return;
@@ -259,7 +249,7 @@ bool clew_probe_calls_nop5(void)
 void clew_probe_cost_measure(struct clew_probe_cost *ret)
 {
 	*ret = other;
-	ret->long_nops_stepped = release_steps_nops();
+	ret->long_nops_stepped = !clew_kernel_is(6, 18);
 }
 
 #endif

@@ -79,6 +79,16 @@ struct btf *clew_kernel_btf(struct clew_message *message)
 	return NULL;
 }
 
+bool clew_kernel_is(unsigned major, unsigned minor)
+{
+	unsigned own_major = 0, own_minor = 0;
+	struct utsname name;
+
+	if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &own_major, &own_minor) != 2)
+		return false;
+	return own_major > major || (own_major == major && own_minor >= minor);
+}
+
 static int64_t variable_offset(const struct btf *btf, const char *name)
 {
 	int section = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);

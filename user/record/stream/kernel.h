@@ -64,6 +64,9 @@ bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsig
 bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure,
 			    const char *member);
 
+/* True if the kernel's release is this one or a later one; for what nothing else tells apart. */
+bool clew_kernel_is(unsigned major, unsigned minor);
+
 /*
  * The number of CPUs that the machine can have; their numbers are below the result. Or
  * -errno.

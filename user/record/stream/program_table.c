@@ -131,6 +131,7 @@ const struct clew_program_row clew_program_table[] = {
 	    LOST("attempts to connect", "why an attempt to connect by TCP takes long or fails"),
 	    NEEDS("packets")),
 	ROW("clew_tcp_receive_reset", "tp_btf/tcp_receive_reset", FAILED, OPTIONAL),
+	ROW("clew_consume_skb", "tp_btf/consume_skb", FAILED, OPTIONAL),
 	ROW("clew_sock_send_length", "tp_btf/sock_send_length", MESSAGE, OPTIONAL | MESSAGES,
 	    LOST("messages", "requests that nobody waited for (clew record --messages)")),
 	ROW("clew_sock_recv_length", "tp_btf/sock_recv_length", MESSAGE, OPTIONAL | MESSAGES),

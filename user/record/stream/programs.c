@@ -194,6 +194,8 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 	/* It runs at every work item, and compares each with this function. */
 	if (program == bpf->progs.clew_cache_xfs_push && !bpf->rodata->work_xfs_push)
 		return false;
+	if (program == bpf->progs.clew_consume_skb && !clew_kernel_is(6, 14))
+		return false;
 	tracepoint = tracepoint_of(row);
 	if (!tracepoint)
 		return true;
@@ -326,6 +328,7 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"end_swap_bio_read", &bpf->rodata->swap_in_end, NULL},
 		{"end_swap_bio_write", &bpf->rodata->swap_out_end, NULL},
 		{"xlog_cil_push_work", &bpf->rodata->work_xfs_push, NULL},
+		{"unix_stream_connect", &bpf->rodata->unix_connect, &bpf->rodata->unix_connect_end},
 	};
 	uint64_t start, end;
 

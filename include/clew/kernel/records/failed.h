@@ -8,8 +8,9 @@
 /* clew_header.flags of FAILED: what was tried */
 enum clew_failed_what {
 	CLEW_FAILED_NOTHING = 0,
-	CLEW_FAILED_LOCK = 1,	 /* to lock a file without waiting: `object`, `device`, `owner` */
-	CLEW_FAILED_CONNECT = 2, /* to connect by TCP; a reset answered: `object` */
+	CLEW_FAILED_LOCK = 1, /* to lock a file without waiting: `object`, `device`, `owner` */
+	/* To connect; by TCP a reset answered, at a Unix socket the call failed: `object`. */
+	CLEW_FAILED_CONNECT = 2,
 	/* The same; nothing answered, and TCP asks again: `object`, `listener`, `queued`. */
 	CLEW_FAILED_ANSWER = 3,
 	CLEW_FAILED_COUNT = 4,
