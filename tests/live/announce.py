@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -30,6 +31,8 @@ drop usdt minidb:finalize stmt=arg0
 ENVIRONMENT = dict(os.environ, CLEW_TEST_JOB="job 7", CLEW_TEST_SECRET="not-in-any-file")
 
 WRITER = "import os, time\nr, w = os.pipe()\nif os.fork() == 0:\n    os.close(w)\n    while os.read(r, 1): pass\n    os._exit(0)\nos.close(r)\nwhile True:\n    os.write(w, b'x'); time.sleep(0.01)\n"
+# Each CPU's list has room for some 600 processes.
+FORKS = "i=0; while [ $i -lt 4000 ]; do (:); i=$((i+1)); done"
 
 
 def record(variant, place, *options):
@@ -513,6 +516,41 @@ def test_storm(place):
             f"{len(edges)} calls")
 
 
+def is_busy(pid, program):
+    """Whether a process is not yet that program, asleep."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        state = file.read().rpartition(")")[2].split()[0]
+    return os.readlink(f"/proc/{pid}/exe") != program or state != "S"
+
+
+def test_behind(place):
+    """
+    A program that comes when a CPU's list of new mappings is full, as the recorder does not run.
+    Nothing else comes after it.
+    """
+    capture, program = scratch("behind.clew"), scratch("behind-database")
+    shutil.copy(DATABASE, program)
+    recording = start_recording(capture)
+    os.kill(recording.pid, signal.SIGSTOP)
+    one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    subprocess.run([*one, "sh", "-c", FORKS], check=True)
+    with subprocess.Popen([
+            *one, program, "--await", "--variant", "nested", "--file",
+            os.path.join(place, "database-behind")
+    ],
+                          stdout=subprocess.PIPE,
+                          text=True) as late:
+        while is_busy(late.pid, program):
+            time.sleep(0.01)
+        os.kill(recording.pid, signal.SIGCONT)
+        truth = json.loads(late.communicate(timeout=PATIENCE)[0])
+    status, said = stop_recording(recording)
+    edges = answer("edges", capture, "--type", "call", "--tid", truth["first"])["edges"]
+    ok(status == 0 and len(edges) == 3 * len(truth["keys"]),
+       "a program that comes when the list of mappings is full is heard",
+       f"{len(edges)} calls; {said}")
+
+
 def main():
     available, reason = feature("announcements")
     if not available:
@@ -524,7 +562,7 @@ def main():
                 skip_all("no ext4: " + str(place.lacks))
             # Emulated, each takes a while: what no kernel has a part in is left to the others.
             for test in (test_callers, test_nesting, test_described_layer, test_writeback,
-                         test_late, test_storm) + (() if GUEST else
+                         test_late, test_storm, test_behind) + (() if GUEST else
                                                    (test_layers_between, test_window, test_polled)):
                 test(directory)
     except Lacking as lacking:

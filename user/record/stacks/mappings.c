@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -32,6 +33,8 @@
 #include "record/stream/clock.h"
 
 #define RING_PAGES 16
+/* Bytes of a record at most: the kernel loses one only if less than that is free. */
+#define RECORD_MOST (sizeof(struct mapped) + PATH_MAX + sizeof(uint64_t))
 /*
  * The interval at which rings are polled in a storm: the shortest, and the
  * longest.
@@ -303,6 +306,17 @@ struct drained {
 	bool fresh; /* a file was new */
 };
 
+/*
+ * True if records may not have fitted since the ring was emptied. The kernel reports that with
+ * the next record, which may never come.
+ */
+static bool may_have_lost(struct perf_event_mmap_page *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+
+	return head - ring->data_tail + RECORD_MOST > ring_size();
+}
+
 static bool is_late(void)
 {
 	uint64_t ending = ending_since();
@@ -341,6 +355,7 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 		drained->lost |= record.header.type == PERF_RECORD_LOST;
 		drained->fresh |= take_record(&record.header, found, context);
 	}
+	drained->lost |= may_have_lost(ring);
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
@@ -364,18 +379,25 @@ static void await_more(const struct clew_mappings *mappings)
 static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found, void *context,
 		       struct drained *drained)
 {
+	bool stays = false;
+
 	mappings->storm = !mappings->storm;
 	mappings->interval = STORM_NS;
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		struct perf_event_mmap_page *ring = mappings->rings[cpu];
 		int descriptor = mappings->polls[cpu].fd;
 
-		if (open_ring(mappings, cpu))
+		/* That of an offline CPU cannot be opened, and has nothing to say. */
+		if (open_ring(mappings, cpu)) {
+			stays |= descriptor >= 0;
 			continue;
+		}
 		if (ring)
 			drain_ring(ring, found, context, drained);
 		close_ring(ring, descriptor);
 	}
+	/* A ring that wakes only when it is half full has to be polled. */
+	mappings->storm |= stays;
 }
 
 /* True if a storm begins or ends with the last poll. */
