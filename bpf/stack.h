@@ -26,6 +26,9 @@ const volatile __u64 sched_text;
 const volatile __u64 sched_text_end;
 const volatile __u64 wait_woken;
 const volatile __u64 wait_woken_end;
+/* The same of the function by which mutexes and semaphores leave the CPU. */
+const volatile __u64 lock_schedule;
+const volatile __u64 lock_schedule_end;
 
 #define FAULT_DEPTH   40
 #define WAITING_DEPTH 16
@@ -73,6 +76,18 @@ __noinline __u64 find_waiting(long size)
 	return 0;
 }
 
+__noinline int find_lock(long size)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	int i;
+
+	for (i = 0; stack && i < WAITING_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++)
+		if (stack[i] >= lock_schedule && stack[i] < lock_schedule_end)
+			return 1;
+	return 0;
+}
+
 /*
  * True if the wait is inside a page fault that the kernel took on this task's
  * stack during a call. The stack is walked only if such a fault may be going
@@ -111,6 +126,18 @@ static __always_inline __u64 waiting_function(void *context)
 	if (!stack || !sched_text)
 		return 0;
 	return find_waiting(bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0));
+}
+
+/* True if the task may sleep for a mutex or a semaphore of the kernel, also where the functions'
+ * addresses are not known. */
+static __always_inline bool may_sleep_for_lock(void *context)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
+
+	if (!stack || !lock_schedule)
+		return true;
+	return find_lock(bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0));
 }
 
 #endif

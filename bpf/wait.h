@@ -350,14 +350,16 @@ static __always_inline bool waits_for_mutex(struct task_struct *task, __u8 class
 }
 
 /* True if the kernel may make the task wait for something that is not seen. It does so
- * in uninterruptible sleeps, but for some mutexes. A task that waits for a lock does not wait for
- * I/O; one that writes too much waits as one for I/O does. */
-static __always_inline bool reason_unseen(struct task_struct *task, __u32 task_state_bits,
-					  __u8 class, const struct clew_wait *wait)
+ * in uninterruptible sleeps that do not count as I/O. Some mutexes are waited for in others: the
+ * kernel's stack shows them. One that writes too much waits as one for I/O does. */
+static __always_inline bool reason_unseen(void *context, struct task_struct *task,
+					  __u32 task_state_bits, __u8 class,
+					  const struct clew_wait *wait)
 {
 	bool io = wait->flags & CLEW_WAIT_FLAG_IOWAIT;
 
-	if (is_unseen(CLEW_UNSEEN_LOCKS) && waits_for_mutex(task, class))
+	if (is_unseen(CLEW_UNSEEN_LOCKS) &&
+	    (waits_for_mutex(task, class) || may_sleep_for_lock(context)))
 		return true;
 	if (!(task_state_bits & TASK_UNINTERRUPTIBLE))
 		return false;
@@ -415,7 +417,7 @@ static __always_inline void describe_wait(void *context, struct where *where,
 	if (wait->object_kind == CLEW_OBJECT_SOCKET && !wait->argument && !wait->reason &&
 	    task_state_bits & TASK_INTERRUPTIBLE)
 		wait->asked = open_question(state->file, where->time);
-	if (unseen && reason_unseen(task, task_state_bits, class, wait))
+	if (unseen && reason_unseen(context, task, task_state_bits, class, wait))
 		wait->flags |= CLEW_WAIT_FLAG_UNSEEN;
 	remember_wait(state, wait, class);
 }

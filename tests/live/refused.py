@@ -22,11 +22,13 @@ import subprocess
 import sys
 
 from _graph import SLACK, Capture, compare_edges, object_agrees, outside
+from _place import Lacking, command as place_command
 from _live import (CLEW, GUEST, PATIENCE, ROOT, answer, clew, finish, note, ok, run, scratch,
                    skip, wanted_runs)
 from workloads import RECORD, command, load
 
 MISSING_FIELDS = os.path.join(ROOT, "build", "missing_fields")
+MUTEXES = os.path.join(ROOT, "tests", "live", "_mutexes.py")
 TABLE = os.path.join(ROOT, "user", "record", "stream", "program_table.c")
 CHOSEN = [
     "clew_sched_process_exec", "clew_irq_handler_exit", "clew_softirq_entry",
@@ -245,6 +247,58 @@ def try_missing():
        refused[:1])
 
 
+def small_journal():
+    """The folder of a mounted ext4 with the smallest journal, or why there is none."""
+    image, folder = scratch("small.image"), scratch("small")
+    os.mkdir(folder)
+    with open(image, "wb") as file:
+        file.truncate(64 << 20)
+    try:
+        place_command("mkfs.ext4", "-q", "-b", "1024", "-J", "size=1", image)
+        place_command("mount", "-o", "loop", image, folder)
+    except Lacking as lacking:
+        return None, str(lacking)
+    return folder, ""
+
+
+def try_mutexes():
+    """
+    Without the programs at locks. A kernel before 6.17 does not say that a task is queued for a
+    mutex; what does is hidden in others.
+    """
+    title = "clew_contention_begin: a sleep for a mutex"
+    folder, reason = small_journal()
+    if not folder:
+        skip(title, reason)
+        return
+    types, path = scratch("unblocked.btf"), scratch("mutexes.clew")
+    environment = refuse(["clew_contention_begin"])
+    if not GUEST:
+        done = run(MISSING_FIELDS, "-o", types, "/sys/kernel/btf/vmlinux",
+                   "task_struct.blocked_on")
+        if not done.returncode:
+            environment["CLEW_TEST_BTF"] = types
+    done = clew(*RECORD, "-o", path, "--", sys.executable, MUTEXES, folder,
+                timeout=PATIENCE * 5, env=environment)
+    place_command("umount", folder)
+    truth = json.loads(done.stdout)
+    waits = answer("waits", path)["waits"]
+    # Once it has the mutex it waits for a line.
+    second = [w for w in waits if w["tid"] == truth["second"] and w["call"] == "read"][:1]
+    ok(second and second[0]["kind"] == "unknown" and not second[0]["object"],
+       f"{title} that is interruptible is unknown", second)
+    # A create also waits for blocks that another process has locked.
+    by_others = [
+        w["kind"] for w in waits
+        if w["tid"] in truth["processes"] and w["call"] in ("unlink", "write") and w["ended_by"] and
+        w["ended_by"].get("tid") in truth["processes"] and w["ended_by"]["context"] == "task"
+    ]
+    ok(
+        len(by_others) > 20 and set(by_others) == {"unknown"},
+        f"{title} that counts as I/O is unknown",
+        [(kind, by_others.count(kind)) for kind in set(by_others)])
+
+
 def main():
     programs = sys.argv[1:]
     if not programs:
@@ -254,6 +308,7 @@ def main():
         said = end_doctor(process)
         ok(said == words, "doctor says what record says", f"{said}, not {words}")
         try_essential(ESSENTIAL[0], "", refuse(ESSENTIAL[:1]))
+        try_mutexes()
         if not GUEST:
             try_missing()
         if wanted_runs(20) > 1 and not GUEST:

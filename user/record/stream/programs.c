@@ -307,6 +307,8 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"__sched_text_end", &bpf->rodata->sched_text_end, NULL},
 		{"try_to_wake_up", &bpf->rodata->wake_entry, &bpf->rodata->wake_entry_end},
 		{"wait_woken", &bpf->rodata->wait_woken, &bpf->rodata->wait_woken_end},
+		{"schedule_preempt_disabled", &bpf->rodata->lock_schedule,
+		 &bpf->rodata->lock_schedule_end},
 		{"timerfd_tmrproc", &bpf->rodata->timer_timerfd, NULL},
 		{"posix_timer_fn", &bpf->rodata->timer_posix, NULL},
 		{"it_real_fn", &bpf->rodata->timer_interval, NULL},
