@@ -27,7 +27,22 @@ struct call {
 	__s64 number; /* 64-bit number; < 0: none, or the 64-bit table has no such call */
 	bool compat;
 	bool outside; /* in no system call */
+	__u8 class;   /* enum clew_call_class */
+	__u8 stands;  /* STANDS_*, for describe_call() */
 };
+
+/*
+ * Memory of a map, read again: to the verifier it is any value of its type, and all ways that lead
+ * here are one.
+ */
+#define AGAIN(field) (*(volatile typeof(field) *)&(field))
+
+static __always_inline __u8 class_of_number(__s64 number)
+{
+	if (number < 0 || number >= CLEW_CALL_COUNT)
+		return CLEW_CALL_PLAIN;
+	return call_class[number & (CLEW_CALL_COUNT - 1)];
+}
 
 static __always_inline void read_call(struct task_struct *task, struct call *ret_call)
 {
@@ -60,6 +75,7 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 	if (unlikely(task->flags & PF_EXITING))
 		number = CALL_EXIT_GROUP;
 	ret_call->number = number;
+	ret_call->class = class_of_number(number);
 }
 
 /* The call that the task here is in, as clew_bio.call has it. */
@@ -100,13 +116,6 @@ static __always_inline bool moves_data(__s64 number)
 		return true;
 	}
 	return receives(number);
-}
-
-static __always_inline __u8 class_of(const struct call *call)
-{
-	if (call->number < 0 || call->number >= CLEW_CALL_COUNT)
-		return CLEW_CALL_PLAIN;
-	return call_class[call->number & (CLEW_CALL_COUNT - 1)];
 }
 
 static __always_inline __s32 spliced_to(const struct call *call)

@@ -188,8 +188,8 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 		return 0;
 	begin_end(&where, state);
 	__builtin_memset(&ended_wait, 0, sizeof(ended_wait));
-	read_call(task, &call);
-	class = describe_call(task, bits, &call, &ended_wait);
+	describe_call_of(task, bits, &call, &ended_wait);
+	class = call.class;
 	/* The arguments of a call that is begun again are those of the first. */
 	if (class == CLEW_CALL_RESTART && state->call_after) {
 		ended_wait.descriptor = state->wait.descriptor;

@@ -98,13 +98,14 @@ static __always_inline void dirtied_add(struct clew_dirtied *dirtied,
 	dirtied->ranges[slot].to = page_end(open->offset + open->bytes);
 }
 
-static __noinline int extent_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event,
-				  __u64 now)
+/* Global, as extents_emit() calls it for each event: the verifier checks it once. */
+__noinline int extent_emit(__u32 cpu, __u32 event, __u64 now)
 {
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct clew_open_extent *open;
 	struct clew_extent *record;
 
-	if (event >= CLEW_EXTENT_EVENTS)
+	if (!cpu_state || event >= CLEW_EXTENT_EVENTS)
 		return 0;
 	open = &cpu_state->extents[event];
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_EXTENT, now, sizeof(*record));
@@ -206,6 +207,25 @@ static __always_inline void call_resume(struct clew_cpu_state *cpu_state, __u64 
 	cpu_state->open |= 1u << CLEW_EXTENT_WRITE;
 }
 
+/* Emits an extent that is at least `age` old. Returns 1 if it is younger and stays open. */
+__noinline int extent_old(__u32 cpu, __u32 event, __u64 now, __u64 age)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	struct clew_open_extent *open;
+
+	if (!cpu_state || event >= CLEW_EXTENT_EVENTS)
+		return 0;
+	open = &cpu_state->extents[event];
+	if (!open->bytes) {
+		open->inode = 0;
+		return 0;
+	}
+	if (now - open->begin < age)
+		return 1;
+	extent_emit(cpu, event, now);
+	return 0;
+}
+
 /* Emits the extents of this CPU that are at least `age` old. With age 0 the
  * task leaves the CPU. */
 __noinline int extents_emit(__u32 cpu, __u64 now, __u64 age)
@@ -221,20 +241,9 @@ __noinline int extents_emit(__u32 cpu, __u64 now, __u64 age)
 		if (!uncopied)
 			cpu_state->call.call = 0;
 	}
-	for (event = 0; event < CLEW_EXTENT_EVENTS; event++) {
-		struct clew_open_extent *open = &cpu_state->extents[event];
-
-		if (!(cpu_state->open & (1u << event)))
-			continue;
-		if (!open->bytes) {
-			open->inode = 0;
-			continue;
-		}
-		if (now - open->begin < age)
-			left |= 1u << event;
-		else
-			extent_emit(cpu_state, cpu, event, now);
-	}
+	for (event = 0; event < CLEW_EXTENT_EVENTS; event++)
+		if (cpu_state->open & (1u << event))
+			left |= extent_old(cpu, event, now, age) << event;
 	if (cpu_state->open & HANDLE_OPEN)
 		handle_emit(cpu_state, cpu, now);
 	cpu_state->open = left;
@@ -382,7 +391,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	if (!now)
 		now = clock_ns();
 	if (open->bytes)
-		extent_emit(cpu_state, cpu, event, now);
+		extent_emit(cpu, event, now);
 	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR ||
 	    event == CLEW_EXTENT_REDIRTY) {
 		__u32 before = generation;
@@ -452,7 +461,7 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
 	}
 	now = clock_ns();
 	if (open->bytes)
-		extent_emit(cpu_state, cpu, CLEW_EXTENT_AGAIN, now);
+		extent_emit(cpu, CLEW_EXTENT_AGAIN, now);
 	extent_begin(open, touch, now);
 	open->last = touch->bytes;
 	cpu_state->open |= 1u << CLEW_EXTENT_AGAIN;
@@ -537,7 +546,7 @@ static __always_inline void extent_split(struct clew_cpu_state *cpu_state, __u32
 		return;
 	now = clock_ns();
 	open->bytes -= open->last;
-	extent_emit(cpu_state, cpu, CLEW_EXTENT_WRITE, now);
+	extent_emit(cpu, CLEW_EXTENT_WRITE, now);
 	open->begin = now;
 	open->inode = touch->inode;
 	open->offset = start;

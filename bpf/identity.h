@@ -83,6 +83,9 @@ struct text_record {
  * Before 6.8 it does so even if no caller reaches them: a type of a module is
  * asked for inside, not at the caller. */
 
+/* The size of a walk that begins. The verifier must not know it, or it tries each next one. */
+#define PATH_EMPTY (always_zero & (CLEW_PATH_SIZE - 1))
+
 /* A walk from an entry to the root. Each step is a callback of bpf_loop(),
  * which the verifier checks once. */
 struct path_walk {
@@ -262,7 +265,10 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 		record->file.device = READ(inode, i_rdev);
 	}
 
-	walk = (struct path_walk){.at = (__u64)dentry, .mount = (__u64)mount, .path = record->path};
+	walk = (struct path_walk){.at = (__u64)dentry,
+				  .mount = (__u64)mount,
+				  .path = record->path,
+				  .size = PATH_EMPTY};
 	bpf_loop(PATH_COMPONENTS, path_step, &walk, 0);
 	if (!walk.ended)
 		record->file.header.flags |= CLEW_FILE_TRUNCATED;
@@ -378,7 +384,7 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct cgroup *cgroup = (struct cgroup *)cgroup_address;
 	struct cgroup_path_record *record;
-	struct path_walk walk = {};
+	struct path_walk walk = {.size = PATH_EMPTY};
 	struct kernfs_node *node;
 	struct sent *slot;
 	__u64 id;

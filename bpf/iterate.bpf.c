@@ -200,8 +200,8 @@ static __always_inline void iterate_wait(struct where *where, struct task_struct
 	struct call call;
 	__u8 class;
 
-	read_call(task, &call);
-	class = describe_call(task, bits, &call, wait);
+	describe_call_of(task, bits, &call, wait);
+	class = call.class;
 	iterate_memory(task, &call, class, wait);
 	if (detail)
 		iterate_object(where, task, bits, &call, state, wait);

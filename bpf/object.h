@@ -12,7 +12,6 @@
 #include "identity.h"
 #include "kernel.h"
 #include "read.h"
-#include "state.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
@@ -224,7 +223,7 @@ __noinline __u64 other_file_version(__u64 file_address, __u8 kind, __u64 time)
 
 /* describe_file() with the task's cache of its last file: a loop on one
  * descriptor pays once. */
-static __always_inline void describe_descriptor(struct where *where, struct task_struct *task,
+static __always_inline void describe_descriptor(__u32 cpu, __u64 time, struct task_struct *task,
 						struct clew_task_state *state, __s32 descriptor,
 						struct found *ret_found)
 {
@@ -234,13 +233,13 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	if (!file)
 		return;
 	if (state->file == (__u64)file &&
-	    state->what == file_version(file, state->object_kind, where->time)) {
+	    state->what == file_version(file, state->object_kind, time)) {
 		ret_found->object = state->object;
 		ret_found->device = state->device;
 		ret_found->kind = state->object_kind & ~OBJECT_INET;
 		return;
 	}
-	describe_file((__u64)file, ret_found, where->cpu, where->time, number_of(task));
+	describe_file((__u64)file, ret_found, cpu, time, number_of(task));
 	switch (ret_found->kind) {
 	case CLEW_OBJECT_TTY: /* can be renamed, and is rarely waited for */
 	case CLEW_OBJECT_DEVICE:
@@ -253,7 +252,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	state->file = (__u64)file;
 	state->what = is_numbered(ret_found->kind)
 			      ? ret_found->object
-			      : other_file_version((__u64)file, ret_found->kind, where->time);
+			      : other_file_version((__u64)file, ret_found->kind, time);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;

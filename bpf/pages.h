@@ -90,13 +90,16 @@ static __always_inline struct folio *page_folio(__u64 page)
 	return (void *)page;
 }
 
-/* Finds what is `offset` bytes after the start of a page. */
-static __always_inline void page_locate(__u64 page, __u64 offset, struct piece *ret_piece)
+/* Finds what is `offset` bytes after the start of a page. This and the steps of a walk are global
+ * functions: the verifier checks each once, not once for each way that leads to it. */
+__noinline int page_locate(__u64 page, __u64 offset, struct piece *ret_piece)
 {
 	__u64 page_size = bpf_core_type_size(struct page);
 	struct folio *folio;
 	__u64 mapping, number;
 
+	if (!ret_piece)
+		return 0;
 	page += (offset >> PAGE_SHIFT) * page_size;
 	offset &= PAGE_SIZE - 1;
 	folio = page_folio(page);
@@ -105,13 +108,17 @@ static __always_inline void page_locate(__u64 page, __u64 offset, struct piece *
 	ret_piece->mapping = mapping & MAPPING_FLAGS ? 0 : mapping;
 	ret_piece->offset = ((READ(folio, index) + number) << PAGE_SHIFT) + offset;
 	ret_piece->bytes = (__u32)((folio_pages(folio) - number) << PAGE_SHIFT) - (__u32)offset;
+	return 0;
 }
 
-static __always_inline void range_begin(struct walk *walk, const struct piece *piece, __u32 bytes)
+__noinline int range_begin(struct walk *walk, const struct piece *piece, __u32 bytes)
 {
-	struct address_space *mapping = (void *)piece->mapping;
-	struct inode *inode = mapping ? (void *)READ_NUMBER(mapping, host) : NULL;
+	struct inode *inode;
 
+	if (!walk || !piece)
+		return 0;
+	inode = piece->mapping ? (void *)READ_NUMBER((struct address_space *)piece->mapping, host)
+			       : NULL;
 	if (!inode || walk->range.mapping != piece->mapping) {
 		walk->range.mapping = inode ? piece->mapping : 0;
 		walk->range.inode = inode ? READ(inode, i_ino) : 0;
@@ -125,20 +132,24 @@ static __always_inline void range_begin(struct walk *walk, const struct piece *p
 	walk->range.offset = piece->offset;
 	walk->range.bytes = bytes;
 	walk->range.at = walk->at;
+	return 0;
 }
 
 /* Pages that a bio reads were added to the page cache for it. It is cheaper to
  * record them here than page by page. */
-static __always_inline void range_added(struct walk *walk)
+__noinline int range_added(struct walk *walk)
 {
-	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
+	struct clew_cpu_state *cpu_state;
 	struct clew_extent *record;
 
+	if (!walk)
+		return 0;
+	cpu_state = this_cpu_state(walk->cpu);
 	if (!walk->reader || !walk->range.inode || !cpu_state)
-		return;
+		return 0;
 	/* They would seem to be used by nobody. */
 	if (is_unseen(CLEW_UNSEEN_USES))
-		return;
+		return 0;
 	__sync_fetch_and_add(&generation_of(walk->range.inode)->added,
 			     (walk->range.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
 	/* Written once only: all page-use programs read this cache line. */
@@ -147,7 +158,7 @@ static __always_inline void range_added(struct walk *walk)
 	record =
 		record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, clock_ns(), sizeof(*record));
 	if (!record)
-		return;
+		return 0;
 	record->header.flags = CLEW_EXTENT_ADD;
 	record->begin = record->header.time;
 	record->inode = walk->range.inode;
@@ -156,18 +167,22 @@ static __always_inline void range_added(struct walk *walk)
 	record->device = walk->range.device;
 	record->task = walk->reader;
 	record_submit(record);
+	return 0;
 }
 
-static __always_inline void range_emit(struct walk *walk)
+__noinline int range_emit(struct walk *walk)
 {
-	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
+	struct clew_cpu_state *cpu_state;
 	struct clew_pages *record;
 
+	if (!walk)
+		return 0;
+	cpu_state = this_cpu_state(walk->cpu);
 	if (!walk->emit || !walk->range.inode || !walk->range.bytes || !cpu_state)
-		return;
+		return 0;
 	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_PAGES, clock_ns(), sizeof(*record));
 	if (!record)
-		return;
+		return 0;
 	record->bio = walk->bio;
 	record->inode = walk->range.inode;
 	record->offset = walk->range.offset;
@@ -178,6 +193,7 @@ static __always_inline void range_emit(struct walk *walk)
 	record_submit(record);
 	if (walk->range.at)
 		range_added(walk);
+	return 0;
 }
 
 /* Examines one piece of a folio. Returns 1 to stop: at the end of a range that

@@ -21,18 +21,15 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Ends on this CPU what `prev` does to files, and takes up the call that `next`
- * left unfinished. */
+/* Ends on this CPU what `prev` does to files. */
 static __always_inline void switch_files(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
-					 struct task_struct *prev, struct clew_task_state *next)
+					 struct task_struct *prev)
 {
 	if (unlikely(cpu_state->open)) {
 		extents_emit(cpu, now, 0);
 		if (cpu_state->call.call)
 			call_leave(cpu_state, task_state(prev));
 	}
-	if (next && unlikely(next->flags & CLEW_TASK_STATE_CALL))
-		call_return(cpu_state, next);
 	if (unlikely(cpu_state->fault_task && cpu_state->fault_task == (__u32)prev->pid))
 		fault_leave(cpu_state, task_state(prev));
 }
@@ -111,17 +108,38 @@ static __always_inline void switch_priority(struct clew_cpu_state *cpu_state, __
 	priority_emit(&where, next, state);
 }
 
+/* The state of the task that comes on the CPU, NULL: it has none. Takes up the call that it left
+ * unfinished. */
+static __always_inline struct clew_task_state *switch_next(struct clew_cpu_state *cpu_state,
+							   struct task_struct *next)
+{
+	struct clew_task_state *state = next->pid ? task_state(next) : NULL;
+
+	cpu_state->running = state ? state->serial : next->pid ? SERIAL_UNKNOWN : 0;
+	cpu_state->running_pid = next->pid;
+	cpu_state->switched = 1;
+	if (state && unlikely(state->flags & CLEW_TASK_STATE_CALL))
+		call_return(cpu_state, state);
+	return state;
+}
+
 /* The record is lost: updates the states of both tasks as if it had been
  * written. */
-static __always_inline void switch_lost(struct clew_task_state *prev, bool sleeps,
-					struct clew_task_state *next)
+static __always_inline void switch_lost(struct clew_cpu_state *cpu_state, __u64 now,
+					struct clew_task_state *prev, bool sleeps,
+					struct task_struct *next)
 {
-	if (prev)
+	struct clew_task_state *state;
+
+	if (prev) {
+		prev->asleep_since = sleeps && stack_threshold ? asleep_now(now) : 0;
 		prev->slept = sleeps;
-	if (next) {
-		next->flags &= ~CLEW_TASK_STATE_NEW;
-		next->slept = 0;
-		next->asleep_since = 0;
+	}
+	state = switch_next(cpu_state, next);
+	if (state) {
+		state->flags &= ~CLEW_TASK_STATE_NEW;
+		state->slept = 0;
+		state->asleep_since = 0;
 	}
 }
 
@@ -149,11 +167,11 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	     unsigned int prev_state)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct clew_task_state *prev_task = NULL, *next_task = NULL;
+	struct clew_task_state *prev_task, *next_task;
 	struct clew_cpu_state *cpu_state;
 	struct clew_switch_slot *slot;
 	struct clew_switch *change;
-	__u32 before, after = 0;
+	__u32 before;
 	bool sleeps;
 	__u64 now;
 
@@ -169,11 +187,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	 * when all earlier loads are done, and what follows would wait too.
 	 */
 	now = clock_ns();
-	if (next->pid) {
-		next_task = task_state(next);
-		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
-	}
-	switch_files(cpu_state, cpu, now, prev, next_task);
+	task_state_fetch(next);
+	switch_files(cpu_state, cpu, now, prev);
 	/* A state, but the task is still runnable: a signal kept it from
 	 * sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
@@ -181,19 +196,15 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		run_over(cpu_state, cpu, now);
 	cpu_state->run_since = now;
 	before = switch_prev(cpu_state, cpu, now, prev, sleeps, &prev_task);
-	cpu_state->running = after;
-	cpu_state->running_pid = next->pid;
-	cpu_state->switched = 1;
 	levels_switch(cpu_state, prev, next);
 
 	slot = slot_reserve(cpu_state, cpu, now, CLEW_KIND_SWITCH);
 	if (unlikely(!slot)) {
-		switch_lost(prev_task, sleeps, next_task);
+		switch_lost(cpu_state, now, prev_task, sleeps, next);
 		return 0;
 	}
 	change = &slot->change;
 	change->prev = before;
-	change->next = after;
 	change->prev_state = prev_state;
 	if (preempt)
 		change->header.flags = CLEW_SWITCH_PREEMPT;
@@ -205,6 +216,10 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	else if (prev->pid && yields(prev))
 		change->flags_high = CLEW_SWITCH_HIGH_YIELD;
 	switch_wait(ctx, cpu_state, cpu, prev, prev_state, sleeps, prev_task, slot);
+	/* Only now: the verifier follows the kinds of both tasks' states one after the other, not
+	 * each with each. */
+	next_task = switch_next(cpu_state, next);
+	change->next = cpu_state->running;
 	if (next_task) {
 		take_stamp(change, next_task);
 		if (unlikely(next->prio != PRIO_USUAL || next->policy ||

@@ -147,26 +147,38 @@ static __always_inline bool is_throttled(struct cfs_rq *queue)
 
 #define GROUP_LEVELS 64
 
+struct quota_walk {
+	__u64 entity; /* address of the task's struct sched_entity, or of a group's */
+	__u64 cgroup; /* 0: not found yet */
+};
+
+static long quota_step(__u32 turn, struct quota_walk *walk)
+{
+	struct sched_entity *entity = (void *)walk->entity;
+	struct cfs_rq *queue = (void *)READ_NUMBER(entity, cfs_rq);
+
+	if (!entity || !queue)
+		return 1;
+	if (is_throttled(queue)) {
+		struct task_group *group = READ(queue, tg);
+
+		walk->cgroup = READ_NUMBER(group, css.cgroup);
+		return 1;
+	}
+	walk->entity = READ_NUMBER(entity, parent);
+	return 0;
+}
+
 /* The cgroup whose quota is used up: the first on a task's way up that is
  * throttled on this CPU. 0: it is deeper than that, and none of these is. */
 __noinline __u64 cgroup_out_of_quota(__u64 task)
 {
-	struct sched_entity *entity = (void *)task + bpf_core_field_offset(struct task_struct, se);
-	struct cfs_rq *queue;
-	int i;
+	struct quota_walk walk = {
+		.entity = task + bpf_core_field_offset(struct task_struct, se),
+	};
 
-	for (i = 0; i < GROUP_LEVELS && entity; i++) {
-		queue = READ(entity, cfs_rq);
-		if (!queue)
-			return 0;
-		if (is_throttled(queue)) {
-			struct task_group *group = READ(queue, tg);
-
-			return READ_NUMBER(group, css.cgroup);
-		}
-		entity = READ(entity, parent);
-	}
-	return 0;
+	bpf_loop(GROUP_LEVELS, quota_step, &walk, 0);
+	return walk.cgroup;
 }
 
 static __always_inline void describe_quota(struct task_struct *task, __u32 cpu,

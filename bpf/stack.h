@@ -43,37 +43,67 @@ struct {
 	__type(value, __u64[FAULT_DEPTH]);
 } clew_stack SEC(".maps");
 
-/*
- * Both search the first `size` bytes of the stack that this CPU keeps. They are
- * global: a loop that is inlined after many branches makes verification slow.
- */
-__noinline int find_fault(long size)
+/* A search in the first `count` addresses of the stack that this CPU keeps. Each step is a callback
+ * of bpf_loop(), which the verifier checks once. */
+struct stack_search {
+	__u64 count;
+	__u64 found;  /* 0: not yet */
+	__u64 inside; /* the scheduler's functions began */
+};
+
+static __always_inline __u64 *stack_here(void)
 {
 	__u32 zero = 0;
-	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
-	int i;
 
-	for (i = 0; stack && i < FAULT_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++)
-		if (stack[i] >= fault_entry && stack[i] < fault_entry_end)
-			return 1;
-	return 0;
+	return bpf_map_lookup_elem(&clew_stack, &zero);
+}
+
+static long fault_step(__u32 index, struct stack_search *search)
+{
+	__u64 *stack = stack_here();
+
+	if (!stack || index >= FAULT_DEPTH || index >= search->count)
+		return 1;
+	search->found = stack[index] >= fault_entry && stack[index] < fault_entry_end;
+	return search->found != 0;
+}
+
+static long waiting_step(__u32 index, struct stack_search *search)
+{
+	__u64 *stack = stack_here(), at;
+
+	if (!stack || index >= WAITING_DEPTH || index >= search->count)
+		return 1;
+	at = stack[index];
+	if (at >= sched_text && at < sched_text_end) {
+		search->inside = 1;
+		return 0;
+	}
+	if (!search->inside || (at >= wait_woken && at < wait_woken_end))
+		return 0;
+	search->found = at;
+	return 1;
+}
+
+static __always_inline struct stack_search stack_search_of(long size)
+{
+	return (struct stack_search){.count = size > 0 ? size / sizeof(__u64) : 0};
+}
+
+__noinline int find_fault(long size)
+{
+	struct stack_search search = stack_search_of(size);
+
+	bpf_loop(FAULT_DEPTH, fault_step, &search, 0);
+	return search.found != 0;
 }
 
 __noinline __u64 find_waiting(long size)
 {
-	__u32 zero = 0;
-	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
-	bool inside = false;
-	int i;
+	struct stack_search search = stack_search_of(size);
 
-	for (i = 0; stack && i < WAITING_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++) {
-		bool sched = stack[i] >= sched_text && stack[i] < sched_text_end;
-
-		if (inside && !sched && (stack[i] < wait_woken || stack[i] >= wait_woken_end))
-			return stack[i];
-		inside |= sched;
-	}
-	return 0;
+	bpf_loop(WAITING_DEPTH, waiting_step, &search, 0);
+	return search.found;
 }
 
 __noinline int find_lock(long size)

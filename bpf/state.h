@@ -181,6 +181,15 @@ static __always_inline struct clew_task_slot *task_slot(__u64 key)
 	return bpf_map_lookup_elem(&clew_task_slots, &index);
 }
 
+/* Has the CPU fetch the state of a task, which is looked up a little later. */
+static __always_inline void task_state_fetch(struct task_struct *task)
+{
+	struct clew_task_slot *slot = task_slot(task_key(task));
+
+	if (slot)
+		*(volatile __u64 *)&slot->task;
+}
+
 static __always_inline struct clew_task_state *task_state(struct task_struct *task)
 {
 	__u64 key = task_key(task);

@@ -29,7 +29,7 @@ int BPF_PROG(clew_hrtimer_start, struct hrtimer *timer)
 	/* A periodic timer is started again by the task that reads it, but was
 	 * armed by the call that set it. */
 	read_call(bpf_get_current_task_btf(), &call);
-	if (class_of(&call) == CLEW_CALL_ARM)
+	if (call.class == CLEW_CALL_ARM)
 		timer_arm((__u64)timer);
 	return 0;
 }

@@ -136,7 +136,7 @@ static __always_inline void use_emit(struct address_space *mapping, __u64 first,
 	if (!now)
 		now = clock_ns();
 	if (open->bytes)
-		extent_emit(actor.cpu_state, actor.cpu, CLEW_EXTENT_USE, now);
+		extent_emit(actor.cpu, CLEW_EXTENT_USE, now);
 	extent_begin(open, &touch, now);
 	open->generation = added;
 	open->last = 0;

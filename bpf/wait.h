@@ -34,27 +34,48 @@
 
 #define CLONE_VFORK 0x00004000
 
-/* Describes what the call alone says: no memory of the task is read here. */
-static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
-					  const struct call *call, struct clew_wait *wait)
-{
-	__u8 class = class_of(call);
+/* clew_call.stands: what describe_call() has to know of the task. */
+#define STANDS_IOWAIT  1
+#define STANDS_FROZEN  2
+#define STANDS_EXITING 4
 
-	wait->call = call->number >= 0 ? call->number : CLEW_NO_CALL;
+static __always_inline __u8 how_it_stands(struct task_struct *task)
+{
+	return (BPF_CORE_READ_BITFIELD(task, in_iowait) ? STANDS_IOWAIT : 0) |
+	       (BPF_CORE_READ_BITFIELD(task, frozen) ? STANDS_FROZEN : 0) |
+	       (task->flags & PF_EXITING ? STANDS_EXITING : 0);
+}
+
+/* The end of a splice that the task waits for. */
+__noinline int describe_splice(__u64 task_address, const struct call *call, struct clew_wait *wait)
+{
+	if (!call || !wait || awaits_input(task_address, call->argument[0], spliced_to(call)))
+		return 0;
+	wait->descriptor = spliced_to(call);
+	wait->splice_side = CLEW_SPLICE_OUT;
+	return 0;
+}
+
+/* Describes what the call alone says: no memory of the task is read here. For a splice
+ * describe_splice() has to follow. */
+static __always_inline void describe_call(const struct call *call, struct clew_wait *wait,
+					  __u32 state)
+{
+	wait->call = AGAIN(call->number) >= 0 ? AGAIN(call->number) : CLEW_NO_CALL;
 	wait->descriptor = -1;
-	if (call->compat)
+	if (AGAIN(call->compat))
 		wait->flags |= CLEW_WAIT_FLAG_COMPAT;
-	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
-		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
+	if (AGAIN(call->stands) & STANDS_IOWAIT)
+		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_IOWAIT;
 	/* The bit is also set in vfork and in stops, which are not interruptible. */
-	if (unlikely(BPF_CORE_READ_BITFIELD(task, frozen)) && state & TASK_INTERRUPTIBLE)
+	if (unlikely(AGAIN(call->stands) & STANDS_FROZEN) && state & TASK_INTERRUPTIBLE)
 		wait->reason = CLEW_REASON_FROZEN;
 	/* A task that is stopped or frozen outside a call, or that waits for a
 	 * core dump, is in no fault. */
-	if (call->outside && !(task->flags & PF_EXITING) &&
+	if (AGAIN(call->outside) && !(AGAIN(call->stands) & STANDS_EXITING) &&
 	    !(state & (TASK_STOPPED | TASK_TRACED | TASK_FREEZABLE | TASK_FROZEN)))
-		wait->flags |= CLEW_WAIT_FLAG_FAULT;
-	switch (class) {
+		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_FAULT;
+	switch (AGAIN(call->class)) {
 	case CLEW_CALL_FUTEX:
 		wait->object_kind = CLEW_OBJECT_FUTEX;
 		wait->object = call->argument[0];
@@ -74,29 +95,41 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->object = (__u32)call->argument[0];
 		break;
 	case CLEW_CALL_VFORK:
-		wait->flags |= CLEW_WAIT_FLAG_VFORK;
+		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_VFORK;
 		break;
 	case CLEW_CALL_CLONE:
 		if (call->argument[0] & CLONE_VFORK)
-			wait->flags |= CLEW_WAIT_FLAG_VFORK;
+			AGAIN(wait->flags) |= CLEW_WAIT_FLAG_VFORK;
 		break;
 	case CLEW_CALL_DESCRIPTOR:
 	case CLEW_CALL_EPOLL:
 	case CLEW_CALL_IO_URING:
-		wait->descriptor = call->argument[0];
-		/* As I/O sendfile waits only for the file that is sent. */
-		if (unlikely(wait->flags & CLEW_WAIT_FLAG_IOWAIT) && call->number == CALL_SENDFILE)
-			wait->descriptor = call->argument[1];
-		break;
 	case CLEW_CALL_SPLICE:
 		wait->descriptor = call->argument[0];
-		if (!awaits_input(number_of(task), call->argument[0], spliced_to(call))) {
-			wait->descriptor = spliced_to(call);
-			wait->splice_side = CLEW_SPLICE_OUT;
-		}
+		/* As I/O sendfile waits only for the file that is sent. */
+		if (unlikely(AGAIN(call->stands) & STANDS_IOWAIT) && call->number == CALL_SENDFILE)
+			wait->descriptor = call->argument[1];
 		break;
 	}
-	return class;
+}
+
+/* The same as a global function, where time does not matter: the verifier checks it once. */
+__noinline int describe_call_rarely(const struct call *call, struct clew_wait *wait, __u32 state)
+{
+	if (call && wait)
+		describe_call(call, wait, state);
+	return 0;
+}
+
+/* Reads and describes the call of a task that sleeps already. */
+static __always_inline void describe_call_of(struct task_struct *task, __u32 state,
+					     struct call *ret_call, struct clew_wait *wait)
+{
+	read_call(task, ret_call);
+	ret_call->stands = how_it_stands(task);
+	describe_call_rarely(ret_call, wait, state);
+	if (ret_call->class == CLEW_CALL_SPLICE)
+		describe_splice(number_of(task), ret_call, wait);
 }
 
 /* True if the task waits for the lock on a file that it was refused. */
@@ -236,11 +269,10 @@ static __always_inline void describe_kernel_thread(void *context, const struct w
 /* A call that is begun again waits for what it waited for before. False: it is
  * another call. */
 static __always_inline bool describe_restart(struct task_struct *task,
-					     const struct clew_task_state *state, __u8 class,
+					     const struct clew_task_state *state,
 					     struct clew_wait *wait)
 {
-	if (likely(class != CLEW_CALL_RESTART || !state->call_after) ||
-	    state->wait.call != state->call_after - 1)
+	if (!state->call_after || state->wait.call != state->call_after - 1)
 		return false;
 	*wait = state->wait;
 	wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
@@ -257,21 +289,23 @@ static __always_inline void describe_same_call(struct task_struct *task, const s
 					       struct clew_wait *wait)
 {
 	if (stayed_in_kernel(task)) {
-		wait->flags |= CLEW_WAIT_FLAG_STAYED;
+		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_STAYED;
 		if (state->call_after == call_after(wait) && state->call_after &&
 		    state->first_argument == call->argument[0] &&
 		    state->second_argument == call->argument[1])
-			wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+			AGAIN(wait->flags) |= CLEW_WAIT_FLAG_SAME_CALL;
 	}
 	state->first_argument = call->argument[0];
 	state->second_argument = call->argument[1];
 }
 
-/* Reads what the task's memory says, as far as all tasks need it. */
-static __always_inline void describe_memory(const struct call *call, __u8 class,
-					    struct clew_wait *wait)
+/* Reads what the memory of the current task says, as far as all tasks need it: a futex, or how a
+ * process is made. */
+__noinline int describe_memory(const struct call *call, struct clew_wait *wait)
 {
-	if (class == CLEW_CALL_CLONE3) {
+	if (!call || !wait)
+		return 0;
+	if (call->class == CLEW_CALL_CLONE3) {
 		__u64 flags = 0;
 
 		bpf_probe_read_user(&flags, sizeof(flags), (void *)call->argument[0]);
@@ -280,13 +314,13 @@ static __always_inline void describe_memory(const struct call *call, __u8 class,
 	}
 	/* Holders of a lock are inferred from the waits of all tasks that
 	 * queued for it, not only of those that pass the filter. */
-	if (class == CLEW_CALL_FUTEX && waits_for_bare_word(call)) {
+	if (waits_for_bare_word(call)) {
 		__u32 before = 0;
 
 		bpf_probe_read_user(&before, sizeof(before),
 				    (void *)(call->argument[0] - sizeof(before)));
 		classify_bare_word(wait, before);
-	} else if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
+	} else if (futex_memory_matters(wait, call)) {
 		struct glibc_mutex mutex = {};
 
 		if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call->argument[0]) ||
@@ -301,16 +335,18 @@ static __always_inline void describe_memory(const struct call *call, __u8 class,
 			check_rwlock(wait, state);
 		}
 	}
+	return 0;
 }
 
 /* Describes what the call is on, for tasks that pass the filter. */
-static __always_inline void describe_object(struct where *where, struct task_struct *task,
-					    const struct call *call, __u8 class,
-					    struct clew_task_state *state, struct clew_wait *wait)
+static __always_inline void describe_object(__u32 cpu, __u64 time, struct task_struct *task,
+					    const struct call *call, struct clew_task_state *state,
+					    struct clew_wait *wait)
 {
+	__u8 class = AGAIN(call->class);
 	struct found found = {};
 
-	wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+	AGAIN(wait->flags) |= CLEW_WAIT_FLAG_DETAIL;
 	if (class == CLEW_CALL_FUTEX_VECTOR) {
 		struct futex_entry entry = {};
 
@@ -325,14 +361,14 @@ static __always_inline void describe_object(struct where *where, struct task_str
 	} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
 		wait->object =
 			send_text(class == CLEW_CALL_PATH ? call->argument[0] : call->argument[1],
-				  where->cpu, where->time);
+				  cpu, time);
 		if (wait->object)
 			wait->object_kind = CLEW_OBJECT_PATH;
 	} else if (class == CLEW_CALL_POLL) {
 		wait->descriptor = polled_alone(call);
 	}
-	if (wait->descriptor >= 0) {
-		describe_descriptor(where, task, state, wait->descriptor, &found);
+	if (AGAIN(wait->descriptor) >= 0) {
+		describe_descriptor(cpu, time, task, state, AGAIN(wait->descriptor), &found);
 		wait->object_kind = found.kind;
 		wait->object = found.object;
 		wait->device = found.device;
@@ -368,58 +404,80 @@ static __always_inline bool reason_unseen(void *context, struct task_struct *tas
 		!receives(wait->call) && wait->call != CALL_PREAD64);
 }
 
-/*
- * Fills in the wait that `task` begins, which is current and leaves the CPU.
- * `detail`: look up the object too. Kernel locks are described for all tasks.
- */
-static __always_inline void describe_wait(void *context, struct where *where,
-					  struct task_struct *task, __u32 task_state_bits,
-					  struct clew_task_state *state, bool detail,
-					  struct clew_wait *wait)
+/* The call of the task that leaves this CPU, see AGAIN(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call);
+} clew_call_left SEC(".maps");
+
+/* True if only the waiting function says what the task waits for: in an uninterruptible sleep that
+ * is not for a disk, and in a close, whose descriptor is gone already. */
+static __always_inline bool waits_in_function(__u32 task_state_bits, const struct clew_wait *wait)
 {
-	struct call call;
-	__u8 class;
+	return unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) &&
+			 !(task_state_bits & TASK_NOLOAD) &&
+			 !(AGAIN(wait->flags) & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||
+			AGAIN(wait->call) == CALL_CLOSE) &&
+	       !AGAIN(wait->argument);
+}
 
-	__builtin_memset(wait, 0, sizeof(*wait));
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
-		describe_kernel_thread(context, where, task, task_state_bits, state, detail, wait);
-		return;
-	}
+/* describe_wait() for a thread of a program. */
+static __always_inline void describe_user_wait(void *context, const struct where *where,
+					       struct task_struct *task, __u32 task_state_bits,
+					       struct clew_task_state *state, bool detail,
+					       struct clew_wait *wait)
+{
+	__u32 zero = 0;
+	struct call *call = bpf_map_lookup_elem(&clew_call_left, &zero);
 
-	read_call(task, &call);
-	class = class_of(&call);
-	if (likely(class != CLEW_CALL_RESTART))
-		state->class = class;
-	if (describe_restart(task, state, class, wait))
+	if (!call)
 		return;
-	describe_call(task, task_state_bits, &call, wait);
+	read_call(task, call);
+	call->stands = how_it_stands(task);
+	if (likely(AGAIN(call->class) != CLEW_CALL_RESTART))
+		state->class = AGAIN(call->class);
+	else if (describe_restart(task, state, wait))
+		return;
+	describe_call(call, wait, task_state_bits);
+	if (unlikely(AGAIN(call->class) == CLEW_CALL_SPLICE))
+		describe_splice(number_of(task), call, wait);
 	if (in_kernel_fault(context, task, state))
-		wait->flags |= CLEW_WAIT_FLAG_FAULT;
-	describe_same_call(task, &call, state, wait);
-	describe_memory(&call, class, wait);
+		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_FAULT;
+	describe_same_call(task, call, state, wait);
+	if (AGAIN(call->class) == CLEW_CALL_FUTEX || AGAIN(call->class) == CLEW_CALL_CLONE3)
+		describe_memory(call, wait);
 	if (detail)
-		describe_object(where, task, &call, class, state, wait);
-	/*
-	 * In an uninterruptible sleep that is not for a disk, and in a close,
-	 * whose descriptor is gone already, the waiting function says what the
-	 * task waits for.
-	 */
+		describe_object(where->cpu, where->time, task, call, state, wait);
 	if (!describe_reason(where, state, task_state_bits, wait) && detail &&
-	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) &&
-		      !(task_state_bits & TASK_NOLOAD) &&
-		      !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||
-		     wait->call == CALL_CLOSE) &&
-	    !wait->argument) {
+	    waits_in_function(task_state_bits, wait)) {
 		wait->function = waiting_function(context);
 		if (wait->function)
 			wait->reason = CLEW_REASON_FUNCTION;
 	}
-	if (wait->object_kind == CLEW_OBJECT_SOCKET && !wait->argument && !wait->reason &&
-	    task_state_bits & TASK_INTERRUPTIBLE)
+	if (AGAIN(wait->object_kind) == CLEW_OBJECT_SOCKET && !AGAIN(wait->argument) &&
+	    !AGAIN(wait->reason) && task_state_bits & TASK_INTERRUPTIBLE)
 		wait->asked = open_question(state->file, where->time);
-	if (unseen && reason_unseen(context, task, task_state_bits, class, wait))
-		wait->flags |= CLEW_WAIT_FLAG_UNSEEN;
-	remember_wait(state, wait, class);
+	if (unseen && reason_unseen(context, task, task_state_bits, AGAIN(call->class), wait))
+		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_UNSEEN;
+	remember_wait(state, wait, AGAIN(call->class));
+}
+
+/*
+ * Fills in the wait that `task` begins, which is current and leaves the CPU.
+ * `detail`: look up the object too. Kernel locks are described for all tasks.
+ */
+static __always_inline void describe_wait(void *context, const struct where *where,
+					  struct task_struct *task, __u32 task_state_bits,
+					  struct clew_task_state *state, bool detail,
+					  struct clew_wait *wait)
+{
+	__builtin_memset(wait, 0, sizeof(*wait));
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		describe_kernel_thread(context, where, task, task_state_bits, state, detail, wait);
+	else
+		describe_user_wait(context, where, task, task_state_bits, state, detail, wait);
 }
 
 #endif

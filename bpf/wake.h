@@ -143,7 +143,7 @@ static __always_inline bool stamp_backlog(__u64 sock, struct clew_task_state *st
 /* The open file that a call is on, 0 none. */
 static __always_inline __u64 file_of_call(struct task_struct *task, const struct call *call)
 {
-	__u8 class = class_of(call);
+	__u8 class = call->class;
 
 	if (class == CLEW_CALL_DESCRIPTOR)
 		return find_file(number_of(task), call->argument[0]);
@@ -267,7 +267,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	}
 	/* A poller of the same instance passes on that something is ready; it
 	 * has not made it ready. */
-	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
+	if (task_context && waker_call->class == CLEW_CALL_EPOLL)
 		return;
 	if (file && may_be_backlog)
 		stamp_backlog(socket_backlogged((__u64)file), state, waker_call->number, true);
@@ -401,7 +401,7 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 		if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 			return;
 		read_call(sleeper, &call);
-		class = class_of(&call);
+		class = call.class;
 	}
 	/* It waits for several futexes: the waker's address is in the same process. */
 	if (unlikely(class == CLEW_CALL_FUTEX_VECTOR) && stamp->flags & CLEW_WAKE_PRIVATE) {
