@@ -17,8 +17,6 @@
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 
-#define TCP_SYN_SENT 2
-
 static __always_inline __u64 inode_of(struct sock *sock)
 {
 	struct socket *socket = (struct socket *)READ_NUMBER(sock, sk_socket);

@@ -11,6 +11,7 @@
 #define CLEW_BPF_IDENTITY_H
 
 #include "kernel.h"
+#include "kernel_io.h"
 #include "read.h"
 #include "record.h"
 #include "state.h"
@@ -523,6 +524,20 @@ static __always_inline __u8 side_of(struct sock *sock, __u16 family)
 	return READ(sock, sk_max_ack_backlog) ? CLEW_SOCKET_ACCEPTED : CLEW_SOCKET_CONNECTED;
 }
 
+/* The sequence numbers of the first bytes of a TCP connection, which stay the same. */
+static __always_inline void first_bytes(struct sock *sock, __u8 side, __u32 *ret_sent,
+					__u32 *ret_received)
+{
+	struct tcp_sock *tcp = (void *)sock;
+
+	if (!side || READ(sock, __sk_common.skc_state) == TCP_SYN_SENT)
+		return;
+	*ret_received = READ(tcp, rcv_nxt) - (__u32)READ(tcp, bytes_received);
+	/* The one that connects counts its first packet, which carries no byte. */
+	*ret_sent = READ(tcp, snd_una) - (__u32)READ(tcp, bytes_acked) +
+		    (side == CLEW_SOCKET_CONNECTED);
+}
+
 __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -530,8 +545,10 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	struct clew_socket_record *record;
 	struct sock *sock, *peer = NULL;
 	struct sent *slot;
+	__u32 sent_first = 0, received_first = 0;
 	__u64 version;
 	__u16 family;
+	__u8 side;
 
 	if (!cpu_state)
 		return 0;
@@ -545,6 +562,9 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	if (family == AF_INET || family == AF_INET6)
 		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^
 			   READ(sock, __sk_common.skc_daddr);
+	side = side_of(sock, family);
+	first_bytes(sock, side, &sent_first, &received_first);
+	version ^= (__u64)received_first << 32 | sent_first;
 	slot = sent_slot((__u64)sock, version, time);
 	if (!slot)
 		return 0;
@@ -556,7 +576,9 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	record->inode = inode_number;
 	record->family = family;
 	record->type = READ(socket, type);
-	record->header.flags = side_of(sock, family);
+	record->header.flags = side;
+	record->sent_first = sent_first;
+	record->received_first = received_first;
 	if (family == AF_INET) {
 		record->local_port = READ(sock, __sk_common.skc_num);
 		record->peer_port = bpf_ntohs(READ(sock, __sk_common.skc_dport));

@@ -48,6 +48,7 @@
 #define AF_INET		 2
 #define AF_INET6	 10
 #define TCP_NEW_SYN_RECV 12
+#define TCP_SYN_SENT	 2
 #define TCP_LISTEN	 10
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -202,6 +202,7 @@ struct device {
 };
 
 struct net_device {
+	char name[16];
 	unsigned int flags;
 	const struct rtnl_link_ops *rtnl_link_ops;
 	struct device dev;
@@ -223,9 +224,18 @@ struct inet_connection_sock {
 	} icsk_ack;
 };
 
+struct minmax_sample {
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3]; /* the first is the least */
+};
+
 struct tcp_sock {
 	__u64 bytes_received;
 	__u64 bytes_sent;
+	__u64 bytes_acked;
 	__u64 tcp_wstamp_ns;
 	__u64 tcp_mstamp;
 	__u32 copied_seq;
@@ -237,6 +247,9 @@ struct tcp_sock {
 	unsigned int snd_nxt;
 	unsigned int snd_una;
 	unsigned int mss_cache;
+	struct minmax rtt_min; /* us */
+	unsigned int total_retrans;
+	unsigned int snd_wnd;
 	__u8 chrono_type : 2;
 	__u8 nonagle : 4;
 };

@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "kernel_io.h"
 #include "napi.h"
+#include "outside.h"
 #include "read.h"
 #include "refused.h"
 #include "state.h"
@@ -28,14 +29,6 @@
 #define PACKET_LOOPBACK 5
 /* truesize of an acknowledgement that carries no data. */
 #define ACKNOWLEDGEMENT_TRUESIZE 2
-
-/* A device that exists in software alone has link operations and no parent
- * device: both ends of its packets are on this machine. */
-static __always_inline bool stays_here(struct net_device *device)
-{
-	return device && ((device->flags & IFF_LOOPBACK) ||
-			  (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
-}
 
 /* True if a packet resets a TCP connection. With IP options another byte is
  * tested, which rarely looks like a reset. */
@@ -167,7 +160,14 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 	const void *header;
 	bool acknowledges;
 
-	if (!enabled || !stays_here(packet->dev) || !context_here(&context))
+	if (!enabled)
+		return 0;
+	if (!stays_here(packet->dev)) {
+		if (network && READ_NUMBER(packet, sk))
+			mark_outside(READ_NUMBER(packet, sk));
+		return 0;
+	}
+	if (!context_here(&context))
 		return 0;
 	context.cpu_state->packet_sent = 0;
 	now = clock_ns();
@@ -251,6 +251,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	received->kind = 0;
 	context.cpu_state->packet_actor = 0;
 	context.cpu_state->packet_late = 0;
+	context.cpu_state->packet_outside = 0;
 	key = number_of_packet(context.cpu_state, packet);
 	context.cpu_state->packet_received = key;
 	context.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
@@ -262,12 +263,16 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 			return 0;
 		/* A bridge may receive the packet once more. */
 		interrupt = napi_interrupt(context.cpu_state, packet, &time);
-		who = time ? FROM_OUTSIDE | interrupt : 0;
+		who = FROM_OUTSIDE | (time ? interrupt : 0);
 		sender_put(key, what, time, who);
 	} else if (!sender_get(key, what, &time, &who)) {
 		return 0;
 	}
 	if (who & FROM_OUTSIDE) {
+		context.cpu_state->packet_outside = 1;
+		/* It is not known by which interrupt. */
+		if (!time)
+			return 0;
 		received->kind = CLEW_CAUSE_IRQ;
 		received->object = (__u32)who;
 		received->task = 0;

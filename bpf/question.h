@@ -19,7 +19,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define QUESTION_SLOT_BITS 12
+#define QUESTION_SLOT_BITS 15
 /* ns: what left the socket as late as this before the wake was no question, but the
  * acknowledgement of the answer. */
 #define ACKNOWLEDGED 20000
@@ -27,6 +27,8 @@
 struct question_slot {
 	__u64 sock;
 	__u64 written; /* the number of the next byte to be written, as of its last wait */
+	__u64 mark;    /* of the socket that the next field is of; see outside.h */
+	__u64 arrived; /* us: when the last packet had come, as the bytes were taken; 0 unknown */
 };
 
 struct {
@@ -35,6 +37,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct question_slot);
 } clew_questions SEC(".maps");
+
+static __always_inline struct question_slot *question_slot(__u64 sock)
+{
+	__u32 index = (__u32)(sock * 0x9e3779b97f4a7c15ULL >> (64 - QUESTION_SLOT_BITS));
+
+	return bpf_map_lookup_elem(&clew_questions, &index);
+}
 
 /* True if the last thing that a socket did was to send: for one that has no slot. */
 static __always_inline bool sent_last(struct tcp_sock *tcp)
@@ -84,7 +93,6 @@ __noinline __u64 open_question(__u64 file_address, __u64 now)
 	struct question_slot *slot;
 	struct tcp_sock *tcp;
 	__u64 written;
-	__u32 index;
 	bool asked;
 
 	if (!sock)
@@ -94,8 +102,7 @@ __noinline __u64 open_question(__u64 file_address, __u64 now)
 	tcp = tcp_of(sock);
 	if (!tcp)
 		return 0;
-	index = (__u32)((__u64)sock * 0x9e3779b97f4a7c15ULL >> (64 - QUESTION_SLOT_BITS));
-	slot = bpf_map_lookup_elem(&clew_questions, &index);
+	slot = question_slot((__u64)sock);
 	if (!slot)
 		return 0;
 	written = READ(tcp, write_seq);

@@ -16,7 +16,7 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output --rotate --keep --keyframe -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --max-cost -k --kernel-functions --usdt --lock-holds --environment --layer --stacks --no-stacks --stack-min --no-page-cache --messages --no-messages --sync --ring-size --pause-drain --trace-events --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|--keyframe|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--max-functions|--max-cost|-k|--kernel-functions|--usdt|--lock-holds|--environment|--stack-min|--ring-size|--pause-drain'
+		options='-o --output --rotate --keep --keyframe -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --max-cost -k --kernel-functions --usdt --lock-holds --environment --layer --stacks --no-stacks --stack-min --no-page-cache --messages --no-messages --network --no-network --outside --sync --ring-size --pause-drain --trace-events --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|--keyframe|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--max-functions|--max-cost|-k|--kernel-functions|--usdt|--lock-holds|--environment|--stack-min|--network|--outside|--ring-size|--pause-drain'
 		case $previous in
 		--returns) values='auto trampoline exits none' ;;
 		--color) values='auto always never' ;;

@@ -82,7 +82,7 @@ struct trial {
 static void load_all(struct trial *trial)
 {
 	const struct clew_recorder_options options = {
-		.stack_threshold = 1, .stacks_if_possible = true, .messages = true};
+		.stack_threshold = 1, .stacks_if_possible = true, .messages = true, .network = CLEW_NETWORK_OUTSIDE};
 	struct clew_message message;
 
 	trial->loaded = !clew_load_programs(&trial->recorder, &options, &message);

@@ -170,6 +170,12 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 	}
 	bpf->rodata->filter_pids = options->pid_count || options->tid_count;
 	bpf->rodata->messages_of = (uint32_t)options->messages_of;
+	bpf->rodata->messages = options->messages;
+	bpf->rodata->network = options->network;
+	bpf->rodata->outside_count = (uint32_t)options->outside_count;
+	for (size_t i = 0; i < options->outside_count && i < CLEW_OUTSIDE_MOST; i++)
+		strncpy((char *)bpf->rodata->outside_names[i], options->outside[i],
+			sizeof(bpf->rodata->outside_names[i]) - 1);
 	if (options->comm) {
 		if (strlen(options->comm) >= sizeof(bpf->rodata->filter_glob))
 			return clew_say(

@@ -226,7 +226,7 @@ static int prepare(struct clew_recorder *recorder, const struct clew_recorder_op
 						   .functions = clew_records_functions(&less),
 						   .kernel_functions = less.kernel_function_count,
 						   .stacks = less.stack_threshold != 0,
-						   .messages = less.messages,
+						   .messages = less.messages || less.network,
 						   .refusals = &recorder->refusals};
 	int error = open_object(recorder, &choice, message);
 
@@ -481,6 +481,16 @@ static const char *choose_messages_kept(const struct clew_recorder *recorder,
 	return "refused";
 }
 
+static const char *network_kept(const struct clew_recorder *recorder,
+				const struct clew_recorder_options *options)
+{
+	if (options->network == CLEW_NETWORK_OFF)
+		return "off";
+	if (!bpf_program__autoload(recorder->bpf->progs.clew_sock_recv_length))
+		return "refused";
+	return options->network == CLEW_NETWORK_ALL ? "all" : "outside";
+}
+
 int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 	      struct clew_message *message)
 {
@@ -497,6 +507,7 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 					    ? "refused"
 					    : "on";
 	recorder->features.messages = choose_messages_kept(recorder, options);
+	recorder->features.network = network_kept(recorder, options);
 	if (refusals->count && clew_say_without(recorder))
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
 	return map_rings(recorder, message);

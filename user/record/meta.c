@@ -95,6 +95,7 @@ int clew_meta_write(const struct clew_recorder *recorder, struct clew_writer *wr
 	r = r ? r : write_text(writer, "page_cache", recorder->features.page_cache);
 	r = r ? r : write_text(writer, "stacks", recorder->features.stacks);
 	r = r ? r : write_text(writer, "messages", recorder->features.messages);
+	r = r ? r : write_text(writer, "network", recorder->features.network);
 	r = r ? r : write_text(writer, "without", recorder->features.without);
 	r = r ? r : write_text(writer, "command", options->command);
 	r = r ? r : write_text(writer, "environment", options->environment);

@@ -255,6 +255,8 @@ static const struct table_column socket_columns[] = {
 	BYTES("remote", struct clew_socket_record, remote),
 	BYTES("local_path", struct clew_socket_record, local_path),
 	BYTES("peer_path", struct clew_socket_record, peer_path),
+	SOCKET(sent_first, STORE_PLAIN, NULL),
+	SOCKET(received_first, STORE_PLAIN, NULL),
 };
 
 static const struct table_column cgroup_columns[] = {
@@ -486,12 +488,23 @@ static const struct table_column failed_columns[] = {
 
 #define MESSAGE(member, coding, reference) AT(#member, struct clew_message_record, member, 0, coding, reference, 0)
 
+/* A message begins where the one before in its direction ended. */
+#define PLACED(member_, coding_, third_)                                                           \
+	{                                                                                          \
+		AT_CODED(#member_, struct clew_message_record, member_, 0, coding_, "socket",      \
+			 CLEW_MESSAGE_PLACED),                                                     \
+			.second = "flags", .third = (third_)                                       \
+	}
+
 static const struct table_column message_columns[] = {
 	RUNNING,
 	MESSAGE(task, STORE_SAME, "running"),
 	MESSAGE(socket, STORE_RECENT, "socket"),
 	BY(struct clew_message_record, bytes, "socket", "flags"),
 	AT("at", struct clew_message_record, at, 0, STORE_BEFORE, "time", CLEW_MESSAGE_TIMED),
+	PLACED(position, STORE_NEXT, "bytes"),
+	PLACED(round_trip, STORE_KEYED, NULL),
+	PLACED(resent, STORE_KEYED, NULL),
 };
 
 #define LOCK_NAME(member, coding, reference) AT(#member, struct clew_lock_name, member, 0, coding, reference, 0)

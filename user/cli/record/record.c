@@ -5,6 +5,7 @@
  * Standard output is the command's alone. Records that were reserved when the end came are
  * in the file; the command is not killed by clew's own end.
  */
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,14 @@ const struct clew_option clew_record_options[] = {
 	 clew_take_flag, offsetof(struct record_values, recording.messages)},
 	{0, "no-messages", NULL, "do not do so for the threads or the command that is chosen",
 	 clew_take_flag, offsetof(struct record_values, recording.no_messages)},
+	{0, "network", "WHICH",
+	 "record messages of connections with other hosts (outside), or of all of TCP (all)",
+	 clew_take_string, offsetof(struct record_values, recording.network)},
+	{0, "no-network", NULL, "do not record connections with other hosts", clew_take_flag,
+	 offsetof(struct record_values, recording.no_network)},
+	{0, "outside", "DEVICE",
+	 "other hosts are behind this network device, such as a tunnel or a virtual machine's",
+	 clew_take_objects, offsetof(struct record_values, recording.outside)},
 	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most",
 	 clew_take_flag, offsetof(struct record_values, recording.sync)},
 	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes,
@@ -156,6 +165,30 @@ const struct clew_option clew_record_options[] = {
 	 offsetof(struct record_values, recording.verify)},
 	CLEW_OPTION_END,
 };
+
+/* 0 or, after clew_fail(), an exit status. */
+static int check_network(const struct clew_recording *recording)
+{
+	const char *wanted = recording->network;
+
+	if (recording->no_network && (wanted || recording->outside.count))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--no-network: --%s records some: give one of them",
+				 wanted ? "network" : "outside");
+	if (wanted && strcmp(wanted, "all") && strcmp(wanted, "outside"))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--network: unknown choice '%s': give outside or all", wanted);
+	if (recording->outside.count > CLEW_OUTSIDE_MOST)
+		return clew_fail(CLEW_EXIT_INPUT, "--outside: too many devices: give at most %d",
+				 CLEW_OUTSIDE_MOST);
+	for (size_t i = 0; i < recording->outside.count; i++)
+		if (strlen(recording->outside.texts[i]) >= IF_NAMESIZE)
+			return clew_fail(CLEW_EXIT_INPUT,
+					 "--outside: no device is called '%s': a name has at most "
+					 "15 characters",
+					 recording->outside.texts[i]);
+	return 0;
+}
 
 int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
@@ -175,6 +208,9 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 	if (recording->no_messages && recording->messages)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--no-messages: --messages records them: give one of them");
+	status = check_network(recording);
+	if (status)
+		return status;
 	recording->stacks_if_possible = !recording->stacks && !recording->stack_min &&
 					!recording->rotation.rotate.ns &&
 					!recording->rotation.rotate.bytes;

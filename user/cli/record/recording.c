@@ -368,6 +368,18 @@ static void choose_messages(const struct session *session, const struct clew_rec
 	options->messages_of = options->messages && !chosen ? session->child.pid : 0;
 }
 
+/* Chooses the connections whose messages are recorded anyway. */
+static void choose_network(const struct clew_recording *recording,
+			   struct clew_recorder_options *options)
+{
+	options->network = recording->no_network ? CLEW_NETWORK_OFF
+			   : recording->network && !strcmp(recording->network, "all")
+				   ? CLEW_NETWORK_ALL
+				   : CLEW_NETWORK_OUTSIDE;
+	options->outside = recording->outside.texts;
+	options->outside_count = recording->outside.count;
+}
+
 /* Says that a signal has come that ends the recording before it began. A daemon that is asked to
  * end has done so. Returns the exit status. */
 static int fail_interrupted(const struct clew_recording *recording, bool has_command)
@@ -476,6 +488,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 		takers[taker_count++] = *recording->taker;
 	options = options_of(recording, output, line, program, takers, taker_count);
 	choose_messages(session, recording, &options);
+	choose_network(recording, &options);
 	status = open_recorder(session, recording, &options, &recorder);
 	if (status)
 		return status;

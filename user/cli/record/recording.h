@@ -55,6 +55,9 @@ struct clew_recording {
 	bool messages;		/* of all threads with full detail */
 	bool messages_if_shown; /* the same; nothing is said if the kernel does not show them */
 	bool no_messages;	/* not even of those that were chosen */
+	const char *network;	/* connections that are recorded whoever is chosen; NULL: outside */
+	bool no_network;	/* none of them */
+	struct clew_function_list outside; /* devices that lead to other hosts */
 	const char *environment;
 	struct clew_function_list functions;
 	struct clew_function_list lock_objects;

@@ -36,6 +36,7 @@ struct stream;
 struct features {
 	const char *page_cache; /* "on", "off", or "refused" by the kernel */
 	const char *stacks;	/* in the same words */
+	const char *network;	/* "outside", "all", "off" or "refused" */
 	const char *messages;	/* "refused" also where the kernel does not show any */
 	/* The loss with the programs that were refused, in words. NULL: there is none. */
 	char *without;

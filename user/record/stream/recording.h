@@ -65,6 +65,9 @@ struct clew_recorder_options {
 	bool messages;	     /* record what is sent and received, where the kernel shows it .. */
 	bool messages_asked; /* .. and say so where it does not */
 	pid_t messages_of;   /* .. by this process and its children; 0: by all with full detail */
+	uint8_t network;     /* CLEW_NETWORK_*: connections whose messages are recorded anyway */
+	const char *const *outside; /* devices that lead to other hosts */
+	size_t outside_count;	    /* CLEW_OUTSIDE_MOST at most */
 	bool no_page_cache;  /* do not record the page cache and the journals */
 	bool found_only;     /* what passes over the tasks find: nothing is recorded between them */
 	bool sync;

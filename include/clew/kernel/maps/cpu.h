@@ -107,7 +107,7 @@ struct clew_cpu_state {
 	__u32 packet_actor;	/* the task whose act sent it, 0 unknown */
 	__u32 packet_acknowledges; /* whether it carries no data */
 	__u32 packet_late;	   /* whether it is an acknowledgement that was put off */
-	__u32 reserved3;
+	__u32 packet_outside;	   /* whether it came from another host */
 	/* address of the last packet with data that a socket sent here, 0 unknown */
 	__u64 packet_sent;
 	__u64 packet_sent_what;	     /* differs if another packet is at that address */

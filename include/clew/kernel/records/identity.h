@@ -114,6 +114,10 @@ struct clew_socket_record {
 	__u8 remote[16];
 	char local_path[CLEW_UNIX_PATH_SIZE]; /* abstract names begin with '@' */
 	char peer_path[CLEW_UNIX_PATH_SIZE];
+	/* TCP: the sequence numbers of the first byte of each direction, which both ends have alike;
+	   both 0: they are not known */
+	__u32 sent_first;
+	__u32 received_first;
 };
 
 /* clew_header.flags of CGROUP */
@@ -159,7 +163,7 @@ CLEW_ASSERT_SIZE(struct clew_priority, 24);
 CLEW_ASSERT_LAYOUT(struct clew_priority, value, 21);
 CLEW_ASSERT_SIZE(struct clew_file_record, 40);
 CLEW_ASSERT_LAYOUT(struct clew_file_record, path_size, 36);
-CLEW_ASSERT_SIZE(struct clew_socket_record, 288);
+CLEW_ASSERT_SIZE(struct clew_socket_record, 296);
 CLEW_ASSERT_LAYOUT(struct clew_socket_record, local_path, 72);
 CLEW_ASSERT_SIZE(struct clew_cgroup_record, 32);
 CLEW_ASSERT_LAYOUT(struct clew_cgroup_record, path_size, 28);
