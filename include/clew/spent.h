@@ -12,6 +12,7 @@ enum clew_spent {
 	CLEW_SPENT_LOCK,
 	CLEW_SPENT_DISK,
 	CLEW_SPENT_NETWORK,
+	CLEW_SPENT_REMOTE, /* .. until another host answered */
 	CLEW_SPENT_MEMORY,
 	/* A client waited for the thread's answer, and the thread for another one. */
 	CLEW_SPENT_PEER,

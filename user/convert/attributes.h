@@ -68,8 +68,9 @@
 	    "a row is a start, an end, what was counted, and how often")                           \
 	KEY(FAILED,          "failed",          "tm######n", 9,                                    \
 	    "a row is a time, a device, six numbers and a holder")                                 \
-	KEY(EXCHANGES,       "exchanges",       "tt####n",   7,                                    \
-	    "a row is a begin, an end, four numbers and the thread at the other end")              \
+	KEY(EXCHANGES,       "exchanges",       "tt####nttt##", 7,                                 \
+	    "a row is a begin, an end, four numbers, the thread at the other end, three times and "\
+	    "two numbers")                                                                         \
 	KEY(TOUCHES,         "touches",         "m##tt##",   7,                                    \
 	    "a row is a device, an inode, what was done, begin, end, place and bytes")             \
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \

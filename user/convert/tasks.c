@@ -233,7 +233,9 @@ static uint64_t exchange_flags(const struct clew_exchange *exchange)
 {
 	return (exchange->client ? CLEW_EXCHANGE_CLIENT : 0) |
 	       (exchange->pipelined ? CLEW_EXCHANGE_PIPELINED : 0) |
-	       (exchange->goes_on ? CLEW_EXCHANGE_GOES_ON : 0);
+	       (exchange->goes_on ? CLEW_EXCHANGE_GOES_ON : 0) |
+	       (exchange->outside ? CLEW_EXCHANGE_OUTSIDE : 0) |
+	       (exchange->full ? CLEW_EXCHANGE_FULL : 0);
 }
 
 static void describe_exchanges(struct conversion *conversion, uint32_t serial)
@@ -246,7 +248,9 @@ static void describe_exchanges(struct conversion *conversion, uint32_t serial)
 		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_EXCHANGES, {exchange->from}, {exchange->to},
 			  {exchange->socket}, {exchange->questions}, {exchange->end},
 			  {exchange_flags(exchange)},
-			  {.word = capture_name_or_dash(conversion, exchange->other)});
+			  {.word = capture_name_or_dash(conversion, exchange->other)},
+			  {exchange->sent}, {exchange->first}, {exchange->last},
+			  {exchange->round_trip}, {exchange->resent});
 	}
 }
 

@@ -230,6 +230,13 @@ static int take_exchange(struct back *back, const struct row *row)
 		.client = flags & CLEW_EXCHANGE_CLIENT,
 		.pipelined = flags & CLEW_EXCHANGE_PIPELINED,
 		.goes_on = flags & CLEW_EXCHANGE_GOES_ON,
+		.outside = flags & CLEW_EXCHANGE_OUTSIDE,
+		.full = flags & CLEW_EXCHANGE_FULL,
+		.sent = fields[7].number,
+		.first = fields[8].number,
+		.last = fields[9].number,
+		.round_trip = (uint32_t)fields[10].number,
+		.resent = (uint32_t)fields[11].number,
 	};
 
 	return trace_add_exchange(back->trace, &exchange);

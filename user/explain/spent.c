@@ -18,7 +18,7 @@ static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
 static const char *const spent_words[CLEW_SPENT_COUNT] = {
 	[CLEW_SPENT_RUNNING] = "run",	[CLEW_SPENT_READY] = "ready",  [CLEW_SPENT_QUOTA] = "quota",
 	[CLEW_SPENT_LOCK] = "lock",	[CLEW_SPENT_DISK] = "disk",    [CLEW_SPENT_NETWORK] = "net",
-	[CLEW_SPENT_MEMORY] = "mem",	[CLEW_SPENT_PEER] = "peer",    [CLEW_SPENT_PIPE] = "pipe",
+	[CLEW_SPENT_REMOTE] = "host",	[CLEW_SPENT_MEMORY] = "mem",	[CLEW_SPENT_PEER] = "peer",    [CLEW_SPENT_PIPE] = "pipe",
 	[CLEW_SPENT_THREAD] = "thread", [CLEW_SPENT_PROCESS] = "proc", [CLEW_SPENT_TIMER] = "timer",
 	[CLEW_SPENT_OTHER] = "other",
 };
@@ -85,8 +85,11 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 	if (sleep_is_idle(trace, sleep))
 		return CLEW_SPENT_COUNT;
 	switch (sleep->kind) {
+	case CLEW_WAIT_SOCKET:
+		return clew_trace_remote(trace, sleep) ? CLEW_SPENT_REMOTE : CLEW_SPENT_NETWORK;
 	case CLEW_WAIT_POLL: /* only in an exchange is it not idle */
-		return sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
+		return clew_trace_remote(trace, sleep)		? CLEW_SPENT_REMOTE
+		       : sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
 		       : sleep->edge_type == CLEW_EDGE_TIMER	? CLEW_SPENT_TIMER
 								: CLEW_SPENT_PEER;
 	case CLEW_WAIT_FUTEX:

@@ -39,6 +39,7 @@ enum clew_split clew_split_of(const struct clew_trace *trace, const struct clew_
 	case CLEW_SPENT_DISK:
 		return CLEW_SPLIT_DISK;
 	case CLEW_SPENT_NETWORK:
+	case CLEW_SPENT_REMOTE:
 		return CLEW_SPLIT_NETWORK;
 	case CLEW_SPENT_COUNT:
 		return sleep->kind == CLEW_WAIT_SOCKET || (sleep->kind == CLEW_WAIT_POLL &&

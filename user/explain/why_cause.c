@@ -415,6 +415,10 @@ struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_
 	const struct clew_sleep *last = clew_trace_last_slice(trace, sleep);
 	struct why_cause own = why_own_cause(sleep, from, to), cause;
 
+	/* Another host answered: nothing of it can be followed here. */
+	if (own.kind == CLEW_WAIT_UNKNOWN && own.task == CLEW_NO_TASK && !sleep->blind &&
+	    clew_trace_remote(trace, sleep))
+		own.kind = sleep->kind;
 	/* A holder is known by the lock itself, whatever the wait. */
 	if (last == sleep || own.task != CLEW_NO_TASK)
 		return own.task == CLEW_NO_TASK ? cause_tried(trace, sleep, from, own) : own;

@@ -25,6 +25,11 @@ struct end {
 	uint64_t key;	 /* the same for both ends of a TCP connection; 0: of another kind */
 	uint64_t other;	 /* number of the other end, NO_END: its messages are not known */
 	bool answers;	 /* there was a part of an answer */
+	bool outside;	 /* the other end is on another host */
+	bool full;	 /* it had no room for all of the question */
+	uint32_t round_trip;  /* us, the latest that is known */
+	uint32_t resent;      /* segments that were sent again, as of the last message .. */
+	uint32_t resent_then; /* .. and of the question's first part */
 	uint32_t task;	 /* of the last message */
 	uint32_t others; /* of the last one that the other end had; CLEW_NO_TASK none */
 };
@@ -144,6 +149,13 @@ static int end_exchange(struct clew_trace *trace, uint64_t number, const struct 
 							    .socket = end->socket,
 							    .task = talk->task,
 							    .other = end->others,
+							    .sent = talk->more,
+							    .first = talk->answered,
+							    .last = talk->last,
+							    .round_trip = end->round_trip,
+							    .resent = end->resent - end->resent_then,
+							    .outside = end->outside,
+							    .full = end->full,
 							    .questions = talk->parts,
 							    .end = (uint32_t)number,
 							    .client = end->it.side == SIDE_CLIENT,
@@ -181,6 +193,22 @@ static bool is_crossed(const struct clew_trace *trace, const struct end *end,
 	       end_at(trace, end->other)->sent < at;
 }
 
+/* Notes what TCP said with a message. */
+static void note_network(struct end *end, const struct clew_message_record *message)
+{
+	const uint8_t flags = message->header.flags;
+
+	end->outside |= !!(flags & CLEW_MESSAGE_OUTSIDE);
+	/* A question of one part begins with it. */
+	if (talk_asks(&end->it, message) && end->it.talk.parts == 1) {
+		end->resent_then = message->resent;
+		end->full = false;
+	}
+	end->full |= !!(flags & CLEW_MESSAGE_WINDOW);
+	end->resent = message->resent;
+	end->round_trip = message->round_trip ?: end->round_trip;
+}
+
 int trace_take_message(struct clew_trace *trace, const struct clew_message_record *message)
 {
 	struct talk over;
@@ -195,6 +223,7 @@ int trace_take_message(struct clew_trace *trace, const struct clew_message_recor
 	at = time_of(trace, end, message);
 	is_over = talk_take(&end->it, message, at, is_crossed(trace, end, message, at), &over);
 	r = is_over ? end_exchange(trace, number, &over, false) : 0;
+	note_network(end, message);
 	if (!(message->header.flags & CLEW_MESSAGE_RECEIVED))
 		end->sent = at;
 	end->answers |= !talk_asks(&end->it, message);
@@ -319,7 +348,9 @@ bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew
 	       (!trace->talk_ends.count || end_at(trace, *number)->answers);
 }
 
-uint64_t clew_trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)
+/* The exchange at the socket of a sleep that a client waits for until the sleep's end, NULL none. */
+static const struct clew_exchange *awaited(const struct clew_trace *trace,
+					   const struct clew_sleep *sleep)
 {
 	uint64_t over = sleep->end < trace->end ? sleep->end : trace->end;
 	const struct clew_exchange *all = trace->exchanges.data;
@@ -329,7 +360,7 @@ uint64_t clew_trace_message_question(const struct clew_trace *trace, const struc
 	size_t low = 0, high = trace->exchanges.count;
 
 	if (!number)
-		return 0;
+		return NULL;
 	/* Behind the last one that began by the end of the wait. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -341,6 +372,24 @@ uint64_t clew_trace_message_question(const struct clew_trace *trace, const struc
 			high = middle;
 	}
 	return low && all[low - 1].end == *number && all[low - 1].client && all[low - 1].to >= over
-		       ? all[low - 1].from
-		       : 0;
+		       ? &all[low - 1]
+		       : NULL;
+}
+
+uint64_t clew_trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_exchange *exchange = awaited(trace, sleep);
+
+	return exchange ? exchange->from : 0;
+}
+
+const struct clew_exchange *clew_trace_remote(const struct clew_trace *trace,
+					      const struct clew_sleep *sleep)
+{
+	const struct clew_exchange *exchange =
+		sleep->context == CLEW_WAKE_TASK && sleep->ended_by != CLEW_NO_TASK
+			? NULL
+			: awaited(trace, sleep);
+
+	return exchange && exchange->outside ? exchange : NULL;
 }

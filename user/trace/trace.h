@@ -179,6 +179,13 @@ struct clew_exchange {
 	uint32_t other;	    /* the task at the other end, CLEW_NO_TASK unknown */
 	uint32_t questions; /* messages that the question was, or the questions */
 	uint32_t end;	    /* number of the end of a connection */
+	uint64_t sent;	    /* when the last part of the question left, or came */
+	uint64_t first;	    /* when the first part of the answer came, or left; 0: none had */
+	uint64_t last;	    /* the same of the last one */
+	uint32_t round_trip; /* us, the shortest to the other end lately; 0 unknown */
+	uint32_t resent;     /* segments that this end sent again meanwhile */
+	bool outside;	    /* the other end is on another host */
+	bool full;	    /* the other end had no room for all of the question */
 	bool client;	    /* the end asks */
 	bool pipelined;	    /* which answer is to which question of the connection is not known */
 	bool goes_on;	    /* no answer had come when the recording ended */
@@ -188,6 +195,8 @@ struct clew_exchange {
 #define CLEW_EXCHANGE_CLIENT	1
 #define CLEW_EXCHANGE_PIPELINED 2
 #define CLEW_EXCHANGE_GOES_ON	4
+#define CLEW_EXCHANGE_OUTSIDE	8
+#define CLEW_EXCHANGE_FULL	16
 
 /* The count of a task's; *ret_first: the number of the first one. They are in order of their
  * begins, and their numbers follow each other. */
@@ -198,6 +207,10 @@ const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, 
  * show none. */
 uint64_t clew_trace_message_question(const struct clew_trace *trace,
 				     const struct clew_sleep *sleep);
+/* The question to another host for whose answer a client waits in a sleep, or for its end; NULL:
+ * none is known. */
+const struct clew_exchange *clew_trace_remote(const struct clew_trace *trace,
+					      const struct clew_sleep *sleep);
 /* True if messages of the socket that a sleep waits for were recorded, from its begin on, and an
  * answer is among them. */
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep);

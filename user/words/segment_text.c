@@ -18,6 +18,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/remote.h"
 #include "words/running.h"
 #include "words/segment.h"
 #include "words/stack.h"
@@ -358,7 +359,7 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		print_wait(out, trace, sleep, segment->kind);
 		if (segment->held)
 			clew_print_held(out, segment->held, sleep);
-		else
+		else if (!sleep || !clew_print_remote(out, trace, sleep))
 			print_first_link(out, trace, sleep);
 		break;
 	}

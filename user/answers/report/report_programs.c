@@ -23,6 +23,7 @@ static const struct {
 	[CLEW_SPENT_LOCK] = {'L', CLEW_STYLE_LOCK, "waited for locks"},
 	[CLEW_SPENT_DISK] = {'D', CLEW_STYLE_DISK, "waited for files and disks"},
 	[CLEW_SPENT_NETWORK] = {'N', CLEW_STYLE_NETWORK, "waited at sockets"},
+	[CLEW_SPENT_REMOTE] = {'H', CLEW_STYLE_NETWORK, "waited for other hosts"},
 	[CLEW_SPENT_MEMORY] = {'M', CLEW_STYLE_MEMORY, "waited for memory"},
 	[CLEW_SPENT_PEER] = {'P', CLEW_STYLE_PLAIN,
 			     "kept clients waiting while it waited for other threads"},

@@ -28,6 +28,7 @@ bool clew_wait_matters(const struct clew_trace *trace, const struct clew_sleep *
 	case CLEW_SPENT_DISK:
 	case CLEW_SPENT_MEMORY:
 	case CLEW_SPENT_NETWORK:
+	case CLEW_SPENT_REMOTE:
 		return true;
 	default:
 		return false;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Words for a wait for another host's answer. */
+#include "words/remote.h"
+
+#include "format/text.h"
+#include "words/describe.h"
+
+/* Of the answering: shorter parts are not mentioned. */
+#define LEAST_PART 10
+
+static uint64_t between(uint64_t from, uint64_t to)
+{
+	return from && to > from ? to - from : 0;
+}
+
+struct clew_remote_parts clew_remote_parts(const struct clew_exchange *exchange)
+{
+	struct clew_remote_parts parts = {.round_trip = (uint64_t)exchange->round_trip * 1000,
+					  .open = !exchange->first};
+	uint64_t sent = exchange->sent ?: exchange->from;
+	uint64_t all = between(sent, parts.open ? exchange->to : exchange->first);
+
+	parts.sending = between(exchange->from, sent);
+	parts.answering = all > parts.round_trip ? all - parts.round_trip : 0;
+	if (parts.open)
+		return parts;
+	parts.receiving = between(exchange->first, exchange->last);
+	parts.taking = between(exchange->last, exchange->to);
+	return parts;
+}
+
+/* What took notable time besides. */
+static void print_others(FILE *out, const struct clew_exchange *exchange,
+			 const struct clew_remote_parts *parts)
+{
+	uint64_t least = parts->answering / LEAST_PART;
+
+	if (parts->receiving > least)
+		fprintf(out, ", and %s more until the last byte", CLEW_DURATION(parts->receiving));
+	if (exchange->full)
+		fputs("; it had no room for all of the question", out);
+	if (parts->sending > least)
+		fprintf(out, "; the question had left after %s", CLEW_DURATION(parts->sending));
+	if (exchange->resent)
+		fprintf(out, "; this end sent %u segment%s again", exchange->resent,
+			exchange->resent == 1 ? "" : "s");
+}
+
+bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_exchange *exchange = clew_trace_remote(trace, sleep);
+	struct clew_remote_parts parts;
+	struct object_description it;
+
+	if (!exchange || !object_describe(trace, &sleep->object, sleep, &it))
+		return false;
+	parts = clew_remote_parts(exchange);
+	fputs(": ", out);
+	clew_print_safe(out, it.peer.text[0] ? it.peer.text : "the other host");
+	fprintf(out, parts.open ? " has not answered for %s" : " took %s to answer",
+		CLEW_DURATION(parts.answering));
+	if (parts.round_trip)
+		fprintf(out, " (round trip %s)", CLEW_DURATION(parts.round_trip));
+	fputs(": not this machine", out);
+	print_others(out, exchange, &parts);
+	return true;
+}

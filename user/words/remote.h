@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is known of a wait for another host's answer, from this host alone. */
+#ifndef CLEW_WORDS_REMOTE_H
+#define CLEW_WORDS_REMOTE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "trace/trace.h"
+
+/*
+ * How the time of a question to another host divides, ns. The other host, or what is between, had
+ * `answering`; the round trip that the question and the answer need is not in it.
+ */
+struct clew_remote_parts {
+	uint64_t sending;    /* until the last part of the question had left */
+	uint64_t answering;  /* from then until the first part of the answer came, or the end */
+	uint64_t round_trip; /* 0 unknown */
+	uint64_t receiving;  /* until the last part of the answer had come */
+	uint64_t taking;     /* until the thread had it */
+	bool open;	     /* no answer had come */
+};
+
+struct clew_remote_parts clew_remote_parts(const struct clew_exchange *exchange);
+
+/* Prints ": HOST took 31.0 ms to answer (round trip 0.4 ms): not this machine" behind the words for
+ * a wait. False: it is for no other host's answer, and nothing was printed. */
+bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep);
+
+#endif
