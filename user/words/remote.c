@@ -5,7 +5,7 @@
 #include "format/text.h"
 #include "words/describe.h"
 
-/* Of the answering: shorter parts are not mentioned. */
+/* A part is not mentioned if it is less than one such part of the answering. */
 #define LEAST_PART 10
 
 static uint64_t between(uint64_t from, uint64_t to)
@@ -21,7 +21,7 @@ struct clew_remote_parts clew_remote_parts(const struct clew_exchange *exchange)
 	uint64_t all = between(sent, parts.open ? exchange->to : exchange->first);
 
 	parts.sending = between(exchange->from, sent);
-	parts.answering = all > parts.round_trip ? all - parts.round_trip : 0;
+	parts.answering = parts.open ? all : all > parts.round_trip ? all - parts.round_trip : 0;
 	if (parts.open)
 		return parts;
 	parts.receiving = between(exchange->first, exchange->last);
@@ -46,17 +46,30 @@ static void print_others(FILE *out, const struct clew_exchange *exchange,
 			exchange->resent == 1 ? "" : "s");
 }
 
+const char *clew_remote_name(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			     char *room, size_t size)
+{
+	struct object_description it;
+
+	if (!clew_trace_remote(trace, sleep) ||
+	    !object_describe(trace, &sleep->object, sleep, &it))
+		return NULL;
+	snprintf(room, size, "%s", it.peer.text);
+	return room;
+}
+
 bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	const struct clew_exchange *exchange = clew_trace_remote(trace, sleep);
 	struct clew_remote_parts parts;
-	struct object_description it;
+	char room[CLEW_REMOTE_NAME];
+	const char *name = clew_remote_name(trace, sleep, room, sizeof(room));
 
-	if (!exchange || !object_describe(trace, &sleep->object, sleep, &it))
+	if (!name)
 		return false;
 	parts = clew_remote_parts(exchange);
 	fputs(": ", out);
-	clew_print_safe(out, it.peer.text[0] ? it.peer.text : "the other host");
+	clew_print_safe(out, name[0] ? name : "the other host");
 	fprintf(out, parts.open ? " has not answered for %s" : " took %s to answer",
 		CLEW_DURATION(parts.answering));
 	if (parts.round_trip)
@@ -64,4 +77,28 @@ bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct c
 	fputs(": not this machine", out);
 	print_others(out, exchange, &parts);
 	return true;
+}
+
+void clew_json_remote(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_sleep *sleep)
+{
+	const struct clew_exchange *exchange = clew_trace_remote(trace, sleep);
+	struct clew_remote_parts parts;
+	char room[CLEW_REMOTE_NAME];
+	const char *name = clew_remote_name(trace, sleep, room, sizeof(room));
+
+	if (!name)
+		return;
+	parts = clew_remote_parts(exchange);
+	clew_json_object(json, "remote");
+	clew_json_string(json, "host", name[0] ? name : NULL);
+	clew_json_unsigned(json, "sending_ns", parts.sending);
+	clew_json_unsigned(json, "answering_ns", parts.answering);
+	clew_json_unsigned(json, "round_trip_ns", parts.round_trip);
+	clew_json_unsigned(json, "receiving_ns", parts.receiving);
+	clew_json_unsigned(json, "taking_ns", parts.taking);
+	clew_json_unsigned(json, "resent", exchange->resent);
+	clew_json_bool(json, "no_room", exchange->full);
+	clew_json_bool(json, "open", parts.open);
+	clew_json_object_end(json);
 }

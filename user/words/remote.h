@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "format/json.h"
 #include "trace/trace.h"
+
+#define CLEW_REMOTE_NAME 192 /* bytes */
 
 /*
  * How the time of a question to another host divides, ns. The other host, or what is between, had
@@ -26,5 +29,14 @@ struct clew_remote_parts clew_remote_parts(const struct clew_exchange *exchange)
 /* Prints ": HOST took 31.0 ms to answer (round trip 0.4 ms): not this machine" behind the words for
  * a wait. False: it is for no other host's answer, and nothing was printed. */
 bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep);
+
+/* The address and port of the other host, "" unknown. NULL: the sleep is for no other host's
+ * answer. */
+const char *clew_remote_name(const struct clew_trace *trace, const struct clew_sleep *sleep,
+			     char *room, size_t size);
+
+/* Adds the member "remote", if there is anything to say. */
+void clew_json_remote(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_sleep *sleep);
 
 #endif

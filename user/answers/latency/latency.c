@@ -16,6 +16,7 @@
 #include "words/frame.h"
 #include "words/functions.h"
 #include "words/object.h"
+#include "words/remote.h"
 #include "words/task.h"
 
 const char *clew_latency_by_name(enum clew_latency_by by)
@@ -24,7 +25,7 @@ const char *clew_latency_by_name(enum clew_latency_by by)
 		[CLEW_LATENCY_PATH] = "path",		[CLEW_LATENCY_FUNCTION] = "function",
 		[CLEW_LATENCY_KIND] = "kind",		[CLEW_LATENCY_CALL] = "call",
 		[CLEW_LATENCY_DEVICE] = "device",	[CLEW_LATENCY_LOCK] = "lock",
-		[CLEW_LATENCY_OPERATION] = "operation",
+		[CLEW_LATENCY_PEER] = "peer",		[CLEW_LATENCY_OPERATION] = "operation",
 	};
 
 	return names[by];
@@ -48,6 +49,7 @@ struct name {
 	char number[16];
 	char argument[CLEW_FUNCTION_TEXT + 32];
 	char disk[CLEW_TEXT_SIZE];
+	char peer[CLEW_REMOTE_NAME];
 };
 
 struct clew_latency_names {
@@ -341,6 +343,10 @@ static int name_item(struct clew_latency_names *names, const struct clew_latency
 		if (link)
 			name->name.name = clew_disk_name(names->trace, link->device, name->disk,
 							 sizeof(name->disk));
+		return 0;
+	case CLEW_LATENCY_PEER:
+		name->name.name = clew_remote_name(names->trace, item->sleep, name->peer,
+						   sizeof(name->peer));
 		return 0;
 	case CLEW_LATENCY_LOCK:
 		name->name.name = lock_name(names, item->lock);

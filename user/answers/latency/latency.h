@@ -21,6 +21,7 @@ enum clew_latency_by {
 	CLEW_LATENCY_CALL,	/* waits, by the system call that waited */
 	CLEW_LATENCY_DEVICE,	/* waits for a device's request, by device */
 	CLEW_LATENCY_LOCK,	/* waits for a lock, by lock */
+	CLEW_LATENCY_PEER,	/* waits for another host's answer, by host and port */
 	CLEW_LATENCY_OPERATION, /* operations, by class */
 	CLEW_LATENCY_BY_COUNT,
 };

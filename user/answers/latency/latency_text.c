@@ -15,7 +15,7 @@ static const char *const what[CLEW_LATENCY_BY_COUNT] = {
 	[CLEW_LATENCY_PATH] = "call",		[CLEW_LATENCY_FUNCTION] = "call",
 	[CLEW_LATENCY_KIND] = "wait",		[CLEW_LATENCY_CALL] = "wait",
 	[CLEW_LATENCY_DEVICE] = "wait",		[CLEW_LATENCY_LOCK] = "wait",
-	[CLEW_LATENCY_OPERATION] = "operation",
+	[CLEW_LATENCY_PEER] = "wait",		[CLEW_LATENCY_OPERATION] = "operation",
 };
 
 static const char *const heading[CLEW_LATENCY_BY_COUNT] = {
@@ -25,6 +25,7 @@ static const char *const heading[CLEW_LATENCY_BY_COUNT] = {
 	[CLEW_LATENCY_CALL] = "system call that waited",
 	[CLEW_LATENCY_DEVICE] = "device that was waited for",
 	[CLEW_LATENCY_LOCK] = "lock that was waited for",
+	[CLEW_LATENCY_PEER] = "other host that was waited for",
 	[CLEW_LATENCY_OPERATION] = "operations",
 };
 
@@ -199,7 +200,8 @@ static void print_sums(FILE *out, const struct clew_latency *latency,
 	if (left_out->idle)
 		fprintf(out, "%zu idle waits left out: --idle shows them\n", left_out->idle);
 	if (left_out->elsewhere)
-		fprintf(out, "%zu waits for no device left out\n", left_out->elsewhere);
+		fprintf(out, "%zu waits for no %s left out\n", left_out->elsewhere,
+			options->by == CLEW_LATENCY_PEER ? "other host" : "device");
 	if (latency->unplaced)
 		fprintf(out,
 			"%" PRIu64 " %s%s in none of them: more than %zu groups, or %d callers%s\n",

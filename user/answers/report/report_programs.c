@@ -80,6 +80,12 @@ static uint64_t total_of(const struct report *report, int spent)
 	return total;
 }
 
+/* True if a class has a column, though no time is of it, if there is room. */
+static bool is_usual(int spent)
+{
+	return spent != CLEW_SPENT_QUOTA && spent != CLEW_SPENT_REMOTE && spent < CLEW_SPENT_PIPE;
+}
+
 /* The usual ones if there is room, or else those that occur, as many as there is room for: the
  * larger ones. */
 static struct columns choose_columns(const struct report *report, size_t room)
@@ -90,13 +96,10 @@ static struct columns choose_columns(const struct report *report, size_t room)
 
 	for (int spent = 0; spent < CLEW_SPENT_OTHER; spent++) {
 		totals[spent] = total_of(report, spent);
-		if (spent == CLEW_SPENT_QUOTA || spent >= CLEW_SPENT_PIPE)
-			occur += totals[spent] > 0;
-		else
-			occur++;
+		occur += is_usual(spent) || totals[spent] > 0;
 	}
 	for (int spent = 0; spent < CLEW_SPENT_OTHER && occur < room; spent++)
-		if (spent != CLEW_SPENT_QUOTA && spent < CLEW_SPENT_PIPE) {
+		if (is_usual(spent)) {
 			columns.shown[spent] = true;
 			used++;
 		}

@@ -268,6 +268,7 @@ const struct clew_column clew_wait_columns[] = {
 	CLEW_INTEGER("self", "1: a wait of clew itself", .value = of_self),
 	{.name = "frozen", .json = wait_json_frozen},
 	{.name = "held_back", .json = wait_json_held_back},
+	{.name = "remote", .json = wait_json_remote},
 	{.name = "slices", .json = wait_json_slices},
 	{.name = "for_nothing_ns", .json = wait_json_vain},
 	{.name = "stack", .json = wait_json_stack},

@@ -20,6 +20,8 @@ void wait_json_frozen(struct clew_json *json, const struct clew_column *column,
 		      struct clew_row *row);
 void wait_json_held_back(struct clew_json *json, const struct clew_column *column,
 			 struct clew_row *row);
+void wait_json_remote(struct clew_json *json, const struct clew_column *column,
+		      struct clew_row *row);
 void wait_json_tried(struct clew_json *json, const struct clew_column *column,
 		     struct clew_row *row);
 void wait_json_deadlock(struct clew_json *json, const struct clew_column *column,

@@ -6,6 +6,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/remote.h"
 #include "words/stack_table.h"
 #include "words/task.h"
 #include "words/tried.h"
@@ -147,6 +148,13 @@ void wait_json_held_back(struct clew_json *json, const struct clew_column *colum
 	if (sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET &&
 	    CLEW_LINK_HELD(sleep->links))
 		clew_json_string(json, column->name, clew_held_name(CLEW_LINK_HELD(sleep->links)));
+}
+
+void wait_json_remote(struct clew_json *json, const struct clew_column *column,
+		      struct clew_row *row)
+{
+	(void)column;
+	clew_json_remote(json, row->trace, row->item);
 }
 
 void wait_json_slices(struct clew_json *json, const struct clew_column *column,

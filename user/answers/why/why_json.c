@@ -19,6 +19,7 @@
 #include "words/lines.h"
 #include "words/link.h"
 #include "words/other_end.h"
+#include "words/remote.h"
 #include "words/running.h"
 #include "words/samples.h"
 #include "words/segment.h"
@@ -111,6 +112,8 @@ static void json_particulars(struct clew_why_answer *answer, const struct clew_s
 		clew_json_bool(json, "frozen", true);
 	if (segment->held)
 		clew_json_string(json, "held_back", clew_held_name(segment->held));
+	if (segment->sleep)
+		clew_json_remote(json, trace, segment->sleep);
 	if (clew_segment_read_again(trace, segment))
 		clew_json_bool(json, "read_again", true);
 	if (segment->sleep && segment->sleep->blind)

@@ -45,7 +45,7 @@ struct latency_values {
 };
 
 const struct clew_option clew_latency_options[] = {
-	{0, "by", "WHAT", "path, function, kind, call, device, lock or operation", clew_take_string,
+	{0, "by", "WHAT", "path, function, kind, call, device, lock, peer or operation", clew_take_string,
 	 offsetof(struct latency_values, by)},
 	{0, "group", "WHAT", "tell apart by thread, process, cgroup, comm or arg:NAME, too",
 	 clew_take_string, offsetof(struct latency_values, group)},
@@ -427,7 +427,7 @@ static int answer_live(struct latency_values *values, struct sum *sum)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--live and %s: record first, and ask then, as with -d DURATION",
 				 option);
-	if (by == CLEW_LATENCY_LOCK || by == CLEW_LATENCY_OPERATION)
+	if (by == CLEW_LATENCY_LOCK || by == CLEW_LATENCY_PEER || by == CLEW_LATENCY_OPERATION)
 		return clew_fail(
 			CLEW_EXIT_INPUT,
 			"--live --by %s: write path, function, kind, call or device, or leave out "

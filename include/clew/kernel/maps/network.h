@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which connections have their messages recorded, whoever sends them. See maps.h. */
+/* The choice of connections whose messages are recorded, whoever sends them. See maps.h. */
 #ifndef CLEW_KERNEL_MAPS_NETWORK_H
 #define CLEW_KERNEL_MAPS_NETWORK_H
 

@@ -114,8 +114,8 @@ struct clew_socket_record {
 	__u8 remote[16];
 	char local_path[CLEW_UNIX_PATH_SIZE]; /* abstract names begin with '@' */
 	char peer_path[CLEW_UNIX_PATH_SIZE];
-	/* TCP: the sequence numbers of the first byte of each direction, which both ends have alike;
-	   both 0: they are not known */
+	/* TCP: the sequence numbers of the first byte of each direction, which both ends have
+	   alike; both 0: they are not known */
 	__u32 sent_first;
 	__u32 received_first;
 };
