@@ -29,6 +29,7 @@
 #include "life.bpf.c"
 #include "announce.bpf.c"
 #include "function.bpf.c"
+#include "moment.bpf.c"
 #include "iterate.bpf.c"
 #include "end.bpf.c"
 #include "pagecache.bpf.c"

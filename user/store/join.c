@@ -149,8 +149,9 @@ static bool is_cut_off(const struct part *first, const struct part *last)
 static int write_meta(struct joined *joined, const struct part *first, const struct part *last)
 {
 	static const char *const own[] = {"start",   "end",	   "recording",
-					  "segment", "left_alone", "late_files"};
+					  "segment", "left_alone", "late_files", "runtimes"};
 	const char *key, *value, *left = clew_reader_meta(last->reader, "left_alone"),
+		   *runtimes = clew_reader_meta(last->reader, "runtimes"),
 				 *late = clew_reader_meta(last->reader, "late_files");
 	char number[32];
 	int r = 0;
@@ -173,6 +174,8 @@ static int write_meta(struct joined *joined, const struct part *first, const str
 		r = clew_writer_meta(joined->writer, "cut_off", "1");
 	if (r >= 0 && late)
 		r = clew_writer_meta(joined->writer, "late_files", late);
+	if (r >= 0 && runtimes)
+		r = clew_writer_meta(joined->writer, "runtimes", runtimes);
 	return r >= 0 && left ? clew_writer_meta(joined->writer, "left_alone", left) : r;
 }
 

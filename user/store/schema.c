@@ -507,6 +507,17 @@ static const struct table_column message_columns[] = {
 	PLACED(resent, STORE_KEYED, NULL),
 };
 
+#define MOMENT(member, coding, reference) AT(#member, struct clew_moment, member, 0, coding, reference, 0)
+
+static const struct table_column moment_columns[] = {
+	RUNNING,
+	MOMENT(task, STORE_SAME, "running"),
+	MOMENT(point, STORE_PREVIOUS, "point"),
+	BY(struct clew_moment, stack, "task", "point"),
+	MOMENT(size, STORE_KEYED, "point"),
+	TAIL("values", "size", sizeof(struct clew_moment)),
+};
+
 #define LOCK_NAME(member, coding, reference) AT(#member, struct clew_lock_name, member, 0, coding, reference, 0)
 
 static const struct table_column lock_name_columns[] = {

@@ -10,12 +10,38 @@
 #include "trace/internal.h"
 #include "trace/name.h"
 
+/* The function at an address of a process. */
+static int take_code(struct clew_trace *trace, const struct clew_address *record)
+{
+	const char *name = (const char *)(record + 1);
+	const struct clew_trace_task *task = clew_trace_task(trace, record->task);
+	uint32_t process = task ? task->process : record->task;
+	size_t length = strnlen(name, record->size);
+	char *copy;
+
+	if (length == record->size || map_get(&trace->codes, record->address, process))
+		return 0;
+	copy = symbol_demangle(name, false);
+	name = arena_copy(&trace->arena, copy ?: name, copy ? strlen(copy) : length);
+	free(copy);
+	return name ? map_set(&trace->codes, record->address, process, (uintptr_t)name) : -ENOMEM;
+}
+
+const char *clew_trace_code(const struct clew_trace *trace, uint32_t process, uint64_t address)
+{
+	const uint64_t *found = map_get(&trace->codes, address, process);
+
+	return found ? (const char *)(uintptr_t)*found : NULL;
+}
+
 int trace_take_address(struct clew_trace *trace, const struct clew_address *record)
 {
 	const char *name = (const char *)(record + 1);
 	size_t length = strnlen(name, record->size), size = sizeof(*record) + record->size;
 	char *copy;
 
+	if (record->header.flags == CLEW_ADDRESS_CODE)
+		return take_code(trace, record);
 	if (length == record->size || map_get(&trace->addresses, record->address, record->memory))
 		return 0;
 	copy = arena_copy(&trace->arena, record, size);

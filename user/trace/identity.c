@@ -269,6 +269,17 @@ static int take_announce(struct clew_trace *trace, const struct clew_announce *a
 	return 0;
 }
 
+static int take_moment(struct clew_trace *trace, const struct clew_moment *moment)
+{
+	void *copy = arena_copy(&trace->arena, moment, sizeof(*moment) + moment->size);
+
+	if (!copy || vector_reserve(&trace->moments, trace->moments.count + 1) < 0 ||
+	    (!trace_nobody(moment->task) && !trace_task_get(trace, moment->task)))
+		return -ENOMEM;
+	((const struct clew_moment **)trace->moments.data)[trace->moments.count++] = copy;
+	return 0;
+}
+
 /* A task that ended before the capture began. */
 static int take_dead(struct clew_trace *trace, const struct clew_switch *state)
 {
@@ -366,6 +377,8 @@ int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 		return trace_take_dropped(trace, (const struct clew_dropped *)header);
 	case CLEW_KIND_ANNOUNCE:
 		return take_announce(trace, (const struct clew_announce *)header);
+	case CLEW_KIND_MOMENT:
+		return take_moment(trace, (const struct clew_moment *)header);
 	case CLEW_KIND_GAP:
 		return take_gap(trace, (const struct clew_gap *)header);
 	default:
@@ -587,4 +600,11 @@ const struct clew_announce *const *clew_trace_announcements(const struct clew_tr
 {
 	*ret_count = trace->announcements.count;
 	return trace->announcements.data;
+}
+
+const struct clew_moment *const *clew_trace_moments(const struct clew_trace *trace,
+						    size_t *ret_count)
+{
+	*ret_count = trace->moments.count;
+	return trace->moments.data;
 }

@@ -175,8 +175,10 @@ struct clew_trace {
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
 	struct map addresses;				  /* the same; by address and memory */
+	struct map codes;     /* the same of functions, by process -> name */
 	struct map memories; /* by address with a place, and the task that it was asked for */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
+	struct vector moments;	     /* const struct clew_moment *, likewise */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
 	struct clew_keyframe stated; /* where reading of a part began; 0 at the start */

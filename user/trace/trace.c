@@ -240,6 +240,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->lone_edges.item = sizeof(struct clew_edge);
 	trace->gaps.item = sizeof(struct clew_gap);
 	trace->announcements.item = sizeof(const struct clew_announce *);
+	trace->moments.item = sizeof(const struct clew_moment *);
 	trace->end_sleepers.item = sizeof(struct clew_end);
 	trace->end_holders.item = sizeof(struct clew_end);
 	trace->requests.item = sizeof(struct clew_trace_request);
@@ -296,6 +297,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->gaps);
 	vector_done(&trace->announcements);
+	vector_done(&trace->moments);
 	vector_done(&trace->end_sleepers);
 	vector_done(&trace->end_holders);
 	vector_done(&trace->requests);
@@ -343,6 +345,7 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->texts);
 	map_done(&trace->locks);
 	map_done(&trace->addresses);
+	map_done(&trace->codes);
 	map_done(&trace->memories);
 	arena_done(&trace->arena);
 	pthread_mutex_destroy(&trace->frame_lock);
@@ -501,6 +504,7 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) +
 	       vector_used(&trace->readies) + vector_used(&trace->lone_edges) +
 	       vector_used(&trace->gaps) + vector_used(&trace->announcements) +
+	       vector_used(&trace->moments) +
 	       vector_used(&trace->end_sleepers) + vector_used(&trace->end_holders) +
 	       vector_used(&trace->pages) + vector_used(&trace->tasks) +
 	       vector_used(&trace->requests) + vector_used(&trace->below) +
@@ -516,6 +520,7 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
 	       map_memory(&trace->files) + map_memory(&trace->sockets) +
 	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
-	       map_memory(&trace->addresses) + map_memory(&trace->memories) + trace->arena.bytes +
+	       map_memory(&trace->addresses) +
+	       map_memory(&trace->codes) + map_memory(&trace->memories) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

@@ -382,6 +382,11 @@ uint32_t clew_trace_acceptor(const struct clew_trace *trace, uint64_t listener);
 /* The announcements of programs, in order of time. The words follow each structure, then a NUL. */
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
 							    size_t *ret_count);
+/* The function at an address of a process, as people write it; NULL: it is not known. */
+const char *clew_trace_code(const struct clew_trace *trace, uint32_t process, uint64_t address);
+/* What tasks met of runtimes, in order of time. The values follow each structure, then a NUL. */
+const struct clew_moment *const *clew_trace_moments(const struct clew_trace *trace,
+						    size_t *ret_count);
 
 /*
  * The object that a sleep was seen on at the start or the stop of the recording, whichever

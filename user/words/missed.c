@@ -41,6 +41,7 @@ const char *clew_missed_words(unsigned kind)
 		[CLEW_KIND_END] = "who has the other end of a wait",
 		[CLEW_KIND_FAILED] = "what tasks tried in vain",
 		[CLEW_KIND_MESSAGE] = "what was sent and received",
+		[CLEW_KIND_MOMENT] = "what runtimes did",
 		[CLEW_KIND_LIMIT] = "what an I/O limit of a cgroup held back",
 	};
 

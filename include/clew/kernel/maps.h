@@ -9,6 +9,7 @@
 #include <clew/kernel/maps/cpu.h>
 #include <clew/kernel/maps/end.h>
 #include <clew/kernel/maps/function.h>
+#include <clew/kernel/maps/moment.h>
 #include <clew/kernel/maps/network.h>
 #include <clew/kernel/maps/probe.h>
 #include <clew/kernel/maps/task.h>

@@ -27,6 +27,7 @@
 #include <clew/kernel/records/journal.h>
 #include <clew/kernel/records/lock_name.h>
 #include <clew/kernel/records/message.h>
+#include <clew/kernel/records/moment.h>
 #include <clew/kernel/records/pages.h>
 #include <clew/kernel/records/sched.h>
 #include <clew/kernel/records/stack.h>

@@ -237,6 +237,8 @@ const struct clew_program_row clew_program_table[] = {
 		 "what programs announce of themselves, and the layers that are described")),
 	ROW("clew_function", "uprobe", FUNCTION, FUNCTIONS,
 	    LOST("functions", "functions of programs (clew record -f)")),
+	ROW("clew_moment", "uprobe", MOMENT, CLEW_PROGRAM_RUNTIMES,
+	    LOST("runtimes", "logical spans of runtimes (clew record --runtime)")),
 	ROW("clew_kernel_function", "kprobe.multi", FUNCTION, KERNEL_FUNCTIONS,
 	    LOST("kernel functions", "functions of the kernel (clew record -k)")),
 	ROW("clew_verify_switch", "tp_btf/sched_switch", WAKE, OPTIONAL | VERIFY,

@@ -29,12 +29,13 @@ enum clew_program_flag {
 	CLEW_PROGRAM_CACHE_CORE = 0x400,
 	CLEW_PROGRAM_JBD2 = 0x800,	/* of use only where the types of jbd2 are known */
 	CLEW_PROGRAM_MESSAGES = 0x1000, /* loaded only if messages are recorded */
+	CLEW_PROGRAM_RUNTIMES = 0x2000, /* loaded only if runtimes are recorded */
 };
 
 /* Loaded only for what the user asks for: these are no lines of `clew doctor`. */
 #define CLEW_PROGRAM_ASKED                                                                         \
 	(CLEW_PROGRAM_VERIFY | CLEW_PROGRAM_FUNCTIONS | CLEW_PROGRAM_KERNEL_FUNCTIONS |            \
-	 CLEW_PROGRAM_STACKS)
+	 CLEW_PROGRAM_STACKS | CLEW_PROGRAM_RUNTIMES)
 
 #define CLEW_PROGRAM_NEEDS 3
 

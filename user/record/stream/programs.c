@@ -181,6 +181,8 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 		return choice->functions;
 	if (row->flags & CLEW_PROGRAM_KERNEL_FUNCTIONS)
 		return choice->kernel_functions;
+	if (row->flags & CLEW_PROGRAM_RUNTIMES)
+		return choice->runtimes;
 	if ((row->flags & CLEW_PROGRAM_STACKS) && !choice->stacks)
 		return false;
 	if ((row->flags & CLEW_PROGRAM_MESSAGES) && !choice->messages)

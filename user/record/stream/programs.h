@@ -22,6 +22,7 @@ struct clew_program_choice {
 	bool kernel_functions; /* and that of the kernel's */
 	bool stacks;	       /* load those that take stacks */
 	bool messages;	       /* load those of messages */
+	bool runtimes;	       /* load that of runtimes */
 	/*
 	 * Features that are lost by these are left out. Programs whose tracepoint the kernel lacks
 	 * are added, but for those that not every kernel has.

@@ -10,6 +10,7 @@ enum clew_address_place {
 	CLEW_ADDRESS_SYMBOL = 0, /* in a variable that .symtab or .dynsym names */
 	CLEW_ADDRESS_FILE = 1,	 /* in the data of a file, which has no name for it */
 	CLEW_ADDRESS_HEAP = 2,	 /* in the memory that brk() gave */
+	CLEW_ADDRESS_CODE = 3,	 /* in a function, of which a runtime's moment had the address */
 };
 
 /*
