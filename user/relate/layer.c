@@ -405,12 +405,21 @@ static int keep_items(struct reading *reading, struct vector *vector, void *ret_
 	return 0;
 }
 
-/* Completes the current layer. */
-static int end_layer(struct reading *reading)
+/* Completes the current layer or runtime. */
+static int end_part(struct reading *reading)
 {
 	struct clew_layer *layer;
 	int r;
 
+	if (reading->in_runtime) {
+		reading->in_runtime = false;
+		r = runtime_end(&reading->runtime, &reading->runtime_points,
+				(struct clew_runtime *)reading->runtimes.data +
+					reading->runtimes.count);
+		runtime_done(&reading->runtime);
+		reading->runtimes.count += r >= 0;
+		return r;
+	}
 	if (!reading->inside)
 		return 0;
 	layer = (struct clew_layer *)reading->layers.data + reading->layers.count;
@@ -421,12 +430,53 @@ static int end_layer(struct reading *reading)
 	return r;
 }
 
+/* ["title"] */
+static int take_title(struct reading *reading, const char **ret_title)
+{
+	struct scanner *scanner = &reading->scanner;
+	int r;
+
+	*ret_title = "";
+	if (scan_line_is_over(scanner))
+		return 0;
+	if (*scanner->at != '"')
+		return scan_fail(scanner, scanner->at, "the title has to be in quotes");
+	r = scan_value(scanner);
+	if (r < 0)
+		return r;
+	*ret_title = arena_copy(&reading->result->arena, scanner->word, scanner->word_length);
+	return *ret_title ? 0 : -ENOMEM;
+}
+
+static int take_runtime(struct reading *reading)
+{
+	struct scanner *scanner = &reading->scanner;
+	const struct clew_runtime *known;
+	const char *begin = scanner->at, *name, *title;
+	int r = end_part(reading);
+
+	r = r < 0 ? r : vector_reserve(&reading->runtimes, reading->runtimes.count + 1);
+	r = r < 0 ? r : take_word(reading, "the runtime's name", &name);
+	known = reading->runtimes.data;
+	for (size_t i = 0; r >= 0 && i < reading->runtimes.count; i++)
+		if (!strcmp(known[i].name, name))
+			return scan_fail(scanner, begin, "there is a runtime '%s' already", name);
+	r = r < 0 ? r : take_title(reading, &title);
+	if (r < 0)
+		return r;
+	runtime_begin(&reading->runtime, scanner, &reading->result->arena);
+	reading->runtime.name = name;
+	reading->runtime.title = title;
+	reading->in_runtime = true;
+	return 0;
+}
+
 static int take_layer(struct reading *reading)
 {
 	struct scanner *scanner = &reading->scanner;
 	struct clew_layer *layer;
 	const char *begin = scanner->at;
-	int r = end_layer(reading);
+	int r = end_part(reading);
 
 	if (r >= 0)
 		r = vector_reserve(&reading->layers, reading->layers.count + 1);
@@ -440,15 +490,7 @@ static int take_layer(struct reading *reading)
 			return scan_fail(scanner, begin, "there is a layer '%s' already",
 					 layer->name);
 	reading->inside = r >= 0;
-	if (r < 0 || scan_line_is_over(scanner))
-		return r;
-	if (*scanner->at != '"')
-		return scan_fail(scanner, scanner->at, "the title has to be in quotes");
-	r = scan_value(scanner);
-	if (r < 0)
-		return r;
-	layer->title = arena_copy(&reading->result->arena, scanner->word, scanner->word_length);
-	return layer->title ? 0 : -ENOMEM;
+	return r < 0 ? r : take_title(reading, &layer->title);
 }
 
 static int take_line(struct reading *reading)
@@ -460,8 +502,14 @@ static int take_line(struct reading *reading)
 	if (scan_word_if(scanner, "layer", "")) {
 		scan_blanks(scanner);
 		r = take_layer(reading);
+	} else if (scan_word_if(scanner, "runtime", "")) {
+		scan_blanks(scanner);
+		r = take_runtime(reading);
+	} else if (reading->in_runtime) {
+		r = runtime_line(&reading->runtime);
 	} else if (!reading->inside) {
-		return scan_fail(scanner, begin, "a description begins with 'layer NAME'");
+		return scan_fail(scanner, begin,
+				 "a description begins with 'layer NAME' or 'runtime NAME'");
 	} else if (scan_word_if(scanner, "object", "")) {
 		scan_blanks(scanner);
 		r = take_object(reading);
@@ -489,6 +537,7 @@ int clew_layers_read(const char *text, size_t length, const char *name,
 		.layers = {.item = sizeof(struct clew_layer)},
 		.calls = {.item = sizeof(struct clew_layer_call)},
 		.globs = {.item = sizeof(char *)},
+		.runtimes = {.item = sizeof(struct clew_runtime)},
 		.result = calloc(1, sizeof(*reading.result)),
 	};
 	int r = 0;
@@ -505,7 +554,12 @@ int clew_layers_read(const char *text, size_t length, const char *name,
 		if (r >= 0)
 			scan_next_line(&reading.scanner);
 	}
-	r = r < 0 ? r : end_layer(&reading);
+	r = r < 0 ? r : end_part(&reading);
+	if (reading.in_runtime)
+		runtime_done(&reading.runtime);
+	if (r >= 0)
+		r = keep_items(&reading, &reading.runtimes, &reading.result->layers.runtimes,
+			       &reading.result->layers.runtime_count);
 	if (r >= 0)
 		r = keep_items(&reading, &reading.layers, &reading.result->layers.layers,
 			       &reading.result->layers.count);
@@ -513,6 +567,7 @@ int clew_layers_read(const char *text, size_t length, const char *name,
 	vector_done(&reading.layers);
 	vector_done(&reading.calls);
 	vector_done(&reading.globs);
+	vector_done(&reading.runtimes);
 	if (r < 0) {
 		clew_layers_free(&reading.result->layers);
 		return r;

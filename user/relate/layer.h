@@ -13,6 +13,8 @@
 
 #include <clew/kernel/maps.h>
 
+#include "relate/runtime.h"
+
 /* A probe in SystemTap's format, and the values to read from its arguments. */
 struct clew_layer_point {
 	const char *provider; /* NULL: there is no such point */
@@ -57,6 +59,8 @@ struct clew_layers {
 	size_t count;
 	size_t point_count; /* of all layers; points are numbered across layers, a call's begin
 			       before its end */
+	struct clew_runtime *runtimes;
+	size_t runtime_count;
 };
 
 /*

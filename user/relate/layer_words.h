@@ -8,6 +8,7 @@
 #include "base/scan.h"
 #include "base/vector.h"
 #include "relate/layer.h"
+#include "relate/runtime_read.h"
 
 #define CLEW_LAYER_TEXT_MOST 128 /* bytes of a text value, with its NUL */
 
@@ -19,10 +20,14 @@ struct result {
 
 struct reading {
 	struct scanner scanner;
-	struct vector layers; /* struct clew_layer; the current one is behind the last */
-	struct vector calls;  /* of the current layer */
-	struct vector globs;  /* char *, likewise */
-	bool inside;	      /* a layer has begun */
+	struct vector layers;		/* struct clew_layer; the current one is behind the last */
+	struct vector calls;		/* of the current layer */
+	struct vector globs;		/* char *, likewise */
+	bool inside;			/* a layer has begun */
+	struct vector runtimes;		/* struct clew_runtime */
+	struct runtime_reading runtime; /* the current one */
+	bool in_runtime;
+	size_t runtime_points; /* of all runtimes so far */
 	struct result *result;
 };
 
