@@ -24,15 +24,15 @@ struct walk {
 	bool all_endbr;	 /* nothing but endbr64 was passed */
 	bool keep_stack; /* the return address has to be where the stack pointer points */
 	uint32_t below;
-	unsigned intact; /* bits of arguments */
+	unsigned intact;  /* bits of arguments */
+	unsigned written; /* bits of registers, by the machine's numbers */
 };
 
-/* The argument in a register, or -1. */
-static int argument_of(ZydisRegister reg)
+/* The machine's number of a register, or of no general one. */
+static int number_of(ZydisRegister reg)
 {
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	return clew_register_argument((int)whole - ZYDIS_REGISTER_RAX);
+	return (int)ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg) -
+	       ZYDIS_REGISTER_RAX;
 }
 
 static bool is_stack_pointer(ZydisRegister reg)
@@ -109,7 +109,7 @@ static bool pass(struct walk *walk, const ZydisDecodedInstruction *instruction,
 	for (unsigned i = 0; i < instruction->operand_count; i++) {
 		const ZydisDecodedOperand *operand = &operands[i];
 		bool writes = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-		int argument;
+		int number, argument;
 
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN) {
@@ -123,11 +123,15 @@ static bool pass(struct walk *walk, const ZydisDecodedInstruction *instruction,
 			continue;
 		if (is_stack_pointer(operand->reg.value) && !taken)
 			return false;
-		argument = argument_of(operand->reg.value);
+		number = number_of(operand->reg.value);
+		if (number >= 0 && number < 16)
+			walk->written |= 1u << number;
+		argument = clew_register_argument(number);
 		if (argument >= 0)
 			walk->intact &= ~(1u << argument);
 	}
 	return !(walk->functions->options.arguments & ~walk->intact) &&
+	       !(walk->functions->kept & walk->written) &&
 	       !(walk->past_load && walk->functions->options.strict_entry);
 }
 
@@ -229,7 +233,7 @@ const char *function_enter(const struct clew_functions *functions, const struct 
 	bool found = false;
 
 	ZydisDecoderInit(&walk.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (functions->go)
+	if (functions->go && !functions->twice)
 		first = go_stack_check(&walk, code);
 	walk.all_endbr = !first;
 	for (uint64_t at = first; at < range->size && at <= UINT16_MAX; at += instruction.length) {

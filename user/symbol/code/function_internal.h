@@ -101,6 +101,9 @@ struct clew_functions {
 	struct vector pointers; /* struct pointer, by place */
 	struct code_segment *segments;
 	size_t segment_count;
+	unsigned kept;		 /* registers that have to be intact at an entry's probe (bit n: the
+				    machine's number n), besides options.arguments */
+	bool twice;		 /* a function of Go may be met a second time if its stack grows */
 	struct data_page *pages; /* of the file, that were read lately; NULL: none yet */
 	bool stripped, go;
 	struct clew_functions_stack stack;

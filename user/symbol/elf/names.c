@@ -279,6 +279,20 @@ bool clew_names_find_data(const struct clew_names *names, uint64_t address,
 	return is_data;
 }
 
+bool clew_names_find_code(const struct clew_names *names, uint64_t address,
+			  struct clew_named *ret_named)
+{
+	const struct symbol *best = symbol_at(names, address);
+
+	if (!best || !best->name[0])
+		return false;
+	*ret_named = (struct clew_named){.name = best->name,
+					 .start = best->start,
+					 .size = best->end - best->start,
+					 .from = best->from};
+	return true;
+}
+
 size_t clew_build_id(int descriptor, uint8_t ret_id[CLEW_BUILD_ID_BYTES])
 {
 	const Elf64_Shdr *section;

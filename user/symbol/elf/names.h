@@ -36,6 +36,9 @@ bool clew_names_bias(const struct clew_names *names, uint64_t start, uint64_t of
  * is not in the file's data. `ret_named->start` is an address as linked. */
 bool clew_names_find_data(const struct clew_names *names, uint64_t address,
 			  struct clew_named *ret_named);
+/* The same of the function at an address as linked. False: the tables have none there. */
+bool clew_names_find_code(const struct clew_names *names, uint64_t address,
+			  struct clew_named *ret_named);
 void clew_names_close(struct clew_names *names);
 /* Bytes of memory that the names take; of NULL 0. */
 size_t clew_names_memory(const struct clew_names *names);
