@@ -145,6 +145,17 @@ $(B)/page_text.h: tools/text-to-c user/page/script/page.css $(PAGE_SCRIPTS)
 
 $(filter $(B)/user/page/%,$(LIB_OBJECTS)): $(B)/page_text.h
 
+# The descriptions of runtimes as C strings.
+RUNTIMES := $(sort $(wildcard layers/*.runtime))
+$(B)/runtime_text.h: tools/text-to-c $(RUNTIMES)
+	@mkdir -p $(@D)
+	for file in $(RUNTIMES); do tools/text-to-c runtime_text_$$(basename $$file .runtime) $$file; done > $@
+	(echo 'static const struct {'; echo '	const char *name, *text;'; echo '} runtime_texts[] = {'; \
+	 for file in $(RUNTIMES); do name=$$(basename $$file .runtime); echo "	{\"$$name\", runtime_text_$$name},"; done; \
+	 echo '};') >> $@
+
+$(B)/user/cli/operand/runtimes.o: $(B)/runtime_text.h
+
 unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/record_both $(B)/unwind_compare
 
 print-libraries:
@@ -223,7 +234,7 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(B)/libclew.a
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBS@,$(LIBS),' -e 's,@VERSION@,$(VERSION),' tools/clew.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/clew.pc
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer layers/*.runtime
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew docs/clew.proto
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

@@ -18,6 +18,7 @@
 #include "record/environment.h"
 #include "record/filter.h"
 #include "record/functions/announce.h"
+#include "record/functions/runtimes.h"
 #include "record/functions/tracer.h"
 #include "record/interrupt.h"
 #include "record/load.h"
@@ -151,6 +152,8 @@ static int set_constants(struct clew_recorder *recorder,
 		return error;
 	clew_announce_prepare(bpf);
 	error = clew_tracer_prepare(bpf, options, recorder->cpu_count, message);
+	if (!error)
+		error = clew_runtimes_prepare(bpf, options, message);
 	if (error)
 		return error;
 	/* Without it memory of other processes stays unread. */
@@ -225,6 +228,7 @@ static int prepare(struct clew_recorder *recorder, const struct clew_recorder_op
 						   .page_cache = !less.no_page_cache,
 						   .functions = clew_records_functions(&less),
 						   .kernel_functions = less.kernel_function_count,
+						   .runtimes = clew_records_runtimes(&less),
 						   .stacks = less.stack_threshold != 0,
 						   .messages = less.messages || less.network,
 						   .refusals = &recorder->refusals};

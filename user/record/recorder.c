@@ -24,6 +24,7 @@
 #include "record/disks.h"
 #include "record/file.h"
 #include "record/functions/announce.h"
+#include "record/functions/runtimes.h"
 #include "record/functions/tracer.h"
 #include "record/interrupt.h"
 #include "record/load.h"
@@ -99,6 +100,8 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
 	if (!error)
 		error = clew_recorder_check_ending(message);
+	if (!error)
+		error = clew_runtimes_open(recorder, options, &recorder->runtimes, message);
 	if (!error)
 		error = clew_stacks_open(recorder, &recorder->stacks, message);
 	if (!error)
@@ -249,10 +252,13 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	clew_user_round(recorder, clew_now(), true);
 	clew_takers_end(recorder, end);
 	recorder->files.summary.left_alone = ret_summary->left_alone;
+	recorder->files.summary.runtimes = ret_summary->runtimes;
 	recorder->files.summary.late_files = clew_opener_late();
 	recorder->files.summary.duration = end - recorder->start;
 	if (ret_summary->left_alone)
 		clew_writer_meta(recorder->files.writer, "left_alone", ret_summary->left_alone);
+	if (ret_summary->runtimes)
+		clew_writer_meta(recorder->files.writer, "runtimes", ret_summary->runtimes);
 	if (recorder->files.summary.late_files)
 		clew_meta_number(recorder->files.writer, "late_files",
 				 recorder->files.summary.late_files);
@@ -271,6 +277,7 @@ void clew_recorder_summary_done(struct clew_recorder_summary *summary)
 		free(summary->dropped[i].name);
 	free(summary->dropped);
 	free(summary->left_alone);
+	free(summary->runtimes);
 }
 
 int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary,
@@ -294,6 +301,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	}
 	ret_summary->left_alone = clew_announce_close(recorder->announcer);
 	clew_tracer_close(recorder->tracer);
+	ret_summary->runtimes = clew_runtimes_close(recorder->runtimes);
 	clew_drain_stop(recorder);
 	clew_stacks_stop(recorder->stacks);
 	clew_addresses_stop(recorder->addresses);

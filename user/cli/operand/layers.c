@@ -3,6 +3,7 @@
 #include "cli/operand/layers.h"
 
 #include "cli/front/fail.h"
+#include "cli/operand/runtimes.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,33 +61,106 @@ static int read_layers(const char *text, size_t size, const char *name,
 			 strerror(-r));
 }
 
-int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **ret_text)
+/* The text of all descriptions so far. */
+struct texts {
+	char *text;
+	size_t size;
+};
+
+/* Adds a description that comes with clew. */
+static int add_text(struct texts *texts, const char *text)
 {
-	char *text = NULL, *copy = strdup(files), *save = NULL;
-	size_t size = 0;
+	size_t length = strlen(text);
+	char *larger = realloc(texts->text, texts->size + length + 2);
+
+	if (!larger)
+		return clew_fail_memory();
+	texts->text = larger;
+	memcpy(larger + texts->size, text, length + 1);
+	texts->size += length;
+	return 0;
+}
+
+/* Each file is read alone first, so that messages have its own line numbers. */
+static int add_checked(struct texts *texts, const char *name)
+{
+	struct clew_layers *alone;
+	size_t before = texts->size;
+	int status = add_file(name, &texts->text, &texts->size);
+
+	if (!status)
+		status = read_layers(texts->text + before, texts->size - before, name, &alone);
+	if (!status)
+		clew_layers_free(alone);
+	return status;
+}
+
+static int add_layer(struct texts *texts, const char *name, bool *ret_auto)
+{
+	(void)ret_auto;
+	return add_checked(texts, name);
+}
+
+static bool is_file(const char *name)
+{
+	static const char ending[] = ".runtime";
+	size_t length = strlen(name);
+
+	return strchr(name, '/') ||
+	       (length >= sizeof(ending) && !strcmp(name + length - sizeof(ending) + 1, ending));
+}
+
+static int add_runtime(struct texts *texts, const char *name, bool *ret_auto)
+{
+	const char *text = clew_runtime_text(name, strlen(name));
+	int status = 0;
+
+	if (is_file(name))
+		return add_checked(texts, name);
+	if (text)
+		return add_text(texts, text);
+	if (strcmp(name, "auto"))
+		return clew_fail_runtime(name, strlen(name));
+	*ret_auto = true;
+	for (size_t i = 0; !status && (text = clew_runtime_text_at(i, &name)); i++)
+		status = add_text(texts, text);
+	return status;
+}
+
+/* Takes what the words of a list, with commas between, stand for. */
+static int add_list(struct texts *texts, const char *list,
+		    int (*add)(struct texts *texts, const char *name, bool *ret_auto),
+		    bool *ret_auto)
+{
+	char *copy = strdup(list), *save = NULL;
+	size_t before = texts->size;
 	int status = copy ? 0 : clew_fail_memory();
 
 	for (char *name = copy ? strtok_r(copy, ",", &save) : NULL; name && !status;
-	     name = strtok_r(NULL, ",", &save)) {
-		struct clew_layers *alone;
-		size_t before = size;
-
-		status = add_file(name, &text, &size);
-		/*
-		 * Each file is read alone first, so that messages have its own
-		 * line numbers.
-		 */
-		if (!status)
-			status = read_layers(text + before, size - before, name, &alone);
-		if (!status)
-			clew_layers_free(alone);
-	}
-	if (!status && !text)
-		status = clew_fail(CLEW_EXIT_INPUT,
-				   "'%s' names no file: give that of a layer's description", files);
-	if (!status)
-		status = read_layers(text, size, files, ret_layers);
+	     name = strtok_r(NULL, ",", &save))
+		status = add(texts, name, ret_auto);
 	free(copy);
+	if (!status && texts->size == before)
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "'%s' names no file: give that of a description", list);
+	return status;
+}
+
+int clew_load_layers(const char *files, const char *runtimes, struct clew_layers **ret_layers,
+		     char **ret_text, bool *ret_auto)
+{
+	struct texts texts = {};
+	int status = files ? add_list(&texts, files, add_layer, ret_auto) : 0;
+	char *text;
+	size_t size;
+
+	*ret_auto = false;
+	if (!status && runtimes)
+		status = add_list(&texts, runtimes, add_runtime, ret_auto);
+	text = texts.text;
+	size = texts.size;
+	if (!status)
+		status = read_layers(text, size, files ?: runtimes, ret_layers);
 	if (status)
 		free(text);
 	else

@@ -10,6 +10,7 @@
  * one after the other, as a capture keeps them. Returns 0, and the caller frees
  * both results, or an exit status after clew_fail().
  */
-int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **ret_text);
+int clew_load_layers(const char *files, const char *runtimes, struct clew_layers **ret_layers,
+		     char **ret_text, bool *ret_auto);
 
 #endif

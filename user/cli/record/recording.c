@@ -341,6 +341,8 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.say = say,
 		.layers = recording->layers,
 		.layers_text = recording->layers_text,
+		.runtimes_auto = recording->runtimes_auto,
+		.stepped_points = recording->max_cost.given,
 		.ring_size = recording->ring_size,
 		.takers = takers,
 		.taker_count = count,
@@ -570,16 +572,31 @@ static int make_child(struct session *session, char **command, const sigset_t *m
 	return 0;
 }
 
+/* Reads the descriptions of layers and runtimes. */
+static int load_descriptions(struct clew_recording *recording, const char *program)
+{
+	int status = 0;
+
+	if (recording->layer_files || recording->runtimes)
+		status = clew_load_layers(recording->layer_files, recording->runtimes,
+					  &recording->layers, &recording->layers_text,
+					  &recording->runtimes_auto);
+	if (!status && recording->runtimes_auto && !program && !recording->pids.count &&
+	    !recording->tids.count && !recording->comm && !recording->cgroup &&
+	    !recording->container)
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "--runtime auto is for some processes: give -p, --cgroup or a "
+				   "command, or name the runtimes");
+	return status;
+}
+
 int clew_recording_run(struct clew_recording *recording, char **command, bool *ret_recorded)
 {
 	struct session session = {.has_child = false};
 	const char *output;
 	char *line = NULL;
 	sigset_t before;
-	int status = recording->layer_files
-			     ? clew_load_layers(recording->layer_files, &recording->layers,
-						&recording->layers_text)
-			     : 0;
+	int status = load_descriptions(recording, command[0]);
 
 	*ret_recorded = false;
 	if (status)

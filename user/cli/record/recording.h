@@ -68,6 +68,8 @@ struct clew_recording {
 	struct clew_number max_functions;
 	struct clew_number max_cost;
 	const char *layer_files; /* clew_recording_run() loads them */
+	const char *runtimes;	 /* likewise */
+	bool runtimes_auto;
 	struct clew_layers *layers;
 	char *layers_text;
 	const struct clew_record_taker *taker; /* a further one, or NULL */

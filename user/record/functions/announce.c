@@ -29,6 +29,7 @@
 #include "record/functions/left_alone.h"
 #include "record/functions/probe.h"
 #include "record/functions/probe_judge.h"
+#include "record/functions/runtimes.h"
 #include "record/functions/tracer.h"
 #include "record/stacks/mappings.h"
 #include "record/stacks/objects.h"
@@ -61,7 +62,8 @@ struct clew_announcer {
 	const struct clew_layers *layers; /* NULL none */
 	struct clew_stacks *stacks;	  /* NULL: none are taken */
 	struct clew_mappings *mappings;
-	struct clew_tracer *tracer; /* NULL: no functions are recorded */
+	struct clew_tracer *tracer;	/* NULL: no functions are recorded */
+	struct clew_runtimes *runtimes; /* NULL: no runtimes are */
 	int sites_map;
 	bool multi;
 	bool started;
@@ -253,6 +255,7 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 		return false;
 	*asked = (struct asked){at->inode, at->generation, at->major, at->minor, now};
 	clew_tracer_file(announcer->tracer, at, &file);
+	clew_runtimes_file(announcer->runtimes, at, &file);
 	clew_stacks_offer(announcer->stacks, at, &file);
 	fresh = take_file(announcer, &file, at->path);
 	clew_opened_close(&file);
@@ -345,6 +348,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	announcer->multi = bpf_program__expected_attach_type(announcer->program) != 0;
 	announcer->layers = recorder->options.layers;
 	announcer->tracer = recorder->tracer;
+	announcer->runtimes = recorder->runtimes;
 	announcer->stacks = recorder->stacks;
 	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);
 	announcer->links.item = sizeof(struct clew_probe_links);

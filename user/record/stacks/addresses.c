@@ -52,6 +52,7 @@ struct request {
 	uint64_t address;
 	uint64_t owner;
 	uint32_t task;
+	bool code; /* of a function, else of a variable */
 	atomic_bool ready;
 };
 
@@ -61,6 +62,7 @@ struct found {
 	uint64_t owner;
 	uint64_t time; /* ns, when it was found */
 	uint32_t task;
+	bool code;
 };
 
 struct clew_addresses {
@@ -90,7 +92,8 @@ static uint64_t owner_of(struct clew_addresses *addresses, uint32_t task)
 /* ---- the taker ---- */
 
 /* False: there is no room. */
-static bool push(struct clew_addresses *addresses, uint32_t task, uint64_t owner, uint64_t address)
+static bool push(struct clew_addresses *addresses, uint32_t task, uint64_t owner, uint64_t address,
+		 bool code)
 {
 	unsigned head = atomic_load(&addresses->head);
 	struct request *request;
@@ -103,12 +106,13 @@ static bool push(struct clew_addresses *addresses, uint32_t task, uint64_t owner
 	request->address = address;
 	request->owner = owner;
 	request->task = task;
+	request->code = code;
 	atomic_store_explicit(&request->ready, true, memory_order_release);
 	sem_post(&addresses->asked);
 	return true;
 }
 
-static void ask(struct clew_addresses *addresses, uint32_t task, uint64_t address)
+static void ask(struct clew_addresses *addresses, uint32_t task, uint64_t address, bool code)
 {
 	uint64_t owner = owner_of(addresses, task), key;
 	_Atomic uint64_t *seen;
@@ -120,7 +124,7 @@ static void ask(struct clew_addresses *addresses, uint32_t task, uint64_t addres
 	key = hash_mix(key, address) | 1;
 	seen = &addresses->seen[key >> 40 & (SEEN - 1)];
 	if (atomic_load_explicit(seen, memory_order_relaxed) != key &&
-	    push(addresses, task, owner, address))
+	    push(addresses, task, owner, address, code))
 		atomic_store_explicit(seen, key, memory_order_relaxed);
 }
 
@@ -151,6 +155,23 @@ static bool is_lock(struct clew_addresses *addresses, const struct clew_function
 	return true;
 }
 
+/* Asks for the functions that a runtime's moment names by their addresses. */
+static void ask_code(struct clew_addresses *addresses, const struct clew_moment *moment)
+{
+	const struct clew_layers *layers = addresses->recorder->options.layers;
+	const struct clew_runtime_point *point =
+		layers ? clew_runtime_point(layers, moment->point, NULL) : NULL;
+
+	for (unsigned i = 0; point && i < point->value_count; i++) {
+		const char *text;
+		uint64_t address;
+
+		if (point->values[i].is_code &&
+		    clew_moment_value(moment, point, i, &address, &text))
+			ask(addresses, moment->task, address, true);
+	}
+}
+
 static int take(void *context, unsigned stream, const struct clew_header *record, size_t size)
 {
 	const struct clew_task_record *task = (const struct clew_task_record *)record;
@@ -170,9 +191,11 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 		   (record->flags & CLEW_SWITCH_WAIT) && size >= sizeof(*change) + sizeof(*wait) &&
 		   wait->object_kind == CLEW_OBJECT_FUTEX &&
 		   (wait->futex_operation & FUTEX_PRIVATE_FLAG)) {
-		ask(context, change->prev, wait->object);
+		ask(context, change->prev, wait->object, false);
 	} else if (record->kind == CLEW_KIND_FUNCTION && is_lock(context, function, size, &lock)) {
-		ask(context, function->task, lock);
+		ask(context, function->task, lock, false);
+	} else if (record->kind == CLEW_KIND_MOMENT && size >= sizeof(struct clew_moment)) {
+		ask_code(context, (const struct clew_moment *)record);
 	} else if (record->kind == CLEW_KIND_SITE) {
 		note_site(context, (const struct clew_site_record *)record, size);
 	}
@@ -183,7 +206,10 @@ static int take(void *context, unsigned stream, const struct clew_header *record
 
 static void find_spot(struct clew_addresses *addresses, const struct request *request)
 {
-	struct found found = {.owner = request->owner, .task = request->task, .time = clew_now()},
+	struct found found = {.owner = request->owner,
+			      .task = request->task,
+			      .time = clew_now(),
+			      .code = request->code},
 		     *copy;
 
 	if (owner_of(addresses, request->task) != request->owner ||
@@ -225,7 +251,8 @@ static void put_place(struct clew_addresses *addresses, const struct found *foun
 	size_t name, path;
 
 	if (owner_of(addresses, found->task) != found->owner ||
-	    !clew_memory_maps_name(addresses->maps, &found->spot, &place))
+	    !(found->code ? clew_memory_maps_name_code(addresses->maps, &found->spot, &place)
+			  : clew_memory_maps_name(addresses->maps, &found->spot, &place)))
 		return;
 	atomic_store(&addresses->names_bytes, clew_memory_maps_names(addresses->maps));
 	name = strnlen(place.name, CLEW_PATH_SIZE - 1);

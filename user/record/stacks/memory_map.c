@@ -42,8 +42,10 @@ struct file {
 	uint64_t inode;
 	uint32_t device;
 	uint32_t number;	  /* of a file that is in this place; 0 none */
-	struct clew_opened found; /* none: it was read, or cannot be found */
-	struct clew_names *names; /* NULL: not read yet, or not to be read */
+	struct clew_opened found; /* none: it cannot be found */
+	struct clew_names *names; /* of variables; NULL: not read yet, or not to be read */
+	struct clew_names *code;  /* the same of functions */
+	bool read, read_code;
 };
 
 struct clew_memory_maps {
@@ -75,6 +77,7 @@ static void forget_file(struct file *file)
 	if (file->number)
 		clew_opened_close(&file->found);
 	clew_names_close(file->names);
+	clew_names_close(file->code);
 	*file = (struct file){};
 }
 
@@ -235,7 +238,8 @@ size_t clew_memory_maps_names(const struct clew_memory_maps *maps)
 	size_t bytes = 0;
 
 	for (unsigned i = 0; i < FILES_MOST; i++)
-		bytes += clew_names_memory(maps->files[i].names);
+		bytes += clew_names_memory(maps->files[i].names) +
+			 clew_names_memory(maps->files[i].code);
 	return bytes;
 }
 
@@ -246,7 +250,8 @@ static void make_room(struct clew_memory_maps *maps, size_t bytes, const struct 
 		struct file *first = NULL;
 
 		for (unsigned i = 0; i < FILES_MOST; i++)
-			if (maps->files[i].names && &maps->files[i] != kept &&
+			if ((maps->files[i].names || maps->files[i].code) &&
+			    &maps->files[i] != kept &&
 			    (!first || maps->files[i].number < first->number))
 				first = &maps->files[i];
 		if (!first)
@@ -255,28 +260,52 @@ static void make_room(struct clew_memory_maps *maps, size_t bytes, const struct 
 	}
 }
 
-static const struct clew_names *names_of(struct clew_memory_maps *maps, uint32_t number)
+/* The names of a file's functions, or of its variables. */
+static const struct clew_names *names_of(struct clew_memory_maps *maps, uint32_t number, bool code)
 {
 	struct file *file = &maps->files[number % FILES_MOST];
+	struct clew_names **names = code ? &file->code : &file->names;
+	bool *read = code ? &file->read_code : &file->read;
 	int copy;
 
 	if (file->number != number)
 		return NULL;
-	if (file->found.path >= 0) {
-		if (clew_open_read(&file->found, CLEW_OPEN_SYMBOLS, &copy) >= 0) {
-			make_room(maps, clew_names_needs(copy), file);
-			clew_names_open_data(copy, &file->names);
-			close(copy);
-		}
-		clew_opened_close(&file->found);
+	if (!*read && file->found.path >= 0 &&
+	    clew_open_read(&file->found, CLEW_OPEN_SYMBOLS, &copy) >= 0) {
+		make_room(maps, clew_names_needs(copy), file);
+		if (code)
+			clew_names_open(copy, names);
+		else
+			clew_names_open_data(copy, names);
+		close(copy);
 	}
-	return file->names;
+	*read = true;
+	return *names;
+}
+
+bool clew_memory_maps_name_code(struct clew_memory_maps *maps, const struct clew_memory_spot *spot,
+				struct clew_memory_place *ret_place)
+{
+	const struct clew_names *names = spot->file ? names_of(maps, spot->file, true) : NULL;
+	struct clew_named named;
+	uint64_t bias;
+
+	if (!names || !clew_names_bias(names, spot->file_start, spot->file_offset, &bias) ||
+	    !clew_names_find_code(names, spot->address - bias, &named))
+		return false;
+	*ret_place = (struct clew_memory_place){
+		.place = CLEW_ADDRESS_CODE,
+		.offset = spot->address - bias - named.start,
+		.name = named.name,
+		.path = spot->path,
+	};
+	return true;
 }
 
 bool clew_memory_maps_name(struct clew_memory_maps *maps, const struct clew_memory_spot *spot,
 			   struct clew_memory_place *ret_place)
 {
-	const struct clew_names *names = spot->file ? names_of(maps, spot->file) : NULL;
+	const struct clew_names *names = spot->file ? names_of(maps, spot->file, false) : NULL;
 	struct clew_named named;
 	uint64_t bias;
 

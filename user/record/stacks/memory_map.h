@@ -48,6 +48,9 @@ bool clew_memory_maps_find(struct clew_memory_maps *maps, pid_t pid, uint32_t me
 /* Names a spot, which may take long for the first one of a file. False: it has no name. */
 bool clew_memory_maps_name(struct clew_memory_maps *maps, const struct clew_memory_spot *spot,
 			   struct clew_memory_place *ret_place);
+/* The same of a function that begins there, or has the address. */
+bool clew_memory_maps_name_code(struct clew_memory_maps *maps, const struct clew_memory_spot *spot,
+				struct clew_memory_place *ret_place);
 /* Bytes of memory that names take. */
 size_t clew_memory_maps_names(const struct clew_memory_maps *maps);
 /* Forgets all that was read: it may take much memory. */

@@ -30,6 +30,7 @@ struct clew_kernel_symbols;
 struct clew_stacks;
 struct clew_tick_clock;
 struct clew_tracer;
+struct clew_runtimes;
 struct stream;
 
 /* Parts of a recording that the kernel may refuse. */
@@ -90,6 +91,7 @@ struct clew_recorder {
 	struct clew_addresses *addresses; /* NULL: none is named */
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
+	struct clew_runtimes *runtimes;	  /* NULL: no runtimes are */
 };
 
 /* Bytes that all names may take together. */

@@ -39,6 +39,8 @@ struct clew_recorder_options {
 	const char *environment; /* names of variables, separated by commas, or NULL */
 	const char *layers_text; /* descriptions of layers, for the file, or NULL */
 	const struct clew_layers *layers; /* the same, parsed, or NULL; the caller keeps them */
+	bool runtimes_auto;  /* of the runtimes, those that the chosen processes have */
+	bool stepped_points; /* runtimes may have points that the kernel single-steps */
 	const struct clew_record_taker *takers; /* further ones; the array is copied */
 	size_t taker_count;
 	const char *const *functions;	 /* that are recorded, each as OBJECT:GLOB (choice.h) */
@@ -86,6 +88,12 @@ static inline bool clew_records_functions(const struct clew_recorder_options *op
 	       options->kernel_function_count;
 }
 
+/* True if runtimes are described. */
+static inline bool clew_records_runtimes(const struct clew_recorder_options *options)
+{
+	return options->layers && options->layers->runtime_count;
+}
+
 /*
  * Since when some ring may not have been emptied, ns of CLOCK_MONOTONIC; 0: since the start. It
  * lies back by some 30 ms unless a thread that empties rings stands still.
@@ -112,6 +120,7 @@ struct clew_recorder_summary { /* of all files */
 	struct clew_cost cost;
 	char *left_alone;  /* probes that were, as the capture has them (docs/file-format.md), NULL
 			      none */
+	char *runtimes;	   /* what became of them, as clew_runtimes_close() has it; NULL none */
 	size_t late_files; /* left out, as they did not open in time */
 	struct clew_dropped_function *dropped;
 	size_t dropped_count;
