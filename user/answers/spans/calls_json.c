@@ -101,10 +101,12 @@ static void json_frame(void *context, const struct clew_trace_task *task,
 	clew_json_object_end(list->json);
 }
 
-void clew_json_calls(FILE *out, const struct clew_calls *calls, bool each)
+int clew_json_calls(FILE *out, const struct clew_calls *calls, const struct clew_logical *logical,
+		    bool each)
 {
 	struct clew_json json = {.out = out};
 	struct frame_list list = {.trace = calls->trace, .json = &json};
+	int r = 0;
 
 	clew_json_answer(&json);
 	json_summary(&json, calls);
@@ -117,10 +119,15 @@ void clew_json_calls(FILE *out, const struct clew_calls *calls, bool each)
 		clew_calls_each(calls, json_frame, &list);
 		clew_json_array_end(&json);
 	}
+	if (logical)
+		r = clew_json_logical(&json, logical);
+	else
+		clew_json_null(&json, "logical");
 	clew_json_array(&json, "groups_dropped");
 	clew_json_dropped(&json, calls->trace);
 	clew_json_array_end(&json);
 	clew_json_ledger(&json, calls->trace, calls->from, calls->to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
+	return r;
 }

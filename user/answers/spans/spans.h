@@ -7,13 +7,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "answers/spans/logical.h"
 #include "explain/calls.h"
 #include "format/json.h"
 #include "relate/keys.h"
 
 /* `each`: each activation, too. */
 void clew_print_calls(FILE *out, const struct clew_calls *calls, bool each);
-void clew_json_calls(FILE *out, const struct clew_calls *calls, bool each);
+/* `logical`: NULL if no runtimes were recorded. 0 or -ENOMEM. */
+int clew_json_calls(FILE *out, const struct clew_calls *calls, const struct clew_logical *logical,
+		    bool each);
 
 /* "kv.get". Returns buffer. */
 #define CLEW_KEYS_NAME_SIZE (2 * CLEW_ANNOUNCE_TEXT)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * clew spans: calls of traced functions. With --key it is about announced calls; spans_key.c has
- * that.
+ * clew spans: calls of traced functions, and logical spans. With --key it is about announced calls;
+ * spans_key.c has that.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answers/spans/spans.h"
 #include "cli/front/commands.h"
@@ -15,6 +17,7 @@
 #include "cli/record/fresh.h"
 #include "cli/spans/spans_key.h"
 #include "words/functions.h"
+#include "words/ledger.h"
 
 struct spans_values {
 	struct clew_selection selection;
@@ -62,30 +65,83 @@ static bool *choose_functions(const struct clew_trace *trace, const char *glob)
 	return wanted;
 }
 
+/* The logical spans of a trace; *ret_jobs stays NULL without any runtime. */
+static int open_jobs(const struct clew_trace *trace, struct clew_layers **ret_layers,
+		     struct clew_jobs **ret_jobs)
+{
+	const char *text = clew_trace_meta(trace, "layers");
+	char message[300];
+	int r = text ? clew_layers_read(text, strlen(text), "layers", ret_layers, message,
+					sizeof(message))
+		     : 0;
+
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT, "the capture's description cannot be read: %s",
+				 message);
+	if (r >= 0 && *ret_layers && (*ret_layers)->runtime_count)
+		r = clew_jobs_new(trace, *ret_layers, ret_jobs);
+	return r < 0 ? clew_fail_memory() : 0;
+}
+
+static int print(const struct clew_calls *calls, const struct clew_logical *logical,
+		 const struct spans_values *values)
+{
+	size_t jobs = 0;
+	int r = 0;
+
+	if (values->json)
+		return clew_json_calls(stdout, calls, logical, values->list) < 0
+			       ? clew_fail_memory()
+			       : 0;
+	if (logical)
+		r = clew_print_logical(stdout, logical, &jobs);
+	if (r < 0)
+		return clew_fail_memory();
+	if (values->name && !jobs && !calls->row_count)
+		return clew_fail(CLEW_EXIT_NEGATIVE,
+				 "nothing of the name '%s' was recorded: leave out --name to see "
+				 "all",
+				 values->name);
+	if (clew_trace_function_count(calls->trace))
+		clew_print_calls(stdout, calls, values->list);
+	else
+		clew_print_ledger(stdout, calls->trace, calls->from, calls->to);
+	return 0;
+}
+
 static int answer(const struct clew_trace *trace, struct spans_values *values)
 {
 	bool *wanted = choose_functions(trace, values->name);
-	struct clew_calls calls = {
-		.trace = trace,
-		.chosen = {.wants = clew_selection_wants, .context = &values->selection},
-		.from = values->window.from,
-		.to = values->window.to,
-		.wanted = wanted};
+	const struct clew_chosen chosen = {.wants = clew_selection_wants,
+					   .context = &values->selection};
+	struct clew_calls calls = {.trace = trace,
+				   .chosen = chosen,
+				   .from = values->window.from,
+				   .to = values->window.to,
+				   .wanted = wanted};
+	struct clew_layers *layers = NULL;
+	struct clew_jobs *jobs = NULL;
+	struct clew_logical logical = {.chosen = chosen,
+				       .name = values->name,
+				       .from = values->window.from,
+				       .to = values->window.to,
+				       .each = values->list};
 	int status = clew_selection_check(&values->selection, trace);
 
-	if (!status && !clew_trace_function_count(trace))
-		status = clew_fail(CLEW_EXIT_NEGATIVE, "no functions were recorded: give "
-						       "`clew record` -f OBJECT:GLOB");
+	if (!status)
+		status = open_jobs(trace, &layers, &jobs);
+	logical.jobs = jobs;
+	if (!status && !clew_trace_function_count(trace) && !jobs)
+		status = clew_fail(CLEW_EXIT_NEGATIVE,
+				   "no functions were recorded: give `clew record` -f OBJECT:GLOB, "
+				   "or --runtime NAME");
 	if (!status && (!wanted || clew_calls_add_up(&calls) < 0))
 		status = clew_fail_memory();
-	if (!status && values->name && !calls.row_count)
-		status = clew_fail(CLEW_EXIT_NEGATIVE,
-				   "no call of a function '%s' was recorded: leave out --name to "
-				   "see all",
-				   values->name);
 	if (!status)
-		(values->json ? clew_json_calls : clew_print_calls)(stdout, &calls, values->list);
+		status = print(&calls, jobs ? &logical : NULL, values);
 	clew_calls_done(&calls);
+	clew_jobs_free(jobs);
+	clew_layers_free(layers);
 	free(wanted);
 	return status;
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Adds logical spans up by runtime and by what they run. Times are of spans that ended by
+ * themselves, or whose part is known: the queue's of those that were seen to be submitted and to
+ * start, the total of those that were seen to be submitted and to end.
+ */
+#include "answers/spans/logical_sum.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+
+static bool ran_in_chosen(const struct clew_logical *logical, const struct clew_job *job)
+{
+	const struct clew_trace *trace = logical->jobs->trace;
+
+	if (!logical->chosen.wants || clew_is_chosen(&logical->chosen, trace, job->submitter))
+		return true;
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER;) {
+		const struct clew_job_piece *piece = clew_job_piece_at(logical->jobs, i);
+
+		if (piece->kind == CLEW_JOB_RUNS &&
+		    clew_is_chosen(&logical->chosen, trace, piece->task))
+			return true;
+		i = piece->next;
+	}
+	return false;
+}
+
+bool clew_logical_wants(const struct clew_logical *logical, const struct clew_job *job)
+{
+	return job->begin <= logical->to &&
+	       clew_trace_until(logical->jobs->trace, job->end) >= logical->from &&
+	       (!logical->name || !fnmatch(logical->name, clew_job_name(logical->jobs, job), 0) ||
+		!fnmatch(logical->name, job->kind->name, 0)) &&
+	       ran_in_chosen(logical, job);
+}
+
+void clew_job_times(const struct clew_jobs *jobs, const struct clew_job *job,
+		    struct clew_job_times *ret)
+{
+	*ret = (struct clew_job_times){};
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER;) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+		uint64_t ns = clew_trace_until(jobs->trace, piece->end) - piece->start;
+
+		if (piece->kind == CLEW_JOB_RUNS) {
+			bool known = false;
+
+			ret->runs++;
+			ret->execution += ns;
+			for (uint32_t k = 0; k < ret->thread_count && !known; k++)
+				known = ret->threads[k] == piece->task;
+			if (!known && ret->thread_count < CLEW_JOB_THREADS)
+				ret->threads[ret->thread_count++] = piece->task;
+			ret->more_threads |=
+				!known && ret->threads[ret->thread_count - 1] != piece->task;
+		} else if (piece->kind == CLEW_JOB_QUEUED) {
+			ret->queued += ns;
+		} else {
+			ret->suspended += ns;
+			ret->suspensions++;
+		}
+		i = piece->next;
+	}
+}
+
+static struct logical_row *row_at(const struct logical_sum *sum, size_t number)
+{
+	return (struct logical_row *)sum->rows.data + number;
+}
+
+static int find_row(struct logical_sum *sum, struct map *places, const struct clew_job *job,
+		    struct logical_row **ret)
+{
+	const char *name = clew_job_name(sum->logical->jobs, job);
+	uint64_t key = hash_text(hash_mix(HASH_SEED, (uintptr_t)job->kind), name);
+	const uint64_t *known = map_get(places, key, 0);
+	int r;
+
+	if (known) {
+		*ret = row_at(sum, *known);
+		return 0;
+	}
+	r = vector_reserve(&sum->rows, sum->rows.count + 1);
+	if (r < 0)
+		return r;
+	*ret = row_at(sum, sum->rows.count);
+	**ret = (struct logical_row){.runtime = job->runtime,
+				     .kind = job->kind,
+				     .name = name,
+				     .queued = histogram_new(3),
+				     .execution = histogram_new(3),
+				     .total = histogram_new(3)};
+	return map_set(places, key, 0, sum->rows.count++);
+}
+
+static int add_job(struct logical_row *row, const struct clew_jobs *jobs,
+		   const struct clew_job *job)
+{
+	bool ended = job->closed == CLEW_JOB_DONE || job->closed == CLEW_JOB_CANCELED;
+	struct clew_job_times times;
+	int r = 0;
+
+	clew_job_times(jobs, job, &times);
+	row->count++;
+	row->closed[job->closed]++;
+	row->no_submit += !job->submitted;
+	row->no_start += job->end != CLEW_TIME_OPEN && !job->started;
+	row->suspended += times.suspended;
+	row->suspensions += times.suspensions;
+	for (uint32_t i = 0; i < times.thread_count; i++)
+		if (job->submitter != CLEW_NO_TASK && times.threads[i] != job->submitter) {
+			row->cross_thread++;
+			break;
+		}
+	row->children += job->parent != CLEW_NO_NUMBER;
+	if (job->submitted && job->started)
+		r = histogram_add(&row->queued, job->started - job->submitted);
+	if (r >= 0 && ended && job->started)
+		r = histogram_add(&row->execution, times.execution);
+	if (r >= 0 && ended && job->submitted)
+		r = histogram_add(&row->total, job->end - job->submitted);
+	return r;
+}
+
+/* Most time first. */
+static int by_total(const void *a, const void *b)
+{
+	const struct logical_row *x = a, *y = b;
+	uint64_t left = x->total.sum + x->suspended, right = y->total.sum + y->suspended;
+
+	if (left != right)
+		return left < right ? 1 : -1;
+	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
+{
+	struct map places = {};
+	int r = 0;
+
+	*ret = (struct logical_sum){.logical = logical, .rows.item = sizeof(struct logical_row)};
+	for (size_t i = 0; r >= 0 && i < logical->jobs->list.count; i++) {
+		const struct clew_job *job = clew_job_at(logical->jobs, i);
+		struct logical_row *row;
+
+		if (!clew_logical_wants(logical, job))
+			continue;
+		ret->count++;
+		r = find_row(ret, &places, job, &row);
+		r = r < 0 ? r : add_job(row, logical->jobs, job);
+	}
+	map_done(&places);
+	if (ret->rows.count > 1)
+		qsort(ret->rows.data, ret->rows.count, sizeof(struct logical_row), by_total);
+	return r;
+}
+
+void logical_sum_done(struct logical_sum *sum)
+{
+	for (size_t i = 0; i < sum->rows.count; i++) {
+		histogram_done(&row_at(sum, i)->queued);
+		histogram_done(&row_at(sum, i)->execution);
+		histogram_done(&row_at(sum, i)->total);
+	}
+	vector_done(&sum->rows);
+}
+
+size_t logical_never_seen(const struct clew_logical *logical, const struct clew_runtime *runtime,
+			  const struct clew_runtime_span *kind, const char **ret_verbs, size_t most)
+{
+	uint64_t seen[CLEW_VERBS] = {}, all = 0;
+	bool has[CLEW_VERBS] = {};
+	size_t count = 0;
+
+	for (size_t i = 0; i < runtime->event_count; i++) {
+		const struct clew_runtime_event *event = &runtime->events[i];
+		const struct clew_runtime_point *point = &runtime->points[event->point];
+
+		if (&runtime->spans[event->span] != kind || point->kind == CLEW_PLACE_FORK ||
+		    point->kind == CLEW_PLACE_EXIT || event->cheap)
+			continue;
+		has[event->verb] = true;
+		seen[event->verb] += logical->jobs->seen[point->number];
+		all += logical->jobs->seen[point->number];
+	}
+	for (unsigned verb = 0; all && verb <= CLEW_VERB_END && count < most; verb++)
+		if (has[verb] && !seen[verb] &&
+		    (verb == CLEW_VERB_SUBMIT || verb == CLEW_VERB_START || verb == CLEW_VERB_END))
+			ret_verbs[count++] = clew_event_verb_word(verb);
+	return count;
+}

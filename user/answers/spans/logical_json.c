@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Logical spans in JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answers/spans/logical_sum.h"
+#include "words/task.h"
+
+static void json_time(struct clew_json *json, const char *key, uint64_t at)
+{
+	if (at && at != CLEW_TIME_OPEN)
+		clew_json_unsigned(json, key, at);
+	else
+		clew_json_null(json, key);
+}
+
+static void json_thread(struct clew_json *json, const char *key, const struct clew_jobs *jobs,
+			uint32_t task, uint64_t at)
+{
+	if (task == CLEW_NO_TASK) {
+		clew_json_null(json, key);
+		return;
+	}
+	clew_json_object(json, key);
+	clew_json_task_fields(json, jobs->trace, task, at);
+	clew_json_object_end(json);
+}
+
+/* The number of a span in the list of all, from 0. */
+static void json_number(struct clew_json *json, const char *key, uint32_t number)
+{
+	if (number == CLEW_NO_NUMBER)
+		clew_json_null(json, key);
+	else
+		clew_json_unsigned(json, key, number);
+}
+
+static void json_piece(struct clew_json *json, const struct clew_jobs *jobs,
+		       const struct clew_job_piece *piece)
+{
+	static const char *const states[] = {"queued", "running", "suspended"};
+
+	clew_json_object(json, NULL);
+	clew_json_string(json, "state", states[piece->kind]);
+	clew_json_unsigned(json, "start_ns", piece->start);
+	json_time(json, "end_ns", piece->end);
+	json_thread(json, piece->kind == CLEW_JOB_RUNS ? "thread" : "by", jobs, piece->task,
+		    piece->start);
+	if (piece->kind == CLEW_JOB_SUSPENDED) {
+		if (piece->has_why)
+			clew_json_unsigned(json, "why", piece->why);
+		else
+			clew_json_null(json, "why");
+		json_number(json, "by_span", piece->waker);
+	}
+	clew_json_object_end(json);
+}
+
+static void json_job(struct clew_json *json, const struct clew_jobs *jobs,
+		     const struct clew_job *job)
+{
+	struct clew_job_times times;
+
+	clew_job_times(jobs, job, &times);
+	clew_json_object(json, NULL);
+	clew_json_unsigned(json, "span", (uint64_t)(job - clew_job_at(jobs, 0)));
+	clew_json_string(json, "runtime", job->runtime->name);
+	clew_json_string(json, "kind", job->kind->name);
+	clew_json_string(json, "name", clew_job_name(jobs, job));
+	clew_json_array(json, "key");
+	for (unsigned i = 0; i < job->key_count; i++) {
+		char number[32];
+
+		snprintf(number, sizeof(number), "0x%" PRIx64, job->key[i]);
+		clew_json_string(json, NULL, number);
+	}
+	clew_json_array_end(json);
+	clew_json_string(json, "closed", clew_job_closed_word(job->closed));
+	json_time(json, "submitted_ns", job->submitted);
+	json_time(json, "started_ns", job->started);
+	json_time(json, "ended_ns", job->end);
+	json_thread(json, "submitter", jobs, job->submitter, job->begin);
+	json_number(json, "parent", job->parent);
+	clew_json_unsigned(json, "origins", job->origins);
+	if (job->has_queue)
+		clew_json_unsigned(json, "queue", job->queue);
+	else
+		clew_json_null(json, "queue");
+	if (job->has_status)
+		clew_json_unsigned(json, "status", job->status);
+	else
+		clew_json_null(json, "status");
+	clew_json_unsigned(json, "queued_ns", times.queued);
+	clew_json_unsigned(json, "execution_ns", times.execution);
+	clew_json_unsigned(json, "suspended_ns", times.suspended);
+	clew_json_array(json, "pieces");
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next)
+		json_piece(json, jobs, clew_job_piece_at(jobs, i));
+	clew_json_array_end(json);
+	clew_json_object_end(json);
+}
+
+static void json_histogram(struct clew_json *json, const char *key,
+			   const struct histogram *histogram)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} shares[] = {{"p50_ns", .5}, {"p90_ns", .9}, {"p99_ns", .99}, {"p999_ns", .999}};
+
+	if (!histogram->count) {
+		clew_json_null(json, key);
+		return;
+	}
+	clew_json_object(json, key);
+	clew_json_unsigned(json, "count", histogram->count);
+	clew_json_unsigned(json, "sum_ns", histogram->sum);
+	clew_json_unsigned(json, "mean_ns", histogram->sum / histogram->count);
+	for (unsigned i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		clew_json_unsigned(json, shares[i].name,
+				   histogram_percentile(histogram, shares[i].share));
+	clew_json_unsigned(json, "max_ns", histogram->greatest);
+	clew_json_object_end(json);
+}
+
+static void json_row(struct clew_json *json, const struct logical_row *row)
+{
+	clew_json_object(json, NULL);
+	clew_json_string(json, "runtime", row->runtime->name);
+	clew_json_string(json, "kind", row->kind->name);
+	clew_json_string(json, "name", row->name);
+	clew_json_unsigned(json, "count", row->count);
+	clew_json_object(json, "closed");
+	for (unsigned i = 0; i < CLEW_JOB_CLOSED_COUNT; i++)
+		if (row->closed[i])
+			clew_json_unsigned(json, clew_job_closed_word(i), row->closed[i]);
+	clew_json_object_end(json);
+	clew_json_unsigned(json, "no_submit", row->no_submit);
+	clew_json_unsigned(json, "no_start", row->no_start);
+	clew_json_unsigned(json, "cross_thread", row->cross_thread);
+	clew_json_unsigned(json, "children", row->children);
+	clew_json_unsigned(json, "suspensions", row->suspensions);
+	clew_json_unsigned(json, "suspended_ns", row->suspended);
+	json_histogram(json, "queued", &row->queued);
+	json_histogram(json, "execution", &row->execution);
+	json_histogram(json, "total", &row->total);
+	clew_json_object_end(json);
+}
+
+/* What became of the runtimes in each file. */
+static void json_files(struct clew_json *json, const struct clew_jobs *jobs)
+{
+	const char *at = clew_trace_meta(jobs->trace, "runtimes");
+
+	clew_json_array(json, "files");
+	for (; at && *at; at += strcspn(at, "\n") + 1) {
+		char name[128], path[4096], why[256] = "";
+		unsigned points, ns;
+
+		if (sscanf(at, "%127[^\t]\t%u\t%u\t%4095[^\t]\t%255[^\n]", name, &points, &ns, path,
+			   why) < 4)
+			break;
+		clew_json_object(json, NULL);
+		clew_json_string(json, "runtime", name);
+		clew_json_string(json, "path", path);
+		clew_json_unsigned(json, "points", points);
+		clew_json_unsigned(json, "probe_ns", ns);
+		clew_json_string(json, "refused", *why ? why : NULL);
+		clew_json_object_end(json);
+		if (!strchr(at, '\n'))
+			break;
+	}
+	clew_json_array_end(json);
+}
+
+/* How often the points of each kind of spans were met. */
+static void json_points(struct clew_json *json, const struct clew_jobs *jobs)
+{
+	clew_json_array(json, "points");
+	for (size_t i = 0; i < jobs->layers->runtime_count; i++)
+		for (size_t k = 0; k < jobs->layers->runtimes[i].event_count; k++) {
+			const struct clew_runtime *runtime = &jobs->layers->runtimes[i];
+			const struct clew_runtime_event *event = &runtime->events[k];
+			const struct clew_runtime_point *point = &runtime->points[event->point];
+
+			if (point->kind == CLEW_PLACE_FORK || point->kind == CLEW_PLACE_EXIT)
+				continue;
+			clew_json_object(json, NULL);
+			clew_json_string(json, "runtime", runtime->name);
+			clew_json_string(json, "kind", runtime->spans[event->span].name);
+			clew_json_string(json, "verb", clew_event_verb_word(event->verb));
+			clew_json_string(json, "at", point->symbol);
+			clew_json_unsigned(json, "seen", jobs->seen[point->number]);
+			clew_json_object_end(json);
+		}
+	clew_json_array_end(json);
+}
+
+int clew_json_logical(struct clew_json *json, const struct clew_logical *logical)
+{
+	const struct clew_jobs *jobs = logical->jobs;
+	struct logical_sum sum;
+	int r = logical_sum(logical, &sum);
+
+	clew_json_object(json, "logical");
+	clew_json_unsigned(json, "count", sum.count);
+	clew_json_unsigned(json, "stray_ends", jobs->strays);
+	clew_json_array(json, "by_name");
+	for (size_t i = 0; r >= 0 && i < sum.rows.count; i++)
+		json_row(json, (const struct logical_row *)sum.rows.data + i);
+	clew_json_array_end(json);
+	json_files(json, jobs);
+	json_points(json, jobs);
+	if (logical->each) {
+		clew_json_array(json, "list");
+		for (size_t i = 0; r >= 0 && i < jobs->list.count; i++)
+			if (clew_logical_wants(logical, clew_job_at(jobs, i)))
+				json_job(json, jobs, clew_job_at(jobs, i));
+		clew_json_array_end(json);
+	}
+	clew_json_object_end(json);
+	logical_sum_done(&sum);
+	return r;
+}

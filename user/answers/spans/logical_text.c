@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Logical spans as tables. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answers/spans/logical_sum.h"
+#include "format/text.h"
+#include "words/task.h"
+
+/* The part of the capture that is over, for lengths of what is still open. */
+static void print_time(FILE *out, const struct clew_jobs *jobs, uint64_t at)
+{
+	fprintf(out, "+%-13s ",
+		CLEW_OFFSET(at - clew_trace_start(jobs->trace),
+			    clew_trace_end(jobs->trace) - clew_trace_start(jobs->trace)));
+}
+
+static void print_threads(FILE *out, const struct clew_jobs *jobs,
+			  const struct clew_job_times *times, uint64_t at)
+{
+	for (uint32_t i = 0; i < times->thread_count; i++) {
+		fputs(i ? ", " : " in ", out);
+		clew_print_task_name(out, jobs->trace, times->threads[i], at);
+	}
+	if (times->more_threads)
+		fputs(", ..", out);
+}
+
+static void print_waits(FILE *out, const struct clew_jobs *jobs, const struct clew_job *job)
+{
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER;) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+
+		i = piece->next;
+		if (piece->kind != CLEW_JOB_SUSPENDED)
+			continue;
+		fprintf(out, "%16ssuspended for %s", "",
+			CLEW_DURATION(clew_trace_until(jobs->trace, piece->end) - piece->start));
+		if (piece->has_why)
+			fprintf(out, " (reason %" PRIu64 ")", piece->why);
+		if (piece->waker != CLEW_NO_NUMBER) {
+			fputs(", resumed by ", out);
+			clew_print_safe(out, clew_job_name(jobs, clew_job_at(jobs, piece->waker)));
+		}
+		if (piece->task != CLEW_NO_TASK) {
+			fputs(piece->waker != CLEW_NO_NUMBER ? " in " : ", resumed by ", out);
+			clew_print_task_name(out, jobs->trace, piece->task, piece->end);
+		}
+		fputc('\n', out);
+	}
+}
+
+static void print_job(FILE *out, const struct clew_jobs *jobs, const struct clew_job *job)
+{
+	struct clew_job_times times;
+
+	clew_job_times(jobs, job, &times);
+	print_time(out, jobs, job->begin);
+	fprintf(out, "%9s  ", CLEW_DURATION(clew_trace_until(jobs->trace, job->end) - job->begin));
+	fprintf(out, "%s.%s ", job->runtime->name, job->kind->name);
+	clew_print_safe(out, clew_job_name(jobs, job));
+	fprintf(out, ": %s", clew_job_closed_word(job->closed));
+	if (!job->submitted) {
+		fputs("; nobody was seen to submit it", out);
+	} else {
+		fputs("; submitted by ", out);
+		clew_print_task_name(out, jobs->trace, job->submitter, job->begin);
+		if (job->parent != CLEW_NO_NUMBER) {
+			fputs(" in ", out);
+			clew_print_safe(out, clew_job_name(jobs, clew_job_at(jobs, job->parent)));
+		}
+	}
+	if (job->origins > 1)
+		fprintf(out, " (and %" PRIu32 " more times)", job->origins - 1);
+	fprintf(out, "; queued %s", CLEW_DURATION(times.queued));
+	fprintf(out, ", ran %s", CLEW_DURATION(times.execution));
+	print_threads(out, jobs, &times, job->started ?: job->begin);
+	fputc('\n', out);
+	print_waits(out, jobs, job);
+}
+
+static void print_histogram(FILE *out, const struct histogram *histogram)
+{
+	if (!histogram->count) {
+		fprintf(out, "%9s  %9s  ", "-", "-");
+		return;
+	}
+	fprintf(out, "%9s  ", CLEW_DURATION(histogram_percentile(histogram, .5)));
+	fprintf(out, "%9s  ", CLEW_DURATION(histogram->greatest));
+}
+
+/* What is not plain of a row's spans. */
+static void print_ends(FILE *out, const struct logical_row *row)
+{
+	const char *between = "";
+
+	if (row->closed[CLEW_JOB_DONE] == row->count && !row->no_submit && !row->suspensions)
+		return;
+	fprintf(out, "%10s", "");
+	for (unsigned i = 0; i < CLEW_JOB_CLOSED_COUNT; i++)
+		if (row->closed[i]) {
+			fprintf(out, "%s%" PRIu64 " %s", between, row->closed[i],
+				clew_job_closed_word(i));
+			between = ", ";
+		}
+	if (row->no_start)
+		fprintf(out, "; %" PRIu64 " never started", row->no_start);
+	if (row->no_submit)
+		fprintf(out, "; of %" PRIu64 " no submit was seen", row->no_submit);
+	if (row->suspensions)
+		fprintf(out, "; suspended %" PRIu64 " times, for %s in all", row->suspensions,
+			CLEW_DURATION(row->suspended));
+	fputc('\n', out);
+}
+
+static void print_rows(FILE *out, const struct logical_sum *sum)
+{
+	const struct logical_row *rows = sum->rows.data;
+
+	if (!sum->rows.count)
+		return;
+	fprintf(out, "%8s  %9s  %9s  %9s  %9s  %9s  %9s\n", "", "queued", "", "ran", "", "total",
+		"");
+	fprintf(out, "%8s  %9s  %9s  %9s  %9s  %9s  %9s  %s\n", "spans", "p50", "max", "p50", "max",
+		"p50", "max", "logical span");
+	for (size_t i = 0; i < sum->rows.count; i++) {
+		fprintf(out, "%8" PRIu64 "  ", rows[i].count);
+		print_histogram(out, &rows[i].queued);
+		print_histogram(out, &rows[i].execution);
+		print_histogram(out, &rows[i].total);
+		fprintf(out, "%s.%s ", rows[i].runtime->name, rows[i].kind->name);
+		clew_print_safe(out, rows[i].name);
+		fputc('\n', out);
+		print_ends(out, &rows[i]);
+	}
+	fputc('\n', out);
+}
+
+/* Says of each runtime where it was looked for, and what of it never came. */
+static void print_runtimes(FILE *out, const struct clew_logical *logical)
+{
+	const char *at = clew_trace_meta(logical->jobs->trace, "runtimes");
+	const struct clew_layers *layers = logical->jobs->layers;
+
+	for (; at && *at; at += strcspn(at, "\n") + 1) {
+		char name[128], path[4096], why[256] = "";
+		unsigned points, ns;
+		int fields = sscanf(at, "%127[^\t]\t%u\t%u\t%4095[^\t]\t%255[^\n]", name, &points,
+				    &ns, path, why);
+
+		if (fields < 4)
+			break;
+		clew_print_safe(out, name);
+		fputs(*why ? " is not recorded in " : " in ", out);
+		clew_print_safe(out, path);
+		if (*why) {
+			fputs(": ", out);
+			clew_print_safe(out, why);
+		} else {
+			fprintf(out, ": %u points, %.1f us each at most", points, ns / 1e3);
+		}
+		fputc('\n', out);
+		if (!strchr(at, '\n'))
+			break;
+	}
+	for (size_t i = 0; i < layers->runtime_count; i++)
+		for (size_t k = 0; k < layers->runtimes[i].span_count; k++) {
+			const struct clew_runtime *runtime = &layers->runtimes[i];
+			const char *verbs[3];
+			size_t count =
+				logical_never_seen(logical, runtime, &runtime->spans[k], verbs, 3);
+
+			for (size_t n = 0; n < count; n++)
+				fprintf(out, "%s.%s: other points of it were met, %s never was\n",
+					runtime->name, runtime->spans[k].name, verbs[n]);
+		}
+}
+
+int clew_print_logical(FILE *out, const struct clew_logical *logical, size_t *ret_count)
+{
+	struct logical_sum sum;
+	int r = logical_sum(logical, &sum);
+
+	*ret_count = sum.count;
+	for (size_t i = 0; r >= 0 && logical->each && i < logical->jobs->list.count; i++)
+		if (clew_logical_wants(logical, clew_job_at(logical->jobs, i)))
+			print_job(out, logical->jobs, clew_job_at(logical->jobs, i));
+	if (r >= 0 && logical->each && sum.count)
+		fputc('\n', out);
+	if (r >= 0) {
+		print_rows(out, &sum);
+		print_runtimes(out, logical);
+	}
+	logical_sum_done(&sum);
+	return r;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Logical spans: pieces of work of runtimes, joined from the points that tasks met by their keys
+ * alone. docs/runtimes.md has the rules.
+ *
+ * An event belongs to the latest earlier submit of its key, in its process, that is not over; never
+ * to a later one. What is next to it in time is no reason.
+ */
+#ifndef CLEW_RELATE_JOB_H
+#define CLEW_RELATE_JOB_H
+
+#include "base/vector.h"
+#include "relate/layer.h"
+#include "trace/trace.h"
+
+enum clew_job_closed {
+	CLEW_JOB_DONE,
+	CLEW_JOB_CANCELED,
+	CLEW_JOB_EXIT,	     /* the thread or the process that had it ended */
+	CLEW_JOB_SUPERSEDED, /* its key was submitted anew */
+	CLEW_JOB_LOST,	     /* records were lost while it was under way */
+	CLEW_JOB_OPEN,
+	CLEW_JOB_CLOSED_COUNT,
+};
+
+enum clew_job_piece_kind { CLEW_JOB_QUEUED, CLEW_JOB_RUNS, CLEW_JOB_SUSPENDED };
+
+/* A part of a span's time. The pieces of a span follow each other without a gap. */
+struct clew_job_piece {
+	uint64_t start, end; /* CLEW_TIME_OPEN: not in the capture */
+	uint64_t why;	     /* SUSPENDED: the runtime's reason */
+	uint32_t job;
+	uint32_t next;	/* of the same span, CLEW_NO_NUMBER none */
+	uint32_t task;	/* RUN: the thread; else the one that ended it, CLEW_NO_TASK unknown */
+	uint32_t waker; /* the span that ran on that thread then, CLEW_NO_NUMBER none */
+	uint8_t kind;	/* enum clew_job_piece_kind */
+	bool has_why;
+};
+
+struct clew_job {
+	const struct clew_runtime *runtime;
+	const struct clew_runtime_span *kind;
+	uint64_t begin;	    /* submitted, or else when it was first seen */
+	uint64_t submitted; /* 0: before the capture, or not seen */
+	uint64_t started;   /* 0: never */
+	uint64_t end;	    /* CLEW_TIME_OPEN: not in the capture */
+	uint64_t key[CLEW_RUNTIME_KEYS];
+	uint64_t code;	   /* address of the function that it runs, 0 unknown */
+	const char *label; /* a name that the runtime gives, NULL none */
+	uint64_t queue, status;
+	uint32_t process;
+	uint32_t submitter;   /* the thread, CLEW_NO_TASK unknown */
+	uint32_t parent;      /* the span that ran there, CLEW_NO_NUMBER none */
+	uint32_t first, last; /* pieces */
+	uint32_t origins;     /* submits that it is for: more than one only if they coalesce */
+	uint32_t below;	      /* while it runs: the span that it interrupts on its thread */
+	uint8_t key_count;
+	uint8_t closed; /* enum clew_job_closed */
+	bool has_queue, has_status;
+};
+
+/* A thread waited for an object that a span, or a thread, then woke. */
+struct clew_job_wait {
+	uint64_t from, to;
+	uint32_t task;
+	uint32_t waker; /* the thread */
+	uint32_t job;	/* that ran on it, CLEW_NO_NUMBER none */
+};
+
+struct clew_jobs {
+	const struct clew_trace *trace;
+	const struct clew_layers *layers;
+	struct vector list;   /* struct clew_job, by begin */
+	struct vector pieces; /* struct clew_job_piece, by start */
+	struct vector waits;  /* struct clew_job_wait, by task, then from */
+	uint64_t *seen;	      /* by point: how often it was met */
+	uint64_t strays;      /* ends of what was not seen to begin */
+	struct arena arena;
+};
+
+/* Joins the spans of a trace, which has to outlive them, as `layers` has to. 0 or -ENOMEM. */
+int clew_jobs_new(const struct clew_trace *trace, const struct clew_layers *layers,
+		  struct clew_jobs **ret_jobs);
+void clew_jobs_free(struct clew_jobs *jobs);
+
+static inline struct clew_job *clew_job_at(const struct clew_jobs *jobs, size_t number)
+{
+	return (struct clew_job *)jobs->list.data + number;
+}
+
+static inline struct clew_job_piece *clew_job_piece_at(const struct clew_jobs *jobs, size_t number)
+{
+	return (struct clew_job_piece *)jobs->pieces.data + number;
+}
+
+/* The piece of a span that a moment is in; NULL: it is over, or has not begun. */
+const struct clew_job_piece *clew_job_piece_of(const struct clew_jobs *jobs, uint32_t job,
+					       uint64_t at);
+/* The wait of a thread that a moment is in, of several the last one; NULL: none. */
+const struct clew_job_wait *clew_job_wait_of(const struct clew_jobs *jobs, uint32_t task,
+					     uint64_t at);
+/* What it runs: its own name, the function's, or the kind's. Lives as long as the spans. */
+const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *span);
+const char *clew_job_closed_word(unsigned closed);
+
+#endif
