@@ -13,13 +13,18 @@
 B := build
 PROGRAM := clew
 CC := gcc
+MACHINE := $(shell $(CC) -print-multiarch)
 CLANG := clang
 BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
+# For another machine: where the headers and libraries of its packages are.
+SYSROOT :=
+ALL_CFLAGS := $(if $(SYSROOT),--sysroot=$(SYSROOT)) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
+# Instructions of x86 are decoded by Zydis; those of arm64, all of one size, by clew itself.
+DECODER := $(if $(filter x86_64-%,$(MACHINE)),-lZydis)
 CLI_LIBS := -lncursesw -ltinfo
-LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 -lZydis -liberty -ldw -lsqlite3 -lm
+LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lpcre2-8 $(DECODER) -liberty -ldw -lsqlite3 -lm
 PREFIX ?= /usr/local
 VERSION = $(shell sed -n 's/^\#define CLEW_VERSION "\(.*\)"/\1/p' user/cli/front/commands.h)
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
@@ -61,7 +66,8 @@ $(B)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The kernel side: one object, relocated at load for the kernel it meets.
-BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch)
+BPF_MACHINE := $(if $(filter aarch64-%,$(MACHINE)),arm64,x86)
+BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_MACHINE) -Iinclude -Ibpf -I$(SYSROOT)/usr/include/$(MACHINE)
 
 $(B)/clew.bpf.o: bpf/clew.bpf.c
 	@mkdir -p $(@D)

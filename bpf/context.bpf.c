@@ -101,6 +101,7 @@ int BPF_PROG(clew_softirq_exit)
 
 /* Inter-processor interrupts that run functions. Interrupts that only
  * reschedule wake no task. */
+#if defined(__TARGET_ARCH_x86)
 SEC("?tp_btf/call_function_entry")
 int BPF_PROG(clew_call_function_entry)
 {
@@ -142,3 +143,25 @@ int BPF_PROG(clew_irq_work_exit)
 	level_leave(LEVEL_HARD);
 	return 0;
 }
+#else
+/* `reason` is a name of the kernel's, such as "Function call interrupts". */
+SEC("?tp_btf/ipi_entry")
+int BPF_PROG(clew_ipi_entry, const char *reason)
+{
+	char first = 0;
+
+	bpf_probe_read_kernel(&first, sizeof(first), reason);
+	if (first == 'F')
+		level_enter(LEVEL_HARD, CLEW_CAUSE_IPI, 0, 0);
+	else if (first == 'I')
+		level_enter(LEVEL_HARD, CLEW_CAUSE_IPI, 2, 0);
+	return 0;
+}
+
+SEC("?tp_btf/ipi_exit")
+int BPF_PROG(clew_ipi_exit)
+{
+	level_leave(LEVEL_HARD);
+	return 0;
+}
+#endif

@@ -16,6 +16,7 @@
 
 #include <linux/bpf.h>
 
+#include "arch.h"
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
@@ -67,7 +68,7 @@ static __always_inline bool direct_take(struct direct *slot, __u64 from)
 /* Publishes what was written to the slot as the bio's. */
 static __always_inline void direct_keep(struct direct *slot, __u64 bio)
 {
-	barrier();
+	keep_order();
 	*(volatile __u64 *)&slot->bio = bio;
 }
 

@@ -8,6 +8,7 @@
 
 #include <linux/bpf.h>
 
+#include "arch.h"
 #include "kernel.h"
 #include "kernel_mm.h"
 #include "read.h"
@@ -20,10 +21,6 @@
  * levels. Set at start. */
 volatile __u64 direct_map;
 volatile __u32 five_levels;
-
-#define ENTRY_PRESENT 1ull
-#define ENTRY_LARGE   128ull
-#define ENTRY_FRAME   0x000ffffffffff000ull /* bits of the page frame's address */
 
 /* The entry for an address in one level's table; 0: not there. */
 static __always_inline __u64 page_entry(__u64 table, __u64 address, int shift)
@@ -62,10 +59,10 @@ __noinline __u64 foreign_address(__u64 table, __u64 address)
 	if (!entry)
 		return 0;
 	entry = page_entry(direct_map + (entry & ENTRY_FRAME), address, 30);
-	if (!entry || (entry & ENTRY_LARGE))
+	if (!entry || entry_is_large(entry))
 		return entry ? in_page(entry, address, 30) : 0;
 	entry = page_entry(direct_map + (entry & ENTRY_FRAME), address, 21);
-	if (!entry || (entry & ENTRY_LARGE))
+	if (!entry || entry_is_large(entry))
 		return entry ? in_page(entry, address, 21) : 0;
 	entry = page_entry(direct_map + (entry & ENTRY_FRAME), address, 12);
 	return entry ? in_page(entry, address, 12) : 0;

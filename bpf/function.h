@@ -78,7 +78,7 @@ static __always_inline bool jump_leaves(struct pt_regs *registers, struct clew_f
 	if (site->operand == CLEW_OPERAND_MEMORY &&
 	    bpf_probe_read_user(&target, sizeof(target), (void *)(target + site->offset)))
 		return false;
-	return target - (registers->ip - site->from_start) >= site->length;
+	return target - (register_ip(registers) - site->from_start) >= site->length;
 }
 
 /* True if functions of the task are recorded at the site. */
@@ -189,13 +189,13 @@ static __noinline bool add_value(struct pt_regs *registers, struct clew_function
 	return true;
 }
 
-/* Keeps the address of a text that is not in memory, for the return. It will pop the return
- * address. */
+/* Keeps the address of a text that is not in memory, for the return, which will take off the stack
+ * what the call put there. */
 static __noinline bool keep_unread(struct pt_regs *registers, struct clew_function_value *value,
 				   struct function_record *record, __u32 argument)
 {
 	struct clew_function_unread_text key = {
-		.stack = record->function.stack + sizeof(__u64),
+		.stack = record->function.stack + CALL_PUSHES,
 		.task = record->function.task,
 		.site = record->function.site,
 		.argument = argument,
@@ -332,7 +332,7 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 number = cookie & (CLEW_FUNCTION_RETURNS - 1);
-	struct clew_function record = {.stack = registers->sp, .site = number};
+	struct clew_function record = {.stack = register_sp(registers), .site = number};
 	struct clew_function_values *values;
 	struct clew_function_site *site;
 	struct clew_task_state *state;
@@ -364,7 +364,7 @@ static __always_inline void function_at(struct pt_regs *registers, __u32 cookie)
 			function_send(&where, state, &record);
 		return;
 	}
-	if ((site->test == CLEW_EXIT_IF_TAKEN && !jump_taken(registers->flags, site->condition)) ||
+	if ((site->test == CLEW_EXIT_IF_TAKEN && !jump_taken(registers, site->condition)) ||
 	    (site->test == CLEW_EXIT_IF_OUTSIDE && !jump_leaves(registers, site))) {
 		if (site->otherwise == CLEW_FUNCTION_NO_SITE)
 			return;
@@ -403,7 +403,7 @@ static __always_inline void kernel_function_at(struct pt_regs *registers, __u32 
 	struct where where;
 
 	record.header.time = bpf_ktime_get_ns();
-	record.stack = registers->sp - READ_NUMBER(task, stack);
+	record.stack = register_sp(registers) - READ_NUMBER(task, stack);
 	if (record.stack >= CLEW_KERNEL_STACK_MOST)
 		return;
 	where.time = record.header.time;

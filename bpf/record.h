@@ -13,6 +13,7 @@
 #ifndef CLEW_BPF_RECORD_H
 #define CLEW_BPF_RECORD_H
 
+#include "arch.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
@@ -61,14 +62,13 @@ static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state 
 	return bpf_map_lookup_elem(&clew_switches, &index);
 }
 
-/* Publishes the next `used` slots to the drain. x86 keeps the order of stores:
- * the slots are complete when the drain sees the new head. */
+/* Publishes the next `used` slots to the drain: they are complete when it sees the new head. */
 static __always_inline void slots_publish(struct clew_cpu_state *cpu_state, __u32 used)
 {
 	cpu_state->position += used;
 	if (unlikely(cpu_state->position >= switch_slots))
 		cpu_state->position -= switch_slots;
-	barrier();
+	keep_order();
 	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;
 }
 

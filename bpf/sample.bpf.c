@@ -6,7 +6,7 @@
 #include "kernel.h"
 #include "mapping.h"
 #include "state.h"
-#include "unwind.h"
+#include "unwind_walk.h"
 #include "waited.h"
 #include "where.h"
 #include <bpf/bpf_helpers.h>

@@ -10,7 +10,6 @@
 #include "filter.h"
 #include "kernel.h"
 #include "life.h"
-#include "read.h"
 #include "state.h"
 #include "wait.h"
 #include "where.h"
@@ -90,7 +89,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		slot->wait.flags |= CLEW_WAIT_FLAG_COUNTED;
 		/* It may be woken already, on another CPU: what the waker is to know of the sleep
 		 * is complete before this is set. */
-		barrier();
+		keep_order();
 		*(volatile __u8 *)&state->slept = 1;
 	}
 	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
@@ -246,7 +245,7 @@ int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs
 	if (!state)
 		return 0;
 	state->fault_frame = (__u64)regs;
-	state->fault_ip = READ(regs, ip);
+	state->fault_ip = read_register_ip(regs);
 	state->fault_number = faults_over(task);
 	return 0;
 }

@@ -8,7 +8,6 @@
 
 #include "arch.h"
 #include "kernel.h"
-#include "read.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
@@ -135,7 +134,8 @@ static __always_inline bool in_kernel_fault(void *context, struct task_struct *t
 		return false;
 	state->fault_frame = 0;
 	if (faults_over(task) != state->fault_number || (__u64)context > (__u64)regs ||
-	    (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || READ(regs, ip) != state->fault_ip)
+	    (__u64)regs - KERNEL_STACK_SIZE > (__u64)context ||
+	    read_register_ip(regs) != state->fault_ip)
 		return false;
 	stack = bpf_map_lookup_elem(&clew_stack, &zero);
 	if (!stack || !fault_entry)

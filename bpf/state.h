@@ -9,6 +9,7 @@
 #ifndef CLEW_BPF_STATE_H
 #define CLEW_BPF_STATE_H
 
+#include "arch.h"
 #include "kernel.h"
 #include "read.h"
 #include <bpf/bpf_core_read.h>
@@ -211,7 +212,7 @@ static __always_inline struct clew_task_state *task_state_make(struct task_struc
 		      __sync_val_compare_and_swap(&slot->task, 0, CLEW_TASK_SLOT_TAKEN)))
 		return bpf_task_storage_get(&clew_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	__builtin_memset(&slot->state, 0, sizeof(slot->state));
-	barrier();
+	keep_order();
 	slot->task = key;
 	return &slot->state;
 }

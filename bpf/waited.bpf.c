@@ -14,7 +14,7 @@
 #include "mapping.h"
 #include "read.h"
 #include "state.h"
-#include "unwind.h"
+#include "unwind_walk.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/kernel/maps.h>

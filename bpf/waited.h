@@ -16,6 +16,7 @@
 #include "record.h"
 #include "state.h"
 #include "unwind.h"
+#include "unwind_walk.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>

@@ -395,7 +395,7 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 
 	/* Before it is switched out, its registers say what its state does not say yet. Its
 	 * switch may be under way on its CPU, and sets `slept` last. */
-	barrier();
+	keep_order();
 	class = state->class;
 	if (unlikely(!slept)) {
 		if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))

@@ -37,8 +37,8 @@ static __always_inline __u32 identity_of_call(struct task_struct *task)
 	struct pt_regs *registers = saved_registers(task);
 	__u64 sum = mix(0, register_call(registers));
 
-	sum = mix(sum, registers->ip);
-	sum = mix(sum, registers->sp);
+	sum = mix(sum, register_ip(registers));
+	sum = mix(sum, register_sp(registers));
 	for (int i = 0; i < 4; i++)
 		sum = mix(sum, register_argument(registers, i));
 	sum = mix(sum, task->utime);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 The files of the kernel side: each compiles alone, and includes the headers of
-bpf/ that it uses and no other; prints TAP.
+bpf/ that it uses and no other; prints TAP. NAME_MACHINE.h has what is different on a machine, and
+NAME.h includes it: whoever uses it includes NAME.h.
 """
 import concurrent.futures
 import os
@@ -11,6 +12,7 @@ import subprocess
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bpf"))
 ALL = "clew.bpf.c"  # includes all programs
+MACHINES = ("x86", "arm64")
 count = 0
 
 
@@ -48,6 +50,17 @@ def definitions(text):
     return patterns
 
 
+def machine_of(name):
+    """The machine that a header is for, None if it is for all."""
+    return next((machine for machine in MACHINES if name.endswith("_%s.h" % machine)), None)
+
+
+def umbrella(name):
+    """The header that includes what a machine's header has."""
+    machine = machine_of(name)
+    return name.replace("_%s.h" % machine, ".h") if machine else name
+
+
 def compiles(name):
     multiarch = subprocess.run(["gcc", "-print-multiarch"],
                                capture_output=True,
@@ -55,7 +68,7 @@ def compiles(name):
                                check=True).stdout.strip()
     done = subprocess.run([
         "clang", "-fsyntax-only", "-x", "c", "-O2", "-Wall", "-Wno-unused", "-target", "bpf",
-        "-mcpu=v3", "-D__TARGET_ARCH_x86", "-I../include", "-I.", f"-I/usr/include/{multiarch}",
+        "-mcpu=v3", "-D__TARGET_ARCH_" + (machine_of(name) or "x86"), "-I../include", "-I.", f"-I/usr/include/{multiarch}",
         name
     ],
                           capture_output=True,
@@ -71,7 +84,10 @@ ok(not failed, f"{len(names)} files of bpf/ compile alone", "; ".join(failed))
 
 texts = {name: open(name, encoding="utf-8").read() for name in names}
 codes = {name: code(text) for name, text in texts.items()}
-defined = {name: definitions(text) for name, text in codes.items() if name.endswith(".h")}
+defined = {}
+for name, text in codes.items():
+    if name.endswith(".h"):
+        defined.setdefault(umbrella(name), {}).update(definitions(text))
 # A file may define a name that a header defines, too.
 own = {name: definitions(text).keys() for name, text in codes.items()}
 # Most names of a header are in few files: only what has the word is searched for the pattern.
@@ -84,7 +100,7 @@ def uses(name, header):
         what for what, pattern in defined[header].items()
         if re.findall(r"\w+", what)[-1] in words[name] and what not in own[name]
         and re.search(pattern, codes[name])
-    ] if header != name else []
+    ] if header != umbrella(name) else []
 
 
 idle, missing = [], []

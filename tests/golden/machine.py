@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-The machine is in user/arch/ and bpf/arch.h. The other files that know one are listed here, each
+The machine is in user/arch/, bpf/arch*.h and bpf/unwind_*.h. The other files that know one are listed here, each
 with what it knows: for another machine these are the places. Prints TAP.
 """
 import glob
@@ -9,15 +9,17 @@ import os
 import re
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-HOME = ("user/arch/", "bpf/arch.h")
+HOME = ("user/arch/", "bpf/arch", "bpf/unwind_x86.h", "bpf/unwind_arm64.h")
 # An instruction set, its decoder, a processor by name, and the fields of its saved registers.
 KNOWS = re.compile(
-    r"x86|EM_X86_64|zydis|\bint \$0x80|"
+    r"x86|aarch64|arm64|EM_X86_64|zydis|\bint \$0x80|"
     r"\breg(?:s|isters)?->(?:[sbi]p|[abcd]x|[sd]i|flags|cs)\b", re.I)
-LISTED = dict([("bpf/function.h", "registers at a function's entry and exits"),
-               ("bpf/record.h", "the order in which CPUs see stores"),
-               ("bpf/unwind.h", "the registers that a walk begins with"),
-               ("bpf/where.h", "the place where a task is"),
+LISTED = dict([("bpf/context.bpf.c", "which interrupts between processors there are"),
+               ("bpf/unwind.h", "which header unwinds"),
+               ("bpf/unwind_walk.h", "the registers of a frame"),
+               ("include/clew/kernel/call_numbers.h", "whose numbers system calls have"),
+               ("include/clew/kernel/maps/unwind.h", "where a frame's caller is"),
+               ("user/record/load.c", "whether system calls have other numbers"),
                ("include/clew/announce.h", "the instruction of a probe that programs compile in"),
                ("user/export/ctf_metadata.c", "LTTng's names of interrupts"),
                ("user/export/ctf_wakes.c", "the number of an interrupt"),
@@ -25,6 +27,7 @@ LISTED = dict([("bpf/function.h", "registers at a function's entry and exits"),
                ("user/record/features.c", "how a 32-bit program enters the kernel"),
                ("user/record/functions/probe_cost.c", "what a probe costs, by instruction"),
                ("user/record/functions/tracer_resolve.c", "the name of a library"),
+               ("user/record/stream/calls.h", "whose numbers are translated"),
                ("user/symbol/code/code.c", "instructions"),
                ("user/symbol/code/entry_point.c", "instructions"),
                ("user/symbol/code/exits.c", "instructions"),
@@ -51,9 +54,22 @@ found = {
     for pattern in ("bpf/*.[ch]", "include/**/*.h", "user/**/*.[ch]")
     for path in glob.glob(pattern, recursive=True) if not path.startswith(HOME) and knows(path)
 }
-print("1..2")
+def call_numbers(path, prefix):
+    with open(path, encoding="ascii") as file:
+        return dict(re.findall(r"^#define %s(\w+) (\d+)$" % prefix, file.read(), re.M))
+
+
+HEADER = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"
+print("1..3")
 for number, (name, paths) in enumerate(
-    (("files that know the machine are in user/arch/ or listed", found - set(LISTED)),
+    (("files that know the machine are in their places or listed", found - set(LISTED)),
      ("the files that are listed know it", set(LISTED) - found)), 1):
     print(f"{'not ok' if paths else 'ok'} {number} - {name}" +
           (": " + ", ".join(sorted(paths)) if paths else ""))
+if os.path.exists(HEADER):
+    wrong = set(call_numbers("include/clew/kernel/call_numbers.h", "CLEW_NR_").items()) ^ set(
+        call_numbers(HEADER, "__NR_").items())
+    print(f"{'not ok' if wrong else 'ok'} 3 - system calls have the numbers of the kernel's header" +
+          (": " + ", ".join(" ".join(row) for row in sorted(wrong)) if wrong else ""))
+else:
+    print("ok 3 # SKIP this machine has no headers of x86-64")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names and numbers of system calls, from libseccomp; names younger than it from a table.
+ * Names and numbers of system calls, from libseccomp; names younger than it from a table. The
+ * numbers are those of include/clew/kernel/call_numbers.h.
  */
 #include "arch/calls.h"
 
@@ -35,7 +36,8 @@ static const char *const young_names[] = {
 	"file_getattr",
 	"file_setattr",
 };
-#define FIRST_YOUNG 450
+#define FIRST_YOUNG  450
+#define FIRST_SHARED 424 /* from here on all architectures have the same numbers */
 #define YOUNG_COUNT (sizeof(young_names) / sizeof(young_names[0]))
 
 #define CALL_COUNT 1024
@@ -45,7 +47,7 @@ static char *names[CALL_COUNT];
 static void find_names(void)
 {
 	for (int call = 0; call < CALL_COUNT; call++) {
-		names[call] = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call);
+		names[call] = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, call);
 		if (!names[call] && call >= FIRST_YOUNG && (size_t)call < FIRST_YOUNG + YOUNG_COUNT)
 			names[call] = strdup(young_names[call - FIRST_YOUNG]);
 		if (!names[call] && asprintf(&names[call], "syscall_%d", call) < 0)
@@ -73,15 +75,25 @@ unsigned clew_call_from_name(const char *name)
 
 int clew_call_number(const char *name)
 {
-	return seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
+	return seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name);
 }
+
+#ifdef __aarch64__
+#define COMPAT SCMP_ARCH_ARM
+#else
+#define COMPAT SCMP_ARCH_X86
+#endif
 
 char *clew_compat_call_name(int number)
 {
-#ifdef __x86_64__
-	return seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86, number);
-#else
-	(void)number;
-	return NULL;
-#endif
+	return seccomp_syscall_resolve_num_arch(COMPAT, number);
+}
+
+int clew_call_translate(int number)
+{
+	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_AARCH64, number);
+	int translated = name ? clew_call_number(name) : number >= FIRST_SHARED ? number : -1;
+
+	free(name);
+	return translated;
 }

@@ -12,9 +12,9 @@
 #include "builder/journal.h"
 #include "builder/ring.h"
 #include "builder/task.h"
+#include <clew/kernel/call_numbers.h>
 #include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #define CALL_FUTEX_WAITV 449 /* which older headers do not know */
 
@@ -205,7 +205,7 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 	/* These calls read one file and write another. The object of the record is the file that is
 	 * read; the request shows that the sleep was for the other one. */
 	if (sleep->kind == CLEW_WAIT_READ &&
-	    (wait->call == SYS_sendfile || wait->call == SYS_copy_file_range) &&
+	    (wait->call == CLEW_NR_sendfile || wait->call == CLEW_NR_copy_file_range) &&
 	    last->flags & CLEW_LINK_WRITE && last->task == sleep->task && !sleep->blind) {
 		sleep->kind = CLEW_WAIT_WRITE;
 		sleep->object = (struct clew_object){.descriptor = -1};

@@ -9,9 +9,9 @@
 #include "builder/builder.h"
 #include "builder/task.h"
 #include "builder/wake.h"
+#include <clew/kernel/call_numbers.h>
 #include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
 
@@ -115,7 +115,7 @@ static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const st
 		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_FILE:
 		/* Message queues are files of their own file system. */
-		return wake->call == SYS_mq_timedsend || wake->call == SYS_mq_timedreceive
+		return wake->call == CLEW_NR_mq_timedsend || wake->call == CLEW_NR_mq_timedreceive
 			       ? CLEW_EDGE_IPC
 			       : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_NONE:
@@ -133,7 +133,7 @@ static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const st
 
 	/* libaio: an operation that completes during io_submit is completed by the submitter. */
 	if (type == CLEW_EDGE_WAKE &&
-	    (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
+	    (wait->call == CLEW_NR_io_getevents || wait->call == CLEW_NR_io_pgetevents))
 		return CLEW_EDGE_IO_URING;
 	return type;
 }
@@ -144,7 +144,7 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	/* execve waits until the process's other threads are gone. */
 	if (wake->flags & CLEW_WAKE_EXITING &&
 	    (kind == CLEW_WAIT_CHILD ||
-	     (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
+	     (kind == CLEW_WAIT_FILE && (wait->call == CLEW_NR_execve || wait->call == CLEW_NR_execveat))))
 		return CLEW_EDGE_EXIT;
 	/* The tracer resumes it, without a signal. */
 	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))

@@ -17,7 +17,8 @@
 #include "builder/builder.h"
 #include "builder/emit.h"
 #include "builder/task.h"
-#include <sys/syscall.h>
+
+#include <clew/kernel/call_numbers.h>
 
 #define YIELDS_APART 1000000 /* ns: yields within that time of the first are one tally */
 
@@ -76,16 +77,16 @@ static int count_faults(struct clew_builder *builder, struct task *task, uint64_
 static bool is_counted(unsigned call)
 {
 	switch (call) {
-	case SYS_read:
-	case SYS_write:
-	case SYS_pread64:
-	case SYS_pwrite64:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_preadv:
-	case SYS_pwritev:
-	case SYS_preadv2:
-	case SYS_pwritev2:
+	case CLEW_NR_read:
+	case CLEW_NR_write:
+	case CLEW_NR_pread64:
+	case CLEW_NR_pwrite64:
+	case CLEW_NR_readv:
+	case CLEW_NR_writev:
+	case CLEW_NR_preadv:
+	case CLEW_NR_pwritev:
+	case CLEW_NR_preadv2:
+	case CLEW_NR_pwritev2:
 		return true;
 	default:
 		return false;

@@ -8,8 +8,8 @@
  */
 #include "explain/kinds.h"
 
+#include <clew/kernel/call_numbers.h>
 #include <errno.h>
-#include <sys/syscall.h>
 
 #include "explain/operations.h"
 #include "trace/internal.h"
@@ -156,7 +156,7 @@ static int take_client(struct cutting *cutting, const struct clew_sleep *sleep)
 		known->goes_on = sleep->end == CLEW_TIME_OPEN;
 		return 0;
 	}
-	if (!asked && (sleep->call != SYS_connect || sleep->object.kind != CLEW_OBJECT_SOCKET))
+	if (!asked && (sleep->call != CLEW_NR_connect || sleep->object.kind != CLEW_OBJECT_SOCKET))
 		return 0;
 	operation = whole_of(cutting, asked ?: sleep->start, over,
 			     asked ? CLEW_OPERATION_REQUEST : CLEW_OPERATION_CONNECT);

@@ -3,9 +3,9 @@
  * Events of another tracer as records of a capture. A wake is kept until its task runs, as clew's
  * own switch records carry the wake of the task that comes.
  */
+#include <clew/kernel/call_numbers.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "import/state.h"
 
@@ -243,7 +243,7 @@ static int take_call(struct import *import, const struct line *line, const struc
 	task->same_call = false;
 	task->futex = 0;
 	task->call = event->kind == EVENT_ENTER ? event->call : CLEW_NO_CALL;
-	if (task->call == SYS_futex && event->argument_count >= 2) {
+	if (task->call == CLEW_NR_futex && event->argument_count >= 2) {
 		task->futex = event->arguments[0];
 		task->operation = (uint8_t)event->arguments[1];
 	}

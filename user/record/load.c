@@ -145,6 +145,9 @@ static int set_constants(struct clew_recorder *recorder,
 		return clew_say(message, error,
 				"the table of system calls is wrong: build clew again");
 	clew_compat_calls(bpf->rodata->compat_call);
+#ifdef __aarch64__
+	clew_translated_calls(bpf->rodata->own_call);
+#endif
 	error = clew_filter_prepare(bpf, options, message);
 	if (!error)
 		error = clew_environment_prepare(bpf, options->environment, message);

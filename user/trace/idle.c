@@ -3,19 +3,19 @@
 #include "trace/idle.h"
 #include "base/kind.h"
 
+#include <clew/kernel/call_numbers.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 bool call_receives(unsigned call)
 {
 	switch (call) {
-	case SYS_read:
-	case SYS_readv:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
+	case CLEW_NR_read:
+	case CLEW_NR_readv:
+	case CLEW_NR_accept:
+	case CLEW_NR_accept4:
+	case CLEW_NR_recvfrom:
+	case CLEW_NR_recvmsg:
+	case CLEW_NR_recvmmsg:
 		return true;
 	default:
 		return false;

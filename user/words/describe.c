@@ -3,12 +3,12 @@
 #include "words/describe.h"
 
 #include <arpa/inet.h>
+#include <clew/kernel/call_numbers.h>
 #include <clew/tokens.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "base/device.h"
 #include "format/text.h"
@@ -337,7 +337,7 @@ static bool describe_nothing(const struct clew_sleep *sleep, struct object_descr
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
 
 	if (sleep && sleep->kind == CLEW_WAIT_IO_URING &&
-	    (sleep->call == SYS_io_getevents || sleep->call == SYS_io_pgetevents)) {
+	    (sleep->call == CLEW_NR_io_getevents || sleep->call == CLEW_NR_io_pgetevents)) {
 		ret->kind = "aio";
 		snprintf(ret->name, sizeof(ret->name), "libaio context");
 		return true;

@@ -2,10 +2,10 @@
 /* Names that users type. */
 #include "words/match.h"
 
+#include <clew/kernel/call_numbers.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "words/describe.h"
 #include "words/file.h"
@@ -81,7 +81,7 @@ bool clew_waits_for_lock(const struct clew_sleep *sleep)
 	if (!clew_waits_for_object(sleep))
 		return false;
 	/* flock() and fcntl() sleep for a lock of a file only. */
-	return sleep->holder_count || sleep->call == SYS_flock || sleep->call == SYS_fcntl ||
+	return sleep->holder_count || sleep->call == CLEW_NR_flock || sleep->call == CLEW_NR_fcntl ||
 	       sleep->kind == CLEW_WAIT_LOCK || sleep->kind == CLEW_WAIT_FUTEX ||
 	       sleep->object.kind == CLEW_OBJECT_LOCK || sleep->object.kind == CLEW_OBJECT_FUTEX ||
 	       sleep->object.kind == CLEW_OBJECT_IPC;

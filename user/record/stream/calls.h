@@ -19,4 +19,9 @@ int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT]);
  */
 void clew_compat_calls(uint16_t ret_numbers[CLEW_CALL_COUNT]);
 
+/*
+ * The number of each call of arm64, by its own number. CLEW_NO_CALL: it has none.
+ */
+void clew_translated_calls(uint16_t ret_numbers[CLEW_CALL_COUNT]);
+
 #endif

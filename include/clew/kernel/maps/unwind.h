@@ -39,6 +39,19 @@ enum clew_unwind_kind {
 #define CLEW_UNWIND_RULE_ADD(rule)    ((rule) >> 27)
 
 /*
+ * On arm64 rsp and rbp stand for sp and x29, and a call leaves the address to return to in x30. The
+ * addend says where that address and the caller's x29 are. A base is the register that the CFA is
+ * counted from.
+ */
+enum clew_unwind_return {
+	CLEW_UNWIND_IN_LINK = 0,	/* in x30, and x29 is the caller's */
+	CLEW_UNWIND_PAIR_BELOW_CFA = 1, /* x29 at CFA - 8 * saved, the address above it */
+	CLEW_UNWIND_PAIR_ON_BASE = 2,	/* x29 at base + 8 * saved, the address above it */
+	CLEW_UNWIND_LINK_BELOW_CFA = 3, /* the address at CFA - 8 * saved, x29 is the caller's */
+	CLEW_UNWIND_LINK_ON_BASE = 4,	/* the address at base + 8 * saved, x29 is the caller's */
+};
+
+/*
  * A file's table: an index with one entry for each page of the file from its first page with rules
  * on, the rules that are used, and rows. A row holds from an offset in its page on: the offset in
  * the upper bits, the number of its rule in the lower ones. Each page has a row for its first byte.
