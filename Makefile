@@ -13,14 +13,17 @@
 B := build
 PROGRAM := clew
 CC := gcc
+STRIP := strip
 MACHINE := $(shell $(CC) -print-multiarch)
+OTHER_MACHINE := $(if $(filter aarch64-%,$(MACHINE)),x86,arm64)
 CLANG := clang
 BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # For another machine: where the headers and libraries of its packages are.
 SYSROOT :=
-ALL_CFLAGS := $(if $(SYSROOT),--sysroot=$(SYSROOT)) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
+TARGET := $(if $(SYSROOT),--sysroot=$(SYSROOT))
+ALL_CFLAGS := $(TARGET) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
 # Instructions of x86 are decoded by Zydis; those of arm64, all of one size, by clew itself.
 DECODER := $(if $(filter x86_64-%,$(MACHINE)),-lZydis)
 CLI_LIBS := -lncursesw -ltinfo
@@ -29,7 +32,8 @@ PREFIX ?= /usr/local
 VERSION = $(shell sed -n 's/^\#define CLEW_VERSION "\(.*\)"/\1/p' user/cli/front/commands.h)
 MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 
-LIB_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/cli/*'))
+# NAME_MACHINE.c is for that machine alone.
+LIB_SOURCES := $(sort $(shell find user -name '*.c' -not -name '*_$(OTHER_MACHINE).c' -not -path 'user/cli/*'))
 CLI_SOURCES := $(sort $(shell find user/cli -name '*.c'))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(B)/%.o)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
@@ -72,6 +76,11 @@ BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D_
 $(B)/clew.bpf.o: bpf/clew.bpf.c
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The same for arm64, which a golden test holds against its kernels.
+$(B)/clew-arm64.bpf.o: bpf/clew.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS:-D__TARGET_ARCH_%=-D__TARGET_ARCH_arm64) -MMD -MP -c -o $@ $<
 
 $(B)/clew.skel.h: $(B)/clew.bpf.o
 	$(BPFTOOL) gen skeleton $< name clew_bpf > $@
@@ -162,7 +171,7 @@ $(B)/runtime_text.h: tools/text-to-c $(RUNTIMES)
 
 $(B)/user/cli/operand/runtimes.o: $(B)/runtime_text.h
 
-unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/record_both $(B)/unwind_compare
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare
 
 print-libraries:
 	@echo $(LIBS)
@@ -170,26 +179,26 @@ print-libraries:
 # Workloads share nothing with clew but the compiler.
 $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+	$(CC) $(TARGET) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 # The 32-bit ones bring their libraries along. Headers of the machine are found without the link
 # that gcc-multilib makes, a package that excludes every cross compiler.
 $(B)/workloads/%-32: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
-	$(CC) -m32 -idirafter /usr/include/$(shell $(CC) -print-multiarch) -static -std=gnu11 $(WARNINGS) -Wno-psabi -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+	$(CC) $(TARGET) -m32 -idirafter /usr/include/$(shell $(CC) -print-multiarch) -static -std=gnu11 $(WARNINGS) -Wno-psabi -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 # Optimised, as what stacks are taken of is.
 $(B)/workloads/stack: tools/workloads/stack.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
+	$(CC) $(TARGET) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
 $(B)/workloads/stack-static: tools/workloads/stack.c
 	@mkdir -p $(@D)
-	$(CC) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
+	$(CC) $(TARGET) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -pthread -o $@ $<
 $(B)/workloads/%-stripped: $(B)/workloads/%
-	strip -o $@ $<
+	$(STRIP) -o $@ $<
 $(B)/workloads/%-static: tools/workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+	$(CC) $(TARGET) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 workloads: $(WORKLOADS)
 

@@ -162,10 +162,10 @@ static __always_inline __u64 jump_stack(struct pt_regs *registers, struct task_s
 	return stack;
 }
 
-/* Entries of page tables. An address above 48 bits of memory is none. */
+/* Entries of page tables. An address above 50 bits of memory is none. */
 #define ENTRY_PRESENT 1ull
 #define ENTRY_TABLE   2ull /* above the last level: it leads to a table, not to a large page */
-#define ENTRY_FRAME   0x0000fffffffff000ull /* bits of the page frame's address */
+#define ENTRY_FRAME   0x0003fffffffff000ull /* bits of the page frame's address */
 
 static __always_inline bool entry_is_large(__u64 entry)
 {

@@ -25,7 +25,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: from a CPU's struct rq to its preempt count; 0 unknown. */
+/* Fixed at load: from a CPU's struct rq to its preempt count; 0 unknown. On arm64 the count is the
+ * task's. */
 const volatile __s64 preempt_count_offset;
 
 /* Fixed at load: the bits of it that count hard and non-maskable interrupts. */
@@ -45,15 +46,33 @@ static __always_inline bool serves_softirq(struct task_struct *task)
 	       (READ_TRUSTED(real_time, softirq_disable_cnt) & PREEMPT_SOFTIRQ_OFFSET);
 }
 
+#if defined(__TARGET_ARCH_arm64)
+static __always_inline bool preempt_count(struct clew_cpu_state *cpu_state, __u32 *ret_count)
+{
+	struct task_struct___count *task = (void *)bpf_get_current_task_btf();
+
+	*ret_count = READ_TRUSTED(task, thread_info.preempt_count);
+	return true;
+}
+#else
+static __always_inline bool preempt_count(struct clew_cpu_state *cpu_state, __u32 *ret_count)
+{
+	__u64 here = variable_here(cpu_state, preempt_count_offset);
+
+	if (unlikely(!here))
+		return false;
+	*ret_count = READ((struct refcount_struct *)here, refs.counter);
+	return true;
+}
+#endif
+
 /* The level that the CPU is at, by its preempt count. */
 static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 {
-	__u64 here = variable_here(cpu_state, preempt_count_offset);
 	__u32 count;
 
-	if (unlikely(!here))
+	if (!preempt_count(cpu_state, &count))
 		return LEVEL_UNKNOWN;
-	count = READ((struct refcount_struct *)here, refs.counter);
 	if (likely(!(count & (preempt_hardirq | PREEMPT_SOFTIRQ_OFFSET))))
 		return serves_softirq(bpf_get_current_task_btf()) ? LEVEL_SOFT : LEVEL_TASK;
 	return count & preempt_hardirq ? LEVEL_HARD : LEVEL_SOFT;

@@ -372,6 +372,15 @@ struct task_struct {
 	struct uprobe_task *utask;
 };
 
+/* arm64 has the preempt count in the task, x86-64 in a variable of each CPU. */
+struct thread_info___count {
+	__u64 preempt_count;
+};
+
+struct task_struct___count {
+	struct thread_info___count thread_info;
+};
+
 /* The kernel points vaddr at this for a trace event's probe. */
 struct uprobe_task {
 	unsigned long vaddr;

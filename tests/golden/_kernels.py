@@ -20,7 +20,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 KERNELS = os.path.join(ROOT, "tests", "kernels")
 DOCUMENT = os.path.join(ROOT, "docs", "kernels.md")
-OBJECT = os.path.join(ROOT, "build", "clew.bpf.o")
+OBJECTS = {
+    "amd64": os.path.join(ROOT, "build", "clew.bpf.o"),
+    "arm64": os.path.join(ROOT, "build", "clew-arm64.bpf.o")
+}
 MISSING_FIELDS = os.path.join(ROOT, "build", "missing_fields")
 TABLE = os.path.join(ROOT, "user", "record", "stream", "program_table.c")
 RELOCATION = re.compile(r"libbpf: prog '([^']+)': relo #(\d+): "
@@ -34,11 +37,17 @@ def changes():
         return tomllib.load(file)["change"]
 
 
+def object_for(btf):
+    """The kernel side of a kernel's machine."""
+    return OBJECTS["arm64" if "arm64" in os.path.basename(btf) else "amd64"]
+
+
 def lacking(btf):
     """Fields and types that the kernel lacks and clew's programs read: name -> programs."""
     bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
     with tempfile.NamedTemporaryFile() as out:
-        said = subprocess.run([bpftool, "-d", "gen", "min_core_btf", btf, out.name, OBJECT],
+        said = subprocess.run([bpftool, "-d", "gen", "min_core_btf", btf, out.name,
+                               object_for(btf)],
                               capture_output=True,
                               text=True,
                               check=True).stderr
@@ -58,7 +67,7 @@ def before_load(btf, *hidden):
     What clew finds out before the load: fields and types that the kernel lacks, and program -> the
     field that the kernel would refuse it for. `hidden`: members that it lacks, too, as "mutex.owner".
     """
-    said = subprocess.run([MISSING_FIELDS, OBJECT, btf, *hidden],
+    said = subprocess.run([MISSING_FIELDS, object_for(btf), btf, *hidden],
                           capture_output=True,
                           text=True,
                           check=True).stdout

@@ -29,9 +29,6 @@ def wrong_early(kernel, lacks, early):
     """What is wrong with what is found out about a kernel before the load, in words."""
     found, refused = early
     wrong = ["it differs about %s" % field for field in sorted(found ^ set(lacks))]
-    # arm64's registers are others.
-    if "arm64" in kernel:
-        return wrong
     allowed = set() if "+modules" in kernel or kernel.startswith("6.18") else of_modules()
     return wrong + [
         "%s is left out for %s" % (program, refused[program])

@@ -56,7 +56,7 @@ found = {
 }
 def call_numbers(path, prefix):
     with open(path, encoding="ascii") as file:
-        return dict(re.findall(r"^#define %s(\w+) (\d+)$" % prefix, file.read(), re.M))
+        return dict(re.findall(r"^#define %s(\w+)\s+(\d+)$" % prefix, file.read(), re.M))
 
 
 HEADER = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct arch_register {
-	const char *names[4]; /* of its 8, 4, 2 bytes and 1 byte */
+	const char *names[4]; /* of its 8, 4, 2 bytes and 1 byte, those that have one */
 	int offset;
 	int dwarf;
 	int argument; /* -1: none is passed in it */
@@ -40,20 +40,33 @@ static const struct arch_register registers[] = {
 #define INSTRUCTION AT(rip)
 #define COUNT	    ((int)(sizeof(registers) / sizeof(registers[0])))
 
-#else
+#elif defined(__aarch64__)
 
-static const struct arch_register registers[1];
+/* The kernel's registers begin with these. */
+#define AT(number) ((int)offsetof(struct user_pt_regs, regs) + 8 * (number))
+#define ROW(number, argument)                                                                      \
+	{                                                                                          \
+		{"x" #number, "w" #number}, AT(number), number, argument                           \
+	}
 
-#define RESULT	    -1
-#define INSTRUCTION -1
-#define COUNT	    0
+static const struct arch_register registers[] = {
+	ROW(0, 0),   ROW(1, 1),	  ROW(2, 2),   ROW(3, 3),   ROW(4, 4),	 ROW(5, 5),   ROW(6, -1),
+	ROW(7, -1),  ROW(8, -1),  ROW(9, -1),  ROW(10, -1), ROW(11, -1), ROW(12, -1), ROW(13, -1),
+	ROW(14, -1), ROW(15, -1), ROW(16, -1), ROW(17, -1), ROW(18, -1), ROW(19, -1), ROW(20, -1),
+	ROW(21, -1), ROW(22, -1), ROW(23, -1), ROW(24, -1), ROW(25, -1), ROW(26, -1), ROW(27, -1),
+	ROW(28, -1), ROW(29, -1), ROW(30, -1), {{"sp", "wsp"}, AT(31), 31, -1},
+};
+
+#define RESULT	    0
+#define INSTRUCTION ((int)offsetof(struct user_pt_regs, pc))
+#define COUNT	    ((int)(sizeof(registers) / sizeof(registers[0])))
 
 #endif
 
 int clew_register_find(const char *name, size_t length)
 {
 	for (int i = 0; i < COUNT; i++)
-		for (int k = 0; k < 4; k++)
+		for (int k = 0; k < 4 && registers[i].names[k]; k++)
 			if (strlen(registers[i].names[k]) == length &&
 			    !memcmp(registers[i].names[k], name, length))
 				return i;

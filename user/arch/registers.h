@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The machine's general registers: what each is called, which have arguments, and where a probe
- * finds them. A number is that of the machine's encoding. On other machines than x86-64 there is no
- * register yet, so nothing that rests on one is found.
+ * finds them. A number is that of the machine's encoding.
  */
 #ifndef CLEW_ARCH_REGISTERS_H
 #define CLEW_ARCH_REGISTERS_H

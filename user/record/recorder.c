@@ -6,6 +6,7 @@
  * detached after it is cleared. It alone decides whether they record, so that a
  * recording starts and stops on all CPUs at once.
  */
+#include "arch/machine.h"
 #include "record/recorder.h"
 
 #include <bpf/libbpf.h>
@@ -52,7 +53,7 @@
 
 /* Flags of a task, as in sleeping_flags. */
 #define RESUME_NEW (1UL << 0)
-#define RESUME_OLD (1UL << 1)
+#define RESUME_OLD (1UL << CLEW_FLAG_RESUME)
 #define RSEQ_APART (1UL << 11)
 
 /*
@@ -169,7 +170,7 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 
 /*
  * The first pass has found the flags that all sleeping threads with rseq share.
- * TIF_NOTIFY_RESUME is bit 1 in older kernels, and bit 0 since all architectures
+ * TIF_NOTIFY_RESUME is CLEW_FLAG_RESUME in older kernels, and bit 0 since all architectures
  * number these flags alike; TIF_SIGPENDING is the next one. Since 6.19 rseq
  * has a flag of its own, TIF_RSEQ.
  */
@@ -179,7 +180,8 @@ static void find_flags(struct clew_bpf *bpf)
 
 	if (first == RESUME_NEW || first == RESUME_OLD) {
 		bpf->bss->return_flag = first;
-		bpf->bss->signal_flag = first << 1;
+		bpf->bss->signal_flag =
+			first == RESUME_NEW ? first << 1 : 1UL << CLEW_FLAG_SIGNAL;
 	} else if (!first && common & RSEQ_APART) {
 		bpf->bss->return_flag = RSEQ_APART;
 		bpf->bss->signal_flag = RESUME_NEW << 1;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/machine.h"
 #include "record/functions/probe.h"
 #include "record/stream/kernel.h"
 #include "symbol/code/function.h"
@@ -39,8 +40,6 @@ uint32_t clew_probe_cost_of(const struct clew_probe_cost *cost, unsigned class)
 						 : cost->stepped;
 }
 
-#ifdef __x86_64__
-
 /* Functions that begin with each class of instruction. */
 void clew_probe_push(void);
 void clew_probe_nop4(void);
@@ -52,15 +51,15 @@ void clew_probe_returning(void);
 		".balign 16\n"                                                                     \
 		".globl " name "\n"                                                                \
 		".hidden " name "\n"                                                               \
-		".type " name ", @function\n" name ": " instructions "\n"                          \
+		".type " name ", %function\n" name ": " instructions "\n"                          \
 		"ret\n"                                                                            \
 		".size " name ", . - " name "\n"                                                   \
 		".popsection\n")
-OWN_FUNCTION("clew_probe_push", "push %rax; pop %rax");
-OWN_FUNCTION("clew_probe_nop4", ".byte 0x0f, 0x1f, 0x40, 0x00");
-OWN_FUNCTION("clew_probe_nop5", ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");
-OWN_FUNCTION("clew_probe_move", "mov %rdi, %rax");
-OWN_FUNCTION("clew_probe_returning", "push %rax; pop %rax");
+OWN_FUNCTION("clew_probe_push", CLEW_CODE_EMULATED);
+OWN_FUNCTION("clew_probe_nop4", CLEW_CODE_NOP);
+OWN_FUNCTION("clew_probe_nop5", CLEW_CODE_NOP5);
+OWN_FUNCTION("clew_probe_move", CLEW_CODE_STEPPED);
+OWN_FUNCTION("clew_probe_returning", CLEW_CODE_EMULATED);
 
 #define CALL_OPCODE 0xe8
 
@@ -91,6 +90,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *ret_offsets)
 	return 1;
 }
 
+#ifdef __x86_64__
 bool clew_probe_calls_nop5(void)
 {
 	uint64_t offsets[OWN_COUNT] = {0};
@@ -113,6 +113,12 @@ bool clew_probe_calls_nop5(void)
 	close(link);
 	return calls;
 }
+#else
+bool clew_probe_calls_nop5(void)
+{
+	return false;
+}
+#endif
 
 static uint64_t now(void)
 {
@@ -225,8 +231,8 @@ void clew_probe_cost_measure(struct clew_probe_cost *ret)
 	uint64_t offsets[OWN_COUNT] = {0};
 
 	*ret = other;
-	/* Linux 6.18 was the first to emulate all nops. */
-	ret->long_nops_stepped = !clew_kernel_is(6, 18);
+
+	ret->long_nops_stepped = !clew_kernel_is(6, CLEW_NOPS_SINCE_MINOR);
 	program = clew_probe_load_empty(multi);
 	if (program < 0)
 		return;
@@ -238,18 +244,3 @@ void clew_probe_cost_measure(struct clew_probe_cost *ret)
 			close(descriptors[i]);
 	close(program);
 }
-
-#else
-
-bool clew_probe_calls_nop5(void)
-{
-	return false;
-}
-
-void clew_probe_cost_measure(struct clew_probe_cost *ret)
-{
-	*ret = other;
-	ret->long_nops_stepped = !clew_kernel_is(6, 18);
-}
-
-#endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
+#include "arch/machine.h"
 #include "record/functions/traced_points.h"
 #include "record/functions/tracer_state.h"
 #include "record/stacks/mappings.h"
@@ -22,7 +23,7 @@
 
 /* Libraries with functions that cut stacks. */
 static const char *const control_names[] = {"libc.so.6", "libgcc_s.so.1", "libstdc++.so.6",
-					    "libc++abi.so.1", "ld-musl-x86_64.so.1"};
+					    "libc++abi.so.1", CLEW_MACHINE_MUSL};
 
 #define CONTROL_NAMES (sizeof(control_names) / sizeof(control_names[0]))
 

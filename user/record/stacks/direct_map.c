@@ -20,6 +20,22 @@
 /* Locked, as it must not move until the program has run. */
 static uint64_t page[512] __attribute__((aligned(4096)));
 
+#ifdef __aarch64__
+/* With pages of 4 kB, a place above 48 bits needs a fifth level. Whoever names such a place gets
+ * one where there are any. */
+#define ABOVE_FOUR_LEVELS (1ull << 48)
+
+bool clew_five_levels(void)
+{
+	void *at = mmap((void *)ABOVE_FOUR_LEVELS, sizeof(page), PROT_READ,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return false;
+	munmap(at, sizeof(page));
+	return (uintptr_t)at >= ABOVE_FOUR_LEVELS;
+}
+#else
 bool clew_five_levels(void)
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");
@@ -34,6 +50,7 @@ bool clew_five_levels(void)
 		fclose(file);
 	return found;
 }
+#endif
 
 int clew_direct_map_prepare(struct clew_bpf *bpf)
 {

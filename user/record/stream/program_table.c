@@ -37,6 +37,9 @@
 #define TAKES(structure_, number)	.structure = (structure_), .argument = (number)
 #define TAKES_OTHER(structure_, number) TAKES(structure_, number), .other = true
 
+#define IPI	    "inter-processor interrupts"
+#define WITHOUT_IPI "which of them ended a wait: it is an interrupt of no device, or unknown"
+
 const struct clew_program_row clew_program_table[] = {
 	ROW("clew_sched_switch", "tp_btf/sched_switch", SWITCH, ONCE | ESSENTIAL,
 	    LOST("switches", "everything: who ran and who waited")),
@@ -80,14 +83,18 @@ const struct clew_program_row clew_program_table[] = {
 	ROW("clew_softirq_entry", "tp_btf/softirq_entry", WAKE, 0,
 	    LOST("softirqs", "which softirq ended a wait")),
 	ROW("clew_softirq_exit", "tp_btf/softirq_exit", WAKE, 0),
+#ifdef __aarch64__
+	ROW("clew_ipi_entry", "tp_btf/ipi_entry", WAKE, OPTIONAL, LOST(IPI, WITHOUT_IPI)),
+	ROW("clew_ipi_exit", "tp_btf/ipi_exit", WAKE, OPTIONAL),
+#else
 	ROW("clew_call_function_single_entry", "tp_btf/call_function_single_entry", WAKE, OPTIONAL,
-	    LOST("inter-processor interrupts",
-		 "which of them ended a wait: it is an interrupt of no device, or unknown")),
+	    LOST(IPI, WITHOUT_IPI)),
 	ROW("clew_call_function_single_exit", "tp_btf/call_function_single_exit", WAKE, OPTIONAL),
 	ROW("clew_call_function_entry", "tp_btf/call_function_entry", WAKE, OPTIONAL),
 	ROW("clew_call_function_exit", "tp_btf/call_function_exit", WAKE, OPTIONAL),
 	ROW("clew_irq_work_entry", "tp_btf/irq_work_entry", WAKE, OPTIONAL),
 	ROW("clew_irq_work_exit", "tp_btf/irq_work_exit", WAKE, OPTIONAL),
+#endif
 	ROW("clew_hrtimer_expire_entry", "tp_btf/hrtimer_expire_entry", WAKE, 0,
 	    LOST("high-resolution timers",
 		 "which timer ended a sleep or a timeout: it is unknown")),

@@ -8,19 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <Zydis/Zydis.h>
 
 #include "symbol/code/function_internal.h"
+#include "symbol/code/instruction.h"
 
 #define CODE_MOST     (1u << 30) /* bytes of code in a file */
 #define SEGMENTS_MOST 16
 #define AGAIN_MOST    4 /* times that ranges within each other have the code looked at */
-#define OPCODE_LEA    0x8d
-#define MODRM_RIP     5 /* r/m, with mod 0: relative to the next instruction */
 
 struct scan {
 	struct clew_functions *functions;
-	ZydisDecoder decoder;
+	struct instructions instructions;
 	uint64_t budget;      /* bytes that may still be looked at */
 	struct vector tables; /* struct jump_table: what the range at hand takes the address of */
 	struct vector jumps;  /* struct jump_place */
@@ -115,13 +113,13 @@ static int add_flow(struct scan *scan, struct range *range, struct flow flow)
 
 /* A direct jump or call. Jumps within the range, but for those to its start, are nothing. */
 static int take_branch(struct scan *scan, struct range *range, uint32_t at,
-		       const ZydisDecodedInstruction *instruction, enum flow_kind kind)
+		       const struct instruction *instruction, enum flow_kind kind)
 {
-	uint64_t target =
-		range->start + at + instruction->length + (uint64_t)instruction->raw.imm[0].value.s;
+	uint64_t target = instruction->to;
 	struct flow flow = {.at = at,
 			    .kind = kind,
-			    .condition = instruction->opcode & 0xf,
+			    .condition = instruction->condition,
+			    .tested = instruction->tested,
 			    .to_start = target == range->start};
 	uint32_t own = (uint32_t)(range - ranges_of(scan->functions));
 
@@ -164,63 +162,56 @@ static int take_address_of(struct scan *scan, uint64_t address)
 	return r;
 }
 
-static bool is_address_of(const ZydisDecodedInstruction *instruction)
-{
-	return instruction->opcode == OPCODE_LEA &&
-	       instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
-	       instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == MODRM_RIP;
-}
-
 /* `*block`: the address of the first instruction from which all run up to this one. */
 static int take_instruction(struct scan *scan, struct range *range, uint32_t at,
-			    const ZydisDecodedInstruction *instruction, uint64_t *block)
+			    const struct instruction *instruction, uint64_t *block)
 {
-	uint64_t next = range->start + at + instruction->length;
-	bool direct = instruction->raw.imm[0].is_relative;
 	int r = 0;
 
-	switch (instruction->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
+	switch (instruction->kind) {
+	case INSTRUCTION_CONDITIONAL:
 		r = take_branch(scan, range, at, instruction, FLOW_CONDITIONAL);
 		break;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		if (instruction->mnemonic != ZYDIS_MNEMONIC_JMP)
-			return 0;
-		r = direct ? take_branch(scan, range, at, instruction, FLOW_JUMP)
-			   : take_indirect(scan, range, at, *block);
+	case INSTRUCTION_JUMP:
+		r = take_branch(scan, range, at, instruction, FLOW_JUMP);
 		break;
-	case ZYDIS_CATEGORY_CALL:
-		range->open |= !direct;
-		if (direct)
-			r = take_branch(scan, range, at, instruction, FLOW_CALL);
+	case INSTRUCTION_INDIRECT:
+		r = take_indirect(scan, range, at, *block);
 		break;
-	case ZYDIS_CATEGORY_RET:
+	case INSTRUCTION_CALL:
+		r = take_branch(scan, range, at, instruction, FLOW_CALL);
+		break;
+	case INSTRUCTION_CALL_INDIRECT:
+		range->open = true;
+		break;
+	case INSTRUCTION_RET:
 		r = add_flow(scan, range,
 			     (struct flow){.at = at, .kind = FLOW_RET, .target = NO_RANGE});
 		break;
+	case INSTRUCTION_ADDRESS:
+		return take_address_of(scan, instruction->to);
 	default:
-		return is_address_of(instruction)
-			       ? take_address_of(scan, next + (uint64_t)instruction->raw.disp.value)
-			       : 0;
+		return 0;
 	}
-	*block = next;
+	*block = range->start + at + instruction->length;
 	return r;
 }
 
 static int scan_range(struct scan *scan, struct range *range)
 {
 	const uint8_t *bytes = range->segment->bytes + (range->start - range->segment->address);
-	ZydisDecodedInstruction instruction;
+	struct instruction instruction;
 	uint64_t block = range->start;
 	int r = 0;
 
+	instructions_begin(&scan->instructions);
 	range->flow = (uint32_t)scan->functions->flows.count;
 	scan->tables.count = scan->jumps.count = 0;
 	range->undecodable = range->size > scan->budget;
 	for (uint64_t at = 0; r >= 0 && !range->undecodable && at < range->size;
 	     at += instruction.length) {
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&scan->decoder, NULL, bytes + at,
-							      range->size - at, &instruction)))
+		if (!instructions_read(&scan->instructions, bytes + at, range->size - at,
+				       range->start + at, &instruction))
 			range->undecodable = true;
 		else
 			r = take_instruction(scan, range, (uint32_t)at, &instruction, &block);
@@ -246,7 +237,6 @@ int functions_scan(struct clew_functions *functions)
 			    .jumps = {.item = sizeof(struct jump_place)}};
 	int r = 0;
 
-	ZydisDecoderInit(&scan.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	functions->flows.item = sizeof(struct flow);
 	for (size_t i = 0; i < functions->segment_count; i++)
 		scan.budget += AGAIN_MOST * functions->segments[i].size;
@@ -264,24 +254,21 @@ int functions_walk_variants(struct clew_functions *functions, const struct range
 			    int (*found)(void *context, const struct range *variant), void *context)
 {
 	const uint8_t *bytes = range->segment->bytes + (range->start - range->segment->address);
-	ZydisDecodedInstruction instruction;
-	ZydisDecoder decoder;
+	struct instructions instructions;
+	struct instruction instruction;
 	int r = 0;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	instructions_begin(&instructions);
 	for (uint64_t at = 0; r >= 0 && at < range->size; at += instruction.length) {
-		uint64_t address;
 		uint32_t number;
 
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + at,
-							      range->size - at, &instruction)))
+		if (!instructions_read(&instructions, bytes + at, range->size - at,
+				       range->start + at, &instruction))
 			break;
-		if (!is_address_of(&instruction))
+		if (instruction.kind != INSTRUCTION_ADDRESS)
 			continue;
-		address = range->start + at + instruction.length +
-			  (uint64_t)instruction.raw.disp.value;
-		number = functions_range_at(functions, address);
-		if (number != NO_RANGE && ranges_of(functions)[number].start == address)
+		number = functions_range_at(functions, instruction.to);
+		if (number != NO_RANGE && ranges_of(functions)[number].start == instruction.to)
 			r = found(context, &ranges_of(functions)[number]);
 	}
 	return r;

@@ -7,51 +7,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <Zydis/Zydis.h>
 
-#include "arch/registers.h"
 #include "symbol/code/function_internal.h"
+#include "symbol/code/instruction.h"
 #include "symbol/code/site.h"
-#include "symbol/code/stack_state.h"
-
-/* Offset of a general register in what a probe sees; false: another register. */
-static bool find_register(ZydisRegister reg, uint16_t *ret)
-{
-	int offset = reg == ZYDIS_REGISTER_RIP
-			     ? clew_register_instruction()
-			     : clew_register_offset((int)reg - ZYDIS_REGISTER_RAX);
-
-	*ret = (uint16_t)offset;
-	return offset >= 0;
-}
-
-/* Where an indirect jump's target is; false: in a form that a probe cannot read. */
-static bool read_target(const uint8_t *code, size_t size, struct clew_operand *ret)
-{
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction instruction;
-	ZydisDecoder decoder;
-
-	*ret = (struct clew_operand){0};
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, size, &instruction, operands)))
-		return false;
-	if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-		ret->kind = CLEW_OPERAND_REGISTER;
-		return find_register(operands[0].reg.value, &ret->base);
-	}
-	if (operands[0].type != ZYDIS_OPERAND_TYPE_MEMORY ||
-	    operands[0].mem.index != ZYDIS_REGISTER_NONE ||
-	    operands[0].mem.segment == ZYDIS_REGISTER_FS ||
-	    operands[0].mem.segment == ZYDIS_REGISTER_GS)
-		return false;
-	ret->kind = CLEW_OPERAND_MEMORY;
-	ret->offset = operands[0].mem.disp.value;
-	/* The probe sees the address of the jump itself. */
-	if (operands[0].mem.base == ZYDIS_REGISTER_RIP)
-		ret->offset += instruction.length;
-	return find_register(operands[0].mem.base, &ret->base);
-}
+#include "symbol/code/stack_use.h"
 
 /* 1: an exit, 0: none, -ENOTSUP: one that cannot be probed. */
 static int read_exit(const struct clew_functions *functions, const struct range *range,
@@ -83,11 +43,12 @@ static int read_exit(const struct clew_functions *functions, const struct range 
 		.condition = flow->condition,
 	};
 	if (clew_site_kind(code, size) != CLEW_SITE_SAFE ||
-	    (flow->kind == FLOW_CONDITIONAL && ret->class != CLEW_PROBE_EMULATED))
+	    (flow->kind == FLOW_CONDITIONAL &&
+	     (ret->class != CLEW_PROBE_EMULATED || !flow->tested)))
 		return -ENOTSUP;
 	if (flow->kind != FLOW_CONDITIONAL)
 		ret->condition = 0;
-	return flow->kind != FLOW_INDIRECT || read_target(code, size, &ret->target) ? 1 : -ENOTSUP;
+	return flow->kind != FLOW_INDIRECT || instruction_target(code, size, &ret->target) ? 1 : -ENOTSUP;
 }
 
 static int compare_exits(const void *a, const void *b)

@@ -4,6 +4,7 @@
  * function's return may meet depends on all that it calls; what is told of one function
  * is made when somebody asks for it.
  */
+#include "arch/machine.h"
 #include "symbol/code/function.h"
 #include "symbol/elf/demangle.h"
 
@@ -72,12 +73,14 @@ static int check_kind(int descriptor, const char *path, struct clew_message *mes
 				"%s: is no ELF file: name a program or a library", path);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64)
 		return clew_say(message, -ENOTSUP,
-				"%s: is a program of 32 bits: only those of x86-64 can be probed",
+				"%s: is a program of 32 bits: only those of " CLEW_MACHINE_NAME
+				" can be probed",
 				path);
-	if (header.e_machine != EM_X86_64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (header.e_machine != CLEW_MACHINE_ELF || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return clew_say(
 			message, -ENOTSUP,
-			"%s: is for another machine (%u): only programs of x86-64 can be probed",
+			"%s: is for another machine (%u): only programs of " CLEW_MACHINE_NAME
+			" can be probed",
 			path, header.e_machine);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
 		return clew_say(message, -ENOTSUP,

@@ -72,6 +72,7 @@ struct flow {
 	uint32_t target; /* the range that it leads to, NO_RANGE: none known */
 	uint8_t kind;
 	uint8_t condition;
+	bool tested;   /* CONDITIONAL: by the flags alone */
 	bool to_start; /* of the target */
 };
 
@@ -144,11 +145,11 @@ int functions_walk_variants(struct clew_functions *functions, const struct range
 			    void *context);
 /* parts.c: finds out which ranges are parts of which functions. */
 int functions_join_parts(struct clew_functions *functions);
-/* stack_file.c: which functions use the stack in a way that a replaced return address changes. */
+/* stack_file_*.c: which functions use the stack in a way that a replaced return address changes. */
 int functions_follow_stacks(struct clew_functions *functions);
 /* call_graph.c: which functions are open, and which recursive. */
 int functions_find_open(struct clew_functions *functions);
-/* entry_point.c: where an entry is probed; `keep_stack`: nothing that moves the stack pointer may
+/* entry_point_*.c: where an entry is probed; `keep_stack`: nothing that moves the stack pointer may
  * be passed. NULL, or why it cannot be. */
 const char *function_enter(const struct clew_functions *functions, const struct range *range,
 			   bool keep_stack, struct clew_function_entry *ret);
@@ -157,11 +158,11 @@ int function_leave(struct clew_functions *functions, const struct range *range,
 		   struct clew_function_symbol *symbol);
 /* pointers.c: pointers into code from the relocations. */
 int functions_read_pointers(struct clew_functions *functions);
-/* jump_table.c: the bytes of the file at an address, all in one page. False: there are none. */
+/* file_bytes.c: the bytes of the file at an address, all in one page. False: there are none. */
 bool functions_read_bytes(struct clew_functions *functions, uint64_t address, void *bytes,
 			  size_t size);
 
-/* An indirect jump. */
+/* jump_table_*.c: an indirect jump. */
 struct jump_place {
 	uint64_t at;	/* its address */
 	uint64_t block; /* of the first instruction from which all run up to it */

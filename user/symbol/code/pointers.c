@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "arch/machine.h"
 #include "symbol/code/function_internal.h"
 
 #define RELOCATIONS_MOST (512u << 20) /* bytes */
@@ -46,7 +47,7 @@ static int add_pointers(struct clew_functions *functions, const Elf64_Shdr *sect
 	for (size_t i = 0; r >= 0 && i < section->sh_size / sizeof(*relocations); i++) {
 		const Elf64_Rela *one = &relocations[i];
 
-		if (ELF64_R_TYPE(one->r_info) == R_X86_64_RELATIVE)
+		if (ELF64_R_TYPE(one->r_info) == CLEW_MACHINE_RELATIVE)
 			r = add_pointer(functions, one->r_offset, (uint64_t)one->r_addend);
 	}
 	free(relocations);

@@ -26,8 +26,7 @@ enum clew_site_kind {
 	CLEW_SITE_UNKNOWN, /* not among those known to be safe */
 };
 
-/* `code`: the instruction's bytes, as many as there are of CLEW_SITE_BYTES. On other processors
- * than x86-64 all are safe. */
+/* `code`: the instruction's bytes, as many as there are of CLEW_SITE_BYTES. */
 enum clew_site_kind clew_site_kind(const uint8_t *code, size_t size);
 /* Any nop. */
 bool clew_site_is_nop(const uint8_t *code, size_t size);

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <Zydis/Zydis.h>
 
+#include "symbol/code/stack_use.h"
+
 #define STACK_REGISTERS 16
 #define STACK_RSP	4
 #define STACK_RBP	5
@@ -32,20 +34,6 @@ struct stack_state {
 	int32_t saved; /* where what the frame pointer was at the entry lies, 0: not known */
 };
 
-/* Uses of the stack that a replaced return address would change. */
-enum stack_use {
-	STACK_KEPT,	 /* nothing */
-	STACK_SWITCHED,	 /* takes the stack pointer from elsewhere */
-	STACK_READ,	 /* reads its return address, or its caller's */
-	STACK_CHANGED,	 /* writes it */
-	STACK_TAKEN,	 /* pops it, or moves the stack pointer above it */
-	STACK_ELSEWHERE, /* returns where the stack pointer is not known to be at it */
-	STACK_PASSED,	 /* gives its place to another function */
-	STACK_UNCLEAR,	 /* cannot be followed */
-};
-
-/* A few words: "it may switch stacks". */
-const char *stack_use_text(enum stack_use use);
 /* As it is at a function's entry. */
 void stack_state_begin(struct stack_state *state);
 /* Joins what is known on another way to the same instruction. True: `state` is another one now. */

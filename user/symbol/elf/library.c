@@ -16,10 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/machine.h"
+
 #define CACHE	   "/etc/ld.so.cache"
 #define CACHE_MOST (64 << 20)
 #define MAGIC	   "glibc-ld.so.cache1.1"
-#define X86_64	   0x0303 /* a library of glibc, of x86-64 */
 
 struct cache_header {
 	char magic[20];
@@ -55,7 +56,7 @@ static int search(const char *cache, size_t size, const char *name, char *ret_pa
 
 		memcpy(&entry, cache + at, sizeof(entry));
 		at += sizeof(entry);
-		if (entry.flags == X86_64 && !strcmp(text_at(cache, size, entry.name), name)) {
+		if (entry.flags == CLEW_MACHINE_CACHE && !strcmp(text_at(cache, size, entry.name), name)) {
 			snprintf(ret_path, room, "%s", text_at(cache, size, entry.path));
 			return 0;
 		}
@@ -91,8 +92,8 @@ static int search_cache(const char *name, char *ret_path, size_t size)
  * before it. */
 static int search_directories(const char *name, char *ret_path, size_t size)
 {
-	static const char *const directories[] = {"/lib/x86_64-linux-gnu",
-						  "/usr/lib/x86_64-linux-gnu",
+	static const char *const directories[] = {"/lib/" CLEW_MACHINE_LIBRARIES,
+						  "/usr/lib/" CLEW_MACHINE_LIBRARIES,
 						  "/lib64",
 						  "/usr/lib64",
 						  "/lib",

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* The path of the library of x86-64 with a name such as "libc.so.6". 0 or -errno: -ENOENT the
+/* The path of the library of this machine with a name such as "libc.so.6". 0 or -errno: -ENOENT the
  * loader knows none. */
 int clew_library_find(const char *name, char *ret_path, size_t size);
 

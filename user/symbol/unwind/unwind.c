@@ -278,7 +278,9 @@ int clew_unwind_rows(int descriptor, struct clew_unwind_row **ret_rows, size_t *
 	*ret_count = 0;
 	if (r < 0)
 		return r;
-	r = reader.file.header.e_machine == EM_X86_64 ? read_rows(&reader) : -EBADMSG;
+	r = reader.file.header.e_machine == EM_X86_64 || reader.file.header.e_machine == EM_AARCH64
+		    ? read_rows(&reader)
+		    : -EBADMSG;
 	if (r >= 0) {
 		*ret_rows = malloc(reader.rows.count * sizeof(**ret_rows));
 		r = *ret_rows ? 0 : -ENOMEM;

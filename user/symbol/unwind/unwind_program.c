@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Runs the programs of unwind information (DWARF 5, section 6.4.2), as far as the CFA, rbp and the
- * return address need them. A rule that is not among those of maps/unwind.h becomes NONE; so does
+ * Runs the programs of unwind information (DWARF 5, section 6.4.2), as far as the CFA, the frame
+ * pointer and the return address need them. A rule that is not among those of maps/unwind.h becomes NONE; so does
  * the rest of a range whose program is not understood.
  */
 #include "symbol/unwind/unwind_program.h"
@@ -11,9 +11,13 @@
 
 #include <clew/kernel/maps/unwind.h>
 
-/* DWARF's numbers of registers. */
-#define REGISTER_RBP 6
-#define REGISTER_RSP 7
+/* DWARF's numbers of registers: of the frame pointer, the stack pointer and, on arm64, of the return
+ * address, which has no number elsewhere that a register has. */
+#define REGISTER_RBP  6
+#define REGISTER_RSP  7
+#define REGISTER_X29  29
+#define REGISTER_LINK 30
+#define REGISTER_SP   31
 
 #define STATES	   16 /* remembered at once */
 #define OPCODE_LOW 0x3f
@@ -30,7 +34,7 @@ struct registers {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 	const uint8_t *cfa, *cfa_end; /* not NULL: an expression */
-	struct place rbp, back;	      /* back: the return address */
+	struct place frame, back;     /* the frame pointer, the return address */
 };
 
 struct machine {
@@ -100,15 +104,63 @@ static int saved_rbp(const struct place *place)
 	}
 }
 
+static bool is_arm64(const struct machine *machine)
+{
+	return machine->range->common->return_register == REGISTER_LINK;
+}
+
+/* The rule for a place that is so far above the CFA; -1 words: there is none. `pair`: the return
+ * address is above it, in place of there. */
+static uint32_t arm64_rule_at(const struct registers *now, bool pair, int64_t place)
+{
+	enum clew_unwind_kind kind =
+		now->cfa_register == REGISTER_SP ? CLEW_UNWIND_RSP : CLEW_UNWIND_RBP;
+	int64_t on_base = now->cfa_offset + place;
+
+	if (place % 8)
+		return NONE;
+	if (place < 0 && place >= -8 * UINT8_MAX)
+		return CLEW_UNWIND_RULE(kind, -place / 8, now->cfa_offset / 8,
+					pair ? CLEW_UNWIND_PAIR_BELOW_CFA
+					     : CLEW_UNWIND_LINK_BELOW_CFA);
+	if (on_base < 0 || on_base > 8 * UINT8_MAX)
+		return NONE;
+	return CLEW_UNWIND_RULE(kind, on_base / 8, now->cfa_offset / 8,
+				pair ? CLEW_UNWIND_PAIR_ON_BASE : CLEW_UNWIND_LINK_ON_BASE);
+}
+
+static uint32_t arm64_rule(const struct registers *now)
+{
+	const struct place *frame = &now->frame, *back = &now->back;
+
+	if (now->cfa || (now->cfa_register != REGISTER_SP && now->cfa_register != REGISTER_X29) ||
+	    now->cfa_offset % 8 || now->cfa_offset / 8 < INT16_MIN ||
+	    now->cfa_offset / 8 > INT16_MAX)
+		return NONE;
+	if (back->kind == PLACE_UNCHANGED && frame->kind == PLACE_UNCHANGED)
+		return CLEW_UNWIND_RULE(now->cfa_register == REGISTER_SP ? CLEW_UNWIND_RSP
+									 : CLEW_UNWIND_RBP,
+					0, now->cfa_offset / 8, CLEW_UNWIND_IN_LINK);
+	if (back->kind != PLACE_AT_CFA)
+		return NONE;
+	if (frame->kind == PLACE_UNCHANGED)
+		return arm64_rule_at(now, false, back->offset);
+	return frame->kind == PLACE_AT_CFA && back->offset == frame->offset + 8
+		       ? arm64_rule_at(now, true, frame->offset)
+		       : NONE;
+}
+
 static uint32_t rule_of(const struct machine *machine)
 {
 	const struct registers *now = &machine->now;
-	int saved = saved_rbp(&now->rbp);
+	int saved = saved_rbp(&now->frame);
 
 	if (machine->range->common->is_signal)
 		return CLEW_UNWIND_RULE(CLEW_UNWIND_SIGNAL, 0, 0, 0);
 	if (now->back.kind == PLACE_UNDEFINED)
 		return CLEW_UNWIND_RULE(CLEW_UNWIND_END, 0, 0, 0);
+	if (is_arm64(machine))
+		return arm64_rule(now);
 	if (saved < 0 || now->back.kind != PLACE_AT_CFA || now->back.offset != -8)
 		return NONE;
 	if (now->cfa)
@@ -122,10 +174,15 @@ static uint32_t rule_of(const struct machine *machine)
 				saved, now->cfa_offset / 8, 0);
 }
 
+static uint64_t frame_register(const struct machine *machine)
+{
+	return is_arm64(machine) ? REGISTER_X29 : REGISTER_RBP;
+}
+
 static void set_place(struct machine *machine, uint64_t number, struct place place)
 {
-	if (number == REGISTER_RBP)
-		machine->now.rbp = place;
+	if (number == frame_register(machine))
+		machine->now.frame = place;
 	else if (number == machine->range->common->return_register)
 		machine->now.back = place;
 }
@@ -134,7 +191,7 @@ static void restore(struct machine *machine, uint64_t number)
 {
 	if (machine->initial)
 		set_place(machine, number,
-			  number == REGISTER_RBP ? machine->initial->rbp : machine->initial->back);
+			  number == frame_register(machine) ? machine->initial->frame : machine->initial->back);
 }
 
 static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
@@ -285,6 +342,9 @@ static bool run_extended(struct machine *machine, struct call_frame_cursor *curs
 		return advance(machine, call_frame_fixed(cursor, 2, false));
 	case DW_CFA_advance_loc4:
 		return advance(machine, call_frame_fixed(cursor, 4, false));
+	case DW_CFA_GNU_window_save: /* of arm64: the return address is signed from here on, or is
+					not; signatures are always taken off */
+		return machine->range->common->return_register == REGISTER_LINK;
 	case DW_CFA_remember_state:
 		return remember(machine);
 	case DW_CFA_restore_state:

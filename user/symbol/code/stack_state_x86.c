@@ -12,22 +12,6 @@
 
 static const struct stack_value other = {.base = STACK_OTHER}, frame = {.base = STACK_FRAME};
 
-const char *stack_use_text(enum stack_use use)
-{
-	static const char *const texts[] = {
-		[STACK_KEPT] = "it leaves its return address alone",
-		[STACK_SWITCHED] = "it may switch stacks",
-		[STACK_READ] = "it reads its return address",
-		[STACK_CHANGED] = "it changes its return address",
-		[STACK_TAKEN] = "it takes its return address off the stack",
-		[STACK_ELSEWHERE] = "it returns to an address of its own choice",
-		[STACK_PASSED] = "it passes on where its return address is",
-		[STACK_UNCLEAR] = "what it does with the stack is not clear",
-	};
-
-	return texts[use];
-}
-
 void stack_state_begin(struct stack_state *state)
 {
 	*state = (struct stack_state){0};
