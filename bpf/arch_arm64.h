@@ -24,15 +24,6 @@
 #define REGISTER_FRAME 29
 #define REGISTER_LINK  30
 
-/* Other CPUs see what is stored before this before what is stored after it; loads keep their order,
- * too. An exchange is a full barrier. */
-static __always_inline void keep_order(void)
-{
-	__u64 word = 0;
-
-	__sync_lock_test_and_set(&word, 1);
-}
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct pt_regs {

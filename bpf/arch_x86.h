@@ -20,13 +20,6 @@
 
 #define CALL_PUSHES 8 /* bytes that a call puts on the stack, and the return takes from it */
 
-/* Other CPUs see what is stored before this before what is stored after it; loads keep their order,
- * too. This machine keeps both: the compiler has to. */
-static __always_inline void keep_order(void)
-{
-	barrier();
-}
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct pt_regs {

@@ -16,7 +16,7 @@
 
 #include <linux/bpf.h>
 
-#include "arch.h"
+#include "order.h"
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 

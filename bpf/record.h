@@ -13,7 +13,7 @@
 #ifndef CLEW_BPF_RECORD_H
 #define CLEW_BPF_RECORD_H
 
-#include "arch.h"
+#include "order.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>

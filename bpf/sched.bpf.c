@@ -3,6 +3,7 @@
  * The program at every context switch, which runs with the run queue locked,
  * and the one at page faults taken in the kernel.
  */
+#include "order.h"
 #include "sched.h"
 #include "arch.h"
 #include "context.h"

@@ -9,8 +9,8 @@
 #ifndef CLEW_BPF_STATE_H
 #define CLEW_BPF_STATE_H
 
-#include "arch.h"
 #include "kernel.h"
+#include "order.h"
 #include "read.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

@@ -94,7 +94,7 @@ static __always_inline void walk_task(struct stack_walk *walk, struct task_struc
 		walk->end = CLEW_STACK_COMPAT;
 		return;
 	}
-	walk_begin(walk, registers);
+	walk_from(walk, registers);
 	walk->place.mm = number_of(mm);
 	walk->place.level = walk->window.level;
 	bpf_loop(CLEW_STACK_MOST, stack_walk_step, walk, 0);

@@ -112,7 +112,7 @@ static __always_inline long step_by_rule(struct stack_walk *walk, __u32 rule, bo
 	return walk_to(walk, ip, cfa, bp);
 }
 
-static __always_inline void walk_begin(struct stack_walk *walk, struct pt_regs *registers)
+static __always_inline void walk_from(struct stack_walk *walk, struct pt_regs *registers)
 {
 	walk->ip = registers->ip;
 	walk->sp = registers->sp;

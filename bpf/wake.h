@@ -20,6 +20,7 @@
 #include "kernel_io.h"
 #include "net.h"
 #include "object.h"
+#include "order.h"
 #include "question.h"
 #include "read.h"
 #include "state.h"

@@ -38,7 +38,7 @@ static const char *const young_names[] = {
 };
 #define FIRST_YOUNG  450
 #define FIRST_SHARED 424 /* from here on all architectures have the same numbers */
-#define YOUNG_COUNT (sizeof(young_names) / sizeof(young_names[0]))
+#define YOUNG_COUNT  (sizeof(young_names) / sizeof(young_names[0]))
 
 #define CALL_COUNT 1024
 

@@ -50,10 +50,13 @@ static const struct arch_register registers[] = {
 	}
 
 static const struct arch_register registers[] = {
-	ROW(0, 0),   ROW(1, 1),	  ROW(2, 2),   ROW(3, 3),   ROW(4, 4),	 ROW(5, 5),   ROW(6, -1),
-	ROW(7, -1),  ROW(8, -1),  ROW(9, -1),  ROW(10, -1), ROW(11, -1), ROW(12, -1), ROW(13, -1),
-	ROW(14, -1), ROW(15, -1), ROW(16, -1), ROW(17, -1), ROW(18, -1), ROW(19, -1), ROW(20, -1),
-	ROW(21, -1), ROW(22, -1), ROW(23, -1), ROW(24, -1), ROW(25, -1), ROW(26, -1), ROW(27, -1),
+	ROW(0, 0),   ROW(1, 1),	  ROW(2, 2),   ROW(3, 3),
+	ROW(4, 4),   ROW(5, 5),	  ROW(6, -1),  ROW(7, -1),
+	ROW(8, -1),  ROW(9, -1),  ROW(10, -1), ROW(11, -1),
+	ROW(12, -1), ROW(13, -1), ROW(14, -1), ROW(15, -1),
+	ROW(16, -1), ROW(17, -1), ROW(18, -1), ROW(19, -1),
+	ROW(20, -1), ROW(21, -1), ROW(22, -1), ROW(23, -1),
+	ROW(24, -1), ROW(25, -1), ROW(26, -1), ROW(27, -1),
 	ROW(28, -1), ROW(29, -1), ROW(30, -1), {{"sp", "wsp"}, AT(31), 31, -1},
 };
 

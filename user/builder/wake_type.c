@@ -144,7 +144,8 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	/* execve waits until the process's other threads are gone. */
 	if (wake->flags & CLEW_WAKE_EXITING &&
 	    (kind == CLEW_WAIT_CHILD ||
-	     (kind == CLEW_WAIT_FILE && (wait->call == CLEW_NR_execve || wait->call == CLEW_NR_execveat))))
+	     (kind == CLEW_WAIT_FILE &&
+	      (wait->call == CLEW_NR_execve || wait->call == CLEW_NR_execveat))))
 		return CLEW_EDGE_EXIT;
 	/* The tracer resumes it, without a signal. */
 	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))

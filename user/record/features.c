@@ -350,7 +350,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 		    clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "ordered"),
 	    btf ? "btrfs does not tell of which file a compressed write is, or is not loaded" : no,
 	    "who wrote what such a request carries");
-	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf),
+	add(&table, "contexts", "base", btf && clew_kernel_knows_contexts(btf),
 	    btf ? "the place of the preempt count is not in BTF" : no,
 	    "whether a task or an interrupt ended a wait: all such waits are unknown");
 	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",

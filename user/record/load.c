@@ -38,6 +38,7 @@
 #include "record/together.h"
 #include "symbol/elf/kernel.h"
 
+#define PAGE		    4096 /* bytes; page tables and stacks are read by pages of this size */
 #define LRU_A_CPU	    512
 #define TASK_SLOT_BITS_MOST 16
 #define PROGRAMS_MOST	    256 /* of the object, functions among them */
@@ -103,10 +104,16 @@ struct clew_bpf *clew_load_open(void)
 static int open_object(struct clew_recorder *recorder, const struct clew_program_choice *choice,
 		       struct clew_message *message)
 {
-	struct btf *btf = clew_kernel_btf(message);
+	long page = sysconf(_SC_PAGESIZE);
 	struct clew_bpf *bpf;
+	struct btf *btf;
 	int error;
 
+	if (page != PAGE)
+		return clew_say(message, -ENOTSUP,
+				"this kernel has pages of %ld kB: one with pages of 4 kB is needed",
+				page / 1024);
+	btf = clew_kernel_btf(message);
 	if (!btf)
 		return -ENOTSUP;
 	bpf = recorder->bpf = clew_load_open();

@@ -6,8 +6,8 @@
  * detached after it is cleared. It alone decides whether they record, so that a
  * recording starts and stops on all CPUs at once.
  */
-#include "arch/machine.h"
 #include "record/recorder.h"
+#include "arch/machine.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -180,8 +180,7 @@ static void find_flags(struct clew_bpf *bpf)
 
 	if (first == RESUME_NEW || first == RESUME_OLD) {
 		bpf->bss->return_flag = first;
-		bpf->bss->signal_flag =
-			first == RESUME_NEW ? first << 1 : 1UL << CLEW_FLAG_SIGNAL;
+		bpf->bss->signal_flag = first == RESUME_NEW ? first << 1 : 1UL << CLEW_FLAG_SIGNAL;
 	} else if (!first && common & RSEQ_APART) {
 		bpf->bss->return_flag = RSEQ_APART;
 		bpf->bss->signal_flag = RESUME_NEW << 1;

@@ -81,10 +81,10 @@ bool clew_waits_for_lock(const struct clew_sleep *sleep)
 	if (!clew_waits_for_object(sleep))
 		return false;
 	/* flock() and fcntl() sleep for a lock of a file only. */
-	return sleep->holder_count || sleep->call == CLEW_NR_flock || sleep->call == CLEW_NR_fcntl ||
-	       sleep->kind == CLEW_WAIT_LOCK || sleep->kind == CLEW_WAIT_FUTEX ||
-	       sleep->object.kind == CLEW_OBJECT_LOCK || sleep->object.kind == CLEW_OBJECT_FUTEX ||
-	       sleep->object.kind == CLEW_OBJECT_IPC;
+	return sleep->holder_count || sleep->call == CLEW_NR_flock ||
+	       sleep->call == CLEW_NR_fcntl || sleep->kind == CLEW_WAIT_LOCK ||
+	       sleep->kind == CLEW_WAIT_FUTEX || sleep->object.kind == CLEW_OBJECT_LOCK ||
+	       sleep->object.kind == CLEW_OBJECT_FUTEX || sleep->object.kind == CLEW_OBJECT_IPC;
 }
 
 const char *clew_wait_lock(const struct clew_trace *trace, const struct clew_sleep *sleep,

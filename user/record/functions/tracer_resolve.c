@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "clew.skel.h"
 #include "arch/machine.h"
+#include "clew.skel.h"
 #include "record/functions/traced_points.h"
 #include "record/functions/tracer_state.h"
 #include "record/stacks/mappings.h"

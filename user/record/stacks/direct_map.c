@@ -23,7 +23,7 @@ static uint64_t page[512] __attribute__((aligned(4096)));
 #ifdef __aarch64__
 /* With pages of 4 kB, a place above 48 bits needs a fifth level. Whoever names such a place gets
  * one where there are any. */
-#define ABOVE_FOUR_LEVELS (1ull << 48)
+#define ABOVE_FOUR_LEVELS (1ull << 49)
 
 bool clew_five_levels(void)
 {

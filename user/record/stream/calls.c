@@ -132,8 +132,7 @@ void clew_translated_calls(uint16_t ret_numbers[CLEW_CALL_COUNT])
 	for (int number = 0; number < CLEW_CALL_COUNT; number++) {
 		int translated = clew_call_translate(number);
 
-		ret_numbers[number] = translated >= 0 && translated < CLEW_CALL_COUNT
-					      ? translated
-					      : CLEW_NO_CALL;
+		ret_numbers[number] =
+			translated >= 0 && translated < CLEW_CALL_COUNT ? translated : CLEW_NO_CALL;
 	}
 }

@@ -155,6 +155,16 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 	return count - queue;
 }
 
+bool clew_kernel_knows_contexts(const struct btf *btf)
+{
+#ifdef __aarch64__
+	(void)btf;
+	return true;
+#else
+	return clew_kernel_preempt_count_offset(btf) != 0;
+#endif
+}
+
 uint32_t clew_kernel_hardirq_bits(const struct btf *btf)
 {
 	/* Since 7.3 the bits below count for how often interrupts are disabled. */

@@ -41,6 +41,9 @@ struct btf *clew_kernel_btf(struct clew_message *message);
  */
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 
+/* True if it is known whether a task or an interrupt acts. On arm64 the task has the count. */
+bool clew_kernel_knows_contexts(const struct btf *btf);
+
 /* The bits of the preempt count that are set in a hard or a non-maskable interrupt. */
 uint32_t clew_kernel_hardirq_bits(const struct btf *btf);
 

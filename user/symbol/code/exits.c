@@ -48,7 +48,9 @@ static int read_exit(const struct clew_functions *functions, const struct range 
 		return -ENOTSUP;
 	if (flow->kind != FLOW_CONDITIONAL)
 		ret->condition = 0;
-	return flow->kind != FLOW_INDIRECT || instruction_target(code, size, &ret->target) ? 1 : -ENOTSUP;
+	return flow->kind != FLOW_INDIRECT || instruction_target(code, size, &ret->target)
+		       ? 1
+		       : -ENOTSUP;
 }
 
 static int compare_exits(const void *a, const void *b)

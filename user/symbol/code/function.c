@@ -4,8 +4,8 @@
  * function's return may meet depends on all that it calls; what is told of one function
  * is made when somebody asks for it.
  */
-#include "arch/machine.h"
 #include "symbol/code/function.h"
+#include "arch/machine.h"
 #include "symbol/elf/demangle.h"
 
 #include <errno.h>

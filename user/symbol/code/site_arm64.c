@@ -37,14 +37,14 @@ static bool is_safe_hint(uint32_t word)
 	unsigned number = word >> 5 & 0x7f;
 
 	switch (number) {
-	case 0:		  /* nop */
-	case 7:		  /* xpaclri */
-	case 8:		  /* pacia1716 */
-	case 10:	  /* pacib1716 */
-	case 12:	  /* autia1716 */
-	case 14:	  /* autib1716 */
-	case 24 ... 31:	  /* paciaz to autibsp */
-	case 32:	  /* bti */
+	case 0:		/* nop */
+	case 7:		/* xpaclri */
+	case 8:		/* pacia1716 */
+	case 10:	/* pacib1716 */
+	case 12:	/* autia1716 */
+	case 14:	/* autib1716 */
+	case 24 ... 31: /* paciaz to autibsp */
+	case 32:	/* bti */
 	case 34:
 	case 36:
 	case 38:
@@ -70,7 +70,7 @@ enum clew_site_kind clew_site_kind(const uint8_t *code, size_t size)
 	if (fits(word, HINTMASK, HINT))
 		return is_safe_hint(word) ? CLEW_SITE_SAFE : CLEW_SITE_UNKNOWN;
 	if (fits(word, 0xfff00000, 0xd5300000) && !fits(word, 0xffffffe0, 0xd53b4220))
-		return CLEW_SITE_SAFE; /* mrs, but not of what a step changes */
+		return CLEW_SITE_SAFE;		  /* mrs, but not of what a step changes */
 	if (fits(word, 0x1c000000, 0x14000000) || /* of the system, branches that check addresses */
 	    fits(word, 0x3b000000, 0x18000000) || /* loads of literals */
 	    fits(word, 0x3f000000, 0x08000000) || /* exclusive, and with an order */

@@ -56,7 +56,8 @@ static int search(const char *cache, size_t size, const char *name, char *ret_pa
 
 		memcpy(&entry, cache + at, sizeof(entry));
 		at += sizeof(entry);
-		if (entry.flags == CLEW_MACHINE_CACHE && !strcmp(text_at(cache, size, entry.name), name)) {
+		if (entry.flags == CLEW_MACHINE_CACHE &&
+		    !strcmp(text_at(cache, size, entry.name), name)) {
 			snprintf(ret_path, room, "%s", text_at(cache, size, entry.path));
 			return 0;
 		}

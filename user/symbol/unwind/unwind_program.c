@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Runs the programs of unwind information (DWARF 5, section 6.4.2), as far as the CFA, the frame
- * pointer and the return address need them. A rule that is not among those of maps/unwind.h becomes NONE; so does
- * the rest of a range whose program is not understood.
+ * pointer and the return address need them. A rule that is not among those of maps/unwind.h becomes
+ * NONE; so does the rest of a range whose program is not understood.
  */
 #include "symbol/unwind/unwind_program.h"
 
@@ -11,8 +11,8 @@
 
 #include <clew/kernel/maps/unwind.h>
 
-/* DWARF's numbers of registers: of the frame pointer, the stack pointer and, on arm64, of the return
- * address, which has no number elsewhere that a register has. */
+/* DWARF's numbers of registers: of the frame pointer, the stack pointer and, on arm64, of the
+ * return address, which has no number elsewhere that a register has. */
 #define REGISTER_RBP  6
 #define REGISTER_RSP  7
 #define REGISTER_X29  29
@@ -191,7 +191,8 @@ static void restore(struct machine *machine, uint64_t number)
 {
 	if (machine->initial)
 		set_place(machine, number,
-			  number == frame_register(machine) ? machine->initial->frame : machine->initial->back);
+			  number == frame_register(machine) ? machine->initial->frame
+							    : machine->initial->back);
 }
 
 static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
