@@ -16,23 +16,23 @@ _clew()
 	fi
 	case ${COMP_WORDS[1]} in
 	record)
-		options='-o --output --rotate --keep --keyframe -d --duration -p --pid -t --tid --comm --cgroup --container -f --functions --returns --strict-entry --max-functions --max-cost -k --kernel-functions --usdt --lock-holds --environment --layer --stacks --no-stacks --stack-min --no-page-cache --messages --no-messages --network --no-network --outside --sync --ring-size --pause-drain --trace-events --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|--keyframe|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|-f|--functions|--max-functions|--max-cost|-k|--kernel-functions|--usdt|--lock-holds|--environment|--stack-min|--network|--outside|--ring-size|--pause-drain'
+		options='-o --output --rotate --keep --keyframe -d --duration -p --pid -t --tid --comm --cgroup --container --pod --unit -f --functions --returns --strict-entry --max-functions --max-cost -k --kernel-functions --usdt --lock-holds --environment --layer --runtime --stacks --no-stacks --stack-min --no-page-cache --messages --no-messages --network --no-network --outside --sync --ring-size --pause-drain --trace-events --few-task-slots --verify-counters --color --no-pager -h --help' files='-o|--output|--layer' others='--rotate|--keep|--keyframe|-d|--duration|-p|--pid|-t|--tid|--comm|--cgroup|--container|--pod|--unit|-f|--functions|--max-functions|--max-cost|-k|--kernel-functions|--usdt|--lock-holds|--environment|--runtime|--stack-min|--network|--outside|--ring-size|--pause-drain'
 		case $previous in
 		--returns) values='auto trampoline exits none' ;;
 		--color) values='auto always never' ;;
 		esac ;;
 	top)
-		options='--period -n --count -p --pid --comm --cgroup --container --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|-p|--pid|--comm|--cgroup|--container'
+		options='--period -n --count -p --pid --comm --cgroup --container --pod --unit --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|-p|--pid|--comm|--cgroup|--container|--pod|--unit'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
 	report)
-		options='-p --pid --comm --cgroup --container --from --to --lines --debuginfod -d --duration --keep --json --html -o --output --slowest --all --color --no-pager -h --help' files='--keep|-o|--output' others='-p|--pid|--comm|--cgroup|--container|--from|--to|-d|--duration|--slowest'
+		options='-p --pid --comm --cgroup --container --pod --unit --from --to --lines --debuginfod -d --duration --keep --json --html -o --output --slowest --all --color --no-pager -h --help' files='--keep|-o|--output' others='-p|--pid|--comm|--cgroup|--container|--pod|--unit|--from|--to|-d|--duration|--slowest'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
 	waits)
-		options='-t --tid -p --pid --comm --cgroup --container --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--min|--from|--to|-d|--duration'
+		options='-t --tid -p --pid --comm --cgroup --container --pod --unit --min --kind --from --to --idle --self --sort --by --stacks --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--min|--from|--to|-d|--duration'
 		case $previous in
 		--kind) values='futex lock read write fsync file io fault journal throttle memory pipe socket eventfd ipc tty poll sleep signal stopped child vfork io_uring work rcu idle other unknown' ;;
 		--sort) values='length start' ;;
@@ -40,7 +40,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	why)
-		options='-t --tid -p --pid --comm --cgroup --container --slowest --class --call --file --lock --span --operation --now --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--class|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration'
+		options='-t --tid -p --pid --comm --cgroup --container --pod --unit --slowest --class --call --file --lock --span --operation --now --from --to --idle --without --without-functions --lines --debuginfod --steps --all -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--class|--call|--file|--lock|--span|--operation|--from|--to|--idle|--without|-d|--duration'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
@@ -75,7 +75,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	edges)
-		options='--type -t --tid --cgroup --container --from --to --idle --self --sort --by --match-window -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|--cgroup|--container|--from|--to|--match-window|-d|--duration'
+		options='--type -t --tid --cgroup --container --pod --unit --from --to --idle --self --sort --by --match-window -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|--cgroup|--container|--pod|--unit|--from|--to|--match-window|-d|--duration'
 		case $previous in
 		--type) values='fork exec exit vfork unlock pipe socket eventfd ipc signal timer work request writeback journal throttle readahead io_uring call return submit wake' ;;
 		--sort) values='length start' ;;
@@ -83,7 +83,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	requests)
-		options='--dev --cgroup --container --from --to --idle --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--dev|--cgroup|--container|--from|--to|-d|--duration'
+		options='--dev --cgroup --container --pod --unit --from --to --idle --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--dev|--cgroup|--container|--pod|--unit|--from|--to|-d|--duration'
 		case $previous in
 		--sort) values='length start' ;;
 		--by) values='object kind task call holder' ;;
@@ -96,7 +96,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	io)
-		options='--file --cgroup --container --from --to --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--file|--cgroup|--container|--from|--to|-d|--duration'
+		options='--file --cgroup --container --pod --unit --from --to --self --sort --by -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--file|--cgroup|--container|--pod|--unit|--from|--to|-d|--duration'
 		case $previous in
 		--sort) values='size waited name' ;;
 		--by) values='program file disk' ;;
@@ -108,19 +108,19 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	locks)
-		options='-t --tid -p --pid --comm --cgroup --container --from --to --self --top -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration'
+		options='-t --tid -p --pid --comm --cgroup --container --pod --unit --from --to --self --top -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='-t|--tid|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--from|--to|--top|-d|--duration'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
 	latency)
-		options='--by --group --digits -t --tid -p --pid --comm --cgroup --container --from --to --idle --self --top --live --json -o --output -d --duration --keep -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output|--keep' others='--group|--digits|-t|--tid|-p|--pid|--comm|--cgroup|--container|--from|--to|--top|-d|--duration|-f|--functions|--max-functions|--max-cost'
+		options='--by --group --digits -t --tid -p --pid --comm --cgroup --container --pod --unit --from --to --idle --self --top --live --json -o --output -d --duration --keep -f --functions --returns --strict-entry --max-functions --max-cost --color --no-pager -h --help' files='-o|--output|--keep' others='--group|--digits|-t|--tid|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--from|--to|--top|-d|--duration|-f|--functions|--max-functions|--max-cost'
 		case $previous in
-		--by) values='path function kind call device lock operation' ;;
+		--by) values='path function kind call device lock peer operation' ;;
 		--returns) values='auto trampoline exits none' ;;
 		--color) values='auto always never' ;;
 		esac ;;
 	compare)
-		options='--by --class --comm --cgroup --container --map --halves --yesterday --history --json --html -o --output --color --no-pager -h --help' files='-o|--output' others='--by|--class|--comm|--cgroup|--container|--map|--history'
+		options='--by --class --comm --cgroup --container --pod --unit --map --halves --yesterday --history --json --html -o --output --color --no-pager -h --help' files='-o|--output' others='--by|--class|--comm|--cgroup|--container|--pod|--unit|--map|--history'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
@@ -130,22 +130,22 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	path)
-		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --hierarchy --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--hierarchy|-d|--duration'
+		options='--from --to --all --operations --idle --strategy --top --all-origins --marks --cgroup --container --pod --unit --hierarchy --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--from|--to|--all|--idle|--strategy|--top|--marks|--cgroup|--container|--pod|--unit|--hierarchy|-d|--duration'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
 	slack)
-		options='--from --to --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--cgroup|--container|--hierarchy'
+		options='--from --to --top --cgroup --container --pod --unit --hierarchy --json --color --no-pager -h --help' files='' others='--from|--to|--top|--cgroup|--container|--pod|--unit|--hierarchy'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
 	blame)
-		options='--victims --antagonists --all-running --by --top --from --to --cgroup --container --hierarchy --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--victims|--antagonists|--by|--top|--from|--to|--cgroup|--container|--hierarchy|-d|--duration'
+		options='--victims --antagonists --all-running --by --top --from --to --cgroup --container --pod --unit --hierarchy --lines --debuginfod -d --duration --keep --json --color --no-pager -h --help' files='--keep' others='--victims|--antagonists|--by|--top|--from|--to|--cgroup|--container|--pod|--unit|--hierarchy|-d|--duration'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
 	what-if)
-		options='--sweep --steps --cpus --resources --top --cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--hierarchy'
+		options='--sweep --steps --cpus --resources --top --cgroup --container --pod --unit --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--pod|--unit|--hierarchy'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
@@ -165,7 +165,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	select)
-		options='--cgroup --container --hierarchy --json --color --no-pager -h --help' files='' others='--cgroup|--container|--hierarchy'
+		options='--cgroup --container --pod --unit --hierarchy --json --color --no-pager -h --help' files='' others='--cgroup|--container|--pod|--unit|--hierarchy'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
@@ -190,7 +190,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	export)
-		options='--to -o --output --from -t --tid -p --pid --comm --cgroup --container --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --spreadsheet --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--from|-t|--tid|-p|--pid|--comm|--cgroup|--container|--slowest|--call|--file|--lock|--span|--operation|--max|--split|--encoding|--endpoint|--patience'
+		options='--to -o --output --from -t --tid -p --pid --comm --cgroup --container --pod --unit --slowest --call --file --lock --span --operation --stacks --lines --debuginfod --idle --spreadsheet --max --split --encoding --endpoint --patience --color --no-pager -h --help' files='-o|--output' others='--from|-t|--tid|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--slowest|--call|--file|--lock|--span|--operation|--max|--split|--encoding|--endpoint|--patience'
 		case $previous in
 		--to) values='perfetto folded pprof chrome sqlite csv ctf html dot otlp proto' ;;
 		--stacks) values='off-cpu wake critical on-cpu' ;;

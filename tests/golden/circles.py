@@ -23,7 +23,7 @@ ALLOWED = [
     ("explain", "why why_end why_unanswered", PARTS),
     ("words", "hops stack", PARTS),
     ("answers/locks", "locks_json locks_taken locks_text", PARTS),
-    ("answers/report", "report_programs report_text", PARTS),
+    ("answers/report", "report_places report_programs report_text", PARTS),
     ("tables", "about tables", LIST),
     ("cli/front", "fail screen terminal words", PARTS),
 ]

@@ -16,7 +16,7 @@ count = 0
 FLOORS = [
     ["base"],
     ["arch", "opener"],
-    ["format", "model", "store", "symbol/elf"],
+    ["containers", "format", "model", "store", "symbol/elf"],
     ["builder", "import", "symbol/code", "symbol/unwind", "analyse/forest"],
     ["trace", "query"],
     ["relate", "record/fields"],

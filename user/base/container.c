@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Containers in the paths of control groups. */
+/* Containers, pods and units in the paths of control groups. */
 #include "base/container.h"
 
 #include <ctype.h>
@@ -106,10 +106,91 @@ bool clew_container_of(const char *path, char name[static CLEW_CONTAINER_SIZE])
 	return number > 0;
 }
 
+bool clew_container_is_id(const char *name)
+{
+	return strlen(name) == CLEW_CONTAINER_ID && strspn(name, hexadecimal) == CLEW_CONTAINER_ID;
+}
+
 bool clew_container_is(const char *name, const char *wanted)
 {
 	return !strcmp(name, wanted) || fnmatch(wanted, name, 0) == 0 ||
-	       (strlen(name) == CLEW_CONTAINER_ID &&
-		strspn(name, hexadecimal) == CLEW_CONTAINER_ID && wanted[0] &&
-		!strncmp(name, wanted, strlen(wanted)));
+	       (clew_container_is_id(name) && wanted[0] && !strncmp(name, wanted, strlen(wanted)));
+}
+
+/* The part of a component behind "pod", without ".slice". Underscores are the hyphens of the
+ * number, as systemd reads hyphens as levels; a static pod's number has none. */
+static bool take_pod(const char *component, size_t length, char *uid)
+{
+	static const char slice[] = ".slice", pod[] = "pod";
+	const char *at = memmem(component, length, "-pod", strlen("-pod"));
+	size_t used = 0;
+
+	if (length > strlen(slice) &&
+	    !memcmp(component + length - strlen(slice), slice, strlen(slice)))
+		length -= strlen(slice);
+	at = at ? at + 1 : component;
+	if (strncmp(at, pod, strlen(pod)) != 0)
+		return false;
+	for (at += strlen(pod); at < component + length; at++) {
+		if (used + 1 == CLEW_POD_UID_SIZE || !strchr("0123456789abcdef-_", *at))
+			return false;
+		uid[used++] = *at == '_' ? '-' : *at;
+	}
+	uid[used] = '\0';
+	return used >= 32;
+}
+
+bool clew_pod_uid_in(const char *path, char uid[static CLEW_POD_UID_SIZE])
+{
+	bool below = false;
+
+	for (; *path; path += strcspn(path, "/")) {
+		size_t length;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (below && take_pod(path, length, uid))
+			return true;
+		below |= length >= strlen("kubepods") &&
+			 !memcmp(path, "kubepods", strlen("kubepods"));
+	}
+	return false;
+}
+
+bool clew_unit_of(const char *path, char unit[static CLEW_CONTAINER_SIZE])
+{
+	static const char *const ends[] = {".service", ".scope"};
+	bool found = false;
+
+	for (; *path; path += strcspn(path, "/")) {
+		size_t length;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+			size_t end = strlen(ends[i]);
+
+			if (length <= end || memcmp(path + length - end, ends[i], end) != 0)
+				continue;
+			found = length < CLEW_CONTAINER_SIZE &&
+				!take_component(path, length, false, unit);
+			if (found)
+				snprintf(unit, CLEW_CONTAINER_SIZE, "%.*s", (int)length, path);
+		}
+	}
+	return found;
+}
+
+bool clew_unit_is(const char *unit, const char *wanted)
+{
+	static const char service[] = ".service";
+	char name[CLEW_CONTAINER_SIZE];
+	size_t length = strlen(unit);
+
+	if (fnmatch(wanted, unit, 0) == 0)
+		return true;
+	if (length <= strlen(service) || strcmp(unit + length - strlen(service), service) != 0)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(length - strlen(service)), unit);
+	return fnmatch(wanted, name, 0) == 0;
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/device.h"
 #include "base/utf8.h"
 
@@ -60,8 +61,48 @@ static void put_seconds(FILE *out, uint64_t ns)
 		(unsigned long long)(ns % 1000000000));
 }
 
-static void write_waits(const struct output *output, const struct sums *sums)
+/* A label whose name has a prefix, if there is a value. */
+static void put_name(FILE *out, const char *prefix, const char *name, const char *value)
 {
+	char whole[64];
+
+	if (!value)
+		return;
+	snprintf(whole, sizeof(whole), "%s%s", prefix, name);
+	put_label(out, ",", whole, value);
+}
+
+/* Behind a group's path: the names that people know it by, as far as there are any. */
+static void put_names(FILE *out, const struct account *account, const struct sums_group *group,
+		      const char *prefix)
+{
+	const char *container = known_group_name(account->known, group->id, CLEW_GROUP_CONTAINER);
+	char text[CLEW_CONTAINER_SIZE];
+
+	if (!group->id)
+		return;
+	if (clew_container_of(group->name, text)) {
+		put_name(out, prefix, "container", container ?: text);
+		put_name(out, prefix, "pod",
+			 known_group_name(account->known, group->id, CLEW_GROUP_POD));
+		put_name(out, prefix, "namespace",
+			 known_group_name(account->known, group->id, CLEW_GROUP_NAMESPACE));
+	} else if (clew_unit_of(group->name, text)) {
+		put_name(out, prefix, "unit", text);
+	}
+}
+
+static void put_group(FILE *out, const char *metric, const struct account *account,
+		      const struct sums_group *group)
+{
+	fprintf(out, "%s{", metric);
+	put_label(out, "", "cgroup", group->name);
+	put_names(out, account, group, "");
+}
+
+static void write_waits(const struct output *output, const struct account *account)
+{
+	const struct sums *sums = &account->sums;
 	FILE *out = output->file;
 
 	begin(output, "clew_wait_seconds", "counter", "seconds",
@@ -70,7 +111,7 @@ static void write_waits(const struct output *output, const struct sums *sums)
 		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {
 			if (!sums->groups[i].count[kind])
 				continue;
-			put_label(out, "clew_wait_seconds_total{", "cgroup", sums->groups[i].name);
+			put_group(out, "clew_wait_seconds_total", account, &sums->groups[i]);
 			put_label(out, ",", "kind", clew_wait_kind_name(kind));
 			put_seconds(out, sums->groups[i].ns[kind]);
 		}
@@ -79,7 +120,7 @@ static void write_waits(const struct output *output, const struct sums *sums)
 	for (size_t i = 0; i < sums->group_count; i++) {
 		if (!sums->groups[i].quota_ns)
 			continue;
-		put_label(out, "clew_quota_seconds_total{", "cgroup", sums->groups[i].name);
+		put_group(out, "clew_quota_seconds_total", account, &sums->groups[i]);
 		put_seconds(out, sums->groups[i].quota_ns);
 	}
 	begin(output, "clew_waits", "counter", NULL, "How many such waits have ended.");
@@ -87,7 +128,7 @@ static void write_waits(const struct output *output, const struct sums *sums)
 		for (unsigned kind = 0; kind <= CLEW_SEGMENT_RUNQUEUE; kind++) {
 			if (!sums->groups[i].count[kind])
 				continue;
-			put_label(out, "clew_waits_total{", "cgroup", sums->groups[i].name);
+			put_group(out, "clew_waits_total", account, &sums->groups[i]);
 			put_label(out, ",", "kind", clew_wait_kind_name(kind));
 			fprintf(out, "} %llu\n", (unsigned long long)sums->groups[i].count[kind]);
 		}
@@ -176,8 +217,9 @@ static void write_ongoing(const struct output *output, const struct ongoing *ong
 	}
 }
 
-static void write_blame(const struct output *output, const struct sums *sums)
+static void write_blame(const struct output *output, const struct account *account)
 {
+	const struct sums *sums = &account->sums;
 	FILE *out = output->file;
 
 	begin(output, "clew_blame_seconds", "counter", "seconds",
@@ -189,6 +231,8 @@ static void write_blame(const struct output *output, const struct sums *sums)
 		put_label(out, "clew_blame_seconds_total{", "victim",
 			  sums->groups[pair->victim].name);
 		put_label(out, ",", "antagonist", sums->groups[pair->antagonist].name);
+		put_names(out, account, &sums->groups[pair->victim], "victim_");
+		put_names(out, account, &sums->groups[pair->antagonist], "antagonist_");
 		put_label(out, ",", "kind", sums_pair_kind_name(pair->kind));
 		put_seconds(out, pair->ns);
 	}
@@ -224,11 +268,11 @@ static void write_watched(void *context, const struct account *account,
 			  const struct clew_rule *rules, const struct clew_rule_counts *counts,
 			  size_t count)
 {
-	write_waits(context, &account->sums);
+	write_waits(context, account);
 	write_lengths(context, &account->lengths);
 	write_ongoing(context, &account->ongoing);
 	write_answers(context, &account->answers);
-	write_blame(context, &account->sums);
+	write_blame(context, account);
 	write_triggers(context, rules, counts, count);
 }
 

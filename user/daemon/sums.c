@@ -47,12 +47,14 @@ uint32_t sums_group_of(struct sums *sums, uint64_t id, const char *path)
 	for (uint32_t i = 1; i < sums->group_count; i++)
 		if (!strcmp(sums->groups[i].name, path)) {
 			map_set(&sums->ids, id, 0, i);
+			sums->groups[i].id = id;
 			return i;
 		}
 	if (add_group(sums, path) < 0) {
 		map_remove(&sums->ids, id, 0);
 		return SUMS_OTHER;
 	}
+	sums->groups[sums->group_count - 1].id = id;
 	return (uint32_t)sums->group_count - 1;
 }
 

@@ -20,7 +20,8 @@
 #define SUMS_DISK	 (CLEW_SEGMENT_RUNQUEUE + 1) /* of pairs: requests were ahead at a disk */
 
 struct sums_group {
-	char *name;
+	char *name;  /* its path */
+	uint64_t id; /* of the last cgroup that had that path; 0: "other" */
 	uint64_t ns[CLEW_SEGMENT_RUNQUEUE + 1]; /* by kind: enum clew_wait_kind, and RUNQUEUE */
 	uint64_t count[CLEW_SEGMENT_RUNQUEUE + 1];
 	uint64_t quota_ns; /* the part of kind THROTTLE in which a CPU quota was used up */

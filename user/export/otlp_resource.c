@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/container.h"
+#include "words/group.h"
 
 static int add(struct otlp *otlp, struct otlp_list *list, struct otlp_attribute attribute)
 {
@@ -79,6 +80,34 @@ static int add_service(struct otlp *otlp, struct otlp_list *list, uint32_t proce
 	return otlp_add_text(otlp, list, "service.name", unit);
 }
 
+/* By the semantic conventions for containers and Kubernetes. */
+static int add_place(struct otlp *otlp, struct otlp_list *list, uint64_t group)
+{
+	const struct clew_trace *trace = otlp->export->trace;
+	const char *path = clew_trace_cgroup(trace, group);
+	char uid[CLEW_POD_UID_SIZE];
+	struct clew_place place;
+	const char *name;
+	int r = 0;
+
+	if (!clew_place_of(trace, group, &place))
+		return 0;
+	name = place.container && place.container != place.container_id ? place.container : NULL;
+	if (place.container)
+		r = otlp_add_text(otlp, list, "container.id", place.container_id);
+	if (r >= 0)
+		r = otlp_add_text(otlp, list, "container.name", name);
+	if (r >= 0 && place.pod)
+		r = otlp_add_text(otlp, list, "k8s.container.name", name);
+	if (r >= 0)
+		r = otlp_add_text(otlp, list, "k8s.pod.name", place.pod);
+	if (r >= 0)
+		r = otlp_add_text(otlp, list, "k8s.namespace.name", place.name_space);
+	if (r >= 0 && clew_pod_uid_in(path, uid))
+		r = otlp_add_text(otlp, list, "k8s.pod.uid", uid);
+	return r;
+}
+
 static uint32_t pid_of(const struct clew_trace_task *task)
 {
 	return task->pid ? task->pid : task->tid;
@@ -88,8 +117,6 @@ int otlp_resource(struct otlp *otlp, uint32_t process, struct otlp_list *ret_lis
 {
 	const struct clew_trace *trace = otlp->export->trace;
 	const struct clew_trace_task *task = clew_trace_task(trace, process);
-	const char *group = task ? clew_trace_cgroup(trace, task->cgroup) : NULL;
-	char container[CLEW_CONTAINER_SIZE];
 	int r;
 
 	*ret_list = (struct otlp_list){};
@@ -100,8 +127,8 @@ int otlp_resource(struct otlp *otlp, uint32_t process, struct otlp_list *ret_lis
 		r = otlp_add_text(otlp, ret_list, "process.executable.path", task->executable);
 	if (r >= 0 && task)
 		r = otlp_add_text(otlp, ret_list, "process.command_line", task->command_line);
-	if (r >= 0 && group && clew_container_of(group, container))
-		r = otlp_add_text(otlp, ret_list, "container.id", container);
+	if (r >= 0 && task)
+		r = add_place(otlp, ret_list, task->cgroup);
 	if (r >= 0)
 		r = otlp_add_text(otlp, ret_list, "host.name", clew_trace_meta(trace, "host"));
 	if (r >= 0)

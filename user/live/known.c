@@ -29,6 +29,7 @@ void known_done(struct known *known)
 {
 	free_values(&known->tasks);
 	free_values(&known->paths);
+	free_values(&known->group_names);
 	free_values(&known->disks);
 	vector_done(&known->ended);
 }
@@ -43,6 +44,14 @@ struct known_task *known_find(const struct known *known, uint32_t serial)
 const char *known_path(const struct known *known, uint64_t cgroup)
 {
 	const uint64_t *place = map_get(&known->paths, cgroup, 0);
+
+	return place ? (const char *)(uintptr_t)*place : NULL;
+}
+
+const char *known_group_name(const struct known *known, uint64_t cgroup, unsigned which)
+{
+	uint64_t number = clew_group_text(cgroup, which);
+	const uint64_t *place = number ? map_get(&known->group_names, number, 0) : NULL;
 
 	return place ? (const char *)(uintptr_t)*place : NULL;
 }
@@ -110,27 +119,39 @@ static int take_cgroup(struct known *known, const struct clew_cgroup_record *rec
 	return 0;
 }
 
-/* Takes the name of a disk. Each segment states them all, and a number may get another disk. */
-static int take_text(struct known *known, const struct clew_text_record *record)
+/* Keeps a text under a number in place of an earlier one, which it may be itself: each segment
+ * states them all, and a number may get another text. */
+static int keep_text(struct map *texts, uint64_t number, const struct clew_text_record *record)
 {
-	uint32_t device = (uint32_t)record->hash;
-	const char *text = (const char *)(record + 1), *before = known_disk(known, device);
-	char *name;
+	const uint64_t *place = map_get(texts, number, 0);
+	const char *text = (const char *)(record + 1),
+		   *before = place ? (const char *)(uintptr_t)*place : NULL;
+	char *kept;
 
-	if ((record->hash & ~(uint64_t)UINT32_MAX) != CLEW_TEXT_DISK ||
-	    (before && strlen(before) == record->text_size &&
-	     !memcmp(before, text, record->text_size)))
+	if (before && strlen(before) == record->text_size &&
+	    !memcmp(before, text, record->text_size))
 		return 0;
-	if (known->disks.count >= KNOWN_MOST)
-		free_values(&known->disks);
+	if (texts->count >= KNOWN_MOST)
+		free_values(texts);
 	else if (before)
 		free((char *)before);
-	name = strndup(text, record->text_size);
-	if (!name || map_set(&known->disks, device, 0, (uintptr_t)name) < 0) {
-		free(name);
-		map_remove(&known->disks, device, 0);
+	kept = strndup(text, record->text_size);
+	if (!kept || map_set(texts, number, 0, (uintptr_t)kept) < 0) {
+		free(kept);
+		map_remove(texts, number, 0);
 		return -ENOMEM;
 	}
+	return 0;
+}
+
+static int take_text(struct known *known, const struct clew_text_record *record)
+{
+	const uint64_t kind = record->hash >> 48 << 48;
+
+	if (kind == CLEW_TEXT_GROUP)
+		return keep_text(&known->group_names, record->hash, record);
+	if ((record->hash & ~(uint64_t)UINT32_MAX) == CLEW_TEXT_DISK)
+		return keep_text(&known->disks, (uint32_t)record->hash, record);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * This table keeps the numbers, names and control groups of tasks, and the names of disks, while
- * findings come.
+ * This table keeps the numbers, names and control groups of tasks, and the names of disks and of
+ * containers, while findings come.
  *
  * Invariant: memory is bounded by the tasks that live, and those beyond KNOWN_MOST: then all are
  * forgotten until a record states them again. A task stays for KNOWN_LINGER after its end, as its
@@ -27,8 +27,9 @@ struct known_task {
 
 struct known {
 	size_t task_size;
-	struct map tasks; /* serial -> struct known_task * */
-	struct map paths; /* id of a cgroup -> its path */
+	struct map tasks;	/* serial -> struct known_task * */
+	struct map paths;	/* id of a cgroup -> its path */
+	struct map group_names; /* number of a text about a cgroup -> the text */
 	struct map disks; /* device -> its name, and in brackets the one that a mapping was given */
 	struct vector ended;
 	size_t gone; /* of `ended` */
@@ -43,6 +44,8 @@ int known_take(struct known *known, const struct clew_header *record);
 struct known_task *known_find(const struct known *known, uint32_t serial);
 /* The path of a cgroup; NULL: unknown. */
 const char *known_path(const struct known *known, uint64_t cgroup);
+/* A name of a cgroup's container or pod (enum clew_group_name); NULL: unknown. */
+const char *known_group_name(const struct known *known, uint64_t cgroup, unsigned which);
 /* The name of a disk; NULL: unknown. */
 const char *known_disk(const struct known *known, uint32_t device);
 

@@ -97,8 +97,7 @@ static int prepare_cgroup(struct clew_bpf *bpf, const struct clew_recorder_optio
 	uint32_t level = 0, subsystem = ~0u;
 	struct statfs file_system;
 	struct stat status;
-	int error =
-		clew_group_find(options->cgroup, options->container, given, sizeof(given), message);
+	int error = clew_group_find(&options->group, given, sizeof(given), message);
 
 	if (error)
 		return error;
@@ -185,7 +184,7 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 		bpf->rodata->filter_comm = true;
 		strcpy((char *)bpf->rodata->filter_glob, options->comm);
 	}
-	return options->cgroup || options->container ? prepare_cgroup(bpf, options, message) : 0;
+	return clew_group_is_wanted(&options->group) ? prepare_cgroup(bpf, options, message) : 0;
 }
 
 int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options,

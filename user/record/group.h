@@ -8,11 +8,10 @@
 #include "record/stream/recording.h"
 
 /*
- * The directory of the one group that `glob`, which may also be that directory's path, or else
- * `container` names. 0 or, after clew_say(), -errno: also if there is none, or several of which
- * none is below another.
+ * The directory of the one group that is wanted. 0 or, after clew_say(), -errno: also if there is
+ * none, or several of which none is below another.
  */
-int clew_group_find(const char *glob, const char *container, char *ret_path, size_t size,
+int clew_group_find(const struct clew_group_wanted *wanted, char *ret_path, size_t size,
 		    struct clew_message *message);
 
 #endif

@@ -27,6 +27,7 @@
 #include "record/functions/announce.h"
 #include "record/functions/runtimes.h"
 #include "record/functions/tracer.h"
+#include "record/group_names.h"
 #include "record/interrupt.h"
 #include "record/load.h"
 #include "record/meta.h"
@@ -74,10 +75,14 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	clew_takers_add_writer(recorder);
 	if (clew_takers_add(recorder, options->takers, options->taker_count))
 		return clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
-				TAKERS_MOST - 2);
+				TAKERS_MOST - 3);
 	error = clew_addresses_open(recorder, &recorder->addresses);
 	if (error)
 		return clew_say(message, error, "names of addresses cannot be found: %s: try again",
+				strerror(-error));
+	error = clew_group_names_open(recorder, &recorder->group_names);
+	if (error)
+		return clew_say(message, error, "names of containers cannot be found: %s: try again",
 				strerror(-error));
 	error = options->goes_on ? clew_file_name_recording(recorder) : 0;
 	if (!error)
@@ -306,6 +311,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_drain_stop(recorder);
 	clew_stacks_stop(recorder->stacks);
 	clew_addresses_stop(recorder->addresses);
+	clew_group_names_stop(recorder->group_names);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);
 	if (recorder->files.writer) {
@@ -318,6 +324,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_ticks_close(recorder);
 	clew_stacks_close(recorder->stacks);
 	clew_addresses_close(recorder->addresses);
+	clew_group_names_close(recorder->group_names);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);

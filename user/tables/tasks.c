@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables of tasks, and of when each ran. */
+#include <errno.h>
+#include <string.h>
+
 #include "tables/internal.h"
+#include "words/group.h"
 
 enum {
 	TASK_ID,
@@ -14,6 +18,10 @@ enum {
 	TASK_COMMAND,
 	TASK_EXECUTABLE,
 	TASK_CGROUP,
+	TASK_CONTAINER,
+	TASK_POD,
+	TASK_NAMESPACE,
+	TASK_UNIT,
 	TASK_KERNEL,
 	TASK_SELF
 };
@@ -30,6 +38,10 @@ static const struct clew_column task_columns[] = {
 	[TASK_COMMAND] = CLEW_TEXT("command", "command line of its process; NULL unknown"),
 	[TASK_EXECUTABLE] = CLEW_TEXT("executable", "path of its program; NULL unknown"),
 	[TASK_CGROUP] = CLEW_TEXT("cgroup", "path of its control group; NULL unknown"),
+	[TASK_CONTAINER] = CLEW_TEXT("container", "its container's name, or id; NULL none"),
+	[TASK_POD] = CLEW_TEXT("pod", "name of its pod of Kubernetes; NULL none, or unknown"),
+	[TASK_NAMESPACE] = CLEW_TEXT("namespace", "of that pod"),
+	[TASK_UNIT] = CLEW_TEXT("unit", "its unit of systemd, if it is in no container"),
 	[TASK_KERNEL] = CLEW_INTEGER("kernel", "1: a thread of the kernel"),
 	[TASK_SELF] = CLEW_INTEGER("self", "1: a thread of clew itself"),
 	{},
@@ -50,6 +62,26 @@ static size_t task_parts(const struct table_source *source, size_t item)
 static const char *unless_empty(const char *text)
 {
 	return text && text[0] ? text : NULL;
+}
+
+static int set_place(struct table_cursor *cursor, uint64_t group, unsigned column,
+		     struct clew_cell *value)
+{
+	struct clew_place place;
+	const char *name;
+
+	clew_place_of(cursor->source->trace, group, &place);
+	name = column == TASK_CONTAINER	  ? place.container
+	       : column == TASK_POD	  ? place.pod
+	       : column == TASK_NAMESPACE ? place.name_space
+					  : place.unit;
+	if (!name)
+		return 0;
+	cursor->text = strdup(name);
+	if (!cursor->text)
+		return -ENOMEM;
+	clew_set_string(value, cursor->text);
+	return 0;
 }
 
 static int task_value(struct table_cursor *cursor, unsigned column, struct clew_cell *value)
@@ -92,6 +124,11 @@ static int task_value(struct table_cursor *cursor, unsigned column, struct clew_
 		clew_set_string(value,
 				unless_empty(clew_trace_cgroup(source->trace, task->cgroup)));
 		break;
+	case TASK_CONTAINER:
+	case TASK_POD:
+	case TASK_NAMESPACE:
+	case TASK_UNIT:
+		return set_place(cursor, task->cgroup, column, value);
 	case TASK_KERNEL:
 		clew_set_number(value,
 				(task->flags & (CLEW_TASK_KTHREAD | CLEW_TASK_KWORKER)) != 0);

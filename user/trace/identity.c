@@ -595,6 +595,13 @@ const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash)
 	return text ? (const char *)(text + 1) : NULL;
 }
 
+const char *clew_trace_group_name(const struct clew_trace *trace, uint64_t id, unsigned which)
+{
+	uint64_t number = id ? clew_group_text(id, which) : 0;
+
+	return number ? clew_trace_text(trace, number) : NULL;
+}
+
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
 							    size_t *ret_count)
 {

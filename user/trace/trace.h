@@ -366,6 +366,9 @@ uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
+/* A name that the runtime of a control group's container has; NULL: unknown. `which`: enum
+ * clew_group_name. */
+const char *clew_trace_group_name(const struct clew_trace *trace, uint64_t id, unsigned which);
 /* The owner of the kernel lock with this address at a moment, and the lock's usual name, as in
  * "mmap_lock of search-12". Once the trace is finished. */
 const struct clew_lock_name *clew_trace_lock(const struct clew_trace *trace, uint64_t address,

@@ -70,7 +70,7 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 	clew_json_string(json, "process", process[0] ? process : NULL);
 	if (task) {
 		json_scheduled(json, clew_trace_scheduled_at(trace, serial, at));
-		clew_json_container(json, trace, task);
+		clew_json_place(json, trace, task);
 	}
 	if (!task || !task->inner_tid)
 		return;

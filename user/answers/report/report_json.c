@@ -5,6 +5,7 @@
 #include "answers/report/report.h"
 
 #include "answers/classes.h"
+#include "answers/report/report_places.h"
 #include "answers/sums.h"
 #include "words/file.h"
 #include "words/functions.h"
@@ -137,6 +138,7 @@ void report_json(struct clew_json *json, const struct report *report)
 	clew_json_unsigned(json, "from", report->from);
 	clew_json_unsigned(json, "to", report->to);
 	json_programs(json, report);
+	report_json_places(json, report);
 	json_disks(json, report);
 	json_operations(json, report);
 	if (report->chosen.some && report->classes.class_count)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where each program's time went: the words for classes of time, and the table. */
+/* Where time went, by program and by place: the words for classes of time, and the tables. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "answers/report/report.h"
+#include "answers/report/report_places.h"
 #include "format/style.h"
 #include "format/text.h"
 #include "format/wrap.h"
 
-#define MOST_PROGRAMS 8
-#define BAR_WIDTH     16
-#define LEFT_WIDTH    31 /* columns of a program's name and time */
-#define COLUMN_WIDTH  6
+#define MOST_ROWS    8
+#define BAR_WIDTH    16
+#define LEFT_WIDTH   31 /* columns of a name and its time */
+#define COLUMN_WIDTH 6
 
 static const struct {
 	char bar;
@@ -41,7 +43,7 @@ const char *report_spent_words(enum clew_spent spent)
 }
 
 /* A bar of letters, rounded so that it is full. */
-static void print_bar(FILE *out, const struct clew_program *program)
+static void print_bar(FILE *out, const struct report_spent *row)
 {
 	uint64_t sum = 0;
 	unsigned drawn = 0;
@@ -50,8 +52,8 @@ static void print_bar(FILE *out, const struct clew_program *program)
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
 		unsigned until;
 
-		sum += program->spent[spent];
-		until = (unsigned)((sum * BAR_WIDTH + program->total / 2) / program->total);
+		sum += row->spent[spent];
+		until = (unsigned)((sum * BAR_WIDTH + row->total / 2) / row->total);
 		fputs(clew_style_begin(spent_words[spent].style), out);
 		for (; drawn < until; drawn++)
 			fputc(spent_words[spent].bar, out);
@@ -59,11 +61,11 @@ static void print_bar(FILE *out, const struct clew_program *program)
 	}
 }
 
-static void print_share(FILE *out, const struct clew_program *program, enum clew_spent spent,
+static void print_share(FILE *out, const struct report_spent *row, enum clew_spent spent,
 			uint64_t ns)
 {
 	fprintf(out, " %s%4u%%%s", clew_style_begin(spent_words[spent].style),
-		clew_percent(ns, program->total), clew_style_end(spent_words[spent].style));
+		clew_percent(ns, row->total), clew_style_end(spent_words[spent].style));
 }
 
 /* The classes of time that have a column; the others are part of the last one. */
@@ -71,12 +73,12 @@ struct columns {
 	bool shown[CLEW_SPENT_COUNT];
 };
 
-static uint64_t total_of(const struct report *report, int spent)
+static uint64_t total_of(const struct report_table *table, int spent)
 {
 	uint64_t total = 0;
 
-	for (size_t i = 0; i < report->summary.count; i++)
-		total += report->summary.programs[i].spent[spent];
+	for (size_t i = 0; i < table->count; i++)
+		total += table->rows[i].spent[spent];
 	return total;
 }
 
@@ -88,14 +90,14 @@ static bool is_usual(int spent)
 
 /* The usual ones if there is room, or else those that occur, as many as there is room for: the
  * larger ones. */
-static struct columns choose_columns(const struct report *report, size_t room)
+static struct columns choose_columns(const struct report_table *table, size_t room)
 {
 	struct columns columns = {.shown[CLEW_SPENT_OTHER] = true};
 	uint64_t totals[CLEW_SPENT_COUNT];
 	size_t occur = 0, used = 1;
 
 	for (int spent = 0; spent < CLEW_SPENT_OTHER; spent++) {
-		totals[spent] = total_of(report, spent);
+		totals[spent] = total_of(table, spent);
 		occur += is_usual(spent) || totals[spent] > 0;
 	}
 	for (int spent = 0; spent < CLEW_SPENT_OTHER && occur < room; spent++)
@@ -119,18 +121,17 @@ static struct columns choose_columns(const struct report *report, size_t room)
 }
 
 /* The time of a class, or in the last column that of all without one. */
-static uint64_t in_column(const struct columns *columns, const struct clew_program *program,
-			  int column)
+static uint64_t in_column(const struct columns *columns, const struct report_spent *row, int column)
 {
-	uint64_t ns = program->spent[column];
+	uint64_t ns = row->spent[column];
 
 	for (int spent = 0; spent < CLEW_SPENT_COUNT && column == CLEW_SPENT_OTHER; spent++)
-		ns += columns->shown[spent] ? 0 : program->spent[spent];
+		ns += columns->shown[spent] ? 0 : row->spent[spent];
 	return ns;
 }
 
-static void print_program(FILE *out, const struct columns *columns,
-			  const struct clew_program *program, bool bars)
+static void print_row(FILE *out, const struct columns *columns, const struct report_spent *row,
+		      bool bars)
 {
 	char *name = NULL;
 	size_t size;
@@ -138,50 +139,72 @@ static void print_program(FILE *out, const struct columns *columns,
 
 	if (!stream)
 		return;
-	clew_print_safe(stream, program->name);
-	if (program->tasks > 1)
-		fprintf(stream, " (%zu)", program->tasks);
+	clew_print_safe(stream, row->name);
+	if (row->tasks > 1)
+		fprintf(stream, " (%zu)", row->tasks);
 	fclose(stream);
 	fputs("  ", out);
 	clew_print_column(out, name, 20);
-	fprintf(out, " %8s", CLEW_DURATION(program->total));
+	fprintf(out, " %8s", CLEW_DURATION(row->total));
 	free(name);
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
-		uint64_t ns = in_column(columns, program, spent);
+		uint64_t ns = in_column(columns, row, spent);
 
 		if (columns->shown[spent] && ns)
-			print_share(out, program, (enum clew_spent)spent, ns);
+			print_share(out, row, (enum clew_spent)spent, ns);
 		else if (columns->shown[spent])
 			fputs("     -", out);
 	}
 	if (bars)
-		print_bar(out, program);
+		print_bar(out, row);
 	fputc('\n', out);
 }
 
-void report_print_programs(FILE *out, const struct report *report, size_t width, bool bars)
+void report_print_table(FILE *out, const struct report_table *table, size_t width, bool bars)
 {
 	const size_t taken = LEFT_WIDTH + (bars ? BAR_WIDTH + 2 : 0);
 	const struct columns columns =
-		choose_columns(report, width > taken ? (width - taken) / COLUMN_WIDTH : 1);
-	const struct clew_summary *summary = &report->summary;
+		choose_columns(table, width > taken ? (width - taken) / COLUMN_WIDTH : 1);
 	size_t shown = 0, busy = 0;
 
-	report_print_heading(out, "Where each program's time went, all its threads added up");
-	fprintf(out, "  %-20s %8s", "program (threads)", "time");
+	report_print_heading(out, table->heading);
+	fprintf(out, "  %-20s %8s", table->what, "time");
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
 		if (columns.shown[spent])
 			fprintf(out, " %5s", clew_spent_word(spent));
 	fputc('\n', out);
-	for (size_t i = 0; i < summary->count; i++) {
-		if (!summary->programs[i].total)
+	for (size_t i = 0; i < table->count; i++) {
+		if (!table->rows[i].total)
 			continue;
 		busy++;
-		if (shown == MOST_PROGRAMS)
+		if (shown == MOST_ROWS)
 			continue;
 		shown++;
-		print_program(out, &columns, &summary->programs[i], bars);
+		print_row(out, &columns, &table->rows[i], bars);
 	}
 	if (busy > shown)
-		fprintf(out, "  and %zu more programs\n", busy - shown);
+		fprintf(out, "  and %zu more %s\n", busy - shown, table->more);
+}
+
+void report_print_programs(FILE *out, const struct report *report, size_t width, bool bars)
+{
+	const struct clew_summary *summary = &report->summary;
+	struct report_table table = {
+		.heading = "Where each program's time went, all its threads added up",
+		.what = "program (threads)",
+		.more = "programs",
+		.rows = calloc(summary->count + 1, sizeof(*table.rows)),
+	};
+
+	for (size_t i = 0; table.rows && i < summary->count; i++) {
+		const struct clew_program *program = &summary->programs[i];
+		struct report_spent *row = &table.rows[table.count++];
+
+		row->name = program->name;
+		row->tasks = program->tasks;
+		row->total = program->total;
+		memcpy(row->spent, program->spent, sizeof(row->spent));
+	}
+	report_print_table(out, &table, width, bars);
+	free(table.rows);
 }

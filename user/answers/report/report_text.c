@@ -5,6 +5,7 @@
 
 #include "answers/classes.h"
 #include "answers/report/report.h"
+#include "answers/report/report_places.h"
 #include "answers/sums.h"
 #include "explain/wait_groups.h"
 #include "format/style.h"
@@ -408,6 +409,7 @@ void report_print(FILE *out, const struct report *report, size_t width, bool bar
 	print_title(out, report);
 	print_headline(out, report, width);
 	report_print_programs(out, report, width, bars);
+	report_print_places(out, report, width, bars);
 	report_print_heading(out, "Who had what others waited for");
 	print_causers(out, report, "the CPU", offsetof(struct clew_program, had_cpu));
 	print_causers(out, report, "locks", offsetof(struct clew_program, had_lock));

@@ -398,6 +398,8 @@ static const char *option_not_live(const struct latency_values *values)
 	       : values->window.to_text		   ? "--to"
 	       : values->selection.group.cgroup	   ? "--cgroup"
 	       : values->selection.group.container ? "--container"
+	       : values->selection.group.pod	   ? "--pod"
+	       : values->selection.group.unit	   ? "--unit"
 						   : NULL;
 }
 

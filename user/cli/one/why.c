@@ -526,16 +526,17 @@ static int answer(const struct clew_trace *trace, struct why_values *values, con
 /* An option beside --now that chooses something else; NULL: there is none. */
 static const char *option_not_now(const struct why_values *values)
 {
-	return values->selection.tid.given		     ? "--tid"
-	       : values->selection.comm			     ? "--comm"
-	       : clew_groups_asked(&values->selection.group) ? "--cgroup or --container"
-	       : values->slowest.given			     ? "--slowest"
-	       : clew_ask_given(&values->ask)		     ? "--call and the like"
-	       : clew_window_given(&values->window)	     ? "--from or --to"
-	       : values->fresh.recording.duration	     ? "-d"
-	       : values->fresh.keep			     ? "--keep"
-	       : values->fresh.words			     ? "a command"
-							     : NULL;
+	return values->selection.tid.given ? "--tid"
+	       : values->selection.comm	   ? "--comm"
+	       : clew_groups_asked(&values->selection.group)
+		       ? "--cgroup, --container, --pod or --unit"
+	       : values->slowest.given		    ? "--slowest"
+	       : clew_ask_given(&values->ask)	    ? "--call and the like"
+	       : clew_window_given(&values->window) ? "--from or --to"
+	       : values->fresh.recording.duration   ? "-d"
+	       : values->fresh.keep		    ? "--keep"
+	       : values->fresh.words		    ? "a command"
+						    : NULL;
 }
 
 static int check_now(const struct why_values *values)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tasks and spans chosen by their control group or container.
+ * Tasks and spans chosen by their control group, container, pod or unit.
  *
  * A group that is chosen includes those below it. A task's group is the one that the capture saw
  * last.
@@ -26,27 +26,30 @@ struct clew_groups {
 struct group {
 	uint64_t id;
 	const char *path;
+	const char *names[CLEW_GROUP_NAMES]; /* NULL: unknown */
 };
 struct group_list {
 	struct vector items; /* struct group */
 	struct map seen;     /* id -> 1 */
-	struct arena paths;  /* those that no trace has */
+	struct arena texts;  /* those that no trace has */
 };
 
 static void list_done(struct group_list *list)
 {
 	vector_done(&list->items);
 	map_done(&list->seen);
-	arena_done(&list->paths);
+	arena_done(&list->texts);
 }
 
-static int list_add(struct group_list *list, uint64_t id, const char *path)
+/* *ret_group: without names. */
+static int list_add(struct group_list *list, uint64_t id, const char *path,
+		    struct group **ret_group)
 {
 	if (vector_reserve(&list->items, list->items.count + 1) < 0 ||
 	    map_set(&list->seen, id, 0, 1) < 0)
 		return -ENOMEM;
-	((struct group *)list->items.data)[list->items.count++] =
-		(struct group){.id = id, .path = path};
+	*ret_group = (struct group *)list->items.data + list->items.count++;
+	**ret_group = (struct group){.id = id, .path = path};
 	return 0;
 }
 
@@ -57,9 +60,13 @@ static int list_of_trace(struct group_list *list, const struct clew_trace *trace
 	for (size_t i = 0; r == 0 && i < clew_trace_task_count(trace); i++) {
 		uint64_t id = clew_trace_task_at(trace, i)->cgroup;
 		const char *path = id ? clew_trace_cgroup(trace, id) : NULL;
+		struct group *group;
 
-		if (path && !map_get(&list->seen, id, 0))
-			r = list_add(list, id, path);
+		if (!path || map_get(&list->seen, id, 0))
+			continue;
+		r = list_add(list, id, path, &group);
+		for (unsigned k = 0; r == 0 && k < CLEW_GROUP_NAMES; k++)
+			group->names[k] = clew_trace_group_name(trace, id, k);
 	}
 	return r;
 }
@@ -73,19 +80,44 @@ static uint64_t group_of_span(const struct clew_model *model, uint32_t span)
 	return value && scan_value_number(&value, &id) ? id : 0;
 }
 
-/* A group's path: the span of the first CPU has it. False: the model does not say. */
-static bool model_path(const struct clew_model *model, uint64_t id, char path[CLEW_PATH_SIZE + 1])
+/* An attribute that the span of the first CPU has; NULL: it has none. */
+static const char *model_value(const struct clew_model *model, const char *kind, uint64_t number)
 {
 	const char *value = NULL;
-	uint64_t hierarchy;
 	char key[40];
 
-	snprintf(key, sizeof(key), "cgroup.%llu", (unsigned long long)id);
+	snprintf(key, sizeof(key), "%s.%llu", kind, (unsigned long long)number);
 	for (uint32_t root = model->first_root; root != CLEW_NONE && !value;
 	     root = model->spans[root].next_sibling)
 		value = clew_model_attribute(model, model->spans[root].attributes, key);
+	return value;
+}
+
+/* A group's path. False: the model does not say. */
+static bool model_path(const struct clew_model *model, uint64_t id, char path[CLEW_PATH_SIZE + 1])
+{
+	const char *value = model_value(model, "cgroup", id);
+	uint64_t hierarchy;
+
 	return value && scan_value_number(&value, &hierarchy) &&
 	       scan_value_word(&value, path, CLEW_PATH_SIZE + 1);
+}
+
+static int take_model_names(struct group_list *list, const struct clew_model *model,
+			    struct group *group)
+{
+	for (unsigned i = 0; i < CLEW_GROUP_NAMES; i++) {
+		uint64_t number = clew_group_text(group->id, i);
+		const char *value = number ? model_value(model, "text", number) : NULL;
+		char name[CLEW_TEXT_SIZE + 1];
+
+		if (!value || !scan_value_word(&value, name, sizeof(name)))
+			continue;
+		group->names[i] = arena_copy(&list->texts, name, strlen(name));
+		if (!group->names[i])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int list_of_model(struct group_list *list, const struct clew_model *model)
@@ -96,12 +128,15 @@ static int list_of_model(struct group_list *list, const struct clew_model *model
 	for (uint32_t span = model->first_root; r == 0 && span != CLEW_NONE;
 	     span = model->spans[span].next_sibling) {
 		uint64_t id = group_of_span(model, span);
+		struct group *group;
 		const char *kept;
 
 		if (!id || map_get(&list->seen, id, 0) || !model_path(model, id, path))
 			continue;
-		kept = arena_copy(&list->paths, path, strlen(path));
-		r = kept ? list_add(list, id, kept) : -ENOMEM;
+		kept = arena_copy(&list->texts, path, strlen(path));
+		r = kept ? list_add(list, id, kept, &group) : -ENOMEM;
+		if (r == 0)
+			r = take_model_names(list, model, group);
 	}
 	return r;
 }
@@ -127,13 +162,18 @@ static bool is_below(const char *path, const char *glob)
 	return fnmatch(glob, path, 0) == 0;
 }
 
-/* True if a path belongs to the container. `met`: the first container that was met so, "" none;
- * *ret_several: another one was met, too. */
-static bool in_container(const char *path, const char *wanted, char *met, bool *ret_several)
+/* True if a group belongs to the container. `met`: the first container whose id was met so, ""
+ * none; *ret_several: another one was met, too. */
+static bool in_container(const struct group *group, const char *wanted, char *met,
+			 bool *ret_several)
 {
+	const char *known = group->names[CLEW_GROUP_CONTAINER];
 	char name[CLEW_CONTAINER_SIZE];
 
-	for (unsigned i = 0; clew_container_in(path, i, name); i++) {
+	/* Containers of several pods have the same name: all are meant. */
+	if (known && clew_container_is(known, wanted))
+		return true;
+	for (unsigned i = 0; clew_container_in(group->path, i, name); i++) {
 		if (!clew_container_is(name, wanted))
 			continue;
 		if (met[0] && strcmp(met, name))
@@ -145,18 +185,81 @@ static bool in_container(const char *path, const char *wanted, char *met, bool *
 	return false;
 }
 
+/* "POD", or "NAMESPACE/POD" where that is known. False: the pod is not known. */
+static bool pod_name(const struct group *group, char *name, size_t size)
+{
+	const char *pod = group->names[CLEW_GROUP_POD], *in = group->names[CLEW_GROUP_NAMESPACE];
+
+	if (!pod)
+		return false;
+	snprintf(name, size, "%s%s%s", in ?: "", in ? "/" : "", pod);
+	return true;
+}
+
+static bool in_pod(const struct group *group, const char *wanted)
+{
+	char whole[2 * CLEW_TEXT_SIZE];
+
+	if (!pod_name(group, whole, sizeof(whole)))
+		return false;
+	return clew_container_is(group->names[CLEW_GROUP_POD], wanted) ||
+	       fnmatch(wanted, whole, FNM_PATHNAME) == 0;
+}
+
+static bool in_unit(const struct group *group, const char *wanted)
+{
+	char name[CLEW_CONTAINER_SIZE];
+
+	return clew_unit_of(group->path, name) && clew_unit_is(name, wanted);
+}
+
+/* What a group can be chosen by. */
+enum by { BY_CGROUP, BY_CONTAINER, BY_POD, BY_UNIT, BY_COUNT };
+
+static const struct {
+	const char *option, *what;
+} by_words[BY_COUNT] = {
+	[BY_CGROUP] = {"cgroup", "control group"},
+	[BY_CONTAINER] = {"container", "container"},
+	[BY_POD] = {"pod", "pod"},
+	[BY_UNIT] = {"unit", "unit"},
+};
+
+/* What a group is, by that. False: it is none such. */
+static bool name_by(const struct group *group, enum by by, char *name, size_t size)
+{
+	char text[CLEW_CONTAINER_SIZE];
+
+	switch (by) {
+	case BY_CGROUP:
+		snprintf(name, size, "%s", group->path);
+		return true;
+	case BY_CONTAINER:
+		if (!clew_container_of(group->path, text))
+			return false;
+		snprintf(name, size, "%s", group->names[CLEW_GROUP_CONTAINER] ?: text);
+		return true;
+	case BY_POD:
+		return pod_name(group, name, size);
+	default:
+		if (!clew_unit_of(group->path, text))
+			return false;
+		snprintf(name, size, "%s", text);
+		return true;
+	}
+}
+
 /* Names some of what there is instead. */
-static int fail_unknown(const struct group_list *list, const char *wanted, bool containers)
+static int fail_unknown(const struct group_list *list, const char *wanted, enum by by)
 {
 	enum { MOST_NAMED = 4 };
-	char said[MOST_NAMED * (CLEW_CONTAINER_SIZE + 8)] = "", name[CLEW_CONTAINER_SIZE];
+	char said[MOST_NAMED * (2 * CLEW_TEXT_SIZE + 8)] = "", name[2 * CLEW_TEXT_SIZE];
 	const struct group *groups = list->items.data;
 	size_t used = 0, count = 0;
 
 	for (size_t i = 0; i < list->items.count && count <= MOST_NAMED; i++) {
-		if (!containers)
-			snprintf(name, sizeof(name), "%s", groups[i].path);
-		else if (!clew_container_of(groups[i].path, name) || strstr(said, name))
+		if (!name_by(&groups[i], by, name, sizeof(name)) ||
+		    (by != BY_CGROUP && strstr(said, name)))
 			continue;
 		if (count++ < MOST_NAMED)
 			used += (size_t)snprintf(said + used, sizeof(said) - used, "%s%s",
@@ -164,13 +267,12 @@ static int fail_unknown(const struct group_list *list, const char *wanted, bool 
 	}
 	if (!count)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "no task of the capture is in a %s: leave out --%s",
-				 containers ? "container" : "control group",
-				 containers ? "container" : "cgroup");
+				 "no task of the capture is in a %s%s: leave out --%s",
+				 by_words[by].what, by == BY_POD ? " whose name is known" : "",
+				 by_words[by].option);
 	return clew_fail(CLEW_EXIT_INPUT,
 			 "no task of the capture is in the %s '%s': there are %s%s",
-			 containers ? "container" : "control group", wanted, said,
-			 count > MOST_NAMED ? ", .." : "");
+			 by_words[by].what, wanted, said, count > MOST_NAMED ? ", .." : "");
 }
 
 static bool is_pattern(const char *text)
@@ -182,24 +284,32 @@ static bool is_pattern(const char *text)
 static int choose(const struct group_list *list, const struct clew_group_choice *choice,
 		  struct clew_groups *groups)
 {
+	const char *const wanted[BY_COUNT] = {choice->cgroup, choice->container, choice->pod,
+					      choice->unit};
 	const struct group *all = list->items.data;
-	bool several = false, any_glob = !choice->cgroup, any_container = !choice->container;
+	bool several = false, any[BY_COUNT] = {};
 	char met[CLEW_CONTAINER_SIZE] = "";
 
 	for (size_t i = 0; i < list->items.count; i++) {
-		bool by_glob = !choice->cgroup || is_below(all[i].path, choice->cgroup);
-		bool by_container = !choice->container ||
-				    in_container(all[i].path, choice->container, met, &several);
+		const struct group *group = &all[i];
+		const bool is[BY_COUNT] = {
+			!choice->cgroup || is_below(group->path, choice->cgroup),
+			!choice->container || in_container(group, choice->container, met, &several),
+			!choice->pod || in_pod(group, choice->pod),
+			!choice->unit || in_unit(group, choice->unit),
+		};
+		bool chosen = true;
 
-		any_glob |= by_glob;
-		any_container |= by_container;
-		if (map_set(&groups->wanted, all[i].id, 0, by_glob && by_container) < 0)
+		for (enum by by = 0; by < BY_COUNT; by++) {
+			any[by] |= is[by];
+			chosen &= is[by];
+		}
+		if (map_set(&groups->wanted, group->id, 0, chosen) < 0)
 			return clew_fail_memory();
 	}
-	if (!any_glob)
-		return fail_unknown(list, choice->cgroup, false);
-	if (!any_container)
-		return fail_unknown(list, choice->container, true);
+	for (enum by by = 0; by < BY_COUNT; by++)
+		if (wanted[by] && !any[by])
+			return fail_unknown(list, wanted[by], by);
 	if (several && !is_pattern(choice->container))
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "several containers begin with '%s', as %s: give more of the id",

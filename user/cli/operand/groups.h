@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tasks, and spans of a causal trace, chosen by their control group or container. */
+/* Tasks, and spans of a causal trace, chosen by their control group, container, pod or unit. */
 #ifndef CLEW_CLI_OPERAND_GROUPS_H
 #define CLEW_CLI_OPERAND_GROUPS_H
 
@@ -11,6 +11,8 @@
 struct clew_group_choice {
 	const char *cgroup;    /* a glob of a path; NULL: any group */
 	const char *container; /* a name, a glob or the beginning of an id; NULL: any or none */
+	const char *pod;       /* POD or NAMESPACE/POD, or a glob; NULL: any or none */
+	const char *unit;      /* of systemd, or a glob; NULL: any or none */
 };
 
 /* The rows of an option table: `member` is a struct clew_group_choice of the structure of values;
@@ -22,15 +24,26 @@ struct clew_group_choice {
 	 "only " what " in such a control group or below",                                         \
 	 clew_take_string,                                                                         \
 	 offsetof(structure, member.cgroup)},                                                      \
+		{0,                                                                                \
+		 "container",                                                                      \
+		 "NAME",                                                                           \
+		 "only " what " in this container: its name or the beginning of its id",           \
+		 clew_take_string,                                                                 \
+		 offsetof(structure, member.container)},                                           \
+		{0,                                                                                \
+		 "pod",                                                                            \
+		 "NAME",                                                                           \
+		 "only " what " in this pod: NAME or NAMESPACE/NAME",                              \
+		 clew_take_string,                                                                 \
+		 offsetof(structure, member.pod)},                                                 \
 	{                                                                                          \
-		0, "container", "NAME",                                                            \
-			"only " what " in this container: its name or the beginning of its id",    \
-			clew_take_string, offsetof(structure, member.container)                    \
+		0, "unit", "NAME", "only " what " in this unit of systemd", clew_take_string,      \
+			offsetof(structure, member.unit)                                           \
 	}
 
 static inline bool clew_groups_asked(const struct clew_group_choice *choice)
 {
-	return choice->cgroup || choice->container;
+	return choice->cgroup || choice->container || choice->pod || choice->unit;
 }
 
 struct clew_groups;

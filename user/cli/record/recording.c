@@ -319,8 +319,7 @@ static struct clew_recorder_options options_of(const struct clew_recording *reco
 		.tids = recording->tids.pids,
 		.tid_count = recording->tids.count,
 		.comm = recording->comm,
-		.cgroup = recording->cgroup,
-		.container = recording->container,
+		.group = recording->group,
 		.command = line,
 		.program = program,
 		.environment = recording->environment,
@@ -362,7 +361,7 @@ static void choose_messages(const struct session *session, const struct clew_rec
 			    struct clew_recorder_options *options)
 {
 	bool chosen = options->pid_count || options->tid_count || options->comm ||
-		      options->cgroup || options->container || recording->messages ||
+		      clew_group_is_wanted(&options->group) || recording->messages ||
 		      recording->messages_if_shown;
 
 	options->messages = !recording->no_messages && (chosen || session->has_child);
@@ -582,8 +581,7 @@ static int load_descriptions(struct clew_recording *recording, const char *progr
 					  &recording->layers, &recording->layers_text,
 					  &recording->runtimes_auto);
 	if (!status && recording->runtimes_auto && !program && !recording->pids.count &&
-	    !recording->tids.count && !recording->comm && !recording->cgroup &&
-	    !recording->container)
+	    !recording->tids.count && !recording->comm && !clew_group_is_wanted(&recording->group))
 		status = clew_fail(CLEW_EXIT_INPUT,
 				   "--runtime auto is for some processes: give -p, --cgroup or a "
 				   "command, or name the runtimes");

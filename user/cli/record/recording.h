@@ -38,8 +38,7 @@ struct clew_recording {
 	struct clew_pid_list pids;
 	struct clew_pid_list tids;
 	const char *comm;
-	const char *cgroup;
-	const char *container;
+	struct clew_group_wanted group;
 	bool sync;
 	uint64_t ring_size;
 	uint64_t pause_drain;

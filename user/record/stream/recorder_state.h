@@ -25,6 +25,7 @@ struct bpf_link;
 struct clew_addresses;
 struct clew_announcer;
 struct clew_bpf;
+struct clew_group_names;
 struct clew_interrupt;
 struct clew_kernel_symbols;
 struct clew_stacks;
@@ -89,6 +90,7 @@ struct clew_recorder {
 	struct vector hidden;		  /* tasks that hidden.c found */
 	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
 	struct clew_addresses *addresses; /* NULL: none is named */
+	struct clew_group_names *group_names;
 	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
 	struct clew_tracer *tracer;	  /* NULL: no functions are recorded */
 	struct clew_runtimes *runtimes;	  /* NULL: no runtimes are */

@@ -23,6 +23,19 @@ struct clew_recorder;
 /* The advice if the capture cannot be written, unless the options say something else. */
 #define CLEW_ELSEWHERE "give another -o"
 
+/* The control group that a recording is about; at most one of them is set. */
+struct clew_group_wanted {
+	const char *cgroup;    /* path of its directory, or a glob of its path */
+	const char *container; /* name, or the beginning of an id */
+	const char *pod;       /* POD or NAMESPACE/POD */
+	const char *unit;      /* of systemd */
+};
+
+static inline bool clew_group_is_wanted(const struct clew_group_wanted *wanted)
+{
+	return wanted->cgroup || wanted->container || wanted->pod || wanted->unit;
+}
+
 struct clew_recorder_options {
 	const char *output;
 	const char *elsewhere; /* what to do if it cannot be written; NULL: CLEW_ELSEWHERE */
@@ -31,13 +44,12 @@ struct clew_recorder_options {
 	size_t pid_count;
 	const pid_t *tids;
 	size_t tid_count;
-	const char *comm;	 /* glob, or NULL */
-	const char *cgroup;	 /* path of a cgroup directory, glob of its path, or NULL */
-	const char *container;	 /* name or beginning of an id, or NULL */
-	const char *command;	 /* the file's "command", or NULL */
-	const char *program;	 /* the program that the command runs, or NULL */
-	const char *environment; /* names of variables, separated by commas, or NULL */
-	const char *layers_text; /* descriptions of layers, for the file, or NULL */
+	const char *comm; /* glob, or NULL */
+	struct clew_group_wanted group;
+	const char *command;		  /* the file's "command", or NULL */
+	const char *program;		  /* the program that the command runs, or NULL */
+	const char *environment;	  /* names of variables, separated by commas, or NULL */
+	const char *layers_text;	  /* descriptions of layers, for the file, or NULL */
 	const struct clew_layers *layers; /* the same, parsed, or NULL; the caller keeps them */
 	bool runtimes_auto;  /* of the runtimes, those that the chosen processes have */
 	bool stepped_points; /* runtimes may have points that the kernel single-steps */

@@ -10,7 +10,7 @@
 
 struct clew_recorder;
 
-#define TAKERS_MOST 5 /* the writer included */
+#define TAKERS_MOST 6 /* the writer included */
 
 struct takers {
 	struct clew_record_taker of[TAKERS_MOST];

@@ -151,6 +151,27 @@ struct clew_text_record {
 /* | device: the kernel's name of a disk or a partition, and in brackets the name that a mapping was
  * given */
 #define CLEW_TEXT_DISK 0x4000000000000ULL
+/* | enum clew_group_name << 44 | hierarchy << 32 | inode number: a name of a CGROUP, as the
+ * container runtime's own files have it */
+#define CLEW_TEXT_GROUP 0x5000000000000ULL
+
+enum clew_group_name {
+	CLEW_GROUP_CONTAINER, /* of the innermost container in the group's path */
+	CLEW_GROUP_POD,	      /* of Kubernetes, as the next two */
+	CLEW_GROUP_NAMESPACE,
+	CLEW_GROUP_NAMES
+};
+
+/* The number of a group's name; 0: the group's id does not fit. The kernel has given out 4 billion
+ * groups and files of groups by then. */
+static inline __u64 clew_group_text(__u64 group, unsigned which)
+{
+	__u64 hierarchy = group >> 48;
+
+	if ((group >> 32 & 0xffff) || hierarchy > 0xfff)
+		return 0;
+	return CLEW_TEXT_GROUP | (__u64)which << 44 | hierarchy << 32 | (group & 0xffffffff);
+}
 
 CLEW_ASSERT_SIZE(struct clew_task_record, 136);
 CLEW_ASSERT_LAYOUT(struct clew_task_record, task, 44);
