@@ -137,6 +137,7 @@ void report_print_places(FILE *out, const struct report *report, size_t width, b
 	struct report_table table = {.heading =
 					     "Where the time of each pod, container or unit went",
 				     .what = "name (threads)",
+				     .width = 36,
 				     .more = "of them"};
 	struct vector places;
 	struct place *all;

@@ -18,6 +18,7 @@ struct report_spent {
 
 struct report_table {
 	const char *heading, *what; /* the first column's */
+	size_t width;		    /* of that column */
 	const char *more;	    /* what those are called for which there was no room */
 	struct report_spent *rows;
 	size_t count;

@@ -11,7 +11,7 @@
 
 #define MOST_ROWS    8
 #define BAR_WIDTH    16
-#define LEFT_WIDTH   31 /* columns of a name and its time */
+#define TIME_WIDTH   11 /* columns of the time behind a name, and of the margin */
 #define COLUMN_WIDTH 6
 
 static const struct {
@@ -131,7 +131,7 @@ static uint64_t in_column(const struct columns *columns, const struct report_spe
 }
 
 static void print_row(FILE *out, const struct columns *columns, const struct report_spent *row,
-		      bool bars)
+		      size_t width, bool bars)
 {
 	char *name = NULL;
 	size_t size;
@@ -144,7 +144,7 @@ static void print_row(FILE *out, const struct columns *columns, const struct rep
 		fprintf(stream, " (%zu)", row->tasks);
 	fclose(stream);
 	fputs("  ", out);
-	clew_print_column(out, name, 20);
+	clew_print_column(out, name, width);
 	fprintf(out, " %8s", CLEW_DURATION(row->total));
 	free(name);
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++) {
@@ -162,13 +162,13 @@ static void print_row(FILE *out, const struct columns *columns, const struct rep
 
 void report_print_table(FILE *out, const struct report_table *table, size_t width, bool bars)
 {
-	const size_t taken = LEFT_WIDTH + (bars ? BAR_WIDTH + 2 : 0);
+	const size_t taken = TIME_WIDTH + table->width + (bars ? BAR_WIDTH + 2 : 0);
 	const struct columns columns =
 		choose_columns(table, width > taken ? (width - taken) / COLUMN_WIDTH : 1);
 	size_t shown = 0, busy = 0;
 
 	report_print_heading(out, table->heading);
-	fprintf(out, "  %-20s %8s", table->what, "time");
+	fprintf(out, "  %-*s %8s", (int)table->width, table->what, "time");
 	for (int spent = 0; spent < CLEW_SPENT_COUNT; spent++)
 		if (columns.shown[spent])
 			fprintf(out, " %5s", clew_spent_word(spent));
@@ -180,7 +180,7 @@ void report_print_table(FILE *out, const struct report_table *table, size_t widt
 		if (shown == MOST_ROWS)
 			continue;
 		shown++;
-		print_row(out, &columns, &table->rows[i], bars);
+		print_row(out, &columns, &table->rows[i], table->width, bars);
 	}
 	if (busy > shown)
 		fprintf(out, "  and %zu more %s\n", busy - shown, table->more);
@@ -192,6 +192,7 @@ void report_print_programs(FILE *out, const struct report *report, size_t width,
 	struct report_table table = {
 		.heading = "Where each program's time went, all its threads added up",
 		.what = "program (threads)",
+		.width = 20,
 		.more = "programs",
 		.rows = calloc(summary->count + 1, sizeof(*table.rows)),
 	};
