@@ -251,6 +251,7 @@ install: all
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBS@,$(LIBS),' -e 's,@VERSION@,$(VERSION),' tools/clew.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/clew.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer layers/*.runtime
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew docs/clew.proto
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/fleet fleet/*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed -e 's,@PREFIX@,$(PREFIX),' tools/clew.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/clew.service

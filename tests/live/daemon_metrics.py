@@ -11,7 +11,6 @@ import contextlib
 import importlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,8 +19,11 @@ import urllib.error
 import urllib.request
 
 from _daemon import HOLDER, WAITER, WAITERS, Daemon, Held, configure, hold, incidents, status, told_of
-from _live import PATIENCE, TRIES, finish, note, ok, run, scratch, skip
+from _live import PATIENCE, ROOT, TRIES, finish, note, ok, run, scratch, skip
 from _place import Lacking, Place, controller, write
+
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from prometheus import program  # noqa: E402  pylint: disable=wrong-import-position
 
 BUSY = """
 import os
@@ -509,12 +511,12 @@ def check_http(address):
 
 
 def check_promtool():
-    """tools/deps does not install it: its package starts a server that listens."""
-    if not shutil.which("promtool"):
-        skip("promtool finds nothing wrong in the file", "no promtool: install prometheus")
+    promtool, why = program("promtool")
+    if not promtool:
+        skip("promtool finds nothing wrong in the file", why)
         return
     with open(METRICS, encoding="utf-8") as file:
-        done = run("promtool", "check", "metrics", stdin=file)
+        done = run(promtool, "check", "metrics", stdin=file)
     ok(done.returncode == 0, "promtool finds nothing wrong in the file", done.stdout + done.stderr)
 
 

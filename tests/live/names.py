@@ -32,12 +32,13 @@ def uid(digit):
 
 
 # id, pod's number, annotations
-CONTAINERS = [
-    (number("a"), uid("1"), {"container-name": "app", "sandbox-name": POD, "sandbox-namespace": SPACE}),
-    (number("b"), uid("1"), {"container-name": "proxy", "sandbox-name": POD, "sandbox-namespace": SPACE}),
-    (number("c"), uid("2"), {"container-name": "app", "sandbox-name": POD, "sandbox-namespace": SPACE}),
-    (number("d"), uid("3"), {}),
-]
+CONTAINERS = [(number("a"), uid("1"),
+               {"container-name": "app", "sandbox-name": POD, "sandbox-namespace": SPACE}),
+              (number("b"), uid("1"),
+               {"container-name": "proxy", "sandbox-name": POD, "sandbox-namespace": SPACE}),
+              (number("c"), uid("2"),
+               {"container-name": "app", "sandbox-name": POD, "sandbox-namespace": SPACE}),
+              (number("d"), uid("3"), {}), ]
 
 
 def bundle(name, pod, annotations):
@@ -49,14 +50,15 @@ def bundle(name, pod, annotations):
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
         json.dump(
             {
-                "ociVersion": "1.0.2",
-                "process": {"user": {"uid": 0, "gid": 0}, "args": LOOP, "cwd": "/"},
-                "root": {"path": "rootfs"},
-                "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"}],
-                "annotations": {f"io.kubernetes.cri.{key}": value
-                                for key, value in annotations.items()},
-                "linux": {"cgroupsPath": f"/kubepods/burstable/pod{pod}/{name}",
-                          "namespaces": [{"type": "pid"}, {"type": "mount"}]},
+                "ociVersion": "1.0.2", "process": {
+                    "user": {"uid": 0, "gid": 0}, "args": LOOP, "cwd": "/"
+                }, "root": {"path": "rootfs"}, "mounts":
+                [{"destination": "/proc", "type": "proc", "source": "proc"}], "annotations":
+                {f"io.kubernetes.cri.{key}": value
+                 for key, value in annotations.items()}, "linux": {
+                     "cgroupsPath": f"/kubepods/burstable/pod{pod}/{name}", "namespaces":
+                     [{"type": "pid"}, {"type": "mount"}]
+                 },
             }, file)
     return folder
 
@@ -66,7 +68,10 @@ def start(name, folder):
     said = scratch("runc.log")
     with open(said, "w", encoding="utf-8") as file:
         done = subprocess.run(["runc", "run", "--detach", "--bundle", folder, name],
-                              stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False,
+                              stdin=subprocess.DEVNULL,
+                              stdout=file,
+                              stderr=file,
+                              check=False,
                               timeout=60)
     if not done.returncode:
         return None
@@ -118,8 +123,9 @@ def afterwards():
     ok(ids == {number("a"), number("b"), number("c")},
        "a pod that was made again under its name has its containers' ids", ids)
     places = [place for place in answer("report", path)["places"] if place["pod"] == POD]
-    ok(len(places) == 1 and places[0]["namespace"] == SPACE and places[0]["total_ns"] > 0,
-       "report: the pod's time", places)
+    ok(
+        len(places) == 1 and places[0]["namespace"] == SPACE and places[0]["total_ns"] > 0,
+        "report: the pod's time", places)
     text = clew("report", path).stdout
     ok(f"{SPACE}/{POD}" in text, "report: a table with the pod", text)
     tid = next(wait["tid"] for wait in waits if wait["container"] == "proxy")
@@ -140,8 +146,10 @@ def afterwards():
     exported = scratch("pods.json")
     done = clew("export", "--to", "otlp", "--pod", POD, "--slowest", "1", path, "-o", exported)
     text = open(exported, encoding="utf-8").read() if done.returncode == 0 else done.stderr
-    ok(all(key in text for key in ("k8s.pod.name", "k8s.namespace.name", "container.name", uid("1")[1:])),
-       "OTLP: a resource has the names of Kubernetes", text[:400])
+    ok(
+        all(key in text
+            for key in ("k8s.pod.name", "k8s.namespace.name", "container.name", uid("1")[1:])),
+        "OTLP: a resource has the names of Kubernetes", text[:400])
 
 
 def chosen():
@@ -154,8 +162,10 @@ def chosen():
     done = clew("record", "-o", path, "-d", "200ms", "--pod", f"{SPACE}/{POD}")
     if ok(done.returncode == 0, "record --pod: both containers of a pod", done.stderr):
         # The end of a child is in detail only.
-        detailed = {wait["container"] for wait in answer("waits", "--pod", POD, path)["waits"]
-                    if wait["kind"] == "child"}
+        detailed = {
+            wait["container"]
+            for wait in answer("waits", "--pod", POD, path)["waits"] if wait["kind"] == "child"
+        }
         ok(detailed == {"app", "proxy"}, "record --pod: waits of both", detailed)
     done = clew("record", "-o", path, "-d", "200ms", "--container", "proxy")
     ok(done.returncode == 0, "record --container takes a name", done.stderr)
@@ -171,8 +181,10 @@ def by_podman():
     with open(os.path.join(folder, "Containerfile"), "w", encoding="utf-8") as file:
         file.write(f"FROM scratch\nCOPY sh /bin/sh\nCMD {json.dumps(LOOP)}\n")
     # Hybrid groups are refused by crun, and higher limits where root may not raise them.
-    begin = ["podman", "--runtime", "runc", "run", "--detach", "--network", "none", "--ulimit",
-             "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--name", name, name]
+    begin = [
+        "podman", "--runtime", "runc", "run", "--detach", "--network", "none", "--ulimit",
+        "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--name", name, name
+    ]
     try:
         done = run("podman", "build", "--quiet", "--tag", name, folder)
         done = done if done.returncode else run(*begin)

@@ -153,7 +153,8 @@ static void test_podman(void **state)
 	remove_below(STORE "containers.json");
 }
 
-/* What the kubelet calls log files: a pod's folder is there before its containers' files. */
+/* The kubelet names log files by pod and container. A pod's folder is there before its containers'
+ * files. */
 static void test_kubelet(void **state)
 {
 	(void)state;
@@ -181,7 +182,7 @@ static void test_no_names(void **state)
 	expect("/", "", "", "");
 }
 
-/* What is no JSON, or no file, gives no name and does no harm. */
+/* A text that is no JSON, or a path that is no file, gives no name and does no harm. */
 static void test_broken(void **state)
 {
 	static const char *const texts[] = {"",

@@ -82,7 +82,8 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 				strerror(-error));
 	error = clew_group_names_open(recorder, &recorder->group_names);
 	if (error)
-		return clew_say(message, error, "names of containers cannot be found: %s: try again",
+		return clew_say(message, error,
+				"names of containers cannot be found: %s: try again",
 				strerror(-error));
 	error = options->goes_on ? clew_file_name_recording(recorder) : 0;
 	if (!error)
