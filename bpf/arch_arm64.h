@@ -43,6 +43,12 @@ static __always_inline __u64 register_sp(struct pt_regs *registers)
 	return registers->sp;
 }
 
+/* The current task's own memory of its threads' variables. */
+static __always_inline __u64 thread_pointer(void)
+{
+	return READ_NUMBER(bpf_get_current_task_btf(), thread.uw.tp_value);
+}
+
 /* The same of registers that the verifier does not know. */
 static __always_inline __u64 read_register_ip(struct pt_regs *registers)
 {

@@ -153,6 +153,12 @@ static __always_inline __u64 jump_stack(struct pt_regs *registers, struct task_s
 	return (stack >> 17 | stack << 47) ^ guard;
 }
 
+/* The current task's own memory of its threads' variables. */
+static __always_inline __u64 thread_pointer(void)
+{
+	return READ_NUMBER(bpf_get_current_task_btf(), thread.fsbase);
+}
+
 /* Entries of page tables. */
 #define ENTRY_PRESENT 1ull
 #define ENTRY_LARGE   128ull

@@ -324,7 +324,10 @@ enum cgroup_subsys_id { cpu_cgrp_id, memory_cgrp_id };
 struct bio_list;
 
 struct thread_struct {
-	unsigned long fsbase;
+	unsigned long fsbase; /* x86 */
+	struct {
+		unsigned long tp_value;
+	} uw; /* arm64 */
 };
 
 struct task_struct {

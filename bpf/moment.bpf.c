@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The program at points of runtimes. */
 #include "moment.h"
-#include "kernel.h"
+#include "arch.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
 

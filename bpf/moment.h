@@ -7,9 +7,9 @@
 #ifndef CLEW_BPF_MOMENT_H
 #define CLEW_BPF_MOMENT_H
 
+#include "arch.h"
 #include "filter.h"
 #include "kernel.h"
-#include "read.h"
 #include "record.h"
 #include "state.h"
 #include <bpf/bpf_core_read.h>
@@ -32,7 +32,7 @@ struct moment_record {
 	__u8 values[CLEW_MOMENT_ROOM];
 };
 
-/* What a chain of reads begins with. False if it cannot be read. */
+/* The value with which a chain of reads begins. False if it cannot be read. */
 static __always_inline bool moment_base(struct pt_regs *registers, struct clew_operand *operand,
 					__u64 *ret_value)
 {
@@ -44,7 +44,7 @@ static __always_inline bool moment_base(struct pt_regs *registers, struct clew_o
 		*ret_value = operand->value;
 		return true;
 	case CLEW_OPERAND_THREAD:
-		*ret_value = READ_NUMBER(bpf_get_current_task_btf(), thread.fsbase);
+		*ret_value = thread_pointer();
 		return true;
 	case CLEW_OPERAND_REGISTER:
 	case CLEW_OPERAND_MEMORY:
@@ -137,7 +137,7 @@ static __always_inline void moment_at(struct pt_regs *registers, __u32 number)
 	if (!where.cpu_state || !site || !state || !(state->flags & CLEW_TASK_STATE_DETAIL) ||
 	    (filter_cgroup && !cgroup_wanted(task)))
 		return;
-	record.moment.stack = registers->sp + site->below;
+	record.moment.stack = register_sp(registers) + site->below;
 	record.moment.task = state->serial;
 	record.moment.point = site->point;
 	for (__u32 i = 0; i < CLEW_MOMENT_VALUES; i++) {

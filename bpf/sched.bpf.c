@@ -3,7 +3,6 @@
  * The program at every context switch, which runs with the run queue locked,
  * and the one at page faults taken in the kernel.
  */
-#include "order.h"
 #include "sched.h"
 #include "arch.h"
 #include "context.h"
@@ -11,6 +10,7 @@
 #include "filter.h"
 #include "kernel.h"
 #include "life.h"
+#include "order.h"
 #include "state.h"
 #include "wait.h"
 #include "where.h"

@@ -359,9 +359,8 @@ static __always_inline void describe_object(__u32 cpu, __u64 time, struct task_s
 			wait->futex_operation = entry.flags & FUTEX_PRIVATE_FLAG;
 		}
 	} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
-		wait->object =
-			send_text(class == CLEW_CALL_PATH ? call->argument[0] : call->argument[1],
-				  cpu, time);
+		wait->object = send_text(
+			class == CLEW_CALL_PATH ? call->argument[0] : call->argument[1], cpu, time);
 		if (wait->object)
 			wait->object_kind = CLEW_OBJECT_PATH;
 	} else if (class == CLEW_CALL_POLL) {

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/container.h"
-#include "opener/opener.h"
 #include "containers/json_strings.h"
+#include "opener/opener.h"
 
 #define FILE_MOST (16u << 20) /* bytes: the list of a store with thousands of containers */
 
@@ -243,7 +243,8 @@ static void take_log_folder(struct search *search, char *name)
 	set_name(search, CLEW_GROUP_NAMESPACE, in);
 }
 
-static void search_logs(const struct clew_containers *runtime, const char *path, struct search *search)
+static void search_logs(const struct clew_containers *runtime, const char *path,
+			struct search *search)
 {
 	char uid[CLEW_POD_UID_SIZE], pattern[256], name[512];
 
@@ -269,7 +270,7 @@ void clew_containers_open(struct clew_containers *ret_containers)
 		machine = -1;
 	}
 	*ret_containers = (struct clew_containers){.machine = machine,
-					     .root = machine >= 0 ? "/proc/1/root" : ""};
+						   .root = machine >= 0 ? "/proc/1/root" : ""};
 }
 
 void clew_containers_close(struct clew_containers *runtime)
@@ -280,7 +281,7 @@ void clew_containers_close(struct clew_containers *runtime)
 }
 
 int clew_containers_names(const struct clew_containers *runtime, const char *path,
-		       struct clew_container_names *ret_names)
+			  struct clew_container_names *ret_names)
 {
 	char id[CLEW_CONTAINER_SIZE], uid[CLEW_POD_UID_SIZE];
 	struct search search = {.id = id, .element = SIZE_MAX, .names = ret_names};

@@ -29,6 +29,6 @@ void clew_containers_close(struct clew_containers *runtime);
 /* The names of the innermost container in a group's path, and of the pod in it. 0; -ENOENT: no
  * runtime has a file about it, so there are none. */
 int clew_containers_names(const struct clew_containers *runtime, const char *path,
-		       struct clew_container_names *ret_names);
+			  struct clew_container_names *ret_names);
 
 #endif

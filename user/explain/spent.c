@@ -16,11 +16,11 @@ static const uint8_t spent_of_kind[CLEW_WAIT_KIND_COUNT] = {
 };
 
 static const char *const spent_words[CLEW_SPENT_COUNT] = {
-	[CLEW_SPENT_RUNNING] = "run",	[CLEW_SPENT_READY] = "ready",  [CLEW_SPENT_QUOTA] = "quota",
-	[CLEW_SPENT_LOCK] = "lock",	[CLEW_SPENT_DISK] = "disk",    [CLEW_SPENT_NETWORK] = "net",
-	[CLEW_SPENT_REMOTE] = "host",	[CLEW_SPENT_MEMORY] = "mem",	[CLEW_SPENT_PEER] = "peer",    [CLEW_SPENT_PIPE] = "pipe",
-	[CLEW_SPENT_THREAD] = "thread", [CLEW_SPENT_PROCESS] = "proc", [CLEW_SPENT_TIMER] = "timer",
-	[CLEW_SPENT_OTHER] = "other",
+	[CLEW_SPENT_RUNNING] = "run", [CLEW_SPENT_READY] = "ready",   [CLEW_SPENT_QUOTA] = "quota",
+	[CLEW_SPENT_LOCK] = "lock",   [CLEW_SPENT_DISK] = "disk",     [CLEW_SPENT_NETWORK] = "net",
+	[CLEW_SPENT_REMOTE] = "host", [CLEW_SPENT_MEMORY] = "mem",    [CLEW_SPENT_PEER] = "peer",
+	[CLEW_SPENT_PIPE] = "pipe",   [CLEW_SPENT_THREAD] = "thread", [CLEW_SPENT_PROCESS] = "proc",
+	[CLEW_SPENT_TIMER] = "timer", [CLEW_SPENT_OTHER] = "other",
 };
 
 const char *clew_spent_word(enum clew_spent spent)
@@ -88,10 +88,10 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 	case CLEW_WAIT_SOCKET:
 		return clew_trace_remote(trace, sleep) ? CLEW_SPENT_REMOTE : CLEW_SPENT_NETWORK;
 	case CLEW_WAIT_POLL: /* only in an exchange is it not idle */
-		return clew_trace_remote(trace, sleep)		? CLEW_SPENT_REMOTE
+		return clew_trace_remote(trace, sleep)		  ? CLEW_SPENT_REMOTE
 		       : sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
-		       : sleep->edge_type == CLEW_EDGE_TIMER	? CLEW_SPENT_TIMER
-								: CLEW_SPENT_PEER;
+		       : sleep->edge_type == CLEW_EDGE_TIMER	  ? CLEW_SPENT_TIMER
+								  : CLEW_SPENT_PEER;
 	case CLEW_WAIT_FUTEX:
 		return sleep->holder_count ? CLEW_SPENT_LOCK : spent_at_word(trace, sleep);
 	case CLEW_WAIT_IO_URING:

@@ -81,8 +81,10 @@ struct trial {
 /* Loads what a recording would. */
 static void load_all(struct trial *trial)
 {
-	const struct clew_recorder_options options = {
-		.stack_threshold = 1, .stacks_if_possible = true, .messages = true, .network = CLEW_NETWORK_OUTSIDE};
+	const struct clew_recorder_options options = {.stack_threshold = 1,
+						      .stacks_if_possible = true,
+						      .messages = true,
+						      .network = CLEW_NETWORK_OUTSIDE};
 	struct clew_message message;
 
 	trial->loaded = !clew_load_programs(&trial->recorder, &options, &message);

@@ -77,7 +77,8 @@ static bool is_pod(const struct search *search, const char *path)
 	char name[CLEW_CONTAINER_SIZE], whole[2 * CLEW_TEXT_SIZE];
 
 	if (!becomes_container(path, name) ||
-	    clew_containers_names(&search->runtime, path, &names) < 0 || !names.of[CLEW_GROUP_POD][0])
+	    clew_containers_names(&search->runtime, path, &names) < 0 ||
+	    !names.of[CLEW_GROUP_POD][0])
 		return false;
 	snprintf(whole, sizeof(whole), "%s/%s", names.of[CLEW_GROUP_NAMESPACE],
 		 names.of[CLEW_GROUP_POD]);

@@ -18,11 +18,11 @@
 #include "base/container.h"
 #include "base/map.h"
 #include "base/thread.h"
+#include "containers/names.h"
 #include "record/stream/clock.h"
 #include "record/stream/recorder_state.h"
 #include "record/stream/takers.h"
 #include "record/stream/user_stream.h"
-#include "containers/names.h"
 
 #define REQUESTS   4096u /* a machine has a thousand pods of two or three containers */
 #define PATH_ASKED 264	 /* bytes of a path, its last ones: they have the pod and the container */

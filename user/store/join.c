@@ -148,10 +148,10 @@ static bool is_cut_off(const struct part *first, const struct part *last)
 
 static int write_meta(struct joined *joined, const struct part *first, const struct part *last)
 {
-	static const char *const own[] = {"start",   "end",	   "recording",
-					  "segment", "left_alone", "late_files", "runtimes"};
+	static const char *const own[] = {"start",	"end",	      "recording", "segment",
+					  "left_alone", "late_files", "runtimes"};
 	const char *key, *value, *left = clew_reader_meta(last->reader, "left_alone"),
-		   *runtimes = clew_reader_meta(last->reader, "runtimes"),
+				 *runtimes = clew_reader_meta(last->reader, "runtimes"),
 				 *late = clew_reader_meta(last->reader, "late_files");
 	char number[32];
 	int r = 0;

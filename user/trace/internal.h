@@ -175,7 +175,7 @@ struct clew_trace {
 
 	struct map files, sockets, cgroups, texts, locks; /* -> pointers into the arena */
 	struct map addresses;				  /* the same; by address and memory */
-	struct map codes;     /* the same of functions, by process -> name */
+	struct map codes;    /* the same of functions, by process -> name */
 	struct map memories; /* by address with a place, and the task that it was asked for */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
 	struct vector moments;	     /* const struct clew_moment *, likewise */

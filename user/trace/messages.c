@@ -21,17 +21,17 @@
 struct end {
 	struct talk_end it;
 	uint64_t socket;
-	uint64_t sent;	 /* .. and of the last one that it sent, 0 none */
-	uint64_t key;	 /* the same for both ends of a TCP connection; 0: of another kind */
-	uint64_t other;	 /* number of the other end, NO_END: its messages are not known */
-	bool answers;	 /* there was a part of an answer */
-	bool outside;	 /* the other end is on another host */
-	bool full;	 /* it had no room for all of the question */
+	uint64_t sent;	      /* .. and of the last one that it sent, 0 none */
+	uint64_t key;	      /* the same for both ends of a TCP connection; 0: of another kind */
+	uint64_t other;	      /* number of the other end, NO_END: its messages are not known */
+	bool answers;	      /* there was a part of an answer */
+	bool outside;	      /* the other end is on another host */
+	bool full;	      /* it had no room for all of the question */
 	uint32_t round_trip;  /* us, the latest that is known */
 	uint32_t resent;      /* segments that were sent again, as of the last message .. */
 	uint32_t resent_then; /* .. and of the question's first part */
-	uint32_t task;	 /* of the last message */
-	uint32_t others; /* of the last one that the other end had; CLEW_NO_TASK none */
+	uint32_t task;	      /* of the last message */
+	uint32_t others;      /* of the last one that the other end had; CLEW_NO_TASK none */
 };
 
 static struct end *end_at(const struct clew_trace *trace, uint64_t number)
@@ -144,22 +144,23 @@ static int end_exchange(struct clew_trace *trace, uint64_t number, const struct 
 {
 	const struct end *end = end_at(trace, number);
 
-	return keep_exchange(trace, &(struct clew_exchange){.from = talk->asked,
-							    .to = talk->answered ? talk->over : 0,
-							    .socket = end->socket,
-							    .task = talk->task,
-							    .other = end->others,
-							    .sent = talk->more,
-							    .first = talk->answered,
-							    .last = talk->last,
-							    .round_trip = end->round_trip,
-							    .resent = end->resent - end->resent_then,
-							    .outside = end->outside,
-							    .full = end->full,
-							    .questions = talk->parts,
-							    .end = (uint32_t)number,
-							    .client = end->it.side == SIDE_CLIENT,
-							    .goes_on = goes_on});
+	return keep_exchange(trace,
+			     &(struct clew_exchange){.from = talk->asked,
+						     .to = talk->answered ? talk->over : 0,
+						     .socket = end->socket,
+						     .task = talk->task,
+						     .other = end->others,
+						     .sent = talk->more,
+						     .first = talk->answered,
+						     .last = talk->last,
+						     .round_trip = end->round_trip,
+						     .resent = end->resent - end->resent_then,
+						     .outside = end->outside,
+						     .full = end->full,
+						     .questions = talk->parts,
+						     .end = (uint32_t)number,
+						     .client = end->it.side == SIDE_CLIENT,
+						     .goes_on = goes_on});
 }
 
 /*
@@ -348,7 +349,8 @@ bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew
 	       (!trace->talk_ends.count || end_at(trace, *number)->answers);
 }
 
-/* The exchange at the socket of a sleep that a client waits for until the sleep's end, NULL none. */
+/* The exchange at the socket of a sleep that a client waits for until the sleep's end, NULL none.
+ */
 static const struct clew_exchange *awaited(const struct clew_trace *trace,
 					   const struct clew_sleep *sleep)
 {

@@ -173,22 +173,22 @@ bool clew_trace_was_asked(const struct clew_trace *trace, const struct clew_slee
  * server's begins when the question came, and ends when the answer left.
  */
 struct clew_exchange {
-	uint64_t from, to;  /* ns */
-	uint64_t socket;    /* inode number */
-	uint32_t task;	    /* it took or sent the last part of the answer, if there was one */
-	uint32_t other;	    /* the task at the other end, CLEW_NO_TASK unknown */
-	uint32_t questions; /* messages that the question was, or the questions */
-	uint32_t end;	    /* number of the end of a connection */
-	uint64_t sent;	    /* when the last part of the question left, or came */
-	uint64_t first;	    /* when the first part of the answer came, or left; 0: none had */
-	uint64_t last;	    /* the same of the last one */
+	uint64_t from, to;   /* ns */
+	uint64_t socket;     /* inode number */
+	uint32_t task;	     /* it took or sent the last part of the answer, if there was one */
+	uint32_t other;	     /* the task at the other end, CLEW_NO_TASK unknown */
+	uint32_t questions;  /* messages that the question was, or the questions */
+	uint32_t end;	     /* number of the end of a connection */
+	uint64_t sent;	     /* when the last part of the question left, or came */
+	uint64_t first;	     /* when the first part of the answer came, or left; 0: none had */
+	uint64_t last;	     /* the same of the last one */
 	uint32_t round_trip; /* us, the shortest to the other end lately; 0 unknown */
 	uint32_t resent;     /* segments that this end sent again meanwhile */
-	bool outside;	    /* the other end is on another host */
-	bool full;	    /* the other end had no room for all of the question */
-	bool client;	    /* the end asks */
-	bool pipelined;	    /* which answer is to which question of the connection is not known */
-	bool goes_on;	    /* no answer had come when the recording ended */
+	bool outside;	     /* the other end is on another host */
+	bool full;	     /* the other end had no room for all of the question */
+	bool client;	     /* the end asks */
+	bool pipelined;	     /* which answer is to which question of the connection is not known */
+	bool goes_on;	     /* no answer had come when the recording ended */
 };
 
 /* Flags of an exchange in a causal trace. */

@@ -22,10 +22,10 @@
 const char *clew_latency_by_name(enum clew_latency_by by)
 {
 	static const char *const names[CLEW_LATENCY_BY_COUNT] = {
-		[CLEW_LATENCY_PATH] = "path",		[CLEW_LATENCY_FUNCTION] = "function",
-		[CLEW_LATENCY_KIND] = "kind",		[CLEW_LATENCY_CALL] = "call",
-		[CLEW_LATENCY_DEVICE] = "device",	[CLEW_LATENCY_LOCK] = "lock",
-		[CLEW_LATENCY_PEER] = "peer",		[CLEW_LATENCY_OPERATION] = "operation",
+		[CLEW_LATENCY_PATH] = "path",	  [CLEW_LATENCY_FUNCTION] = "function",
+		[CLEW_LATENCY_KIND] = "kind",	  [CLEW_LATENCY_CALL] = "call",
+		[CLEW_LATENCY_DEVICE] = "device", [CLEW_LATENCY_LOCK] = "lock",
+		[CLEW_LATENCY_PEER] = "peer",	  [CLEW_LATENCY_OPERATION] = "operation",
 	};
 
 	return names[by];
@@ -345,8 +345,8 @@ static int name_item(struct clew_latency_names *names, const struct clew_latency
 							 sizeof(name->disk));
 		return 0;
 	case CLEW_LATENCY_PEER:
-		name->name.name = clew_remote_name(names->trace, item->sleep, name->peer,
-						   sizeof(name->peer));
+		name->name.name =
+			clew_remote_name(names->trace, item->sleep, name->peer, sizeof(name->peer));
 		return 0;
 	case CLEW_LATENCY_LOCK:
 		name->name.name = lock_name(names, item->lock);

@@ -12,10 +12,10 @@
 #define BAR	 16 /* columns */
 
 static const char *const what[CLEW_LATENCY_BY_COUNT] = {
-	[CLEW_LATENCY_PATH] = "call",		[CLEW_LATENCY_FUNCTION] = "call",
-	[CLEW_LATENCY_KIND] = "wait",		[CLEW_LATENCY_CALL] = "wait",
-	[CLEW_LATENCY_DEVICE] = "wait",		[CLEW_LATENCY_LOCK] = "wait",
-	[CLEW_LATENCY_PEER] = "wait",		[CLEW_LATENCY_OPERATION] = "operation",
+	[CLEW_LATENCY_PATH] = "call",	[CLEW_LATENCY_FUNCTION] = "call",
+	[CLEW_LATENCY_KIND] = "wait",	[CLEW_LATENCY_CALL] = "wait",
+	[CLEW_LATENCY_DEVICE] = "wait", [CLEW_LATENCY_LOCK] = "wait",
+	[CLEW_LATENCY_PEER] = "wait",	[CLEW_LATENCY_OPERATION] = "operation",
 };
 
 static const char *const heading[CLEW_LATENCY_BY_COUNT] = {

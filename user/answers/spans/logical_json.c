@@ -148,7 +148,7 @@ static void json_row(struct clew_json *json, const struct logical_row *row)
 	clew_json_object_end(json);
 }
 
-/* What became of the runtimes in each file. */
+/* The fate of the runtimes in each file. */
 static void json_files(struct clew_json *json, const struct clew_jobs *jobs)
 {
 	const char *at = clew_trace_meta(jobs->trace, "runtimes");
@@ -174,7 +174,7 @@ static void json_files(struct clew_json *json, const struct clew_jobs *jobs)
 	clew_json_array_end(json);
 }
 
-/* How often the points of each kind of spans were met. */
+/* Counts how often the points of each kind of spans were met. */
 static void json_points(struct clew_json *json, const struct clew_jobs *jobs)
 {
 	clew_json_array(json, "points");

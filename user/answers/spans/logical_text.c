@@ -90,7 +90,7 @@ static void print_histogram(FILE *out, const struct histogram *histogram)
 	fprintf(out, "%9s  ", CLEW_DURATION(histogram->greatest));
 }
 
-/* What is not plain of a row's spans. */
+/* The details that are not plain of a row's spans. */
 static void print_ends(FILE *out, const struct logical_row *row)
 {
 	const char *between = "";

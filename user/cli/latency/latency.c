@@ -45,8 +45,8 @@ struct latency_values {
 };
 
 const struct clew_option clew_latency_options[] = {
-	{0, "by", "WHAT", "path, function, kind, call, device, lock, peer or operation", clew_take_string,
-	 offsetof(struct latency_values, by)},
+	{0, "by", "WHAT", "path, function, kind, call, device, lock, peer or operation",
+	 clew_take_string, offsetof(struct latency_values, by)},
 	{0, "group", "WHAT", "tell apart by thread, process, cgroup, comm or arg:NAME, too",
 	 clew_take_string, offsetof(struct latency_values, group)},
 	{0, "digits", "N", "decimal digits of a time that count, 1 to 5 (3)", clew_take_number,

@@ -82,8 +82,8 @@ struct clew_recorder_options {
 	uint8_t network;     /* CLEW_NETWORK_*: connections whose messages are recorded anyway */
 	const char *const *outside; /* devices that lead to other hosts */
 	size_t outside_count;	    /* CLEW_OUTSIDE_MOST at most */
-	bool no_page_cache;  /* do not record the page cache and the journals */
-	bool found_only;     /* what passes over the tasks find: nothing is recorded between them */
+	bool no_page_cache;	    /* do not record the page cache and the journals */
+	bool found_only; /* what passes over the tasks find: nothing is recorded between them */
 	bool sync;
 	uint64_t keyframe;   /* ns between two moments from which on the file can be read, 0: there
 				are   none; not with `goes_on` */

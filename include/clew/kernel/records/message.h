@@ -21,11 +21,11 @@ struct clew_message_record {
 	__u64 at;     /* when the last of it left the machine's end, or came to it; TCP only */
 	__u32 task;
 	__u32 bytes;
-	__u64 position;	  /* bytes that the connection had moved in this direction before them */
-	/* us, the shortest that TCP measured lately; 0 unknown. Its smoothed one has the other side's
-	   thinking in it, where answers acknowledge questions. */
+	__u64 position; /* bytes that the connection had moved in this direction before them */
+	/* us, the shortest that TCP measured lately; 0 unknown. Its smoothed one has the other
+	   side's thinking in it, where answers acknowledge questions. */
 	__u32 round_trip;
-	__u32 resent;	  /* segments that this end has sent again so far */
+	__u32 resent; /* segments that this end has sent again so far */
 };
 
 CLEW_ASSERT_SIZE(struct clew_message_record, 56);

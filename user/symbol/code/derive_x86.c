@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Steps from function to function, and places within functions, found by decoding exactly the
+ * ranges that a function consists of.
+ */
+#include "symbol/code/derive.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <Zydis/Zydis.h>
+
+#include "symbol/code/function_internal.h"
+#include "symbol/code/site.h"
+
+#define BEHIND_MOST 64 /* bytes behind a call that a probe may slide */
+
+/* The function that begins at an address; NULL: none does. */
+static const struct range *function_at(const struct clew_functions *functions, uint64_t address)
+{
+	uint32_t number = functions_range_at(functions, address);
+	const struct range *range = number == NO_RANGE ? NULL : &ranges_of(functions)[number];
+
+	return range && range->start == address && range->owner == number && range->size &&
+			       !range->undecodable
+		       ? range
+		       : NULL;
+}
+
+/* An instruction, by a walk of a function's parts. */
+struct visit {
+	const struct clew_functions *functions;
+	const struct range *range; /* the part */
+	uint64_t address;
+	const uint8_t *code;
+	size_t size; /* bytes from there to the part's end */
+	ZydisDecodedInstruction instruction;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* `visit` returns 0 to go on, or what the walk returns. */
+static int walk(const struct clew_functions *functions, const struct range *function,
+		int (*take)(void *context, const struct visit *visit), void *context)
+{
+	struct visit visit = {.functions = functions};
+	ZydisDecoder decoder;
+	int r = 0;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (const struct range *part = function; !r;
+	     part = &ranges_of(functions)[part->next_part]) {
+		const uint8_t *code = part->segment->bytes + (part->start - part->segment->address);
+
+		visit.range = part;
+		for (uint64_t at = 0; !r && at < part->size; at += visit.instruction.length) {
+			visit.address = part->start + at;
+			visit.code = code + at;
+			visit.size = part->size - at;
+			if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, visit.code, visit.size,
+							       &visit.instruction, visit.operands)))
+				return -ENOENT;
+			r = take(context, &visit);
+		}
+		if (part->next_part == NO_RANGE)
+			break;
+	}
+	return r;
+}
+
+/* The function whose address an instruction takes, NULL: none. */
+static const struct range *taken_by(const struct visit *visit)
+{
+	const ZydisDecodedInstruction *instruction = &visit->instruction;
+	const ZydisDecodedOperand *source = &visit->operands[1];
+
+	if (instruction->mnemonic == ZYDIS_MNEMONIC_LEA && source->mem.base == ZYDIS_REGISTER_RIP &&
+	    source->mem.index == ZYDIS_REGISTER_NONE)
+		return function_at(visit->functions, visit->address + instruction->length +
+							     (uint64_t)source->mem.disp.value);
+	if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV &&
+	    source->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && visit->operands[0].size >= 32)
+		return function_at(visit->functions, source->imm.value.u);
+	return NULL;
+}
+
+#define TAKEN_MOST 64
+
+struct taken {
+	const struct range *list[TAKEN_MOST];
+	size_t count;
+};
+
+static int take_address(void *context, const struct visit *visit)
+{
+	struct taken *taken = context;
+	const struct range *range = taken_by(visit);
+
+	for (size_t i = 0; range && i < taken->count; i++)
+		if (taken->list[i] == range)
+			return 0;
+	if (range && taken->count < TAKEN_MOST)
+		taken->list[taken->count++] = range;
+	return 0;
+}
+
+static int find_taken(const struct clew_functions *functions, const struct range *function,
+		      struct taken *ret)
+{
+	ret->count = 0;
+	return walk(functions, function, take_address, ret);
+}
+
+/* The N-th function that a function leads to by a kind of flow; `callee`: without a name, and
+ * taking addresses; then it has to be the only one. */
+static const struct range *follow_flow(const struct clew_functions *functions,
+				       const struct range *function, bool callee, unsigned number)
+{
+	const struct flow *flows = functions->flows.data;
+	const struct range *ranges = ranges_of(functions), *found = NULL;
+	unsigned count = 0;
+
+	for (const struct range *part = function;; part = &ranges[part->next_part]) {
+		for (uint32_t i = part->flow; i < part->flow + part->flow_count; i++) {
+			const struct range *target;
+			struct taken taken;
+
+			if (flows[i].target == NO_RANGE || !flows[i].to_start ||
+			    (callee ? flows[i].kind != FLOW_CALL
+				    : flows[i].kind != FLOW_JUMP &&
+					      flows[i].kind != FLOW_CONDITIONAL))
+				continue;
+			target = function_at(functions, ranges[flows[i].target].start);
+			if (!target || target == function || target == found)
+				continue;
+			if (!callee) {
+				if (count++ == number)
+					return target;
+				continue;
+			}
+			if (target->kind != RANGE_HIDDEN ||
+			    find_taken(functions, target, &taken) < 0 || !taken.count)
+				continue;
+			if (found)
+				return NULL;
+			found = target;
+		}
+		if (part->next_part == NO_RANGE)
+			return callee ? found : NULL;
+	}
+}
+
+int clew_derive_step(struct clew_functions *functions, enum clew_derive_step step, unsigned number,
+		     uint64_t *address)
+{
+	const struct range *function = function_at(functions, *address), *found = NULL;
+	struct taken taken;
+
+	if (!function)
+		return -ENOENT;
+	if (step == CLEW_DERIVE_CODE) {
+		if (find_taken(functions, function, &taken) >= 0 && number < taken.count)
+			found = taken.list[number];
+	} else {
+		found = follow_flow(functions, function, step == CLEW_DERIVE_CALLEE, number);
+	}
+	if (!found)
+		return -ENOENT;
+	*address = found->start;
+	return 0;
+}
+
+/* ---- places ---- */
+
+int clew_derive_entry(struct clew_functions *functions, uint64_t address, unsigned registers,
+		      struct clew_derive_spot *ret, const char **ret_why)
+{
+	const struct range *function = function_at(functions, address);
+	struct clew_function_entry entry;
+
+	if (!function)
+		return -ENOENT;
+	functions->kept = registers;
+	functions->twice = true;
+	*ret_why = function_enter(functions, function, false, &entry);
+	functions->kept = 0;
+	functions->twice = false;
+	if (*ret_why)
+		return -ENOTSUP;
+	*ret = (struct clew_derive_spot){
+		.offset = entry.offset, .below = entry.below, .class = entry.class};
+	return 0;
+}
+
+int clew_derive_exits(struct clew_functions *functions, uint64_t address,
+		      struct clew_derive_spot **ret, size_t *ret_count, const char **ret_why)
+{
+	const struct range *function = function_at(functions, address);
+	struct clew_function_symbol symbol = {};
+	int r = function ? function_leave(functions, function, &symbol) : -ENOENT;
+
+	*ret = NULL;
+	*ret_count = 0;
+	if (r < 0)
+		return r;
+	if (functions->go || symbol.endless || !symbol.exit_count ||
+	    symbol.returns == CLEW_RETURN_NONE) {
+		*ret_why = symbol.why;
+		return -ENOTSUP;
+	}
+	*ret = calloc(symbol.exit_count, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < symbol.exit_count; i++)
+		(*ret)[i] = (struct clew_derive_spot){.offset = symbol.exits[i].offset,
+						      .class = symbol.exits[i].class,
+						      .is_exit = true,
+						      .exit = symbol.exits[i]};
+	*ret_count = symbol.exit_count;
+	return 0;
+}
+
+struct call_search {
+	unsigned left; /* indirect calls to pass */
+	bool behind;   /* the place behind it is wanted */
+	bool found;    /* the call was met: this is behind it */
+	unsigned registers;
+	uint64_t from; /* of the place behind it */
+	const char *why;
+	struct clew_derive_spot *spot;
+	bool has_spot; /* there is one, unless a better one follows */
+};
+
+/* 1: no better place follows. */
+static int take_spot(struct call_search *search, const struct visit *visit)
+{
+	const struct clew_functions *functions = visit->functions;
+	enum clew_site_kind kind = clew_site_kind(visit->code, visit->size);
+	bool emulated =
+		clew_site_emulated(visit->code, visit->size, functions->options.long_nops_stepped);
+
+	if (kind != CLEW_SITE_SAFE) {
+		search->why = clew_site_word(kind);
+		return search->has_spot ? 1 : 0;
+	}
+	if (!search->has_spot || emulated)
+		*search->spot = (struct clew_derive_spot){
+			.offset = visit->address - visit->range->segment->address +
+				  visit->range->segment->offset,
+			.class = emulated ? CLEW_PROBE_EMULATED : CLEW_PROBE_STEPPED,
+		};
+	search->has_spot = true;
+	return emulated;
+}
+
+/* True if the place may be behind this instruction, too. */
+static bool may_pass(const struct call_search *search, const struct visit *visit)
+{
+	const ZydisDecodedInstruction *instruction = &visit->instruction;
+
+	if (instruction->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE ||
+	    instruction->mnemonic == ZYDIS_MNEMONIC_RET ||
+	    instruction->mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+		return false;
+	for (unsigned i = 0; i < instruction->operand_count; i++) {
+		const ZydisDecodedOperand *operand = &visit->operands[i];
+		int number;
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		number = (int)ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+							       operand->reg.value) -
+			 ZYDIS_REGISTER_RAX;
+		if (number >= 0 && number < 16 && search->registers >> number & 1)
+			return false;
+	}
+	return true;
+}
+
+static int search_call(void *context, const struct visit *visit)
+{
+	struct call_search *search = context;
+
+	if (search->found) {
+		if (visit->address != search->from &&
+		    (functions_is_target(visit->range->segment, visit->address) ||
+		     visit->address - search->from > BEHIND_MOST))
+			return 1;
+		return take_spot(search, visit) || !may_pass(search, visit);
+	}
+	if (visit->instruction.meta.category != ZYDIS_CATEGORY_CALL ||
+	    visit->instruction.raw.imm[0].is_relative || search->left--)
+		return 0;
+	search->found = true;
+	search->from = visit->address + visit->instruction.length;
+	if (search->behind)
+		return 0;
+	take_spot(search, visit);
+	return 1;
+}
+
+int clew_derive_call(struct clew_functions *functions, uint64_t address, unsigned number,
+		     bool behind, unsigned registers, struct clew_derive_spot *ret,
+		     const char **ret_why)
+{
+	const struct range *function = function_at(functions, address);
+	struct call_search search = {
+		.left = number, .behind = behind, .registers = registers, .spot = ret};
+
+	if (!function)
+		return -ENOENT;
+	walk(functions, function, search_call, &search);
+	if (search.has_spot)
+		return 0;
+	*ret_why = search.why ?: "it has no such call";
+	return search.why ? -ENOTSUP : -ENOENT;
+}
