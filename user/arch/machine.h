@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How ELF and the dynamic linker's cache name what is for the machine. How the kernel runs a probed
- * instruction of it: one that it emulates, those that do nothing, and one that it single-steps. How
- * it numbers the flags of threads.
+ * The names of the machine in ELF and in the dynamic linker's cache. Instructions by how the kernel
+ * runs them when they are probed: one that it emulates, those that do nothing, and one that it
+ * single-steps. The numbers of threads' flags.
  */
 #ifndef CLEW_ARCH_MACHINE_H
 #define CLEW_ARCH_MACHINE_H

@@ -161,9 +161,8 @@ static int set_constants(struct clew_recorder *recorder,
 	if (error)
 		return error;
 	clew_announce_prepare(bpf);
-	error = clew_tracer_prepare(bpf, options, recorder->cpu_count, message);
-	if (!error)
-		error = clew_runtimes_prepare(bpf, options, message);
+	clew_tracer_prepare(recorder->tracer, bpf, options, recorder->cpu_count);
+	error = clew_runtimes_prepare(bpf, options, message);
 	if (error)
 		return error;
 	/* Without it memory of other processes stays unread. */
@@ -440,16 +439,23 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	return r < 0 ? clew_say_refused(message, "the programs cannot be attached", r) : r;
 }
 
+static int check_permitted(struct clew_message *message)
+{
+	return clew_kernel_privileged()
+		       ? 0
+		       : clew_say(message, -EPERM,
+				  "recording is not permitted: run as root (CAP_BPF and "
+				  "CAP_PERFMON)");
+}
+
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		       struct clew_message *message)
 {
 	bool taken[PROGRAMS_MOST] = {};
-	int r;
+	int r = check_permitted(message);
 
-	if (!clew_kernel_privileged())
-		return clew_say(
-			message, -EPERM,
-			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
+	if (r)
+		return r;
 	recorder->refusals.count = 0;
 	do {
 		clew_ticks_close(recorder);
@@ -509,8 +515,17 @@ int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options
 	      struct clew_message *message)
 {
 	struct clew_refusals *refusals = &recorder->refusals;
-	int error = clew_load_programs(recorder, options, message);
+	int error = check_permitted(message);
 
+	if (!error && options->kernel_function_count)
+		clew_kernel_symbols_load(&recorder->symbols);
+	/* A wrong name is said at once: loading takes a second. */
+	if (!error)
+		error = clew_tracer_choose(recorder, options, &recorder->tracer, message);
+	if (!error)
+		error = clew_recorder_check_ending(message);
+	if (!error)
+		error = clew_load_programs(recorder, options, message);
 	if (error)
 		return error;
 	recorder->features.page_cache = options->no_page_cache		     ? "off"

@@ -104,7 +104,7 @@ static int attach_more(struct clew_recorder *recorder, const struct clew_recorde
 	clew_direct_map_find(recorder->bpf);
 	if (options->found_only)
 		return 0;
-	error = clew_tracer_open(recorder, options, &recorder->tracer, message);
+	error = clew_tracer_open(recorder->tracer, options, message);
 	if (!error)
 		error = clew_recorder_check_ending(message);
 	if (!error)

@@ -358,6 +358,7 @@ void traced_done(struct traced *traced)
 {
 	for (size_t i = 0; i < traced->known.count; i++)
 		free(traced_function_at(traced, i)->name);
+	vector_done(&traced->values);
 	vector_done(&traced->sites);
 	vector_done(&traced->shares);
 	vector_done(&traced->known);

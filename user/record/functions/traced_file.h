@@ -35,6 +35,8 @@ struct traced_share {
 /* Shared by all files. */
 struct traced {
 	struct clew_recorder *recorder;
+	bool begun;	      /* the kernel side is loaded, and there is a capture */
+	struct vector values; /* struct traced_site_values, until then */
 	struct clew_probe_cost cost;
 	struct vector sites;  /* struct clew_function_site, as in the kernel's map */
 	struct vector shares; /* struct traced_share, of each site */
@@ -47,6 +49,12 @@ struct traced {
 	struct vector refusals;	 /* struct traced_refusal */
 	uint32_t unseen_returns; /* chosen functions of which only entries are seen */
 	uint32_t without_values; /* chosen functions that lack a value that was asked for */
+};
+
+/* The values of a site, for the kernel's map. */
+struct traced_site_values {
+	uint32_t number;
+	struct clew_function_values values;
 };
 
 struct traced_refusal {

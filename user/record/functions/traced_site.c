@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers sites, and writes them to the BPF maps and to the capture. */
+/*
+ * Numbers sites, and writes them to the BPF maps and to the capture. Sites that are found before
+ * both exist are written together later.
+ */
 #include "record/functions/traced_site.h"
 
 #include <bpf/bpf.h>
@@ -15,18 +18,51 @@
 
 int traced_site_fill(const struct traced *traced, uint32_t number)
 {
-	int map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_sites);
+	int map;
 
+	if (!traced->begun)
+		return 0;
+	map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_sites);
 	return bpf_map_update_elem(map, &number, traced_site_at(traced, number), BPF_ANY) ? -errno
 											  : 0;
 }
 
-int traced_site_values(const struct traced *traced, uint32_t number,
-		       const struct clew_function_values *values)
+static int write_values(const struct traced *traced, uint32_t number,
+			const struct clew_function_values *values)
 {
 	int map = bpf_map__fd(traced->recorder->bpf->maps.clew_function_values);
 
 	return bpf_map_update_elem(map, &number, values, BPF_ANY) ? -errno : 0;
+}
+
+int traced_site_values(struct traced *traced, uint32_t number,
+		       const struct clew_function_values *values)
+{
+	struct traced_site_values *all;
+
+	if (traced->begun)
+		return write_values(traced, number, values);
+	traced->values.item = sizeof(*all);
+	if (vector_reserve(&traced->values, traced->values.count + 1) < 0)
+		return -ENOMEM;
+	all = traced->values.data;
+	all[traced->values.count++] =
+		(struct traced_site_values){.number = number, .values = *values};
+	return 0;
+}
+
+int traced_sites_begin(struct traced *traced)
+{
+	const struct traced_site_values *values = traced->values.data;
+	int r = 0;
+
+	traced->begun = true;
+	for (size_t i = 0; r >= 0 && i < traced->values.count; i++)
+		r = write_values(traced, values[i].number, &values[i].values);
+	for (size_t i = 0; r >= 0 && i < traced->sites.count; i++)
+		r = traced_site_fill(traced, (uint32_t)i);
+	vector_done(&traced->values);
+	return r < 0 ? r : clew_put_user_first(traced->recorder);
 }
 
 int traced_site_put(const struct traced *traced, const struct traced_owner *owner, uint32_t number,

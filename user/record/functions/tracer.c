@@ -9,7 +9,7 @@
  * Files are told apart by device and inode. Besides those that were chosen, functions are
  * probed that cut stacks, in the libraries that have them.
  *
- * At the start nothing is attached before all choices proved to be good.
+ * Nothing is loaded before all choices proved to be good.
  */
 #include "record/functions/tracer.h"
 
@@ -23,6 +23,7 @@
 #include "clew.skel.h"
 #include "record/functions/probe.h"
 #include "record/functions/traced_cost.h"
+#include "record/functions/traced_site.h"
 #include "record/functions/tracer_state.h"
 #include "record/stream/clock.h"
 #include "record/stream/recorder_state.h"
@@ -175,7 +176,7 @@ static int choose(struct clew_tracer *tracer, const struct clew_recorder_options
 }
 
 static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		      struct clew_tracer **ret, struct clew_message *message)
+		      bool by_events, struct clew_tracer **ret, struct clew_message *message)
 {
 	struct clew_tracer *tracer = calloc(1, sizeof(*tracer));
 
@@ -189,10 +190,7 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 	}
 	*ret = tracer;
 	store_lock_init(&tracer->lock);
-	tracer->program = recorder->bpf->progs.clew_function;
-	tracer->by_events = recorder->bpf->rodata->function_events;
-	tracer->events.places = bpf_map__fd(recorder->bpf->maps.clew_function_places);
-	tracer->kernel_program = recorder->bpf->progs.clew_kernel_function;
+	tracer->by_events = by_events;
 	tracer->traced.recorder = recorder;
 	tracer->command = options->program;
 	tracer->traced.functions_most = options->functions_most;
@@ -209,16 +207,20 @@ static int new_tracer(struct clew_recorder *recorder, const struct clew_recorder
 	return choose(tracer, options, message);
 }
 
-int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		     struct clew_tracer **ret, struct clew_message *message)
+int clew_tracer_choose(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		       struct clew_tracer **ret, struct clew_message *message)
 {
-	struct clew_tracer *tracer = NULL;
+	struct clew_tracer *tracer;
+	bool by_events;
 	int r;
 
 	*ret = NULL;
 	if (!clew_records_functions(options))
 		return 0;
-	r = new_tracer(recorder, options, &tracer, message);
+	r = tracer_possible(options, &by_events, message);
+	if (r >= 0)
+		r = new_tracer(recorder, options, by_events, ret, message);
+	tracer = *ret;
 	for (size_t i = 0; r >= 0 && i < tracer->count; i++)
 		r = tracer_resolve(tracer, i, message);
 	if (r >= 0)
@@ -227,8 +229,33 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 		r = plan_all(tracer, message);
 	if (r >= 0)
 		r = tracer_plan_kernel(tracer, options, message);
-	if (r >= 0)
-		r = check(tracer, message);
+	return r < 0 ? r : check(tracer, message);
+}
+
+/* Nothing was loaded when the tracer was made. */
+static int connect_kernel(struct clew_tracer *tracer, struct clew_message *message)
+{
+	const struct clew_bpf *bpf = tracer->traced.recorder->bpf;
+	int r;
+
+	tracer->program = bpf->progs.clew_function;
+	tracer->kernel_program = bpf->progs.clew_kernel_function;
+	tracer->events.places = bpf_map__fd(bpf->maps.clew_function_places);
+	r = tracer_filter_processes(tracer, message);
+	if (r < 0)
+		return r;
+	r = traced_sites_begin(&tracer->traced);
+	return r < 0 ? clew_say(message, r, "functions cannot be recorded: %s", strerror(-r)) : 0;
+}
+
+int clew_tracer_open(struct clew_tracer *tracer, const struct clew_recorder_options *options,
+		     struct clew_message *message)
+{
+	int r;
+
+	if (!tracer)
+		return 0;
+	r = connect_kernel(tracer, message);
 	if (r >= 0)
 		traced_cost_say(&tracer->traced, &tracer->files, options);
 	if (r >= 0)
@@ -242,15 +269,9 @@ int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_
 		r = attach_kernel(tracer, message);
 	if (r >= 0)
 		r = traced_limit_begin(&tracer->limit, &tracer->traced, clew_now());
-	if (tracer)
-		close_opened(tracer);
-	if (r < 0) {
-		clew_tracer_close(tracer);
-		return r;
-	}
-	tracer->started = true;
-	*ret = tracer;
-	return 0;
+	close_opened(tracer);
+	tracer->started = r >= 0;
+	return r;
 }
 
 void clew_tracer_close(struct clew_tracer *tracer)
@@ -272,7 +293,7 @@ void clew_tracer_close(struct clew_tracer *tracer)
 		free(files[i]);
 	}
 	vector_done(&tracer->files);
-	vector_done(&tracer->opened);
+	close_opened(tracer);
 	traced_limit_close(&tracer->limit);
 	traced_done(&tracer->traced);
 	pthread_mutex_destroy(&tracer->lock);

@@ -12,15 +12,17 @@
 struct clew_bpf;
 struct clew_tracer;
 
-/* Before the load. `cpus`: of the machine. */
-int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
-			unsigned cpus, struct clew_message *message);
-/*
- * After the load: says what the probes will cost, and attaches them. *ret is NULL if no functions
- * were asked for.
- */
-int clew_tracer_open(struct clew_recorder *recorder, const struct clew_recorder_options *options,
-		     struct clew_tracer **ret, struct clew_message *message);
+/* Before anything is loaded: finds all that was asked for. *ret is NULL if no functions were, and
+ * it is the caller's also if one cannot be recorded. */
+int clew_tracer_choose(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		       struct clew_tracer **ret, struct clew_message *message);
+/* Before each load: sets the sizes of the maps, and which filters are in use. `tracer`: NULL: no
+ * functions are recorded. */
+void clew_tracer_prepare(const struct clew_tracer *tracer, struct clew_bpf *bpf,
+			 const struct clew_recorder_options *options, unsigned cpus);
+/* After the load: says what the probes will cost, and attaches them. NULL: nothing is done. */
+int clew_tracer_open(struct clew_tracer *tracer, const struct clew_recorder_options *options,
+		     struct clew_message *message);
 /* True if functions are looked for in a file because that process maps it. NULL: no. */
 bool clew_tracer_follows(const struct clew_tracer *tracer, pid_t pid);
 /* A process has mapped a file, from one thread at a time. NULL: nothing is done. */

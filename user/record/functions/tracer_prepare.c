@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Prepares the kernel side for functions before it is loaded: the sizes of its maps, and which of
- * its filters are in use. Nothing is known of the functions yet but the options' text.
+ * its filters are in use.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "record/functions/traced_kernel.h"
 #include "record/functions/traced_limit.h"
 #include "record/functions/tracer.h"
+#include "record/functions/tracer_state.h"
 
-#define DIGITS "0123456789"
 #define PLACES (4 * CLEW_FUNCTION_SITES) /* of probes that are trace events, dropped ones too */
 
 /* True if probes in programs are needed. */
@@ -24,30 +24,35 @@ static bool has_user_functions(const struct clew_recorder_options *options)
 	return options->function_count || options->lock_object_count || options->point_count;
 }
 
-int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
-			unsigned cpus, struct clew_message *message)
+int tracer_possible(const struct clew_recorder_options *options, bool *ret_by_events,
+		    struct clew_message *message)
 {
 	struct clew_message why;
-	bool has_values;
 
-	if (!clew_records_functions(options))
-		return 0;
+	*ret_by_events = false;
 	if (options->kernel_function_count && traced_kernel_possible(&why))
 		return clew_say(message, -ENOTSUP, "-k: %s: leave it out", why.text);
-	if (has_user_functions(options)) {
-		if (clew_announce_possible())
-			return clew_say(message, -ENOTSUP,
-					"this kernel takes no probes in programs: see `clew "
-					"doctor`");
-		if (clew_probe_multi() && !options->trace_events) {
-			clew_probe_prepare_multi(bpf->progs.clew_function);
-		} else {
-			if (clew_probe_events_prepare(message))
-				return -ENOTSUP;
-			bpf->rodata->function_events = true;
-			bpf_map__set_max_entries(bpf->maps.clew_function_places, PLACES);
-		}
-	}
+	if (!has_user_functions(options))
+		return 0;
+	if (clew_announce_possible())
+		return clew_say(message, -ENOTSUP,
+				"this kernel takes no probes in programs: see `clew doctor`");
+	*ret_by_events = options->trace_events || !clew_probe_multi();
+	return *ret_by_events && clew_probe_events_prepare(message) ? -ENOTSUP : 0;
+}
+
+void clew_tracer_prepare(const struct clew_tracer *tracer, struct clew_bpf *bpf,
+			 const struct clew_recorder_options *options, unsigned cpus)
+{
+	bool has_values;
+
+	if (!tracer)
+		return;
+	bpf->rodata->function_events = tracer->by_events;
+	if (tracer->by_events)
+		bpf_map__set_max_entries(bpf->maps.clew_function_places, PLACES);
+	else if (has_user_functions(options))
+		clew_probe_prepare_multi(bpf->progs.clew_function);
 	if (options->functions_percent)
 		traced_limit_prepare(bpf, cpus);
 	bpf_map__set_max_entries(bpf->maps.clew_function_sites, CLEW_FUNCTION_SITES);
@@ -60,14 +65,6 @@ int clew_tracer_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 		bpf_map__set_max_entries(bpf->maps.clew_function_unread_texts,
 					 CLEW_FUNCTION_UNREAD_TEXTS);
 	}
-	for (size_t i = 0; i < options->function_count; i++)
-		bpf->rodata->filter_functions |=
-			options->functions[i][strspn(options->functions[i], DIGITS)] == ':';
-	for (size_t i = 0; i < options->point_count; i++)
-		bpf->rodata->filter_functions |=
-			options->points[i][strspn(options->points[i], DIGITS)] == ':';
-	for (size_t i = 0; i < options->lock_object_count; i++)
-		bpf->rodata->filter_functions |=
-			!options->lock_objects[i][strspn(options->lock_objects[i], DIGITS)];
-	return 0;
+	for (size_t i = 0; i < tracer->count; i++)
+		bpf->rodata->filter_functions |= tracer->chosen[i].pid != 0;
 }

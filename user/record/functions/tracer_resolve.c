@@ -63,9 +63,7 @@ static int add_opened(struct clew_tracer *tracer, const struct clew_object *obje
 
 static int filter_process(struct clew_tracer *tracer, struct chosen *chosen)
 {
-	uint32_t key = (uint32_t)chosen->pid | 0x80000000u;
 	unsigned others = 0;
-	uint8_t bit;
 
 	for (const struct chosen *other = tracer->chosen; other < chosen; other++) {
 		if (other->pid == chosen->pid)
@@ -74,15 +72,22 @@ static int filter_process(struct clew_tracer *tracer, struct chosen *chosen)
 	}
 	if (chosen->filters)
 		return 0;
-	bit = (uint8_t)(others + 1);
-	if (!bit)
-		return -E2BIG;
-	chosen->filters = bit;
-	return bpf_map_update_elem(
-		       bpf_map__fd(tracer->traced.recorder->bpf->maps.clew_function_pids), &key,
-		       &bit, BPF_ANY)
-		       ? -errno
-		       : 0;
+	chosen->filters = (uint8_t)(others + 1);
+	return chosen->filters ? 0 : -E2BIG;
+}
+
+int tracer_filter_processes(const struct clew_tracer *tracer, struct clew_message *message)
+{
+	int map = bpf_map__fd(tracer->traced.recorder->bpf->maps.clew_function_pids);
+
+	for (size_t i = 0; i < tracer->count; i++) {
+		const struct chosen *chosen = &tracer->chosen[i];
+		uint32_t key = (uint32_t)chosen->pid | 0x80000000u;
+
+		if (chosen->pid && bpf_map_update_elem(map, &key, &chosen->filters, BPF_ANY))
+			return clew_say(message, -errno, "%s: %s", chosen->title, strerror(errno));
+	}
+	return 0;
 }
 
 /* A search for probes of a choice in whatever file. */

@@ -86,12 +86,19 @@ int tracer_plan_file(struct clew_tracer *tracer, struct traced_file *file,
 int tracer_plan_kernel(struct clew_tracer *tracer, const struct clew_recorder_options *options,
 		       struct clew_message *message);
 
+/* True in *ret_by_events if probes in programs have to be trace events. 0 or -ENOTSUP with a
+ * message. */
+int tracer_possible(const struct clew_recorder_options *options, bool *ret_by_events,
+		    struct clew_message *message);
 /* Finds the files of a choice, into tracer->opened. 0 or -errno with a message. */
 int tracer_resolve(struct clew_tracer *tracer, size_t number, struct clew_message *message);
 /* The same of the libraries that have functions that cut stacks, as far as there are any. */
 int tracer_resolve_control(struct clew_tracer *tracer, struct clew_message *message);
 /* True if the file of this name is one of these libraries. */
 bool tracer_has_control(const char *path);
+/* Gives the kernel side the processes in which functions are recorded. 0 or -errno with a message.
+ */
+int tracer_filter_processes(const struct clew_tracer *tracer, struct clew_message *message);
 /* Says which choice fits nothing, and what is alike. Always -EINVAL. */
 int tracer_say_none(struct clew_tracer *tracer, size_t number, struct clew_message *message);
 

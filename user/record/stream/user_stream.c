@@ -63,14 +63,24 @@ static int keep(struct clew_recorder *recorder, const void *record, size_t size)
 
 int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *record, size_t size)
 {
+	const bool early = !recorder->files.writer;
 	int r = 0;
 
-	if (recorder->files.states_again) {
+	if (recorder->files.states_again || early) {
 		pthread_mutex_lock(&recorder->user.lock);
 		r = keep(recorder, record, size);
 		pthread_mutex_unlock(&recorder->user.lock);
 	}
-	return r < 0 ? r : clew_put_user_now(recorder, record, size);
+	return r < 0 || early ? r : clew_put_user_now(recorder, record, size);
+}
+
+int clew_put_user_first(struct clew_recorder *recorder)
+{
+	int r = clew_put_user_again(recorder);
+
+	if (!recorder->files.states_again)
+		vector_done(&recorder->user.kept);
+	return r;
 }
 
 void clew_forget_user_kept(struct clew_recorder *recorder,

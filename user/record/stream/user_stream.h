@@ -35,8 +35,11 @@ struct user_stream {
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
 /* The same, while programs record; sets the record's time and CPU. */
 int clew_put_user_now(struct clew_recorder *recorder, struct clew_header *record, size_t size);
-/* The same, and each further file of the recording begins with the record, too. */
+/* The same, and each further file of the recording begins with the record, too. Before there is a
+ * file the record waits for clew_put_user_first(). */
 int clew_put_user_kept(struct clew_recorder *recorder, struct clew_header *record, size_t size);
+/* The first file is open. */
+int clew_put_user_first(struct clew_recorder *recorder);
 /* Puts those records once more. */
 int clew_put_user_again(struct clew_recorder *recorder);
 /* Forgets kept records for which `gone` is true. */
