@@ -39,8 +39,8 @@ int traced_site_put(const struct traced *traced, const struct traced_owner *owne
 int traced_site_fill(const struct traced *traced, uint32_t number);
 int traced_site_values(struct traced *traced, uint32_t number,
 		       const struct clew_function_values *values);
-/* The kernel side is loaded, and the capture is open: writes the sites that are known, and all later
- * ones at once. 0 or -errno. */
+/* The kernel side is loaded, and the capture is open: writes the sites that are known, and all
+ * later ones at once. 0 or -errno. */
 int traced_sites_begin(struct traced *traced);
 /* Whoever is at a site pays for its probe. Sites that cut stacks, and functions that share an
  * instruction, stay. */
