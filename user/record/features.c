@@ -268,7 +268,7 @@ static void add_rights(struct table *table, const struct trial *trial, bool priv
 			      "share (cpu.rt_runtime_us)"
 			    : strerror(-error),
 	    "records of bursts while all CPUs are busy");
-	announced = !clew_announce_possible();
+	announced = !clew_probe_possible();
 	refused = no ?: lost(trial, row, room, sizeof(room));
 	add(table, row->feature, "base", announced && !refused,
 	    announced ? refused : "built without CONFIG_UPROBE_EVENTS", row->costs);

@@ -38,8 +38,6 @@
 #include "record/stream/recorder_state.h"
 #include "symbol/code/probes.h"
 
-#define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
-
 #define SEEN_MOST  65536	/* files that are known to be looked through */
 #define ASKED_BITS 8		/* of files */
 #define ASKED_NS   200000000ull /* for so long it is taken to be as it was */
@@ -81,14 +79,9 @@ struct clew_announcer {
 	uint32_t sites;
 };
 
-int clew_announce_possible(void)
-{
-	return access(POSSIBLE, F_OK) ? -errno : 0;
-}
-
 void clew_announce_prepare(struct clew_bpf *bpf)
 {
-	if (!clew_announce_possible() && clew_probe_multi())
+	if (!clew_probe_possible() && clew_probe_multi())
 		clew_probe_prepare_multi(bpf->progs.clew_announced);
 }
 
@@ -339,7 +332,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	int error;
 
 	*ret = NULL;
-	if (clew_announce_possible() || bpf_program__fd(recorder->bpf->progs.clew_announced) < 0)
+	if (clew_probe_possible() || bpf_program__fd(recorder->bpf->progs.clew_announced) < 0)
 		return 0;
 	announcer = calloc(1, sizeof(*announcer));
 	if (!announcer)

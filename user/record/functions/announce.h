@@ -29,7 +29,4 @@ char *clew_announce_close(struct clew_announcer *announcer);
 /* Sites attached to so far. */
 size_t clew_announce_sites(const struct clew_announcer *announcer);
 
-/* True if the kernel takes programs at instructions of user space. 0 or -errno. */
-int clew_announce_possible(void);
-
 #endif

@@ -21,6 +21,8 @@
 #include "base/thread.h"
 #include "record/functions/probe_event.h"
 
+#define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
+
 #define ATTACH_MULTI   48 /* the kernel's BPF_TRACE_UPROBE_MULTI */
 #define MULTI_RETURN   1  /* the kernel's BPF_F_UPROBE_MULTI_RETURN */
 #define DETACH_THREADS 31 /* besides the caller's: each sleeps for as long as one link takes */
@@ -86,6 +88,11 @@ int clew_probe_load_empty_kernel(void)
 }
 
 /* A kernel that knows the link refuses a directory by a reason of its own. */
+int clew_probe_possible(void)
+{
+	return access(POSSIBLE, F_OK) ? -errno : 0;
+}
+
 bool clew_probe_multi(void)
 {
 	int program = clew_probe_load_empty(true), result;

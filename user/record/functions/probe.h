@@ -24,6 +24,8 @@ struct clew_probe_links {
 	size_t count;
 };
 
+/* True if the kernel takes programs at instructions of user space. 0 or -errno. */
+int clew_probe_possible(void);
 /* True if the kernel takes many probes in one link (since 6.6). */
 bool clew_probe_multi(void);
 /* A program that does nothing, for such links or else for single probes: its descriptor or -errno.

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "record/functions/announce.h"
 #include "record/functions/probe.h"
 #include "record/functions/probe_event.h"
 #include "record/functions/traced_kernel.h"
@@ -34,7 +33,7 @@ int tracer_possible(const struct clew_recorder_options *options, bool *ret_by_ev
 		return clew_say(message, -ENOTSUP, "-k: %s: leave it out", why.text);
 	if (!has_user_functions(options))
 		return 0;
-	if (clew_announce_possible())
+	if (clew_probe_possible())
 		return clew_say(message, -ENOTSUP,
 				"this kernel takes no probes in programs: see `clew doctor`");
 	*ret_by_events = options->trace_events || !clew_probe_multi();
