@@ -33,7 +33,7 @@ FLOORS = [
         "answers/report", "answers/requests", "answers/spans", "answers/trigger", "answers/waits",
         "answers/whatif", "compare"
     ],
-    ["answers/compare", "daemon", "library", "cli/operand"],
+    ["answers/ask", "answers/compare", "daemon", "library", "cli/operand"],
     [
         "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
     ],

@@ -3,7 +3,7 @@
  * The sums of all that a question found: how long they took, who held the lock, and where the time
  * of all of them together went.
  */
-#include "cli/ask/ask.h"
+#include "answers/ask/ask.h"
 
 #include <clew/tokens.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 
 #include "answers/sums.h"
 #include "answers/why/by_program.h"
-#include "cli/front/fail.h"
 #include "format/text.h"
 #include "words/describe.h"
 #include "words/descriptors.h"
@@ -70,7 +69,7 @@ static int join(struct together *together)
 	return 0;
 }
 
-static int make_together(const struct clew_asked_in *in, const struct clew_operation *found,
+static int make_together(const struct clew_asked_of *in, const struct clew_operation *found,
 			 size_t count, struct together *together)
 {
 	int r = 0;
@@ -186,32 +185,32 @@ static int find_holders(const struct clew_trace *trace, const struct clew_operat
 	if (r >= 0)
 		r = clew_sums_make(&sums, ret_groups, ret_count);
 	clew_sums_done(&sums);
-	return r < 0 ? clew_fail_memory() : 0;
+	return r;
 }
 
-static int print_holders(const struct clew_trace *trace, const struct clew_operation *found,
-			 size_t count, bool enders)
+static int print_holders(FILE *out, const struct clew_trace *trace,
+			 const struct clew_operation *found, size_t count, bool enders)
 {
 	struct clew_sum *groups;
 	size_t group_count;
-	int status = find_holders(trace, found, count, enders, &groups, &group_count);
+	int r = find_holders(trace, found, count, enders, &groups, &group_count);
 
-	if (status)
-		return status;
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < group_count && i < HOLDERS_MOST; i++) {
 		if (i)
-			fputs(", ", stdout);
+			fputs(", ", out);
 		else
 			fputs(enders ? "Who held it is not known; waits were ended by "
 				     : "Held meanwhile by ",
-			      stdout);
-		clew_print_task(stdout, trace, groups[i].longest, clew_trace_end(trace));
-		printf(" %s", CLEW_DURATION(groups[i].total));
+			      out);
+		clew_print_task(out, trace, groups[i].longest, clew_trace_end(trace));
+		fprintf(out, " %s", CLEW_DURATION(groups[i].total));
 	}
 	if (group_count > HOLDERS_MOST)
-		printf(" and %zu more", group_count - HOLDERS_MOST);
+		fprintf(out, " and %zu more", group_count - HOLDERS_MOST);
 	if (group_count)
-		putchar('\n');
+		fputc('\n', out);
 	free(groups);
 	return 0;
 }
@@ -221,10 +220,10 @@ static int json_holders(struct clew_json *json, const char *key, const struct cl
 {
 	struct clew_sum *groups;
 	size_t group_count;
-	int status = find_holders(trace, found, count, enders, &groups, &group_count);
+	int r = find_holders(trace, found, count, enders, &groups, &group_count);
 
-	if (status)
-		return status;
+	if (r < 0)
+		return r;
 	clew_json_array(json, key);
 	for (size_t i = 0; i < group_count; i++) {
 		clew_json_object(json, NULL);
@@ -252,7 +251,7 @@ static size_t open_of(const struct clew_trace *trace, const struct clew_operatio
 
 /* ---- text ---- */
 
-static void print_question(const struct clew_ask *ask)
+static void print_question(FILE *out, const struct clew_ask *ask)
 {
 	const char *parts[] = {ask->call, ask->lock, ask->operation, ask->span};
 	const char *const names[] = {"", "lock ", "operation ", "function "};
@@ -262,13 +261,13 @@ static void print_question(const struct clew_ask *ask)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (!parts[i])
 			continue;
-		printf("%s%s", begun ? joints[i] : "", names[i]);
-		clew_print_safe(stdout, parts[i]);
+		fprintf(out, "%s%s", begun ? joints[i] : "", names[i]);
+		clew_print_safe(out, parts[i]);
 		begun = true;
 	}
 	if (ask->file) {
-		fputs(begun ? " on " : "files ", stdout);
-		clew_print_safe(stdout, ask->file);
+		fputs(begun ? " on " : "files ", out);
+		clew_print_safe(out, ask->file);
 	}
 }
 
@@ -322,25 +321,25 @@ static size_t find_busy(const struct clew_trace *trace, const struct together *t
 }
 
 /* All time in which somebody was ready: one line, however many had the CPUs. */
-static void print_ready(const struct clew_trace *trace, const struct together *together)
+static void print_ready(FILE *out, const struct clew_trace *trace, const struct together *together)
 {
 	struct busy *busy = calloc(together->share_count + 1, sizeof(*busy));
 	size_t count = busy ? find_busy(trace, together, busy) : 0;
 
-	fputs("ready to run, without a CPU", stdout);
+	fputs("ready to run, without a CPU", out);
 	for (size_t i = 0; i < count && i < BUSY_MOST; i++) {
-		fputs(i ? ", " : "; the CPUs were busy with ", stdout);
-		clew_print_safe(stdout, busy[i].name);
-		printf(" %s", CLEW_DURATION(busy[i].ns));
+		fputs(i ? ", " : "; the CPUs were busy with ", out);
+		clew_print_safe(out, busy[i].name);
+		fprintf(out, " %s", CLEW_DURATION(busy[i].ns));
 	}
 	if (count > BUSY_MOST)
-		printf(" and %zu more", count - BUSY_MOST);
-	putchar('\n');
+		fprintf(out, " and %zu more", count - BUSY_MOST);
+	fputc('\n', out);
 	free(busy);
 }
 
 /* Largest first; all time in which somebody was ready is put where its sum belongs. */
-static void print_shares(const struct clew_trace *trace, const struct together *together)
+static void print_shares(FILE *out, const struct clew_trace *trace, const struct together *together)
 {
 	uint64_t ready = 0, rest = 0;
 	size_t ready_count = 0, lines = 0, left = 0;
@@ -355,8 +354,8 @@ static void print_shares(const struct clew_trace *trace, const struct together *
 			i < together->share_count ? &together->shares[i] : NULL;
 
 		if (ready_count > 1 && ready && (!share || share->ns <= ready)) {
-			clew_print_part(stdout, ready, together->all.to);
-			print_ready(trace, together);
+			clew_print_part(out, ready, together->all.to);
+			print_ready(out, trace, together);
 			lines++;
 			ready = 0;
 		}
@@ -367,55 +366,57 @@ static void print_shares(const struct clew_trace *trace, const struct together *
 			left++;
 			continue;
 		}
-		clew_print_part(stdout, share->ns, together->all.to);
-		clew_print_program_share(stdout, trace, &together->all, share);
-		putchar('\n');
+		clew_print_part(out, share->ns, together->all.to);
+		clew_print_program_share(out, trace, &together->all, share);
+		fputc('\n', out);
 	}
 	if (!left)
 		return;
-	clew_print_part(stdout, rest, together->all.to);
-	printf("%zu more\n", left);
+	clew_print_part(out, rest, together->all.to);
+	fprintf(out, "%zu more\n", left);
 }
 
-static int print_together(const struct clew_asked_in *in, const struct clew_operation *found,
-			  size_t count)
+static int print_together(FILE *out, const struct clew_asked_of *in,
+			  const struct clew_operation *found, size_t count)
 {
 	struct together together;
+	int r = make_together(in, found, count, &together);
 
-	if (make_together(in, found, count, &together) < 0)
-		return clew_fail_memory();
+	if (r < 0)
+		return r;
 	if (together.count < count)
-		printf("Where the time of the %zu longest went:\n", together.count);
+		fprintf(out, "Where the time of the %zu longest went:\n", together.count);
 	else
-		printf("Where the time of all %zu went:\n", count);
-	print_shares(in->trace, &together);
+		fprintf(out, "Where the time of all %zu went:\n", count);
+	print_shares(out, in->trace, &together);
 	together_done(&together);
 	return 0;
 }
 
-int clew_ask_print(const struct clew_ask *ask, const struct clew_asked_in *in,
+int clew_print_ask(FILE *out, const struct clew_ask *ask, const struct clew_asked_of *in,
 		   const struct clew_operation *found, size_t count)
 {
 	size_t open = open_of(in->trace, found, count);
-	int status = 0;
+	int r = 0;
 
-	print_question(ask);
-	printf(": %zu %s, %s in all", count, things_of(ask, count),
-	       CLEW_DURATION(sum_of(found, count)));
+	print_question(out, ask);
+	fprintf(out, ": %zu %s, %s in all", count, things_of(ask, count),
+		CLEW_DURATION(sum_of(found, count)));
 	if (count > 1)
-		printf(", p50 %s, p99 %s, max %s", CLEW_DURATION(percentile(found, count, 50)),
-		       CLEW_DURATION(percentile(found, count, 99)),
-		       CLEW_DURATION(length_of(&found[0])));
+		fprintf(out, ", p50 %s, p99 %s, max %s",
+			CLEW_DURATION(percentile(found, count, 50)),
+			CLEW_DURATION(percentile(found, count, 99)),
+			CLEW_DURATION(length_of(&found[0])));
 	if (open)
-		printf("; %zu not over %s", open, clew_end_words(in->trace));
-	putchar('\n');
+		fprintf(out, "; %zu not over %s", open, clew_end_words(in->trace));
+	fputc('\n', out);
 	if (ask->lock)
-		status = print_holders(in->trace, found, count, false);
-	if (ask->lock && !status)
-		status = print_holders(in->trace, found, count, true);
-	if (!status && count > 1)
-		status = print_together(in, found, count);
-	return status;
+		r = print_holders(out, in->trace, found, count, false);
+	if (ask->lock && r >= 0)
+		r = print_holders(out, in->trace, found, count, true);
+	if (r >= 0 && count > 1)
+		r = print_together(out, in, found, count);
+	return r;
 }
 
 void clew_print_asked(FILE *out, const struct clew_trace *trace,
@@ -444,13 +445,14 @@ void clew_print_asked(FILE *out, const struct clew_trace *trace,
 
 /* ---- JSON ---- */
 
-static int json_together(struct clew_json *json, const struct clew_asked_in *in,
+static int json_together(struct clew_json *json, const struct clew_asked_of *in,
 			 const struct clew_operation *found, size_t count)
 {
 	struct together together;
+	int r = make_together(in, found, count, &together);
 
-	if (make_together(in, found, count, &together) < 0)
-		return clew_fail_memory();
+	if (r < 0)
+		return r;
 	clew_json_unsigned(json, "together_of", together.count);
 	clew_json_array(json, "together");
 	for (size_t i = 0; i < together.share_count; i++)
@@ -460,10 +462,10 @@ static int json_together(struct clew_json *json, const struct clew_asked_in *in,
 	return 0;
 }
 
-int clew_ask_json(struct clew_json *json, const struct clew_ask *ask,
-		  const struct clew_asked_in *in, const struct clew_operation *found, size_t count)
+int clew_json_ask(struct clew_json *json, const struct clew_ask *ask,
+		  const struct clew_asked_of *in, const struct clew_operation *found, size_t count)
 {
-	int status = 0;
+	int r = 0;
 
 	clew_json_object(json, "asked");
 	clew_json_string(json, "call", ask->call);
@@ -481,10 +483,10 @@ int clew_ask_json(struct clew_json *json, const struct clew_ask *ask,
 	clew_json_unsigned(json, "max_ns", length_of(&found[0]));
 	clew_json_unsigned(json, "open", open_of(in->trace, found, count));
 	if (ask->lock)
-		status = json_holders(json, "holders", in->trace, found, count, false);
-	if (ask->lock && !status)
-		status = json_holders(json, "enders", in->trace, found, count, true);
-	return status ?: json_together(json, in, found, count);
+		r = json_holders(json, "holders", in->trace, found, count, false);
+	if (ask->lock && r >= 0)
+		r = json_holders(json, "enders", in->trace, found, count, true);
+	return r < 0 ? r : json_together(json, in, found, count);
 }
 
 void clew_json_asked(struct clew_json *json, const struct clew_trace *trace,

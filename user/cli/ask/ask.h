@@ -6,24 +6,10 @@
 #ifndef CLEW_CLI_ASK_ASK_H
 #define CLEW_CLI_ASK_ASK_H
 
+#include "answers/ask/ask.h"
 #include "cli/operand/selection.h"
 #include "cli/operand/window.h"
 #include "explain/why.h"
-#include "format/json.h"
-
-/* The words that were typed; NULL: not asked for. */
-struct clew_ask {
-	const char *call; /* a list of globs, as the next but one and the last */
-	const char *file; /* a glob */
-	const char *lock;
-	const char *operation;
-	const char *span; /* a glob */
-};
-
-static inline bool clew_ask_given(const struct clew_ask *ask)
-{
-	return ask->call || ask->file || ask->lock || ask->operation || ask->span;
-}
 
 /* The rows of an option table: `member` is a struct clew_ask of the structure of values. */
 #define CLEW_ASK_OPTIONS(structure, member)                                                        \
@@ -72,23 +58,6 @@ struct clew_asked_in {
  */
 int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 		  struct clew_operation **ret_found, size_t *ret_count);
-
-/*
- * Says before the first why how many there are, how long they took, and where the time of all of
- * them together went. Returns 0 or, after clew_fail(), an exit status.
- */
-int clew_ask_print(const struct clew_ask *ask, const struct clew_asked_in *in,
-		   const struct clew_operation *found, size_t count);
-/* The same as fields of the open object. */
-int clew_ask_json(struct clew_json *json, const struct clew_ask *ask,
-		  const struct clew_asked_in *in, const struct clew_operation *found, size_t count);
-
-/* The words for one of them: "fsync on /data/log, 3 waits". */
-void clew_print_asked(FILE *out, const struct clew_trace *trace,
-		      const struct clew_operation *operation);
-/* The field "instance" of the open object. */
-void clew_json_asked(struct clew_json *json, const struct clew_trace *trace,
-		     const struct clew_operation *operation);
 
 /*
  * Where no operation lies between two idle waits: says which waits were idle, and what to ask for

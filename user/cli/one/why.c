@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/ask/slowest.h"
 #include "answers/classes.h"
-#include "answers/report/report_differs.h"
 #include "answers/why/by_program.h"
 #include "answers/why/causes.h"
 #include "answers/why/restraints.h"
@@ -31,8 +31,6 @@
 #include "words/ledger.h"
 #include "words/lines.h"
 
-#define COMMAND_WIDTH 60 /* of a recorded command, as the first line has it */
-
 struct why_values {
 	struct clew_selection selection;
 	struct clew_ask ask;
@@ -49,7 +47,8 @@ struct why_values {
 	bool all;
 	bool json;
 	bool now;
-	const char *about; /* what was chosen where no option did, NULL: one did */
+	bool unchosen; /* no option chose: the answer is .. */
+	enum clew_about about;
 	struct clew_fresh fresh;
 };
 
@@ -125,56 +124,17 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 	return r < 0 ? CLEW_EXIT_SYSTEM : 0;
 }
 
-/* The operations that are explained one by one, longest first. */
-struct found {
-	struct clew_operation *operations;
-	size_t count; /* to be explained */
-	size_t total;
-	bool between_sleeps;
-	struct clew_operation_classes
-		classes; /* none with --idle, nor where a thing is asked for */
-	size_t class;
-};
-
-static void print_heading(const struct clew_trace *trace, const struct why_values *values,
-			  const struct found *found, size_t i)
-{
-	if (found->classes.class_count) {
-		if (!i)
-			clew_print_classes(stdout, trace, &found->classes, found->class,
-					   clew_terminal_width());
-		printf("\n== ");
-		clew_print_class(stdout, trace, &found->classes, found->class, true);
-		printf(", %zu of the %zu slowest, of %zu in all ==\n", i + 1, found->count,
-		       found->total);
-		clew_print_differs(stdout, trace, &found->classes, found->class, i,
-				   clew_terminal_width());
-		return;
-	}
-	if (!clew_ask_given(&values->ask)) {
-		printf("%s== operation %zu of the %zu slowest, of %zu in all%s ==\n", i ? "\n" : "",
-		       i + 1, found->count, found->total,
-		       found->between_sleeps ? ", each between two sleeps" : "");
-		return;
-	}
-	fputs("\n== ", stdout);
-	clew_print_asked(stdout, trace, &found->operations[i]);
-	if (found->count > 1)
-		printf(": %zu of the %zu slowest", i + 1, found->count);
-	else if (found->total > 1)
-		printf(": the slowest of %zu", found->total);
-	puts(" ==");
-}
-
 static int print_found(const struct clew_asked_in *in, struct why_values *values,
-		       const struct found *found)
+		       const struct clew_slowest *found)
 {
+	const struct clew_asked_of of = {in->trace, in->relations};
 	int status = 0;
 
-	if (clew_ask_given(&values->ask))
-		status = clew_ask_print(&values->ask, in, found->operations, found->total);
+	if (found->ask &&
+	    clew_print_ask(stdout, found->ask, &of, found->operations, found->total) < 0)
+		status = clew_fail_memory();
 	for (size_t i = 0; !status && i < found->count; i++) {
-		print_heading(in->trace, values, found, i);
+		clew_print_slowest(stdout, in->trace, found, i, clew_terminal_width());
 		values->last = i + 1 == found->count;
 		status = explain(in->trace, in->relations, values, &found->operations[i], NULL);
 	}
@@ -186,40 +146,25 @@ static int print_found(const struct clew_asked_in *in, struct why_values *values
 }
 
 static int json_found(const struct clew_asked_in *in, const struct why_values *values,
-		      const struct found *found)
+		      const struct clew_slowest *found)
 {
 	struct clew_why_answer answer;
 	struct clew_json *json = &answer.fields.json;
-	bool asked = clew_ask_given(&values->ask);
+	const struct clew_asked_of of = {in->trace, in->relations};
 	int status = 0;
 
 	if (clew_why_answer_begin(&answer, in->trace, in->relations) < 0)
 		return clew_fail_memory();
 	clew_json_unsigned(json, "total", found->total);
 	clew_json_bool(json, "between_sleeps", found->between_sleeps);
-	if (values->about)
-		clew_json_string(json, "about", values->about);
-	if (asked)
-		status = clew_ask_json(json, &values->ask, in, found->operations, found->total);
-	if (found->classes.class_count) {
-		clew_json_object(json, "class");
-		clew_json_class(json, in->trace, &found->classes, found->class);
-		clew_json_object_end(json);
-		clew_json_array(json, "classes");
-		for (size_t i = 0; i < found->classes.class_count; i++) {
-			clew_json_object(json, NULL);
-			clew_json_class(json, in->trace, &found->classes, i);
-			clew_json_object_end(json);
-		}
-		clew_json_array_end(json);
-	}
+	if (values->unchosen)
+		clew_json_about(json, values->about);
+	if (clew_json_slowest(json, &of, found) < 0)
+		status = clew_fail_memory();
 	clew_json_array(json, "operations");
 	for (size_t i = 0; !status && i < found->count; i++) {
 		clew_json_object(json, NULL);
-		if (asked)
-			clew_json_asked(json, in->trace, &found->operations[i]);
-		if (found->classes.class_count)
-			clew_json_differs(json, in->trace, &found->classes, found->class, i);
+		clew_json_slowest_one(json, in->trace, found, i);
 		status = explain(in->trace, in->relations, values, &found->operations[i], &answer);
 		clew_json_object_end(json);
 	}
@@ -230,7 +175,7 @@ static int json_found(const struct clew_asked_in *in, const struct why_values *v
 
 /* The longest operations of the class that is asked for. Returns an exit status. */
 static int find_class(const struct clew_asked_in *in, const struct why_values *values,
-		      struct found *found)
+		      struct clew_slowest *found)
 {
 	const struct clew_chosen chosen = {.wants = clew_selection_wants,
 					   .context = (void *)in->selection};
@@ -255,7 +200,7 @@ static int find_class(const struct clew_asked_in *in, const struct why_values *v
 
 /* The longest operations between waits of the kinds that are asked for. Returns an exit status. */
 static int find_between(const struct clew_asked_in *in, const struct why_values *values,
-			struct found *found)
+			struct clew_slowest *found)
 {
 	if (clew_operations_slowest(in->trace, clew_selection_wants, (void *)in->selection,
 				    values->idle, in->window->from, in->window->to,
@@ -267,7 +212,7 @@ static int find_between(const struct clew_asked_in *in, const struct why_values 
 
 static int explain_slowest(const struct clew_asked_in *in, struct why_values *values)
 {
-	struct found found = {};
+	struct clew_slowest found = {.ask = clew_ask_given(&values->ask) ? &values->ask : NULL};
 	int status = 0;
 
 	if (!values->slowest.given)
@@ -399,8 +344,8 @@ static int json_one(const struct clew_trace *trace, const struct clew_relations 
 
 	if (clew_why_answer_begin(&answer, trace, relations) < 0)
 		return clew_fail_memory();
-	if (values->about)
-		clew_json_string(&answer.fields.json, "about", values->about);
+	if (values->unchosen)
+		clew_json_about(&answer.fields.json, values->about);
 	status = explain(trace, relations, values, operation, &answer);
 	return clew_why_answer_end(&answer, stdout) < 0 ? clew_fail_memory() : status;
 }
@@ -445,20 +390,6 @@ static bool mostly_idle(const struct clew_trace *trace, uint32_t task, uint64_t 
 	return idle > (to - from) / 2;
 }
 
-/* The first line: what the answer is about, and how to ask for something else. */
-static void print_about(const struct clew_trace *trace, const struct why_values *values)
-{
-	if (values->selection.recorded.root == CLEW_NO_TASK) {
-		puts("The slowest operation of all threads, as none were chosen (--comm GLOB, "
-		     "--tid N, --call NAME and others choose).");
-		return;
-	}
-	fputs(values->slowest.given ? "The slowest operation of `" : "About `", stdout);
-	clew_print_cut(stdout, clew_trace_meta(trace, "command"), COMMAND_WIDTH);
-	fputs(values->slowest.given ? "` and its children" : "`, which was recorded", stdout);
-	puts(" (the whole machine: --slowest).");
-}
-
 /*
  * A recorded command is explained as a whole, by its first thread. A command that waited for work
  * most of the time is a service: then, and where none was recorded, it is the slowest operation.
@@ -478,9 +409,10 @@ static int explain_default(const struct clew_asked_in *in, struct why_values *va
 	whole = any && from < to && !mostly_idle(trace, recorded->root, from, to);
 	values->slowest.given = !whole;
 	values->slowest.value = 1;
-	values->about = whole ? "command" : any ? "slowest of the command" : "slowest";
+	values->unchosen = true;
+	values->about = whole ? CLEW_ABOUT_COMMAND : any ? CLEW_ABOUT_SLOWEST : CLEW_ABOUT_ALL;
 	if (!values->json)
-		print_about(trace, values);
+		clew_print_about(stdout, trace, values->about);
 	return whole ? explain_thread(trace, in->relations, values,
 				      clew_trace_task(trace, recorded->root), from, to)
 		     : explain_slowest(in, values);
