@@ -21,7 +21,6 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "clew.skel.h"
-#include "record/functions/announce.h"
 #include "record/functions/probe.h"
 #include "record/functions/probe_cost.h"
 #include "record/functions/runtime_file.h"
@@ -58,7 +57,7 @@ int clew_runtimes_prepare(struct clew_bpf *bpf, const struct clew_recorder_optio
 {
 	if (!clew_records_runtimes(options))
 		return 0;
-	if (clew_announce_possible())
+	if (clew_probe_possible())
 		return clew_say(message, -ENOTSUP,
 				"this kernel takes no probes in programs: see `clew doctor`");
 	if (clew_probe_multi())
