@@ -10,11 +10,12 @@
 
 int capture_find_calls(struct conversion *conversion)
 {
-	size_t count;
+	size_t count, moments;
 	int r;
 
 	clew_trace_announcements(conversion->trace, &count);
-	if (!count)
+	clew_trace_moments(conversion->trace, &moments);
+	if (!count && !moments)
 		return 0;
 	r = clew_relations_new(conversion->trace, NULL, &conversion->relations);
 	/* The description of the layers is invalid: calls are unknown. */

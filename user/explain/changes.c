@@ -170,8 +170,7 @@ static int add_operation(const struct gathering *gathering, const struct clew_re
 			 const struct clew_operation *operation)
 {
 	struct clew_why why = {};
-	int r = clew_why_explain(gathering->trace, relations, operation->task, operation->from,
-				 operation->to, &why);
+	int r = clew_why_operation(gathering->trace, relations, operation, &why);
 
 	for (size_t i = 0; i < why.segment_count && r >= 0; i++) {
 		struct clew_change change;

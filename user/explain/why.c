@@ -39,6 +39,7 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	       a->below == b->below && a->spin == b->spin && same_stay(a->stay, b->stay) &&
 	       a->late == b->late && a->held == b->held && a->called == b->called &&
 	       a->by_end == b->by_end && a->perhaps == b->perhaps && a->activity == b->activity &&
+	       a->piece == b->piece &&
 	       clew_segment_same_chain(a, b);
 }
 
@@ -70,12 +71,12 @@ static int put_segment(struct why_search *search, struct clew_segment segment)
 }
 
 /* Adds the segment, cut where the task enters or leaves an announced call. */
-static int add_segment(struct why_search *search, struct clew_segment segment)
+int why_add_segment(struct why_search *search, struct clew_segment segment)
 {
 	uint64_t end = segment.end, until;
 	int r = 0;
 
-	if (!search->relations)
+	if (!search->relations || segment.piece)
 		return put_segment(search, segment);
 	if (segment.link && segment.link->kind == CLEW_LINK_REQUEST) {
 		segment.activity = clew_relations_from(search->relations, segment.task,
@@ -91,7 +92,7 @@ static int add_segment(struct why_search *search, struct clew_segment segment)
 	return r;
 }
 
-static struct clew_segment segment_of(const struct frame *frame, uint64_t start, uint64_t end,
+struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, uint64_t end,
 				      unsigned kind)
 {
 	return (struct clew_segment){
@@ -154,7 +155,7 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 {
 	const struct clew_spin *spin =
 		clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
-	struct clew_segment segment = segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
+	struct clew_segment segment = why_segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
 
 	if (spin && spin->start <= frame->cursor) {
 		segment.kind = CLEW_WAIT_LOCK;
@@ -166,7 +167,7 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 	if (segment.kind == CLEW_SEGMENT_RUNNING)
 		clew_cut_by_stay(search->trace, &segment);
 	frame->cursor = segment.end;
-	return add_segment(search, segment);
+	return why_add_segment(search, segment);
 }
 
 /*
@@ -180,7 +181,7 @@ static int explain_run_queue(struct why_search *search, const struct frame *fram
 	int r = 0;
 
 	for (; at < end && r >= 0; at = until) {
-		struct clew_segment segment = segment_of(frame, at, end, CLEW_SEGMENT_RUNQUEUE);
+		struct clew_segment segment = why_segment_of(frame, at, end, CLEW_SEGMENT_RUNQUEUE);
 
 		if (why_throttled(search->trace, frame->task, piece->cpu, at, end, &segment.sleep,
 				  &until))
@@ -188,7 +189,7 @@ static int explain_run_queue(struct why_search *search, const struct frame *fram
 		else if (!trace_ran_at(search->trace, piece->cpu, at, until, &segment.by, &until))
 			segment.by = UINT32_MAX;
 		segment.end = until;
-		r = add_segment(search, segment);
+		r = why_add_segment(search, segment);
 	}
 	return r;
 }
@@ -204,7 +205,7 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 
 	if (from >= task->begin) {
 		frame->cursor = end;
-		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+		return why_add_segment(search, why_segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
 	}
 	end = task->begin < end ? task->begin : end;
 	frame->cursor = end;
@@ -214,7 +215,7 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 	 * cycle.
 	 */
 	if (!maker || maker->begin >= task->begin || why_in_chain(&chain, maker->task.serial))
-		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+		return why_add_segment(search, why_segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
 	r = why_push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
 	if (r >= 0)
 		search->frames[search->depth - 1].born = task->task.serial;
@@ -229,7 +230,7 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 static int explain_idle_helper(struct why_search *search, struct frame *frame, uint64_t end)
 {
 	const struct frame *waiter = &search->frames[search->depth - 2];
-	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
+	struct clew_segment segment = why_segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
 
 	/* The request or work item was queued, and no worker had begun it. */
 	if (frame->link && frame->link->kind == CLEW_LINK_REQUEST) {
@@ -247,7 +248,7 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 	segment.vias = frame->chain.block->vias;
 	segment.chain_length = frame->chain.length;
 	frame->cursor = end;
-	return add_segment(search, segment);
+	return why_add_segment(search, segment);
 }
 
 /*
@@ -363,10 +364,14 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	if (r < 0)
 		return r;
 	sleep = cause.sleep;
-	segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
+	segment = why_segment_of(frame, frame->cursor, cause.until, cause.kind);
 	task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
 	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
 		return explain_idle_helper(search, frame, cause.until);
+	r = why_follow_job(search, sleep, &cause, segment.start, &followed);
+	if (r < 0 || followed)
+		return r;
+	segment.end = cause.until;
 	frame->cursor = cause.until;
 	if (task && !why_in_chain(&frame->sleeping, cause.task)) {
 		r = why_push(search, task, segment.start, cause.until, frame->sleeping,
@@ -425,7 +430,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	segment.chain = frame->sleeping.block->tasks;
 	segment.vias = frame->sleeping.block->vias;
 	segment.chain_length = frame->sleeping.length;
-	return add_segment(search, segment);
+	return why_add_segment(search, segment);
 }
 
 static int step(struct why_search *search)
@@ -435,6 +440,8 @@ static int step(struct why_search *search)
 	struct clew_piece piece;
 	uint64_t from = frame->cursor, end;
 
+	if (frame->job)
+		return why_explain_job(search);
 	if (!trace_piece_at(search->trace, frame->task, from, hint, &piece))
 		return explain_absence(search, frame);
 	end = piece.end < frame->to ? piece.end : frame->to;
@@ -451,14 +458,14 @@ static int step(struct why_search *search)
 		return explain_sleep(search, frame, piece.sleep, end);
 	default:
 		frame->cursor = end;
-		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+		return why_add_segment(search, why_segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
 	}
 }
 
-int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
-		   uint64_t to)
+/* Explains all that is pushed. */
+static int search_pushed(struct why_search *search)
 {
-	int r = why_push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
+	int r = 0;
 
 	while (r >= 0 && search->depth > 0) {
 		const struct frame *frame = &search->frames[search->depth - 1];
@@ -471,8 +478,38 @@ int why_search_all(struct why_search *search, const struct trace_task *task, uin
 	return r;
 }
 
+int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
+		   uint64_t to)
+{
+	int r = why_push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
+
+	return r < 0 ? r : search_pushed(search);
+}
+
+static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   uint32_t task, uint32_t job, uint64_t from, uint64_t to,
+		   struct clew_why *ret_why);
+
 int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why)
+{
+	return explain(trace, relations, task, CLEW_NO_NUMBER, from, to, ret_why);
+}
+
+int clew_why_operation(const struct clew_trace *trace, const struct clew_relations *relations,
+		       const struct clew_operation *operation, struct clew_why *ret_why)
+{
+	const struct clew_activity *activity = operation->activity;
+	bool is_job = activity && activity->part == CLEW_ACTIVITY_JOB;
+
+	return explain(trace, relations, operation->task, is_job ? activity->job : CLEW_NO_NUMBER,
+		       operation->from, operation->to, ret_why);
+}
+
+/* `job`: the logical span whose time it is; CLEW_NO_NUMBER: the task's. */
+static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   uint32_t task, uint32_t job, uint64_t from, uint64_t to,
+		   struct clew_why *ret_why)
 {
 	const struct trace_task *asked = trace_task_find(trace, task);
 	struct clew_why why = {.from = from, .to = to, .task = task};
@@ -492,7 +529,11 @@ int clew_why_explain(const struct clew_trace *trace, const struct clew_relations
 	why.memory = search.arena;
 	r = vector_reserve(&search.hints, trace->tasks.count);
 	if (r >= 0)
-		r = why_search_all(&search, asked, from, to);
+		r = job == CLEW_NO_NUMBER
+			    ? why_push(&search, asked, from, to, (struct chain){0}, -1, 0, NULL)
+			    : why_push_job(&search, job, from, to, (struct chain){0}, -1, 0, NULL);
+	if (r >= 0)
+		r = search_pushed(&search);
 	why.gap_count = clew_trace_gaps(trace, from, to, NULL);
 	vector_done(&search.hints);
 	free(search.frames);

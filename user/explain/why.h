@@ -76,6 +76,10 @@ struct clew_segment {
 	 * lower call this wait may be for; NULL: none.
 	 */
 	const struct clew_relation *perhaps;
+	/* WORK, UNKNOWN: the logical span that was queued or suspended, and that part of its time;
+	 * else NULL. */
+	const struct clew_job *job;
+	const struct clew_job_piece *piece;
 	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
 	const struct clew_hop_via *vias; /* beside `chain`: what led to each of these tasks */
 	uint32_t chain_length;
@@ -99,6 +103,12 @@ struct clew_why {
  */
 int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
+/*
+ * The same of an operation: of a logical span, its own time, in whatever thread it ran.
+ */
+struct clew_operation;
+int clew_why_operation(const struct clew_trace *trace, const struct clew_relations *relations,
+		       const struct clew_operation *operation, struct clew_why *ret_why);
 void clew_why_done(struct clew_why *why);
 
 /* ns */

@@ -90,6 +90,9 @@ struct frame {
 		*link; /* the work item because of which the task is followed, or NULL */
 	const struct clew_relation *called; /* via CALL */
 	bool by_end; /* it has the other end of what is waited for, and has not ended the wait */
+	uint32_t job; /* number + 1 of the logical span whose time it is, instead of the task's; 0
+			 none */
+	uint32_t piece; /* of it, where the cursor is, or before */
 };
 
 struct why_search {
@@ -123,6 +126,21 @@ int why_push(struct why_search *search, const struct trace_task *task, uint64_t 
  */
 int why_follow_end(struct why_search *search, const struct clew_sleep *sleep,
 		   const struct why_cause *cause, uint64_t from, bool *ret_found, bool *ret_cycle);
+
+/*
+ * why_job.c: explains a part of the time of the logical span that the top frame is of. 0 or
+ * -ENOMEM.
+ */
+int why_explain_job(struct why_search *search);
+/* Tries to explain a wait by the span that its object joins it to. The same results. */
+int why_follow_job(struct why_search *search, const struct clew_sleep *sleep,
+		   struct why_cause *cause, uint64_t from, bool *ret_found);
+/* Pushes a frame of a span's time. 0 or -ENOMEM. */
+int why_push_job(struct why_search *search, uint32_t job, uint64_t from, uint64_t to,
+		 struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited);
+int why_add_segment(struct why_search *search, struct clew_segment segment);
+struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, uint64_t end,
+				   unsigned kind);
 
 /*
  * why_unanswered.c: tries to explain a part of an attempt to connect that nothing answers.

@@ -187,8 +187,7 @@ static int put_operations(struct chrome *it)
 				     clew_trace_end(it->trace) - clew_trace_start(it->trace)),
 			 CLEW_DURATION(operation->to - operation->from));
 		chrome_name(it, CHROME_WHY, tid, title);
-		r = clew_why_explain(export->trace, export->relations, operation->task,
-				     operation->from, operation->to, &why);
+		r = clew_why_operation(export->trace, export->relations, operation, &why);
 		for (size_t k = 0; k < why.segment_count && r >= 0; k++)
 			r = put_segment(it, &why.segments[k], tid);
 		clew_why_done(&why);

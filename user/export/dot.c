@@ -298,8 +298,7 @@ static int put_operation(struct path *path, const struct clew_operation *operati
 {
 	const struct clew_trace *trace = path->export->trace;
 	char task[EXPORT_TASK_SIZE];
-	int r = clew_why_explain(trace, path->export->relations, operation->task, operation->from,
-				 operation->to, &path->why);
+	int r = clew_why_operation(trace, path->export->relations, operation, &path->why);
 
 	if (r >= 0)
 		r = make_nodes(path);

@@ -543,8 +543,7 @@ int otlp_build(const struct clew_export *export, const struct clew_operation *op
 	int r;
 
 	*otlp = (struct otlp){.export = export, .wall = wall_of(export->trace, operation->from)};
-	r = clew_why_explain(export->trace, export->relations, operation->task, operation->from,
-			     operation->to, &why);
+	r = clew_why_operation(export->trace, export->relations, operation, &why);
 	if (r >= 0 && why.segment_count > export->most)
 		r = export_least_length(&why, own, &least);
 	if (r >= 0)

@@ -35,8 +35,7 @@ static int add_operation(struct events *events, size_t i)
 	const struct clew_operation *operation = &export->operations[i];
 	struct clew_why *why = &events->whys[i];
 	struct vector *segments = &events->segments;
-	int r = clew_why_explain(export->trace, export->relations, operation->task, operation->from,
-				 operation->to, why);
+	int r = clew_why_operation(export->trace, export->relations, operation, why);
 
 	for (size_t k = 0; k < why->segment_count && r >= 0; k++) {
 		const struct clew_segment *segment = &why->segments[k];

@@ -86,8 +86,7 @@ static int explain(struct page *page, struct page_operation *operation)
 {
 	const struct clew_operation *what = &operation->operation;
 	struct clew_why *why = &operation->why;
-	int r = clew_why_explain(page->trace, page->report->relations, what->task, what->from,
-				 what->to, why);
+	int r = clew_why_operation(page->trace, page->report->relations, what, why);
 
 	if (r < 0)
 		return r;

@@ -292,6 +292,7 @@ static int begin_activity(struct clew_relations *relations, const struct clew_an
 		.token = announce->token,
 		.task = announce->task,
 		.parent = outer_place,
+		.job = CLEW_NO_NUMBER,
 		.relation = number,
 		/*
 		 * The text could not be read: all that is known is that there
@@ -340,27 +341,139 @@ static int end_activity(struct clew_relations *relations,
 	return r < 0 ? r : close_activity(relations, place, announce->header.time);
 }
 
+/* ---- logical spans ---- */
+
+/* What happens to an activity, by a moment. The ends of runs come before begins. */
+struct change {
+	uint64_t at;
+	uint32_t number; /* of the span or the piece */
+	uint8_t order;	 /* 0 a run ends, 1 a span begins, 2 a run begins, 3 an announcement */
+};
+
+static int compare_changes(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	if (a->order != b->order)
+		return a->order < b->order ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int add_job(struct clew_relations *relations, uint32_t number, uint32_t run)
+{
+	const struct clew_job *job = clew_job_at(relations->jobs, number);
+	const struct clew_job_piece *piece =
+		run == CLEW_NO_NUMBER ? NULL : clew_job_piece_at(relations->jobs, run);
+	const uint32_t place = (uint32_t)relations->activities.count;
+	uint32_t task = piece ? piece->task : job->submitter;
+	struct clew_activity *activity, *outer;
+
+	if (vector_reserve(&relations->activities, relations->activities.count + 1) < 0)
+		return -ENOMEM;
+	if (task == CLEW_NO_TASK && job->first != CLEW_NO_NUMBER)
+		task = clew_job_piece_at(relations->jobs, job->first)->task;
+	outer = piece ? innermost(relations, task) : NULL;
+	activity = relate_activity(relations, place);
+	*activity = (struct clew_activity){
+		.begin = piece ? piece->start : job->begin,
+		.end = piece ? piece->end : job->end,
+		.task = task,
+		.parent = outer ? (uint32_t)(outer - relate_activity(relations, 0))
+				: CLEW_NO_NUMBER,
+		.relation = CLEW_NO_NUMBER,
+		.is_async = !piece,
+		.part = piece ? CLEW_ACTIVITY_RUN : CLEW_ACTIVITY_JOB,
+		.job = number,
+		.interface = job->runtime->name,
+		.operation = clew_job_name(relations->jobs, job),
+	};
+	activity->name =
+		relate_hash(relate_hash(HASH_SEED, activity->interface), activity->operation);
+	relations->activities.count++;
+	if (!piece) {
+		relations->job_activities[number] = place;
+		return 0;
+	}
+	relations->run_activities[run] = place;
+	return set_innermost(relations, task, place);
+}
+
+/* The changes of all spans and runs, in order. *ret_changes is to be freed. */
+static int list_changes(struct clew_relations *relations, struct change **ret_changes,
+			size_t *ret_count)
+{
+	const struct clew_jobs *jobs = relations->jobs;
+	size_t spans = jobs ? jobs->list.count : 0, pieces = jobs ? jobs->pieces.count : 0;
+	struct change *changes = malloc((spans + 2 * pieces + 1) * sizeof(*changes));
+
+	*ret_changes = changes;
+	*ret_count = 0;
+	relations->job_activities = calloc(spans + 1, sizeof(uint32_t));
+	relations->run_activities = calloc(pieces + 1, sizeof(uint32_t));
+	if (!changes || !relations->job_activities || !relations->run_activities)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < spans; i++)
+		changes[(*ret_count)++] = (struct change){clew_job_at(jobs, i)->begin, i, 1};
+	for (uint32_t i = 0; i < pieces; i++) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+
+		if (piece->kind != CLEW_JOB_RUNS)
+			continue;
+		changes[(*ret_count)++] = (struct change){piece->start, i, 2};
+		if (piece->end != CLEW_TIME_OPEN)
+			changes[(*ret_count)++] = (struct change){piece->end, i, 0};
+	}
+	if (*ret_count)
+		qsort(changes, *ret_count, sizeof(*changes), compare_changes);
+	return 0;
+}
+
+static int take_change(struct clew_relations *relations, const struct change *change)
+{
+	switch (change->order) {
+	case 0:
+		return close_activity(relations, relations->run_activities[change->number],
+				      change->at);
+	case 1:
+		return add_job(relations, change->number, CLEW_NO_NUMBER);
+	default:
+		return add_job(relations, clew_job_piece_at(relations->jobs, change->number)->job,
+			       change->number);
+	}
+}
+
 int relate_make_activities(struct clew_relations *relations)
 {
-	size_t count;
+	size_t count, change_count, change = 0;
 	const struct clew_announce *const *announcements =
 		clew_trace_announcements(relations->trace, &count);
-	int r = 0;
+	struct change *changes;
+	int r = list_changes(relations, &changes, &change_count);
 
-	if (count >= CLEW_NO_NUMBER)
-		return -EFBIG;
+	if (r >= 0 && count >= CLEW_NO_NUMBER)
+		r = -EFBIG;
 	for (size_t i = 0; r >= 0 && i < count; i++) {
-		if (announcements[i]->task == CLEW_NO_TASK)
+		while (r >= 0 && change < change_count &&
+		       changes[change].at <= announcements[i]->header.time)
+			r = take_change(relations, &changes[change++]);
+		if (r < 0 || announcements[i]->task == CLEW_NO_TASK)
 			continue;
 		r = announcements[i]->event
 			    ? end_activity(relations, announcements, announcements[i])
 			    : begin_activity(relations, announcements[i], (uint32_t)i);
 	}
+	while (r >= 0 && change < change_count)
+		r = take_change(relations, &changes[change++]);
+	free(changes);
 	for (size_t i = 0; i < relations->activities.count; i++) {
 		struct clew_activity *activity = relate_activity(relations, i);
 		const struct clew_trace_task *task;
 
 		activity->relation = CLEW_NO_NUMBER;
+		if (activity->part != CLEW_ACTIVITY_CALL)
+			continue;
 		task = clew_trace_task(relations->trace,
 				       activity->token ? process_of(relations, activity->task)
 						       : activity->task);

@@ -873,3 +873,12 @@ const char *clew_job_closed_word(unsigned closed)
 
 	return closed < CLEW_JOB_CLOSED_COUNT ? words[closed] : "?";
 }
+
+const char *clew_job_piece_word(unsigned kind)
+{
+	static const char *const words[] = {[CLEW_JOB_QUEUED] = "queued",
+					    [CLEW_JOB_RUNS] = "running",
+					    [CLEW_JOB_SUSPENDED] = "suspended"};
+
+	return kind <= CLEW_JOB_SUSPENDED ? words[kind] : "?";
+}

@@ -102,5 +102,7 @@ const struct clew_job_wait *clew_job_wait_of(const struct clew_jobs *jobs, uint3
 /* What it runs: its own name, the function's, or the kind's. Lives as long as the spans. */
 const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *span);
 const char *clew_job_closed_word(unsigned closed);
+/* "queued", "running", "suspended" */
+const char *clew_job_piece_word(unsigned kind);
 
 #endif

@@ -313,6 +313,57 @@ static int compare_places(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+/* The activity that submitted a logical span, or resumed it before a run; CLEW_NO_NUMBER: none is
+ * known. Keys have joined these: nothing is matched. */
+static uint32_t above_job(const struct clew_relations *relations,
+			  const struct clew_activity *activity)
+{
+	const struct clew_jobs *jobs = relations->jobs;
+	const struct clew_job *job = clew_job_at(jobs, activity->job);
+	const struct clew_activity *at;
+	uint32_t before = CLEW_NO_NUMBER;
+
+	if (activity->part == CLEW_ACTIVITY_JOB) {
+		if (!job->submitted)
+			return CLEW_NO_NUMBER;
+		at = clew_relations_at(relations, job->submitter, job->submitted);
+		return at ? (uint32_t)(at - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
+	}
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+
+		if (piece->kind == CLEW_JOB_RUNS && piece->start == activity->begin)
+			break;
+		if (piece->kind == CLEW_JOB_SUSPENDED)
+			before = i;
+	}
+	if (before == CLEW_NO_NUMBER)
+		return relations->job_activities[activity->job];
+	if (clew_job_piece_at(jobs, before)->waker == CLEW_NO_NUMBER)
+		return CLEW_NO_NUMBER;
+	at = clew_relations_at(relations, clew_job_piece_at(jobs, before)->task,
+			       clew_job_piece_at(jobs, before)->end);
+	return at ? (uint32_t)(at - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
+}
+
+static int join_job(struct clew_relations *relations, uint32_t lower)
+{
+	struct clew_activity *activity = relate_activity(relations, lower);
+	const uint32_t upper = above_job(relations, activity);
+	struct clew_relation relation = {.lower = lower,
+					 .upper_count = 1,
+					 .evidence = CLEW_EVIDENCE_EXACT,
+					 .submitted = activity->part == CLEW_ACTIVITY_RUN};
+
+	if (upper >= lower)
+		return 0;
+	relation.uppers = arena_copy(&relations->arena, &upper, sizeof(upper));
+	if (!relation.uppers)
+		return -ENOMEM;
+	activity->relation = (uint32_t)relations->list.count;
+	return add_relation(relations, &relation);
+}
+
 static int join(struct matching *matching, uint32_t lower)
 {
 	struct clew_relations *relations = matching->relations;
@@ -324,6 +375,8 @@ static int join(struct matching *matching, uint32_t lower)
 
 	if (!*activity->interface)
 		return 0;
+	if (activity->part != CLEW_ACTIVITY_CALL)
+		return join_job(relations, lower);
 	if (activity->parent != CLEW_NO_NUMBER) {
 		relation.uppers =
 			arena_copy(&relations->arena, &activity->parent, sizeof(activity->parent));
@@ -448,6 +501,8 @@ int clew_relations_new(const struct clew_trace *trace, const struct clew_relatio
 	relations->list.item = sizeof(struct clew_relation);
 	relations->handles.item = sizeof(struct handle);
 	r = read_layers(relations);
+	if (r >= 0 && relations->layers && relations->layers->runtime_count)
+		r = clew_jobs_new(trace, relations->layers, &relations->jobs);
 	r = r < 0 ? r : relate_make_activities(relations);
 	r = r < 0 ? r : order_by_task(relations);
 	r = r < 0 ? r : join_all(relations);
@@ -466,6 +521,9 @@ void clew_relations_free(struct clew_relations *relations)
 {
 	if (!relations)
 		return;
+	clew_jobs_free(relations->jobs);
+	free(relations->job_activities);
+	free(relations->run_activities);
 	clew_layers_free(relations->layers);
 	vector_done(&relations->activities);
 	vector_done(&relations->list);
@@ -478,6 +536,11 @@ void clew_relations_free(struct clew_relations *relations)
 	free(relations->calls);
 	free(relations->calls_of);
 	free(relations);
+}
+
+const struct clew_jobs *clew_relations_jobs(const struct clew_relations *relations)
+{
+	return relations->jobs;
 }
 
 const struct clew_activity *clew_relations_activities(const struct clew_relations *relations,

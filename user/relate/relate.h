@@ -9,6 +9,7 @@
 #ifndef CLEW_RELATE_RELATE_H
 #define CLEW_RELATE_RELATE_H
 
+#include "relate/job.h"
 #include "trace/trace.h"
 
 struct clew_descriptor {
@@ -17,7 +18,14 @@ struct clew_descriptor {
 	uint64_t hash; /* of both */
 };
 
-/* One announced call. Times are ns, CLOCK_MONOTONIC. */
+/* The part of a logical span that an activity is. */
+enum clew_activity_part {
+	CLEW_ACTIVITY_CALL, /* none: it is an announced call */
+	CLEW_ACTIVITY_JOB,  /* the whole span, from its submit to its end; it has no thread's time */
+	CLEW_ACTIVITY_RUN,  /* one of its runs, in a thread */
+};
+
+/* One announced call, logical span or run of that. Times are ns, CLOCK_MONOTONIC. */
 struct clew_activity {
 	uint64_t begin;
 	uint64_t end; /* CLEW_TIME_OPEN: not in the capture */
@@ -28,6 +36,8 @@ struct clew_activity {
 	uint16_t descriptor_count;
 	uint16_t attribute_count;
 	bool is_async; /* its thread does other things meanwhile, so it is never a `parent` */
+	uint8_t part;  /* enum clew_activity_part */
+	uint32_t job;  /* number of the logical span, CLEW_NO_NUMBER none */
 	uint64_t name; /* hash of the next two */
 	const char *interface;
 	const char *operation;
@@ -45,6 +55,7 @@ struct clew_relation {
 	uint32_t lower;
 	uint8_t evidence; /* enum clew_evidence */
 	bool nested;	  /* `lower` is nested in the upper activity, in its thread */
+	bool submitted;	  /* `lower` is a run, and the upper activity submitted or resumed it */
 	bool bridged;	  /* joined by descriptors alone: the layers in between were not recorded */
 };
 
@@ -66,6 +77,9 @@ void clew_relations_free(struct clew_relations *relations);
 
 /* The trace that they were made from. */
 const struct clew_trace *clew_relations_trace(const struct clew_relations *relations);
+
+/* The logical spans; NULL: no runtime was recorded. */
+const struct clew_jobs *clew_relations_jobs(const struct clew_relations *relations);
 
 /* All activities, in order of begin. */
 const struct clew_activity *clew_relations_activities(const struct clew_relations *relations,

@@ -91,11 +91,32 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 		fputs(", in several calls", out);
 }
 
+/* What a logical span runs. */
+static void print_job(FILE *out, const struct clew_trace *trace, const struct clew_job *job)
+{
+	const char *name = job->label;
+
+	if (!name && job->code)
+		name = clew_trace_code(trace, job->process, job->code);
+	clew_print_safe(out, name ?: job->kind->name);
+}
+
 static void print_unknown(FILE *out, const struct clew_trace *trace,
 			  const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 
+	if (segment->job) {
+		fprintf(out, "had %s ", segment->job->runtime->name);
+		print_job(out, trace, segment->job);
+		fputs(!segment->piece || segment->piece->kind != CLEW_JOB_SUSPENDED
+			      ? ", of which nothing was seen"
+		      : segment->piece->task != CLEW_NO_TASK
+			      ? " suspended, until its runtime resumed it (a timer or the network)"
+			      : " suspended, and nobody was seen to resume it",
+		      out);
+		return;
+	}
 	if (!sleep) {
 		fputs("did something that the capture does not show", out);
 		return;
@@ -213,7 +234,11 @@ static void print_late(FILE *out, const struct clew_trace *trace,
 static bool print_step(FILE *out, const struct clew_trace *trace,
 		       const struct clew_segment *segment)
 {
-	if (segment->spin) {
+	if (segment->job) {
+		fprintf(out, "had %s ", segment->job->runtime->name);
+		print_job(out, trace, segment->job);
+		fputs(" in a queue, ready to run", out);
+	} else if (segment->spin) {
 		print_spin(out, trace, segment->spin);
 	} else if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
 		print_device(out, trace, segment);

@@ -80,8 +80,7 @@ static int make_together(const struct clew_asked_of *in, const struct clew_opera
 	if (!together->whys)
 		return -ENOMEM;
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		r = clew_why_explain(in->trace, in->relations, found[i].task, found[i].from,
-				     found[i].to, &together->whys[i]);
+		r = clew_why_operation(in->trace, in->relations, &found[i], &together->whys[i]);
 		together->count += r >= 0;
 	}
 	if (r >= 0)

@@ -15,7 +15,7 @@ int report_explain(const struct clew_trace *trace, const struct clew_relations *
 	const struct clew_operation *asked = &operation->operation;
 	struct clew_tree tree = {};
 	struct clew_why why = {};
-	int r = clew_why_explain(trace, relations, asked->task, asked->from, asked->to, &why);
+	int r = clew_why_operation(trace, relations, asked, &why);
 
 	if (r >= 0)
 		r = clew_tree_make(trace, relations, &why, CLEW_TREE_TASKS, &tree);

@@ -39,10 +39,8 @@ static void json_number(struct clew_json *json, const char *key, uint32_t number
 static void json_piece(struct clew_json *json, const struct clew_jobs *jobs,
 		       const struct clew_job_piece *piece)
 {
-	static const char *const states[] = {"queued", "running", "suspended"};
-
 	clew_json_object(json, NULL);
-	clew_json_string(json, "state", states[piece->kind]);
+	clew_json_string(json, "state", clew_job_piece_word(piece->kind));
 	clew_json_unsigned(json, "start_ns", piece->start);
 	json_time(json, "end_ns", piece->end);
 	json_thread(json, piece->kind == CLEW_JOB_RUNS ? "thread" : "by", jobs, piece->task,

@@ -49,6 +49,25 @@ static void json_via(struct clew_why_answer *answer, const struct clew_segment *
 	clew_json_object_end(json);
 }
 
+/* The logical span that was queued or suspended. */
+static void json_job(struct clew_why_answer *answer, const struct clew_segment *segment)
+{
+	const struct clew_jobs *jobs = answer->tables.relations
+					       ? clew_relations_jobs(answer->tables.relations)
+					       : NULL;
+	struct clew_json *json = &answer->fields.json;
+
+	if (!segment->job || !jobs)
+		return;
+	clew_json_object(json, "logical");
+	clew_json_string(json, "runtime", segment->job->runtime->name);
+	clew_json_string(json, "kind", segment->job->kind->name);
+	clew_json_string(json, "name", clew_job_name(jobs, segment->job));
+	clew_json_string(json, "state",
+			 segment->piece ? clew_job_piece_word(segment->piece->kind) : NULL);
+	clew_json_object_end(json);
+}
+
 /* Where a segment belongs: its chain, its object, the calls that it is in or may be for. */
 static void json_place(struct clew_why_answer *answer, const struct clew_segment *segment)
 {
@@ -81,6 +100,7 @@ static void json_place(struct clew_why_answer *answer, const struct clew_segment
 		clew_json_unsigned(json, "called", why_call(tables, segment->perhaps));
 		clew_json_object_end(json);
 	}
+	json_job(answer, segment);
 }
 
 /* Fields that are there only where they apply, but for those of traced functions and samples. */

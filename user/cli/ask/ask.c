@@ -68,7 +68,8 @@ static bool in_span(const struct ask_search *search, uint32_t task, uint64_t at)
 	uint32_t count = clew_trace_function_count(trace);
 
 	for (; frame; frame = clew_trace_frame_parent(trace, frame))
-		if (frame->function < count && search->functions[frame->function] &&
+		if (search->functions && frame->function < count &&
+		    search->functions[frame->function] &&
 		    frame->end > at)
 			return true;
 	return false;
@@ -96,10 +97,16 @@ static bool spins(void *context, const struct clew_spin *spin)
 	       (!search->ask->span || in_span(search, spin->task, spin->start));
 }
 
+/* A run of a logical span is a part of that. */
 static bool announced(void *context, const struct clew_activity *activity)
 {
 	const struct ask_search *search = context;
 
+	if (activity->part == CLEW_ACTIVITY_RUN)
+		return false;
+	if (!search->ask->operation)
+		return activity->part == CLEW_ACTIVITY_JOB &&
+		       clew_match_activity(search->ask->span, activity);
 	return clew_match_activity(search->ask->operation, activity) &&
 	       (!search->ask->span || in_span(search, activity->task, activity->begin));
 }
@@ -111,7 +118,7 @@ static bool activated(void *context, const struct clew_trace_frame *frame)
 
 	return !(frame->flags & CLEW_FRAME_INHERITED) &&
 	       frame->function < clew_trace_function_count(search->in->trace) &&
-	       search->functions[frame->function];
+	       search->functions && search->functions[frame->function];
 }
 
 /* ---- the search ---- */
@@ -136,6 +143,17 @@ static int choose_functions(struct ask_search *search)
 	bool any = false;
 
 	if (!search->ask->span)
+		return 0;
+	if (search->in->relations) {
+		size_t activities;
+		const struct clew_activity *all =
+			clew_relations_activities(search->in->relations, &activities);
+
+		for (size_t i = 0; i < activities && !any; i++)
+			any = all[i].part == CLEW_ACTIVITY_JOB &&
+			      clew_match_activity(search->ask->span, &all[i]);
+	}
+	if (any && !clew_has_functions(trace))
 		return 0;
 	if (!clew_has_functions(trace))
 		return clew_fail(CLEW_EXIT_INPUT, "--span: no function was traced: record them "
@@ -183,7 +201,8 @@ int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 	struct clew_asked asked = {.wanted = wanted,
 				   .fits = waits ? fits : NULL,
 				   .spins = ask->lock && !ask->call && !ask->file ? spins : NULL,
-				   .announced = waits || !ask->operation ? NULL : announced,
+				   .announced = waits || (!ask->operation && !ask->span) ? NULL
+											  : announced,
 				   .activated = waits || ask->operation ? NULL : activated,
 				   .context = &search,
 				   .waits_alone = ask->lock,

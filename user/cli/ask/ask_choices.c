@@ -139,7 +139,8 @@ static int add_activities(struct choices *choices)
 	for (size_t i = 0; i < count && r >= 0; i++) {
 		uint64_t end = clew_trace_until(choices->in->trace, all[i].end);
 
-		if (is_in(choices->in, all[i].task, all[i].begin, end))
+		if (all[i].part != CLEW_ACTIVITY_RUN &&
+		    is_in(choices->in, all[i].task, all[i].begin, end))
 			r = add_name(choices, name_of_activity(&all[i], name), end - all[i].begin,
 				     i);
 	}

@@ -103,8 +103,7 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 				     .width = clew_terminal_width()};
 	struct clew_why_sums sums = {};
 	struct clew_why why = {};
-	int r = clew_why_explain(trace, relations, operation->task, operation->from, operation->to,
-				 &why);
+	int r = clew_why_operation(trace, relations, operation, &why);
 
 	if (r >= 0 && answer)
 		r = clew_causes_make(trace, relations, &why, &sums.causes, &sums.cause_count);

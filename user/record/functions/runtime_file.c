@@ -254,6 +254,16 @@ static int add_site(struct finding *finding, const struct clew_derive_spot *spot
 	*site = (struct runtime_site){
 		.offset = spot->offset, .class = spot->class, .point = finding->point};
 	fill_site(finding, point, NULL, spot->below, &site->site);
+	for (uint32_t i = 0; spot->moved && i < point->value_count; i++) {
+		int number = register_of(&point->values[i]);
+		struct clew_moment_value *value = &site->site.values[i];
+
+		if (value->operand.kind != CLEW_OPERAND_REGISTER || number < 0)
+			continue;
+		value->operand.base =
+			(uint16_t)clew_register_offset(spot->registers[number].from);
+		value->steps[0].add += spot->registers[number].add;
+	}
 	return 0;
 }
 

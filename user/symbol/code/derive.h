@@ -21,6 +21,8 @@ int clew_derive_find(struct clew_functions *functions, const char *glob, uint64_
 int clew_derive_step(struct clew_functions *functions, enum clew_derive_step step, unsigned number,
 		     uint64_t *address);
 
+#define CLEW_DERIVE_REGISTERS 16
+
 /* A place that can be probed. */
 struct clew_derive_spot {
 	uint64_t offset; /* in the file */
@@ -28,6 +30,13 @@ struct clew_derive_spot {
 	uint8_t class;	 /* enum clew_probe_class */
 	bool is_exit;
 	struct clew_function_exit exit;
+	/* Before a call: by the machine's number of a register, what it has there is in `from` here,
+	 * and more by `add`. */
+	bool moved;
+	struct {
+		uint8_t from;
+		int32_t add;
+	} registers[CLEW_DERIVE_REGISTERS];
 };
 
 /*
@@ -40,7 +49,9 @@ int clew_derive_entry(struct clew_functions *functions, uint64_t address, unsign
 /* All exits of it; *ret is to be freed. The same. */
 int clew_derive_exits(struct clew_functions *functions, uint64_t address,
 		      struct clew_derive_spot **ret, size_t *ret_count, const char **ret_why);
-/* The N-th indirect call of it, or the place behind that. The same. */
+/* The N-th indirect call of it, or the place behind that. The kernel single-steps such a call: the
+ * probe is at an instruction before it that all runs of the call come by, if the registers' values
+ * are known there, too. The same. */
 int clew_derive_call(struct clew_functions *functions, uint64_t address, unsigned number,
 		     bool behind, unsigned registers, struct clew_derive_spot *ret,
 		     const char **ret_why);

@@ -219,6 +219,16 @@ int clew_derive_exits(struct clew_functions *functions, uint64_t address,
 	return 0;
 }
 
+#define BEFORE_MOST 24 /* instructions before a call that are looked at */
+
+/* An instruction before the call. */
+struct before {
+	uint64_t address, offset;
+	ZydisDecodedInstruction instruction;
+	ZydisDecodedOperand operands[3];
+	bool emulated;
+};
+
 struct call_search {
 	unsigned left; /* indirect calls to pass */
 	bool behind;   /* the place behind it is wanted */
@@ -228,7 +238,124 @@ struct call_search {
 	const char *why;
 	struct clew_derive_spot *spot;
 	bool has_spot; /* there is one, unless a better one follows */
+	struct before before[BEFORE_MOST];
+	size_t count; /* of instructions so far: the last ones are in `before` */
 };
+
+static int number_of(ZydisRegister reg)
+{
+	int number = (int)ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg) -
+		     ZYDIS_REGISTER_RAX;
+
+	return number >= 0 && number < CLEW_DERIVE_REGISTERS ? number : -1;
+}
+
+/* Registers that a function has to leave as they are: bx, bp, r12 to r15. */
+static bool is_kept(unsigned number)
+{
+	return number == 3 || number == 5 || number >= 12;
+}
+
+/* The value of a register before an instruction that writes it. False: it is not known. */
+static bool value_before(const struct before *before, struct clew_derive_spot *spot, unsigned wanted)
+{
+	const ZydisDecodedOperand *source = &before->operands[1];
+	const ZydisDecodedInstruction *instruction = &before->instruction;
+	int64_t add = spot->registers[wanted].add;
+	int from = -1;
+
+	if (before->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER || before->operands[0].size != 64 ||
+	    number_of(before->operands[0].reg.value) != spot->registers[wanted].from)
+		return false;
+	if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV &&
+	    source->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		from = number_of(source->reg.value);
+	} else if (instruction->mnemonic == ZYDIS_MNEMONIC_LEA &&
+		   source->mem.index == ZYDIS_REGISTER_NONE) {
+		from = number_of(source->mem.base);
+		add += source->mem.disp.value;
+	}
+	if (from < 0 || add > INT16_MAX || add < INT16_MIN)
+		return false;
+	spot->registers[wanted].from = (uint8_t)from;
+	spot->registers[wanted].add = (int32_t)add;
+	return true;
+}
+
+static bool writes(const struct before *before, unsigned number)
+{
+	for (unsigned i = 0; i < before->instruction.operand_count && i < 3; i++)
+		if (before->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    before->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    number_of(before->operands[i].reg.value) == (int)number)
+			return true;
+	return false;
+}
+
+/* Follows the registers that are wanted back over an instruction. False: one is lost there. */
+static bool go_back(const struct call_search *search, const struct before *before,
+		    struct clew_derive_spot *spot)
+{
+	bool is_call = before->instruction.meta.category == ZYDIS_CATEGORY_CALL;
+
+	if (!is_call && before->instruction.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
+		return false;
+	/* More operands than are kept are hidden ones. */
+	if (!is_call && before->instruction.operand_count > 3 &&
+	    before->instruction.meta.category != ZYDIS_CATEGORY_BINARY &&
+	    before->instruction.meta.category != ZYDIS_CATEGORY_LOGICAL)
+		return false;
+	for (unsigned i = 0; i < CLEW_DERIVE_REGISTERS; i++) {
+		if (!(search->registers >> i & 1))
+			continue;
+		if (is_call ? !is_kept(spot->registers[i].from)
+			    : writes(before, spot->registers[i].from) &&
+				      !value_before(before, spot, i))
+			return false;
+	}
+	return true;
+}
+
+/* Looks for a better place than the call that was just met. */
+static void look_before(const struct call_search *search, const struct visit *visit)
+{
+	struct clew_derive_spot spot = {.class = CLEW_PROBE_EMULATED, .moved = true};
+	uint64_t next = visit->address;
+
+	for (unsigned i = 0; i < CLEW_DERIVE_REGISTERS; i++)
+		spot.registers[i].from = (uint8_t)i;
+	for (size_t i = search->count; i > 0 && search->count - i < BEFORE_MOST; i--) {
+		const struct before *before = &search->before[(i - 1) % BEFORE_MOST];
+
+		/* What leads here from elsewhere does not come by. */
+		if (before->address + before->instruction.length != next ||
+		    functions_is_target(visit->range->segment, next) ||
+		    !go_back(search, before, &spot))
+			return;
+		if (before->emulated) {
+			spot.offset = before->offset;
+			*search->spot = spot;
+			return;
+		}
+		next = before->address;
+	}
+}
+
+static void note_before(struct call_search *search, const struct visit *visit)
+{
+	struct before *before = &search->before[search->count++ % BEFORE_MOST];
+
+	*before = (struct before){
+		.address = visit->address,
+		.offset = visit->address - visit->range->segment->address +
+			  visit->range->segment->offset,
+		.instruction = visit->instruction,
+		.emulated = clew_site_kind(visit->code, visit->size) == CLEW_SITE_SAFE &&
+			    clew_site_emulated(visit->code, visit->size,
+					       visit->functions->options.long_nops_stepped),
+	};
+	memcpy(before->operands, visit->operands, sizeof(before->operands));
+}
 
 /* 1: no better place follows. */
 static int take_spot(struct call_search *search, const struct visit *visit)
@@ -268,10 +395,8 @@ static bool may_pass(const struct call_search *search, const struct visit *visit
 		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
 		    !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
-		number = (int)ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-							       operand->reg.value) -
-			 ZYDIS_REGISTER_RAX;
-		if (number >= 0 && number < 16 && search->registers >> number & 1)
+		number = number_of(operand->reg.value);
+		if (number >= 0 && search->registers >> number & 1)
 			return false;
 	}
 	return true;
@@ -289,13 +414,17 @@ static int search_call(void *context, const struct visit *visit)
 		return take_spot(search, visit) || !may_pass(search, visit);
 	}
 	if (visit->instruction.meta.category != ZYDIS_CATEGORY_CALL ||
-	    visit->instruction.raw.imm[0].is_relative || search->left--)
+	    visit->instruction.raw.imm[0].is_relative || search->left--) {
+		note_before(search, visit);
 		return 0;
+	}
 	search->found = true;
 	search->from = visit->address + visit->instruction.length;
 	if (search->behind)
 		return 0;
 	take_spot(search, visit);
+	if (!search->has_spot || search->spot->class != CLEW_PROBE_EMULATED)
+		look_before(search, visit);
 	return 1;
 }
 

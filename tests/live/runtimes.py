@@ -1,0 +1,207 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Logical spans of real runtimes against the log of the program itself: each item is found, none that
+is not in the log, with who submitted it, in which thread it ran and how it ended. Ids in the logs
+do not depend on keys, which are used again at once.
+"""
+
+import os
+import sys
+
+from _live import CLEW, ROOT, answer, finish, note, ok, run, scratch, skip_all, skip_unless_functions
+
+ITEMS = int(os.environ.get("CLEW_LIVE_ITEMS", "200"))
+SEED = int(os.environ.get("CLEW_LIVE_SEED", "7"))
+SOURCES = os.path.join(ROOT, "tests", "live", "runtimes")
+SLACK = 50_000  # ns between what the log has and the probe
+
+
+def build(name, *command):
+    done = run(*command)
+    if not ok(done.returncode == 0, f"{name} is built", done.stderr[-300:]):
+        finish()
+
+
+def record(runtime, *command, options=()):
+    path = scratch(runtime.replace("/", "_") + ".clew")
+    done = run(CLEW, "record", "--runtime", runtime, "--no-stacks", "-o", path, *options, "--",
+               *command)
+    if not ok(done.returncode == 0, f"{runtime} is recorded",
+              f"status {done.returncode}: {done.stderr[-400:]}"):
+        finish()
+    plain = run(*command)
+    ok(len(done.stdout.split("\n")) == len(plain.stdout.split("\n")),
+       f"{runtime}: the program prints as many lines as without clew")
+    found = answer("spans", path, "--list")
+    note(f"{found['logical']['count']} spans, {found['logical']['stray_ends']} stray ends")
+    return path, [line.split() for line in done.stdout.splitlines()], found
+
+
+def match(items, spans, submitted):
+    """
+    The span of each item: by the one interval in which the item was submitted. `submitted`: of an
+    item its id and that interval.
+    """
+    found, used, several = {}, set(), 0
+    for item in items:
+        number, begin, end = submitted(item)
+        fit = [s for s in spans if s["submitted_ns"] and begin <= s["submitted_ns"] <= end]
+        several += len(fit) > 1
+        if len(fit) == 1 and fit[0]["span"] not in used:
+            found[number] = fit[0]
+            used.add(fit[0]["span"])
+    return found, [s for s in spans if s["span"] not in used], several
+
+
+def report(name, wrong):
+    ok(not wrong, name, f"{len(wrong)} wrong, as {wrong[:3]}")
+
+
+def runs_of(span):
+    return [p for p in span["pieces"] if p["state"] == "running"]
+
+
+def ordered(spans):
+    """Spans whose pieces are out of order, leave gaps or end before they begin."""
+    wrong = []
+    for span in spans:
+        at = None
+        for piece in span["pieces"]:
+            if at is not None and piece["start_ns"] != at:
+                wrong.append((span["span"], "gap"))
+            at = piece["end_ns"]
+            if at is not None and at < piece["start_ns"]:
+                wrong.append((span["span"], "end before start"))
+    return wrong
+
+
+def pthread():
+    program = scratch("threads")
+    build("threads", "cc", "-O1", "-pthread", "-o", program, os.path.join(SOURCES, "threads.c"))
+    path, log, found = record("pthread", program, ITEMS, SEED)
+    spans = [s for s in found["logical"]["list"] if s["runtime"] == "pthread"]
+    items, extra, several = match(log, spans, lambda i: (int(i[0]), int(i[5]), int(i[6])))
+    ok(len(items) == ITEMS and not extra and not several,
+       f"pthread: {ITEMS} of {ITEMS} threads, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    wrong, tids = [], set()
+    for i in log:
+        span = items.get(int(i[0]))
+        if not span:
+            continue
+        tids.add(span["status"] is not None)
+        closed = "canceled" if i[2] == "canceled" else "done"
+        if span["closed"] != closed:
+            wrong.append((i[0], i[2], span["closed"]))
+        if span["submitter"]["tid"] != int(i[3]):
+            wrong.append((i[0], "submitter"))
+        if [r["thread"]["tid"] for r in runs_of(span)] != [int(i[4])]:
+            wrong.append((i[0], "thread"))
+        if not (span["submitted_ns"] <= span["started_ns"] <= int(i[7]) + 128):
+            wrong.append((i[0], "start"))
+        if closed == "done" and span["ended_ns"] < int(i[8]):
+            wrong.append((i[0], "end before its routine's"))
+        if int(i[10]) and span["ended_ns"] > int(i[10]):
+            wrong.append((i[0], "end after the join"))
+        if i[2] in ("returns", "exits") and span["status"] != int(i[0]) + 1000:
+            wrong.append((i[0], "result", span["status"]))
+        parent = int(i[1])
+        if (span["parent"] is None) != (parent < 0) or (
+                parent >= 0 and span["parent"] != items[parent]["span"]):
+            wrong.append((i[0], "parent"))
+        if span["name"] != "routine":
+            wrong.append((i[0], "name", span["name"]))
+    report("pthread: who made each, where it ran, how it ended", wrong)
+    report("pthread: pieces are in order", ordered(spans))
+    return path, log, items
+
+
+def uv():
+    program = scratch("pool")
+    library = "/usr/lib/x86_64-linux-gnu/libuv.so.1"
+    build("pool", "cc", "-O1", "-o", program, os.path.join(SOURCES, "pool.c"), library)
+    path, log, found = record("uv", program, ITEMS, SEED)
+    spans = [s for s in found["logical"]["list"] if s["kind"] == "work"]
+    items, extra, several = match(log, spans, lambda i: (int(i[0]), int(i[1]), int(i[2])))
+    ok(len(items) == ITEMS and not extra and not several,
+       f"libuv: {ITEMS} of {ITEMS} items, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    wrong, canceled = [], 0
+    for i in log:
+        span = items.get(int(i[0]))
+        if not span:
+            continue
+        canceled += int(i[7])
+        if span["closed"] != ("canceled" if int(i[7]) else "done"):
+            wrong.append((i[0], "closed", span["closed"]))
+        if span["status"] != int(i[6]) & 0xffffffff:
+            wrong.append((i[0], "status", span["status"]))
+        runs = runs_of(span)
+        if bool(runs) == bool(int(i[7])):
+            wrong.append((i[0], "runs", len(runs)))
+        if not int(i[7]) and (len(runs) != 1 or runs[0]["thread"]["tid"] != int(i[3])
+                              or runs[0]["start_ns"] > int(i[4])
+                              or runs[0]["end_ns"] < int(i[5])
+                              or runs[0]["end_ns"] > int(i[5]) + 100 * SLACK):
+            wrong.append((i[0], "run"))
+        if span["name"] != "work":
+            wrong.append((i[0], "name", span["name"]))
+    report("libuv: where each ran, how it ended", wrong)
+    ok(canceled > 0, f"libuv: {canceled} were canceled, and none of them started")
+    keys = {tuple(s["key"]) for s in spans}
+    ok(len(keys) <= 24 < ITEMS, f"libuv: {ITEMS} items have {len(keys)} keys")
+    report("libuv: pieces are in order", ordered(spans))
+    return path, log, items
+
+
+def go():
+    program = scratch("tasks")
+    environment = dict(os.environ, GOCACHE=scratch("go"), GO111MODULE="off")
+    done = run("go", "build", "-o", program, os.path.join(SOURCES, "tasks.go"), env=environment)
+    if not ok(done.returncode == 0, "tasks is built", done.stderr[-300:]):
+        finish()
+    path, log, found = record("go", program, ITEMS, SEED)
+    spans = [s for s in found["logical"]["list"] if s["name"] == "main.start.func1"]
+    items, extra, several = match(log, spans, lambda i: (int(i[0]), int(i[2]), int(i[3])))
+    ok(len(items) == ITEMS and not extra and not several,
+       f"Go: {ITEMS} of {ITEMS} goroutines, and no other of that function",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    wrong = []
+    for i in log:
+        span = items.get(int(i[0]))
+        if not span:
+            continue
+        if span["closed"] != "done" or span["ended_ns"] < int(i[7]):
+            wrong.append((i[0], "end", span["closed"]))
+        if not span["started_ns"] or span["started_ns"] > int(i[4]):
+            wrong.append((i[0], "start"))
+        parent = int(i[1])
+        if parent >= 0 and span["parent"] != items[parent]["span"]:
+            wrong.append((i[0], "parent"))
+        waited, resumed = int(i[5]), int(i[6])
+        waits = [p for p in span["pieces"]
+                 if p["state"] == "suspended" and waited <= p["start_ns"] and
+                 p["end_ns"] is not None and p["end_ns"] <= resumed]
+        # A goroutine whose turn has come already does not wait.
+        if len(waits) > 1 or (resumed - waited > 100_000 and not waits):
+            wrong.append((i[0], "waits", len(waits)))
+        if waits and parent >= 0 and waits[0]["by_span"] != items[parent]["span"]:
+            wrong.append((i[0], "resumed by", waits[0]["by_span"]))
+        if waits and waits[0]["by"] is None:
+            wrong.append((i[0], "resumed by nobody"))
+    report("Go: when each ran, who resumed it", wrong)
+    report("Go: pieces are in order", ordered(found["logical"]["list"]))
+    return path, log, items
+
+
+def main():
+    skip_unless_functions("--no-stacks")
+    names = sys.argv[1:] or ["pthread", "uv", "go"]
+    for name in names:
+        {"pthread": pthread, "uv": uv, "go": go}[name]()
+    finish()
+
+
+if __name__ == "__main__":
+    main()

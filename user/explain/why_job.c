@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * why: the time of a logical span. While it runs it is the time of its thread; while it is
+ * suspended, that of the span that resumed it; in a queue nobody's.
+ *
+ * A wait of a thread for an object that a description joins is the time of the span that woke it.
+ * A span that is on the stack already is not followed again.
+ */
+#include "explain/why_internal.h"
+
+static const struct clew_jobs *jobs_of(const struct why_search *search)
+{
+	return search->relations ? clew_relations_jobs(search->relations) : NULL;
+}
+
+/* A thread of the span, for what has none: who submitted it, or where it ran first. */
+static const struct trace_task *thread_of(const struct why_search *search,
+					  const struct clew_job *job)
+{
+	const struct clew_jobs *jobs = jobs_of(search);
+	const struct trace_task *task = NULL;
+
+	for (uint32_t i = job->first; !task && i != CLEW_NO_NUMBER;
+	     i = clew_job_piece_at(jobs, i)->next)
+		if (clew_job_piece_at(jobs, i)->kind == CLEW_JOB_RUNS)
+			task = trace_task_find(search->trace, clew_job_piece_at(jobs, i)->task);
+	if (!task && job->submitter != CLEW_NO_TASK)
+		task = trace_task_find(search->trace, job->submitter);
+	return task ?: trace_task_find(search->trace, job->process);
+}
+
+static bool is_on_stack(const struct why_search *search, uint32_t job)
+{
+	for (size_t i = 0; i < search->depth; i++)
+		if (search->frames[i].job == job + 1)
+			return true;
+	return false;
+}
+
+int why_push_job(struct why_search *search, uint32_t job, uint64_t from, uint64_t to,
+		 struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited)
+{
+	const struct clew_job *wanted = clew_job_at(jobs_of(search), job);
+	const struct trace_task *task = thread_of(search, wanted);
+	int r = task ? why_push(search, task, from, to, chain, type, evidence, waited) : 0;
+
+	if (r >= 0 && task) {
+		search->frames[search->depth - 1].job = job + 1;
+		search->frames[search->depth - 1].piece = wanted->first;
+	}
+	return r;
+}
+
+/* Nothing is followed from here. */
+static int add_leaf(struct why_search *search, struct frame *frame, uint64_t end,
+		    const struct clew_job_piece *piece)
+{
+	bool queued = piece && piece->kind == CLEW_JOB_QUEUED;
+	struct clew_segment segment = why_segment_of(frame, frame->cursor, end,
+						     queued ? CLEW_WAIT_WORK : CLEW_WAIT_UNKNOWN);
+
+	segment.job = clew_job_at(jobs_of(search), frame->job - 1);
+	segment.piece = piece;
+	frame->cursor = end;
+	return why_add_segment(search, segment);
+}
+
+/* The span runs: its thread's time. */
+static int explain_run(struct why_search *search, struct frame *frame, uint64_t end,
+		       const struct clew_job_piece *piece)
+{
+	const struct trace_task *task = trace_task_find(search->trace, piece->task);
+	uint64_t from = frame->cursor;
+
+	if (!task || why_in_chain(&frame->chain, piece->task))
+		return add_leaf(search, frame, end, piece);
+	frame->cursor = end;
+	return why_push(search, task, from, end, frame->chain, frame->via_type,
+			frame->via_evidence, frame->waited);
+}
+
+int why_explain_job(struct why_search *search)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	const struct clew_jobs *jobs = jobs_of(search);
+	const struct clew_job_piece *piece = NULL;
+	uint64_t end = frame->to;
+
+	while (frame->piece != CLEW_NO_NUMBER &&
+	       (piece = clew_job_piece_at(jobs, frame->piece))->end <= frame->cursor)
+		frame->piece = piece->next;
+	if (frame->piece == CLEW_NO_NUMBER)
+		return add_leaf(search, frame, end, NULL);
+	if (piece->start > frame->cursor)
+		return add_leaf(search, frame, piece->start < end ? piece->start : end, NULL);
+	end = piece->end < end ? piece->end : end;
+	if (piece->kind == CLEW_JOB_RUNS)
+		return explain_run(search, frame, end, piece);
+	if (piece->kind == CLEW_JOB_SUSPENDED && piece->waker != CLEW_NO_NUMBER &&
+	    !is_on_stack(search, piece->waker) &&
+	    clew_job_at(jobs, piece->waker)->begin <= frame->cursor) {
+		uint64_t from = frame->cursor;
+
+		frame->cursor = end;
+		return why_push_job(search, piece->waker, from, end, frame->chain, CLEW_EDGE_WAKE,
+				    CLEW_EVIDENCE_EXACT, frame->waited);
+	}
+	return add_leaf(search, frame, end, piece);
+}
+
+int why_follow_job(struct why_search *search, const struct clew_sleep *sleep,
+		   struct why_cause *cause, uint64_t from, bool *ret_found)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	const struct clew_jobs *jobs = jobs_of(search);
+	const struct clew_job_wait *wait =
+		jobs ? clew_job_wait_of(jobs, frame->task->task.serial, from) : NULL;
+	uint64_t until;
+	int r;
+
+	*ret_found = false;
+	if (!wait || wait->job == CLEW_NO_NUMBER || sleep->start < wait->from ||
+	    is_on_stack(search, wait->job) || clew_job_at(jobs, wait->job)->begin > from)
+		return 0;
+	until = cause->until < wait->to ? cause->until : wait->to;
+	frame->cursor = until;
+	r = why_push_job(search, wait->job, from, until, frame->sleeping, CLEW_EDGE_RETURN,
+			 CLEW_EVIDENCE_EXACT, sleep);
+	*ret_found = r >= 0;
+	return r;
+}
