@@ -20,7 +20,7 @@ ALLOWED = [
     ("trace", "address disk_name ends frames identity lock_name messages priority", PARTS),
     ("symbol/code", "code jump_table_x86 ranges", PARTS),
     ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
-    ("explain", "why why_end why_unanswered", PARTS),
+    ("explain", "why why_end why_job why_unanswered", PARTS),
     ("words", "hops stack", PARTS),
     ("answers/locks", "locks_json locks_taken locks_text", PARTS),
     ("answers/report", "report_places report_programs report_text", PARTS),

@@ -7,6 +7,7 @@ do not depend on keys, which are used again at once.
 """
 
 import os
+import re
 import sys
 
 from _live import CLEW, ROOT, answer, finish, note, ok, run, scratch, skip_all, skip_unless_functions
@@ -195,11 +196,54 @@ def go():
     return path, log, items
 
 
+def own():
+    """The runtime that docs/runtimes.md describes."""
+    with open(os.path.join(ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
+        text = re.search(r"```\n(runtime jobs .*?)```", file.read(), re.S)
+    description, program = scratch("jobs.runtime"), scratch("jobs")
+    with open(description, "w", encoding="utf-8") as file:
+        file.write(text[1])
+    build("jobs", "cc", "-O1", "-pthread", "-rdynamic", "-o", program,
+          os.path.join(SOURCES, "jobs.c"))
+    _, log, found = record(description, program, ITEMS, SEED, options=("--max-cost", "50"))
+    spans = found["logical"]["list"]
+    by_process, items, extra = {}, {}, 0
+    for i in log:
+        by_process.setdefault(i[0], []).append(i)
+    for process, uses in by_process.items():
+        mine = [s for s in spans if str(s["submitter"]["pid"]) == process]
+        fit, more, _ = match(uses, mine, lambda i: ((i[0], int(i[1])), int(i[2]), int(i[3])))
+        items.update(fit)
+        extra += len(more)
+    ok(len(items) == len(log) and not extra and len(by_process) == 2,
+       f"own: {len(log)} of {len(log)} uses of jobs in two processes, and no other",
+       f"{len(items)} found, {extra} more, {len(by_process)} processes")
+    keys = [{tuple(s["key"]) for s in spans if str(s["submitter"]["pid"]) == p}
+            for p in by_process]
+    ok(keys[0] == keys[1] and len(keys[0]) == 5, "own: both processes have the same five keys")
+    wrong = []
+    for i in log:
+        span = items.get((i[0], int(i[1])))
+        if not span:
+            continue
+        closed = "done" if i[4] == "waited" else i[4]
+        if span["closed"] != closed or span["name"] != "item":
+            wrong.append((i[:2], i[4], span["closed"], span["name"]))
+        tids = {r["thread"]["tid"] for r in runs_of(span)}
+        if tids != ({int(i[5])} if closed == "done" else set()):
+            wrong.append((i[:2], "threads", tids))
+        waits = [p for p in span["pieces"] if p["state"] == "suspended"]
+        if len(waits) != (i[4] == "waited") or any(w["by"]["tid"] != int(i[6]) for w in waits):
+            wrong.append((i[:2], "waits", len(waits)))
+    report("own: done, canceled and superseded, who ran it, who woke it", wrong)
+    report("own: pieces are in order", ordered(spans))
+
+
 def main():
     skip_unless_functions("--no-stacks")
-    names = sys.argv[1:] or ["pthread", "uv", "go"]
+    names = sys.argv[1:] or ["pthread", "uv", "go", "own"]
     for name in names:
-        {"pthread": pthread, "uv": uv, "go": go}[name]()
+        {"pthread": pthread, "uv": uv, "go": go, "own": own}[name]()
     finish()
 
 

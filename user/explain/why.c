@@ -39,8 +39,7 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	       a->below == b->below && a->spin == b->spin && same_stay(a->stay, b->stay) &&
 	       a->late == b->late && a->held == b->held && a->called == b->called &&
 	       a->by_end == b->by_end && a->perhaps == b->perhaps && a->activity == b->activity &&
-	       a->piece == b->piece &&
-	       clew_segment_same_chain(a, b);
+	       a->piece == b->piece && clew_segment_same_chain(a, b);
 }
 
 static int put_segment(struct why_search *search, struct clew_segment segment)
@@ -93,7 +92,7 @@ int why_add_segment(struct why_search *search, struct clew_segment segment)
 }
 
 struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, uint64_t end,
-				      unsigned kind)
+				   unsigned kind)
 {
 	return (struct clew_segment){
 		.start = start,
@@ -155,7 +154,8 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 {
 	const struct clew_spin *spin =
 		clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
-	struct clew_segment segment = why_segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
+	struct clew_segment segment =
+		why_segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
 
 	if (spin && spin->start <= frame->cursor) {
 		segment.kind = CLEW_WAIT_LOCK;

@@ -89,9 +89,9 @@ struct frame {
 	const struct clew_link
 		*link; /* the work item because of which the task is followed, or NULL */
 	const struct clew_relation *called; /* via CALL */
-	bool by_end; /* it has the other end of what is waited for, and has not ended the wait */
-	uint32_t job; /* number + 1 of the logical span whose time it is, instead of the task's; 0
-			 none */
+	bool by_end;	/* it has the other end of what is waited for, and has not ended the wait */
+	uint32_t job;	/* number + 1 of the logical span whose time it is, instead of the task's; 0
+			   none */
 	uint32_t piece; /* of it, where the cursor is, or before */
 };
 

@@ -75,8 +75,8 @@ static int explain_run(struct why_search *search, struct frame *frame, uint64_t 
 	if (!task || why_in_chain(&frame->chain, piece->task))
 		return add_leaf(search, frame, end, piece);
 	frame->cursor = end;
-	return why_push(search, task, from, end, frame->chain, frame->via_type,
-			frame->via_evidence, frame->waited);
+	return why_push(search, task, from, end, frame->chain, frame->via_type, frame->via_evidence,
+			frame->waited);
 }
 
 int why_explain_job(struct why_search *search)

@@ -380,8 +380,8 @@ static int add_job(struct clew_relations *relations, uint32_t number, uint32_t r
 		.begin = piece ? piece->start : job->begin,
 		.end = piece ? piece->end : job->end,
 		.task = task,
-		.parent = outer ? (uint32_t)(outer - relate_activity(relations, 0))
-				: CLEW_NO_NUMBER,
+		.parent =
+			outer ? (uint32_t)(outer - relate_activity(relations, 0)) : CLEW_NO_NUMBER,
 		.relation = CLEW_NO_NUMBER,
 		.is_async = !piece,
 		.part = piece ? CLEW_ACTIVITY_RUN : CLEW_ACTIVITY_JOB,

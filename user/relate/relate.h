@@ -21,8 +21,8 @@ struct clew_descriptor {
 /* The part of a logical span that an activity is. */
 enum clew_activity_part {
 	CLEW_ACTIVITY_CALL, /* none: it is an announced call */
-	CLEW_ACTIVITY_JOB,  /* the whole span, from its submit to its end; it has no thread's time */
-	CLEW_ACTIVITY_RUN,  /* one of its runs, in a thread */
+	CLEW_ACTIVITY_JOB, /* the whole span, from its submit to its end; it has no thread's time */
+	CLEW_ACTIVITY_RUN, /* one of its runs, in a thread */
 };
 
 /* One announced call, logical span or run of that. Times are ns, CLOCK_MONOTONIC. */

@@ -14,8 +14,8 @@
 static int take_code(struct clew_trace *trace, const struct clew_address *record)
 {
 	const char *name = (const char *)(record + 1);
-	const struct clew_trace_task *task = clew_trace_task(trace, record->task);
-	uint32_t process = task ? task->process : record->task;
+	const struct trace_task *task = trace_task_find(trace, record->task);
+	uint32_t process = task ? task->task.process : record->task;
 	size_t length = strnlen(name, record->size);
 	char *copy;
 

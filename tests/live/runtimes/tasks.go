@@ -108,6 +108,7 @@ func main() {
 			<-it.done
 		}
 	}
+	time.Sleep(10 * time.Millisecond)
 	for _, i := range items {
 		fmt.Println(i.id, i.parent, i.from, i.to, i.began, i.waited, i.resumed, i.end)
 	}

@@ -121,8 +121,6 @@ int clew_json_calls(FILE *out, const struct clew_calls *calls, const struct clew
 	}
 	if (logical)
 		r = clew_json_logical(&json, logical);
-	else
-		clew_json_null(&json, "logical");
 	clew_json_array(&json, "groups_dropped");
 	clew_json_dropped(&json, calls->trace);
 	clew_json_array_end(&json);

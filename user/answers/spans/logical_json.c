@@ -146,7 +146,7 @@ static void json_row(struct clew_json *json, const struct logical_row *row)
 	clew_json_object_end(json);
 }
 
-/* The fate of the runtimes in each file. */
+/* The files in which runtimes were looked for. */
 static void json_files(struct clew_json *json, const struct clew_jobs *jobs)
 {
 	const char *at = clew_trace_meta(jobs->trace, "runtimes");
@@ -172,7 +172,7 @@ static void json_files(struct clew_json *json, const struct clew_jobs *jobs)
 	clew_json_array_end(json);
 }
 
-/* Counts how often the points of each kind of spans were met. */
+/* The points of each kind of spans, and how often each was met. */
 static void json_points(struct clew_json *json, const struct clew_jobs *jobs)
 {
 	clew_json_array(json, "points");

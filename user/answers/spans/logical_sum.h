@@ -9,7 +9,7 @@
 
 #define CLEW_JOB_THREADS 8
 
-/* The parts of one span's time. */
+/* One span's time by what it was. */
 struct clew_job_times {
 	uint64_t queued, execution, suspended;
 	uint32_t runs, suspensions;

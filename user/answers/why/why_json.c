@@ -52,9 +52,8 @@ static void json_via(struct clew_why_answer *answer, const struct clew_segment *
 /* The logical span that was queued or suspended. */
 static void json_job(struct clew_why_answer *answer, const struct clew_segment *segment)
 {
-	const struct clew_jobs *jobs = answer->tables.relations
-					       ? clew_relations_jobs(answer->tables.relations)
-					       : NULL;
+	const struct clew_jobs *jobs =
+		answer->tables.relations ? clew_relations_jobs(answer->tables.relations) : NULL;
 	struct clew_json *json = &answer->fields.json;
 
 	if (!segment->job || !jobs)

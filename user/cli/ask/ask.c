@@ -69,8 +69,7 @@ static bool in_span(const struct ask_search *search, uint32_t task, uint64_t at)
 
 	for (; frame; frame = clew_trace_frame_parent(trace, frame))
 		if (search->functions && frame->function < count &&
-		    search->functions[frame->function] &&
-		    frame->end > at)
+		    search->functions[frame->function] && frame->end > at)
 			return true;
 	return false;
 }
@@ -198,16 +197,16 @@ int clew_ask_find(const struct clew_ask *ask, const struct clew_asked_in *in,
 {
 	struct ask_search search = {.ask = ask, .in = in};
 	bool waits = ask->call || ask->file || ask->lock;
-	struct clew_asked asked = {.wanted = wanted,
-				   .fits = waits ? fits : NULL,
-				   .spins = ask->lock && !ask->call && !ask->file ? spins : NULL,
-				   .announced = waits || (!ask->operation && !ask->span) ? NULL
-											  : announced,
-				   .activated = waits || ask->operation ? NULL : activated,
-				   .context = &search,
-				   .waits_alone = ask->lock,
-				   .from = in->window->from,
-				   .to = in->window->to};
+	struct clew_asked asked = {
+		.wanted = wanted,
+		.fits = waits ? fits : NULL,
+		.spins = ask->lock && !ask->call && !ask->file ? spins : NULL,
+		.announced = waits || (!ask->operation && !ask->span) ? NULL : announced,
+		.activated = waits || ask->operation ? NULL : activated,
+		.context = &search,
+		.waits_alone = ask->lock,
+		.from = in->window->from,
+		.to = in->window->to};
 	struct clew_io io = {};
 	int status = choose_calls(&search);
 

@@ -27,6 +27,7 @@
 #include "record/stacks/mappings.h"
 #include "record/stacks/objects.h"
 #include "record/stream/recorder_state.h"
+#include "symbol/elf/library.h"
 
 #define SEEN_MOST 65536 /* files that are known to be looked through */
 #define LINE_MOST (PATH_MAX + CLEW_RUNTIME_WHY + 128)
@@ -51,20 +52,6 @@ struct clew_runtimes {
 	bool started;
 	const char *refused; /* the first runtime that is refused for its cost, NULL none */
 };
-
-int clew_runtimes_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
-			  struct clew_message *message)
-{
-	if (!clew_records_runtimes(options))
-		return 0;
-	if (clew_probe_possible())
-		return clew_say(message, -ENOTSUP,
-				"this kernel takes no probes in programs: see `clew doctor`");
-	if (clew_probe_multi())
-		clew_probe_prepare_multi(bpf->progs.clew_moment);
-	bpf_map__set_max_entries(bpf->maps.clew_moment_sites, CLEW_MOMENT_SITES);
-	return 0;
-}
 
 /* Notes what became of a runtime in a file. */
 static int note(struct clew_runtimes *runtimes, const struct clew_runtime *runtime, size_t points,
@@ -301,6 +288,7 @@ static bool plan_mapping(void *context, const struct clew_mapping *mapping)
 	return true;
 }
 
+/* A file that is about to be run or mapped. */
 static void plan_program(struct clew_runtimes *runtimes, const char *program)
 {
 	char path[PATH_MAX], whole[PATH_MAX];
@@ -312,6 +300,23 @@ static void plan_program(struct clew_runtimes *runtimes, const char *program)
 		return;
 	plan_file(runtimes, &file, *whole == '/' ? whole : path);
 	clew_opened_close(&file);
+}
+
+/* Libraries that the command may map, before it does: its first calls would be missed else. */
+static void plan_libraries(struct clew_runtimes *runtimes)
+{
+	for (size_t i = 0; i < runtimes->layers->runtime_count; i++) {
+		const struct clew_runtime *runtime = &runtimes->layers->runtimes[i];
+
+		for (size_t k = 0; k < runtime->object_count; k++)
+			for (size_t n = 0; n < runtime->objects[k].glob_count; n++) {
+				char path[PATH_MAX];
+
+				if (!clew_library_find(runtime->objects[k].globs[n], path,
+						       sizeof(path)))
+					plan_program(runtimes, path);
+			}
+	}
 }
 
 static int attach_planned(struct clew_runtimes *runtimes, struct clew_message *message)
@@ -361,8 +366,10 @@ int clew_runtimes_open(struct clew_recorder *recorder, const struct clew_recorde
 	runtimes->links.item = sizeof(struct clew_probe_links);
 	clew_probe_cost_measure(&runtimes->cost);
 	clew_mappings_scan(plan_mapping, runtimes);
-	if (options->program)
+	if (options->program) {
 		plan_program(runtimes, options->program);
+		plan_libraries(runtimes);
+	}
 	if (runtimes->refused && !options->runtimes_auto)
 		r = clew_say(message, -EINVAL,
 			     "--runtime %s: the kernel single-steps some of its points here, some "
