@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make accuracy · make install · make deb
+# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make accuracy · make install · make arm64 · make deb
 #
 # Everything made goes to build/, but for the program itself (B and PROGRAM say
 # otherwise, for builds with other flags beside the usual one: tests/run makes
@@ -43,13 +43,13 @@ UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/arguments-%.so,O0 O2)
 UNIT_OBJECTS += $(patsubst %,$(B)/tests/objects/switches-%,O0.so O2.so packed.so clang.so fixed)
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
-WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
+WORKLOADS += $(if $(filter x86_64-%,$(MACHINE)),$(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep))
 WORKLOADS += $(patsubst %,$(B)/workloads/stack-%,stripped static)
 WORKLOADS += $(patsubst %,$(B)/workloads/addresses-%,stripped static)
 WORKLOADS += $(B)/workloads/holds-static
 
 .DELETE_ON_ERROR:
-.PHONY: all program deps demo check check-all bench vm fuzz soak accuracy install deb clean unit workloads tools print-libraries
+.PHONY: all program deps demo check check-all bench vm fuzz soak accuracy install arm64 arm64-program deb clean unit workloads tools print-libraries
 
 all: program workloads
 
@@ -257,6 +257,11 @@ install: all
 	sed -e 's,@PREFIX@,$(PREFIX),' tools/clew.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/clew.service
 	install -D -m 644 completions/clew.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/clew
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_clew
+
+# The same for arm64, in build/arm64, by Debian's compiler and its packages for that machine.
+ARM64 = $(MAKE) --no-print-directory B=$(B)/arm64 PROGRAM=$(B)/arm64/clew CC='$(patsubst gcc,aarch64-linux-gnu-gcc,$(CC))' STRIP=aarch64-linux-gnu-strip
+arm64 arm64-program:
+	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both,program)
 
 # Debian packages, in build/.
 deb: deps

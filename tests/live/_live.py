@@ -190,8 +190,6 @@ def require_stacks():
     """Skips all of the test where user stacks cannot be taken."""
     if os.geteuid() != 0:
         skip_all("it needs root")
-    if os.uname().machine != "x86_64":
-        skip_all("user stacks are for x86")
     available, reason = feature("stacks of waits")
     if not available:
         skip_all(reason)

@@ -28,22 +28,41 @@ UNWANTED = {
 MEGABYTES = 1024
 
 
-def libraries(path):
-    """Shared libraries, loader included, that a program or library needs."""
-    out = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
-    return [match.group(1) for match in re.finditer(r"(/[^ ]+) \(0x", out)]
+def libraries(path, root):
+    """
+    Shared libraries, loader included, that a program or library needs. `root`: the folder that has
+    another machine's; "": they are this machine's own.
+    """
+    if not root:
+        out = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+        return [match.group(1) for match in re.finditer(r"(/[^ ]+) \(0x", out)]
+    out = subprocess.run(["readelf", "-dlW", path], capture_output=True, text=True,
+                         check=False).stdout
+    names = re.findall(r"\(NEEDED\).*\[(.*)\]", out)
+    interpreter = re.findall(r"interpreter: (.*)\]", out)
+    found = [root + "/" + name.lstrip("/") for name in interpreter]
+    return found + [
+        place for name in names for place in glob.glob(root + "/lib/aarch64-linux-gnu/" + name) +
+        glob.glob(root + "/usr/lib/aarch64-linux-gnu/" + name) + glob.glob(root + "/lib/" + name)
+    ]
 
 
 class Tree:
-    """A directory that becomes the guest's root."""
+    """
+    A directory that becomes the guest's root. `root`: the folder that has the files of another
+    machine, as in libraries().
+    """
 
-    def __init__(self, top):
+    def __init__(self, top, root=""):
         self.top = top
+        self.root = root
 
     def path(self, inside):
         return os.path.join(self.top, inside.lstrip("/"))
 
     def copy(self, source, inside=None):
+        if not inside and self.root and source.startswith(self.root):
+            inside = source[len(self.root):]
         target = self.path(inside or source)
         if os.path.exists(target):
             return
@@ -52,16 +71,28 @@ class Tree:
 
     def program(self, source, inside=None):
         self.copy(source, inside)
-        for library in libraries(source):
-            self.copy(library)
+        for library in libraries(source, self.root):
+            if self.root and not os.path.exists(self.path(library[len(self.root):])):
+                self.program(library)
+            elif not self.root:
+                self.copy(library)
+
+    def find(self, name):
+        """A program that may be called by its name, None: there is none."""
+        path = ":".join(self.root + place for place in PATH.split(":") if place)
+        return shutil.which(name, path=path)
 
 
 def add_python(tree):
     library = sysconfig.get_path("stdlib")
-    tree.program(os.path.realpath(sys.executable))
+    program = os.path.realpath(sys.executable)
+    if tree.root:
+        library = max(glob.glob(tree.root + "/usr/lib/python3.*"))
+        program = tree.root + "/usr/bin/" + os.path.basename(library)
+    tree.program(program)
     link = tree.path("/usr/bin/python3")
     if not os.path.lexists(link):
-        os.symlink(os.path.realpath(sys.executable), link)
+        os.symlink(program[len(tree.root):], link)
     for directory, below, files in os.walk(library):
         below[:] = [
             name for name in below if name not in UNWANTED and not name.startswith("config-")
@@ -76,8 +107,8 @@ def add_python(tree):
 
 def add_cancellation(tree):
     """The C library loads it when a thread is canceled or ends by pthread_exit()."""
-    for directory in ("/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"):
-        source = os.path.join(directory, "libgcc_s.so.1")
+    for directory in ("/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib/aarch64-linux-gnu"):
+        source = os.path.join(tree.root + directory, "libgcc_s.so.1")
         if os.path.exists(source):
             tree.program(source)
             return
@@ -119,10 +150,13 @@ def make_initrd(series, target):
                            check=True)
 
 
-def make_disk(image, series, add=None):
-    """`series`: the kernels of its guests. `add`: is given the tree, and puts more into it."""
+def make_disk(image, series, add=None, root="", build=""):
+    """
+    `series`: the kernels of its guests. `add`: is given the tree, and puts more into it. `root`: as
+    of Tree. `build`: where clew is built for that machine, "" in its usual places.
+    """
     with tempfile.TemporaryDirectory(prefix="clew-vm-") as top:
-        tree = Tree(top)
+        tree = Tree(top, root)
         for name in ("bin", "dev", "proc", "sys", "tmp", "run", "root", "sbin", "usr/bin",
                      "usr/sbin", "usr/lib", "results", "etc", "var/tmp"):
             os.makedirs(tree.path(name), exist_ok=True)
@@ -131,14 +165,14 @@ def make_disk(image, series, add=None):
             if os.path.islink("/" + name):
                 os.makedirs(tree.path("usr/" + name), exist_ok=True)
                 os.symlink("usr/" + name, tree.path(name))
-        tree.program(shutil.which("busybox") or "/bin/busybox", "/bin/busybox")
+        tree.program(tree.find("busybox"), "/bin/busybox")
         tree.copy(os.path.join(HERE, "init"), "/sbin/init")
         with open(tree.path("/etc/passwd"), "w", encoding="ascii") as out:
             out.write("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")
         with open(tree.path("/etc/group"), "w", encoding="ascii") as out:
             out.write("root:x:0:\nnogroup:x:65534:\n")
         for name in PROGRAMS:
-            found = shutil.which(name, path=PATH)
+            found = tree.find(name)
             if found:
                 tree.program(found, "/usr/bin/" + name)
         for path in glob.glob("/etc/mke2fs.conf"):
@@ -148,11 +182,12 @@ def make_disk(image, series, add=None):
             add_modules(tree, one)
         add_python(tree)
         add_cancellation(tree)
-        programs = ["clew", "build/unwind_compare", "build/record_both"]
-        for path in programs + glob.glob("build/workloads/*", root_dir=ROOT):
-            program = os.path.join(ROOT, path)
+        built = os.path.join(ROOT, build or "build")
+        tree.program(os.path.join(built if build else ROOT, "clew"), "/clew/clew")
+        for path in ["unwind_compare", "record_both"] + glob.glob("workloads/*", root_dir=built):
+            program = os.path.join(built, path)
             if os.access(program, os.X_OK) and os.path.isfile(program):
-                tree.program(program, "/clew/" + path)
+                tree.program(program, "/clew/build/" + path)
         for directory, below, files in os.walk(os.path.join(ROOT, "tests/live")):
             below[:] = [name for name in below if name != "__pycache__"]
             for name in files:

@@ -11,6 +11,12 @@ import threading
 import time
 
 PORT_ATTEMPTS = 10
+CONSOLES = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
+EMULATORS = {
+    "amd64": ["qemu-system-x86_64", "-cpu", "max"],
+    # Signatures of addresses by an algorithm that the emulator is quick at.
+    "arm64": ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"]
+}
 
 
 class Outside:
@@ -112,6 +118,17 @@ class Outside:
             self.conversations[key](b"ball")
 
 
+def ports(machine, log, output):
+    """QEMU's arguments: the console goes to a file, and the port ttyS1 to another."""
+    if machine == "amd64":
+        return ["-serial", "file:" + log, "-serial", "file:" + output]
+    return [
+        "-serial", "file:" + log, "-chardev", "null,id=unused", "-device",
+        "pci-serial,chardev=unused", "-chardev", "file,id=output,path=" + output, "-device",
+        "pci-serial,chardev=output"
+    ]
+
+
 def boot(kernel,
          image,
          output,
@@ -121,25 +138,27 @@ def boot(kernel,
          outside=(),
          first="/sbin/init",
          more=(),
-         initrd=None):
+         initrd=None,
+         machine="amd64"):
     """
     Runs a guest until it powers off; returns why it did not, or None. Its first process is
     `first`, which gets the arguments and what is outside. `more`: arguments of QEMU. `initrd`: see
-    make_initrd().
+    make_initrd(). `machine`: Debian's name of it.
     """
-    append = "root=/dev/nvme0n1 rw rootfstype=ext4 console=ttyS0 loglevel=5 panic=-1 tsc=reliable nvme.poll_queues=1 mitigations=off nokaslr init=%s -- " % first + " ".join(
+    append = "root=/dev/nvme0n1 rw rootfstype=ext4 console=%s loglevel=5 panic=-1 tsc=reliable nvme.poll_queues=1 mitigations=off nokaslr init=%s -- " % (
+        CONSOLES[machine], first) + " ".join(
         arguments + [end.word() for end in outside])
     # One host thread for both CPUs: with one each, the emulator lets a CPU run
     # into a breakpoint that the other has already
     # patched away (clew switches the kernel's BPF statistics on and off, which
     # patches code), and the guest dies or hangs.
     command = [
-        "qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2", "-m",
+        *EMULATORS[machine], "-accel", "tcg,thread=single", "-smp", "2", "-m",
         "1536", "-kernel", kernel, "-append", append, "-drive",
         "file=%s,if=none,id=root,format=raw,cache=unsafe" % image, "-device",
         "nvme,drive=root,serial=clew", "-nodefaults", "-no-user-config",
         *(word for end in outside for word in end.devices()), "-display", "none", "-no-reboot",
-        "-serial", "file:" + log, "-serial", "file:" + output,
+        *ports(machine, log, output),
         *(["-initrd", initrd] if initrd else []),
         *more
     ]

@@ -16,7 +16,13 @@ import tempfile
 from packages import ARCHIVE, CACHE, kernel_packages, version_key
 
 # Debian's kernels, by the name that the guests have here, and their flavour.
-FLAVOURS = {"6.1": "cloud-", "6.12": "cloud-", "6.1-rt": "rt-", "7.3": ""}
+FLAVOURS = {
+    "6.1": "cloud-",
+    "6.12": "cloud-",
+    "6.1-rt": "rt-",
+    "7.3": "",
+    "6.12-arm64": "cloud-"
+}
 KERNELS = list(FLAVOURS)
 # Modules that the workloads' places need.
 MODULES = ["loop", "veth", "bridge", "xfs", "btrfs", "dm-mod", "virtio-net", "virtio-pci", "fuse"]
@@ -32,7 +38,12 @@ BY_ALIAS = {
     "sha256": "sha256-generic"
 }
 # Where in a kernel's package modules are that these may need.
-MODULE_PLACES = r"/kernel/(?:drivers/(?:block|md|net|dax|virtio|nvme)|fs|net/(?:core|bridge|802|llc)|block|lib|crypto|arch/x86/(?:crypto|lib))/"
+MODULE_PLACES = r"/kernel/(?:drivers/(?:block|md|net|dax|virtio|nvme)|fs|net/(?:core|bridge|802|llc)|block|lib|crypto|arch/(?:x86|arm64)/(?:crypto|lib))/"
+
+
+def machine_of(series):
+    """Debian's name of a kernel's machine."""
+    return "arm64" if series.endswith("-arm64") else "amd64"
 
 
 def fail(why):
@@ -140,13 +151,14 @@ def get_kernel(series):
     if image:
         return image
     os.makedirs(CACHE, exist_ok=True)
-    names = kernel_packages(series.split("-", maxsplit=1)[0], FLAVOURS[series], "amd64")
+    machine = machine_of(series)
+    names = kernel_packages(series.split("-", maxsplit=1)[0], FLAVOURS[series], machine)
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         unpacked = os.path.join(temporary, series)
         os.makedirs(unpacked)
         modules = Modules()
         for name in names:
-            unpack(ARCHIVE.download(name, "amd64", temporary), unpacked, modules)
+            unpack(ARCHIVE.download(name, machine, temporary), unpacked, modules)
         keep_modules(modules, os.path.join(unpacked, "modules"))
         if not glob.glob(os.path.join(unpacked, "vmlinuz-*")):
             fail("%s holds no kernel image" % names[0])

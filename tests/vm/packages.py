@@ -9,6 +9,7 @@ import glob
 import os
 import re
 import subprocess
+import tempfile
 import time
 
 CACHE = os.path.join(
@@ -131,6 +132,23 @@ class Archive:
                               (package,
                                (got.stderr.strip().splitlines() or ["no reason given"])[-1]))
         return files[0]
+
+
+    def unpack_all(self, packages, architecture, root):
+        """Unpacks packages, with all that they need, to a folder. Nothing of them runs."""
+        self._prepare()
+        with tempfile.TemporaryDirectory(dir=CACHE) as place:
+            os.makedirs(os.path.join(place, "archives", "partial"))
+            got = self._run("apt-get", "install", "--download-only", "-q", "-y",
+                            "--no-install-recommends", "-o", "APT::Architecture=" + architecture,
+                            "-o", "Dir::Cache=" + place, "-o", "Debug::NoLocking=1", *packages)
+            files = glob.glob(os.path.join(place, "archives", "*.deb"))
+            if got.returncode or not files:
+                raise Unavailable("packages of %s cannot be downloaded: %s" %
+                                  (architecture,
+                                   (got.stderr.strip().splitlines() or ["no reason given"])[-1]))
+            for file in files:
+                subprocess.run(["dpkg", "-x", file, root], check=True)
 
 
 ARCHIVE = Archive()

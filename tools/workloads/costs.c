@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#ifdef __x86_64__
-
 void costs_push(void);
 void costs_nop5(void);
 void costs_move(void);
@@ -17,24 +15,19 @@ void costs_move(void);
 #define FUNCTION(name, instructions)                                                               \
 	__asm__(".pushsection .text\n"                                                             \
 		".globl " name "\n"                                                                \
-		".type " name ", @function\n"                                                      \
+		".type " name ", %function\n"                                                      \
 		".balign 16\n" name ": " instructions "\n"                                         \
 		"ret\n"                                                                            \
 		".size " name ", . - " name "\n"                                                   \
 		".popsection\n")
+#ifdef __aarch64__
+FUNCTION("costs_push", "b 1f; 1:");
+FUNCTION("costs_nop5", "nop");
+FUNCTION("costs_move", "add x0, x0, #0");
+#else
 FUNCTION("costs_push", "push %rax; pop %rax");
 FUNCTION("costs_nop5", ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");
 FUNCTION("costs_move", "mov %rdi, %rax");
-
-#else
-
-void costs_push(void)
-{
-}
-
-#define costs_nop5 costs_push
-#define costs_move costs_push
-
 #endif
 
 #define WARM   20

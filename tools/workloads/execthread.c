@@ -42,7 +42,7 @@ static void run(int self)
 	/* The leader is killed; its end is what the executing thread waits for, if it still must.
 	 */
 	wl_edge("signal", thread, leader, before, "")->at_max = born;
-	wait = wl_wait(leader, "signal", "pause", "");
+	wait = wl_wait(leader, PAUSE_KIND, "pause", "");
 	wl_wait_times(wait, wl->tasks[leader].before, before, born);
 	wait->ended_by = thread;
 	wl_edge("exit", leader, thread, before, "")->at_max = born;

@@ -65,7 +65,11 @@ static void send_to(int self, int receiver, enum way way, bool process)
 	else
 		WL_CHECK(syscall(SYS_tgkill, wl->tasks[receiver].pid, wl->tasks[receiver].tid,
 				 number));
-	wl_acted(&act, "signal", way == SLEEP ? "sleep" : "signal", calls[way], "");
+	wl_acted(&act, "signal",
+		 way == SLEEP	? "sleep"
+		 : way == PAUSE ? PAUSE_KIND
+				: "signal",
+		 calls[way], "");
 	wl_await(&wl->tasks[receiver].step, 0);
 	wl->tasks[receiver].before = 0;
 }

@@ -116,15 +116,28 @@ KEEP static void wait_short(void)
 	LEAVE();
 }
 
+static inline void bare_sleep(const struct timespec *time)
+{
+#ifdef __aarch64__
+	register long result __asm__("x0") = (long)time, rest __asm__("x1") = 0;
+	register long number __asm__("x8") = SYS_nanosleep;
+
+	__asm__ volatile("svc #0" : "+r"(result) : "r"(rest), "r"(number) : "memory");
+#else
+	long result = SYS_nanosleep;
+
+	__asm__ volatile("syscall" : "+a"(result) : "D"(time), "S"(NULL) : "rcx", "r11", "memory");
+#endif
+}
+
 /* A system call of its own: no frame of libc. */
 KEEP static void wait_bare(void)
 {
 	struct timespec time = {.tv_nsec = LONG_NS};
-	long result = SYS_nanosleep;
 
 	ENTER();
 	say();
-	__asm__ volatile("syscall" : "+a"(result) : "D"(&time), "S"(NULL) : "rcx", "r11", "memory");
+	bare_sleep(&time);
 	LEAVE();
 }
 

@@ -29,10 +29,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "calls.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -740,8 +741,14 @@ WL_FINE void wl_print_words(const char *name, const char *words, char divider)
 {
 	printf("\"%s\":[", name);
 	for (const char *end; *words; words = *end ? end + 1 : end) {
+		const char *word = words;
+		size_t length;
+
 		end = strchrnul(words, divider);
-		printf("\"%.*s\"%s", (int)(end - words), words, *end ? "," : "");
+		length = (size_t)(end - words);
+		if (!strcmp(name, "call"))
+			word = wl_own_call(word, &length);
+		printf("\"%.*s\"%s", (int)length, word, *end ? "," : "");
 	}
 	printf("],");
 }
