@@ -49,7 +49,7 @@ WORKLOADS += $(patsubst %,$(B)/workloads/addresses-%,stripped static)
 WORKLOADS += $(B)/workloads/holds-static
 
 .DELETE_ON_ERROR:
-.PHONY: all program deps demo check check-all bench vm fuzz soak accuracy install arm64 arm64-program deb clean unit workloads tools print-libraries
+.PHONY: all program deps demo check check-all bench vm fuzz soak accuracy install arm64 arm64-program arm64-install deb clean unit workloads tools print-libraries
 
 all: program workloads
 
@@ -260,13 +260,14 @@ install: all
 
 # The same for arm64, in build/arm64, by Debian's compiler and its packages for that machine.
 ARM64 = $(MAKE) --no-print-directory B=$(B)/arm64 PROGRAM=$(B)/arm64/clew CC='$(patsubst gcc,aarch64-linux-gnu-gcc,$(CC))' STRIP=aarch64-linux-gnu-strip
-arm64 arm64-program:
-	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both,program)
+arm64 arm64-program arm64-install:
+	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both,$(@:arm64-%=%))
 
 # Debian packages, in build/.
 deb: deps
 	@$(MAKE_ALL)
 	@tools/make-deb $(B)
+	+@tools/make-deb $(B) arm64
 
 clean:
 	rm -rf $(B) $(PROGRAM)

@@ -174,6 +174,37 @@ bridged or what it costs.
 `make vm` and `make check-all` boot 6.1 and 6.12 for clouds, the real-time 6.1, and 7.3. Each
 records without any module first, then with each one alone that clew has programs for.
 
+## Tiers
+
+clew takes the cheapest way that a kernel has. `clew doctor` says which there are, and `clew record`
+decides by the same function.
+
+| way | kernels | what it adds | what it costs |
+| --- | --- | --- | --- |
+| tracepoints | all | everything but what follows | docs/daemon.md |
+| probes at functions of the kernel, all at once | 6.5 and newer with CONFIG_FPROBE | `record -k` | `record` measures it, and says what a call takes longer |
+| single probes at functions of the kernel | CONFIG_KPROBES, where the way above is missing: 6.1 and arm64's 6.12 | `record -k`, but functions that share a name are left out | the same, and some milliseconds for each function at the start and at the end. Of calls that go on at the same time the kernel sees ten returns, or two for each CPU |
+| probes in programs, all at once | 6.6 and newer | `record -f`, `--usdt`, layers, announcements | `record` measures it |
+| probes in programs as trace events | before 6.6, with tracefs | the same | the same |
+
+## arm64
+
+The kernel side is one object for each machine. System calls have x86-64's numbers in captures of
+both, so that a capture means the same wherever it is read. What differs:
+
+* A page fault in a system call is not known as one, as the kernel has no tracepoint there. A
+  fault in a program's own code is.
+* A function's return is seen at the instructions that leave it, never by a replaced return address.
+  A function that is left by a jump whose condition is a register's value, or by an instruction that
+  checks a signature itself (`retaa`), is recorded without its returns.
+* A `longjmp` of glibc ends no function: where it goes is known to the dynamic linker alone. What it
+  leaves ends where a caller returns.
+* Before 6.13 the kernel single-steps a probe at a `nop`, and so at all USDT probes. `record` says
+  what a call takes longer.
+* Signatures are taken off return addresses. A place above 48 bits of addresses, which a program gets
+  if it asks for one, ends a stack there.
+* Only pages of 4 kB: `record` refuses others in words.
+
 ## What changed, and how it is bridged
 
 A line is about the kernels since that version, or of that kind.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The names of the machine in ELF and in the dynamic linker's cache. Instructions by how the kernel
- * runs them when they are probed: one that it emulates, those that do nothing, and one that it
- * single-steps. The numbers of threads' flags.
+ * The machine's numbers and names in ELF files, in the dynamic linker's cache and among the flags
+ * of threads; and code by the way in which the kernel runs it where a probe is: emulated, nothing,
+ * and single-stepped.
  */
 #ifndef CLEW_ARCH_MACHINE_H
 #define CLEW_ARCH_MACHINE_H

@@ -362,7 +362,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "kprobe", "kprobe",
 	    access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0,
 	    "built without CONFIG_KPROBES",
-	    "nothing yet: no answer of this version rests on kprobes");
+	    "functions of the kernel where it has no CONFIG_FPROBE (clew record -k)");
 	add(&table, "kernel functions", "kprobe", privileged && !traced_kernel_possible(&message),
 	    privileged ? message.text : no, "functions of the kernel (clew record -k)");
 	error = privileged && btf ? try_fentry(btf) : -EPERM;

@@ -64,6 +64,19 @@ static int create_multi(int program, const char *path, pid_t pid, uint32_t flags
 	return result < 0 ? -errno : (int)result;
 }
 
+int clew_probe_read_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	int number = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &number) != 1 && fscanf(file, "config:%d", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}
+
 static int load_empty(int attach_type)
 {
 	const struct bpf_insn instructions[] = {
@@ -82,9 +95,9 @@ int clew_probe_load_empty(bool multi)
 	return load_empty(multi ? ATTACH_MULTI : 0);
 }
 
-int clew_probe_load_empty_kernel(void)
+int clew_probe_load_empty_kernel(bool multi)
 {
-	return load_empty(BPF_TRACE_KPROBE_MULTI);
+	return load_empty(multi ? BPF_TRACE_KPROBE_MULTI : 0);
 }
 
 /* A kernel that knows the link refuses a directory by a reason of its own. */
@@ -139,57 +152,6 @@ static int attach_multi(int program, const char *path, bool returns,
 	return ret->multi < 0 ? ret->multi : 0;
 }
 
-static int create_kernel(int program, bool returns, const uint64_t *addresses,
-			 const uint64_t *cookies, size_t count)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, options,
-		    .kprobe_multi = {.flags = returns ? BPF_F_KPROBE_MULTI_RETURN : 0,
-				     .cnt = (uint32_t)count,
-				     .addrs = addresses,
-				     .cookies = (const __u64 *)cookies});
-	int link = bpf_link_create(program, 0, BPF_TRACE_KPROBE_MULTI, &options);
-
-	return link < 0 ? -errno : link;
-}
-
-int clew_probe_link_kernel(int program, uint64_t address, bool returns)
-{
-	return create_kernel(program, returns, &address, NULL, 1);
-}
-
-/* A kernel that has the link finds no function at such an address. */
-bool clew_probe_kernel_multi(void)
-{
-	int program = clew_probe_load_empty_kernel(), link;
-
-	if (program < 0)
-		return false;
-	link = clew_probe_link_kernel(program, 1, false);
-	close(program);
-	if (link >= 0)
-		close(link);
-	return link >= 0 || link != -EOPNOTSUPP;
-}
-
-int clew_probe_attach_kernel(const struct bpf_program *program, bool returns,
-			     const struct clew_probe_place *places, size_t count,
-			     struct clew_probe_links *ret)
-{
-	uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
-
-	*ret = (struct clew_probe_links){.multi = -1};
-	if (!numbers)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		numbers[i] = places[i].offset;
-		numbers[count + i] = places[i].cookie;
-	}
-	ret->multi =
-		create_kernel(bpf_program__fd(program), returns, numbers, numbers + count, count);
-	free(numbers);
-	return ret->multi < 0 ? ret->multi : 0;
-}
-
 static int attach_singly(struct bpf_program *program, const char *path,
 			 const struct clew_probe_place *places, size_t count,
 			 struct clew_probe_links *ret)
@@ -217,6 +179,9 @@ static void detach(struct clew_probe_links *links)
 	for (size_t i = 0; i < links->count; i++)
 		bpf_link__destroy(links->links[i]);
 	free(links->links);
+	for (size_t i = 0; i < links->single_count; i++)
+		close(links->singles[i]);
+	free(links->singles);
 	if (links->event)
 		clew_probe_event_remove(links->event);
 	*links = (struct clew_probe_links){.multi = -1};

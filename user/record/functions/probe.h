@@ -22,6 +22,8 @@ struct clew_probe_links {
 	int multi;	/* -1 none */
 	struct bpf_link **links;
 	size_t count;
+	int *singles; /* descriptors of links */
+	size_t single_count;
 };
 
 /* True if the kernel takes programs at instructions of user space. 0 or -errno. */
@@ -44,16 +46,21 @@ int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 int clew_probe_attach_multi(const struct bpf_program *program, int descriptor, bool returns,
 			    const struct clew_probe_place *places, size_t count,
 			    struct clew_probe_links *ret);
-/* True if the kernel takes many probes of its own functions in one link. */
+/* The number in a file of sysfs; -1: there is none. "config:0" is 0. */
+int clew_probe_read_number(const char *path);
+/* True if the kernel takes many probes of its own functions in one link; or single ones. */
 bool clew_probe_kernel_multi(void);
-/* A program that does nothing, for such links: its descriptor or -errno. */
-int clew_probe_load_empty_kernel(void);
+bool clew_probe_kernel_singly(void);
+/* Before the load, if the kernel takes only single ones. */
+void clew_probe_prepare_singly(struct bpf_program *program);
+/* A program that does nothing, for one way or the other: its descriptor or -errno. */
+int clew_probe_load_empty_kernel(bool multi);
 /* The same with functions of the kernel: offsets are their addresses. */
 int clew_probe_attach_kernel(const struct bpf_program *program, bool returns,
 			     const struct clew_probe_place *places, size_t count,
 			     struct clew_probe_links *ret);
 /* The same with a program by its descriptor, at one function. A descriptor or -errno. */
-int clew_probe_link_kernel(int program, uint64_t address, bool returns);
+int clew_probe_link_kernel(int program, bool multi, uint64_t address, bool returns);
 void clew_probe_detach(struct clew_probe_links *links, size_t count);
 
 #endif

@@ -148,24 +148,11 @@ static uint32_t time_calls(enum own own)
 	return (uint32_t)(best / CALLS);
 }
 
-/* The number in a file of sysfs; -1: there is none. "config:0" is 0. */
-static int read_number(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	int number = -1;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &number) != 1 && fscanf(file, "config:%d", &number) != 1)
-		number = -1;
-	fclose(file);
-	return number;
-}
-
 /* One probe by a perf event, where the kernel has no links of many: its descriptor or -errno. */
 static int open_event(int program, uint64_t offset, bool returns)
 {
-	int type = read_number(PMU_TYPE), bit = read_number(PMU_RETURN), event;
+	int type = clew_probe_read_number(PMU_TYPE), bit = clew_probe_read_number(PMU_RETURN),
+	    event;
 	struct perf_event_attr attributes = {
 		.type = (uint32_t)type,
 		.size = sizeof(attributes),

@@ -4,6 +4,8 @@
  *
  * Static functions share names, so they are told apart by their addresses. A link with one
  * address that may not be traced is refused as a whole, so only those count that the kernel lists.
+ * A kernel that takes single probes alone lists names without addresses: there only names count
+ * that one function has.
  */
 #include "record/functions/traced_kernel.h"
 
@@ -24,6 +26,8 @@
 #include "symbol/elf/kernel.h"
 
 #define LIST	  "/sys/kernel/tracing/available_filter_functions_addrs"
+#define NAMES	  "/sys/kernel/tracing/available_filter_functions"
+#define REFUSED	  "/sys/kernel/debug/kprobes/blacklist"
 #define TRIED	  "sys_getppid" /* behind a prefix: it has several names */
 #define CALL_MOST 16		/* bytes before the call */
 #define ROUNDS	  5
@@ -44,19 +48,57 @@ struct glob {
 	char name[256];
 };
 
+bool traced_kernel_multi(void)
+{
+	return !access(LIST, R_OK) && clew_probe_kernel_multi();
+}
+
 int traced_kernel_possible(struct clew_message *message)
 {
-	if (!clew_probe_kernel_multi())
+	if (traced_kernel_multi())
+		return 0;
+	if (!clew_probe_kernel_singly())
 		return clew_say(message, -ENOTSUP,
 				"the kernel takes no probes at its own functions (built without "
-				"CONFIG_FPROBE)");
-	if (access(LIST, R_OK))
-		return clew_say(
-			message, -ENOTSUP,
-			"there is no list of the kernel's functions (%s): Linux 6.5 or newer has "
-			"it, in tracefs",
-			LIST);
+				"CONFIG_FPROBE and CONFIG_KPROBES)");
+	if (access(NAMES, R_OK))
+		return clew_say(message, -ENOTSUP,
+				"there is no list of the kernel's functions (%s): mount tracefs",
+				NAMES);
 	return 0;
+}
+
+/* Addresses of functions that take no single probe: [start, end), one after the other. */
+static int read_refused(struct vector *ret)
+{
+	FILE *file = fopen(REFUSED, "re");
+	char line[512];
+	int r = 0;
+
+	ret->item = 2 * sizeof(uint64_t);
+	while (r >= 0 && file && fgets(line, sizeof(line), file)) {
+		uint64_t range[2];
+
+		if (sscanf(line, "0x%" SCNx64 "-0x%" SCNx64, &range[0], &range[1]) != 2)
+			continue;
+		r = vector_reserve(ret, ret->count + 1);
+		if (r >= 0)
+			memcpy((char *)ret->data + ret->count++ * sizeof(range), range,
+			       sizeof(range));
+	}
+	if (file)
+		fclose(file);
+	return r;
+}
+
+static bool is_refused(const struct vector *refused, uint64_t address)
+{
+	const uint64_t *ranges = refused->data;
+
+	for (size_t i = 0; i < refused->count; i++)
+		if (address >= ranges[2 * i] && address < ranges[2 * i + 1])
+			return true;
+	return false;
 }
 
 /*
@@ -78,6 +120,19 @@ static bool take_line(const struct clew_kernel_symbols *symbols, const char *lin
 	if (start && entry->address - start <= CALL_MOST)
 		entry->address = start;
 	return true;
+}
+
+/* "name [module]"; false: another line, or a name that several functions have. */
+static bool take_name(const struct clew_kernel_symbols *symbols, const char *line,
+		      struct entry *entry)
+{
+	char module[64] = "";
+	int fields = sscanf(line, "%255s [%63[^]]", entry->name, module);
+
+	if (fields < 1 || !symbols || strstr(entry->name, "__ftrace_invalid"))
+		return false;
+	strcpy(entry->module, fields > 1 ? module : "kernel");
+	return !clew_kernel_symbol_only(symbols, entry->name, &entry->address);
 }
 
 /* ---- what it costs ---- */
@@ -104,13 +159,13 @@ static double time_calls(void)
 }
 
 /* The cost of an entry or a return: half of both together for a call of `address`. */
-static uint32_t measure(uint64_t address)
+static uint32_t measure(bool multi, uint64_t address)
 {
-	int program = clew_probe_load_empty_kernel(), links[2] = {-1, -1};
+	int program = clew_probe_load_empty_kernel(multi), links[2] = {-1, -1};
 	double plain = time_calls(), probed = plain;
 
 	for (int i = 0; program >= 0 && i < 2; i++)
-		links[i] = clew_probe_link_kernel(program, address, i);
+		links[i] = clew_probe_link_kernel(program, multi, address, i);
 	if (links[0] >= 0 && links[1] >= 0)
 		probed = time_calls();
 	for (int i = 0; i < 2; i++)
@@ -193,39 +248,66 @@ static bool fits(struct glob *globs, size_t count, const char *name)
 	return any;
 }
 
-static int add_all(struct traced *traced, struct traced_file *kernel, FILE *list,
+static bool matches(const struct glob *globs, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(globs[i].text, name, 0))
+			return true;
+	return false;
+}
+
+/* The list of functions, as this kernel has it. */
+struct list {
+	FILE *file;
+	bool multi;
+	struct vector refused;
+};
+
+/* The next function that a glob fits; false: there is none. */
+static bool next_entry(const struct traced *traced, struct list *list, struct glob *globs,
+		       size_t count, struct entry *ret)
+{
+	const struct clew_kernel_symbols *symbols = traced->recorder->symbols;
+	char line[512];
+
+	while (fgets(line, sizeof(line), list->file)) {
+		if (list->multi) {
+			if (take_line(symbols, line, ret) && fits(globs, count, ret->name))
+				return true;
+			continue;
+		}
+		if (sscanf(line, "%255s", ret->name) != 1)
+			continue;
+		/* To find an address takes longer than to compare a name. */
+		if (matches(globs, count, ret->name) &&
+		    (!take_name(symbols, line, ret) || is_refused(&list->refused, ret->address)))
+			continue;
+		if (fits(globs, count, ret->name))
+			return true;
+	}
+	return false;
+}
+
+static int add_all(struct traced *traced, struct traced_file *kernel, struct list *list,
 		   struct glob *globs, size_t count)
 {
 	struct entry entry;
-	char line[512];
 	int r = 0;
 
-	while (r >= 0 && fgets(line, sizeof(line), list))
-		if (take_line(traced->recorder->symbols, line, &entry) &&
-		    fits(globs, count, entry.name))
-			r = add_function(traced, kernel, &entry);
+	while (r >= 0 && next_entry(traced, list, globs, count, &entry))
+		r = add_function(traced, kernel, &entry);
 	return r;
 }
 
-static bool is_tried(const char *name)
+static void find_cost(struct traced *traced, struct list *list)
 {
-	const char *found = strstr(name, TRIED);
-
-	return found && !strcmp(found, TRIED);
-}
-
-static void find_cost(struct traced *traced, FILE *list)
-{
+	struct glob tried = {.text = "*" TRIED};
 	struct entry entry;
-	char line[512];
 
 	traced->cost.kernel = USUALLY;
-	while (fgets(line, sizeof(line), list))
-		if (take_line(traced->recorder->symbols, line, &entry) && is_tried(entry.name)) {
-			traced->cost.kernel = measure(entry.address);
-			break;
-		}
-	rewind(list);
+	if (next_entry(traced, list, &tried, 1, &entry))
+		traced->cost.kernel = measure(list->multi, entry.address);
+	rewind(list->file);
 }
 
 static int check(const struct glob *globs, size_t count, struct clew_message *message)
@@ -244,21 +326,25 @@ int traced_kernel_add(struct traced *traced, struct traced_file *kernel, const c
 		      size_t count, void (*say)(const char *line), struct clew_message *message)
 {
 	struct glob *all = calloc(count, sizeof(*all));
-	FILE *list = all ? fopen(LIST, "re") : NULL;
+	struct list list = {.multi = traced_kernel_multi()};
 	uint32_t before = traced->functions;
 	char words[128];
 	int r;
 
-	if (!list) {
+	list.file = all ? fopen(list.multi ? LIST : NAMES, "re") : NULL;
+	if (!list.file) {
 		r = -errno;
 		free(all);
 		return r;
 	}
+	r = list.multi ? 0 : read_refused(&list.refused);
 	for (size_t i = 0; i < count; i++)
 		all[i] = (struct glob){.text = globs[i], .nearest = WORD_DISTANCE_MOST + 1};
-	find_cost(traced, list);
-	r = add_all(traced, kernel, list, all, count);
-	fclose(list);
+	find_cost(traced, &list);
+	if (r >= 0)
+		r = add_all(traced, kernel, &list, all, count);
+	fclose(list.file);
+	vector_done(&list.refused);
 	if (r >= 0)
 		r = check(all, count, message);
 	free(all);

@@ -6,6 +6,8 @@
 
 #include "record/functions/traced_file.h"
 
+/* True if this kernel takes many probes at once and lists addresses. */
+bool traced_kernel_multi(void);
 /* 0, or -ENOTSUP with a message: this kernel takes no probes at its own functions. */
 int traced_kernel_possible(struct clew_message *message);
 /*

@@ -47,6 +47,8 @@ void clew_tracer_prepare(const struct clew_tracer *tracer, struct clew_bpf *bpf,
 
 	if (!tracer)
 		return;
+	if (options->kernel_function_count && !traced_kernel_multi())
+		clew_probe_prepare_singly(bpf->progs.clew_kernel_function);
 	bpf->rodata->function_events = tracer->by_events;
 	if (tracer->by_events)
 		bpf_map__set_max_entries(bpf->maps.clew_function_places, PLACES);

@@ -51,8 +51,8 @@ static bool read_branch(uint32_t word, uint64_t address, struct instruction *ret
 	return true;
 }
 
-/* adr; adrp, and the add behind it. What else writes to the register in between is not seen: such
- * an add gives an address that is none, as any other number may. */
+/* adr; adrp, and the add behind it. Other writes to the register in between are not seen: such an
+ * add gives an address that is none, as any other number may. */
 static void read_address(struct instructions *instructions, uint32_t word, uint64_t address,
 			 struct instruction *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a function does with the stack that its return address is on. */
+/* Uses of the stack that a function's return address is on. */
 #ifndef CLEW_SYMBOL_CODE_STACK_USE_H
 #define CLEW_SYMBOL_CODE_STACK_USE_H
 

@@ -129,6 +129,20 @@ static const struct symbol *symbol_at(const struct clew_kernel_symbols *table, u
 	return low ? &table->symbols[low - 1] : NULL;
 }
 
+int clew_kernel_symbol_only(const struct clew_kernel_symbols *table, const char *name,
+			    uint64_t *ret_start)
+{
+	*ret_start = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		if (strcmp(table->names + table->symbols[i].name, name) != 0)
+			continue;
+		if (*ret_start && *ret_start != table->symbols[i].address)
+			return -EEXIST;
+		*ret_start = table->symbols[i].address;
+	}
+	return *ret_start ? 0 : -ENOENT;
+}
+
 const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *table, uint64_t address)
 {
 	const struct symbol *symbol = symbol_at(table, address);

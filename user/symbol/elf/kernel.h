@@ -15,6 +15,10 @@ int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols);
 int clew_kernel_symbol_find(const struct clew_kernel_symbols *symbols, const char *name,
 			    uint64_t *ret_start, uint64_t *ret_end);
 
+/* The same of a name that one address alone has. 0, -ENOENT, or -EEXIST: several have it. */
+int clew_kernel_symbol_only(const struct clew_kernel_symbols *symbols, const char *name,
+			    uint64_t *ret_start);
+
 /* The name of the function an address lies in, or NULL. It is the table's. */
 const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *symbols, uint64_t address);
 
