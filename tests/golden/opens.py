@@ -33,7 +33,7 @@ ALLOWED = {
     ("user/record/command.c", "faccessat", "AT_FDCWD"): GIVEN,
     ("user/record/command.c", "stat", "path"): GIVEN,
     ("user/record/command.c", "execvp", "argv[0]"): GIVEN,
-    ("user/record/functions/announce.c", "access", "POSSIBLE"): FIXED,
+    ("user/record/functions/probe.c", "access", "POSSIBLE"): FIXED,
     ("user/record/functions/choice.c", "access", "choice->object"): GIVEN,
     ("user/record/stacks/mappings.c", "opendir", '"/proc"'): FIXED,
     ("user/record/filter.c", "fopen", '"/proc/self/mounts"'): FIXED,

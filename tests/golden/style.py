@@ -35,13 +35,13 @@ FLOORS = [
     ],
     ["answers/ask", "answers/compare", "daemon", "library", "cli/operand"],
     [
-        "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
+        "answers/daemon", "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
     ],
     [
-        "export", "cli/blame", "cli/daemon", "cli/io", "cli/latency", "cli/locks", "cli/one",
-        "cli/path", "cli/report", "cli/spans", "cli/top", "cli/waits"
+        "answers/top", "export", "cli/blame", "cli/daemon", "cli/io", "cli/latency", "cli/locks", "cli/one",
+        "cli/path", "cli/report", "cli/spans", "cli/waits"
     ],
-    ["cli/export"],
+    ["cli/export", "cli/top"],
     ["cli"],
 ]
 FLOOR = {folder: floor for floor, folders in enumerate(FLOORS) for folder in folders}

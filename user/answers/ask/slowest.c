@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The lines and fields around the whys of several operations. See slowest.h. */
+/* Headings of operations by class, by name or by number. */
 #include "answers/ask/slowest.h"
 
 #include "answers/classes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What `clew why` says about the operations that it explains, before and between them. */
+/* The lines and fields of `clew why` before and between the operations that it explains. */
 #ifndef CLEW_ANSWERS_ASK_SLOWEST_H
 #define CLEW_ANSWERS_ASK_SLOWEST_H
 

@@ -14,12 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers/daemon/status.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cli/daemon/daemon_ask.h"
+#include "cli/daemon/daemon_cost.h"
 #include "cli/daemon/daemon_history.h"
 #include "cli/daemon/daemon_maker.h"
-#include "cli/daemon/daemon_status.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
@@ -185,7 +186,9 @@ static char *answer(void *context, const char *request)
 		.left_out = clew_live_missed(daemon->live),
 		.forgotten = clew_live_forgotten(daemon->live),
 		.started = daemon->started,
-		.cpu_before = daemon->cpu_before,
+		.now = clock_read(CLOCK_MONOTONIC),
+		.cpu_time = clew_daemon_cpu_time() - daemon->cpu_before,
+		.memory = clew_daemon_memory(),
 	};
 	char *text = NULL;
 	size_t size;
@@ -198,9 +201,9 @@ static char *answer(void *context, const char *request)
 	else if (!strcmp(request, "incidents"))
 		fputs(daemon->config.incidents, out);
 	else if (!strcmp(request, "status"))
-		clew_daemon_status_print(out, &status);
+		clew_print_daemon_status(out, &status);
 	else if (!strcmp(request, "status json"))
-		clew_daemon_status_json(out, &status);
+		clew_json_daemon_status(out, &status);
 	else
 		fputs("?\n", out);
 	if (fclose(out) != 0) {

@@ -14,13 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "answers/slow.h"
+#include "answers/daemon/incidents.h"
 #include "base/clock.h"
 #include "cli/front/fail.h"
 #include "cli/front/write.h"
 #include "cli/segments/joining.h"
 #include "daemon/incident.h"
-#include "format/text.h"
 
 #define BEFORE	     5000000000ull /* ns before the wait that the capture has at least, if kept */
 #define PATIENCE     20		   /* s for an explanation */
@@ -87,31 +86,18 @@ static void run_why(const struct daemon_request *request, const char *folder, in
 	      json ? "--json" : NULL, NULL);
 }
 
-/* Writes what the request was, as clew why is about the task alone. */
+/* The request, as clew why is about the task alone. */
 static void write_request(const struct clew_firing *firing, int output)
 {
-	const struct clew_slow *slow = &firing->slow;
 	int copy = dup(output);
 	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
 
-	if (!out) {
-		if (copy >= 0)
-			close(copy);
-		return;
+	if (out) {
+		clew_print_fired_request(out, firing);
+		fclose(out);
+	} else if (copy >= 0) {
+		close(copy);
 	}
-	clew_print_slow_request(out, &slow->request, firing->disk);
-	fprintf(out, slow->open ? " goes on after %s" : " took %s",
-		CLEW_DURATION(slow->end - slow->start));
-	if (firing->tid) {
-		fputs(", for ", out);
-		clew_print_safe(out, firing->comm);
-		fprintf(out, "-%u\n\nWhat that thread did meanwhile:\n\n", firing->tid);
-	} else {
-		fputs(", for an unknown thread\n\n"
-		      "clew: nobody is known whose request it was: ask clew requests\n",
-		      out);
-	}
-	fclose(out);
 }
 
 /* Writes why.txt or why.json. Where there is no explanation, the text says why not. */
@@ -153,22 +139,8 @@ static int explain(const struct daemon_request *request, const char *folder, boo
 static int write_trigger(void *context, FILE *out)
 {
 	const struct daemon_request *request = context;
-	const struct clew_firing *firing = &request->firing;
-	struct clew_json json = {.out = out};
 
-	clew_json_answer(&json);
-	clew_json_string(&json, "id", request->id);
-	clew_json_string(&json, "name", firing->rule);
-	clew_json_string(&json, "rule", firing->text);
-	clew_json_unsigned(&json, "wall", request->wall);
-	clew_json_unsigned(&json, "pid", firing->pid);
-	clew_json_unsigned(&json, "tid", firing->tid);
-	clew_json_string(&json, "comm", firing->comm);
-	clew_json_string(&json, "cgroup", firing->cgroup[0] ? firing->cgroup : NULL);
-	clew_slow_json(&json, &firing->slow);
-	clew_json_unsigned(&json, "suppressed", firing->suppressed);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
+	clew_json_firing(out, &request->firing, request->id, request->wall);
 	return 0;
 }
 

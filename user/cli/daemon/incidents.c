@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/daemon/incidents.h"
 #include "cli/daemon/daemon_ask.h"
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "daemon/incident.h"
 #include "daemon/place.h"
-#include "format/json.h"
-#include "format/text.h"
 
 struct incidents_values {
 	const char *directory;
@@ -25,41 +24,6 @@ const struct clew_option clew_incidents_options[] = {
 	 offsetof(struct incidents_values, json)},
 	CLEW_OPTION_END,
 };
-
-static void print_json(const struct clew_incident *incidents, size_t count, const char *directory)
-{
-	struct clew_json json = {.out = stdout};
-
-	clew_json_answer(&json);
-	clew_json_string(&json, "directory", directory);
-	clew_json_array(&json, "incidents");
-	for (size_t i = 0; i < count; i++) {
-		clew_json_object(&json, NULL);
-		clew_json_string(&json, "id", incidents[i].id);
-		clew_json_unsigned(&json, "number", incidents[i].number);
-		clew_json_string(&json, "time", incidents[i].time);
-		clew_json_string(&json, "name", incidents[i].rule);
-		clew_json_string(&json, "headline", incidents[i].headline);
-		clew_json_unsigned(&json, "bytes", incidents[i].bytes);
-		clew_json_object_end(&json);
-	}
-	clew_json_array_end(&json);
-	clew_json_object_end(&json);
-	clew_json_end(&json);
-}
-
-static void print_text(const struct clew_incident *incidents, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		printf("%6llu  %s  %s\n        ", (unsigned long long)incidents[i].number,
-		       incidents[i].time, incidents[i].rule);
-		clew_print_safe(stdout, incidents[i].headline[0] ? incidents[i].headline
-								 : "no explanation");
-		putchar('\n');
-	}
-	if (!count)
-		puts("no rule has fired");
-}
 
 /* The explanation of one, and where its files are. */
 static int print_one(const struct clew_incident *incident, const char *directory)
@@ -97,11 +61,11 @@ static int answer(const struct incidents_values *values, const char *id,
 		return clew_fail(CLEW_EXIT_INPUT, "there is no incident '%s': see clew incidents",
 				 id);
 	if (values->json)
-		print_json(incidents + first, id ? 1 : count, values->directory);
+		clew_json_incidents(stdout, incidents + first, id ? 1 : count, values->directory);
 	else if (id)
 		return print_one(&incidents[first], values->directory);
 	else
-		print_text(incidents, count);
+		clew_print_incidents(stdout, incidents, count);
 	return id || count ? CLEW_EXIT_DONE : CLEW_EXIT_NEGATIVE;
 }
 

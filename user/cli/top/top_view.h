@@ -6,7 +6,7 @@
 #ifndef CLEW_CLI_TOP_TOP_VIEW_H
 #define CLEW_CLI_TOP_TOP_VIEW_H
 
-#include "cli/top/top_table.h"
+#include "answers/top/top_table.h"
 
 /* Keys that are no characters. */
 enum top_key {

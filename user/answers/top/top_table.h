@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables of clew top's screen: rows of text about a period, in order and filtered. */
-#ifndef CLEW_CLI_TOP_TOP_TABLE_H
-#define CLEW_CLI_TOP_TOP_TABLE_H
+#ifndef CLEW_ANSWERS_TOP_TOP_TABLE_H
+#define CLEW_ANSWERS_TOP_TOP_TABLE_H
 
-#include "cli/top/top_period.h"
+#include "answers/top/top.h"
 #include "format/style.h"
 
 enum top_table { TOP_WAITS, TOP_OBJECTS, TOP_BLAME, TOP_CPUS, TOP_REQUESTS, TOP_TABLES };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables of clew top's screen. */
-#include "cli/top/top_table.h"
+#include "answers/top/top_table.h"
 
 #include <errno.h>
 #include <stdarg.h>

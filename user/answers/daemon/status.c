@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The daemon, as it describes itself. */
-#include "cli/daemon/daemon_status.h"
+/* The daemon, as it describes itself: what it keeps and what it costs. */
+#include "answers/daemon/status.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "format/json.h"
 #include "format/text.h"
-
-uint64_t clew_daemon_cpu_time(void)
-{
-	static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
-	uint64_t us = 0;
-
-	for (unsigned i = 0; i < 2; i++) {
-		struct rusage usage;
-
-		getrusage(whose[i], &usage);
-		us += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-	}
-	return us * 1000;
-}
-
-uint64_t clew_daemon_memory(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	unsigned long all, pages = 0;
-
-	if (file && fscanf(file, "%lu %lu", &all, &pages) != 2)
-		pages = 0;
-	if (file)
-		fclose(file);
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 static void print_rules(void *context, const struct account *account, const struct clew_rule *rules,
 			const struct clew_rule_counts *counts, size_t count)
@@ -71,43 +42,41 @@ static void json_rules(void *context, const struct account *account, const struc
 	clew_json_array_end(json);
 }
 
-void clew_daemon_status_print(FILE *out, const struct clew_daemon_status *status)
+void clew_print_daemon_status(FILE *out, const struct clew_daemon_status *status)
 {
 	const struct clew_recorder_summary *recorded = status->recorded;
-	uint64_t now = clock_read(CLOCK_MONOTONIC), length = now - status->started;
+	uint64_t length = status->now - status->started;
 
 	fprintf(out, "clew daemon, process %d, records since %s\n", (int)getpid(),
 		CLEW_DURATION(length));
 	fprintf(out, "configuration  %s\n", status->config->file ?: "none: all as by default");
 	fprintf(out, "ring           %s: the last %s in %zu segments, %.1f MB\n",
-		status->config->ring, CLEW_DURATION(now - status->held.since), status->held.count,
-		(double)(status->held.bytes + status->bytes) / 1e6);
+		status->config->ring, CLEW_DURATION(status->now - status->held.since),
+		status->held.count, (double)(status->held.bytes + status->bytes) / 1e6);
 	fprintf(out, "recorded       %llu records, lost %llu, missed %llu\n",
 		(unsigned long long)recorded->records, (unsigned long long)recorded->lost,
 		(unsigned long long)recorded->missed);
 	fprintf(out, "watched        all but %llu records; writers of %llu ranges forgotten\n",
 		(unsigned long long)status->left_out, (unsigned long long)status->forgotten);
 	fprintf(out, "cost           %.2f %% of a CPU, and about %.2f %% in its kernel programs\n",
-		100.0 * (double)(clew_daemon_cpu_time() - status->cpu_before) /
-			(double)(length + 1),
+		100.0 * (double)status->cpu_time / (double)(length + 1),
 		100.0 * (double)recorded->cost.bpf_ns / (double)(length + 1));
-	fprintf(out, "memory         %.1f MB\n", (double)clew_daemon_memory() / 1e6);
+	fprintf(out, "memory         %.1f MB\n", (double)status->memory / 1e6);
 	clew_watch_read(status->watch, print_rules, out);
 }
 
-void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
+void clew_json_daemon_status(FILE *out, const struct clew_daemon_status *status)
 {
 	const struct clew_recorder_summary *recorded = status->recorded;
 	struct clew_json json = {.out = out};
-	uint64_t now = clock_read(CLOCK_MONOTONIC);
 
 	clew_json_answer(&json);
 	clew_json_unsigned(&json, "pid", (uint64_t)getpid());
-	clew_json_unsigned(&json, "running_ns", now - status->started);
+	clew_json_unsigned(&json, "running_ns", status->now - status->started);
 	clew_json_string(&json, "configuration", status->config->file);
 	clew_json_string(&json, "ring", status->config->ring);
 	clew_json_unsigned(&json, "segments", status->held.count);
-	clew_json_unsigned(&json, "window_ns", now - status->held.since);
+	clew_json_unsigned(&json, "window_ns", status->now - status->held.since);
 	clew_json_unsigned(&json, "bytes", status->held.bytes + status->bytes);
 	clew_json_unsigned(&json, "records", recorded->records);
 	clew_json_unsigned(&json, "lost", recorded->lost);
@@ -115,10 +84,10 @@ void clew_daemon_status_json(FILE *out, const struct clew_daemon_status *status)
 	clew_json_unsigned(&json, "left_out", status->left_out);
 	clew_json_unsigned(&json, "forgotten", status->forgotten);
 	clew_json_object(&json, "cost");
-	clew_json_unsigned(&json, "user_ns", clew_daemon_cpu_time() - status->cpu_before);
+	clew_json_unsigned(&json, "user_ns", status->cpu_time);
 	clew_json_unsigned(&json, "bpf_ns", recorded->cost.bpf_ns);
 	clew_json_object_end(&json);
-	clew_json_unsigned(&json, "memory_bytes", clew_daemon_memory());
+	clew_json_unsigned(&json, "memory_bytes", status->memory);
 	clew_json_string(&json, "incidents", status->config->incidents);
 	clew_watch_read(status->watch, json_rules, &json);
 	clew_json_object_end(&json);
