@@ -538,6 +538,21 @@ static __always_inline void first_bytes(struct sock *sock, __u8 side, __u32 *ret
 		    (side == CLEW_SOCKET_CONNECTED);
 }
 
+/* The entry of clew_sent for a socket's names if they have to be sent, else NULL. */
+static __always_inline struct sent *socket_slot(struct sock *sock, __u16 family, __u64 inode_number,
+						__u64 first_bytes, __u64 time, __u64 *ret_version)
+{
+	__u64 version = inode_number ^ first_bytes ^ ((__u64)READ(sock, __sk_common.skc_num) << 48);
+
+	if (family == AF_UNIX)
+		version ^= READ_NUMBER((struct unix_sock *)sock, peer);
+	if (family == AF_INET || family == AF_INET6)
+		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^
+			   READ(sock, __sk_common.skc_daddr);
+	*ret_version = version;
+	return sent_slot((__u64)sock, version, time);
+}
+
 __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -558,14 +573,10 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	family = READ(sock, __sk_common.skc_family);
 	if (family == AF_UNIX)
 		peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
-	version = (__u64)peer ^ inode_number ^ ((__u64)READ(sock, __sk_common.skc_num) << 48);
-	if (family == AF_INET || family == AF_INET6)
-		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^
-			   READ(sock, __sk_common.skc_daddr);
 	side = side_of(sock, family);
 	first_bytes(sock, side, &sent_first, &received_first);
-	version ^= (__u64)received_first << 32 | sent_first;
-	slot = sent_slot((__u64)sock, version, time);
+	slot = socket_slot(sock, family, inode_number, (__u64)received_first << 32 | sent_first,
+			   time, &version);
 	if (!slot)
 		return 0;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_SOCKET, time, sizeof(*record));
@@ -600,6 +611,16 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	record_submit(record);
 	sent_mark(slot, (__u64)sock, version, time);
 	return 0;
+}
+
+/* send_socket() without the call if the names were sent: they mostly were. `sock`: the socket's. */
+static __always_inline void name_socket(__u64 socket_address, struct sock *sock, __u16 family,
+					__u64 inode_number, __u32 cpu, __u64 time)
+{
+	__u64 version;
+
+	if (unlikely(socket_slot(sock, family, inode_number, time, &version)))
+		send_socket(socket_address, inode_number, cpu, time);
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "call.h"
 #include "context.h"
 #include "filelock.h"
+#include "filter.h"
 #include "futex.h"
 #include "identity.h"
 #include "kernel.h"
@@ -34,6 +35,19 @@
 
 #define SIGKILL	    9
 #define SOCK_STREAM 1
+
+/* The calls of both tasks of a wake, see AGAIN(). */
+struct wake_calls {
+	struct call waker;
+	struct call sleeper;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wake_calls);
+} clew_wake_calls SEC(".maps");
 
 /* True if the wake of a task interrupts its sleep. */
 static __always_inline bool signal_pending(struct task_struct *task, __u32 state)
@@ -141,14 +155,14 @@ static __always_inline bool stamp_backlog(__u64 sock, struct clew_task_state *st
 	return true;
 }
 
-/* The open file that a call is on, 0 none. */
-static __always_inline __u64 file_of_call(struct task_struct *task, const struct call *call)
+/* The open file that a call of the task is on, NULL none. */
+static __always_inline struct file *file_of_call(struct task_struct *task, const struct call *call)
 {
-	__u8 class = call->class;
+	__u8 class = AGAIN(call->class);
 
 	if (class == CLEW_CALL_DESCRIPTOR)
-		return find_file(number_of(task), call->argument[0]);
-	return class == CLEW_CALL_SPLICE ? find_file(number_of(task), spliced_to(call)) : 0;
+		return file_of(task, AGAIN(call->argument[0]));
+	return class == CLEW_CALL_SPLICE ? file_of(task, spliced_to(call)) : NULL;
 }
 
 /*
@@ -158,52 +172,83 @@ static __always_inline __u64 file_of_call(struct task_struct *task, const struct
  */
 #define EPOLL_DEPTH 4
 
-static __always_inline struct file *epoll_ready_below(struct file *epoll_file,
-						      __s32 *ret_descriptor)
+struct epoll_walk {
+	__u64 file;
+	__u64 operations; /* those of an epoll instance */
+	__s32 descriptor;
+};
+
+static long epoll_below_step(__u32 turn, struct epoll_walk *walk)
 {
-	struct file *file = epoll_ready(epoll_file, false, ret_descriptor);
-	int i;
+	struct file *file = (struct file *)walk->file, *below;
 
-	for (i = 0; i < EPOLL_DEPTH && file && READ(file, f_op) == READ(epoll_file, f_op); i++) {
-		struct file *below = epoll_ready(file, true, ret_descriptor);
+	if (!file || READ_NUMBER(file, f_op) != walk->operations)
+		return 1;
+	below = epoll_ready(file, true, &walk->descriptor);
+	if (!below)
+		return 1;
+	walk->file = (__u64)below;
+	return 0;
+}
 
-		if (!below)
-			break;
-		file = below;
-	}
-	return file;
+/* The file that is ready in an epoll instance which another one watches. */
+__noinline __u64 epoll_ready_below(__u64 file, __s32 *descriptor)
+{
+	struct epoll_walk walk = {.file = file,
+				  .operations = READ_NUMBER((struct file *)file, f_op)};
+
+	if (!descriptor)
+		return 0;
+	walk.descriptor = *descriptor;
+	bpf_loop(EPOLL_DEPTH, epoll_below_step, &walk, 0);
+	*descriptor = walk.descriptor;
+	return walk.file;
+}
+
+/* The address of the file if it is an eventfd, else 0. */
+__noinline __u64 file_if_eventfd(__u64 address)
+{
+	struct file *file = (struct file *)address;
+	__u64 object;
+
+	return READ(file, f_inode, i_sb, s_magic) == ANON_INODE_MAGIC &&
+			       anonymous_kind(file, &object) == CLEW_OBJECT_EVENTFD
+		       ? address
+		       : 0;
+}
+
+static __always_inline __u16 type_of(struct file *file)
+{
+	return READ(file, f_inode, i_mode) & S_IFMT;
 }
 
 /*
  * The open file whose pollers a call wakes that moves data, if its descriptor
- * alone says so: that of a pipe, an eventfd, or the peer of a Unix stream. 0:
- * it may be another one. Global, see identity.h.
+ * alone says so: that of a pipe, an eventfd, or the peer of a Unix stream. NULL:
+ * it may be another one.
  */
-__noinline __u64 file_made_ready(__u64 task_address, __s32 descriptor)
+static __always_inline struct file *file_made_ready(struct task_struct *waker,
+						    const struct call *call)
 {
-	__u64 address = find_file(task_address, descriptor), object;
-	struct file *file = (struct file *)address;
+	struct file *file =
+		moves_data(AGAIN(call->number)) ? file_of(waker, AGAIN(call->argument[0])) : NULL;
 	struct socket *socket;
 	struct sock *sock;
+	__u16 type;
 
 	if (!file)
-		return 0;
-	switch (READ(file, f_inode, i_mode) & S_IFMT) {
-	case S_IFIFO:
-		return address;
-	case S_IFSOCK:
-		socket = READ(file, private_data);
-		sock = (void *)READ_NUMBER(socket, sk);
-		if (READ(sock, __sk_common.skc_family) != AF_UNIX ||
-		    READ(socket, type) != SOCK_STREAM)
-			return 0;
-		socket = unix_peer(sock);
-		return socket ? READ_NUMBER(socket, file) : 0;
-	default:
-		if (READ(file, f_inode, i_sb, s_magic) != ANON_INODE_MAGIC)
-			return 0;
-		return anonymous_kind(file, &object) == CLEW_OBJECT_EVENTFD ? address : 0;
-	}
+		return NULL;
+	type = type_of(file);
+	if (type == S_IFIFO)
+		return file;
+	if (type != S_IFSOCK)
+		return (struct file *)file_if_eventfd((__u64)file);
+	socket = READ(file, private_data);
+	sock = (void *)READ_NUMBER(socket, sk);
+	if (READ(sock, __sk_common.skc_family) != AF_UNIX || READ(socket, type) != SOCK_STREAM)
+		return NULL;
+	socket = unix_peer(sock);
+	return socket ? (struct file *)READ_NUMBER(socket, file) : NULL;
 }
 
 /*
@@ -213,16 +258,14 @@ __noinline __u64 file_made_ready(__u64 task_address, __s32 descriptor)
 static __always_inline struct file *ready_by(struct task_struct *waker, const struct call *call,
 					     struct file *newest, __s32 *ret_descriptor)
 {
-	__u64 own =
-		moves_data(call->number) ? file_made_ready(number_of(waker), call->argument[0]) : 0;
+	struct file *own = file_made_ready(waker, call);
 
 	/* The ends of a pipe are two files with one inode. */
-	if (!own || own == (__u64)newest ||
-	    ((READ((struct file *)own, f_inode, i_mode) & S_IFMT) == S_IFIFO &&
-	     READ_NUMBER((struct file *)own, f_inode) == READ_NUMBER(newest, f_inode)))
+	if (!own || own == newest ||
+	    (type_of(own) == S_IFIFO && READ_NUMBER(own, f_inode) == READ_NUMBER(newest, f_inode)))
 		return newest;
 	*ret_descriptor = -1;
-	return (struct file *)own;
+	return own;
 }
 
 #define TUNNELS ((10U << 20) | 200) /* the number of /dev/net/tun */
@@ -230,12 +273,11 @@ static __always_inline struct file *ready_by(struct task_struct *waker, const st
 /* True if packets are written to it: the network stack makes sockets ready. */
 static __always_inline bool is_tunnel(struct file *file)
 {
-	return (READ(file, f_inode, i_mode) & S_IFMT) == S_IFCHR &&
-	       READ(file, f_inode, i_rdev) == TUNNELS;
+	return type_of(file) == S_IFCHR && READ(file, f_inode, i_rdev) == TUNNELS;
 }
 
 /* As clew_switch.wake_device of a socket. */
-static __always_inline __u32 asked_before(__u64 file, __u64 now)
+__noinline __u32 asked_before(__u64 file, __u64 now)
 {
 	__u64 asked = open_question(file, now);
 
@@ -244,71 +286,129 @@ static __always_inline __u32 asked_before(__u64 file, __u64 now)
 	return asked ? (__u32)((now - asked) / 1000) : 0;
 }
 
+/* The epoll instance that a task waits for. If its wait was described, its state has the file. */
+static __always_inline struct file *epoll_of(struct task_struct *sleeper, struct call *sleeper_call,
+					     const struct clew_task_state *state)
+{
+	if (likely(AGAIN(state->slept) && state->flags & CLEW_TASK_STATE_DETAIL && !filter_cgroup &&
+		   state->object_kind == CLEW_OBJECT_EPOLL))
+		return (struct file *)AGAIN(state->file);
+	read_call(sleeper, sleeper_call);
+	return file_of(sleeper, AGAIN(sleeper_call->argument[0]));
+}
+
+/*
+ * A waker that acts on a socket without an epoll instance to say what is ready: the sleeper polls
+ * the peer of the waker's end.
+ */
+static __always_inline void ready_peer(const struct where *where, struct file *file,
+				       const struct call *waker_call, struct clew_wake_stamp *stamp)
+{
+	struct socket *socket = READ(file, private_data);
+	struct sock *sock = (void *)READ_NUMBER(socket, sk);
+
+	stamp->object_kind = CLEW_OBJECT_SOCKET;
+	/* Pollers of either end are woken by a shutdown. */
+	if (READ(sock, __sk_common.skc_family) != AF_UNIX ||
+	    AGAIN(waker_call->number) == CALL_SHUTDOWN)
+		return;
+	sock = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
+	socket = sock ? (struct socket *)READ_NUMBER(sock, sk_socket) : NULL;
+	stamp->object = socket_inode(socket);
+	if (AGAIN(stamp->object))
+		name_socket((__u64)socket, sock, AF_UNIX, AGAIN(stamp->object), where->cpu,
+			    where->time);
+	else /* The waker connects to a listener, or sends to an address. */
+		stamp->object_kind = CLEW_OBJECT_NONE;
+}
+
+static __always_inline void ready_socket(const struct where *where, struct file *file,
+					 struct clew_wake_stamp *stamp)
+{
+	__u64 socket = READ_NUMBER(file, private_data);
+	struct sock *sock = (void *)READ_NUMBER((struct socket *)socket, sk);
+	__u16 family = READ(sock, __sk_common.skc_family);
+
+	stamp->object_kind = CLEW_OBJECT_SOCKET;
+	stamp->object = READ(file, f_inode, i_ino);
+	if (!sock)
+		return;
+	name_socket(socket, sock, family, AGAIN(stamp->object), where->cpu, where->time);
+	if (family == AF_UNIX)
+		stamp->device = unix_question(sock) ? CLEW_ASKED_UNKNOWN : 0;
+	else
+		stamp->device = asked_before((__u64)file, where->time);
+}
+
+/* What became ready if it is no socket. `descriptor`: that of the sleeper's epoll instance, -1. */
+__noinline int ready_file(__u64 file, struct clew_task_state *state, __u64 time, __s64 number,
+			  __s32 descriptor)
+{
+	struct found found = {};
+
+	if (!state || is_tunnel((struct file *)file))
+		return 0;
+	describe_file(file, &found, bpf_get_smp_processor_id(), time, 0);
+	/* A task that writes to a file wakes pollers that watch it through
+	 * another descriptor, unless the file is a message queue. */
+	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0 && number != CALL_MQ_SEND &&
+	    number != CALL_MQ_RECEIVE)
+		return 0;
+	state->wake.object_kind = found.kind;
+	state->wake.object = found.object;
+	state->wake.device = found.device;
+	state->wake.descriptor = descriptor;
+	return 0;
+}
+
 /* Records what became ready for a poller: the newest entry of an epoll
  * instance's ready list, or for poll and select what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper,
-					   struct task_struct *waker,
-					   const struct call *sleeper_call, __u8 sleeper_class,
-					   const struct call *waker_call, bool task_context,
-					   bool may_be_backlog, struct clew_task_state *state)
+					   struct task_struct *waker, struct wake_calls *calls,
+					   __u8 sleeper_class, bool may_be_backlog,
+					   struct clew_task_state *state)
 {
 	struct clew_wake_stamp *stamp = &state->wake;
-	struct found found = {};
-	struct file *file = NULL;
+	struct file *file = NULL, *epoll_file;
 	__s32 descriptor = -1;
+	bool listed = false;
 
 	if (sleeper_class == CLEW_CALL_EPOLL) {
-		struct file *epoll_file =
-			(struct file *)find_file(number_of(sleeper), sleeper_call->argument[0]);
-
+		epoll_file = epoll_of(sleeper, &calls->sleeper, state);
 		if (epoll_file)
-			file = epoll_ready_below(epoll_file, &descriptor);
-		if (epoll_file && task_context)
-			file = ready_by(waker, waker_call, file, &descriptor);
+			file = epoll_ready(epoll_file, false, &descriptor);
+		if (file && READ_NUMBER(file, f_op) == READ_NUMBER(epoll_file, f_op))
+			file = (struct file *)epoll_ready_below((__u64)file, &descriptor);
+		if (epoll_file && AGAIN(stamp->context) == CLEW_WAKE_TASK)
+			file = ready_by(waker, &calls->waker, file, &descriptor);
+		listed = file;
 	}
 	/* A poller of the same instance passes on that something is ready; it
 	 * has not made it ready. */
-	if (task_context && waker_call->class == CLEW_CALL_EPOLL)
-		return;
-	if (file && may_be_backlog)
-		stamp_backlog(socket_backlogged((__u64)file), state, waker_call->number, true);
-	if (!file && task_context) {
-		descriptor = -1;
-		file = (struct file *)file_of_call(waker, waker_call);
-		if (file && may_be_backlog &&
-		    stamp_backlog(socket_backlogged((__u64)file), state, waker_call->number, true))
+	if (AGAIN(stamp->context) == CLEW_WAKE_TASK) {
+		if (AGAIN(calls->waker.class) == CLEW_CALL_EPOLL)
 			return;
-		if (file && (READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
-			/* The sleeper polls the peer of the waker's end. */
-			struct socket *socket = READ(file, private_data);
-			struct sock *sock = (void *)READ_NUMBER(socket, sk);
-
-			stamp->object_kind = CLEW_OBJECT_SOCKET;
-			/* Pollers of either end are woken by a shutdown. */
-			if (READ(sock, __sk_common.skc_family) != AF_UNIX ||
-			    waker_call->number == CALL_SHUTDOWN)
-				return;
-			socket = unix_peer(sock);
-			stamp->object = socket_inode(socket);
-			if (stamp->object)
-				send_socket((__u64)socket, stamp->object, where->cpu, where->time);
-			else /* The waker connects to a listener, or sends to an address. */
-				stamp->object_kind = CLEW_OBJECT_NONE;
-			return;
+		if (!file) {
+			descriptor = -1;
+			file = file_of_call(waker, &calls->waker);
 		}
 	}
-	if (!file || is_tunnel(file))
+	if (!file)
 		return;
-	describe_file((__u64)file, &found, where->cpu, where->time, 0);
-	/* A task that writes to a file wakes pollers that watch it through
-	 * another descriptor, unless the file is a message queue. */
-	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0 &&
-	    waker_call->number != CALL_MQ_SEND && waker_call->number != CALL_MQ_RECEIVE)
+	if (type_of(file) != S_IFSOCK) {
+		ready_file((__u64)file, state, where->time, AGAIN(calls->waker.number), descriptor);
 		return;
-	stamp->object_kind = found.kind;
-	stamp->object = found.object;
-	stamp->device = found.kind == CLEW_OBJECT_SOCKET ? asked_before((__u64)file, where->time)
-							 : found.device;
+	}
+	if (may_be_backlog && takes_packets(file) &&
+	    stamp_backlog(socket_backlogged((__u64)file), state, AGAIN(calls->waker.number),
+			  true) &&
+	    !listed)
+		return;
+	if (!listed) {
+		ready_peer(where, file, &calls->waker, stamp);
+		return;
+	}
+	ready_socket(where, file, stamp);
 	stamp->descriptor = descriptor;
 }
 
@@ -346,9 +446,9 @@ static __always_inline __u8 stamp_context(struct clew_cpu_state *cpu_state, __u3
 }
 
 /* Fills in what a waker in task context is doing. Returns `flags` and those
- * that this adds; `ret_call` is its call if that was read. */
+ * that this adds; `call` is its call if that was read. */
 static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_task_state *state,
-					__u8 flags, struct call *ret_call)
+					__u8 flags, struct call *call)
 {
 	struct clew_wake_stamp *stamp = &state->wake;
 
@@ -357,25 +457,23 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 			waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
 	if (unlikely(waker->flags & PF_KTHREAD))
 		stamp_completion(waker, state, stamp);
-	/* Before the call is read: the verifier tries what follows for each kind of it. */
 	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && file_lock_released(waker, state))
 		stamp->operation = CLEW_FILE_UNLOCK;
 	/* The waker's call matters to sleepers on futexes and in polls, and
 	 * where the sleep is not known yet. */
 	if ((!state->slept || state->class >= CLEW_CALL_FUTEX) &&
 	    !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
-		read_call(waker, ret_call);
-	if (ret_call->number >= 0 && ret_call->number < CLEW_CALL_COUNT &&
-	    call_class[ret_call->number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
-		stamp->operation = futex_wake_operation(ret_call);
-		if (ret_call->argument[1] & FUTEX_PRIVATE_FLAG) {
+		read_call(waker, call);
+	if (AGAIN(call->class) == CLEW_CALL_FUTEX) {
+		stamp->operation = futex_wake_operation(call);
+		if (call->argument[1] & FUTEX_PRIVATE_FLAG) {
 			flags |= CLEW_WAKE_PRIVATE;
 		} else {
 			stamp->object_kind = CLEW_OBJECT_FUTEX;
-			stamp->object = ret_call->argument[0];
+			stamp->object = call->argument[0];
 		}
 	}
-	if (ret_call->compat)
+	if (AGAIN(call->compat))
 		flags |= CLEW_WAKE_COMPAT;
 	return flags;
 }
@@ -383,12 +481,11 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 /* Fills in what became ready for a sleeper in a call, and corrects the context
  * of a wake that its waker made in the name of another task. */
 static __always_inline void stamp_sleeper(struct where *where, struct task_struct *sleeper,
-					  struct task_struct *waker, const struct call *waker_call,
+					  struct task_struct *waker, struct wake_calls *calls,
 					  __u32 sleeper_state, struct clew_task_state *state)
 {
 	struct clew_wake_stamp *stamp = &state->wake;
-	struct call call = {.number = -1};
-	bool in_task = stamp->context == CLEW_WAKE_TASK, slept = *(volatile __u8 *)&state->slept;
+	bool in_task = AGAIN(stamp->context) == CLEW_WAKE_TASK, slept = AGAIN(state->slept);
 	/* In such a call it may also sleep for memory or for the socket's lock,
 	 * but then no signal interrupts it. */
 	bool may_be_backlog = in_task && (sleeper_state & TASK_INTERRUPTIBLE);
@@ -397,27 +494,26 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 	/* Before it is switched out, its registers say what its state does not say yet. Its
 	 * switch may be under way on its CPU, and sets `slept` last. */
 	keep_order();
-	class = state->class;
+	class = AGAIN(state->class);
 	if (unlikely(!slept)) {
 		if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 			return;
-		read_call(sleeper, &call);
-		class = call.class;
+		read_call(sleeper, &calls->sleeper);
+		class = AGAIN(calls->sleeper.class);
 	}
 	/* It waits for several futexes: the waker's address is in the same process. */
 	if (unlikely(class == CLEW_CALL_FUTEX_VECTOR) && stamp->flags & CLEW_WAKE_PRIVATE) {
 		stamp->object_kind = CLEW_OBJECT_FUTEX;
-		stamp->object = waker_call->argument[0];
+		stamp->object = calls->waker.argument[0];
 	}
 	if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL ||
 		     class == CLEW_CALL_IO_URING)) {
-		read_call(sleeper, &call);
-		describe_ready(where, sleeper, waker, &call, class, waker_call, in_task,
-			       may_be_backlog, state);
+		describe_ready(where, sleeper, waker, calls, class, may_be_backlog, state);
 	} else if (may_be_backlog && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
 		if (unlikely(!slept))
-			stamp_backlog(socket_backlogged(file_of_call(sleeper, &call)), state,
-				      call.number, false);
+			stamp_backlog(
+				socket_backlogged((__u64)file_of_call(sleeper, &calls->sleeper)),
+				state, AGAIN(calls->sleeper.number), false);
 		else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
 			stamp_backlog(socket_backlogged(state->file), state,
 				      (__s64)state->call_after - 1, false);
@@ -432,14 +528,15 @@ static __always_inline struct clew_task_state *stamp_wake(struct task_struct *sl
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct where where = {.cpu = bpf_get_smp_processor_id()};
-	struct call call = {.number = -1};
 	struct clew_task_state *state;
 	struct clew_wake_stamp *stamp;
+	struct wake_calls *calls;
 	__u8 flags = always_zero;
-	__u32 sleeper_state;
+	__u32 sleeper_state, zero = 0;
 
 	where.cpu_state = this_cpu_state(where.cpu);
-	if (!where.cpu_state)
+	calls = bpf_map_lookup_elem(&clew_wake_calls, &zero);
+	if (!where.cpu_state || !calls)
 		return NULL;
 	where.time = clock_ns(); /* before cold memory is read, as at a switch */
 	where.cpu_state->counts[CLEW_KIND_WAKE].seen++;
@@ -467,12 +564,15 @@ static __always_inline struct clew_task_state *stamp_wake(struct task_struct *sl
 		flags |= CLEW_WAKE_STOPPED;
 	if (unlikely(sleeper_state & TASK_FROZEN))
 		flags |= CLEW_WAKE_FROZEN;
-	if (likely(stamp->context == CLEW_WAKE_TASK))
-		flags = stamp_waker(waker, state, flags, &call);
-	stamp->call = call.number >= 0 ? call.number : CLEW_NO_CALL;
+	calls->waker.number = -1;
+	calls->waker.class = CLEW_CALL_PLAIN;
+	calls->waker.compat = false;
+	if (likely(AGAIN(stamp->context) == CLEW_WAKE_TASK))
+		flags = stamp_waker(waker, state, flags, &calls->waker);
+	stamp->call = AGAIN(calls->waker.number) >= 0 ? AGAIN(calls->waker.number) : CLEW_NO_CALL;
 	stamp->flags = flags;
-	if (!born && !(flags & CLEW_WAKE_SIGNAL))
-		stamp_sleeper(&where, sleeper, waker, &call, sleeper_state, state);
+	if (!born && !(AGAIN(stamp->flags) & CLEW_WAKE_SIGNAL))
+		stamp_sleeper(&where, sleeper, waker, calls, sleeper_state, state);
 	return state;
 }
 
