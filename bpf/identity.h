@@ -540,15 +540,17 @@ static __always_inline void first_bytes(struct sock *sock, __u8 side, __u32 *ret
 
 /* The entry of clew_sent for a socket's names if they have to be sent, else NULL. */
 static __always_inline struct sent *socket_slot(struct sock *sock, __u16 family, __u64 inode_number,
-						__u64 first_bytes, __u64 time, __u64 *ret_version)
+						__u64 time, __u64 *ret_version)
 {
-	__u64 version = inode_number ^ first_bytes ^ ((__u64)READ(sock, __sk_common.skc_num) << 48);
+	__u64 version = inode_number ^ ((__u64)READ(sock, __sk_common.skc_num) << 48);
 
 	if (family == AF_UNIX)
 		version ^= READ_NUMBER((struct unix_sock *)sock, peer);
 	if (family == AF_INET || family == AF_INET6)
 		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^
-			   READ(sock, __sk_common.skc_daddr);
+			   READ(sock, __sk_common.skc_daddr) ^
+			   /* A connection's first bytes are known once it is there. */
+			   (READ(sock, __sk_common.skc_state) == TCP_SYN_SENT);
 	*ret_version = version;
 	return sent_slot((__u64)sock, version, time);
 }
@@ -575,8 +577,7 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 		peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
 	side = side_of(sock, family);
 	first_bytes(sock, side, &sent_first, &received_first);
-	slot = socket_slot(sock, family, inode_number, (__u64)received_first << 32 | sent_first,
-			   time, &version);
+	slot = socket_slot(sock, family, inode_number, time, &version);
 	if (!slot)
 		return 0;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_SOCKET, time, sizeof(*record));

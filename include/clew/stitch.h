@@ -54,6 +54,8 @@ struct clew_stitch_options {
 				  of each trace */
 	const bool *forced;    /* by trace: its offset is given in `offsets`; may be NULL */
 	const clew_time *offsets; /* ns, by trace */
+	/* Dependencies by the bytes of TCP connections between the hosts of the traces, too. */
+	bool connections;
 };
 
 /* The way in which the offset of a trace's clock was found. */
@@ -95,9 +97,19 @@ struct clew_stitch_count {
 	uint64_t ambiguous; /* those with several, which cannot be told apart */
 };
 
+/* The result of joining connections between hosts. */
+struct clew_stitch_connected {
+	uint64_t ends;	       /* of connections, in all traces */
+	uint64_t connections;  /* both ends of which are known, in two traces */
+	uint64_t messages;     /* that an end of these took */
+	uint64_t joined;       /* those of which it is known who sent them */
+	uint64_t dependencies; /* waits that the arrival of one of these ended */
+};
+
 struct clew_stitch_result {
 	struct clew_stitch_clock *clocks; /* the caller's array, by trace */
 	struct clew_stitch_count *counts; /* the caller's array, by statement; may be NULL */
+	struct clew_stitch_connected connected;
 	uint64_t backward; /* ends of dependencies between traces that are still before their origin
 			    */
 };

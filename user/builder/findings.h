@@ -156,10 +156,11 @@ struct clew_sleep {
 	uint8_t flags;	   /* CLEW_WAIT_FLAG_* */
 	int8_t edge_type;  /* enum clew_edge_type of the edge that ended it, -1 none */
 	uint8_t edge_evidence;
-	uint32_t from;	   /* origin of that edge: ended_by, or the task behind a device or timer */
-	uint64_t from_at;  /* raw time of its act */
-	bool blind;	   /* a loss overlaps it: what ended it may be wrong or missing */
-	bool hidden;	   /* blind: no loss overlaps it, but a switch is missing */
+	uint32_t from;	  /* origin of that edge: ended_by, or the task behind a device or timer */
+	uint64_t from_at; /* raw time of its act */
+	bool blind;	  /* a loss overlaps it: what ended it may be wrong or missing */
+	bool hidden;	  /* blind: no loss overlaps it, but a switch is missing */
+	bool across; /* `from` is on another host: what it sent was on the way from `from_at` */
 	uint8_t operation; /* enum clew_wake_operation of the wake */
 	uint8_t state;	   /* of the task, the low bits of the kernel's number; 0 unknown */
 	bool frozen;	   /* STOPPED: its group was frozen */

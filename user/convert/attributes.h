@@ -14,6 +14,7 @@
  *	c  number of a CPU
  *	r  number of a request
  *	f  number of a function
+ *	e  number of an end of a connection
  *	m  MAJOR:MINOR of a device
  *	n  name of a thread
  *	w  a word
@@ -68,9 +69,11 @@
 	    "a row is a start, an end, what was counted, and how often")                           \
 	KEY(FAILED,          "failed",          "tm######n", 9,                                    \
 	    "a row is a time, a device, six numbers and a holder")                                 \
-	KEY(EXCHANGES,       "exchanges",       "tt####nttt##", 7,                                 \
+	KEY(EXCHANGES,       "exchanges",       "tt##e#nttt##", 7,                                 \
 	    "a row is a begin, an end, four numbers, the thread at the other end, three times and "\
 	    "two numbers")                                                                         \
+	KEY(MESSAGES,        "messages",        "tt####",    6,                                    \
+	    "a row is two times, a socket, a place, bytes and flags")                              \
 	KEY(TOUCHES,         "touches",         "m##tt##",   7,                                    \
 	    "a row is a device, an inode, what was done, begin, end, place and bytes")             \
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \
@@ -168,7 +171,7 @@
 	KEY(DROPPED,         "dropped",         "tf###",     5,                                    \
 	    "a row is a time, a function and three numbers")                                        \
 	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \
-	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w,w", 7, NULL)                           \
+	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w,w,#,#", 7, NULL)                       \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \
 	KEY(KNOWN_TEXT,      "text.",           "T",         1, NULL)                              \
 	KEY(KNOWN_LOCK,      "lock.",           "#m#t#n",    6, NULL)                              \

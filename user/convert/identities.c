@@ -71,7 +71,8 @@ static void describe_socket(struct conversion *conversion, const struct map_slot
 	PAIRS_ROW_OF(&conversion->pairs, ATTRIBUTE_KNOWN_SOCKET, name, {socket->peer},
 		     {socket->family}, {socket->type}, {socket->local_port}, {socket->peer_port},
 		     {.address = socket->local}, {.address = socket->remote}, {.word = local_path},
-		     {.word = peer_path}, {.word = side_words[socket->header.flags & 3]});
+		     {.word = peer_path}, {.word = side_words[socket->header.flags & 3]},
+		     {socket->sent_first}, {socket->received_first});
 }
 
 static void describe_cgroup(struct conversion *conversion, const struct map_slot *slot)
@@ -243,6 +244,8 @@ static int take_socket(struct back *back, const struct row *row)
 	for (unsigned i = CLEW_SOCKET_CONNECTED; i <= CLEW_SOCKET_ACCEPTED; i++)
 		if (row->count > 9 && !strcmp(fields[9].word, side_words[i]))
 			record.header.flags = (uint8_t)i;
+	record.sent_first = row->count > 11 ? (uint32_t)fields[10].number : 0;
+	record.received_first = row->count > 11 ? (uint32_t)fields[11].number : 0;
 	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
 							     .identity = &record.header});
 }

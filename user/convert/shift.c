@@ -57,6 +57,9 @@ static void put_row(struct capture_shift *shift)
 		case 'f':
 			field.number += shift->functions;
 			break;
+		case 'e':
+			field.number += shift->ends;
+			break;
 		case 'n':
 			renamed = shift->is_renamed(shift->context, field.word);
 			break;
@@ -98,7 +101,7 @@ const char *capture_shift_value(struct capture_shift *shift, const char *key, co
 			  {shift->end < 0 ? 0 : (uint64_t)shift->end});
 		return text_of(&shift->value);
 	}
-	if (!strpbrk(form, "tcrfnN"))
+	if (!strpbrk(form, "tcrfenN"))
 		return value;
 	pairs_clear(&shift->value);
 	if (*form == 'N') {

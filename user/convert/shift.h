@@ -13,7 +13,7 @@
 
 struct capture_shift {
 	clew_time offset;
-	uint32_t cpus, requests, functions; /* added to their numbers */
+	uint32_t cpus, requests, functions, ends; /* added to their numbers */
 	bool has_extent; /* replace the extent of each capture by `start` and `end` */
 	clew_time start, end;
 	const char *prefix; /* put before names that is_renamed() accepts */

@@ -145,6 +145,22 @@ static int take_rest(struct back *back, const struct values *values, struct clew
 	return r;
 }
 
+/* Another host sent what ended the sleep: the interrupt and the softirq that brought it are no
+ * causes. */
+static void take_across(struct back *back, uint32_t dependency, struct clew_sleep *sleep)
+{
+	const struct clew_model *model = back->model;
+	uint32_t attributes = model->dependencies[dependency].attributes;
+
+	sleep->across = clew_model_attribute(model, attributes, "across") != NULL;
+	for (uint32_t i = 0; i < sleep->link_count && sleep->across; i++)
+		if (sleep->links[i].kind != CLEW_LINK_IRQ &&
+		    sleep->links[i].kind != CLEW_LINK_SOFTIRQ)
+			return;
+	if (sleep->across)
+		sleep->link_count = sleep->and_count = 0;
+}
+
 /* Removes what dependencies of the dropped types brought. */
 static void drop(const struct back *back, struct clew_sleep *sleep)
 {
@@ -181,6 +197,8 @@ int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct v
 	by_edge = dependency != CLEW_NONE && sleep.edge_type >= 0;
 	if (r == 0)
 		r = back_links(back, values, dependency, &sleep);
+	if (r == 0 && by_edge)
+		take_across(back, dependency, &sleep);
 	if (r == 0)
 		r = context_of(back, values, kind, by_edge, &sleep.context);
 	if (r == 0)

@@ -254,6 +254,17 @@ static void describe_exchanges(struct conversion *conversion, uint32_t serial)
 	}
 }
 
+static void describe_messages(struct conversion *conversion, uint32_t serial)
+{
+	size_t count;
+	const struct clew_placed *placed = clew_trace_placed(conversion->trace, serial, &count);
+
+	for (size_t i = 0; i < count; i++)
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_MESSAGES, {placed[i].time}, {placed[i].at},
+			  {placed[i].socket}, {placed[i].position}, {placed[i].bytes},
+			  {placed[i].flags});
+}
+
 /* The places that the task ran in. A tick is a stay without a length. */
 static void describe_running(struct conversion *conversion, uint32_t serial)
 {
@@ -309,6 +320,7 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 	describe_spins(conversion, task->serial);
 	describe_failed(conversion, task->serial);
 	describe_exchanges(conversion, task->serial);
+	describe_messages(conversion, task->serial);
 	describe_running(conversion, task->serial);
 	capture_describe_left_out(conversion, (uint64_t)UINT32_MAX + 1 + inner->index);
 	capture_describe_frames(conversion, task->serial);

@@ -242,6 +242,20 @@ static int take_exchange(struct back *back, const struct row *row)
 	return trace_add_exchange(back->trace, &exchange);
 }
 
+static int take_message(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+
+	return trace_take_placed(back->trace,
+				 &(struct clew_placed){.time = fields[0].number,
+						       .at = fields[1].number,
+						       .socket = fields[2].number,
+						       .position = fields[3].number,
+						       .bytes = (uint32_t)fields[4].number,
+						       .task = *(const uint32_t *)row->context,
+						       .flags = (uint8_t)fields[5].number});
+}
+
 static int take_stay(struct back *back, const struct row *row)
 {
 	struct clew_stay stay;
@@ -273,6 +287,8 @@ static int take_acts(struct back *back, uint32_t span)
 		r = back_rows(back, ATTRIBUTE_FAILED, values, take_failed, &serial);
 	if (r == 0)
 		r = back_rows(back, ATTRIBUTE_EXCHANGES, values, take_exchange, &serial);
+	if (r == 0)
+		r = back_rows(back, ATTRIBUTE_MESSAGES, values, take_message, &serial);
 	if (r == 0)
 		r = back_rows(back, ATTRIBUTE_STAYS, values, take_stay, &serial);
 	if (r == 0)

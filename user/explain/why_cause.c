@@ -373,7 +373,11 @@ struct why_cause why_own_cause(const struct clew_sleep *sleep, uint64_t from, ui
 		cause_by_links(sleep, from, &cause);
 	} else if (by_ring_worker(sleep)) {
 		cause_by_ring_worker(sleep, from, &cause);
+	} else if (sleep->across && from >= sleep->from_at) {
+		cause.kind = sleep->kind;
 	} else if (sleep->from != CLEW_NO_TASK && sleep->edge_type >= 0) {
+		if (sleep->across && sleep->from_at < cause.until)
+			cause.until = sleep->from_at;
 		cause.task = sleep->from;
 		cause.edge_type = (uint8_t)sleep->edge_type;
 		cause.evidence = sleep->edge_evidence;

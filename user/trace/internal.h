@@ -135,6 +135,7 @@ struct clew_trace {
 	struct vector failed; /* struct clew_failed, in order of task, then time, once finished */
 	/* Ends of connections whose messages are recorded: messages.c */
 	struct vector talk_ends;
+	struct vector placed; /* struct clew_placed, in order of task, then time, once finished */
 	struct map talk_of;   /* inode number of a socket -> number of its end */
 	struct map talk_keys; /* addresses -> number of the end that had them last */
 	struct vector
@@ -382,6 +383,10 @@ int trace_find_vain(struct clew_trace *trace);
 int trace_find_deadlocks(struct clew_trace *trace);
 
 /* ---- messages.c ---- */
+
+/* placed.c: takes a message with its place; puts all in order. 0 or -ENOMEM. */
+int trace_take_placed(struct clew_trace *trace, const struct clew_placed *placed);
+void trace_finish_placed(struct clew_trace *trace);
 
 int trace_take_message(struct clew_trace *trace, const struct clew_message_record *message);
 /* Adds one that is known already, but for its task's messages. 0 or -ENOMEM. */

@@ -210,14 +210,29 @@ static void note_network(struct end *end, const struct clew_message_record *mess
 	end->round_trip = message->round_trip ?: end->round_trip;
 }
 
+static int take_place(struct clew_trace *trace, const struct clew_message_record *message)
+{
+	if (!(message->header.flags & CLEW_MESSAGE_PLACED))
+		return 0;
+	return trace_take_placed(trace, &(struct clew_placed){.time = message->header.time,
+							      .at = message->at,
+							      .socket = message->socket,
+							      .position = message->position,
+							      .bytes = message->bytes,
+							      .task = message->task,
+							      .flags = message->header.flags});
+}
+
 int trace_take_message(struct clew_trace *trace, const struct clew_message_record *message)
 {
 	struct talk over;
-	uint64_t number, at;
+	uint64_t number = 0, at;
 	struct end *end;
 	bool is_over;
-	int r = find_end(trace, message, &number);
+	int r = take_place(trace, message);
 
+	if (r == 0)
+		r = find_end(trace, message, &number);
 	if (r < 0)
 		return r;
 	end = end_at(trace, number);
@@ -297,6 +312,8 @@ int trace_finish_messages(struct clew_trace *trace)
 {
 	int r = end_all(trace);
 
+	trace_finish_placed(trace);
+
 	if (r == 0 && trace->exchanges.count)
 		qsort(trace->exchanges.data, trace->exchanges.count, trace->exchanges.item,
 		      by_socket);
@@ -307,6 +324,7 @@ void trace_free_messages(struct clew_trace *trace)
 {
 	vector_done(&trace->talk_ends);
 	vector_done(&trace->exchanges);
+	vector_done(&trace->placed);
 	map_done(&trace->talk_of);
 	map_done(&trace->talk_keys);
 	free(trace->exchange_order);

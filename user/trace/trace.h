@@ -191,6 +191,22 @@ struct clew_exchange {
 	bool goes_on;	     /* no answer had come when the recording ended */
 };
 
+/* What a task sent to a TCP connection, or took from it, with its place among the bytes. */
+struct clew_placed {
+	uint64_t time;	   /* ns: the call's end */
+	uint64_t at;	   /* when the last of it left, or came; 0 unknown */
+	uint64_t socket;   /* inode number */
+	uint64_t position; /* bytes before it in its direction */
+	uint32_t bytes;
+	uint32_t task;
+	uint8_t flags; /* CLEW_MESSAGE_* */
+};
+
+/* The messages of a task that have a place, in order of time. A trace that is read in parts has
+ * none. */
+const struct clew_placed *clew_trace_placed(const struct clew_trace *trace, uint32_t serial,
+					    size_t *ret_count);
+
 /* Flags of an exchange in a causal trace. */
 #define CLEW_EXCHANGE_CLIENT	1
 #define CLEW_EXCHANGE_PIPELINED 2

@@ -384,6 +384,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		print_wait(out, trace, sleep, segment->kind);
 		if (segment->held)
 			clew_print_held(out, segment->held, sleep);
+		else if (sleep && sleep->across)
+			fputs(", while it was on the way between the hosts", out);
 		else if (!sleep || !clew_print_remote(out, trace, sleep))
 			print_first_link(out, trace, sleep);
 		break;

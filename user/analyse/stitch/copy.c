@@ -10,6 +10,10 @@
 
 #include "analyse/stitch/internal.h"
 
+/* Ends of connections of one trace, at most: numbers of all traces have 32 bits. */
+#define ENDS_SHIFT 26
+_Static_assert(CLEW_STITCH_MOST_TRACES <= 1 << (32 - ENDS_SHIFT), "numbers of ends have 32 bits");
+
 struct copy {
 	struct stitch *s;
 	struct stitch_names names;
@@ -481,6 +485,7 @@ static int copy_traces(struct copy *c)
 		c->s->first_span[i] = first;
 		first += c->model->span_count;
 		c->shift.offset = c->s->offsets[i];
+		c->shift.ends = i << ENDS_SHIFT;
 		snprintf(prefix, sizeof(prefix), "%u:", i + 1);
 		c->shift.prefix = prefix;
 		r = copy_trace(c);

@@ -54,7 +54,7 @@ struct stitch_end {
 
 /* A dependency to be added: its ends are ends[first ..], origins first. */
 struct stitch_added {
-	uint32_t statement;
+	uint32_t statement; /* CLEW_NONE: it is that of a connection */
 	uint32_t first, origins, destinations;
 	uint32_t key;	      /* a string of `keys`; CLEW_NONE: ends were named */
 	const char *evidence; /* likewise NULL */
@@ -113,6 +113,10 @@ int stitch_match(struct stitch *s, uint32_t statement, struct keyed *items, size
 		 int (*pair)(struct stitch *s, uint32_t statement, const struct keyed *origin,
 			     const struct keyed *destinations, size_t destination_count,
 			     bool exact));
+
+/* ---- connect.c: what connections between hosts carried ---- */
+
+int stitch_connect(struct stitch *s);
 
 /* ---- stitch_clock.c ---- */
 

@@ -3,6 +3,7 @@
  * One stitching, from its beginning to its end.
  */
 #include <clew/model_make.h>
+#include <clew/tokens.h>
 
 #include "analyse/stitch/internal.h"
 
@@ -10,29 +11,46 @@
 static int describe(struct stitch *s, struct clew_maker *maker, const struct stitch_added *added,
 		    uint32_t *ret_attributes)
 {
-	const char *pairs[] = {"evidence", added->evidence, "key", NULL};
+	const char *pairs[] = {"evidence", added->evidence, "key", NULL, "across", "yes"};
 
 	*ret_attributes = CLEW_NONE;
 	if (!added->evidence)
 		return 0;
 	pairs[3] = strings_get(&s->keys, added->key);
-	return clew_maker_attributes(maker, pairs, 2, ret_attributes);
+	return clew_maker_attributes(maker, pairs, added->statement == CLEW_NONE ? 3 : 2,
+				     ret_attributes);
+}
+
+/* Where an end is in the whole. Of a message it is known when the last byte left, and the first one
+ * may have come before that: an origin is no later than its effect. */
+static clew_time place_of(const struct stitch *s, const struct stitch_added *added,
+			  const struct stitch_end *ends, uint32_t end)
+{
+	const struct stitch_end *effect = &ends[added->origins];
+	clew_time at = ends[end].at + s->offsets[ends[end].trace],
+		  latest = effect->at + s->offsets[effect->trace];
+
+	return added->statement == CLEW_NONE && at > latest ? latest : at;
 }
 
 static int add(struct stitch *s, struct clew_maker *maker, const struct stitch_added *added)
 {
-	const struct stitch_statement *statement = &s->program->statements[added->statement];
+	const struct stitch_statement *statement =
+		added->statement == CLEW_NONE ? NULL : &s->program->statements[added->statement];
 	const struct stitch_end *ends = (const struct stitch_end *)s->ends.data + added->first;
 	uint32_t type, attributes, dependency;
-	int r = clew_maker_type(maker, statement->type, &type);
+	int r = clew_maker_type(
+		maker, statement ? statement->type : clew_edge_type_name(CLEW_EDGE_SOCKET), &type);
 
 	if (r == 0)
 		r = describe(s, maker, added, &attributes);
 	if (r == 0)
-		r = clew_maker_dependency(maker, type, statement->mode, attributes, &dependency);
+		r = clew_maker_dependency(maker, type,
+					  statement ? statement->mode : CLEW_MODE_SINGLE,
+					  attributes, &dependency);
 	for (uint32_t i = 0; i < added->origins + added->destinations && r == 0; i++) {
 		uint32_t span = s->first_span[ends[i].trace] + ends[i].span;
-		clew_time at = ends[i].at + s->offsets[ends[i].trace];
+		clew_time at = place_of(s, added, ends, i);
 
 		/* An ES that nothing needed is gone. */
 		r = i < added->origins
@@ -60,7 +78,10 @@ static int add_all(struct stitch *s, struct clew_model **model)
 
 		r = add(s, maker, added);
 		if (r == -EINVAL)
-			r = stitch_fail(s, s->program->statements[added->statement].offset,
+			r = stitch_fail(s,
+					added->statement == CLEW_NONE
+						? 0
+						: s->program->statements[added->statement].offset,
 					"it cannot be added: %.130s", clew_maker_error(maker));
 	}
 	if (r == 0)
@@ -73,6 +94,8 @@ static int run(struct stitch *s, struct clew_model **model)
 {
 	int r = stitch_find(s);
 
+	if (r == 0 && s->options->connections)
+		r = stitch_connect(s);
 	if (r == 0)
 		r = stitch_clocks(s);
 	if (r == 0)
@@ -120,6 +143,7 @@ int clew_stitch(const struct clew_model *const *traces, uint32_t count,
 			memcpy(ret_result->counts, result.counts,
 			       program->count * sizeof(*result.counts));
 		ret_result->backward = result.backward;
+		ret_result->connected = result.connected;
 		*ret_model = model;
 	}
 	if (program)

@@ -89,6 +89,24 @@ static void print_clock(FILE *out, const struct clew_stitch_answer *answer, uint
 	fprintf(out, "; %" PRIu64 " in, %" PRIu64 " out\n", clock->edges_in, clock->edges_out);
 }
 
+static void print_connected(FILE *out, const struct clew_stitch_connected *connected)
+{
+	if (!connected->ends)
+		return;
+	if (!connected->connections) {
+		fprintf(out,
+			"no connection in common: of %" PRIu64 " ends of connections none has its "
+			"other one in another trace\n",
+			connected->ends);
+		return;
+	}
+	fprintf(out,
+		"%" PRIu64 " connection%s in common, of %" PRIu64 " ends; %" PRIu64 " of %" PRIu64
+		" messages joined to who sent them; %" PRIu64 " of these ended waits\n",
+		connected->connections, connected->connections == 1 ? "" : "s", connected->ends,
+		connected->joined, connected->messages, connected->dependencies);
+}
+
 void clew_print_stitch(FILE *out, const struct clew_stitch_answer *answer,
 		       const struct clew_model *model)
 {
@@ -110,6 +128,7 @@ void clew_print_stitch(FILE *out, const struct clew_stitch_answer *answer,
 		fputc('\n', out);
 		free(text);
 	}
+	print_connected(out, &answer->result->connected);
 	if (answer->result->backward)
 		fprintf(out, "%" PRIu64 " effect%s before the cause even now: see `clew check`\n",
 			answer->result->backward, answer->result->backward == 1 ? " is" : "s are");
@@ -174,6 +193,13 @@ void clew_json_stitch(FILE *out, const struct clew_stitch_answer *answer,
 		free(text);
 	}
 	clew_json_array_end(&json);
+	clew_json_object(&json, "connected");
+	clew_json_unsigned(&json, "ends", answer->result->connected.ends);
+	clew_json_unsigned(&json, "connections", answer->result->connected.connections);
+	clew_json_unsigned(&json, "messages", answer->result->connected.messages);
+	clew_json_unsigned(&json, "joined", answer->result->connected.joined);
+	clew_json_unsigned(&json, "dependencies", answer->result->connected.dependencies);
+	clew_json_object_end(&json);
 	clew_json_unsigned(&json, "backward", answer->result->backward);
 	clew_json_unsigned(&json, "spans", model->span_count);
 	clew_json_unsigned(&json, "elementary", model->es_count);

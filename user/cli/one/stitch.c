@@ -200,10 +200,12 @@ static bool has_hierarchy(const struct clew_model *model, const char *name)
 static int stitch(struct question *question, const struct clew_model *const *models)
 {
 	struct stitch_values *values = question->values;
-	const struct clew_stitch_options options = {.prefix = values->prefix,
-						    .hierarchy = values->hierarchy,
-						    .forced = values->offsets.given,
-						    .offsets = values->offsets.offset};
+	const struct clew_stitch_options options = {
+		.prefix = values->prefix,
+		.hierarchy = values->hierarchy,
+		.forced = values->offsets.given,
+		.offsets = values->offsets.offset,
+		.connections = !clew_stitching_count(question->program)};
 	bool known = !values->hierarchy;
 	struct clew_query_error error = {};
 	struct clew_model *model;
