@@ -9,6 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whatever a runtime's events refer to is there. */
+static void try_runtime(const struct clew_runtime *runtime)
+{
+	for (size_t i = 0; i < runtime->event_count; i++) {
+		const struct clew_runtime_event *event = &runtime->events[i];
+		const struct clew_runtime_point *point = &runtime->points[event->point];
+
+		if (event->point >= runtime->point_count || event->span >= runtime->span_count ||
+		    (event->outer != CLEW_RUNTIME_NONE && event->outer >= runtime->point_count))
+			abort();
+		for (unsigned k = 0; k < event->value_count; k++) {
+			const struct clew_runtime_value *value = &event->values[k];
+			const struct clew_runtime_point *at =
+				value->expression.at == CLEW_AT_POINT
+					? point
+					: &runtime->points[event->outer];
+
+			if (value->slot != CLEW_RUNTIME_NONE && value->slot >= at->value_count)
+				abort();
+		}
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_point(const struct clew_layers *layers, size_t number, const uint8_t *data,
@@ -55,6 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (size_t i = 0; i < layers->point_count; i++)
 		try_point(layers, i, data, size);
+	for (size_t i = 0; i < layers->runtime_count; i++)
+		try_runtime(&layers->runtimes[i]);
 	if (clew_layers_point(layers, layers->point_count, NULL, NULL))
 		abort();
 	clew_layers_free(layers);

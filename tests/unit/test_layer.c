@@ -129,7 +129,7 @@ static void test_mistakes(void **state)
 		{"layer a\ndesc x from y\n", "t:2:1: there is no call before this rule"},
 		{"layer a\ndrop usdt p:q\n", "t:2:6: 'drop' has one point with one value"},
 		{"layer a\nspan x\n", "t:2:1: none of layer, object, call, drop, desc, carry"},
-		{"runtime a\n", "t:1:1: a description begins with 'layer NAME'"},
+		{"span a\n", "t:1:1: a description begins with 'layer NAME' or 'runtime NAME'"},
 	};
 
 	(void)state;

@@ -7,7 +7,7 @@
  *	layout ALIAS VERSION-GLOB NAME=NUMBER...
  *	field  NAME ALIAS:TYPE.MEMBER
  *	span   NAME [key=KEY] [repeat | coalesce]
- *	[prefer cheap:] VERB POINT [within|behind ALIAS:SYMBOL] [NAME=EXPRESSION]... [key=KEY]
+ *	[prefer cheap:] VERB PLACE [within|behind ALIAS:SYMBOL] [NAME=EXPRESSION]... [key=KEY]
  *		[if EXPRESSION] [map NUMBER=STATE...]
  *
  * Places that are the same are one point, with the values that all its events need.
@@ -25,8 +25,7 @@ static const char *const verb_words[CLEW_VERBS] = {
 	[CLEW_VERB_SUBMIT] = "submit",	 [CLEW_VERB_START] = "start",	[CLEW_VERB_END] = "end",
 	[CLEW_VERB_SUSPEND] = "suspend", [CLEW_VERB_RESUME] = "resume", [CLEW_VERB_READY] = "ready",
 	[CLEW_VERB_CANCEL] = "cancel",	 [CLEW_VERB_WAIT] = "wait",	[CLEW_VERB_WAKE] = "wake",
-	[CLEW_VERB_MEMBER] = "member",	 [CLEW_VERB_NAME] = "name",	[CLEW_VERB_AFTER] = "after",
-	[CLEW_VERB_STATE] = "state",
+	[CLEW_VERB_NAME] = "name",	 [CLEW_VERB_AFTER] = "after",	[CLEW_VERB_STATE] = "state",
 };
 
 const char *clew_event_verb_word(unsigned verb)
@@ -638,7 +637,7 @@ static int take_event(struct runtime_reading *reading, bool cheap)
 	if (verb == CLEW_VERBS)
 		return scan_fail(scanner, begin,
 				 "none of object, hidden, layout, field, span, submit, start, end, "
-				 "suspend, resume, ready, cancel, wait, wake, member, name, after, "
+				 "suspend, resume, ready, cancel, wait, wake, name, after, "
 				 "state");
 	if (!reading->spans.count)
 		return scan_fail(scanner, begin, "there is no span before this event");

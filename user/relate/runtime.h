@@ -99,7 +99,6 @@ enum clew_event_verb {
 	CLEW_VERB_CANCEL,
 	CLEW_VERB_WAIT,
 	CLEW_VERB_WAKE,
-	CLEW_VERB_MEMBER,
 	CLEW_VERB_NAME,
 	CLEW_VERB_AFTER, /* a callback that is told of the end */
 	CLEW_VERB_STATE,

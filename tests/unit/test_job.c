@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The joins of logical spans: by key alone, to the latest submit that is not over. */
+#include "synthetic.h"
+
+#include "explain/why.h"
+#include "relate/job.h"
+#include "relate/relate.h"
+
+static const char description[] = "runtime r\n"
+				  "object x x\n"
+				  "span s\n"
+				  "submit enter x:put key=arg0 name=str(arg1)\n"
+				  "start enter x:run key=arg0\n"
+				  "suspend enter x:sleep key=arg0\n"
+				  "resume enter x:wake key=arg0\n"
+				  "ready enter x:yield key=arg0\n"
+				  "end enter x:end\n"
+				  "cancel enter x:drop key=arg0\n"
+				  "wait enter x:join key=arg0\n"
+				  "wake enter x:done key=arg0\n"
+				  "span c coalesce\n"
+				  "submit enter x:send key=arg0\n"
+				  "start enter x:got key=arg0\n"
+				  "end enter x:over\n"
+				  "span w\n"
+				  "submit leave x:make key=ret queue=entry.arg0\n"
+				  "submit enter x:alloc behind x:make2 key=arg0 queue=outer.arg0\n";
+
+/* As the points are numbered: by their first line. */
+enum {
+	PUT,
+	RUN,
+	SLEEP,
+	WAKE,
+	YIELD,
+	END,
+	DROP,
+	JOIN,
+	DONE,
+	SEND,
+	GOT,
+	OVER,
+	MAKE_LEAVE,
+	MAKE,
+	ALLOC,
+	MAKE2
+};
+
+struct scene {
+	struct synthetic s;
+	struct clew_trace *trace;
+	struct clew_layers *layers;
+	struct clew_jobs *jobs;
+};
+
+static void met_at(struct scene *scene, uint64_t at, uint32_t task, unsigned point, uint64_t key,
+		   uint64_t stack)
+{
+	struct {
+		struct clew_moment moment;
+		uint64_t key;
+		char name[8];
+	} record = {.moment = {.header = {.time = at, .kind = CLEW_KIND_MOMENT},
+			       .stack = stack,
+			       .task = task,
+			       .point = (uint16_t)point,
+			       .size = sizeof(uint64_t)},
+		    .key = key};
+
+	if (point == END || point == OVER)
+		record.moment.size = 0;
+	if (point == PUT) {
+		memcpy(record.name, "job", 4);
+		record.moment.size += 4;
+	}
+	synthetic_put(&scene->s, &record, sizeof(record.moment) + record.moment.size);
+}
+
+static void met(struct scene *scene, uint64_t at, uint32_t task, unsigned point, uint64_t key)
+{
+	met_at(scene, at, task, point, key, 0x1000);
+}
+
+static void begin(struct scene *scene)
+{
+	char message[300];
+
+	*scene = (struct scene){};
+	threads(&scene->s, 4);
+	identify(&scene->s, (struct identity){.task = 5, .process = 5});
+	assert_int_equal(clew_layers_read(description, strlen(description), "t", &scene->layers,
+					  message, sizeof(message)),
+			 0);
+}
+
+static void join(struct scene *scene, size_t count)
+{
+	scene->trace = synthetic_trace(&scene->s, 1000000, 0);
+	assert_int_equal(clew_jobs_new(scene->trace, scene->layers, &scene->jobs), 0);
+	assert_int_equal(scene->jobs->list.count, count);
+}
+
+static void done(struct scene *scene)
+{
+	clew_jobs_free(scene->jobs);
+	clew_layers_free(scene->layers);
+	clew_trace_free(scene->trace);
+	synthetic_done(&scene->s);
+}
+
+static const struct clew_job_piece *job_piece(const struct scene *scene, size_t job, unsigned number)
+{
+	uint32_t at = clew_job_at(scene->jobs, job)->first;
+
+	while (number--) {
+		assert_int_not_equal(at, CLEW_NO_NUMBER);
+		at = clew_job_piece_at(scene->jobs, at)->next;
+	}
+	assert_int_not_equal(at, CLEW_NO_NUMBER);
+	return clew_job_piece_at(scene->jobs, at);
+}
+
+static void assert_piece_of(const struct scene *scene, size_t job, unsigned number, unsigned kind,
+			    uint64_t start, uint64_t end, uint32_t task)
+{
+	const struct clew_job_piece *piece = job_piece(scene, job, number);
+
+	assert_int_equal(piece->kind, kind);
+	assert_int_equal(piece->start, start);
+	assert_int_equal(piece->end, end);
+	assert_int_equal(piece->task, task);
+}
+
+static void test_life(void **state)
+{
+	struct scene scene;
+	const struct clew_job *job;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 2000, 1, PUT, 7);
+	met(&scene, 3000, 2, RUN, 7);
+	met(&scene, 4000, 2, SLEEP, 7);
+	met(&scene, 4100, 2, SLEEP, 7); /* a second time says nothing */
+	met(&scene, 5000, 3, WAKE, 7);
+	met(&scene, 6000, 4, RUN, 7);
+	met(&scene, 7000, 4, YIELD, 7);
+	met(&scene, 8000, 2, RUN, 7);
+	met(&scene, 9000, 2, END, 0);
+	join(&scene, 1);
+	job = clew_job_at(scene.jobs, 0);
+	assert_int_equal(job->closed, CLEW_JOB_DONE);
+	assert_int_equal(job->submitted, 2000);
+	assert_int_equal(job->submitter, 1);
+	assert_int_equal(job->started, 3000);
+	assert_int_equal(job->end, 9000);
+	assert_string_equal(clew_job_name(scene.jobs, job), "job");
+	assert_piece_of(&scene, 0, 0, CLEW_JOB_QUEUED, 2000, 3000, CLEW_NO_TASK);
+	assert_piece_of(&scene, 0, 1, CLEW_JOB_RUNS, 3000, 4000, 2);
+	assert_piece_of(&scene, 0, 2, CLEW_JOB_SUSPENDED, 4000, 5000, 3);
+	assert_piece_of(&scene, 0, 3, CLEW_JOB_QUEUED, 5000, 6000, CLEW_NO_TASK);
+	assert_piece_of(&scene, 0, 4, CLEW_JOB_RUNS, 6000, 7000, 4);
+	assert_piece_of(&scene, 0, 5, CLEW_JOB_QUEUED, 7000, 8000, CLEW_NO_TASK);
+	assert_piece_of(&scene, 0, 6, CLEW_JOB_RUNS, 8000, 9000, 2);
+	assert_int_equal(scene.jobs->seen[SLEEP], 2);
+	done(&scene);
+}
+
+static void test_keys(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 2000, 1, PUT, 7);
+	met(&scene, 2100, 5, PUT, 7); /* another process */
+	met(&scene, 2200, 2, RUN, 7); /* the first one's */
+	met(&scene, 2300, 2, END, 0);
+	met(&scene, 2400, 1, PUT, 7); /* used again at once */
+	met(&scene, 2500, 1, DROP, 7);
+	met(&scene, 2600, 1, PUT, 7);
+	met(&scene, 2700, 1, PUT, 7); /* twice */
+	met(&scene, 2800, 3, RUN, 8); /* nobody submitted it */
+	met(&scene, 2900, 3, END, 0);
+	met(&scene, 3000, 3, END, 0); /* of nothing */
+	join(&scene, 6);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->closed, CLEW_JOB_DONE);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->closed, CLEW_JOB_OPEN);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->started, 0);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->closed, CLEW_JOB_CANCELED);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->started, 0);
+	assert_int_equal(clew_job_at(scene.jobs, 3)->closed, CLEW_JOB_SUPERSEDED);
+	assert_int_equal(clew_job_at(scene.jobs, 3)->end, 2700);
+	assert_int_equal(clew_job_at(scene.jobs, 4)->closed, CLEW_JOB_OPEN);
+	assert_int_equal(clew_job_at(scene.jobs, 5)->submitted, 0);
+	assert_int_equal(clew_job_at(scene.jobs, 5)->closed, CLEW_JOB_DONE);
+	assert_int_equal(scene.jobs->strays, 1);
+	done(&scene);
+}
+
+static void test_loss(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 2000, 1, PUT, 7);
+	gap(&scene.s, 0, 2100, 2200);
+	met(&scene, 3000, 2, RUN, 7);
+	met(&scene, 4000, 2, END, 0);
+	join(&scene, 2);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->closed, CLEW_JOB_LOST);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->end, 2100);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->submitted, 0);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->started, 3000);
+	done(&scene);
+}
+
+static void test_parents(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 2000, 1, PUT, 7);
+	met(&scene, 2100, 2, RUN, 7);
+	met(&scene, 2200, 2, PUT, 8); /* within the first */
+	met(&scene, 2300, 3, RUN, 8);
+	met(&scene, 2400, 3, SLEEP, 8);
+	met(&scene, 2500, 2, WAKE, 8); /* by the first */
+	met(&scene, 2600, 2, RUN, 8);  /* on its thread, which it interrupts */
+	met(&scene, 2700, 2, PUT, 9);
+	met(&scene, 2800, 2, END, 0);
+	met(&scene, 2900, 2, PUT, 10);
+	join(&scene, 4);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->parent, CLEW_NO_NUMBER);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->parent, 0);
+	assert_int_equal(job_piece(&scene, 1, 2)->waker, 0);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->parent, 1);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->closed, CLEW_JOB_DONE);
+	assert_int_equal(clew_job_at(scene.jobs, 3)->parent, 0);
+	done(&scene);
+}
+
+static void test_coalesced(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 2000, 1, SEND, 7);
+	met(&scene, 2100, 1, SEND, 7);
+	met(&scene, 2200, 1, SEND, 7);
+	met(&scene, 2300, 2, GOT, 7);
+	met(&scene, 2400, 2, OVER, 0);
+	met(&scene, 2500, 1, SEND, 7);
+	join(&scene, 2);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->origins, 3);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->submitted, 2000);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->origins, 1);
+	done(&scene);
+}
+
+/* Values of an entry belong to the exit at the same stack pointer, and to one event behind it. */
+static void test_entries(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met_at(&scene, 2000, 1, MAKE, 11, 0x2000);
+	met_at(&scene, 2100, 1, MAKE, 12, 0x1000); /* in itself */
+	met_at(&scene, 2200, 1, MAKE_LEAVE, 70, 0x1000);
+	met_at(&scene, 2300, 1, MAKE_LEAVE, 71, 0x2000);
+	met_at(&scene, 2400, 1, MAKE_LEAVE, 72, 0x2000); /* entered before the capture */
+	met_at(&scene, 2500, 1, MAKE, 13, 0x1000);	 /* left by longjmp */
+	met_at(&scene, 2600, 1, MAKE, 14, 0x2000);
+	met_at(&scene, 2700, 1, MAKE_LEAVE, 73, 0x2000);
+	met_at(&scene, 2800, 1, MAKE2, 15, 0x1000);
+	met_at(&scene, 2900, 1, ALLOC, 80, 0x900);
+	met_at(&scene, 3000, 1, ALLOC, 81, 0x900); /* only the first counts */
+	met_at(&scene, 3100, 2, ALLOC, 82, 0x900); /* another thread */
+	join(&scene, 4);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->key[0], 70);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->queue, 12);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->queue, 11);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->queue, 14);
+	assert_int_equal(clew_job_at(scene.jobs, 3)->key[0], 80);
+	assert_int_equal(clew_job_at(scene.jobs, 3)->queue, 15);
+	done(&scene);
+}
+
+static void test_waits(void **state)
+{
+	struct scene scene;
+	const struct clew_job_wait *wait;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 2000, 1, PUT, 7);
+	met(&scene, 2100, 2, RUN, 7);
+	met(&scene, 2200, 1, JOIN, 50);
+	met(&scene, 2300, 3, JOIN, 50);
+	met(&scene, 2400, 2, DONE, 50);
+	met(&scene, 2500, 1, JOIN, 51); /* nobody wakes it */
+	join(&scene, 1);
+	wait = clew_job_wait_of(scene.jobs, 1, 2300);
+	assert_non_null(wait);
+	assert_int_equal(wait->job, 0);
+	assert_int_equal(wait->waker, 2);
+	assert_int_equal(clew_job_wait_of(scene.jobs, 3, 2350)->to, 2400);
+	assert_null(clew_job_wait_of(scene.jobs, 1, 2450));
+	assert_null(clew_job_wait_of(scene.jobs, 1, 2600));
+	assert_null(clew_job_wait_of(scene.jobs, 2, 2300));
+	done(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_life),	  cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_loss),	  cmocka_unit_test(test_parents),
+		cmocka_unit_test(test_coalesced), cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
