@@ -63,7 +63,7 @@ static __always_inline __s64 register_call(struct pt_regs *registers)
 }
 
 /* The same of a 32-bit call, by its own number. */
-static __always_inline __s32 register_compat_call(struct pt_regs *registers)
+static __always_inline __s64 register_compat_call(struct pt_regs *registers)
 {
 	return registers->orig_ax;
 }
