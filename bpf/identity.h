@@ -575,11 +575,11 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	family = READ(sock, __sk_common.skc_family);
 	if (family == AF_UNIX)
 		peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
-	side = side_of(sock, family);
-	first_bytes(sock, side, &sent_first, &received_first);
 	slot = socket_slot(sock, family, inode_number, time, &version);
 	if (!slot)
 		return 0;
+	side = side_of(sock, family);
+	first_bytes(sock, side, &sent_first, &received_first);
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_SOCKET, time, sizeof(*record));
 	if (!record)
 		return 0;

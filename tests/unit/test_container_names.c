@@ -299,7 +299,7 @@ static int set_up(void **state)
 		return -1;
 	snprintf(root, sizeof(root), "%s/root", folder);
 	mkdir(root, 0755);
-	runtime.root = root;
+	strcpy(runtime.root, root);
 	runtime.machine = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return runtime.machine < 0;
 }

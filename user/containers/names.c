@@ -9,6 +9,7 @@
  */
 #include "containers/names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -258,19 +259,79 @@ static void search_logs(const struct clew_containers *runtime, const char *path,
 		take_log_folder(search, name);
 }
 
-void clew_containers_open(struct clew_containers *ret_containers)
+/* True if a folder of /proc shows the root of its process, which is a directory. */
+static bool shows_root(int machine)
 {
 	struct clew_opened opened = {.path = -1};
-	int machine = open("/proc/1", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = clew_open_below(machine, 1, "/", &opened);
 
-	/* The root is a directory, which is all that is found out. */
-	if (machine >= 0 && clew_open_below(machine, 1, "/", &opened) != -EISDIR) {
-		clew_opened_close(&opened);
-		close(machine);
-		machine = -1;
+	clew_opened_close(&opened);
+	return r == -EISDIR;
+}
+
+static bool open_process(struct clew_containers *runtime, unsigned pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	runtime->machine = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (runtime->machine < 0)
+		return false;
+	if (shows_root(runtime->machine)) {
+		snprintf(runtime->root, sizeof(runtime->root), "%s/root", path);
+		return true;
 	}
-	*ret_containers = (struct clew_containers){.machine = machine,
-						   .root = machine >= 0 ? "/proc/1/root" : ""};
+	clew_containers_close(runtime);
+	return false;
+}
+
+/* True if process 1 started a process, and no control group of it is a container's. One that a
+ * container's process left behind has its shim as parent. */
+static bool is_machines(unsigned pid)
+{
+	char path[32], line[512], id[CLEW_CONTAINER_SIZE];
+	unsigned parent = 0;
+	bool outside;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "PPid: %u", &parent) != 1)
+		;
+	if (file)
+		fclose(file);
+	if (parent != 1)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	file = fopen(path, "re");
+	outside = file != NULL;
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		outside &= !clew_container_of(line, id) && !clew_pod_uid_in(line, id);
+	}
+	if (file)
+		fclose(file);
+	return outside;
+}
+
+void clew_containers_open(struct clew_containers *ret_containers)
+{
+	const struct dirent *entry;
+	DIR *processes;
+	bool found;
+
+	*ret_containers = (struct clew_containers){.machine = -1};
+	if (open_process(ret_containers, 1))
+		return;
+	processes = opendir("/proc");
+	found = !processes;
+	while (!found && (entry = readdir(processes))) {
+		unsigned pid = (unsigned)strtoul(entry->d_name, NULL, 10);
+
+		found = pid > 1 && is_machines(pid) && open_process(ret_containers, pid);
+	}
+	if (processes)
+		closedir(processes);
 }
 
 void clew_containers_close(struct clew_containers *runtime)
@@ -280,7 +341,7 @@ void clew_containers_close(struct clew_containers *runtime)
 	runtime->machine = -1;
 }
 
-int clew_containers_names(const struct clew_containers *runtime, const char *path,
+int clew_containers_names(struct clew_containers *runtime, const char *path,
 			  struct clew_container_names *ret_names)
 {
 	char id[CLEW_CONTAINER_SIZE], uid[CLEW_POD_UID_SIZE];
@@ -292,6 +353,11 @@ int clew_containers_names(const struct clew_containers *runtime, const char *pat
 		id[0] = '\0';
 	if (!id[0] && !clew_pod_uid_in(path, uid))
 		return -ENOENT;
+	/* The process may have ended. */
+	if (runtime->machine >= 0 && !shows_root(runtime->machine)) {
+		clew_containers_close(runtime);
+		clew_containers_open(runtime);
+	}
 	if (id[0])
 		search_files(runtime, path, &search);
 	if (!has_any(ret_names))

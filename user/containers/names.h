@@ -18,17 +18,19 @@ struct clew_container_names {
 
 /* Where the runtimes' files are. */
 struct clew_containers {
-	int machine;	  /* a folder whose "root" is the machine's root; -1: our own root is */
-	const char *root; /* the path of that root, "" our own */
+	int machine;   /* a folder whose "root" is the machine's root; -1: our own root is */
+	char root[64]; /* the path of that root, "" our own */
 };
 
-/* Looks in the machine's root, which is that of process 1 if this process may look there. */
+/* Looks in the machine's root, which is that of process 1. Where that one may not be looked into,
+ * the root is that of the first process which it started and which is in no container, else our
+ * own. */
 void clew_containers_open(struct clew_containers *ret_containers);
 void clew_containers_close(struct clew_containers *runtime);
 
 /* The names of the innermost container in a group's path, and of the pod in it. 0; -ENOENT: no
  * runtime has a file about it, so there are none. */
-int clew_containers_names(const struct clew_containers *runtime, const char *path,
+int clew_containers_names(struct clew_containers *runtime, const char *path,
 			  struct clew_container_names *ret_names);
 
 #endif

@@ -57,7 +57,7 @@ static bool becomes_container(const char *path, char name[static CLEW_CONTAINER_
 	return number > before;
 }
 
-static bool is_container(const struct search *search, const char *path)
+static bool is_container(struct search *search, const char *path)
 {
 	struct clew_container_names names;
 	char name[CLEW_CONTAINER_SIZE];
@@ -71,7 +71,7 @@ static bool is_container(const struct search *search, const char *path)
 }
 
 /* A pod's group has a number, and the names are those of a container in it. */
-static bool is_pod(const struct search *search, const char *path)
+static bool is_pod(struct search *search, const char *path)
 {
 	struct clew_container_names names;
 	char name[CLEW_CONTAINER_SIZE], whole[2 * CLEW_TEXT_SIZE];
@@ -96,7 +96,7 @@ static bool is_unit(const struct search *search, const char *path)
 }
 
 /* True if the last component of a group's path makes it what is searched. */
-static bool is_wanted(const struct search *search, const char *path)
+static bool is_wanted(struct search *search, const char *path)
 {
 	const struct clew_group_wanted *wanted = search->wanted;
 
@@ -187,7 +187,7 @@ static int say_none(const struct clew_group_wanted *wanted, const char *what, co
 int clew_group_find(const struct clew_group_wanted *wanted, char *ret_path, size_t size,
 		    struct clew_message *message)
 {
-	struct search search = {.wanted = wanted, .runtime = {.machine = -1, .root = ""}};
+	struct search search = {.wanted = wanted, .runtime.machine = -1};
 	const char *name = wanted->cgroup ?: wanted->container ?: wanted->pod ?: wanted->unit;
 	const char *what = wanted->cgroup      ? "control group"
 			   : wanted->container ? "container"

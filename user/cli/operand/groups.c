@@ -213,7 +213,7 @@ static bool in_unit(const struct group *group, const char *wanted)
 	return clew_unit_of(group->path, name) && clew_unit_is(name, wanted);
 }
 
-/* What a group can be chosen by. */
+/* A group can be chosen by each of these. */
 enum by { BY_CGROUP, BY_CONTAINER, BY_POD, BY_UNIT, BY_COUNT };
 
 static const struct {
@@ -225,7 +225,7 @@ static const struct {
 	[BY_UNIT] = {"unit", "unit"},
 };
 
-/* What a group is, by that. False: it is none such. */
+/* The name of the container, or the like, that a group is. False: it is none such. */
 static bool name_by(const struct group *group, enum by by, char *name, size_t size)
 {
 	char text[CLEW_CONTAINER_SIZE];
