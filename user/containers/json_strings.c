@@ -114,7 +114,7 @@ static bool read_escaped(struct reader *reader, char bytes[static 4], size_t *re
 	return true;
 }
 
-/* What does not fit is cut. */
+/* A text that does not fit is cut. */
 static bool read_string(struct reader *reader, char *text, size_t size)
 {
 	size_t used = 0, length;

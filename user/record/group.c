@@ -106,7 +106,7 @@ static bool is_wanted(struct search *search, const char *path)
 				   : is_unit(search, path);
 }
 
-/* Notes a group. Of a pod that is its own, in which all of its containers are. */
+/* Notes a group. A pod has one of its own, in which all of its containers are. */
 static void found(struct search *search, const char *path)
 {
 	char above[PATH_SIZE], uid[CLEW_POD_UID_SIZE], whole[PATH_SIZE];
