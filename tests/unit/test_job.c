@@ -108,7 +108,8 @@ static void done(struct scene *scene)
 	synthetic_done(&scene->s);
 }
 
-static const struct clew_job_piece *job_piece(const struct scene *scene, size_t job, unsigned number)
+static const struct clew_job_piece *job_piece(const struct scene *scene, size_t job,
+					      unsigned number)
 {
 	uint32_t at = clew_job_at(scene->jobs, job)->first;
 

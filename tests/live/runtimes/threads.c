@@ -2,8 +2,8 @@
 /*
  * Threads of random shape, and what became of each: threads COUNT SEED. They return, call
  * pthread_exit or are canceled, run for a random time, sleep, and are joined or detached; some make
- * a thread of their own. Prints for each its id, when and by which thread it was made, its tid, when
- * its routine began and ended, and how.
+ * a thread of their own. Prints for each its id, when and by which thread it was made, its tid,
+ * when its routine began and ended, and how.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

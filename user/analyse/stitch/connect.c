@@ -4,8 +4,9 @@
  * other end sent. The ends find each other by the sequence numbers of the first bytes, which both
  * have and which no router changes.
  *
- * Each message that was taken bounds the clocks. Those that ended a wait become dependencies, from
- * when the first of their bytes left. Where it is not certain which message it was there is none.
+ * Each message that was taken bounds the clocks. The ones that ended a wait become dependencies,
+ * from when the first of their bytes left. Where it is not certain which message it was there is
+ * none.
  */
 #include "analyse/stitch/internal.h"
 #include "base/map.h"

@@ -260,8 +260,7 @@ static int add_site(struct finding *finding, const struct clew_derive_spot *spot
 
 		if (value->operand.kind != CLEW_OPERAND_REGISTER || number < 0)
 			continue;
-		value->operand.base =
-			(uint16_t)clew_register_offset(spot->registers[number].from);
+		value->operand.base = (uint16_t)clew_register_offset(spot->registers[number].from);
 		value->steps[0].add += spot->registers[number].add;
 	}
 	return 0;

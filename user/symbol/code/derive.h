@@ -30,8 +30,8 @@ struct clew_derive_spot {
 	uint8_t class;	 /* enum clew_probe_class */
 	bool is_exit;
 	struct clew_function_exit exit;
-	/* Before a call: by the machine's number of a register, what it has there is in `from` here,
-	 * and more by `add`. */
+	/* Before a call: by the machine's number of a register, what it has there is in `from`
+	 * here, and more by `add`. */
 	bool moved;
 	struct {
 		uint8_t from;

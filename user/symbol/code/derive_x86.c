@@ -257,14 +257,16 @@ static bool is_kept(unsigned number)
 }
 
 /* The value of a register before an instruction that writes it. False: it is not known. */
-static bool value_before(const struct before *before, struct clew_derive_spot *spot, unsigned wanted)
+static bool value_before(const struct before *before, struct clew_derive_spot *spot,
+			 unsigned wanted)
 {
 	const ZydisDecodedOperand *source = &before->operands[1];
 	const ZydisDecodedInstruction *instruction = &before->instruction;
 	int64_t add = spot->registers[wanted].add;
 	int from = -1;
 
-	if (before->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER || before->operands[0].size != 64 ||
+	if (before->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    before->operands[0].size != 64 ||
 	    number_of(before->operands[0].reg.value) != spot->registers[wanted].from)
 		return false;
 	if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV &&
