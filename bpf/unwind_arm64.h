@@ -71,7 +71,7 @@ static __always_inline long step_by_pointer(struct stack_walk *walk)
 	if (walk->exact) {
 		__u32 code = code_at(walk, walk->ip);
 
-		walk->by_pointers = 1;
+		walk->by_pointers = always_zero + 1;
 		if (has_no_frame(walk, code))
 			return walk_to(walk, walk->link & ADDRESS_MASK, walk->sp, walk->bp);
 		/* Both are stored, and x29 does not lead there yet. */
@@ -82,7 +82,7 @@ static __always_inline long step_by_pointer(struct stack_walk *walk)
 	}
 	if (at < walk->sp || (at & 7) || at - walk->sp > FRAME_POINTER_REACH)
 		return walk_over(walk, CLEW_STACK_NO_RULE);
-	walk->by_pointers = 1;
+	walk->by_pointers = always_zero + 1;
 	return to_pair(walk, at, at + 16);
 }
 
@@ -97,7 +97,7 @@ static __always_inline long step_by_signal(struct stack_walk *walk)
 		return walk_over(walk, CLEW_STACK_UNREAD);
 	walk_to(walk, ip, sp, bp);
 	walk->link = link;
-	walk->exact = 1;
+	walk->exact = always_zero + 1;
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static __always_inline void walk_from(struct stack_walk *walk, struct pt_regs *r
 	walk->sp = registers->sp;
 	walk->bp = registers->regs[REGISTER_FRAME];
 	walk->link = registers->regs[REGISTER_LINK];
-	walk->exact = 1;
+	walk->exact = always_zero + 1;
 }
 
 #endif

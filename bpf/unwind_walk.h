@@ -101,7 +101,8 @@ static __always_inline long walk_to(struct stack_walk *walk, __u64 ip, __u64 sp,
 	walk->ip = ip;
 	walk->sp = sp;
 	walk->bp = bp;
-	walk->exact = 0;
+	/* Not known to the verifier, as all that a step sets: else it follows each value. */
+	walk->exact = always_zero;
 	return ip ? 0 : walk_over(walk, CLEW_STACK_ROOT);
 }
 

@@ -59,7 +59,7 @@ static __always_inline long step_by_pointer(struct stack_walk *walk)
 		if (at) {
 			if (!stack_word(walk, at, &ip))
 				return walk_over(walk, CLEW_STACK_UNREAD);
-			walk->by_pointers = 1;
+			walk->by_pointers = always_zero + 1;
 			return walk_to(walk, ip, at + 8, walk->bp);
 		}
 		at = walk->bp;
@@ -67,7 +67,7 @@ static __always_inline long step_by_pointer(struct stack_walk *walk)
 	if (at < walk->sp || (at & 7) || at - walk->sp > FRAME_POINTER_REACH ||
 	    !stack_word(walk, at, &bp) || !stack_word(walk, at + 8, &ip))
 		return walk_over(walk, CLEW_STACK_NO_RULE);
-	walk->by_pointers = 1;
+	walk->by_pointers = always_zero + 1;
 	return walk_to(walk, ip, at + 16, bp);
 }
 
@@ -80,7 +80,7 @@ static __always_inline long step_by_signal(struct stack_walk *walk)
 	    !stack_word(walk, walk->sp + SIGNAL_IP, &ip))
 		return walk_over(walk, CLEW_STACK_UNREAD);
 	walk_to(walk, ip, sp, bp);
-	walk->exact = 1;
+	walk->exact = always_zero + 1;
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static __always_inline void walk_from(struct stack_walk *walk, struct pt_regs *r
 	walk->ip = registers->ip;
 	walk->sp = registers->sp;
 	walk->bp = registers->bp;
-	walk->exact = 1;
+	walk->exact = always_zero + 1;
 }
 
 #endif

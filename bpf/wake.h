@@ -340,7 +340,7 @@ static __always_inline void ready_socket(const struct where *where, struct file 
 		stamp->device = asked_before((__u64)file, where->time);
 }
 
-/* The thing that became ready if it is no socket. `descriptor`: that of the sleeper's epoll
+/* Describes what became ready if it is no socket. `descriptor`: that of the sleeper's epoll
  * instance, -1. */
 __noinline int ready_file(__u64 file, struct clew_task_state *state, __u64 time, __s64 number,
 			  __s32 descriptor)
