@@ -9,6 +9,7 @@
 #define CLEW_BPF_UNWIND_ARM64_H
 
 #include "arch.h"
+#include "state.h"
 #include "unwind_walk.h"
 #include <clew/kernel/maps/unwind.h>
 #include <linux/types.h>

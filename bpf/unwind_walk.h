@@ -5,6 +5,7 @@
 
 #include "foreign.h"
 #include "mapping.h"
+#include "state.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps/unwind.h>
 #include <linux/types.h>

@@ -4,6 +4,7 @@
 #define CLEW_BPF_UNWIND_X86_H
 
 #include "arch.h"
+#include "state.h"
 #include "unwind_walk.h"
 #include <clew/kernel/maps/unwind.h>
 #include <linux/types.h>

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/ending.h"
+#include "base/thread.h"
 #include "clew.skel.h"
 #include "record/environment.h"
 #include "record/filter.h"
@@ -100,9 +101,41 @@ struct clew_bpf *clew_load_open(void)
 	return clew_bpf__open_opts(&options);
 }
 
+/* The kernel's symbols, which a thread reads meanwhile: it takes as long as all the rest here. */
+struct symbols_reading {
+	pthread_t thread;
+	bool begun;
+	struct clew_kernel_symbols *symbols;
+};
+
+static void *read_symbols(void *context)
+{
+	struct symbols_reading *reading = context;
+
+	clew_kernel_symbols_load(&reading->symbols);
+	return NULL;
+}
+
+static void symbols_begin(struct symbols_reading *reading, const struct clew_recorder *recorder)
+{
+	*reading = (struct symbols_reading){};
+	if (!recorder->symbols && store_thread_pays())
+		reading->begun = !store_thread_start(&reading->thread, read_symbols, reading);
+}
+
+static void symbols_end(struct symbols_reading *reading, struct clew_recorder *recorder)
+{
+	if (reading->begun)
+		pthread_join(reading->thread, NULL);
+	else if (!recorder->symbols)
+		read_symbols(reading);
+	if (!recorder->symbols)
+		recorder->symbols = reading->symbols;
+}
+
 /* Opens the kernel side and chooses the programs that this kernel can take. */
-static int open_object(struct clew_recorder *recorder, const struct clew_program_choice *choice,
-		       struct clew_message *message)
+static int choose_object(struct clew_recorder *recorder, const struct clew_program_choice *choice,
+			 struct clew_message *message)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	struct clew_bpf *bpf;
@@ -126,9 +159,6 @@ static int open_object(struct clew_recorder *recorder, const struct clew_program
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
 	bpf->rodata->preempt_hardirq = clew_kernel_hardirq_bits(btf);
 	bpf->rodata->softnet_offset = clew_kernel_softnet_offset(btf);
-	if (!recorder->symbols)
-		clew_kernel_symbols_load(&recorder->symbols);
-	clew_programs_addresses(bpf, recorder->symbols);
 	error = clew_programs_choose(bpf, btf, choice);
 	btf__free(btf);
 	if (error)
@@ -136,6 +166,20 @@ static int open_object(struct clew_recorder *recorder, const struct clew_program
 				"the kernel's tracepoints cannot be listed: %s: free some memory",
 				strerror(-error));
 	return 0;
+}
+
+static int open_object(struct clew_recorder *recorder, const struct clew_program_choice *choice,
+		       struct clew_message *message)
+{
+	struct symbols_reading reading;
+	int error;
+
+	symbols_begin(&reading, recorder);
+	error = choose_object(recorder, choice, message);
+	symbols_end(&reading, recorder);
+	if (!error)
+		clew_programs_addresses(recorder->bpf, recorder->symbols);
+	return error;
 }
 
 /* Sets what the programs find in their constants. */

@@ -52,13 +52,13 @@ static struct clew_bpf *open_more(struct clew_recorder *recorder)
 	if (!btf)
 		goto fail;
 	memcpy(bpf->rodata, recorder->bpf->rodata, sizeof(*bpf->rodata));
-	clew_kernel_symbols_load(&symbols);
-	clew_programs_addresses(bpf, symbols);
-	clew_kernel_symbols_free(symbols);
 	error = clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
 	if (error)
 		goto fail;
+	clew_kernel_symbols_load(&symbols);
+	clew_programs_addresses(bpf, symbols);
+	clew_kernel_symbols_free(symbols);
 	bpf_object__for_each_program (program, bpf->obj) {
 		first = bpf_object__find_program_by_name(recorder->bpf->obj,
 							 bpf_program__name(program));

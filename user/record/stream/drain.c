@@ -204,25 +204,47 @@ static int open_drains(struct clew_recorder *recorder, struct clew_message *mess
 	return 0;
 }
 
-/*
- * Makes the CPU's ring buffer and puts it into the map that the programs use.
- */
+/* Makes the CPU's ring buffer. */
 static int make_ring(struct stream *stream, struct clew_message *message)
 {
-	struct clew_recorder *recorder = stream->recorder;
-	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
-	size_t size = recorder->rings.records_size;
+	size_t size = stream->recorder->rings.records_size;
 
 	stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
 	if (stream->ring < 0)
 		return clew_say(message, -errno,
 				"no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size",
 				size, stream->cpu, strerror(errno));
-	if (bpf_map_update_elem(rings, &stream->cpu, &stream->ring, BPF_ANY))
-		return clew_say(message, -errno,
-				"the ring of CPU %u was refused: %s: try a smaller --ring-size",
-				stream->cpu, strerror(errno));
 	return 0;
+}
+
+/*
+ * Puts the ring buffers into the map that the programs use. The kernel waits after each update
+ * until no program runs, some 15 ms, but only once for all of a batch.
+ */
+static int put_rings(struct clew_recorder *recorder, struct clew_message *message)
+{
+	int map = bpf_map__fd(recorder->bpf->maps.clew_rings), error = 0;
+	uint32_t count = recorder->cpu_count;
+	uint32_t *cpus = calloc(count, sizeof(*cpus));
+	int *rings = calloc(count, sizeof(*rings));
+
+	for (uint32_t cpu = 0; cpus && rings && cpu < recorder->cpu_count; cpu++) {
+		cpus[cpu] = cpu;
+		rings[cpu] = recorder->streams[cpu].ring;
+	}
+	if (!cpus || !rings)
+		error = -ENOMEM;
+	/* Not every kernel has batches for this kind of map. */
+	else if (bpf_map_update_batch(map, cpus, rings, &count, NULL))
+		for (uint32_t cpu = 0; !error && cpu < recorder->cpu_count; cpu++)
+			if (bpf_map_update_elem(map, &cpus[cpu], &rings[cpu], BPF_ANY))
+				error = -errno;
+	free(cpus);
+	free(rings);
+	return error ? clew_say(message, error,
+				"the rings were refused: %s: try a smaller --ring-size",
+				strerror(-error))
+		     : 0;
 }
 
 /*
@@ -276,7 +298,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		if (!error)
 			error = add_ring(stream->drain, stream, message);
 	}
-	return error;
+	return error ?: put_rings(recorder, message);
 }
 
 /*

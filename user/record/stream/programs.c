@@ -167,8 +167,8 @@ static const char *tracepoint_of(const struct clew_program_row *row)
 		       : row->section + sizeof(prefix) - 1;
 }
 
-static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
-		      const struct bpf_program *program, const struct clew_program_choice *choice)
+static bool is_wanted(const struct types *types, const struct bpf_program *program,
+		      const struct clew_program_choice *choice)
 {
 	const struct clew_program_row *row = clew_program_row(bpf_program__name(program));
 	const char *tracepoint;
@@ -192,9 +192,6 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 	if ((row->flags & CLEW_PROGRAM_XFS) && !has_tracepoint(types, "xfs_file_fsync"))
 		return false;
 	if ((row->flags & CLEW_PROGRAM_JBD2) && !has_tracepoint(types, "jbd2_start_commit"))
-		return false;
-	/* It runs at every work item, and compares each with this function. */
-	if (program == bpf->progs.clew_cache_xfs_push && !bpf->rodata->work_xfs_push)
 		return false;
 	if (program == bpf->progs.clew_consume_skb && !clew_kernel_is(6, 14))
 		return false;
@@ -256,7 +253,7 @@ static void choose(const struct types *types, const struct clew_bpf *bpf,
 	struct bpf_program *program;
 
 	bpf_object__for_each_program (program, bpf->obj)
-		bpf_program__set_autoload(program, is_wanted(types, bpf, program, choice));
+		bpf_program__set_autoload(program, is_wanted(types, program, choice));
 }
 
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
@@ -294,6 +291,16 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	bpf->rodata->jiffy = tick.tv_nsec;
 	return 0;
+}
+
+static const struct clew_kernel_place *place_named(const struct clew_kernel_place *places,
+						   size_t count, const char *name)
+{
+	while (count > 1 && strcmp(places->name, name) != 0) {
+		places++;
+		count--;
+	}
+	return places;
 }
 
 /* Without symbols these stay 0, and the programs do not record faults in calls,
@@ -334,17 +341,26 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"xlog_cil_push_work", &bpf->rodata->work_xfs_push, NULL},
 		{"unix_stream_connect", &bpf->rodata->unix_connect, &bpf->rodata->unix_connect_end},
 	};
-	uint64_t start, end;
+	enum { COUNT = sizeof(addresses) / sizeof(addresses[0]) };
+	struct clew_kernel_place places[COUNT];
 
-	if (!symbols)
-		return;
-	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
-		if (clew_kernel_symbol_find(symbols, addresses[i].symbol, &start, &end))
+	for (size_t i = 0; i < COUNT; i++)
+		places[i] = (struct clew_kernel_place){.name = addresses[i].symbol};
+	if (symbols)
+		clew_kernel_symbols_find(symbols, places, COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct clew_kernel_place *place =
+			place_named(places, COUNT, addresses[i].symbol);
+
+		if (!place->start)
 			continue;
-		*(__u64 *)addresses[i].start = start;
+		*(__u64 *)addresses[i].start = place->start;
 		if (addresses[i].end)
-			*(__u64 *)addresses[i].end = end;
+			*(__u64 *)addresses[i].end = place->end;
 	}
 	if (!bpf->rodata->sched_text || !bpf->rodata->sched_text_end)
 		bpf->rodata->sched_text = bpf->rodata->sched_text_end = 0;
+	/* It runs at every work item, and compares each with this function. */
+	if (!bpf->rodata->work_xfs_push)
+		bpf_program__set_autoload(bpf->progs.clew_cache_xfs_push, false);
 }

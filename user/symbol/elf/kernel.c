@@ -3,6 +3,7 @@
 #include "symbol/elf/kernel.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct clew_kernel_symbols {
 	struct symbol *symbols;
 	size_t count;
 	char *names;
+	bool sorted; /* as the kernel lists its own symbols, but not those of modules */
 };
 
 static int by_address(const void *a, const void *b)
@@ -68,6 +70,8 @@ static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
 		}
 		if (error)
 			break;
+		table->sorted &=
+			!table->count || address >= table->symbols[table->count - 1].address;
 		memcpy(table->names + names_size, name, length);
 		table->symbols[table->count++] =
 			(struct symbol){.address = address, .name = names_size};
@@ -83,8 +87,10 @@ int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols)
 	FILE *file = fopen("/proc/kallsyms", "re");
 	int error = table && file ? 0 : -errno;
 
-	if (!error)
+	if (!error) {
+		table->sorted = true;
 		error = read_symbols(file, table);
+	}
 	if (!error && !table->count)
 		error = -EPERM;
 	if (file)
@@ -93,24 +99,38 @@ int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols)
 		clew_kernel_symbols_free(table);
 		return error;
 	}
-	qsort(table->symbols, table->count, sizeof(*table->symbols), by_address);
+	if (!table->sorted)
+		qsort(table->symbols, table->count, sizeof(*table->symbols), by_address);
 	*ret_symbols = table;
 	return 0;
 }
 
-int clew_kernel_symbol_find(const struct clew_kernel_symbols *table, const char *name,
-			    uint64_t *ret_start, uint64_t *ret_end)
+static int by_name(const void *a, const void *b)
 {
+	const struct clew_kernel_place *left = a, *right = b;
+
+	return strcmp(left->name, right->name);
+}
+
+void clew_kernel_symbols_find(const struct clew_kernel_symbols *table,
+			      struct clew_kernel_place *places, size_t count)
+{
+	qsort(places, count, sizeof(*places), by_name);
 	for (size_t i = 0; i < table->count; i++) {
-		if (strcmp(table->names + table->symbols[i].name, name))
+		const struct clew_kernel_place key = {.name = table->names +
+							      table->symbols[i].name};
+		struct clew_kernel_place *place =
+			bsearch(&key, places, count, sizeof(*places), by_name);
+		size_t after = i;
+
+		if (!place || place->start)
 			continue;
-		*ret_start = table->symbols[i].address;
-		while (i < table->count && table->symbols[i].address == *ret_start)
-			i++;
-		*ret_end = i < table->count ? table->symbols[i].address : *ret_start + 1;
-		return 0;
+		place->start = table->symbols[i].address;
+		while (after < table->count && table->symbols[after].address == place->start)
+			after++;
+		place->end =
+			after < table->count ? table->symbols[after].address : place->start + 1;
 	}
-	return -ENOENT;
 }
 
 /* The last symbol at or before an address; NULL: there is none. */

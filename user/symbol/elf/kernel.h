@@ -11,9 +11,15 @@ struct clew_kernel_symbols;
 /* Reads the table. -EPERM: the kernel hides addresses. Free with clew_kernel_symbols_free. */
 int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols);
 
-/* Where a symbol lies: up to the next one. 0 or -ENOENT. */
-int clew_kernel_symbol_find(const struct clew_kernel_symbols *symbols, const char *name,
-			    uint64_t *ret_start, uint64_t *ret_end);
+/* Where a symbol lies, up to the next one. `start` is 0 if there is none of that name. */
+struct clew_kernel_place {
+	const char *name;
+	uint64_t start, end;
+};
+
+/* Finds all that are named, in one pass, and sorts them by name. */
+void clew_kernel_symbols_find(const struct clew_kernel_symbols *symbols,
+			      struct clew_kernel_place *places, size_t count);
 
 /* The same of a name that one address alone has. 0, -ENOENT, or -EEXIST: several have it. */
 int clew_kernel_symbol_only(const struct clew_kernel_symbols *symbols, const char *name,
