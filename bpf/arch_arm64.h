@@ -80,8 +80,8 @@ static __always_inline __s64 register_call(struct pt_regs *registers)
 	return own_call[number & (CLEW_CALL_COUNT - 1)];
 }
 
-/* The same of a 32-bit call, by its own number. */
-static __always_inline __s64 register_compat_call(struct pt_regs *registers)
+/* The same of a 32-bit call, by its own number. `number`: what register_call() said. */
+static __always_inline __s64 register_compat_call(struct pt_regs *registers, __s64 number)
 {
 	return registers->syscallno;
 }

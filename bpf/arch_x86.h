@@ -62,10 +62,10 @@ static __always_inline __s64 register_call(struct pt_regs *registers)
 	return registers->orig_ax;
 }
 
-/* The same of a 32-bit call, by its own number. */
-static __always_inline __s64 register_compat_call(struct pt_regs *registers)
+/* The same of a 32-bit call, by its own number. `number`: what register_call() said. */
+static __always_inline __s64 register_compat_call(struct pt_regs *registers, __s64 number)
 {
-	return registers->orig_ax;
+	return (__s32)number;
 }
 
 /* An argument of that call, 0 to 3, and the same of a 32-bit call. */

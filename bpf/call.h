@@ -55,7 +55,7 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 		ret_call->argument[1] = register_compat_argument(registers, 1);
 		ret_call->argument[2] = register_compat_argument(registers, 2);
 		ret_call->argument[3] = register_compat_argument(registers, 3);
-		number = (__s32)register_compat_call(registers);
+		number = register_compat_call(registers, number);
 		ret_call->outside = number < 0;
 		if (number >= 0)
 			number = number < CLEW_CALL_COUNT
