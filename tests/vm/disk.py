@@ -80,7 +80,11 @@ class Tree:
     def find(self, name):
         """A program that may be called by its name, None: there is none."""
         path = ":".join(self.root + place for place in PATH.split(":") if place)
-        return shutil.which(name, path=path)
+        found = shutil.which(name, path=path)
+        # A link from the root on means the other root.
+        while found and os.path.islink(found) and os.readlink(found)[0] == "/":
+            found = self.root + os.readlink(found)
+        return found
 
 
 def add_python(tree):
