@@ -227,7 +227,7 @@ static int match_sides(struct connect *c)
 
 /* ---- which bytes belong together ---- */
 
-/* What a host's clock may be wrong by where it is rounded: TCP counts us, clew steps. */
+/* The error of a host's clock where it is rounded: TCP counts us, clew steps. */
 #define ROUNDED (1000 + CLEW_CLOCK_STEP)
 /* A message that is smaller than that, and before which nothing waited, leaves in one packet. */
 #define ONE_PACKET 500
@@ -332,7 +332,7 @@ static int add_dependency(struct connect *c, const struct moved *sent, const str
 	return 0;
 }
 
-/* What one end took, in order of its place, against what the other end sent. */
+/* Goes through what one end took, in order of its place, against what the other end sent. */
 static int join(struct connect *c, const struct moved *sent, uint32_t sent_count,
 		const struct moved *taken, uint32_t taken_count, uint64_t inode)
 {

@@ -193,7 +193,7 @@ static bool is_wanted(const struct types *types, const struct bpf_program *progr
 		return false;
 	if ((row->flags & CLEW_PROGRAM_JBD2) && !has_tracepoint(types, "jbd2_start_commit"))
 		return false;
-	if (program == bpf->progs.clew_consume_skb && !clew_kernel_is(6, 14))
+	if (!strcmp(row->name, "clew_consume_skb") && !clew_kernel_is(6, 14))
 		return false;
 	tracepoint = tracepoint_of(row);
 	if (!tracepoint)
