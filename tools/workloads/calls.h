@@ -29,7 +29,7 @@ static const char *const wl_other_calls[][2] = {
 #else
 #define PAUSE_KIND "signal"
 
-static const char *const wl_other_calls[][2] = {{NULL, NULL}};
+static const char *const wl_other_calls[][2] = {{"", ""}};
 #endif
 
 /* The call that the machine makes for one of these `length` letters. */
@@ -38,7 +38,7 @@ static inline const char *wl_own_call(const char *name, size_t *length)
 	for (size_t i = 0; i < sizeof(wl_other_calls) / sizeof(wl_other_calls[0]); i++) {
 		const char *other = wl_other_calls[i][0];
 
-		if (other && strlen(other) == *length && !strncmp(other, name, *length)) {
+		if (*length && strlen(other) == *length && !strncmp(other, name, *length)) {
 			*length = strlen(wl_other_calls[i][1]);
 			return wl_other_calls[i][1];
 		}

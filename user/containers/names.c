@@ -32,7 +32,7 @@ struct place {
 	json_take *take;
 };
 
-/* What is looked for. */
+/* The names that are looked for. */
 struct search {
 	const char *id;
 	size_t element; /* of the list: the one that has the id, SIZE_MAX none */

@@ -21,8 +21,8 @@ static int describe(struct stitch *s, struct clew_maker *maker, const struct sti
 				     ret_attributes);
 }
 
-/* Where an end is in the whole. Of a message it is known when the last byte left, and the first one
- * may have come before that: an origin is no later than its effect. */
+/* Where an end is in the whole. It is known when a message's last byte left, and its first one may
+ * have come before that: an origin is no later than its effect. */
 static clew_time place_of(const struct stitch *s, const struct stitch_added *added,
 			  const struct stitch_end *ends, uint32_t end)
 {
