@@ -107,7 +107,7 @@ static bool take_store(void *context, const struct json_place *place, const char
 #define STORE	"containers/storage/overlay-containers/"
 #define USER_OF "/userdata/config.json"
 
-/* Those of Kubernetes before others: it has names for what its runtime calls otherwise. */
+/* Kubernetes comes before others: it has names for what its runtime calls otherwise. */
 static const struct place places[] = {
 	{"cri-containerd-", "/run/containerd" TASKS "k8s.io/", "/config.json", take_oci},
 	{"crio-", "/var/lib/" STORE, USER_OF, take_oci},

@@ -343,7 +343,7 @@ static int end_activity(struct clew_relations *relations,
 
 /* ---- logical spans ---- */
 
-/* What happens to an activity, by a moment. The ends of runs come before begins. */
+/* The event that a moment is for an activity. The ends of runs come before begins. */
 struct change {
 	uint64_t at;
 	uint32_t number; /* of the span or the piece */

@@ -251,7 +251,7 @@ static int new_span(struct join *join, const struct taking *taking, uint64_t key
 	return r < 0 ? r : map_set(&join->known, key, 0, (uint64_t)*ret_number + 1);
 }
 
-/* What the event says of a span besides its state. */
+/* Takes the rest that the event says of a span besides its state. */
 static int describe(struct join *join, const struct taking *taking, uint32_t number)
 {
 	struct clew_job *span = clew_job_at(join->jobs, number);
@@ -754,7 +754,7 @@ static int by_task(const void *a, const void *b)
 	return left->from < right->from ? -1 : left->from > right->from;
 }
 
-/* What a process had under way ended with it. */
+/* Ends the spans that a process had under way, with it. */
 static void close_dead(struct clew_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->list.count; i++) {

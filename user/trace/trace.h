@@ -191,7 +191,7 @@ struct clew_exchange {
 	bool goes_on;	     /* no answer had come when the recording ended */
 };
 
-/* What a task sent to a TCP connection, or took from it, with its place among the bytes. */
+/* Bytes that a task sent to a TCP connection, or took from it, by their places. */
 struct clew_placed {
 	uint64_t time;	   /* ns: the call's end */
 	uint64_t at;	   /* when the last of it left, or came; 0 unknown */
@@ -403,7 +403,8 @@ const struct clew_announce *const *clew_trace_announcements(const struct clew_tr
 							    size_t *ret_count);
 /* The function at an address of a process, as people write it; NULL: it is not known. */
 const char *clew_trace_code(const struct clew_trace *trace, uint32_t process, uint64_t address);
-/* What tasks met of runtimes, in order of time. The values follow each structure, then a NUL. */
+/* Points of runtimes that tasks met, in order of time. The values follow each structure, then a
+ * NUL. */
 const struct clew_moment *const *clew_trace_moments(const struct clew_trace *trace,
 						    size_t *ret_count);
 

@@ -29,7 +29,7 @@ struct clew_remote_parts clew_remote_parts(const struct clew_exchange *exchange)
 	return parts;
 }
 
-/* What took notable time besides. */
+/* Says which other parts took notable time. */
 static void print_others(FILE *out, const struct clew_exchange *exchange,
 			 const struct clew_remote_parts *parts)
 {

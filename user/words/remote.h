@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is known of a wait for another host's answer, from this host alone. */
+/* A wait for another host's answer, from this host alone. */
 #ifndef CLEW_WORDS_REMOTE_H
 #define CLEW_WORDS_REMOTE_H
 
@@ -12,7 +12,7 @@
 #define CLEW_REMOTE_NAME 192 /* bytes */
 
 /*
- * How the time of a question to another host divides, ns. The other host, or what is between, had
+ * The parts of the time of a question to another host, ns. The other host, or what is between, had
  * `answering`; the round trip that the question and the answer need is not in it.
  */
 struct clew_remote_parts {
