@@ -81,6 +81,9 @@ struct clew_stitch_clock {
 	clew_time low, high;
 	uint64_t error; /* ns that the offset may be wrong by, for BETWEEN; at least so much for a
 			   CONFLICT; else 0 */
+	/* By how many parts per million it runs faster than the first trace's; its times were
+	   changed accordingly. 0: by none that connections show. */
+	double rate;
 	uint64_t edges_in, edges_out; /* ends of dependencies from other traces and to them */
 	/*
 	 * CONFLICT: a clock that runs this much faster than the first trace's

@@ -30,7 +30,8 @@ static const char *text_of(const struct pairs *pairs)
 
 static uint64_t shift_moment(const struct capture_shift *shift, uint64_t at)
 {
-	__int128 moved = (__int128)at + shift->offset;
+	__int128 moved = (__int128)at + shift->offset +
+			 clew_shift_gained(shift->rate, shift->zero, (clew_time)at);
 
 	return moved < 0 ? 0 : moved > INT64_MAX ? INT64_MAX : (uint64_t)moved;
 }

@@ -11,8 +11,18 @@
 #include "convert/rows.h"
 #include <clew/model.h>
 
+/* What a clock that gains `rate` has gained at a moment since `zero`. */
+static inline clew_time clew_shift_gained(double rate, clew_time zero, clew_time at)
+{
+	double gained = rate ? rate * (double)(at - zero) : 0;
+
+	return (clew_time)(gained < 0 ? gained - .5 : gained + .5);
+}
+
 struct capture_shift {
 	clew_time offset;
+	double rate; /* of the clock, beside the offset */
+	clew_time zero;
 	uint32_t cpus, requests, functions, ends; /* added to their numbers */
 	bool has_extent; /* replace the extent of each capture by `start` and `end` */
 	clew_time start, end;

@@ -99,7 +99,7 @@ static uint32_t node_of(const struct stitch *s, uint32_t trace)
 
 static wide known_time(const struct stitch *s, uint32_t trace, clew_time at)
 {
-	return (wide)at + (node_of(s, trace) == 0 ? s->offsets[trace] : 0);
+	return (wide)stitch_warped(s, trace, at) + (node_of(s, trace) == 0 ? s->offsets[trace] : 0);
 }
 
 static void bound(struct bounds *b, uint32_t from, uint32_t to, wide value)
@@ -373,14 +373,20 @@ int stitch_clocks(struct stitch *s)
 									: CLEW_CLOCK_GIVEN};
 		s->offsets[i] = i > 0 && node_of(s, i) == 0 ? s->options->offsets[i] : 0;
 	}
+	if (s->options->connections)
+		stitch_rates(s);
 	take_edges(s, &bounds[0]);
 	r = choose_all(s, &bounds[0], &bounds[1], &bounds[2]);
 	free(memory);
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < s->count; i++) {
 		clocks[i].offset = s->offsets[i];
+		clocks[i].rate = s->rates[i] ? -s->rates[i] * 1e6 : 0;
+	}
 	s->result->backward = 0;
 	for (size_t i = 0; i < s->edges.count; i++)
-		s->result->backward += (wide)edges[i].origin + s->offsets[edges[i].from] >
-				       (wide)edges[i].destination + s->offsets[edges[i].to];
+		s->result->backward += (wide)stitch_warped(s, edges[i].from, edges[i].origin) +
+					       s->offsets[edges[i].from] >
+				       (wide)stitch_warped(s, edges[i].to, edges[i].destination) +
+					       s->offsets[edges[i].to];
 	return r;
 }

@@ -121,9 +121,11 @@ static int find_extent(struct copy *c)
 			const struct clew_span *span = &c->s->traces[trace]->spans[i];
 			clew_time start = 0, end = 0;
 
-			r = move(span->start, c->s->offsets[trace], &start);
+			r = move(stitch_warped(c->s, trace, span->start), c->s->offsets[trace],
+				 &start);
 			if (r == 0)
-				r = move(span->end, c->s->offsets[trace], &end);
+				r = move(stitch_warped(c->s, trace, span->end),
+					 c->s->offsets[trace], &end);
 			shift->start = start < shift->start ? start : shift->start;
 			shift->end = end > shift->end ? end : shift->end;
 		}
@@ -202,7 +204,6 @@ static int copy_waits(struct copy *c)
 static int copy_spans(struct copy *c)
 {
 	const struct clew_model *model = c->model;
-	clew_time by = c->s->offsets[c->trace];
 	uint32_t first = c->s->first_span[c->trace], number;
 	int r = 0;
 
@@ -212,13 +213,16 @@ static int copy_spans(struct copy *c)
 		if (span->parent == CLEW_NONE) {
 			const char *name = stitch_span_name(&c->names, c->trace, i);
 
-			r = name ? clew_maker_root(c->maker, name, span->start + by, span->end + by,
-						   &number)
+			r = name ? clew_maker_root(c->maker, name,
+						   stitch_moved(c->s, c->trace, span->start),
+						   stitch_moved(c->s, c->trace, span->end), &number)
 				 : -ENOMEM;
 		} else {
 			r = clew_maker_child_alone(c->maker, first + span->parent,
 						   clew_model_string(model, span->name),
-						   span->start + by, span->end + by, &number);
+						   stitch_moved(c->s, c->trace, span->start),
+						   stitch_moved(c->s, c->trace, span->end),
+						   &number);
 		}
 		if (r == 0)
 			r = clew_maker_set_span_attributes(c->maker, number,
@@ -364,7 +368,7 @@ static int copy_marks(struct copy *c, uint32_t es, bool on_cpu)
 			++*known;
 		}
 		((struct clew_mark *)c->marks.data)[c->marks.count++] = (struct clew_mark){
-			.at = mark->at + c->s->offsets[c->trace], .label = *known - 1};
+			.at = stitch_moved(c->s, c->trace, mark->at), .label = *known - 1};
 	}
 	return r;
 }
@@ -372,7 +376,6 @@ static int copy_marks(struct copy *c, uint32_t es, bool on_cpu)
 static int copy_es(struct copy *c, const uint32_t *in, const uint32_t *out, uint32_t span)
 {
 	struct clew_range range = c->model->spans[span].elementary;
-	clew_time by = c->s->offsets[c->trace];
 	bool on_cpu = is_cpu(c->model, span);
 	size_t first = c->es.count;
 	int r = room_for(&c->es, range.count);
@@ -381,8 +384,8 @@ static int copy_es(struct copy *c, const uint32_t *in, const uint32_t *out, uint
 		const struct clew_es *es = &c->model->es[i];
 
 		((struct clew_es *)c->es.data)[c->es.count++] = (struct clew_es){
-			.start = es->start + by,
-			.end = es->end + by,
+			.start = stitch_moved(c->s, c->trace, es->start),
+			.end = stitch_moved(c->s, c->trace, es->end),
 			.span = c->s->first_span[c->trace] + span,
 			.in = es->in == CLEW_NONE ? CLEW_NONE : in[i],
 			.out = es->out == CLEW_NONE ? CLEW_NONE : out[i],
@@ -485,6 +488,8 @@ static int copy_traces(struct copy *c)
 		c->s->first_span[i] = first;
 		first += c->model->span_count;
 		c->shift.offset = c->s->offsets[i];
+		c->shift.rate = c->s->rates[i];
+		c->shift.zero = c->s->zeros[i];
 		c->shift.ends = i << ENDS_SHIFT;
 		snprintf(prefix, sizeof(prefix), "%u:", i + 1);
 		c->shift.prefix = prefix;

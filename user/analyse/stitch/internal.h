@@ -8,6 +8,7 @@
 #define CLEW_ANALYSE_STITCH_INTERNAL_H
 
 #include "base/vector.h"
+#include "convert/shift.h"
 #include "model/strings.h"
 #include "query/regex.h"
 #include <clew/stitch.h>
@@ -81,6 +82,9 @@ struct stitch {
 	 * which may be itself. NULL: no joins in that trace. */
 	uint64_t *joined[CLEW_STITCH_MOST_TRACES];
 	clew_time offsets[CLEW_STITCH_MOST_TRACES];
+	/* What a clock gains on the first one as it goes on, from a moment of its own. */
+	double rates[CLEW_STITCH_MOST_TRACES];
+	clew_time zeros[CLEW_STITCH_MOST_TRACES];
 	uint32_t first_span[CLEW_STITCH_MOST_TRACES];
 };
 
@@ -124,6 +128,20 @@ int stitch_connect(struct stitch *s);
 int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins,
 		size_t origin_count, const struct stitch_end *destinations,
 		size_t destination_count);
+/* A moment of a trace with what its clock has gained by then. */
+static inline clew_time stitch_warped(const struct stitch *s, uint32_t trace, clew_time at)
+{
+	return at + clew_shift_gained(s->rates[trace], s->zeros[trace], at);
+}
+
+/* The same by the first trace's clock, once its offset is chosen. */
+static inline clew_time stitch_moved(const struct stitch *s, uint32_t trace, clew_time at)
+{
+	return stitch_warped(s, trace, at) + s->offsets[trace];
+}
+
+/* rate.c: chooses the rates of all clocks, 0 where a constant fits. */
+void stitch_rates(struct stitch *s);
 /* Chooses the offsets of all traces. */
 int stitch_clocks(struct stitch *s);
 

@@ -27,8 +27,8 @@ static clew_time place_of(const struct stitch *s, const struct stitch_added *add
 			  const struct stitch_end *ends, uint32_t end)
 {
 	const struct stitch_end *effect = &ends[added->origins];
-	clew_time at = ends[end].at + s->offsets[ends[end].trace],
-		  latest = effect->at + s->offsets[effect->trace];
+	clew_time at = stitch_moved(s, ends[end].trace, ends[end].at),
+		  latest = stitch_moved(s, effect->trace, effect->at);
 
 	return added->statement == CLEW_NONE && at > latest ? latest : at;
 }

@@ -3,6 +3,7 @@
 #include "answers/stitch/stitch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,9 @@ static void print_clock(FILE *out, const struct clew_stitch_answer *answer, uint
 		      "one's",
 		      out);
 	}
+	if (clock->rate)
+		fprintf(out, "; its clock runs %.3f ppm %s", fabs(clock->rate),
+			clock->rate < 0 ? "slower" : "faster");
 	fprintf(out, "; %" PRIu64 " in, %" PRIu64 " out\n", clock->edges_in, clock->edges_out);
 }
 
@@ -164,6 +168,7 @@ static void json_clock(struct clew_json *json, const struct clew_stitch_answer *
 		clew_json_number(json, "drift_ppm", clock->drift);
 	else
 		clew_json_null(json, "drift_ppm");
+	clew_json_number(json, "rate_ppm", clock->rate);
 	clew_json_unsigned(json, "in", clock->edges_in);
 	clew_json_unsigned(json, "out", clock->edges_out);
 	clew_json_object_end(json);

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+`clew stitch` of hosts whose clocks, delays and losses are known. Each host's trace is written in
+notation, with messages as `clew convert` writes them. Prints TAP.
+"""
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+SECOND = 1_000_000_000
+START = 1000 * SECOND
+
+tap = Tap()
+directory = tempfile.TemporaryDirectory()
+
+
+class Host:
+    """A thread that asks or answers; times are given by the true clock."""
+
+    def __init__(self, name, offset=0, ppm=0.0):
+        self.name, self.offset, self.ppm = name, offset, ppm
+        self.messages, self.sockets, self.waits = [], [], []
+
+    def clock(self, at):
+        return round(at + self.offset + (at - START) * self.ppm * 1e-6)
+
+    def socket(self, inode, local, remote, sent, received):
+        address = [bytes(map(int, text.split("."))).hex() + "0" * 24 for text, _ in (local, remote)]
+        self.sockets.append(f'socket.{inode}="0 2 1 {local[1]} {remote[1]} {address[0]} '
+                            f'{address[1]},,,,{sent},{received}"')
+
+    def message(self, inode, received, time, at, position, size):
+        flags = 8 | 16 | (1 if received else 0) | (2 if at else 0)
+        self.messages.append((self.clock(time), self.clock(at) if at else 0, inode, position, size,
+                              flags))
+
+    def write(self, end):
+        ends = [self.clock(START), self.clock(end)]
+        lines = ["hierarchy processes", f"category processes {self.name}"]
+        rows = ",".join(" ".join(map(str, row)) for row in self.messages)
+        lines.append(f'span {self.name}-1 [{ends[0]},{ends[1]}] in processes:{self.name} tid=1 pid=1 '
+                     f'messages="{rows}" ' + " ".join(self.sockets))
+        for start, over, inode in self.waits:
+            lines.append(f"wait {self.name}-1 {self.clock(start)}..{self.clock(over)} socket "
+                         f"object=socket:{inode} id={inode} call=recvfrom context=softirq")
+        path = os.path.join(directory.name, self.name)
+        with open(path, "w", encoding="ascii") as file:
+            file.write("\n".join(lines) + "\n")
+        return path
+
+
+def talk(client, server, connection, count, seed, lose=lambda number: False, nat=False, start=START):
+    """
+    A client asks `count` times. Returns where the true dependencies are, by the client's clock: when
+    an answer left, and when the client went on.
+    """
+    draw = random.Random(seed)
+    port, first = 40000 + connection, (100 + connection, 70000 + connection)
+    inodes = (1000 + connection, 2000 + connection)
+    here, there = ("10.0.0.1", port), ("10.0.0.2", 5432)
+    client.socket(inodes[0], here, there, *first)
+    server.socket(inodes[1], there, ("192.168.0.9", port + 1) if nat else here, *reversed(first))
+    at, sent, got, truth = start + 1_000_000, 0, 0, []
+    for number in range(count):
+        delays = [60_000 + draw.randrange(200_000) for _ in range(2)]
+        question, answer = draw.randrange(1, 400), draw.randrange(1, 30000)
+        asleep = at + 10_000
+        arrived = at + delays[0]
+        left = arrived + draw.randrange(200_000, 5_000_000)
+        back = left + delays[1]
+        went_on = back + 20_000
+        if not lose(4 * number):
+            client.message(inodes[0], False, at + 5_000, at, sent, question)
+        if not lose(4 * number + 1):
+            server.message(inodes[1], True, arrived + 30_000, arrived, sent, question)
+        if not lose(4 * number + 2):
+            server.message(inodes[1], False, left + 5_000, left, got, answer)
+        if not lose(4 * number + 3):
+            client.message(inodes[0], True, went_on + 10_000, back, got, answer)
+        client.waits.append((asleep, went_on, inodes[0]))
+        if not lose(4 * number + 2) and not lose(4 * number + 3):
+            truth.append((left, went_on))
+        sent, got = sent + question, got + answer
+        at = went_on + draw.randrange(100_000, 2_000_000)
+    return truth, at
+
+
+def stitch(*paths):
+    out = os.path.join(directory.name, "out")
+    done = subprocess.run([CLEW, "stitch", *paths, "--json", "-o", out],
+                          capture_output=True,
+                          text=True,
+                          timeout=120,
+                          check=False)
+    if done.returncode:
+        return done.stderr, []
+    with open(out, encoding="ascii") as file:
+        made = [line.split() for line in file if line.startswith("dep socket ")]
+    return json.loads(done.stdout), made
+
+
+def moments(made, name):
+    """Origin and destination of dependencies that lead to a thread."""
+    return [(int(words[2].split("@")[1]), int(words[4].split("@")[1])) for words in made
+            if words[4].split("@")[0].endswith(name)]
+
+
+def check(name, answer, made, client, truth, error, evidence="exact"):
+    """The dependencies are the true ones: none is missing, none is wrong."""
+    found = moments(made, client.name + "-1")
+    wanted = {client.clock(went_on): client.clock(left) for left, went_on in truth}
+    wrong = [(origin, at) for origin, at in found
+             if at not in wanted or abs(origin - wanted[at]) > error]
+    tap.same(f"{name}: dependencies", [len(found), wrong], [len(wanted), []])
+    tap.same(f"{name}: evidence", {word for words in made for word in words
+                                   if word.startswith("evidence=")}, {"evidence=" + evidence})
+    tap.same(f"{name}: no effect comes before its cause", answer["backward"], 0)
+
+
+def test_clocks():
+    for offset, ppm, count in ((0, 0, 50), (123_456_789, 0, 200), (-987_654_321_000, 20, 3000),
+                               (5 * SECOND, -100, 3000)):
+        name = f"{offset} ns, {ppm} ppm"
+        client, server = Host("client"), Host("server", offset, ppm)
+        truth, end = talk(client, server, 0, count, 1)
+        answer, made = stitch(client.write(end), server.write(end))
+        clock = answer["traces"][1]
+        check(name, answer, made, client, truth, 70_000)
+        tap.same(f"{name}: source", clock["source"], "between")
+        tap.same(f"{name}: the error is hardly more than the shortest delays",
+                 clock["error"] < 100_000, True)
+        if ppm:
+            tap.same(f"{name}: rate", abs(clock["rate_ppm"] - ppm) < 10, True)
+        else:
+            tap.same(f"{name}: offset", abs(clock["offset"] + offset) <= clock["error"], True)
+            tap.same(f"{name}: no rate", clock["rate_ppm"], 0)
+        tap.same(f"{name}: all messages", answer["connected"]["joined"], 2 * count)
+
+
+def test_connections():
+    client, server = Host("client"), Host("server", 1_000_000)
+    truth, end = [], START
+    for connection in range(10):
+        found, end = talk(client, server, 3 * connection, 20, connection, start=end)
+        truth += found
+    answer, made = stitch(client.write(end), server.write(end))
+    check("ten connections", answer, made, client, truth, 200_000)
+    tap.same("ten connections: of twenty ends",
+             [answer["connected"][key] for key in ("connections", "ends")], [10, 20])
+
+
+def test_nat():
+    client, server = Host("client"), Host("server", 1_000_000)
+    truth, end = talk(client, server, 0, 50, 7, nat=True)
+    answer, made = stitch(client.write(end), server.write(end))
+    check("through NAT", answer, made, client, truth, 70_000, "observed")
+
+
+def test_loss():
+    """A message that either capture lost has no dependency, and gives none to its neighbours."""
+    draw = random.Random(3)
+    lost = {number for number in range(4 * 200) if draw.random() < 0.1}
+    client, server = Host("client"), Host("server", 1_000_000)
+    truth, end = talk(client, server, 0, 200, 8, lambda number: number in lost)
+    answer, made = stitch(client.write(end), server.write(end))
+    check("with losses", answer, made, client, truth, 70_000)
+
+
+def test_reused():
+    """Two connections one after the other have one port and other numbers."""
+    client, server = Host("client"), Host("server", 1_000_000)
+    truth, end = talk(client, server, 0, 20, 9)
+    strangers = Host("strangers", 1_000_000)
+    talk(strangers, strangers, 0, 20, 9)
+    strangers.sockets = [
+        re.sub(r",(\d+),(\d+)\"$", lambda match: ",5%s,5%s\"" % match.groups(), text)
+        for text in strangers.sockets
+    ]
+    answer, made = stitch(client.write(end), server.write(end), strangers.write(end))
+    check("a port used again", answer, made, client, truth, 70_000)
+    tap.same("a port used again: the stranger's clock is assumed",
+             answer["traces"][2]["source"], "assumed")
+
+
+def test_shared():
+    """Of bytes that two messages seem to have, nobody is said to be the sender."""
+    client, server = Host("client"), Host("server", 1_000_000)
+    _, end = talk(client, server, 0, 20, 10)
+    server.messages += [(time + 1, at + 1, inode, position, size, flags)
+                        for time, at, inode, position, size, flags in server.messages
+                        if not flags & 1]
+    _, made = stitch(client.write(end), server.write(end))
+    tap.same("bytes of two messages have no sender", moments(made, "client-1"), [])
+
+
+def test_three():
+    """The third host's clock is known by way of the second."""
+    client, server, disk = Host("client"), Host("server", 7_000_000), Host("disk", -3_000_000, 0)
+    truth, end = talk(client, server, 0, 100, 11)
+    _, end = talk(server, disk, 1, 100, 12, start=end)
+    answer, made = stitch(client.write(end), server.write(end), disk.write(end))
+    check("three hosts", answer, made, client, truth, 70_000)
+    tap.same("three hosts: the third clock", [
+        answer["traces"][2]["source"],
+        abs(answer["traces"][2]["offset"] - 3_000_000) <= answer["traces"][2]["error"]
+    ], ["between", True])
+
+
+if __name__ == "__main__":
+    test_clocks()
+    test_connections()
+    test_nat()
+    test_loss()
+    test_reused()
+    test_shared()
+    test_three()
+    directory.cleanup()
+    sys.exit(tap.end())
