@@ -103,6 +103,7 @@ struct clew_stitch_count {
 /* The result of joining connections between hosts. */
 struct clew_stitch_connected {
 	uint64_t ends;	       /* of connections, in all traces */
+	uint64_t repeated;     /* of these, ends that are in several traces */
 	uint64_t connections;  /* both ends of which are known, in two traces */
 	uint64_t messages;     /* that an end of these took */
 	uint64_t joined;       /* those of which it is known who sent them */

@@ -215,7 +215,21 @@ def test_three():
     ], ["between", True])
 
 
+def test_refused():
+    """What cannot be joined is said."""
+    client, server = Host("client"), Host("server")
+    _, end = talk(client, server, 0, 5, 13)
+    paths = [client.write(end), server.write(end)]
+    done = subprocess.run([CLEW, "stitch", paths[0], paths[0]], capture_output=True, text=True,
+                          timeout=60, check=False)
+    tap.same("one capture twice", [done.returncode, done.stdout.count("those are of one host"),
+                                   done.stdout.count("no connection in common")], [1, 1, 1])
+    answer, _ = stitch(paths[0], paths[1])
+    tap.same("no end is repeated", answer["connected"]["repeated"], 0)
+
+
 if __name__ == "__main__":
+    test_refused()
     test_clocks()
     test_connections()
     test_nat()

@@ -197,6 +197,23 @@ static struct side *only_other(struct side *const *all, size_t count, const stru
 	return counts[*ret_exact] == 1 ? found[*ret_exact] : NULL;
 }
 
+/* True if two sides are one end, in captures of one host. */
+static bool is_same(const struct side *a, const struct side *b)
+{
+	return a->trace != b->trace && a->inode == b->inode && a->sent_first == b->sent_first &&
+	       a->received_first == b->received_first && a->local_port == b->local_port;
+}
+
+static uint64_t count_repeated(struct side *const *all, size_t count)
+{
+	uint64_t repeated = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			repeated += is_same(all[i], all[j]);
+	return repeated;
+}
+
 static int match_sides(struct connect *c)
 {
 	struct side **all = malloc((c->sides.count + 1) * sizeof(struct side *));
@@ -211,6 +228,7 @@ static int match_sides(struct connect *c)
 	for (size_t first = 0, end; first < count; first = end) {
 		for (end = first + 1; end < count && !by_numbers(&all[first], &all[end]); end++)
 			;
+		c->s->result->connected.repeated += count_repeated(all + first, end - first);
 		for (size_t i = first; i < end; i++) {
 			bool exact, back;
 			struct side *other = only_other(all + first, end - first, all[i], &exact);

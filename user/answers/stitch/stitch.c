@@ -97,6 +97,11 @@ static void print_connected(FILE *out, const struct clew_stitch_connected *conne
 {
 	if (!connected->ends)
 		return;
+	if (connected->repeated)
+		fprintf(out,
+			"%" PRIu64
+			" end%s of connections in several traces: those are of one host\n",
+			connected->repeated, connected->repeated == 1 ? "" : "s");
 	if (!connected->connections) {
 		fprintf(out,
 			"no connection in common: of %" PRIu64 " ends of connections none has its "
@@ -200,6 +205,7 @@ void clew_json_stitch(FILE *out, const struct clew_stitch_answer *answer,
 	clew_json_array_end(&json);
 	clew_json_object(&json, "connected");
 	clew_json_unsigned(&json, "ends", answer->result->connected.ends);
+	clew_json_unsigned(&json, "repeated", answer->result->connected.repeated);
 	clew_json_unsigned(&json, "connections", answer->result->connected.connections);
 	clew_json_unsigned(&json, "messages", answer->result->connected.messages);
 	clew_json_unsigned(&json, "joined", answer->result->connected.joined);

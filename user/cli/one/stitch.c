@@ -230,6 +230,10 @@ static int stitch(struct question *question, const struct clew_model *const *mod
 		say(question, model);
 		if (values->output)
 			status = clew_write_model(question->names[0], model, values->output);
+		/* There are hosts, and nothing joins them. */
+		if (!status && question->result.connected.ends &&
+		    !question->result.connected.connections)
+			status = CLEW_EXIT_NEGATIVE;
 		clew_model_free(model);
 	}
 	free(question->result.counts);
