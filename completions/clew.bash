@@ -202,7 +202,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	functions)
-		options='--returns --strict-entry --json --color --no-pager -h --help' files='' others=''
+		options='--returns --strict-entry --runtime --json --color --no-pager -h --help' files='' others='--runtime'
 		case $previous in
 		--returns) values='auto trampoline exits none' ;;
 		--color) values='auto always never' ;;

@@ -78,6 +78,9 @@
 	    "a row is a device, an inode, what was done, begin, end, place and bytes")             \
 	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \
 	    "a row is a place, a time, a token, 0 or 1, and words")                                \
+	KEY(MOMENTS,         "moments",         "#t###.",    6,                                    \
+	    "a row is a place, a time, a stack pointer, a point, bits and bytes")                  \
+	KEY(CODES,           "codes",           "#.",        2, "a row is an address and a name")  \
 	KEY(ENVIRONMENT,     "environment",     "#.",        2, "a row is a number and a value")   \
 	KEY(FRAMES,          "frames",          "ttf#####",  8,                                    \
 	    "a row is a start, an end, a function and five numbers")                               \

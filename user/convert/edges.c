@@ -24,6 +24,15 @@ static int type_of(struct conversion *conversion, unsigned type, uint32_t *ret_t
 	return r;
 }
 
+static int type_of_call(struct conversion *conversion, const struct clew_call_dependency *call,
+			uint32_t *ret_type)
+{
+	*ret_type = call->is_return ? CLEW_DEPENDENCY_RETURN : CLEW_DEPENDENCY_CALL;
+	return call->is_return || !call->relation->submitted
+		       ? 0
+		       : type_of(conversion, CLEW_EDGE_SUBMIT, ret_type);
+}
+
 /* Makes a dependency of each group of edges. */
 static int add_groups(struct conversion *conversion, const struct edge_groups *groups,
 		      size_t *ret_origins)
@@ -113,11 +122,13 @@ static int make_dependencies(struct conversion *conversion, const struct edge_gr
 		return r;
 	for (size_t i = 0; i < submissions; i++)
 		add_single(conversion, type, origins + i, groups->count + i);
-	for (size_t i = 0; i < conversion->call_count; i++)
-		add_single(conversion,
-			   conversion->calls[i].is_return ? CLEW_DEPENDENCY_RETURN
-							  : CLEW_DEPENDENCY_CALL,
-			   origins + submissions + i, groups->count + submissions + i);
+	for (size_t i = 0; i < conversion->call_count; i++) {
+		r = type_of_call(conversion, &conversion->calls[i], &type);
+		if (r < 0)
+			return r;
+		add_single(conversion, type, origins + submissions + i,
+			   groups->count + submissions + i);
+	}
 	if (vector_reserve(&conversion->origins, origins + further) < 0)
 		return -ENOMEM;
 	conversion->triggers.count = out->count;

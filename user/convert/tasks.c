@@ -350,6 +350,8 @@ static int make_actor(struct conversion *conversion, uint32_t number, uint32_t c
 	if (task && r >= 0)
 		r = capture_describe_announcements(conversion, task->task.serial);
 	if (task && r >= 0)
+		r = capture_describe_moments(conversion, task->task.serial);
+	if (task && r >= 0)
 		r = capture_describe_ends(conversion, task->task.serial);
 	if (task)
 		capture_describe_environment(conversion, task->task.serial);

@@ -300,6 +300,8 @@ static int take_acts(struct back *back, uint32_t span)
 	if (r == 0)
 		r = back_announcements(back, serial, values);
 	if (r == 0)
+		r = back_moments(back, serial, values);
+	if (r == 0)
 		r = back_ends(back, serial, values);
 	return r < 0 ? r : back_environment(back, serial, values);
 }
@@ -320,6 +322,7 @@ int back_tasks(struct back *back)
 			r = take_acts(back, span);
 	}
 	back_order_announcements(back);
+	back_order_moments(back);
 	/* Threads without a tid get one, so that the command line can select
 	 * them. */
 	for (size_t i = 0; i < back->trace->tasks.count && r == 0 && !back->from_capture; i++) {

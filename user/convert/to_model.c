@@ -83,6 +83,7 @@ static void done(struct conversion *conversion)
 	free(conversion->plan_begin);
 	free(conversion->touches);
 	free(conversion->announcements);
+	free(conversion->moments);
 	free(conversion->end_sleepers);
 	free(conversion->end_holders);
 	free(conversion->endpoints);

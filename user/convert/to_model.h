@@ -112,6 +112,7 @@ struct conversion {
 	struct vector device_extents;	/* by device span */
 	struct sort_key *touches;	/* by task; NULL until they are needed */
 	struct sort_key *announcements; /* likewise */
+	struct sort_key *moments;	/* likewise */
 	struct sort_key *end_sleepers, *end_holders;
 	struct vector frame_plans; /* struct frame_plan, by task, then start */
 	uint32_t *plan_begin;	   /* by task, one more at the end */
@@ -167,6 +168,8 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial);
 
 /* announce.c: these two as well */
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
+/* moments.c */
+int capture_describe_moments(struct conversion *conversion, uint32_t serial);
 /* frames.c: the frames of a thread, and all functions */
 void capture_describe_frames(struct conversion *conversion, uint32_t serial);
 void capture_describe_functions(struct conversion *conversion);

@@ -105,7 +105,9 @@ static int index_types(struct back *back)
 		const char *name = clew_model_string(back->model, back->model->types[i]);
 		int type = clew_edge_type_from_name(name);
 
-		if (i == CLEW_DEPENDENCY_CALL || i == CLEW_DEPENDENCY_RETURN)
+		/* What follows from the announcements and moments. */
+		if (i == CLEW_DEPENDENCY_CALL || i == CLEW_DEPENDENCY_RETURN ||
+		    type == CLEW_EDGE_SUBMIT)
 			back->edge_types[i] = UINT8_MAX;
 		else if (type >= 0)
 			back->edge_types[i] = (uint8_t)type;

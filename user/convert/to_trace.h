@@ -109,6 +109,9 @@ int back_dropped(struct back *back, const char *name, const char *value);
 int back_ends(struct back *back, uint32_t serial, const struct values *values);
 /* Once all announcements have been read. */
 void back_order_announcements(struct back *back);
+/* moments.c */
+int back_moments(struct back *back, uint32_t serial, const struct values *values);
+void back_order_moments(struct back *back);
 /* tasks_back.c */
 int back_tasks(struct back *back);
 /* times_back.c: runs, sleeps and waits in run queues of all threads */

@@ -45,6 +45,7 @@ struct clew_job {
 	uint64_t started;   /* 0: never */
 	uint64_t end;	    /* CLEW_TIME_OPEN: not in the capture */
 	uint64_t key[CLEW_RUNTIME_KEYS];
+	uint64_t joined;   /* the key with its process and kind, as one number */
 	uint64_t code;	   /* address of the function that it runs, 0 unknown */
 	const char *label; /* a name that the runtime gives, NULL none */
 	uint64_t queue, status;

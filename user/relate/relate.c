@@ -353,7 +353,7 @@ static int join_job(struct clew_relations *relations, uint32_t lower)
 	struct clew_relation relation = {.lower = lower,
 					 .upper_count = 1,
 					 .evidence = CLEW_EVIDENCE_EXACT,
-					 .submitted = activity->part == CLEW_ACTIVITY_RUN};
+					 .submitted = true};
 
 	if (upper >= lower)
 		return 0;

@@ -55,7 +55,8 @@ struct clew_relation {
 	uint32_t lower;
 	uint8_t evidence; /* enum clew_evidence */
 	bool nested;	  /* `lower` is nested in the upper activity, in its thread */
-	bool submitted;	  /* `lower` is a run, and the upper activity submitted or resumed it */
+	bool submitted;	  /* `lower` is a logical span, or a run of one that the upper activity
+			     submitted or resumed: a key joined them */
 	bool bridged;	  /* joined by descriptors alone: the layers in between were not recorded */
 };
 

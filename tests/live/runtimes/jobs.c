@@ -32,6 +32,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct job jobs[JOBS];
 static struct job *wanted; /* to be run */
 static int over;
+static const char item_name[] = "item";
 
 #define POINT __attribute__((noinline, noclone, used, visibility("default")))
 
@@ -138,6 +139,8 @@ static void use(int count, unsigned seed)
 	int again = 0;
 
 	srand(seed);
+	/* A probe reads only what is in memory. */
+	(void)*(volatile const char *)item_name;
 	pthread_create(&thread, NULL, worker, NULL);
 	for (int i = 0; i < count; i++) {
 		struct job *job = &jobs[i % JOBS];
@@ -152,7 +155,7 @@ static void use(int count, unsigned seed)
 		}
 		if (i + 1 == count)
 			shape %= 2;
-		*job = (struct job){.name = "item", .waits = shape == 1};
+		*job = (struct job){.name = item_name, .waits = shape == 1};
 		from = now();
 		queue_put(&queue, job);
 		to = now();

@@ -45,6 +45,11 @@ static void describe_lower(const struct edge_words *words, const struct clew_rel
 	clew_relations_describe(words->relations, lower->task, lower->begin, ret_description);
 }
 
+static unsigned type_of(const struct clew_relation *relation)
+{
+	return relation->submitted ? CLEW_EDGE_SUBMIT : CLEW_EDGE_CALL;
+}
+
 void edge_json_relation(struct edge_words *words, const struct clew_relation *relation)
 {
 	struct clew_json *json = &words->json;
@@ -52,10 +57,10 @@ void edge_json_relation(struct edge_words *words, const struct clew_relation *re
 	struct edge_end end = activity_end(words, relation, relation->lower);
 
 	clew_json_object(json, NULL);
-	clew_json_string(json, "type", clew_edge_type_name(CLEW_EDGE_CALL));
+	clew_json_string(json, "type", clew_edge_type_name(type_of(relation)));
 	clew_json_string(json, "evidence", clew_evidence_name(relation->evidence));
 	clew_json_string(json, "context", clew_context_name(CLEW_WAKE_TASK));
-	clew_json_string(json, "relation", clew_edge_relation(CLEW_EDGE_CALL));
+	clew_json_string(json, "relation", clew_edge_relation(type_of(relation)));
 	clew_json_bool(json, "bridged", relation->bridged);
 	json_uppers(words, relation, "from", true);
 	clew_json_array(json, "to");
@@ -80,7 +85,7 @@ void edge_print_relation(struct edge_words *words, const struct clew_relation *r
 	printf("+%-13s %-8s ",
 	       CLEW_OFFSET(lower->begin > start ? lower->begin - start : 0,
 			   clew_trace_end(words->trace) - start),
-	       clew_edge_type_name(CLEW_EDGE_CALL));
+	       clew_edge_type_name(type_of(relation)));
 	for (uint32_t i = 0; i < relation->upper_count; i++) {
 		struct edge_end end = activity_end(words, relation, relation->uppers[i]);
 

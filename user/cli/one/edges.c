@@ -123,7 +123,8 @@ static bool relation_wanted(const struct listing *listing, const struct clew_rel
 	const struct clew_activity *activities = listing->list.words.activities,
 				   *lower = &activities[relation->lower];
 
-	if (values->types && !(values->types >> CLEW_EDGE_CALL & 1))
+	if (values->types &&
+	    !(values->types >> (relation->submitted ? CLEW_EDGE_SUBMIT : CLEW_EDGE_CALL) & 1))
 		return false;
 	if (!clew_window_has(&values->view.window, lower->begin, lower->end))
 		return false;

@@ -8,6 +8,7 @@
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
+#include "cli/one/functions_runtime.h"
 #include "format/text.h"
 #include "record/functions/probe_judge.h"
 #include "record/stacks/objects.h"
@@ -17,6 +18,7 @@ struct functions_values {
 	bool json;
 	bool strict_entry;
 	enum clew_returns_wanted returns;
+	const char *runtimes;
 };
 
 const struct clew_option clew_functions_options[] = {
@@ -25,6 +27,8 @@ const struct clew_option clew_functions_options[] = {
 	 clew_take_returns, offsetof(struct functions_values, returns)},
 	{0, "strict-entry", NULL, "probe no entry behind an instruction that reads memory",
 	 clew_take_flag, offsetof(struct functions_values, strict_entry)},
+	{0, "runtime", "NAME,..", "the points of these runtimes instead, as clew record takes them",
+	 clew_take_string, offsetof(struct functions_values, runtimes)},
 	{0, "json", NULL, "answer in JSON", clew_take_flag,
 	 offsetof(struct functions_values, json)},
 	CLEW_OPTION_END,
@@ -244,6 +248,12 @@ int clew_command_functions(const struct clew_command *command, int argc, char **
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	if (values.runtimes)
+		return operands[1]
+			       ? clew_fail(CLEW_EXIT_INPUT,
+					   "--runtime: '%s' names functions: give one of them",
+					   operands[1])
+			       : clew_functions_runtime(values.runtimes, operands[0], values.json);
 	asked.glob = operands[1];
 	if (clew_objects_find(operands[0], &asked.objects, &message) < 0)
 		return clew_fail(CLEW_EXIT_INPUT, "%s", message.text);
