@@ -105,7 +105,7 @@ static int index_types(struct back *back)
 		const char *name = clew_model_string(back->model, back->model->types[i]);
 		int type = clew_edge_type_from_name(name);
 
-		/* What follows from the announcements and moments. */
+		/* They follow from the announcements and moments. */
 		if (i == CLEW_DEPENDENCY_CALL || i == CLEW_DEPENDENCY_RETURN ||
 		    type == CLEW_EDGE_SUBMIT)
 			back->edge_types[i] = UINT8_MAX;

@@ -105,6 +105,13 @@ static uint32_t process_of(const struct join *join, uint32_t serial)
 	return task ? task->process : serial;
 }
 
+static uint32_t tid_of(const struct join *join, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(join->jobs->trace, serial);
+
+	return task ? task->tid : 0;
+}
+
 /* The event's key, as numbers and mixed with its kind. False: a part of it is not known. */
 static bool key_of(const struct join *join, const struct taking *taking, uint64_t *ret_numbers,
 		   uint64_t *ret_key)
@@ -114,9 +121,15 @@ static bool key_of(const struct join *join, const struct taking *taking, uint64_
 	*ret_key = hash_mix((uintptr_t)&taking->runtime->spans[taking->event->span],
 			    process_of(join, taking->happened->task));
 	for (unsigned i = 0; i < taking->event->key_count; i++) {
-		if (!value_of(taking, &taking->event->keys[i], &ret_numbers[i], &text))
+		const struct clew_runtime_value *key = &taking->event->keys[i];
+
+		if (!value_of(taking, key, &ret_numbers[i], &text))
 			return false;
 		*ret_key = hash_mix(*ret_key, text ? hash_text(HASH_SEED, text) : ret_numbers[i]);
+		/* Threads are joined by serials, which are used once, and known by their tids. */
+		if (key->expression.base == CLEW_BASE_TASK ||
+		    key->expression.base == CLEW_BASE_CHILD)
+			ret_numbers[i] = tid_of(join, (uint32_t)ret_numbers[i]);
 	}
 	return true;
 }
@@ -245,6 +258,7 @@ static int new_span(struct join *join, const struct taking *taking, uint64_t key
 		.below = CLEW_NO_NUMBER,
 		.closed = CLEW_JOB_OPEN,
 		.key_count = taking->event->key_count,
+		.joined = key,
 	};
 	memcpy(span->key, numbers, taking->event->key_count * sizeof(*numbers));
 	r = map_set(&join->live, key, 0, (uint64_t)*ret_number + 1);
@@ -424,13 +438,8 @@ static uint32_t running(const struct join *join, const struct taking *taking, ui
 
 	while (at != CLEW_NO_NUMBER && clew_job_at(join->jobs, at)->kind != kind)
 		at = clew_job_at(join->jobs, at)->below;
-	if (at != CLEW_NO_NUMBER) {
-		const struct clew_job *span = clew_job_at(join->jobs, at);
-
-		*ret_key = hash_mix((uintptr_t)kind, span->process);
-		for (unsigned i = 0; i < span->key_count; i++)
-			*ret_key = hash_mix(*ret_key, span->key[i]);
-	}
+	if (at != CLEW_NO_NUMBER)
+		*ret_key = clew_job_at(join->jobs, at)->joined;
 	return at;
 }
 

@@ -90,7 +90,7 @@ static void print_histogram(FILE *out, const struct histogram *histogram)
 	fprintf(out, "%9s  ", CLEW_DURATION(histogram->greatest));
 }
 
-/* The details that are not plain of a row's spans. */
+/* Says how a row's spans ended, unless they all just did. */
 static void print_ends(FILE *out, const struct logical_row *row)
 {
 	const char *between = "";
