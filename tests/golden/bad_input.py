@@ -279,6 +279,16 @@ def test_layers(directory):
               words)
     fails("record: no way to see returns", ["record", "-o", where, "--returns", "often"], 2,
           "often")
+    fails("record: a runtime that is not known", ["record", "-o", where, "--runtime", "gone"], 2,
+          "'gone' is no runtime that is known", "go, pthread, uv")
+    fails("record: a runtime's file that is not there",
+          ["record", "-o", where, "--runtime", "/no/such.runtime"], 2, "/no/such.runtime")
+    fails("record: all runtimes of nobody", ["record", "-o", where, "--runtime", "auto"], 2,
+          "--runtime auto is for some processes")
+    fails("functions: a runtime and functions",
+          ["functions", "--runtime", "go", "libc.so.6", "read"], 2, "give one of them")
+    fails("functions: no such runtime there", ["functions", "--runtime", "uv", "libc.so.6"], 1,
+          "none of these runtimes")
     for text, place, words in ((b"layer db\ncall enter q:f\n", ":2:6: ",
                                 "usdt"), (b"call usdt a:b\n", ":1:1: ", "layer NAME"),
                                (b"layer a\ncall usdt p:q x=u8(arg9)\n", ":2:23: ",

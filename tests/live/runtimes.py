@@ -239,11 +239,32 @@ def own():
     report("own: pieces are in order", ordered(spans))
 
 
+def changed():
+    """A library whose code is another than the description expects is not probed at all."""
+    library = os.path.realpath("/usr/lib/x86_64-linux-gnu/libuv.so.1")
+    whole = run("objdump", "-d", "--no-show-raw-insn", library).stdout
+    function = re.search(r"<uv_queue_work@@Base>:\n(.*?)\n\n", whole, re.S)[1]
+    # The second address of code that it takes, of the callback's caller.
+    places = [int(m[1], 16) for m in re.finditer(
+        r"^ +([0-9a-f]+):\tlea +-0x[0-9a-f]+\(%rip\)", function, re.M)]
+    with open(library, "rb") as file:
+        code = bytearray(file.read())
+    copy = scratch("libuv.so.1")
+    for what, change, status, words in (("as it is", 0, 0, "4 points"),
+                                        ("with one byte changed", 1, 1, "is not resolved")):
+        code[places[1] + 3] = (code[places[1] + 3] + change) % 256
+        with open(copy, "wb") as file:
+            file.write(code)
+        done = run(CLEW, "functions", "--runtime", "uv", copy)
+        ok(done.returncode == status and words in done.stdout, f"libuv {what}: {words}",
+           f"status {done.returncode}: {done.stdout}{done.stderr}")
+
+
 def main():
     skip_unless_functions("--no-stacks")
-    names = sys.argv[1:] or ["pthread", "uv", "go", "own"]
+    names = sys.argv[1:] or ["pthread", "uv", "go", "own", "changed"]
     for name in names:
-        {"pthread": pthread, "uv": uv, "go": go, "own": own}[name]()
+        {"pthread": pthread, "uv": uv, "go": go, "own": own, "changed": changed}[name]()
     finish()
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads met of runtimes, and the names of the functions that this refers to, as values of
- * attributes of their spans, and back. Logical spans are derived from these again.
+ * Moments of threads at points of runtimes, and the names of the functions that these refer to, as
+ * values of attributes of their spans, and back. Logical spans are derived from these again.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -343,7 +343,7 @@ static int end_activity(struct clew_relations *relations,
 
 /* ---- logical spans ---- */
 
-/* The event that a moment is for an activity. The ends of runs come before begins. */
+/* An activity begins or ends. The ends of runs come before begins. */
 struct change {
 	uint64_t at;
 	uint32_t number; /* of the span or the piece */

@@ -265,7 +265,7 @@ static int new_span(struct join *join, const struct taking *taking, uint64_t key
 	return r < 0 ? r : map_set(&join->known, key, 0, (uint64_t)*ret_number + 1);
 }
 
-/* Takes the rest that the event says of a span besides its state. */
+/* Takes what the event says of a span besides its state. */
 static int describe(struct join *join, const struct taking *taking, uint32_t number)
 {
 	struct clew_job *span = clew_job_at(join->jobs, number);

@@ -9,7 +9,7 @@
 #include "record/functions/probe_cost.h"
 #include "record/functions/runtime_file.h"
 
-/* What was found of a runtime in a file. */
+/* A runtime in a file. */
 struct clew_runtime_shown {
 	const struct clew_runtime *runtime;
 	const char *path;

@@ -10,7 +10,7 @@
 #include "symbol/code/function.h"
 
 enum clew_derive_step {
-	CLEW_DERIVE_CODE,   /* the N-th function whose address is taken, each counted once */
+	CLEW_DERIVE_CODE,   /* the N-th address of code that is taken, each counted once */
 	CLEW_DERIVE_CALLEE, /* the only function without a name that is called and takes any */
 	CLEW_DERIVE_JUMP,   /* the N-th function that is jumped to */
 };

@@ -67,39 +67,40 @@ static int walk(const struct clew_functions *functions, const struct range *func
 	return r;
 }
 
-/* The function whose address an instruction takes, NULL: none. */
-static const struct range *taken_by(const struct visit *visit)
+/* The address of code that an instruction takes, 0: none. */
+static uint64_t taken_by(const struct visit *visit)
 {
 	const ZydisDecodedInstruction *instruction = &visit->instruction;
 	const ZydisDecodedOperand *source = &visit->operands[1];
+	uint64_t address = 0;
 
 	if (instruction->mnemonic == ZYDIS_MNEMONIC_LEA && source->mem.base == ZYDIS_REGISTER_RIP &&
 	    source->mem.index == ZYDIS_REGISTER_NONE)
-		return function_at(visit->functions, visit->address + instruction->length +
-							     (uint64_t)source->mem.disp.value);
-	if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV &&
-	    source->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && visit->operands[0].size >= 32)
-		return function_at(visit->functions, source->imm.value.u);
-	return NULL;
+		address = visit->address + instruction->length + (uint64_t)source->mem.disp.value;
+	else if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV &&
+		 source->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && visit->operands[0].size >= 32)
+		address = source->imm.value.u;
+	return functions_segment_at(visit->functions, address) ? address : 0;
 }
 
 #define TAKEN_MOST 64
 
 struct taken {
-	const struct range *list[TAKEN_MOST];
+	uint64_t list[TAKEN_MOST];
 	size_t count;
 };
 
+/* Also those where no function begins: else a changed one would let the next have its number. */
 static int take_address(void *context, const struct visit *visit)
 {
 	struct taken *taken = context;
-	const struct range *range = taken_by(visit);
+	uint64_t address = taken_by(visit);
 
-	for (size_t i = 0; range && i < taken->count; i++)
-		if (taken->list[i] == range)
+	for (size_t i = 0; address && i < taken->count; i++)
+		if (taken->list[i] == address)
 			return 0;
-	if (range && taken->count < TAKEN_MOST)
-		taken->list[taken->count++] = range;
+	if (address && taken->count < TAKEN_MOST)
+		taken->list[taken->count++] = address;
 	return 0;
 }
 
@@ -159,7 +160,7 @@ int clew_derive_step(struct clew_functions *functions, enum clew_derive_step ste
 		return -ENOENT;
 	if (step == CLEW_DERIVE_CODE) {
 		if (find_taken(functions, function, &taken) >= 0 && number < taken.count)
-			found = taken.list[number];
+			found = function_at(functions, taken.list[number]);
 	} else {
 		found = follow_flow(functions, function, step == CLEW_DERIVE_CALLEE, number);
 	}
@@ -329,7 +330,7 @@ static void look_before(const struct call_search *search, const struct visit *vi
 	for (size_t i = search->count; i > 0 && search->count - i < BEFORE_MOST; i--) {
 		const struct before *before = &search->before[(i - 1) % BEFORE_MOST];
 
-		/* A way that leads here from elsewhere does not come by. */
+		/* What leads here from elsewhere does not come by. */
 		if (before->address + before->instruction.length != next ||
 		    functions_is_target(visit->range->segment, next) ||
 		    !go_back(search, before, &spot))
