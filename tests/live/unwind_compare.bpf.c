@@ -8,6 +8,13 @@
 
 #include "unwind_compare.h"
 
+/* Of struct pt_regs: all, or on arm64 those before what was in x0. */
+#if defined(__TARGET_ARCH_arm64)
+#define REGISTER_BYTES (34 * 8)
+#else
+#define REGISTER_BYTES sizeof(struct pt_regs)
+#endif
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 volatile __u32 target; /* process */
@@ -59,12 +66,13 @@ int sample(void *context)
 	message->tid = task->pid;
 	message->count = walk.count;
 	message->end = walk.end;
-	bpf_probe_read_kernel(message->registers, sizeof(message->registers), registers);
+	__builtin_memset(message->registers, 0, sizeof(message->registers));
+	bpf_probe_read_kernel(message->registers, REGISTER_BYTES, registers);
 	bpf_probe_read_kernel(message->frames, sizeof(message->frames), walk.room->frames);
 	message->copied = 0;
 	for (int i = 0; i < COPIED / COPIED_PIECE; i++) {
 		if (bpf_probe_read_user(message->stack + i * COPIED_PIECE, COPIED_PIECE,
-					(void *)(registers->sp + i * COPIED_PIECE)))
+					(void *)(register_sp(registers) + i * COPIED_PIECE)))
 			break;
 		message->copied = (i + 1) * COPIED_PIECE;
 	}

@@ -35,6 +35,13 @@
 #define STACKS	    1500
 #define MAPS	    (1 << 20)
 
+/* The number of a register in the kernel's structure. */
+#ifdef __aarch64__
+#define STACK_POINTER 31
+#else
+#define STACK_POINTER 19
+#endif
+
 struct image {
 	struct clew_image_key key;
 };
@@ -165,7 +172,7 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *context, void **thread)
 
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret_word, void *context)
 {
-	uint64_t start = at_hand->registers[19];
+	uint64_t start = at_hand->registers[STACK_POINTER];
 
 	(void)dwfl;
 	(void)context;
@@ -177,6 +184,19 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret_word, vo
 	return true;
 }
 
+#ifdef __aarch64__
+/* DWARF has the kernel's order. */
+static bool set_registers(Dwfl_Thread *thread, void *context)
+{
+	Dwarf_Word words[STACK_POINTER + 1];
+
+	(void)context;
+	for (int i = 0; i <= STACK_POINTER; i++)
+		words[i] = at_hand->registers[i];
+	dwfl_thread_state_register_pc(thread, at_hand->registers[STACK_POINTER + 1]);
+	return dwfl_thread_state_registers(thread, 0, STACK_POINTER + 1, words);
+}
+#else
 static bool set_registers(Dwfl_Thread *thread, void *context)
 {
 	/* DWARF's order of registers, by the kernel's. */
@@ -188,6 +208,7 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 		words[i] = at_hand->registers[order[i]];
 	return dwfl_thread_state_registers(thread, 0, 17, words);
 }
+#endif
 
 static int take_frame(Dwfl_Frame *frame, void *context)
 {

@@ -16,7 +16,7 @@ struct stack_message {
 	__u32 count; /* frames */
 	__u32 end;   /* enum clew_stack_end */
 	__u32 copied;
-	__u64 registers[21]; /* struct pt_regs */
+	__u64 registers[34]; /* the first of struct pt_regs, which may be fewer */
 	__u64 frames[CLEW_STACK_MOST + 1];
 	__u8 stack[COPIED];
 };

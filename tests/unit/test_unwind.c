@@ -195,6 +195,50 @@ static void test_debug_frame(void **state)
 	compare_file("tests/fuzz/seeds/unwind/debug_frame_zlib");
 }
 
+#define RULE(base, saved, offset, where)                                                           \
+	CLEW_UNWIND_RULE(CLEW_UNWIND_##base, saved, offset, CLEW_UNWIND_##where)
+
+/* Functions of arm64, each of 64 bytes, whose information is written by hand: without a frame; with
+ * the pair of frame pointer and return address below the CFA, and back; with the pair at the bottom
+ * of a frame that is too large to count from its top; with a frame pointer; with the return address
+ * alone; with a signed one; the first of a thread; a handler's; and one that no rule can say. */
+static void test_arm64(void **state)
+{
+	static const struct {
+		uint64_t offset;
+		uint32_t rule;
+	} expected[] = {
+		{0x1c0, RULE(RSP, 0, 0, IN_LINK)},
+		{0x200, RULE(RSP, 0, 0, IN_LINK)},
+		{0x204, RULE(RSP, 4, 4, PAIR_BELOW_CFA)},
+		{0x20c, RULE(RSP, 0, 0, IN_LINK)},
+		{0x244, RULE(RSP, 0, 512, IN_LINK)},
+		{0x248, RULE(RSP, 0, 512, PAIR_ON_BASE)},
+		{0x288, RULE(RBP, 2, 2, PAIR_BELOW_CFA)},
+		{0x2c4, RULE(RSP, 2, 2, LINK_BELOW_CFA)},
+		{0x304, RULE(RSP, 0, 0, IN_LINK)},
+		{0x308, RULE(RSP, 4, 4, PAIR_BELOW_CFA)},
+		{0x340, CLEW_UNWIND_RULE(CLEW_UNWIND_END, 0, 0, 0)},
+		{0x380, CLEW_UNWIND_RULE(CLEW_UNWIND_SIGNAL, 0, 0, 0)},
+		{0x3c0, RULE(RSP, 0, 0, IN_LINK)},
+		{0x3c4, NONE},
+	};
+	int descriptor = open("tests/fuzz/seeds/unwind/arm64", O_RDONLY | O_CLOEXEC);
+	struct clew_unwind_table table;
+	struct clew_unwind_row *rows;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(clew_unwind_rows(descriptor, &rows, &count), 0);
+	assert_int_equal(clew_unwind_table_make(rows, count, &table), 0);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		assert_int_equal(clew_unwind_table_rule(&table, expected[i].offset),
+				 expected[i].rule);
+	clew_unwind_table_done(&table);
+	free(rows);
+	close(descriptor);
+}
+
 /* A program that the kernel enters where no information is. */
 static void test_entry(void **state)
 {
@@ -288,9 +332,10 @@ static void test_bad_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules), cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_files), cmocka_unit_test(test_debug_frame),
-		cmocka_unit_test(test_entry), cmocka_unit_test(test_bad_files),
+		cmocka_unit_test(test_rules),	  cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_files),	  cmocka_unit_test(test_debug_frame),
+		cmocka_unit_test(test_arm64),	  cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_bad_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
