@@ -41,9 +41,9 @@ static bool read_branch(uint32_t word, uint64_t address, struct instruction *ret
 	} else if (fits(word, 0x7e000000, 0x36000000)) { /* tbz, tbnz */
 		ret->kind = INSTRUCTION_CONDITIONAL;
 		ret->to = address + (uint64_t)field(word, 5, 14) * LENGTH;
-	} else if (fits(word, 0xfe9ff000, 0xd61f0000)) { /* br, blr, and those that check */
+	} else if (fits(word, 0xfedff000, 0xd61f0000)) { /* br, blr, and those that check */
 		ret->kind = word >> 21 & 1 ? INSTRUCTION_CALL_INDIRECT : INSTRUCTION_INDIRECT;
-	} else if (fits(word, 0xfedff000, 0xd65f0000)) { /* ret, and those that check */
+	} else if (fits(word, 0xfffff000, 0xd65f0000)) { /* ret, and those that check */
 		ret->kind = INSTRUCTION_RET;
 	} else {
 		return false;

@@ -11,7 +11,7 @@ int functions_follow_stacks(struct clew_functions *functions)
 	struct range *ranges = ranges_of(functions);
 
 	for (size_t i = 0; i < functions->ranges.count; i++)
-		ranges[i].stack = STACK_UNCLEAR;
+		ranges[i].stack = STACK_UNSEEN;
 	functions->stack.unclear = true;
 	return 0;
 }

@@ -13,6 +13,7 @@ const char *stack_use_text(enum stack_use use)
 		[STACK_ELSEWHERE] = "it returns to an address of its own choice",
 		[STACK_PASSED] = "it passes on where its return address is",
 		[STACK_UNCLEAR] = "what it does with the stack is not clear",
+		[STACK_UNSEEN] = "this machine's returns are seen at the exits",
 	};
 
 	return texts[use];

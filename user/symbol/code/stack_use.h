@@ -13,6 +13,7 @@ enum stack_use {
 	STACK_ELSEWHERE, /* returns where the stack pointer is not known to be at it */
 	STACK_PASSED,	 /* gives its place to another function */
 	STACK_UNCLEAR,	 /* cannot be followed */
+	STACK_UNSEEN,	 /* nobody looked */
 };
 
 /* A few words: "it may switch stacks". */
