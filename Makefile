@@ -88,6 +88,16 @@ $(B)/clew.skel.h: $(B)/clew.bpf.o
 # Not known from .d files in a first build.
 $(filter $(B)/user/record/%,$(LIB_OBJECTS)): $(B)/clew.skel.h
 
+# Delays of functions, an object that is loaded without the recorder.
+$(B)/delay.bpf.o: bpf/delay/delay.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/delay.skel.h: $(B)/delay.bpf.o
+	$(BPFTOOL) gen skeleton $< name delay_bpf > $@
+
+$(filter $(B)/user/delay/%,$(LIB_OBJECTS)): $(B)/delay.skel.h
+
 # The other reader of unwind information that ours is compared with.
 $(B)/tests/test_unwind: LIBS += -ldw
 

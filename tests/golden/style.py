@@ -31,9 +31,9 @@ FLOORS = [
     [
         "answers/doctor", "answers/edges", "answers/info", "answers/io", "answers/model",
         "answers/report", "answers/requests", "answers/spans", "answers/trigger", "answers/waits",
-        "answers/whatif", "compare"
+        "answers/whatif", "compare", "delay"
     ],
-    ["answers/ask", "answers/compare", "daemon", "library", "cli/operand"],
+    ["answers/ask", "answers/compare", "answers/delay", "daemon", "library", "cli/operand"],
     [
         "answers/daemon", "page", "tables", "top", "cli/ask", "cli/record", "cli/segments"
     ],

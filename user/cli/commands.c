@@ -254,13 +254,15 @@ const struct clew_command clew_commands[] = {
 	 "      the same for two seconds of it\n"
 	 "  clew blame slow.clew --victims '(^postgres)'\n"
 	 "      who kept PostgreSQL waiting\n"},
-	{"what-if", CLEW_GROUP_EXPLAIN, "TRACE [PROGRAM]",
+	{"what-if", CLEW_GROUP_EXPLAIN, "[TRACE [PROGRAM] | -- COMMAND ARG..]",
 	 "how long all would have taken, had something been otherwise", clew_command_what_if,
 	 clew_what_if_options, false, CLEW_OUTPUT_LINES,
 	 "  clew what-if slow.clew 'scale spans(**/(^write)) by .5;'\n"
 	 "      had the disk written twice as fast\n"
 	 "  clew what-if slow.clew --cpus 8\n"
-	 "      had the machine had eight CPUs\n"},
+	 "      had the machine had eight CPUs\n"
+	 "  clew what-if --try ./server:parse --span ./server:handle -- ./server\n"
+	 "      parse takes longer now and then: how much does handle?\n"},
 	{"pair", CLEW_GROUP_TRACE, "[TRACE]",
 	 "dependencies from marks that carry a key: sent 17 here, received 17 there",
 	 clew_command_pair, clew_pair_options, false, CLEW_OUTPUT_RAW,

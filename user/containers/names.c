@@ -32,7 +32,7 @@ struct place {
 	json_take *take;
 };
 
-/* The names that are looked for. */
+/* A container that is looked for. */
 struct search {
 	const char *id;
 	size_t element; /* of the list: the one that has the id, SIZE_MAX none */

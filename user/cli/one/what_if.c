@@ -6,6 +6,7 @@
 #include "answers/whatif/whatif.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "cli/front/commands.h"
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
+#include "cli/one/what_if_try.h"
 #include "cli/operand/groups.h"
 #include "cli/operand/open.h"
 #include "cli/operand/query.h"
@@ -27,6 +29,7 @@ struct what_if_values {
 	struct clew_number cpus;
 	struct clew_number steps;
 	struct clew_number top;
+	struct clew_try_values tried;
 	bool json;
 };
 
@@ -45,6 +48,19 @@ const struct clew_option clew_what_if_options[] = {
 	{0, "top", "K", "the K spans that change most (20)", clew_take_number,
 	 offsetof(struct what_if_values, top)},
 	CLEW_GROUP_OPTIONS(struct what_if_values, group, "spans of threads"),
+	{0, "try", "OBJECT:FUNCTION",
+	 "make this function take longer, in a process or a command, and time --span",
+	 clew_take_string, offsetof(struct what_if_values, tried.function)},
+	{0, "span", "OBJECT:FUNCTION", "with --try: the operation, which calls that function",
+	 clew_take_string, offsetof(struct what_if_values, tried.span)},
+	{0, "delay", "DURATION,..", "with --try: by how much, each 2ms at most (250us,500us,1ms)",
+	 clew_take_string, offsetof(struct what_if_values, tried.delay)},
+	{0, "blocks", "N", "with --try: blocks of half a second, half of them without delay (40)",
+	 clew_take_number, offsetof(struct what_if_values, tried.blocks)},
+	{'p', "pid", "PID", "with --try: in this process and its children", clew_take_number,
+	 offsetof(struct what_if_values, tried.pid)},
+	{0, "yes-slow-it-down", NULL, "with --try: in each process that has the function",
+	 clew_take_flag, offsetof(struct what_if_values, tried.everybody)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct what_if_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag,
@@ -279,6 +295,45 @@ static int answer(struct question *question)
 	return r < 0 ? fail(question, r, NULL) : 0;
 }
 
+/* ---- tried ---- */
+
+/* The words behind "--", which are taken off the arguments; NULL: there are none. */
+static char **command_words(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++)
+		if (!strcmp(argv[i], "--")) {
+			argv[i] = NULL;
+			*argc = i;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
+static bool has_try_options(const struct clew_try_values *tried)
+{
+	return tried->span || tried->delay || tried->pid.given || tried->blocks.given ||
+	       tried->everybody;
+}
+
+/* `trace`: an operand, NULL none. */
+static int try(const struct what_if_values *values, const char *trace, char **words)
+{
+	if (!values->tried.function)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "what-if: %s without --try: give --try "
+				 "OBJECT:FUNCTION, or leave it out",
+				 words ? "a command" : "--span, --delay, --blocks or -p");
+	if (values->sweep || values->resources || values->cpus.given || values->steps.given ||
+	    values->hierarchy || trace)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--try is of what runs, and no trace or program: leave %s out",
+				 trace ? trace : "the other options");
+	if (words && !words[0])
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "what-if: no command after --: name one, or leave out --");
+	return clew_what_if_try(&values->tried, words, values->json);
+}
+
 int clew_command_what_if(const struct clew_command *command, int argc, char **argv)
 {
 	struct what_if_values values = {};
@@ -288,8 +343,12 @@ int clew_command_what_if(const struct clew_command *command, int argc, char **ar
 	char **operands;
 	int status;
 
+	char **words = command_words(&argc, argv);
+
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	if (values.tried.function || words || has_try_options(&values.tried))
+		return try(&values, optind < argc ? operands[0] : NULL, words);
 	if (!operands[1] && !values.sweep && !values.cpus.given && !values.resources)
 		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale "
 						  "spans(X) by .5;', or --sweep, or --cpus");

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The answer of `clew what-if --try`. */
+#include "answers/delay/tried.h"
+
+#include "format/text.h"
+
+#define FULL	 0.9 /* of the CPUs' time: a spin takes a CPU from somebody */
+#define TOO_WIDE 1.0 /* an interval that says nothing */
+
+/* Sums of the blocks of one delay. */
+struct arm {
+	uint64_t delay;
+	size_t blocks;
+	uint64_t operations, ns, added, delayed, left_out, real_time, calls;
+};
+
+static void add(struct arm *arm, const struct clew_delay_block *block)
+{
+	arm->blocks++;
+	arm->operations += block->operations;
+	arm->ns += block->operations ? block->ns : 0;
+	arm->added += block->added;
+	arm->delayed += block->delayed;
+	arm->left_out += block->left_out;
+	arm->real_time += block->real_time;
+	arm->calls += block->calls;
+}
+
+/* The next larger delay than that of the last arm; false: there is none. */
+static bool next_arm(const struct clew_tried_delay *tried, bool first, struct arm *arm)
+{
+	uint64_t before = arm->delay, least = UINT64_MAX;
+
+	for (size_t i = 0; i < tried->count; i++)
+		if ((first || tried->blocks[i].delay > before) && tried->blocks[i].delay < least)
+			least = tried->blocks[i].delay;
+	*arm = (struct arm){.delay = least};
+	for (size_t i = 0; i < tried->count; i++)
+		if (tried->blocks[i].delay == least)
+			add(arm, &tried->blocks[i]);
+	return least != UINT64_MAX;
+}
+
+static struct arm all_arms(const struct clew_tried_delay *tried)
+{
+	struct arm all = {};
+
+	for (size_t i = 0; i < tried->count; i++)
+		add(&all, &tried->blocks[i]);
+	return all;
+}
+
+static uint64_t each(uint64_t sum, uint64_t count)
+{
+	return count ? sum / count : 0;
+}
+
+static const char *verdict(const struct clew_tried_delay *tried)
+{
+	if (!tried->slope.known)
+		return "unknown";
+	return tried->slope.high - tried->slope.low > TOO_WIDE ? "noisy" : "measured";
+}
+
+void clew_json_tried_delay(struct clew_json *json, const struct clew_tried_delay *tried)
+{
+	const struct arm all = all_arms(tried);
+	struct arm arm = {};
+
+	clew_json_answer(json);
+	clew_json_string(json, "function", tried->function);
+	clew_json_string(json, "span", tried->span);
+	clew_json_string(json, "verdict", verdict(tried));
+	if (tried->slope.known) {
+		clew_json_object(json, "slope");
+		clew_json_number(json, "value", tried->slope.value);
+		clew_json_number(json, "low", tried->slope.low);
+		clew_json_number(json, "high", tried->slope.high);
+		clew_json_object_end(json);
+	} else {
+		clew_json_null(json, "slope");
+	}
+	clew_json_array(json, "delays");
+	for (bool first = true; next_arm(tried, first, &arm); first = false) {
+		clew_json_object(json, NULL);
+		clew_json_unsigned(json, "delay_ns", arm.delay);
+		clew_json_unsigned(json, "blocks", arm.blocks);
+		clew_json_unsigned(json, "operations", arm.operations);
+		clew_json_known(json, "mean_ns",
+				arm.operations ? arm.ns / arm.operations : UINT64_MAX, UINT64_MAX);
+		clew_json_unsigned(json, "added_ns", arm.added);
+		clew_json_unsigned(json, "delayed", arm.delayed);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_unsigned(json, "calls", all.calls);
+	clew_json_unsigned(json, "left_out", all.left_out);
+	clew_json_unsigned(json, "real_time", all.real_time);
+	clew_json_number(json, "busy", tried->busy);
+	clew_json_object_end(json);
+	clew_json_end(json);
+}
+
+static void print_verdict(FILE *out, const struct clew_tried_delay *tried, const struct arm *all)
+{
+	const struct slope *slope = &tried->slope;
+
+	if (!all->operations) {
+		clew_print_folds(out, "No operation began and ended within a block: name a --span "
+				      "that is shorter, or wait until there is work.");
+		return;
+	}
+	if (!slope->known) {
+		clew_print_folds(out, "There were too few blocks with operations to say more: let "
+				      "it run for longer.");
+		return;
+	}
+	clew_print_folds(out,
+			 "For each ms by which calls took longer an operation took %.2f ms longer "
+			 "(95 %% of draws: %.2f to %.2f).",
+			 slope->value, slope->low, slope->high);
+	if (slope->high - slope->low > TOO_WIDE)
+		clew_print_folds(out, "That is too noisy to say more: let it run for longer.");
+}
+
+void clew_print_tried_delay(FILE *out, const struct clew_tried_delay *tried)
+{
+	const struct arm all = all_arms(tried);
+	struct arm arm = {};
+
+	print_verdict(out, tried, &all);
+	fputs("\n  delay a call    blocks   operations   each took    added to each\n", out);
+	for (bool first = true; next_arm(tried, first, &arm); first = false)
+		fprintf(out, "  %12s  %8zu  %11llu  %10s  %15s\n", CLEW_DURATION(arm.delay),
+			arm.blocks, (unsigned long long)arm.operations,
+			arm.operations ? CLEW_DURATION(each(arm.ns, arm.operations)) : "-",
+			CLEW_DURATION(each(arm.added, arm.operations)));
+	fputs("\n", out);
+	if (all.left_out)
+		clew_print_folds(out,
+				 "%llu calls were not delayed, as the delays' share of a CPU was "
+				 "used up.",
+				 (unsigned long long)all.left_out);
+	if (all.real_time)
+		clew_print_folds(out,
+				 "%llu calls of threads of a real-time policy were left alone.",
+				 (unsigned long long)all.real_time);
+	if (tried->busy > FULL)
+		clew_print_folds(out,
+				 "The CPUs were busy for %.0f %% of the time. A delay holds its "
+				 "CPU, so the figure contains what others lost by that.",
+				 100 * tried->busy);
+}
