@@ -71,6 +71,15 @@ class Recording:
         self.lines.append(f"0 switch {self.at} flags=sleep|wait prev=5 next=2 prev_state=1 call=35")
         self.spent["ready"] += ns
 
+    def use_up_quota(self, ns):
+        """Its group's CPU quota is used up; then it has a CPU again."""
+        self.lines.append(f"0 switch {self.at} flags=preempt|throttled|wait prev=2 next=0 "
+                          "object_kind=cgroup object=77 reason=reason_quota")
+        self.at += ns
+        self.lines.append(f"0 refill {self.at - 1000} cgroup=77")
+        self.lines.append(f"0 switch {self.at} flags=0 prev=0 next=2")
+        self.spent["quota"] = self.spent.get("quota", 0) + ns
+
     def take_lock(self, mean):
         ns = self.draw(mean)
         self.wait(f"call=202 {self.lock} owner=300", ns, waker=5, context="task")
@@ -349,6 +358,26 @@ def test_on_path(tap, directory):
     longer = Recording(803).operate(700, each=3 * MS).write(directory + "/alone-2.clew")
     sync = work(compare(alone, longer))["causes"][0]
     tap.same("nothing beside: on the path", (sync["changed"], sync["on_path"]), (True, 1))
+    tap.report("nothing beside: all of the change is on the path",
+               "" if abs(sync["on_path_ns"] - sync["change_ns"]) <= 1 else repr(sync))
+
+
+def test_group_limits(tap, directory):
+    """The load of a side has the time in which limits of groups kept threads waiting."""
+    free = Recording(950).operate(300).write(directory + "/free.clew")
+    held = Recording(951)
+    for _ in range(30):
+        held.operate(10)
+        held.use_up_quota(20 * MS)
+        held.run(MS)
+    answer = compare(free, held.write(directory + "/held.clew"))
+    limited = answer["after"]["limited_threads"] * answer["after"]["recorded_ns"]
+    tap.report(
+        "limits of groups are in the load", "" if not answer["before"]["limited_threads"]
+        and abs(limited - held.spent["quota"]) < MS else repr((limited, held.spent)))
+    said = text(free, directory + "/held.clew")
+    tap.report("limits of groups: it says so",
+               "" if "threads held back by limits" in said else said)
 
 
 def test_page(tap, directory):
@@ -410,7 +439,7 @@ def main():
     tap = Tap()
     tests = [test_often] if "--all" in sys.argv else [
         test_causes, test_longest, test_noise, test_replicates, test_names, test_named,
-        test_on_path, test_page, test_limits
+        test_on_path, test_group_limits, test_page, test_limits
     ]
     with tempfile.TemporaryDirectory() as directory:
         for test in tests:

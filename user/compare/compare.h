@@ -81,6 +81,7 @@ struct compare_load {
 	uint64_t cpu_ns;  /* time of all of them */
 	uint64_t busy_ns; /* .. in which they ran something */
 	uint64_t ready_ns;
+	uint64_t limited_ns; /* of threads that limits of groups kept waiting, of CPU or memory */
 	uint64_t requests, request_bytes;
 	uint64_t packets; /* that ended waits */
 	uint64_t lost;	  /* records */
@@ -202,6 +203,14 @@ struct compare_row {
 	bool changed;	/* beyond noise, and large enough to matter */
 	double on_path; /* set by on_path_try() */
 };
+
+/* ns of a change that operations have more or less because of it, as far as that was tried: the
+ * rest is beside something that is waited for anyway. */
+static inline double compare_change_on_path(const struct compare_row *row)
+{
+	return row->on_path * ((double)row->sides[COMPARE_AFTER].mean_ns -
+			       (double)row->sides[COMPARE_BEFORE].mean_ns);
+}
 
 /* ns by which the mean of operations changed because of it. */
 static inline int64_t compare_change(const struct compare_row *row)

@@ -2,6 +2,7 @@
 /* Adds up the load of captures. */
 #include "compare/load.h"
 
+#include "live/charged.h"
 #include "trace/trace.h"
 #include "words/ledger.h"
 
@@ -20,7 +21,8 @@ static uint64_t runs_of(const struct clew_trace *trace)
 	return ns;
 }
 
-/* The time for which threads were ready, and the waits that packets ended. */
+/* The time for which threads were ready or held back by limits, and the waits that packets ended.
+ */
 static void add_waits(struct compare_load *load, const struct clew_trace *trace)
 {
 	uint64_t end = clew_trace_end(trace);
@@ -33,6 +35,10 @@ static void add_waits(struct compare_load *load, const struct clew_trace *trace)
 
 		if (sleeps[i].end != CLEW_TIME_OPEN && until > sleeps[i].end)
 			load->ready_ns += until - sleeps[i].end;
+		if (charged_limit(&sleeps[i])) {
+			until = sleeps[i].end < end ? sleeps[i].end : end;
+			load->limited_ns += until > sleeps[i].start ? until - sleeps[i].start : 0;
+		}
 		load->packets +=
 			sleeps[i].link_count && sleeps[i].links[0].kind == CLEW_LINK_PACKET;
 	}
@@ -103,6 +109,8 @@ double load_figure(const struct compare_load *load, uint32_t captures, enum load
 		return ratio(load->busy_ns, load->cpu_ns) * 100;
 	case LOAD_READY:
 		return ratio(load->ready_ns, load->ns);
+	case LOAD_LIMITED:
+		return ratio(load->limited_ns, load->ns);
 	case LOAD_REQUESTS:
 		return ratio(load->requests, load->ns) * 1e9;
 	case LOAD_BYTES:

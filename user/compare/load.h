@@ -17,6 +17,7 @@ enum load_figure {
 	LOAD_CPUS,
 	LOAD_BUSY,     /* percent of them */
 	LOAD_READY,    /* threads that were ready on average */
+	LOAD_LIMITED,  /* threads that limits of groups kept waiting, on average */
 	LOAD_REQUESTS, /* a second, to disks */
 	LOAD_BYTES,    /* a second */
 	LOAD_PACKETS,  /* a second, that ended waits */

@@ -43,7 +43,8 @@ struct clew_delay {
 
 /* ---- the functions ---- */
 
-/* What is in all programs has callers that nobody thinks of, or is in use where it may not wait. */
+/* Functions of all programs have callers that nobody thinks of, or are called where none may wait.
+ */
 static const char *forbidden(const char *path)
 {
 	static const char *const names[] = {"libc.so",	  "libc-2",    "ld-linux",  "ld-2",

@@ -110,8 +110,8 @@ static void print_on_path(FILE *out, const struct compare_row *row)
 	if (row->on_path < OFF_PATH)
 		fputs("; off the path: without it operations would take as long", out);
 	else if (row->on_path < ON_PATH)
-		fprintf(out, "; without it operations would be shorter by %.0f %% of it",
-			row->on_path * 100);
+		fprintf(out, "; on the path %s of that",
+			COMPARE_SIGNED(compare_change_on_path(row)));
 }
 
 static void print_row(FILE *out, const struct clew_compare_answer *answer,

@@ -19,6 +19,7 @@ const char *clew_load_word(unsigned figure)
 		[LOAD_CPUS] = "cpus",
 		[LOAD_BUSY] = "busy_percent",
 		[LOAD_READY] = "ready_threads",
+		[LOAD_LIMITED] = "limited_threads",
 		[LOAD_REQUESTS] = "disk_requests_per_second",
 		[LOAD_BYTES] = "disk_bytes_per_second",
 		[LOAD_PACKETS] = "packets_per_second",
@@ -121,6 +122,10 @@ static void json_row(struct clew_json *json, const struct clew_compare_answer *a
 	clew_json_signed(json, "change_ns", compare_change(row));
 	json_interval(json, class, row);
 	clew_json_number(json, "on_path", row->on_path);
+	if (isnan(row->on_path))
+		clew_json_null(json, "on_path_ns");
+	else
+		clew_json_signed(json, "on_path_ns", llround(compare_change_on_path(row)));
 	for (unsigned side = 0; side < COMPARE_SIDES; side++)
 		json_part(json, row, side);
 	clew_json_object_end(json);

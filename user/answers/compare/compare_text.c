@@ -38,6 +38,7 @@ static const struct {
 	[LOAD_CPUS] = {"CPUs", "", 1},
 	[LOAD_BUSY] = {"CPUs busy", " %", 5},
 	[LOAD_READY] = {"threads ready", "", 0.5},
+	[LOAD_LIMITED] = {"threads held back by limits", "", 0.1},
 	[LOAD_REQUESTS] = {"disk requests", " a second", 5},
 	[LOAD_BYTES] = {"disk bytes", " a second", 1 << 20},
 	[LOAD_PACKETS] = {"packets waited for", " a second", 10},

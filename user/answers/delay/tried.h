@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What `clew what-if --try` found: how much an operation grows with the calls that were delayed. */
+/* The answer of `clew what-if --try`: how much an operation grows with the calls that were delayed.
+ */
 #ifndef CLEW_ANSWERS_DELAY_TRIED_H
 #define CLEW_ANSWERS_DELAY_TRIED_H
 
