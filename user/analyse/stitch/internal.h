@@ -82,7 +82,7 @@ struct stitch {
 	 * which may be itself. NULL: no joins in that trace. */
 	uint64_t *joined[CLEW_STITCH_MOST_TRACES];
 	clew_time offsets[CLEW_STITCH_MOST_TRACES];
-	/* What a clock gains on the first one as it goes on, from a moment of its own. */
+	/* The time that a clock gains on the first one as it goes on, from a moment of its own. */
 	double rates[CLEW_STITCH_MOST_TRACES];
 	clew_time zeros[CLEW_STITCH_MOST_TRACES];
 	uint32_t first_span[CLEW_STITCH_MOST_TRACES];

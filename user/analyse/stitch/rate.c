@@ -41,8 +41,8 @@ static bool bound_of(const struct rates *r, const struct stitch_edge *edge, clew
 	return true;
 }
 
-/* How far apart the bounds stay if a clock gains `rate` as time goes on; negative: they contradict
- * each other. */
+/* The distance at which the bounds stay if a clock gains `rate` as time goes on; negative: they
+ * contradict each other. */
 static double width(const struct rates *r, double rate, double *ret_middle)
 {
 	const struct stitch_edge *edges = r->s->edges.data;
