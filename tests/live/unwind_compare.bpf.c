@@ -8,7 +8,7 @@
 
 #include "unwind_compare.h"
 
-/* Of struct pt_regs: all, or on arm64 those before what was in x0. */
+/* Bytes of struct pt_regs: all, or on arm64 those before what was in x0. */
 #if defined(__TARGET_ARCH_arm64)
 #define REGISTER_BYTES (34 * 8)
 #else

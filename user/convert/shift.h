@@ -11,7 +11,7 @@
 #include "convert/rows.h"
 #include <clew/model.h>
 
-/* What a clock that gains `rate` has gained at a moment since `zero`. */
+/* The time that a clock which gains `rate` has gained at a moment since `zero`. */
 static inline clew_time clew_shift_gained(double rate, clew_time zero, clew_time at)
 {
 	double gained = rate ? rate * (double)(at - zero) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How much longer an operation takes for each ns by which calls within it take longer: the slope of
+ * The time by which an operation takes longer for each ns by which calls within it do: the slope of
  * a line through blocks of time, each as heavy as it has operations. Its interval is of blocks that
  * are drawn again and again with repetition; the draws are the same in each run.
  */

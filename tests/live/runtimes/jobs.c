@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A queue of jobs of one's own, in two processes whose jobs have the same addresses: jobs COUNT
- * SEED. Of a few jobs, which are used again at once, each is run by a worker, dropped before that,
+ * SEED. A few jobs, which are used again at once, are each run by a worker, dropped before that,
  * put again although it was not run, or waits in the middle until another thread wakes it. Prints
  * for each use the process, when the job was put, what became of it, the threads that ran and woke
  * it.
