@@ -129,7 +129,7 @@ struct clew_wait {
 		__u32 lock_process;
 	};
 	__s32 descriptor; /* file descriptor argument of the call, -1 none */
-	__u16 call;	  /* system call number, CLEW_NO_CALL none */
+	__u16 call;	  /* system call number (call_numbers.h), CLEW_NO_CALL none */
 	__u8 object_kind; /* enum clew_object_kind */
 	__u8 futex_class; /* enum clew_futex_class */
 	union {
