@@ -110,6 +110,25 @@ static void find_arguments(const char *text, struct clew_operand *ret_operands)
 			     CLEW_SITE_ARGUMENTS);
 }
 
+/* The forms in which arm64 writes them, with this machine's registers. */
+static void test_bracketed(void **state)
+{
+	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
+
+	(void)state;
+	find_arguments("8@rdi 4@[rsp, 12] -8@[rbp] 8@-5 8@[rdi, rsi] 8@7", operands);
+	assert_int_equal(operands[0].kind, CLEW_OPERAND_REGISTER);
+	assert_int_equal(operands[1].kind, CLEW_OPERAND_MEMORY);
+	assert_int_equal(operands[1].value, 12);
+	assert_int_equal(operands[1].shift, 32);
+	assert_int_equal(operands[2].kind, CLEW_OPERAND_MEMORY);
+	assert_int_equal(operands[2].value, 0);
+	assert_int_equal(operands[3].kind, CLEW_OPERAND_CONSTANT);
+	assert_int_equal(operands[3].value, -5);
+	assert_int_equal(operands[4].kind, CLEW_OPERAND_NONE);
+	assert_int_equal(operands[5].value, 7);
+}
+
 /* Where the linker put this program: what addresses in the file are counted from. */
 extern const char __ehdr_start[];
 static uint64_t variable[4];
@@ -184,10 +203,9 @@ static void test_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_own),	  cmocka_unit_test(test_damaged),
 #ifdef __x86_64__
-		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_arguments), cmocka_unit_test(test_bracketed),
 		cmocka_unit_test(test_variables),
 #endif
 	};

@@ -100,14 +100,14 @@ int clew_probes_read(int descriptor, int (*found)(void *context, const struct cl
 	return r == -EBADMSG ? 0 : r;
 }
 
-/* %REGISTER, up to a byte that no register's name has. Moves *at behind it. */
+/* %REGISTER, or on arm64 REGISTER, up to a byte that no register's name has. Moves *at behind it.
+ */
 static bool take_register(const char **at, struct clew_operand *place)
 {
 	size_t length;
 	int offset;
 
-	if (*(*at)++ != '%')
-		return false;
+	*at += **at == '%';
 	length = strspn(*at, "abcdefghijklmnopqrstuvwxyz0123456789");
 	offset = clew_register_offset(clew_register_find(*at, length));
 	place->base = (uint16_t)offset;
@@ -170,11 +170,56 @@ static bool take_memory(const char **at, const struct clew_probe *probe, struct 
 	return address != 0;
 }
 
-/* $CONSTANT, %REGISTER, or in memory */
-static bool take_place(const char *at, const struct clew_probe *probe, struct clew_operand *place)
+/* As arm64 writes it: [REGISTER] or [REGISTER, DISPLACEMENT]. */
+static bool take_brackets(const char **at, struct clew_operand *place)
 {
 	char *end;
 
+	place->kind = CLEW_OPERAND_MEMORY;
+	if (*(*at)++ != '[' || !take_register(at, place))
+		return false;
+	if (**at == ',') {
+		*at += 1 + strspn(*at + 1, " ");
+		place->value = strtoll(*at, &end, 0);
+		/* Another register is added there. */
+		if (end == *at)
+			return false;
+		*at = end;
+	}
+	return *(*at)++ == ']';
+}
+
+static bool is_end(char byte)
+{
+	return byte == '\0' || byte == ' ';
+}
+
+/* CONSTANT or REGISTER, as arm64 writes them. */
+static bool take_bare(const char **at, struct clew_operand *place)
+{
+	char *end;
+
+	if (**at == '-' || (**at >= '0' && **at <= '9')) {
+		place->kind = CLEW_OPERAND_CONSTANT;
+		place->value = strtoll(*at, &end, 0);
+		*at = end;
+		return true;
+	}
+	place->kind = CLEW_OPERAND_REGISTER;
+	return take_register(at, place);
+}
+
+/* $CONSTANT, %REGISTER, or in memory */
+static bool take_place(const char *at, const struct clew_probe *probe, struct clew_operand *place)
+{
+	const char *bare = at;
+	char *end;
+
+	if (*at == '[')
+		return take_brackets(&at, place) && is_end(*at);
+	if (take_bare(&bare, place) && is_end(*bare))
+		return true;
+	place->value = 0;
 	if (*at == '$') {
 		place->kind = CLEW_OPERAND_CONSTANT;
 		place->value = strtoll(at + 1, &end, 0);
@@ -186,7 +231,18 @@ static bool take_place(const char *at, const struct clew_probe *probe, struct cl
 	} else if (!take_memory(&at, probe, place)) {
 		return false;
 	}
-	return *at == '\0' || *at == ' ';
+	return is_end(*at);
+}
+
+/* The place behind an argument: one in brackets may have a blank. */
+static const char *next_argument(const char *text)
+{
+	size_t length = strcspn(text, " [");
+
+	if (text[length] == '[')
+		length += strcspn(text + length, "]");
+	length += strcspn(text + length, " ");
+	return text + length + strspn(text + length, " ");
 }
 
 void clew_probe_arguments(const struct clew_probe *probe, struct clew_operand *ret_places,
@@ -207,7 +263,6 @@ void clew_probe_arguments(const struct clew_probe *probe, struct clew_operand *r
 		if (*end != '@' || (bytes != 8 && !place->shift) ||
 		    !take_place(end + 1, probe, place))
 			place->kind = CLEW_OPERAND_NONE;
-		text += strcspn(text, " ");
-		text += strspn(text, " ");
+		text = next_argument(text);
 	}
 }
