@@ -35,6 +35,7 @@ LISTED = dict([("bpf/context.bpf.c", "which interrupts between processors there 
                ("user/record/stream/kernel.h", "where the preempt count is"),
                ("user/record/stream/program_table.c", "which interrupts there are"),
                ("user/symbol/code/instruction.h", "what is kept from one instruction to the next"),
+               ("user/symbol/code/probes.c", "how a probe's arguments are written"),
                ("user/symbol/code/stack_state.h", "instructions"),
                ("user/symbol/unwind/unwind.c", "the machines of files"),
                ("user/symbol/unwind/unwind_program.c", "the numbers of registers"), ])
