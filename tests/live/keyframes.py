@@ -6,6 +6,7 @@ as that of a copy whose keyframes are damaged, which is read from the start. It 
 the interval is. The independent reader finds the keyframes and all records.
 """
 
+import concurrent.futures
 import json
 import os
 import resource
@@ -152,18 +153,28 @@ def check_lists(command, got, expected):
     return len(got), len(whole[0] - whole[1])
 
 
+def ask_all(path, copy, begins):
+    """Rows by the begin of a window, the command and the file; two questions are asked at a time."""
+    asked = [(begin, command, each) for begin in begins
+             for command in ("waits", "edges", "requests") for each in (path, copy)]
+
+    def ask(question):
+        begin, command, each = question
+        return answer(command, each, "--from", str(begin), "--to", str(begin + WINDOW))[command]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(asked, pool.map(ask, asked)))
+
+
 def check_windows(path, copy):
     info, born = answer("info", path), births(path)
     start, end = info["start"], info["end"]
+    begins = [int(start + at * (end - start)) for at in (0.4, 0.55, 0.7)]
     found, differ = {}, {}
-    for at in (0.4, 0.55, 0.7):
-        begin = int(start + at * (end - start))
+    rows = ask_all(path, copy, begins)
+    for begin in begins:
         for command, rows_of in (("waits", waits), ("edges", list), ("requests", requests)):
-            lists = [
-                rows_of(
-                    answer(command, each, "--from", str(begin), "--to",
-                           str(begin + WINDOW))[command]) for each in (path, copy)
-            ]
+            lists = [rows_of(rows[begin, command, each]) for each in (path, copy)]
             if command == "waits":
                 lists = first_slices(*lists, begin - BEFORE)
             if command == "edges":
