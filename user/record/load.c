@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/ending.h"
@@ -43,6 +44,7 @@
 #define LRU_A_CPU	    512
 #define TASK_SLOT_BITS_MOST 16
 #define PROGRAMS_MOST	    256 /* of the object, functions among them */
+#define REFUSED		    "the kernel refuses clew's programs"
 
 static void *map_memory(struct bpf_map *map, size_t size)
 {
@@ -337,12 +339,31 @@ static bool is_of_program(int error)
 	return error != -EMFILE && error != -ENOMEM && error != -EPERM && !clew_kernel_jit_off();
 }
 
+/* False if there are fewer descriptors than maps and programs. That is found out before the load:
+ * libbpf makes a map to learn what the kernel can do, and takes the lack of a descriptor for a no.
+ */
+static bool has_descriptors(struct bpf_object *object)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+	struct rlimit limit;
+	rlim_t needed = 0;
+
+	bpf_object__for_each_map (map, object)
+		needed++;
+	bpf_object__for_each_program (program, object)
+		needed += bpf_program__autoload(program);
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed;
+}
+
 /* Opens the kernel side and prepares all chosen programs. 0 or -errno. */
 static int open_all(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 		    struct clew_message *message)
 {
 	int error = prepare(recorder, options, message);
 
+	if (!error && !has_descriptors(recorder->bpf->obj))
+		error = clew_say_refused(message, REFUSED, -EMFILE);
 	if (!error)
 		error = check_needed(recorder, options, message);
 	return error ?: clew_recorder_check_ending(message);
@@ -408,7 +429,7 @@ static int try(struct clew_recorder *recorder, const struct clew_recorder_option
 		return clew_recorder_check_ending(message);
 	if (!named || !is_of_program(error) ||
 	    !clew_refusals_add(&recorder->refusals, refusal.row, refusal.reason))
-		return clew_say_refused(message, "the kernel refuses clew's programs", error);
+		return clew_say_refused(message, REFUSED, error);
 	count = 0;
 	bpf_object__for_each_program (program, recorder->bpf->obj) {
 		if (!strcmp(bpf_program__name(program), refusal.row->name))
