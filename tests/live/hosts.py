@@ -16,13 +16,16 @@ import subprocess
 import sys
 import time
 
-from _live import CLEW, answer, clew, feature, finish, note, ok, run, scratch, skip_all, wanted_runs
+from _live import (answer, clew, feature, finish, note, ok, run, scratch, skip_all,
+                   start_recording, stop_recording, wanted_runs)
 
 PORT, LOCAL_PORT = 5432, 5433
 QUESTION, ANSWER = 20, 3000  # bytes
-NEAR = 2_000_000  # the server's time and that which clew says differ by less, ns
+NEAR = 2_000_000  # a wait ends at most so long after the answer was sent, ns
+CLOSE = 100_000  # times of one act, as two of them are read, ns
 SLOW = (0.0, 0.002, 0.011, 0.031)  # what the server sleeps, in turn, s
 LENGTH = 60  # requests of a client
+STITCHED = wanted_runs(1) * 200 if wanted_runs(1) < 50 else 10_000
 
 
 def receive(connection, size):
@@ -53,11 +56,17 @@ def serve(address, port, ready, log):
         json.dump(taken, file)
 
 
-def ask(address, port, count):
+def ask(address, port, count, log):
+    """Asks, and writes down when each question was sent and its answer was there, ns."""
+    took = []
     with socket.create_connection((address, int(port))) as connection:
         for _ in range(int(count)):
+            begun = time.monotonic_ns()
             connection.sendall(b"q" * QUESTION)
             receive(connection, ANSWER)
+            took.append((begun, time.monotonic_ns()))
+    with open(log, "w", encoding="ascii") as file:
+        json.dump(took, file)
 
 
 class Hosts:
@@ -66,7 +75,7 @@ class Hosts:
     def __init__(self):
         number = os.getpid()
         self.here, self.there, self.pod = (f"h{end}{number}" for end in "atp")
-        self.device = f"o{number}"
+        self.device, self.other = f"o{number}", f"u{number}"
 
     def __enter__(self):
         try:
@@ -81,14 +90,14 @@ class Hosts:
         for name in (self.here, self.there, self.pod):
             run("ip", "netns", "add", name)
             ip(name, "link", "set", "lo", "up")
-        ip(self.here, "link", "add", self.device, "type", "veth", "peer", "name", "eth", "netns",
-           self.there)
+        ip(self.here, "link", "add", self.device, "type", "veth", "peer", "name", self.other,
+           "netns", self.there)
         ip(self.here, "link", "add", "name", "lan", "type", "bridge")
         ip(self.here, "link", "add", "pod", "type", "veth", "peer", "name", "eth", "netns",
            self.pod)
         ip(self.here, "link", "set", "pod", "master", "lan")
         for name, device, address in ((self.here, self.device, "10.77.0.1/24"),
-                                      (self.there, "eth", "10.77.0.2/24"),
+                                      (self.there, self.other, "10.77.0.2/24"),
                                       (self.here, "lan", "10.78.0.1/24"),
                                       (self.pod, "eth", "10.78.0.2/24")):
             ip(name, "addr", "add", address, "dev", device)
@@ -137,7 +146,8 @@ class Hosts:
         capture = scratch("c.clew")
         with self.server(clients) as logs:
             script = "; ".join(
-                f"{sys.executable} {__file__} --ask {address} {port} {LENGTH}"
+                f"{sys.executable} {__file__} --ask {address} {port} {LENGTH} "
+                + scratch(f"asked-{port}.json")
                 for address, port in [("10.77.0.2", PORT), ("10.77.0.1", LOCAL_PORT)] * clients)
             done = clew("record", *options, "-o", capture, "--", "ip", "netns", "exec", namespace,
                         "sh", "-c", script)
@@ -162,15 +172,19 @@ def messages_of(capture):
 def check_answers(hosts, case, namespace):
     """Each wait for the other host has what its server took; none for this host's has anything."""
     capture, (there, here) = hosts.record(namespace, ["--outside", hosts.device])
-    slow = [took for took in there if took[1] - took[0] > 1_000_000]
+    with open(scratch(f"asked-{PORT}.json"), encoding="ascii") as file:
+        asked = json.load(file)
+    slow = [both for both in zip(there, asked) if both[0][1] - both[0][0] > 1_000_000]
     found = waits_of(capture, f"10.77.0.2:{PORT}")
     right = wrong = 0
-    for begun, ended in slow:
+    for (begun, ended), (sent, got) in slow:
         over = [remote for start, end, remote in found if start <= ended <= end + NEAR
                 and end >= begun and end - start > 1_000_000]
-        right += len(over) == 1 and over[0] is not None and abs(
-            over[0]["answering_ns"] - (ended - begun)) < NEAR
-        wrong += any(remote and remote["answering_ns"] > ended - begun + NEAR for remote in over)
+        # The server's own time is in what the client saw.
+        good = [remote for remote in over if remote and
+                ended - begun - CLOSE < remote["answering_ns"] < got - sent + CLOSE]
+        right += len(good) == len(over) == 1
+        wrong += len(over) > len(good)
     note(f"{case}: {right} of {len(slow)} slow answers, {wrong} wrong")
     ok(len(there) == LENGTH and right >= 0.98 * len(slow) and not wrong,
        f"{case}: the other host's time is its server's own",
@@ -213,6 +227,47 @@ def check_places(hosts):
     ok(not messages_of(capture), "--no-network: none")
 
 
+def check_stitch(hosts, count):
+    """
+    Two recorders, each of which has one end of the connection: each wait of the client depends on
+    the server's thread, and the clocks, which are one, agree.
+    """
+    captures = [scratch("client.clew"), scratch("server.clew")]
+    recorders = [
+        start_recording(capture, "--outside", device)
+        for capture, device in zip(captures, (hosts.device, hosts.other))
+    ]
+    with hosts.server(1) as logs:
+        for address, port, times in (("10.77.0.2", PORT, count), ("10.77.0.1", LOCAL_PORT, 1)):
+            hosts.inside(hosts.here, sys.executable, __file__, "--ask", address, port, times,
+                         scratch("asked.json"))
+    for recorder in recorders:
+        stop_recording(recorder)
+    there = json.load(open(logs[0], encoding="ascii"))
+    both = scratch("both.ctrace")
+    done = clew("stitch", *captures, "--json", "-o", both)
+    if not ok(done.returncode == 0, "two captures are stitched", done.stderr[-300:]):
+        return
+    said = json.loads(done.stdout)
+    clock, connected = said["traces"][1], said["connected"]
+    note(f"offset {clock['offset']} ns, error {clock['error']} ns, {connected}")
+    ok(clock["source"] == "between" and abs(clock["offset"]) <= clock["error"] < 1_000_000,
+       "the clocks of two captures of one kernel differ by no more than the error", str(clock))
+    ok(connected["connections"] == 1 and connected["joined"] == connected["messages"] >= 2 * count,
+       "each message is joined", str(connected))
+    found = [wait for wait in answer("waits", captures[0])["waits"] if wait.get("remote")]
+    # The other recorder has the client's waits, too, of which it has no messages.
+    crossed = [wait for wait in answer("waits", both)["waits"]
+               if wait.get("remote") and wait["ended_by"]["pid"]]
+    wrong = [wait for wait in crossed if not any(
+        begun - clock["error"] < wait["end"] and abs(wait["end"] - ended) < NEAR
+        for begun, ended in there)]
+    note(f"{len(crossed)} of {len(found)} waits cross to the other host, {len(wrong)} wrong")
+    ok(len(crossed) >= 0.999 * len(found) and len(found) > 0.7 * count and not wrong,
+       "each wait for the other host depends on its thread",
+       f"{len(crossed)} of {len(found)}, {len(wrong)} wrong")
+
+
 def main():
     if sys.argv[1:2] == ["--serve"]:
         serve(sys.argv[2], int(sys.argv[3]), *sys.argv[4:])
@@ -227,6 +282,7 @@ def main():
             check_answers(hosts, "host", hosts.here)
             check_answers(hosts, "pod", hosts.pod)
             check_places(hosts)
+            check_stitch(hosts, STITCHED)
     finish()
 
 
