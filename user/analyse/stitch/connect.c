@@ -4,9 +4,8 @@
  * other end sent. The ends find each other by the sequence numbers of the first bytes, which both
  * have and which no router changes.
  *
- * Each message that was taken bounds the clocks. The ones that ended a wait become dependencies,
- * from when the first of their bytes left. Where it is not certain which message it was there is
- * none.
+ * Each message that was taken bounds the clocks. One that ended a wait becomes a dependency, from
+ * when the sender's bytes left. There is none where the sender's message is not certain.
  */
 #include "analyse/stitch/internal.h"
 #include "base/map.h"
@@ -245,7 +244,7 @@ static int match_sides(struct connect *c)
 
 /* ---- which bytes belong together ---- */
 
-/* The error of a host's clock where it is rounded: TCP counts us, clew steps. */
+/* A time may be rounded by that much: TCP counts us, and clew steps. */
 #define ROUNDED (1000 + CLEW_CLOCK_STEP)
 /* A message that is smaller than that, and before which nothing waited, leaves in one packet. */
 #define ONE_PACKET 500
