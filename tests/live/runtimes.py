@@ -115,7 +115,24 @@ def pthread():
             wrong.append((i[0], "name", span["name"]))
     report("pthread: who made each, where it ran, how it ended", wrong)
     report("pthread: pieces are in order", ordered(spans))
-    return path, log, items
+    joined(path, log)
+
+
+def joined(path, log):
+    """A wait in pthread_join is the time of the thread that is joined: via return, exact."""
+    waited, wrong = 0, []
+    for i in sorted(log, key=lambda i: int(i[9]) - int(i[10]))[:10]:
+        begin, end = int(i[9]), int(i[10])
+        found = answer("why", path, "--tid", i[3], "--from", begin, "--to", end)
+        tids = {n: task["tid"] for n, task in enumerate(found["tasks"])}
+        mine = [s for o in found["operations"] for s in o["segments"] if s.get("via")
+                and tids[s["task"]] == int(i[4]) and s["end"] > s["start"]]
+        waited += bool(mine)
+        wrong += [(i[0], s["via"]["type"], s["via"]["evidence"]) for s in mine
+                  if (s["via"]["type"], s["via"]["evidence"]) != ("return", "exact")
+                  and not s["hops"][1:] and s["end"] < end - 100_000]
+    ok(waited > 5, f"pthread: {waited} of the 10 longest joins go into the thread")
+    report("pthread: they do so via return, exact", wrong)
 
 
 def uv():
@@ -153,7 +170,6 @@ def uv():
     keys = {tuple(s["key"]) for s in spans}
     ok(len(keys) <= 24 < ITEMS, f"libuv: {ITEMS} items have {len(keys)} keys")
     report("libuv: pieces are in order", ordered(spans))
-    return path, log, items
 
 
 def go():
@@ -193,7 +209,27 @@ def go():
             wrong.append((i[0], "resumed by nobody"))
     report("Go: when each ran, who resumed it", wrong)
     report("Go: pieces are in order", ordered(found["logical"]["list"]))
-    return path, log, items
+    suspended(path, items, log)
+
+
+def suspended(path, items, log):
+    """The longest item's time is explained to the ns, and goes into the one that resumed it."""
+    number = max((int(i[0]) for i in log), key=lambda n: items[n]["suspended_ns"])
+    span = items[number]
+    found = answer("why", path, "--span", "main.start.func1", "--slowest", ITEMS)
+    mine = [o for o in found["operations"] if o["from"] == span["submitted_ns"]]
+    if not ok(len(mine) == 1, f"Go: why --span has item {number}"):
+        return
+    segments = mine[0]["segments"]
+    gaps = [s for s, t in zip(segments, segments[1:]) if s["end"] != t["start"]]
+    ok(not gaps and segments[0]["start"] == span["submitted_ns"]
+       and segments[-1]["end"] == span["ended_ns"], "Go: its segments cover it",
+       f"{len(gaps)} gaps, {segments[0]['start']}..{segments[-1]['end']}")
+    names = {s["logical"]["name"] for s in segments if s.get("logical")}
+    names |= {found["activities"][s["activity"]]["operation"] for s in segments
+              if s.get("activity") is not None}
+    ok(names > {"main.start.func1"}, "Go: it goes into the goroutines that resumed it",
+       f"only {names}")
 
 
 def own():

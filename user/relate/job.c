@@ -763,7 +763,7 @@ static int by_task(const void *a, const void *b)
 	return left->from < right->from ? -1 : left->from > right->from;
 }
 
-/* Ends the spans that a process had under way, with it. */
+/* Closes what ended with its process. */
 static void close_dead(struct clew_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->list.count; i++) {

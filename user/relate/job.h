@@ -4,7 +4,7 @@
  * alone. docs/runtimes.md has the rules.
  *
  * An event belongs to the latest earlier submit of its key, in its process, that is not over; never
- * to a later one. A moment that is next to it in time is no reason.
+ * to a later one. That it comes soon after proves nothing.
  */
 #ifndef CLEW_RELATE_JOB_H
 #define CLEW_RELATE_JOB_H
@@ -100,8 +100,7 @@ const struct clew_job_piece *clew_job_piece_of(const struct clew_jobs *jobs, uin
 /* The wait of a thread that a moment is in, of several the last one; NULL: none. */
 const struct clew_job_wait *clew_job_wait_of(const struct clew_jobs *jobs, uint32_t task,
 					     uint64_t at);
-/* The code that it runs: its own name, the function's, or the kind's. Lives as long as the spans.
- */
+/* Its name: its own, that of its function, or that of its kind. Lives as long as the spans. */
 const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *span);
 const char *clew_job_closed_word(unsigned closed);
 /* "queued", "running", "suspended" */

@@ -589,7 +589,7 @@ static int take_map(struct runtime_reading *reading, struct clew_runtime_event *
 	return 0;
 }
 
-/* Reads the words behind the point. */
+/* Takes all that stands behind the place. */
 static int take_rest(struct runtime_reading *reading, struct clew_runtime_event *event)
 {
 	struct scanner *scanner = reading->scanner;

@@ -403,8 +403,8 @@ const struct clew_announce *const *clew_trace_announcements(const struct clew_tr
 							    size_t *ret_count);
 /* The function at an address of a process, as people write it; NULL: it is not known. */
 const char *clew_trace_code(const struct clew_trace *trace, uint32_t process, uint64_t address);
-/* Points of runtimes that tasks met, in order of time. The values follow each structure, then a
- * NUL. */
+/* The moments at which tasks met points of runtimes, in order of time. The values follow each
+ * structure, then a NUL. */
 const struct clew_moment *const *clew_trace_moments(const struct clew_trace *trace,
 						    size_t *ret_count);
 

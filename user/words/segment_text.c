@@ -91,7 +91,7 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 		fputs(", in several calls", out);
 }
 
-/* Prints the code that a logical span runs. */
+/* The name of a logical span. */
 static void print_job(FILE *out, const struct clew_trace *trace, const struct clew_job *job)
 {
 	const char *name = job->label;

@@ -330,7 +330,7 @@ static void look_before(const struct call_search *search, const struct visit *vi
 	for (size_t i = search->count; i > 0 && search->count - i < BEFORE_MOST; i--) {
 		const struct before *before = &search->before[(i - 1) % BEFORE_MOST];
 
-		/* A way that leads here from elsewhere does not come by. */
+		/* A jump that leads here does not come by. */
 		if (before->address + before->instruction.length != next ||
 		    functions_is_target(visit->range->segment, next) ||
 		    !go_back(search, before, &spot))
