@@ -124,13 +124,11 @@ def joined(path, log):
     for i in sorted(log, key=lambda i: int(i[9]) - int(i[10]))[:10]:
         begin, end = int(i[9]), int(i[10])
         found = answer("why", path, "--tid", i[3], "--from", begin, "--to", end)
-        tids = {n: task["tid"] for n, task in enumerate(found["tasks"])}
-        mine = [s for o in found["operations"] for s in o["segments"] if s.get("via")
-                and tids[s["task"]] == int(i[4]) and s["end"] > s["start"]]
+        mine = [s for s in found["segments"] if s["via"] and s["tid"] == int(i[4])]
         waited += bool(mine)
         wrong += [(i[0], s["via"]["type"], s["via"]["evidence"]) for s in mine
                   if (s["via"]["type"], s["via"]["evidence"]) != ("return", "exact")
-                  and not s["hops"][1:] and s["end"] < end - 100_000]
+                  and len(s["chain"]) == 1 and s["end"] < end - 100_000]
     ok(waited > 5, f"pthread: {waited} of the 10 longest joins go into the thread")
     report("pthread: they do so via return, exact", wrong)
 
@@ -226,8 +224,7 @@ def suspended(path, items, log):
        and segments[-1]["end"] == span["ended_ns"], "Go: its segments cover it",
        f"{len(gaps)} gaps, {segments[0]['start']}..{segments[-1]['end']}")
     names = {s["logical"]["name"] for s in segments if s.get("logical")}
-    names |= {found["activities"][s["activity"]]["operation"] for s in segments
-              if s.get("activity") is not None}
+    names |= {s["activity"]["operation"] for s in segments if s.get("activity")}
     ok(names > {"main.start.func1"}, "Go: it goes into the goroutines that resumed it",
        f"only {names}")
 
