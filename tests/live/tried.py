@@ -89,6 +89,37 @@ def same_output():
         "a command that ends soon has an answer that says so", answer)
 
 
+def prediction(capture, function, operation):
+    done = run(CLEW, "what-if", "--json", "--try", at(function), "--span", at(operation), capture,
+               "--", "sh", "-c", f"{DELAYS} path 1 >{scratch('printed')}")
+    return json.loads(done.stdout)["prediction"] if done.stdout else done.stderr
+
+
+def predicted():
+    """What a capture of both functions predicts stands beside the slope."""
+    functions = ("on_path", "off_path", "path_operation", "branch_operation")
+    for mode in ("path", "fan"):
+        done = run(CLEW, "record", "-o", scratch(f"{mode}.clew"),
+                   *[word for name in functions for word in ("-f", at(name))], "--", "nice", "-n",
+                   "-20", DELAYS, mode, 60)
+        ok(done.returncode == 0, f"{mode}: recorded", done.stderr)
+    found = prediction(scratch("path.clew"), "on_path", "path_operation")
+    ok(
+        isinstance(found, float) and abs(found - 1) < 0.01 or found == 1,
+        "a capture predicts 1 for a function on the path", found)
+    on, off = (prediction(scratch("fan.clew"), name, "branch_operation")
+               for name in ("on_path", "off_path"))
+    # Each operation waits for the one branch or for the other one, as the CPUs have it.
+    ok(
+        isinstance(on, (int, float)) and isinstance(off, (int, float)) and on > off
+        and abs(on + off - 1) < 0.15, "and of two branches that both wait for: 1 together",
+        (on, off))
+    done = run(CLEW, "what-if", "--try", at("section"), "--span", at("lock_operation"),
+               scratch("path.clew"), "--", "true")
+    ok(done.returncode == 2 and "record with -f" in done.stderr and done.stderr.count("\n") == 1,
+       "a capture without the functions is status 2 and one line", done.stderr)
+
+
 def refused():
     span = ["--span", at("path_operation")]
     cases = {
@@ -162,6 +193,7 @@ def main():
     if not os.path.exists(DELAYS):
         sys.exit("build/workloads/delays is missing: make workloads")
     slopes()
+    predicted()
     same_output()
     refused()
     killed()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The time by which an operation takes longer for each ns by which calls within it do: the slope of
+ * An operation takes longer for each ns by which calls within it take longer: by the slope of
  * a line through blocks of time, each as heavy as it has operations. Its interval is of blocks that
  * are drawn again and again with repetition; the draws are the same in each run.
  */

@@ -59,7 +59,13 @@ static const char *verdict(const struct clew_tried_delay *tried)
 {
 	if (!tried->slope.known)
 		return "unknown";
-	return tried->slope.high - tried->slope.low > TOO_WIDE ? "noisy" : "measured";
+	if (tried->slope.high - tried->slope.low > TOO_WIDE)
+		return "noisy";
+	if (!tried->predicted)
+		return "measured";
+	return tried->prediction >= tried->slope.low && tried->prediction <= tried->slope.high
+		       ? "agree"
+		       : "differ";
 }
 
 void clew_json_tried_delay(struct clew_json *json, const struct clew_tried_delay *tried)
@@ -80,6 +86,10 @@ void clew_json_tried_delay(struct clew_json *json, const struct clew_tried_delay
 	} else {
 		clew_json_null(json, "slope");
 	}
+	if (tried->predicted)
+		clew_json_number(json, "prediction", tried->prediction);
+	else
+		clew_json_null(json, "prediction");
 	clew_json_array(json, "delays");
 	for (bool first = true; next_arm(tried, first, &arm); first = false) {
 		clew_json_object(json, NULL);
@@ -121,6 +131,9 @@ static void print_verdict(FILE *out, const struct clew_tried_delay *tried, const
 			 slope->value, slope->low, slope->high);
 	if (slope->high - slope->low > TOO_WIDE)
 		clew_print_folds(out, "That is too noisy to say more: let it run for longer.");
+	else if (tried->predicted)
+		clew_print_folds(out, "The capture predicts %.2f: they %s.", tried->prediction,
+				 verdict(tried));
 }
 
 void clew_print_tried_delay(FILE *out, const struct clew_tried_delay *tried)

@@ -4,6 +4,7 @@
 #ifndef CLEW_ANSWERS_DELAY_TRIED_H
 #define CLEW_ANSWERS_DELAY_TRIED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,6 +17,8 @@ struct clew_tried_delay {
 	size_t count;
 	double busy; /* share of the CPUs' time in which they had something to do */
 	struct slope slope;
+	bool predicted;	   /* a capture was asked, too, .. */
+	double prediction; /* .. and says that */
 };
 
 void clew_json_tried_delay(struct clew_json *json, const struct clew_tried_delay *tried);

@@ -315,8 +315,9 @@ static bool has_try_options(const struct clew_try_values *tried)
 	       tried->everybody;
 }
 
-/* `trace`: an operand, NULL none. */
-static int try(const struct what_if_values *values, const char *trace, char **words)
+/* `trace` and `program`: operands, NULL none. */
+static int try(const struct what_if_values *values, const char *trace, const char *program,
+	       char **words)
 {
 	if (!values->tried.function)
 		return clew_fail(CLEW_EXIT_INPUT,
@@ -324,14 +325,14 @@ static int try(const struct what_if_values *values, const char *trace, char **wo
 				 "OBJECT:FUNCTION, or leave it out",
 				 words ? "a command" : "--span, --delay, --blocks or -p");
 	if (values->sweep || values->resources || values->cpus.given || values->steps.given ||
-	    values->hierarchy || trace)
+	    values->hierarchy || program)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "--try is of what runs, and no trace or program: leave %s out",
-				 trace ? trace : "the other options");
+				 "--try takes no program and none of its options: leave out %s",
+				 program ? program : "--sweep and the like");
 	if (words && !words[0])
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "what-if: no command after --: name one, or leave out --");
-	return clew_what_if_try(&values->tried, words, values->json);
+	return clew_what_if_try(&values->tried, trace, words, values->json);
 }
 
 int clew_command_what_if(const struct clew_command *command, int argc, char **argv)
@@ -348,7 +349,8 @@ int clew_command_what_if(const struct clew_command *command, int argc, char **ar
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (values.tried.function || words || has_try_options(&values.tried))
-		return try(&values, optind < argc ? operands[0] : NULL, words);
+		return try(&values, optind < argc ? operands[0] : NULL,
+			   optind < argc ? operands[1] : NULL, words);
 	if (!operands[1] && !values.sweep && !values.cpus.given && !values.resources)
 		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale "
 						  "spans(X) by .5;', or --sweep, or --cpus");

@@ -5,9 +5,14 @@
  */
 #include "cli/one/what_if_try.h"
 
+#include <clew/model.h>
+#include <clew/what_if.h>
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +20,7 @@
 #include "answers/delay/tried.h"
 #include "base/duration.h"
 #include "cli/front/fail.h"
+#include "cli/operand/open.h"
 #include "delay/delay.h"
 #include "record/command.h"
 
@@ -101,10 +107,110 @@ static int check(const struct clew_try_values *values, char **words)
 	return 0;
 }
 
-static int say(const struct clew_try_values *values, const struct clew_delay *delay, bool json)
+/* ---- a prediction ---- */
+
+/* The function in OBJECT:FUNCTION. */
+static const char *function_in(const char *text)
 {
-	struct clew_tried_delay tried = {
-		.function = values->function, .span = values->span, .busy = clew_delay_busy(delay)};
+	const char *colon = strrchr(text, ':');
+
+	while (colon && colon > text && colon[-1] == ':') /* of C++ */
+		colon = memrchr(text, ':', (size_t)(colon - 1 - text));
+	return colon ? colon + 1 : text;
+}
+
+/* A program by which each call of a function takes longer. NULL: no memory. */
+static char *write_program(const char *function, uint64_t ns)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("change spans(**/(^", out);
+	for (; *function; function++) {
+		if (!isalnum((unsigned char)*function))
+			fputc('\\', out);
+		fputc(*function, out);
+	}
+	fprintf(out, "$)) by duration(%" PRIu64 "ns);", ns);
+	return fclose(out) ? NULL : text;
+}
+
+/* ns by which the spans of that name are longer. */
+static double growth_of(const struct clew_model *before, const struct clew_model *after,
+			const char *name, uint64_t *ret_count)
+{
+	double growth = 0;
+
+	*ret_count = 0;
+	for (uint32_t i = 0; i < before->span_count; i++) {
+		const struct clew_span *span = &before->spans[i], *now = &after->spans[i];
+
+		if (strcmp(clew_model_string(before, span->name), name) != 0)
+			continue;
+		growth += (double)(now->end - now->start) - (double)(span->end - span->start);
+		++*ret_count;
+	}
+	return growth;
+}
+
+/* Runs the model again with longer calls. 0 or, after clew_fail(), an exit status. */
+static int run_again(const struct clew_model *model, const char *trace, const char *text,
+		     uint64_t *ret_calls, struct clew_model **ret_after)
+{
+	struct clew_what_if_options options = {.hierarchy = CLEW_NONE, .matches = ret_calls};
+	struct clew_query_error error = {};
+	struct clew_program *program = NULL;
+	struct clew_what_if result;
+	int r = clew_program_compile(text, strlen(text), false, &program, &error);
+
+	if (r == 0)
+		r = clew_what_if(model, program, &options, ret_after, &result, &error);
+	clew_program_free(program);
+	if (r == -ENOMEM)
+		return clew_fail_memory();
+	return r < 0 ? clew_fail(CLEW_EXIT_INPUT, "%s: %s: see clew check", trace, error.message)
+		     : 0;
+}
+
+/* The slope that a capture of both functions predicts. */
+static int predict(const struct clew_try_values *values, const char *trace, uint64_t ns,
+		   double *ret_slope)
+{
+	char *text = write_program(function_in(values->function), ns);
+	struct clew_model *model = NULL, *after = NULL;
+	uint64_t calls = 0, operations = 0;
+	double growth = 0;
+	int status = text ? clew_open_model(trace, &model, NULL) : clew_fail_memory();
+
+	if (!status)
+		status = run_again(model, trace, text, &calls, &after);
+	if (!status)
+		growth = growth_of(model, after, function_in(values->span), &operations);
+	if (!status && (!calls || !operations))
+		status = clew_fail(
+			CLEW_EXIT_INPUT, "%s has no calls of %s: record with -f %s -f %s", trace,
+			calls ? values->span : values->function, values->function, values->span);
+	if (!status)
+		*ret_slope = growth / ((double)calls * (double)ns);
+	clew_model_free(after);
+	clew_model_free(model);
+	free(text);
+	return status;
+}
+
+/* ---- trying ---- */
+
+static int say(const struct clew_try_values *values, const struct clew_delay *delay,
+	       const double *prediction, bool json)
+{
+	struct clew_tried_delay tried = {.function = values->function,
+					 .span = values->span,
+					 .busy = clew_delay_busy(delay),
+					 .predicted = prediction != NULL,
+					 .prediction = prediction ? *prediction : 0};
 	struct clew_json document = {.out = stdout};
 
 	tried.blocks = clew_delay_blocks(delay, &tried.count);
@@ -120,9 +226,9 @@ static int say(const struct clew_try_values *values, const struct clew_delay *de
 
 /* Lets the command run, with delays at first. */
 static int go(const struct clew_try_values *values, struct clew_delay *delay,
-	      struct started *started, const char *program, bool json)
+	      struct started *started, const char *program, const double *prediction, bool json)
 {
-	int status, r;
+	int r;
 
 	if (started->child.pid) {
 		r = clew_delay_add(delay, started->child.pid);
@@ -137,11 +243,11 @@ static int go(const struct clew_try_values *values, struct clew_delay *delay,
 					 program, strerror(-r));
 	}
 	clew_delay_run(delay, has_ended, started);
-	status = say(values, delay, json);
-	return status;
+	return say(values, delay, prediction, json);
 }
 
-int clew_what_if_try(const struct clew_try_values *values, char **words, bool json)
+int clew_what_if_try(const struct clew_try_values *values, const char *trace, char **words,
+		     bool json)
 {
 	const struct sigaction action = {.sa_handler = interrupt};
 	uint64_t lengths[DELAY_LENGTHS];
@@ -159,12 +265,15 @@ int clew_what_if_try(const struct clew_try_values *values, char **words, bool js
 	struct started started = {};
 	struct clew_message message = {};
 	struct clew_delay *delay = NULL;
+	double prediction = 0;
 	sigset_t mask;
 	int r, status = check(values, words);
 
 	if (!status)
 		status = read_lengths(values->delay ?: "250us,500us,1ms", lengths,
 				      &options.length_count);
+	if (!status && trace)
+		status = predict(values, trace, lengths[options.length_count / 2], &prediction);
 	if (status)
 		return status;
 	if (values->pid.given && kill(pid, 0) < 0 && errno == ESRCH)
@@ -183,7 +292,8 @@ int clew_what_if_try(const struct clew_try_values *values, char **words, bool js
 	sigaction(SIGTERM, &action, NULL);
 	status = r < 0 ? clew_fail(CLEW_EXIT_INPUT, "%s cannot be run: %s: name a program",
 				   words[0], strerror(-r))
-		       : go(values, delay, &started, words ? words[0] : "", json);
+		       : go(values, delay, &started, words ? words[0] : "",
+			    trace ? &prediction : NULL, json);
 	clew_delay_close(delay);
 	if (started.child.pid && !started.ended && r == 0) {
 		if (interrupted)

@@ -13,7 +13,9 @@ struct clew_try_values {
 	bool everybody;
 };
 
-/* `words`: the command to run, NULL none. Returns an exit status. */
-int clew_what_if_try(const struct clew_try_values *values, char **words, bool json);
+/* `trace`: what predicts the same, NULL none; `words`: the command to run, NULL none. Returns an
+ * exit status. */
+int clew_what_if_try(const struct clew_try_values *values, const char *trace, char **words,
+		     bool json);
 
 #endif
