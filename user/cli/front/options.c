@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "symbol/code/function.h"
 
+#include <assert.h>
 #include <clew/tokens.h>
 #include <errno.h>
 #include <getopt.h>
@@ -22,7 +23,7 @@
 #include "format/position.h"
 #include "format/wrap.h"
 
-#define MOST_OPTIONS  40
+#define MOST_OPTIONS  96
 #define VALUE_OF_ROW  256 /* getopt's value of row n is this + n: above any letter */
 #define VALUE_OF_HELP (VALUE_OF_ROW + MOST_OPTIONS)
 
@@ -73,6 +74,8 @@ static void make_tables(const struct clew_command *command, struct getopt_tables
 		for (int colon = 0; colon < need; colon++)
 			*letter++ = ':';
 	}
+	/* One that has no row would not be known. */
+	assert(n < COMMON_ROW);
 	for (size_t i = 0; common_options[i].name; i++)
 		tables->longs[n++] = (struct option){.name = common_options[i].name,
 						     .has_arg = argument_need(&common_options[i]),
