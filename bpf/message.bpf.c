@@ -17,7 +17,7 @@
 SEC("?tp_btf/sock_send_length")
 int BPF_PROG(clew_sock_send_length, struct sock *sock, int result)
 {
-	if (enabled && result > 0 && sock)
+	if (enabled && result > 0 && sock && !plainly_within(sock))
 		message_sent(number_of(sock), result);
 	return 0;
 }
@@ -25,7 +25,7 @@ int BPF_PROG(clew_sock_send_length, struct sock *sock, int result)
 SEC("?tp_btf/sock_recv_length")
 int BPF_PROG(clew_sock_recv_length, struct sock *sock, int result, int flags)
 {
-	if (!enabled || result <= 0 || !sock || flags & MSG_ERRQUEUE)
+	if (!enabled || result <= 0 || !sock || flags & MSG_ERRQUEUE || plainly_within(sock))
 		return 0;
 	if (flags & MSG_PEEK)
 		message_looked_at(number_of(sock));
@@ -40,7 +40,7 @@ int BPF_PROG(clew_tcp_probe, struct sock *sock)
 {
 	struct clew_cpu_state *cpu_state;
 
-	if (!enabled || !sock)
+	if (!enabled || !sock || plainly_within(sock))
 		return 0;
 	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
 	if (cpu_state && cpu_state->packet_outside && level_of(cpu_state) == LEVEL_SOFT)
@@ -53,7 +53,7 @@ int BPF_PROG(clew_tcp_probe, struct sock *sock)
 SEC("?tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(clew_tcp_rcv_space_adjust, struct sock *sock)
 {
-	if (enabled && sock)
+	if (enabled && sock && !plainly_within(sock))
 		message_taken(number_of(sock));
 	return 0;
 }

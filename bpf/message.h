@@ -168,6 +168,28 @@ static __always_inline bool has_messages(struct sock *sock)
 	return messages || network == CLEW_NETWORK_ALL || (network && is_outside(sock));
 }
 
+/*
+ * True if messages of chosen threads are not recorded, and a socket plainly has no others: one of
+ * a family that stays on the machine, or to a loopback address. What is read here costs nothing
+ * compared with looking the socket up.
+ */
+static __always_inline bool plainly_within(struct sock *sock)
+{
+	const __u8 *to = (const void *)&sock->__sk_common.skc_v6_daddr;
+	__u16 family = sock->__sk_common.skc_family;
+
+	if (messages || network == CLEW_NETWORK_ALL)
+		return false;
+	if (family == AF_INET)
+		return (sock->__sk_common.skc_daddr & 0xff) == 127;
+	if (family != AF_INET6)
+		return true;
+	if (to[0] | to[1] | to[2] | to[3] | to[4] | to[5] | to[6] | to[7] | to[8] | to[9])
+		return false;
+	/* ::1, or an address of IPv4 that begins with 127 */
+	return to[10] == 0xff ? to[12] == 127 : !to[10] && !to[12] && to[15] == 1;
+}
+
 /* Global, see identity.h. */
 __noinline int message_taken(__u64 sock_address)
 {
