@@ -28,10 +28,13 @@ const volatile __u64 unix_connect, unix_connect_end;
 /* The address to which a task wants to connect, as socket records have it. */
 static __always_inline void read_wanted_path(char *path, __u64 address, __u64 length)
 {
-	length -= sizeof(unsigned short);
-	if (length - 1 >= CLEW_UNIX_PATH_SIZE)
+	__u32 size = (__u32)length - (__u32)sizeof(unsigned short);
+
+	if (length <= sizeof(unsigned short))
 		return;
-	bpf_probe_read_user(path, length, (const void *)(address + sizeof(unsigned short)));
+	if (size > CLEW_UNIX_PATH_SIZE)
+		size = CLEW_UNIX_PATH_SIZE;
+	bpf_probe_read_user(path, size, (const void *)(address + sizeof(unsigned short)));
 	if (!path[0])
 		path[0] = '@';
 }
