@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define SLACK 3000000ull /* ns by which one branch takes longer than the other one */
@@ -24,6 +25,8 @@ void path_operation(void), branch_operation(void), pipe_operation(void), lock_op
 
 static uint64_t sum;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t served = PTHREAD_COND_INITIALIZER;
+static unsigned long next_ticket, serving;
 
 static void rest(uint64_t ns)
 {
@@ -71,7 +74,18 @@ static void *stage_run(void *context)
 	return NULL;
 }
 
-static struct stage *stage_start(void (*work)(void), uint64_t more)
+/* Keeps a thread on one CPU, if there is that one: a function that takes longer keeps its CPU busy,
+ * and would delay whoever has to wake there. */
+static void keep_on(pthread_t thread, unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	pthread_setaffinity_np(thread, sizeof(set), &set);
+}
+
+static struct stage *stage_start(void (*work)(void), uint64_t more, unsigned cpu)
 {
 	struct stage *stage = calloc(1, sizeof(*stage));
 	pthread_t thread;
@@ -81,6 +95,7 @@ static struct stage *stage_start(void (*work)(void), uint64_t more)
 	sem_init(&stage->come, 0, 0);
 	sem_init(&stage->done, 0, 0);
 	pthread_create(&thread, NULL, stage_run, stage);
+	keep_on(thread, cpu);
 	return stage;
 }
 
@@ -113,10 +128,21 @@ VISIBLE void pipe_operation(void)
 	}
 }
 
+/* A lock that is taken in the order in which threads come: of a plain one the last owner mostly
+ * takes it again, and the others wait for longer than any measurement. */
 VISIBLE void lock_operation(void)
 {
+	unsigned long ticket;
+
 	pthread_mutex_lock(&lock);
+	ticket = next_ticket++;
+	while (serving != ticket)
+		pthread_cond_wait(&served, &lock);
+	pthread_mutex_unlock(&lock);
 	section();
+	pthread_mutex_lock(&lock);
+	serving++;
+	pthread_cond_broadcast(&served);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -124,10 +150,8 @@ static unsigned long count;
 
 static void *lock_run(void *context)
 {
-	for (unsigned long i = 0; i < count; i++) {
+	for (unsigned long i = 0; i < count; i++)
 		lock_operation();
-		sched_yield();
-	}
 	return context;
 }
 
@@ -152,15 +176,19 @@ int main(int argc, char **argv)
 	const char *mode = argc == 3 ? argv[1] : "";
 
 	count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	/* A sleep that ends with other timers' would end sooner beside a busy CPU. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (strcmp(mode, "lock") != 0)
+		keep_on(pthread_self(), 0);
 	if (!strcmp(mode, "path")) {
 		run(path_operation);
 	} else if (!strcmp(mode, "fan")) {
-		branches[0] = stage_start(on_path, SLACK);
-		branches[1] = stage_start(off_path, 0);
+		branches[0] = stage_start(on_path, SLACK, 0);
+		branches[1] = stage_start(off_path, 0, 1);
 		run(branch_operation);
 	} else if (!strcmp(mode, "pipe")) {
-		branches[0] = stage_start(on_path, 0);
-		branches[1] = stage_start(nothing, WORK);
+		branches[0] = stage_start(on_path, 0, 0);
+		branches[1] = stage_start(nothing, WORK, 1);
 		run(pipe_operation);
 	} else if (!strcmp(mode, "lock")) {
 		run_locks();
