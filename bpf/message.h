@@ -170,7 +170,7 @@ static __always_inline bool has_messages(struct sock *sock)
 
 /*
  * True if messages of chosen threads are not recorded, and a socket plainly has no others: one of
- * a family that stays on the machine, or to a loopback address. What is read here costs nothing
+ * a family that stays on the machine, or to a loopback address. Reading these costs nothing
  * compared with looking the socket up.
  */
 static __always_inline bool plainly_within(struct sock *sock)
