@@ -18,6 +18,7 @@ import time
 
 from _live import (answer, clew, feature, finish, note, ok, run, scratch, skip_all,
                    start_recording, stop_recording, wanted_runs)
+from _sockets import receive
 
 PORT, LOCAL_PORT = 5432, 5433
 QUESTION, ANSWER = 20, 3000  # bytes
@@ -26,17 +27,6 @@ CLOSE = 100_000  # times of one act, as two of them are read, ns
 SLOW = (0.0, 0.002, 0.011, 0.031)  # what the server sleeps, in turn, s
 LENGTH = 60  # requests of a client
 STITCHED = wanted_runs(1) * 200 if wanted_runs(1) < 50 else 10_000
-
-
-def receive(connection, size):
-    """That many bytes; fewer at the end."""
-    got = b""
-    while len(got) < size:
-        part = connection.recv(size - len(got))
-        if not part:
-            break
-        got += part
-    return got
 
 
 def serve(address, port, ready, log):

@@ -22,6 +22,7 @@ import time
 
 from _accuracy import measured
 from _live import CLEW, answer, feature, finish, note, ok, run, scratch, skip_all, start_asking
+from _sockets import receive
 
 QUESTION, ANSWER = 50, 3000  # bytes
 NEAR = 0.02  # the longest request differs by less than that from what the client saw
@@ -41,17 +42,6 @@ CASES = {
 def name(comm):
     with open("/proc/self/comm", "w", encoding="ascii") as file:
         file.write(comm)
-
-
-def receive(connection, size):
-    """That many bytes; fewer at the end."""
-    got = b""
-    while len(got) < size:
-        part = connection.recv(size - len(got))
-        if not part:
-            break
-        got += part
-    return got
 
 
 def write_log(folder, side, log):

@@ -11,18 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relate/layer.h"
-
-static struct clew_layers *read_text(const char *text)
-{
-	struct clew_layers *layers = NULL;
-	char message[300];
-	int r = clew_layers_read(text, strlen(text), "t", &layers, message, sizeof(message));
-
-	if (r < 0)
-		fail_msg("%d: %s", r, message);
-	return layers;
-}
+#include "layer_text.h"
 
 static void test_description(void **state)
 {
