@@ -42,7 +42,7 @@ def calls():
         os.path.join(folder, name)[:-2] for folder, _, names in os.walk("user") for name in names
         if name.endswith(".c") and not name.endswith("_arm64.c")
     ]
-    # What is for another machine is not built here.
+    # The files of another machine are not built here.
     objects = [name for name in objects if os.path.exists(f"build/{name}.o") or
                not name.endswith(("_x86", "_arm64"))]
     lines = subprocess.run(["nm", "-A", "-g", *(f"build/{name}.o" for name in objects)],

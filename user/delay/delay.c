@@ -135,8 +135,8 @@ static int attach_entry(struct clew_delay *delay, struct bpf_program *program,
 	return attach(delay, program, &probed->objects.list[0].file, &place, 1, &probed->entry);
 }
 
-/* At each instruction that leaves the function. A jump that only some flags make leave it cannot be
- * told from one that stays. */
+/* Attaches at each instruction that leaves the function. Refuses one with a conditional jump out of
+ * it: whether that leaves depends on flags that the program does not see. */
 static int attach_exits(struct clew_delay *delay, const char *text, struct probed *probed,
 			struct clew_message *message)
 {

@@ -100,7 +100,7 @@ enum clew_event_verb {
 	CLEW_VERB_WAIT,
 	CLEW_VERB_WAKE,
 	CLEW_VERB_NAME,
-	CLEW_VERB_AFTER, /* a callback that is told of the end */
+	CLEW_VERB_AFTER, /* a callback that runs behind the end */
 	CLEW_VERB_STATE,
 	CLEW_VERBS,
 };

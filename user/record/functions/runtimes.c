@@ -4,7 +4,7 @@
  * the start were said. A runtime with points that the kernel single-steps is recorded only if
  * options.stepped_points allows that.
  *
- * Files are told apart by device and inode; one that was looked through is not looked through
+ * A file is known by its device and inode; one that was looked through is not looked through
  * again.
  */
 #include "record/functions/runtimes.h"

@@ -387,7 +387,7 @@ static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found
 		struct perf_event_mmap_page *ring = mappings->rings[cpu];
 		int descriptor = mappings->polls[cpu].fd;
 
-		/* That of an offline CPU cannot be opened, and has nothing to say. */
+		/* An offline CPU's ring cannot be opened, and would have no records. */
 		if (open_ring(mappings, cpu)) {
 			stays |= descriptor >= 0;
 			continue;

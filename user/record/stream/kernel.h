@@ -67,7 +67,8 @@ bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsig
 bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure,
 			    const char *member);
 
-/* True if the kernel's release is this one or a later one; for what nothing else tells apart. */
+/* True if the kernel's release is this one or a later one. Only for a difference that neither BTF
+ * nor a tracepoint shows. */
 bool clew_kernel_is(unsigned major, unsigned minor);
 
 /*
