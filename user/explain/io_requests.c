@@ -139,72 +139,101 @@ static int add_extent(struct sums *sums, const struct clew_trace_request *reques
 	return r;
 }
 
-int io_add_request(struct sums *sums, const struct clew_trace_request *request)
+/* Counts what the request moved at its device. NULL when memory runs out. */
+static struct clew_io_device *count_device(struct sums *sums,
+					   const struct clew_block_request *block)
 {
-	const struct clew_block_request *block = &request->block;
-	struct clew_io_device *device;
-	uint64_t of_files = 0, all = 0;
-	uint32_t number = NO_FILE;
-	int r = 0;
+	struct clew_io_device *device = io_device_of(sums, block->device);
 
-	if (!clew_request_is_chosen(sums->chosen, sums->trace, request))
-		return 0;
-	/*
-	 * Compressed extents: the sum of the pages may exceed what the request
-	 * writes.
-	 */
-	for (uint32_t i = 0; i < request->page_count; i++)
-		all += request->pages[i].bytes;
-	device = io_device_of(sums, block->device);
 	if (!device)
-		return -ENOMEM;
+		return NULL;
 	device->requests++;
 	device->bytes[clew_request_operation(block->operation, block->bytes)] += block->bytes;
 	if (block->reason < CLEW_REQUEST_REASON_COUNT &&
 	    (io_does(block, CLEW_REQUEST_READ) || io_does(block, CLEW_REQUEST_WRITE)))
 		device->reason_bytes[block->reason] += block->bytes;
+	return device;
+}
+
+/* Adds the request's extents to their files. The sum of the pages may exceed what the request
+ * moves, where extents are compressed: each then counts by its part. ret_bytes: what they add up
+ * to. */
+static int add_extents(struct sums *sums, const struct clew_trace_request *request,
+		       uint64_t *ret_bytes)
+{
+	const struct clew_block_request *block = &request->block;
+	uint64_t here = (uint64_t)(request - sums->requests), all = 0, sum = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < request->page_count; i++)
+		all += request->pages[i].bytes;
 	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
 		uint64_t bytes =
 			all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
 		const uint64_t *counted;
+		uint32_t number;
 
-		of_files += bytes;
+		sum += bytes;
 		r = add_extent(sums, request, extent, bytes);
-		if (r < 0 || io_file_of(sums, extent->inode, extent->device, request->block.queued,
-					&number) < 0)
+		if (r < 0 ||
+		    io_file_of(sums, extent->inode, extent->device, block->queued, &number) < 0)
 			return -ENOMEM;
 		counted = map_get(&sums->counted, number, 0);
-		if (counted && *counted == (uint64_t)(request - sums->requests))
+		if (counted && *counted == here)
 			continue;
 		io_file_at(sums, number)->requests++;
-		r = map_set(&sums->counted, number, 0, (uint64_t)(request - sums->requests));
+		r = map_set(&sums->counted, number, 0, here);
 	}
-	if (io_does(block, CLEW_REQUEST_WRITE))
-		device->file_bytes += of_files;
-	if (r < 0 || !is_direct(block) || !block->inode ||
-	    !clew_is_chosen(sums->chosen, sums->trace, block->submitter))
-		return r;
+	*ret_bytes = sum;
+	return r;
+}
+
+/* Direct I/O: no touch reports these bytes. */
+static int add_direct(struct sums *sums, const struct clew_trace_request *request)
+{
+	const struct clew_block_request *block = &request->block;
+	struct clew_io_share *share;
+	uint32_t number;
+
 	if (io_file_of(sums, block->inode, block->file_device, block->queued, &number) < 0)
 		return -ENOMEM;
 	if (request->page_count == 0) {
 		io_file_at(sums, number)->requests++;
 		count_moved(io_file_at(sums, number), block, block->bytes);
 	}
-	/* Direct I/O: no touch reports these bytes. */
-	if (io_does(block, CLEW_REQUEST_WRITE)) {
-		struct clew_io_share *share = io_share_of(sums, number, block->submitter);
-
-		if (!share)
+	if (!io_does(block, CLEW_REQUEST_WRITE))
+		return 0;
+	share = io_share_of(sums, number, block->submitter);
+	if (!share)
+		return -ENOMEM;
+	share->asked_bytes += block->bytes;
+	if (request->page_count == 0) {
+		share->written_bytes += block->bytes;
+		if (io_add_level(sums, number, block->submitter, block->device, block->bytes) < 0)
 			return -ENOMEM;
-		share->asked_bytes += block->bytes;
-		if (request->page_count == 0) {
-			share->written_bytes += block->bytes;
-			if (io_add_level(sums, number, block->submitter, block->device,
-					 block->bytes) < 0)
-				return -ENOMEM;
-		}
-		io_file_at(sums, number)->asked_bytes += block->bytes;
 	}
+	io_file_at(sums, number)->asked_bytes += block->bytes;
 	return 0;
+}
+
+int io_add_request(struct sums *sums, const struct clew_trace_request *request)
+{
+	const struct clew_block_request *block = &request->block;
+	struct clew_io_device *device;
+	uint64_t of_files = 0;
+	int r;
+
+	if (!clew_request_is_chosen(sums->chosen, sums->trace, request))
+		return 0;
+	device = count_device(sums, block);
+	if (!device)
+		return -ENOMEM;
+	r = add_extents(sums, request, &of_files);
+	if (io_does(block, CLEW_REQUEST_WRITE))
+		device->file_bytes += of_files;
+	if (r < 0 || !is_direct(block) || !block->inode ||
+	    !clew_is_chosen(sums->chosen, sums->trace, block->submitter))
+		return r;
+	return add_direct(sums, request);
 }

@@ -352,6 +352,32 @@ static int find_cause(struct why_search *search, struct frame *frame,
 	return r;
 }
 
+/* Adds the segment with all that its cause says of it. A request to a device is the submitter's. */
+static int add_explained(struct why_search *search, const struct frame *frame,
+			 const struct why_cause *cause, struct clew_segment segment)
+{
+	segment.late = cause->late;
+	segment.held = cause->held;
+	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED ||
+	    (segment.kind == CLEW_WAIT_THROTTLE && cause->link)) {
+		segment.link = cause->link;
+		segment.below = cause->below;
+		if (cause->submitter != CLEW_NO_TASK && cause->submitter != segment.task) {
+			segment.task = cause->submitter;
+			segment.via_type = CLEW_EDGE_REQUEST;
+			segment.via_evidence = cause->link->evidence;
+			segment.born = CLEW_NO_TASK;
+			segment.called = NULL;
+			segment.by_end = false;
+		}
+	}
+	segment.sleep = cause->sleep;
+	segment.chain = frame->sleeping.block->tasks;
+	segment.vias = frame->sleeping.block->vias;
+	segment.chain_length = frame->sleeping.length;
+	return why_add_segment(search, segment);
+}
+
 static int explain_sleep(struct why_search *search, struct frame *frame,
 			 const struct clew_sleep *sleep, uint64_t end)
 {
@@ -411,26 +437,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame,
 	}
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		segment.unknown_kind = sleep->kind;
-	segment.late = cause.late;
-	segment.held = cause.held;
-	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED ||
-	    (segment.kind == CLEW_WAIT_THROTTLE && cause.link)) {
-		segment.link = cause.link;
-		segment.below = cause.below;
-		if (cause.submitter != CLEW_NO_TASK && cause.submitter != segment.task) {
-			segment.task = cause.submitter;
-			segment.via_type = CLEW_EDGE_REQUEST;
-			segment.via_evidence = cause.link->evidence;
-			segment.born = CLEW_NO_TASK;
-			segment.called = NULL;
-			segment.by_end = false;
-		}
-	}
-	segment.sleep = sleep;
-	segment.chain = frame->sleeping.block->tasks;
-	segment.vias = frame->sleeping.block->vias;
-	segment.chain_length = frame->sleeping.length;
-	return why_add_segment(search, segment);
+	return add_explained(search, frame, &cause, segment);
 }
 
 static int step(struct why_search *search)

@@ -276,39 +276,32 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	return 0;
 }
 
-void clew_trace_free(struct clew_trace *trace)
+static void free_timelines(struct clew_trace *trace)
 {
-	if (!trace)
-		return;
 	for (size_t i = 0; i < trace->tasks.count; i++) {
 		free(trace_task_at(trace, i)->pieces.data);
 		free(trace_task_at(trace, i)->names);
 		trace_free_frame_table(trace_task_at(trace, i));
 	}
+	vector_done(&trace->tasks);
 	for (size_t cpu = 0; cpu < trace->cpu_count; cpu++)
 		free(trace->cpus[cpu].data);
 	free(trace->cpus);
+}
 
+/* Waits, what they were for, and who ended them. */
+static void free_waits(struct clew_trace *trace)
+{
 	free(trace->edges);
 	free(trace->edge_sleeps);
 	vector_done(&trace->runs);
 	vector_done(&trace->sleeps);
 	vector_done(&trace->readies);
 	vector_done(&trace->lone_edges);
-	vector_done(&trace->gaps);
-	vector_done(&trace->announcements);
-	vector_done(&trace->moments);
 	vector_done(&trace->end_sleepers);
 	vector_done(&trace->end_holders);
-	vector_done(&trace->requests);
-	vector_done(&trace->below);
-	vector_done(&trace->page_extents);
-	vector_done(&trace->touches);
-	trace_touches_done(&trace->joined);
 	vector_done(&trace->spins);
 	vector_done(&trace->failed);
-	trace_free_messages(trace);
-	map_done(&trace->acceptors);
 	vector_done(&trace->deadlocks);
 	free(trace->stuck);
 	vector_done(&trace->retries);
@@ -316,37 +309,66 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->tried_of);
 	map_done(&trace->retry_of);
 	map_done(&trace->vain);
+	vector_done(&trace->waited);
+	vector_done(&trace->wakers);
+	map_done(&trace->locks);
+	free(trace->throttles.data);
+}
+
+/* Messages between tasks, requests to disks, and the pages they move. */
+static void free_traffic(struct clew_trace *trace)
+{
+	trace_free_messages(trace);
+	map_done(&trace->acceptors);
 	dense_done(&trace->in_exchange);
 	dense_done(&trace->resting);
-	vector_done(&trace->stays);
-	vector_done(&trace->ticks);
-	vector_done(&trace->tallies);
+	map_done(&trace->sockets);
+	vector_done(&trace->requests);
+	vector_done(&trace->below);
+	vector_done(&trace->page_extents);
+	vector_done(&trace->pages);
+	vector_done(&trace->touches);
+	trace_touches_done(&trace->joined);
+	map_done(&trace->files);
+}
+
+/* Functions, stacks, and the names of code. */
+static void free_code(struct clew_trace *trace)
+{
 	vector_done(&trace->frames);
 	vector_done(&trace->frame_keys);
 	vector_done(&trace->frame_details);
 	vector_done(&trace->functions);
 	vector_done(&trace->dropped);
+	vector_done(&trace->announcements);
+	vector_done(&trace->moments);
+	vector_done(&trace->own_types);
 	map_done(&trace->stacks);
 	map_done(&trace->images);
-	vector_done(&trace->waited);
-	vector_done(&trace->wakers);
 	vector_done(&trace->samples);
 	vector_done(&trace->symbols);
-	trace_lines_free(trace->lines);
-	trace_part_free(trace->part);
-	free(trace->throttles.data);
-	vector_done(&trace->metas);
-	vector_done(&trace->own_types);
-	vector_done(&trace->pages);
-	vector_done(&trace->tasks);
-	map_done(&trace->files);
-	map_done(&trace->sockets);
-	map_done(&trace->cgroups);
-	map_done(&trace->texts);
-	map_done(&trace->locks);
 	map_done(&trace->addresses);
 	map_done(&trace->codes);
 	map_done(&trace->memories);
+}
+
+void clew_trace_free(struct clew_trace *trace)
+{
+	if (!trace)
+		return;
+	free_timelines(trace);
+	free_waits(trace);
+	free_traffic(trace);
+	free_code(trace);
+	vector_done(&trace->gaps);
+	vector_done(&trace->stays);
+	vector_done(&trace->ticks);
+	vector_done(&trace->tallies);
+	vector_done(&trace->metas);
+	map_done(&trace->cgroups);
+	map_done(&trace->texts);
+	trace_lines_free(trace->lines);
+	trace_part_free(trace->part);
 	arena_done(&trace->arena);
 	pthread_mutex_destroy(&trace->frame_lock);
 	pthread_mutex_destroy(&trace->edge_lock);

@@ -131,7 +131,7 @@ static void print_devices(FILE *out, const struct io_answer *answer)
 	putc('\n', out);
 }
 
-static void print_event(FILE *out, const struct io_answer *answer,
+static void print_touch(FILE *out, const struct io_answer *answer,
 			const struct clew_io_event *event)
 {
 	static const char *const did[CLEW_TOUCH_COUNT] = {
@@ -146,54 +146,69 @@ static void print_event(FILE *out, const struct io_answer *answer,
 		[CLEW_TOUCH_DELETED] = "released, as it is deleted,",
 		[CLEW_TOUCH_AGAIN] = "asked again, after a memory limit had evicted it, for",
 	};
-	uint64_t start = clew_trace_start(answer->trace);
+	unsigned kind = event->touch->event;
+
+	clew_print_task(out, answer->trace, event->touch->task, event->at);
+	fprintf(out, " %s", kind < CLEW_TOUCH_COUNT ? did[kind] : "touched");
+	if (kind != CLEW_TOUCH_SYNC)
+		fprintf(out, " %s from +%s, in %s", CLEW_BYTES(event->touch->bytes),
+			CLEW_BYTES(event->touch->offset),
+			CLEW_DURATION(event->touch->end - event->touch->begin));
+}
+
+static void print_request(FILE *out, const struct io_answer *answer,
+			  const struct clew_io_event *event)
+{
 	size_t count;
 	const struct clew_trace_request *requests = clew_trace_requests(answer->trace, &count);
+	const struct clew_trace_request *request = &requests[event->extent->request];
+	const struct clew_block_request *block = &request->block;
+	bool reads = !strcmp(clew_request_operation_name(block->operation, block->bytes), "read");
+
+	clew_print_task(out, answer->trace, block->submitter, event->at);
+	fprintf(out, " (%s) queued %s of %s at +%s", clew_request_reason_name(block->reason),
+		reads ? "the reading" : "the writing", CLEW_BYTES(event->extent->bytes),
+		CLEW_BYTES(event->extent->offset));
+	for (uint32_t i = 0; i < event->extent->writer_count; i++) {
+		fputs(i ? ", " : " by ", out);
+		clew_print_task(out, answer->trace, event->extent->writers[i], event->at);
+	}
+	if (block->completed && block->queued)
+		fprintf(out, ", done after %s", CLEW_DURATION(block->completed - block->queued));
+	else if (!block->completed && request->end_lost)
+		fputs("; its end was not recorded", out);
+	else if (!block->completed)
+		fprintf(out, ", not done %s", clew_end_words(answer->trace));
+}
+
+static void print_waited(FILE *out, const struct io_answer *answer,
+			 const struct clew_io_event *event)
+{
+	uint64_t end = clew_trace_until(answer->trace, event->sleep->end);
+
+	clew_print_task(out, answer->trace, event->sleep->task, event->at);
+	fprintf(out, " waited %s (%s)", CLEW_DURATION(end - event->sleep->start),
+		clew_wait_kind_name(event->sleep->kind));
+	if (event->sleep->ended_by != CLEW_NO_TASK) {
+		fputs(", woken by ", out);
+		clew_print_task(out, answer->trace, event->sleep->ended_by, end);
+	}
+}
+
+static void print_event(FILE *out, const struct io_answer *answer,
+			const struct clew_io_event *event)
+{
+	uint64_t start = clew_trace_start(answer->trace);
 
 	fprintf(out, "+%-13s ",
 		CLEW_OFFSET(event->at > start ? event->at - start : 0,
 			    clew_trace_end(answer->trace) - start));
-	if (event->kind == CLEW_IO_TOUCH) {
-		clew_print_task(out, answer->trace, event->touch->task, event->at);
-		fprintf(out, " %s",
-			event->touch->event < CLEW_TOUCH_COUNT ? did[event->touch->event]
-							       : "touched");
-		if (event->touch->event != CLEW_TOUCH_SYNC)
-			fprintf(out, " %s from +%s, in %s", CLEW_BYTES(event->touch->bytes),
-				CLEW_BYTES(event->touch->offset),
-				CLEW_DURATION(event->touch->end - event->touch->begin));
-	} else if (event->kind == CLEW_IO_REQUEST) {
-		const struct clew_block_request *block = &requests[event->extent->request].block;
-
-		clew_print_task(out, answer->trace, block->submitter, event->at);
-		fprintf(out, " (%s) queued %s of %s at +%s",
-			clew_request_reason_name(block->reason),
-			strcmp(clew_request_operation_name(block->operation, block->bytes), "read")
-				? "the writing"
-				: "the reading",
-			CLEW_BYTES(event->extent->bytes), CLEW_BYTES(event->extent->offset));
-		for (uint32_t i = 0; i < event->extent->writer_count; i++) {
-			fputs(i ? ", " : " by ", out);
-			clew_print_task(out, answer->trace, event->extent->writers[i], event->at);
-		}
-		if (block->completed && block->queued)
-			fprintf(out, ", done after %s",
-				CLEW_DURATION(block->completed - block->queued));
-		else if (!block->completed && requests[event->extent->request].end_lost)
-			fputs("; its end was not recorded", out);
-		else if (!block->completed)
-			fprintf(out, ", not done %s", clew_end_words(answer->trace));
-	} else {
-		uint64_t end = clew_trace_until(answer->trace, event->sleep->end);
-
-		clew_print_task(out, answer->trace, event->sleep->task, event->at);
-		fprintf(out, " waited %s (%s)", CLEW_DURATION(end - event->sleep->start),
-			clew_wait_kind_name(event->sleep->kind));
-		if (event->sleep->ended_by != CLEW_NO_TASK) {
-			fputs(", woken by ", out);
-			clew_print_task(out, answer->trace, event->sleep->ended_by, end);
-		}
-	}
+	if (event->kind == CLEW_IO_TOUCH)
+		print_touch(out, answer, event);
+	else if (event->kind == CLEW_IO_REQUEST)
+		print_request(out, answer, event);
+	else
+		print_waited(out, answer, event);
 	putc('\n', out);
 }
 
