@@ -26,58 +26,6 @@ struct chain {
 	bool ended; /* it is a text: no more may follow */
 };
 
-static bool is_letter(char byte)
-{
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
-	       (byte >= '0' && byte <= '9');
-}
-
-static size_t word_length(const struct scanner *scanner)
-{
-	const char *at = scanner->at;
-
-	while (at < scanner->end && is_letter(*at))
-		at++;
-	return (size_t)(at - scanner->at);
-}
-
-int runtime_word(struct runtime_reading *reading, const char *what, const char **ret_word)
-{
-	struct scanner *scanner = reading->scanner;
-	size_t length = word_length(scanner);
-
-	if (length == 0)
-		return scan_fail(scanner, scanner->at, "%s is missing here", what);
-	*ret_word = arena_copy(reading->arena, scanner->at, length);
-	scanner->at += length;
-	return *ret_word ? 0 : -ENOMEM;
-}
-
-int runtime_number(struct runtime_reading *reading, uint64_t most, uint64_t *ret_number)
-{
-	struct scanner *scanner = reading->scanner;
-	const char *begin = scanner->at;
-	bool hexadecimal = scanner->end - begin > 2 && begin[0] == '0' && begin[1] == 'x';
-	unsigned base = hexadecimal ? 16 : 10;
-	const char *first = begin + (hexadecimal ? 2 : 0);
-
-	*ret_number = 0;
-	for (scanner->at = first; scanner->at < scanner->end; scanner->at++) {
-		char byte = *scanner->at;
-		unsigned digit = byte >= '0' && byte <= '9'   ? (unsigned)(byte - '0')
-				 : byte >= 'a' && byte <= 'f' ? (unsigned)(byte - 'a' + 10)
-							      : 16;
-
-		if (digit >= base)
-			break;
-		if (*ret_number > (most - digit) / base)
-			return scan_fail(scanner, begin, "the number is too large: at most %llu",
-					 (unsigned long long)most);
-		*ret_number = *ret_number * base + digit;
-	}
-	return scanner->at == first ? scan_fail(scanner, begin, "a number is missing here") : 0;
-}
-
 /* The step that the next number is added in. */
 static struct clew_runtime_step *open_step(struct chain *chain)
 {
@@ -132,7 +80,7 @@ static int take_register(struct chain *chain, const char *begin, size_t length)
 		if (!scan_if(scanner, '.'))
 			return scan_fail(scanner, scanner->at, "'.NAME' of a register is missing");
 		begin = scanner->at;
-		length = word_length(scanner);
+		length = runtime_word_length(scanner);
 		number = clew_register_find(begin, length);
 		if (number < 0 && length == 2) {
 			memcpy(name + 1, begin, length);
@@ -255,7 +203,7 @@ static int take_term(struct chain *chain, unsigned depth)
 {
 	struct scanner *scanner = chain->reading->scanner;
 	const char *begin = scanner->at;
-	size_t length = word_length(scanner);
+	size_t length = runtime_word_length(scanner);
 	int r;
 
 	if (depth > DEPTH_MOST)
@@ -272,7 +220,7 @@ static int take_term(struct chain *chain, unsigned depth)
 		chain->expression->at = *begin == 'e' ? CLEW_AT_ENTRY : CLEW_AT_OUTER;
 		scanner->at += length + 1;
 		begin = scanner->at;
-		r = take_register(chain, begin, word_length(scanner));
+		r = take_register(chain, begin, runtime_word_length(scanner));
 		return r > 0 ? scan_fail(scanner, begin, "none of argN, reg.NAME, sp") : r;
 	}
 	if (begin + length < scanner->end && begin[length] == '(')

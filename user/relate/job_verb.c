@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the verbs of runtimes' events do to spans, and to threads that wait for an object.
+ */
+#include "relate/job_join.h"
+
+#include <errno.h>
+
+int job_submit(struct join *join, const struct taking *taking, uint64_t key,
+	       const uint64_t *numbers, uint32_t number)
+{
+	const struct happened *happened = taking->happened;
+	struct clew_job *span = number == CLEW_NO_NUMBER ? NULL : clew_job_at(join->jobs, number);
+	int r = 0;
+
+	if (span && span->kind->coalesce && !span->started) {
+		span->origins++;
+		return 0;
+	}
+	if (span)
+		r = job_finish(join, key, number, happened->time, CLEW_JOB_SUPERSEDED);
+	r = r < 0 ? r : job_new(join, taking, key, numbers, &number);
+	if (r < 0)
+		return r;
+	span = clew_job_at(join->jobs, number);
+	span->submitted = happened->time;
+	span->submitter = happened->task;
+	span->parent = job_look_up(&join->top, happened->task, 0);
+	span->origins = 1;
+	r = job_begin_piece(join, number, CLEW_JOB_QUEUED, happened->time, CLEW_NO_TASK);
+	return r < 0 ? r : job_describe(join, taking, number);
+}
+
+static int start(struct join *join, const struct taking *taking, uint32_t number)
+{
+	const struct happened *happened = taking->happened;
+	struct clew_job *span = clew_job_at(join->jobs, number);
+	struct clew_job_piece *last = job_last_piece(join, span);
+	int r;
+
+	if (last && last->end == CLEW_TIME_OPEN && last->kind == CLEW_JOB_RUNS &&
+	    last->task == happened->task)
+		return 0;
+	r = job_begin_piece(join, number, CLEW_JOB_RUNS, happened->time, happened->task);
+	span->started = span->started ?: happened->time;
+	span->below = job_look_up(&join->top, happened->task, 0);
+	return r < 0 ? r : map_set(&join->top, happened->task, 0, (uint64_t)number + 1);
+}
+
+static int suspend(struct join *join, const struct taking *taking, uint32_t number)
+{
+	const struct happened *happened = taking->happened;
+	struct clew_job_piece *piece;
+	const char *text;
+	int r;
+
+	/* A function of Go whose stack grows is met twice. */
+	if (job_is_in(join, number, CLEW_JOB_SUSPENDED))
+		return 0;
+	r = job_begin_piece(join, number, CLEW_JOB_SUSPENDED, happened->time, CLEW_NO_TASK);
+	if (r < 0)
+		return r;
+	piece = job_last_piece(join, clew_job_at(join->jobs, number));
+	piece->has_why = job_named_value(taking, "why", &piece->why, &text) && !text;
+	return 0;
+}
+
+/* Somebody lets a suspended span go on. */
+static int resume(struct join *join, const struct taking *taking, uint32_t number)
+{
+	const struct happened *happened = taking->happened;
+	struct clew_job_piece *piece;
+	uint32_t waker;
+
+	if (!job_is_in(join, number, CLEW_JOB_SUSPENDED))
+		return 0;
+	piece = job_last_piece(join, clew_job_at(join->jobs, number));
+	waker = job_look_up(&join->top, happened->task, 0);
+	piece->task = happened->task;
+	piece->waker = waker == number ? CLEW_NO_NUMBER : waker;
+	return job_begin_piece(join, number, CLEW_JOB_QUEUED, happened->time, CLEW_NO_TASK);
+}
+
+static int ready(struct join *join, const struct taking *taking, uint32_t number)
+{
+	return job_is_in(join, number, CLEW_JOB_RUNS)
+		       ? job_begin_piece(join, number, CLEW_JOB_QUEUED, taking->happened->time,
+					 CLEW_NO_TASK)
+		       : 0;
+}
+
+static int end(struct join *join, const struct taking *taking, uint64_t key, uint32_t number)
+{
+	const struct happened *happened = taking->happened;
+	bool repeats = taking->runtime->spans[taking->event->span].repeat;
+
+	if (repeats && job_is_in(join, number, CLEW_JOB_RUNS))
+		return job_begin_piece(join, number, CLEW_JOB_QUEUED, happened->time, CLEW_NO_TASK);
+	return job_finish(join, key, number, happened->time,
+			  happened->kind == CLEW_PLACE_EXIT ? CLEW_JOB_EXIT : CLEW_JOB_DONE);
+}
+
+unsigned job_state(const struct taking *taking)
+{
+	const struct clew_runtime_event *event = taking->event;
+	const char *text;
+	uint64_t to;
+
+	if (!job_named_value(taking, "to", &to, &text) || text)
+		return CLEW_VERBS;
+	for (unsigned i = 0; i < event->state_count; i++)
+		if (event->states[i].number == to)
+			return event->states[i].verb;
+	return CLEW_VERBS;
+}
+
+int job_take(struct join *join, const struct taking *taking, unsigned verb, uint64_t key,
+	     uint32_t number)
+{
+	int r = job_describe(join, taking, number);
+
+	if (r < 0)
+		return r;
+	switch (verb) {
+	case CLEW_VERB_START:
+		return start(join, taking, number);
+	case CLEW_VERB_SUSPEND:
+		return suspend(join, taking, number);
+	case CLEW_VERB_RESUME:
+		return resume(join, taking, number);
+	case CLEW_VERB_READY:
+		return job_is_in(join, number, CLEW_JOB_SUSPENDED) ? resume(join, taking, number)
+								   : ready(join, taking, number);
+	case CLEW_VERB_END:
+		return end(join, taking, key, number);
+	case CLEW_VERB_CANCEL:
+		return job_finish(join, key, number, taking->happened->time, CLEW_JOB_CANCELED);
+	default:
+		return 0;
+	}
+}
+
+uint32_t job_running(const struct join *join, const struct taking *taking, uint64_t *ret_key)
+{
+	const struct clew_runtime_span *kind = &taking->runtime->spans[taking->event->span];
+	uint32_t at = job_look_up(&join->top, taking->happened->task, 0);
+
+	while (at != CLEW_NO_NUMBER && clew_job_at(join->jobs, at)->kind != kind)
+		at = clew_job_at(join->jobs, at)->below;
+	if (at != CLEW_NO_NUMBER)
+		*ret_key = clew_job_at(join->jobs, at)->joined;
+	return at;
+}
+
+int job_wait(struct join *join, const struct taking *taking, uint64_t key)
+{
+	struct vector *waits = &join->jobs->waits;
+
+	if (vector_reserve(waits, waits->count + 1) < 0)
+		return -ENOMEM;
+	((struct clew_job_wait *)waits->data)[waits->count] = (struct clew_job_wait){
+		.from = taking->happened->time,
+		.to = CLEW_TIME_OPEN,
+		.task = taking->happened->task,
+		.waker = job_look_up(&join->waiting, key, 0),
+		.job = CLEW_NO_NUMBER,
+	};
+	return map_set(&join->waiting, key, 0, (uint64_t)++waits->count);
+}
+
+/* All that wait for the object do so no more. While they wait, `waker` is the wait before. */
+int job_wake(struct join *join, const struct taking *taking, uint64_t key)
+{
+	uint32_t at = job_look_up(&join->waiting, key, 0), next;
+	uint64_t ignored;
+	uint32_t job = job_running(join, taking, &ignored);
+
+	if (job == CLEW_NO_NUMBER)
+		job = job_look_up(&join->top, taking->happened->task, 0);
+	for (; at != CLEW_NO_NUMBER; at = next) {
+		struct clew_job_wait *wait = (struct clew_job_wait *)join->jobs->waits.data + at;
+
+		next = wait->waker;
+		wait->to = taking->happened->time;
+		wait->waker = taking->happened->task;
+		wait->job = job;
+	}
+	return map_set(&join->waiting, key, 0, 0);
+}
