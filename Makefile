@@ -47,6 +47,7 @@ WORKLOADS += $(if $(filter x86_64-%,$(MACHINE)),$(patsubst %,$(B)/workloads/%-32
 WORKLOADS += $(patsubst %,$(B)/workloads/stack-%,stripped static)
 WORKLOADS += $(patsubst %,$(B)/workloads/addresses-%,stripped static)
 WORKLOADS += $(B)/workloads/holds-static
+USDT := $(patsubst %,$(B)/workloads/usdt-%,O0 O2)
 
 .DELETE_ON_ERROR:
 .PHONY: all program deps demo check check-all bench vm fuzz soak accuracy install arm64 arm64-program arm64-install deb clean unit workloads tools print-libraries
@@ -181,7 +182,7 @@ $(B)/runtime_text.h: tools/text-to-c $(RUNTIMES)
 
 $(B)/user/cli/operand/runtimes.o: $(B)/runtime_text.h
 
-unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(USDT)
 
 print-libraries:
 	@echo $(LIBS)
@@ -209,6 +210,11 @@ $(B)/workloads/%-stripped: $(B)/workloads/%
 $(B)/workloads/%-static: tools/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TARGET) -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+
+# Probes of <sys/sdt.h>, a header that is the same for all machines.
+$(B)/workloads/usdt-%: tests/live/usdt.c
+	@mkdir -p $(@D)
+	$(CC) $(TARGET) -idirafter /usr/include/$(shell gcc -print-multiarch) $(WARNINGS) -$* -o $@ $<
 
 workloads: $(WORKLOADS)
 
@@ -271,7 +277,7 @@ install: all
 # The same for arm64, in build/arm64, by Debian's compiler and its packages for that machine.
 ARM64 = $(MAKE) --no-print-directory B=$(B)/arm64 PROGRAM=$(B)/arm64/clew CC='$(patsubst gcc,aarch64-linux-gnu-gcc,$(CC))' STRIP=aarch64-linux-gnu-strip
 arm64 arm64-program arm64-install:
-	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both,$(@:arm64-%=%))
+	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both $(USDT:$(B)/%=$(B)/arm64/%),$(@:arm64-%=%))
 
 # Debian packages, in build/.
 deb: deps

@@ -30,33 +30,9 @@ VARIANTS = (
 )
 # yapf: enable
 QUICK = 3  # as many of them where not all is run
-VFORK = """
-#include <sys/wait.h>
-#include <unistd.h>
-#define KEPT __attribute__((noipa))
-static volatile int count;
-KEPT void g_leaf(void) { count++; }
-KEPT void g_child(int replaced) {
-	g_leaf();
-	if (replaced)
-		execl("/bin/true", "true", (char *)0);
-	_exit(0);
-}
-KEPT int g_spawn(int replaced) {
-	int pid = vfork();
-	if (!pid)
-		g_child(replaced);
-	g_leaf();
-	return pid;
-}
-int main(void) {
-	for (int i = 0; i < 20; i++)
-		if (waitpid(g_spawn(i % 2), 0, 0) < 0)
-			return 1;
-	return count != 40;
-}
-"""
 OPTIONS = ["--max-cost", "1000000"]  # of all recordings: none is dropped where probes are dear
+# Where glibc's longjmp is not seen, what it leaves ends where a caller returns.
+LONGJMP = "unwound" if os.uname().machine == "aarch64" else "longjmp"
 
 
 def build(name, command):
@@ -77,6 +53,15 @@ def record(capture, program, seed, *options):
         ok(False, f"{program} is recorded", f"status {status}: {said.strip()[-300:]}")
         return None
     return done
+
+
+def read_truth(output):
+    """What the program says of its functions, in clew's words."""
+    truth = json.loads(output)
+    for row in truth.values():
+        row["closed"] = {LONGJMP if how == "longjmp" else how: count
+                         for how, count in row["closed"].items()}
+    return truth
 
 
 def differences(truth, spans):
@@ -118,7 +103,7 @@ def check_run(label, program, seed):
        f"status {done.returncode} instead of {plain.returncode}")
     if done.returncode:
         return
-    truth, untraced = json.loads(done.stdout), json.loads(plain.stdout)
+    truth, untraced = read_truth(done.stdout), read_truth(plain.stdout)
     ok({name: row["closed"]
         for name, row in truth.items()} == {name: row["closed"]
                                             for name, row in untraced.items()},
@@ -144,7 +129,7 @@ def check_loss(program):
     done = record(capture, program, 7, "--ring-size", "64K", "--pause-drain", "5s")
     if done is None:
         return
-    truth, spans = json.loads(done.stdout), answer("spans", capture)
+    truth, spans = read_truth(done.stdout), answer("spans", capture)
     ok(spans["ledger"]["lost"] > 0, "records are lost that have no room", str(spans["ledger"]))
     ok(spans["ledger"]["balanced"], "the ledger balances over that", str(spans["ledger"]))
     wrong = [
@@ -228,10 +213,7 @@ def check_process():
 
 def check_vfork():
     """A child on its parent's stack has calls of its own, and leaves its parent's as they are."""
-    source, program, capture = scratch("vfork.c"), scratch("vfork"), scratch("vfork.clew")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(VFORK)
-    subprocess.run(["gcc", "-O1", source, "-o", program], check=True, timeout=PATIENCE)
+    program, capture = os.path.join(WORKLOADS, "vforks"), scratch("vfork.clew")
     done = record(capture, program, 1)
     if not done:
         return

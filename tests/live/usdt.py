@@ -8,12 +8,10 @@ while they are recorded and back afterwards; Python's own probes agree with what
 
 import json
 import os
-import shutil
 import subprocess
 
-from _live import CLEW, PATIENCE, ROOT, answer, finish, ok, run, scratch, skip_all, skip_unless_functions, spans_come_back, start_recording, stop_recording, wanted_runs
+from _live import CLEW, PATIENCE, WORKLOADS, answer, finish, ok, run, scratch, skip_unless_functions, spans_come_back, start_recording, stop_recording, wanted_runs
 
-SOURCE = os.path.join(ROOT, "tests", "live", "usdt.c")
 PYTHON = "/usr/bin/python3"
 COLLECT = """
 import gc, json
@@ -29,12 +27,6 @@ gc.callbacks.clear()
 gc.disable()
 print(json.dumps(met))
 """
-
-
-def build(name, *options):
-    program = scratch("usdt-" + name)
-    subprocess.run(["gcc", *options, SOURCE, "-o", program], check=True, timeout=PATIENCE)
-    return program
 
 
 def truth(output):
@@ -212,10 +204,8 @@ def check_refused(program):
 
 
 def main():
-    if not shutil.which("gcc"):
-        skip_all("there is no compiler")
     skip_unless_functions()
-    program, plain = build("O2", "-O2"), build("O0", "-O0")
+    program, plain = (os.path.join(WORKLOADS, f"usdt-{level}") for level in ("O2", "O0"))
     for seed in range(1, min(wanted_runs(3), 5) + 1):
         check_values("without optimization", plain, seed)
         capture, expected = check_values("optimized", program, seed)
