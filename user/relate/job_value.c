@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an event of a runtime says: its values and its key.
+ * Reads the values and the key of an event of a runtime.
  */
 #include "relate/job_join.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the verbs of runtimes' events do to spans, and to threads that wait for an object.
+ * The verbs of runtimes' events change spans, and threads that wait for an object.
  */
 #include "relate/job_join.h"
 
