@@ -28,7 +28,7 @@ LISTED = dict([("bpf/context.bpf.c", "which interrupts between processors there 
                ("user/export/perfetto.c", "the machine of captures that do not say theirs"),
                ("user/record/features.c", "how a 32-bit program enters the kernel"),
                ("user/record/functions/probe_cost.c", "whether a nop may become a call"),
-               ("user/record/load.c", "whether system calls have other numbers"),
+               ("user/record/load_prepare.c", "whether system calls have other numbers"),
                ("user/record/stacks/direct_map.c", "how many levels page tables have"),
                ("user/record/stream/calls.h", "whose numbers are translated"),
                ("user/record/stream/kernel.c", "where the preempt count is"),
