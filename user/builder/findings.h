@@ -370,6 +370,7 @@ enum clew_frame_closed {
 	0x01 /* the parent process entered it; it starts at the fork and is in no count */
 #define CLEW_FRAME_INCLUSIVE 0x02 /* a tail call's end is the callee's return */
 #define CLEW_FRAME_INFERRED  0x04 /* its end is the time of the event that proved it */
+#define CLEW_FRAME_REPLACED  0x08 /* of a trace: a logical span is there in its place */
 
 /* clew_frame.unread. A text that was read at the return alone is behind the entry's other values.
  */

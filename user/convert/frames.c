@@ -90,7 +90,7 @@ void capture_describe_frames(struct conversion *conversion, uint32_t serial)
 		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_FRAMES, {frame->start},
 			  {frame->end == CLEW_TIME_OPEN ? 0 : frame->end}, {frame->function},
 			  {frame->self}, {frame->probe}, {parent ? (uint64_t)(frame - parent) : 0},
-			  {frame->closed}, {frame->flags});
+			  {frame->closed}, {frame->flags & (unsigned)~CLEW_FRAME_REPLACED});
 	}
 	describe_values(conversion, frames, count);
 }

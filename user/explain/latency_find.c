@@ -59,6 +59,7 @@ static int find_frames(const struct finder *finder, const struct clew_trace_task
 						 .open = has_no_time(&frames[i])};
 
 		if (frames[i].closed != CLEW_FRAME_POINT &&
+		    !(frames[i].flags & CLEW_FRAME_REPLACED) &&
 		    lies_in(finder, frames[i].start, frames[i].end))
 			r = hand_on(finder, split, &item);
 	}

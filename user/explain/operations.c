@@ -301,6 +301,7 @@ static int frames_of(const struct clew_trace *trace, const struct trace_task *ta
 		uint64_t end = frames[i].end < task->end ? frames[i].end : task->end;
 
 		if (lies_in(asked, frames[i].start, end) &&
+		    !(frames[i].flags & CLEW_FRAME_REPLACED) &&
 		    asked->activated(asked->context, &frames[i]))
 			r = add(list, &(struct clew_operation){.from = frames[i].start,
 							       .to = end,

@@ -11,6 +11,7 @@ int stacks_make(struct stacks *stacks, const struct clew_export *export)
 		.to = export->to,
 		.begun_in = export->begun_in,
 		.idle = export->idle,
+		.relations = export->relations,
 	};
 	int r = stacks_begin(stacks);
 

@@ -7,6 +7,7 @@
 
 #include "convert/convert.h"
 #include "library/internal.h"
+#include "relate/replace.h"
 #include "store/capture.h"
 #include "words/task.h"
 
@@ -65,7 +66,9 @@ int clew_capture_open(const char *path, const struct clew_capture_options *optio
 		free(capture);
 		return r;
 	}
-	r = clew_relations_new(capture->trace, NULL, &capture->relations);
+	r = clew_replace_frames(capture->trace);
+	if (r >= 0)
+		r = clew_relations_new(capture->trace, NULL, &capture->relations);
 	if (r < 0) {
 		clew_capture_close(capture);
 		return r;

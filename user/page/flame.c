@@ -212,6 +212,7 @@ int page_put_flames(struct page *page)
 		.chosen = {.wants = of_program, .context = &of},
 		.from = report->from,
 		.to = report->to,
+		.relations = report->relations,
 	};
 	int r = 1;
 

@@ -7,6 +7,7 @@
  */
 #include "stacks/tree.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,41 @@ uint32_t stacks_task(struct stacks *stacks, const struct clew_trace *trace, uint
 	if (process[0])
 		node = stacks_push(stacks, node, process);
 	return strcmp(process, thread) ? stacks_push(stacks, node, thread) : node;
+}
+
+/* Logical spans that the task runs at a moment, the outermost first, below its own frames. */
+static uint32_t push_runs(struct stacks *stacks, const struct stacks_asked *asked, uint32_t parent,
+			  const struct clew_activity *activity)
+{
+	const struct clew_activity *all;
+	char *text;
+	size_t count;
+
+	if (!activity)
+		return parent;
+	all = clew_relations_activities(asked->relations, &count);
+	if (activity->parent != CLEW_NO_NUMBER)
+		parent = push_runs(stacks, asked, parent, &all[activity->parent]);
+	if (activity->part != CLEW_ACTIVITY_RUN)
+		return parent;
+	if (asprintf(&text, "%s.%s", activity->interface, activity->operation) < 0) {
+		stacks->error = -ENOMEM;
+		return parent;
+	}
+	parent = stacks_push(stacks, parent, text);
+	free(text);
+	return parent;
+}
+
+/* The frames of a task and of what it runs. */
+static uint32_t push_task(struct stacks *stacks, const struct stacks_asked *asked, uint32_t serial,
+			  uint64_t at)
+{
+	uint32_t node = stacks_task(stacks, asked->trace, serial, at);
+
+	return asked->relations ? push_runs(stacks, asked, node,
+					    clew_relations_at(asked->relations, serial, at))
+				: node;
 }
 
 uint32_t stacks_wait(struct stacks *stacks, const struct clew_trace *trace, uint32_t parent,
@@ -107,7 +143,7 @@ static uint32_t push_stack(struct stacks *stacks, const struct clew_trace *trace
 static void add_wait(struct stacks *stacks, const struct stacks_asked *asked,
 		     const struct clew_sleep *sleep)
 {
-	uint32_t node = stacks_task(stacks, asked->trace, sleep->task, sleep->start);
+	uint32_t node = push_task(stacks, asked, sleep->task, sleep->start);
 	const char *call = clew_call_name(sleep->call);
 	struct clew_sleep_stacks code;
 
@@ -144,7 +180,7 @@ void stacks_on_cpu(struct stacks *stacks, const struct stacks_asked *asked)
 		    !lies_in(asked, samples[i].header.time, samples[i].header.time))
 			continue;
 		clew_trace_sample_stacks(asked->trace, &samples[i], &code);
-		node = stacks_task(stacks, asked->trace, samples[i].task, samples[i].header.time);
+		node = push_task(stacks, asked, samples[i].task, samples[i].header.time);
 		node = push_stack(stacks, asked->trace, node, code.user, false);
 		node = push_stack(stacks, asked->trace, node, code.kernel, true);
 		stacks_add(stacks, node, CLEW_SEGMENT_RUNNING, 0);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "explain/chosen.h"
+#include "relate/relate.h"
 
 /* A frame as it is shown. */
 struct stack_place {
@@ -63,9 +64,10 @@ void stacks_add(struct stacks *stacks, uint32_t node, unsigned kind, uint64_t ns
 struct stacks_asked {
 	const struct clew_trace *trace;
 	struct clew_chosen chosen;
-	uint64_t from, to; /* ns; they lie in it, at least in part */
-	bool begun_in;	   /* they began in it */
-	bool idle;	   /* waits for work, too */
+	uint64_t from, to;			/* ns; they lie in it, at least in part */
+	bool begun_in;				/* they began in it */
+	bool idle;				/* waits for work, too */
+	const struct clew_relations *relations; /* logical spans are frames, NULL: they are not */
 };
 
 /* Adds waits by the code that waited, and samples by the code that ran; the tree has the error. */

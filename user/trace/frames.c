@@ -319,6 +319,13 @@ void clew_trace_forget_functions(struct clew_trace *trace)
 	trace->frames.count = trace->functions.count = 0;
 }
 
+void clew_trace_replace_frame(struct clew_trace *trace, const struct clew_trace_frame *frame)
+{
+	struct clew_trace_frame *frames = trace->frames.data;
+
+	frames[frame - frames].flags |= CLEW_FRAME_REPLACED;
+}
+
 bool clew_trace_has_frames(const struct clew_trace *trace)
 {
 	return trace->frames.count > 0;

@@ -68,6 +68,9 @@ struct clew_frame_detail {
 
 /* Answers from now on are those of a trace in which no function was traced. */
 void clew_trace_forget_functions(struct clew_trace *trace);
+/* A logical span is there in place of a frame from now on: the frame is listed, but the task is not
+ * in it. Before anything is asked about the trace's functions. */
+void clew_trace_replace_frame(struct clew_trace *trace, const struct clew_trace_frame *frame);
 /* True if any task was in a traced function. */
 bool clew_trace_has_frames(const struct clew_trace *trace);
 /* The frames of a task, in the order in which it entered them. */

@@ -358,11 +358,11 @@ static inline const struct clew_trace_frame *trace_frame(const struct clew_trace
 size_t trace_frames_until(const struct clew_trace_frame *frames, size_t count, uint64_t at);
 
 /* The frame that a task is in at a moment that follows the entry of `last` and precedes its next
- * entry; NULL none. */
+ * entry; NULL none. One that a logical span replaces is none. */
 static inline const struct clew_trace_frame *
 trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *last, uint64_t at)
 {
-	while (last && last->end <= at)
+	while (last && (last->end <= at || last->flags & CLEW_FRAME_REPLACED))
 		last = trace_frame(trace, last->parent);
 	return last;
 }

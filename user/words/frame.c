@@ -336,4 +336,5 @@ void clew_json_frame_fields(struct clew_json *json, const struct clew_trace *tra
 	clew_json_bool(json, "inherited", frame->flags & CLEW_FRAME_INHERITED);
 	clew_json_bool(json, "inclusive", frame->flags & CLEW_FRAME_INCLUSIVE);
 	clew_json_bool(json, "inferred", frame->flags & CLEW_FRAME_INFERRED);
+	clew_json_bool(json, "replaced", frame->flags & CLEW_FRAME_REPLACED);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/latency/latency_internal.h"
 #include "base/hash.h"
 #include "format/text.h"
 #include "trace/name.h"
@@ -42,32 +43,6 @@ const char *clew_latency_level_name(enum clew_latency_level level)
 	return names[level];
 }
 
-/* A name with room for its texts. */
-struct name {
-	struct clew_latency_name name;
-	char place[4096 + 32];
-	char number[16];
-	char argument[CLEW_FUNCTION_TEXT + 32];
-	char disk[CLEW_TEXT_SIZE];
-	char peer[CLEW_REMOTE_NAME];
-};
-
-struct clew_latency_names {
-	const struct clew_trace *trace;
-	const struct clew_latency_options *options;
-	struct clew_latency *latency;
-	struct clew_latency_left_out *left_out;
-	/* The task that is being read, its frames, and 1 + the group of each. */
-	const struct clew_trace_task *task;
-	const struct clew_trace_frame *frames;
-	uint32_t *group_of;
-	struct map calls; /* while it is recorded: parent's group and function -> group */
-	/* Names of locks: the lock's address -> index, and a name's hash -> how many have it. */
-	struct map lock_names, same_names;
-	struct vector texts;	/* char *: of locks, and of classes of operations */
-	struct map class_names; /* key of a class -> index */
-};
-
 /* ---- properties ---- */
 
 static void add_property(struct clew_latency_name *name, const char *key, const char *value)
@@ -75,9 +50,9 @@ static void add_property(struct clew_latency_name *name, const char *key, const 
 	name->properties[name->property_count++] = (struct clew_property){key, value};
 }
 
-/* Adds what a task is at a moment, as far as it is known. */
-static void take_properties(const struct clew_latency_names *names,
-			    const struct clew_trace_task *task, uint64_t at, struct name *name)
+void latency_take_properties(const struct clew_latency_names *names,
+			     const struct clew_trace_task *task, uint64_t at,
+			     struct latency_name *name)
 {
 	const struct clew_trace *trace = names->trace;
 	enum clew_latency_level level = names->options->level;
@@ -119,7 +94,7 @@ struct call {
 };
 
 static void name_call(const struct clew_latency_names *names, const struct clew_trace_task *task,
-		      const struct call *call, struct name *name)
+		      const struct call *call, struct latency_name *name)
 {
 	const struct clew_latency_options *options = names->options;
 	uint32_t number = call->function;
@@ -132,7 +107,7 @@ static void name_call(const struct clew_latency_names *names, const struct clew_
 			 function->offset);
 	name->name.name = clew_function_name(names->trace, number);
 	name->name.place = name->place;
-	take_properties(names, task, call->start, name);
+	latency_take_properties(names, task, call->start, name);
 	if (options->level == CLEW_LATENCY_ARGUMENT &&
 	    clew_frame_argument(names->trace, number, call->detail, options->argument,
 				name->argument, sizeof(name->argument)))
@@ -146,16 +121,21 @@ static int place_frame(struct clew_latency_names *names, const struct clew_trace
 	uint32_t *known = &names->group_of[frame - names->frames], parent_group = CLEW_NO_NUMBER;
 	const struct clew_trace_frame *parent = clew_trace_frame_parent(names->trace, frame);
 	struct call call = {.function = frame->function, .start = frame->start};
-	struct name name;
+	struct latency_name name;
+	bool in_job;
 	int r = 0;
 
 	*ret_group = *known - 1;
 	if (*known)
 		return 0;
 	*ret_group = CLEW_NO_NUMBER;
-	if (parent)
+	while (parent && parent->flags & CLEW_FRAME_REPLACED)
+		parent = clew_trace_frame_parent(names->trace, parent);
+	in_job = latency_run_around(names, task->serial, frame->start, parent ? parent->start : 0,
+				    &parent_group);
+	if (parent && !in_job)
 		r = place_frame(names, task, parent, &parent_group);
-	if (r < 0 || (parent && parent_group == CLEW_NO_NUMBER))
+	if (r < 0 || ((parent || in_job) && parent_group == CLEW_NO_NUMBER))
 		return r;
 	call.detail = clew_trace_frame_detail(names->trace, frame);
 	name_call(names, task, &call, &name);
@@ -175,12 +155,12 @@ static int begin_task(struct clew_latency_names *names, const struct clew_trace_
 	return names->group_of ? 0 : -ENOMEM;
 }
 
-static int group_of_frame(struct clew_latency_names *names, const struct clew_latency_item *item,
-			  uint32_t *ret_group)
+int latency_place_frame(struct clew_latency_names *names, const struct clew_trace_task *task,
+			const struct clew_trace_frame *frame, uint32_t *ret_group)
 {
-	int r = names->task == item->task ? 0 : begin_task(names, item->task);
+	int r = names->task == task ? 0 : begin_task(names, task);
 
-	return r < 0 ? r : place_frame(names, item->task, item->frame, ret_group);
+	return r < 0 ? r : place_frame(names, task, frame, ret_group);
 }
 
 int clew_latency_enter(struct clew_latency_names *names, const struct clew_trace_task *task,
@@ -195,7 +175,7 @@ int clew_latency_enter(struct clew_latency_names *names, const struct clew_trace
 	const struct call entered = {.function = frame->function,
 				     .start = frame->start,
 				     .detail = frame->values ? &detail : NULL};
-	struct name name;
+	struct latency_name name;
 	int r;
 
 	*ret_group = known ? (uint32_t)*known : CLEW_NO_NUMBER;
@@ -327,7 +307,7 @@ static const char *call_of(const struct clew_sleep *sleep)
 
 /* Sets what an item is called; the name stays NULL if it is in no group. 0 or -ENOMEM. */
 static int name_item(struct clew_latency_names *names, const struct clew_latency_item *item,
-		     struct name *name)
+		     struct latency_name *name)
 {
 	const struct clew_link *link;
 
@@ -361,12 +341,12 @@ static int name_item(struct clew_latency_names *names, const struct clew_latency
 static int group_of_item(struct clew_latency_names *names, const struct clew_latency_item *item,
 			 uint32_t *ret_group)
 {
-	struct name name = {.name.place = ""};
+	struct latency_name name = {.name.place = ""};
 	int r = name_item(names, item, &name);
 
 	if (r < 0 || !name.name.name)
 		return r < 0 ? r : 1;
-	take_properties(names, item->task, item->from, &name);
+	latency_take_properties(names, item->task, item->from, &name);
 	return clew_latency_place(names->latency, CLEW_NO_NUMBER, &name.name, ret_group);
 }
 
@@ -375,7 +355,7 @@ int clew_latency_take(void *context, const struct clew_latency_item *item)
 	struct clew_latency_names *names = context;
 	struct clew_latency_group *group;
 	uint32_t index;
-	int r = item->frame ? group_of_frame(names, item, &index)
+	int r = item->frame ? latency_place_frame(names, item->task, item->frame, &index)
 			    : group_of_item(names, item, &index);
 
 	if (r > 0)
@@ -441,6 +421,7 @@ void clew_latency_names_free(struct clew_latency_names *names)
 	map_done(&names->lock_names);
 	map_done(&names->same_names);
 	map_done(&names->class_names);
+	latency_jobs_done(names);
 	free(names->group_of);
 	free(names);
 }
@@ -464,7 +445,10 @@ int clew_latency_gather(const struct clew_trace *trace, const struct clew_latenc
 
 	if (r < 0)
 		return r;
-	r = clew_latency_find(trace, &asked, clew_latency_take, names);
+	if (asked.of == CLEW_LATENCY_OF_FRAMES)
+		r = latency_jobs_gather(names);
+	if (r >= 0)
+		r = clew_latency_find(trace, &asked, clew_latency_take, names);
 	left_out->idle += asked.idle_left_out;
 	clew_latency_names_free(names);
 	return r;

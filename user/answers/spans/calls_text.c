@@ -93,6 +93,8 @@ static void print_frame(void *context, const struct clew_trace_task *task,
 		fprintf(out, " (%s%s)", frame->flags & CLEW_FRAME_INHERITED ? "inherited, " : "",
 			frame_is_entry(frame) ? "only the entry is seen"
 					      : clew_frame_closed_text(frame->closed));
+	if (frame->flags & CLEW_FRAME_REPLACED)
+		fputs(" (in the place of which is a logical span)", out);
 	fputc('\n', out);
 }
 

@@ -43,8 +43,10 @@ static bool for_lock(const struct ask_search *search, const struct clew_sleep *s
 	       clew_match_list(search->ask->lock, name);
 }
 
-/* True if the thread was in an announced call that fits, at any depth. */
-static bool in_operation(const struct ask_search *search, uint32_t task, uint64_t at)
+/* True if the thread was in an announced call that fits, at any depth, or ran a logical span that
+ * does. `runs`: calls do not count. */
+static bool in_activity(const struct ask_search *search, uint32_t task, uint64_t at,
+			const char *globs, bool runs)
 {
 	size_t count;
 	const struct clew_activity *all, *activity;
@@ -55,12 +57,19 @@ static bool in_operation(const struct ask_search *search, uint32_t task, uint64_
 	activity = clew_relations_at(search->in->relations, task, at);
 	for (; activity;
 	     activity = activity->parent == CLEW_NO_NUMBER ? NULL : &all[activity->parent])
-		if (clew_match_activity(search->ask->operation, activity))
+		if ((!runs || activity->part == CLEW_ACTIVITY_RUN) &&
+		    clew_match_activity(globs, activity))
 			return true;
 	return false;
 }
 
-/* True if the thread was in an activation that fits, at any depth. */
+static bool in_operation(const struct ask_search *search, uint32_t task, uint64_t at)
+{
+	return in_activity(search, task, at, search->ask->operation, false);
+}
+
+/* True if the thread was in an activation that fits, at any depth, or ran a logical span that
+ * does. */
 static bool in_span(const struct ask_search *search, uint32_t task, uint64_t at)
 {
 	const struct clew_trace *trace = search->in->trace;
@@ -71,7 +80,7 @@ static bool in_span(const struct ask_search *search, uint32_t task, uint64_t at)
 		if (search->functions && frame->function < count &&
 		    search->functions[frame->function] && frame->end > at)
 			return true;
-	return false;
+	return in_activity(search, task, at, search->ask->span, true);
 }
 
 static bool fits(void *context, const struct clew_sleep *sleep)

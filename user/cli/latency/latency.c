@@ -148,18 +148,27 @@ static int fail_argument(const struct clew_latency_options *options)
 			 options->argument);
 }
 
+/* True if calls of functions or logical spans were recorded. */
+static bool has_calls(const struct clew_trace *trace)
+{
+	size_t moments;
+
+	clew_trace_moments(trace, &moments);
+	return moments || clew_trace_has_frames(trace);
+}
+
 /* Without --by, what the first trace has: calls of functions, or else waits. */
 static int choose_by(const struct clew_trace *trace, struct sum *sum, const char *operand)
 {
 	enum clew_latency_by *by = &sum->all.options.by;
 
 	if (!sum->by_given)
-		*by = clew_trace_has_frames(trace) ? CLEW_LATENCY_PATH : CLEW_LATENCY_KIND;
+		*by = has_calls(trace) ? CLEW_LATENCY_PATH : CLEW_LATENCY_KIND;
 	sum->by_given = true;
-	if (is_of_calls(*by) && !clew_trace_has_frames(trace))
+	if (is_of_calls(*by) && !has_calls(trace))
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s: no functions were recorded: record with -f, or give another "
-				 "--by",
+				 "%s: no functions were recorded: record with -f or --runtime, or "
+				 "give another --by",
 				 operand);
 	if (sum->all.options.argument && !is_of_calls(*by))
 		return fail_argument(&sum->all.options);

@@ -7,6 +7,7 @@
 #include "cli/front/progress.h"
 #include "cli/front/write.h"
 #include "convert/convert.h"
+#include "relate/replace.h"
 #include "trace/lines.h"
 #include "words/ledger.h"
 #include "words/wall.h"
@@ -269,6 +270,11 @@ static int open_capture(const char *operand, const char *path, const struct want
 	clew_reader_close(reader);
 	if (r < 0)
 		return clew_fail_to_read(operand, r, strerror(-r));
+	if (clew_replace_frames(*ret_trace) < 0) {
+		clew_trace_free(*ret_trace);
+		*ret_trace = NULL;
+		return clew_fail_memory();
+	}
 	clew_print_damage(stderr, name_of(operand), false, clew_trace_info(*ret_trace));
 	return 0;
 }
@@ -290,7 +296,14 @@ static int open_notation(const char *operand, const char *path, uint32_t drop_ty
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: %s: write it anew with `clew convert`, or mend it", name,
 				 message);
-	return r < 0 ? fail_to_load(name, r, message) : 0;
+	if (r < 0)
+		return fail_to_load(name, r, message);
+	if (clew_replace_frames(*ret_trace) < 0) {
+		clew_trace_free(*ret_trace);
+		*ret_trace = NULL;
+		return clew_fail_memory();
+	}
+	return 0;
 }
 
 /* Resolves an operand and finds whether it is a capture. */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Frames that logical spans replace: while a span runs, the outermost activation of the function
+ * that it runs is the same piece of work.
+ */
+#include "relate/replace.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "relate/job.h"
+#include "relate/layer.h"
+#include "trace/frames.h"
+
+static bool is_of(const struct clew_trace *trace, const struct clew_trace_frame *frame,
+		  const char *name)
+{
+	const struct clew_trace_function *function = clew_trace_function(trace, frame->function);
+
+	return function && !strcmp(function->title, name);
+}
+
+/* True if a frame is in another one of the same function that the run has, too. */
+static bool is_inner(const struct clew_trace *trace, const struct clew_trace_frame *frame,
+		     const char *name, uint64_t from)
+{
+	while ((frame = clew_trace_frame_parent(trace, frame)) && frame->start >= from)
+		if (is_of(trace, frame, name))
+			return true;
+	return false;
+}
+
+static void replace_in(struct clew_trace *trace, const struct clew_job_piece *run, const char *name)
+{
+	size_t count, low = 0, high;
+	const struct clew_trace_frame *frames = clew_trace_frames(trace, run->task, &count);
+
+	for (high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (frames[middle].start < run->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && frames[low].start < run->end; low++)
+		if (is_of(trace, &frames[low], name) &&
+		    !is_inner(trace, &frames[low], name, run->start))
+			clew_trace_replace_frame(trace, &frames[low]);
+}
+
+static void replace_all(struct clew_trace *trace, const struct clew_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->pieces.count; i++) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+		const struct clew_job *job = clew_job_at(jobs, piece->job);
+		const char *name = piece->kind == CLEW_JOB_RUNS && job->code
+					   ? clew_trace_code(trace, job->process, job->code)
+					   : NULL;
+
+		if (name)
+			replace_in(trace, piece, name);
+	}
+}
+
+int clew_replace_frames(struct clew_trace *trace)
+{
+	const char *text = clew_trace_meta(trace, "layers");
+	struct clew_layers *layers = NULL;
+	struct clew_jobs *jobs = NULL;
+	char message[300];
+	size_t moments;
+	int r;
+
+	clew_trace_moments(trace, &moments);
+	if (!text || !moments || !clew_trace_has_frames(trace))
+		return 0;
+	r = clew_layers_read(text, strlen(text), "layers", &layers, message, sizeof(message));
+	/* Whoever asks for the spans says that their description cannot be read. */
+	if (r == -EINVAL)
+		return 0;
+	if (r >= 0 && layers->runtime_count)
+		r = clew_jobs_new(trace, layers, &jobs);
+	if (r >= 0 && jobs)
+		replace_all(trace, jobs);
+	clew_jobs_free(jobs);
+	clew_layers_free(layers);
+	return r;
+}
