@@ -82,7 +82,7 @@ def record_in(path, *arguments):
 
 
 def check_groups():
-    usual = 48 + 12 * len(os.sched_getaffinity(0))
+    usual = 60 + 12 * len(os.sched_getaffinity(0))
     with group(usual + 20) as path:
         done, capture = record_in(path)
         ok(
