@@ -121,14 +121,14 @@ static void test_wall_clock(void **state)
 {
 	/* It begins at 23:59:58 of the 25th, local time, and takes 10 s. */
 	const int64_t midnight = INT64_C(20782) * 86400 * (int64_t)SECOND;
-	const struct clew_time_base base = {
+	struct clew_time_base none;
+	struct clew_time_base base = {
 		.start = 100 * SECOND,
 		.end = 110 * SECOND,
 		.wall = midnight + INT64_C(86398) * (int64_t)SECOND -
 			INT64_C(100) * (int64_t)SECOND,
 		.has_wall = true,
 	};
-	struct clew_time_base none = base;
 
 	(void)state;
 	expect_moment("23:59:58", &base, 100 * SECOND);
@@ -140,6 +140,12 @@ static void test_wall_clock(void **state)
 	expect_moment("23:59:57.5", &base, 99 * SECOND + SECOND / 2);
 	expect_moment("2026-11-25 23:59:59", &base, 101 * SECOND);
 	expect_moment("2026-11-26T00:00:03.25", &base, 105 * SECOND + SECOND / 4);
+	base.zone = INT64_C(3600) * (int64_t)SECOND;
+	expect_moment("22:59:59Z", &base, 101 * SECOND);
+	expect_moment("2026-11-25T23:00:03.25Z", &base, 105 * SECOND + SECOND / 4);
+	expect_moment("23:59:59", &base, 101 * SECOND);
+	expect_no_moment("22:59:59Zx", &base, -EINVAL);
+	expect_no_moment("Z", &base, -EINVAL);
 	expect_no_moment("1970-01-01 00:00:00", &base, -ERANGE);
 	expect_no_moment("2026-02-30 00:00:00", &base, -EINVAL);
 	expect_no_moment("24:00:00", &base, -EINVAL);
@@ -147,6 +153,7 @@ static void test_wall_clock(void **state)
 	expect_no_moment("10:32:07.", &base, -EINVAL);
 	expect_no_moment("10:32:07.5x", &base, -EINVAL);
 	expect_no_moment("10:", &base, -EINVAL);
+	none = base;
 	none.has_wall = false;
 	expect_no_moment("10:32", &none, -ENODATA);
 }

@@ -64,8 +64,9 @@ static bool take_date(const char **text, int64_t *ret_days)
 	return true;
 }
 
-/* "10:32", "10:32:07", "10:32:07.5", as ns since midnight; the text ends there. */
-static bool take_time_of_day(const char *text, uint64_t *ret_ns)
+/* "10:32", "10:32:07", "10:32:07.5", as ns since midnight, and then Z for UTC; the text ends there.
+ */
+static bool take_time_of_day(const char *text, uint64_t *ret_ns, bool *ret_utc)
 {
 	unsigned hour, minute, second = 0;
 	uint64_t fraction = 0, unit = SECOND;
@@ -85,35 +86,39 @@ static bool take_time_of_day(const char *text, uint64_t *ret_ns)
 			fraction += (uint64_t)(*text - '0') * unit;
 		}
 	}
+	*ret_utc = *text == 'Z';
+	text += *ret_utc;
 	if (*text || hour > 23 || minute > 59 || second > 60)
 		return false;
 	*ret_ns = (hour * 3600 + minute * 60 + second) * SECOND + fraction;
 	return true;
 }
 
-/* Local time. -EINVAL: the text has not that form. */
+/* Local time or UTC. -EINVAL: the text has not that form. */
 static int parse_wall(const char *text, const struct clew_time_base *base, uint64_t *ret_ns)
 {
-	bool has_date = strlen(text) > 10 && text[4] == '-';
-	int64_t days = 0, local, start = (int64_t)base->start + base->wall;
+	bool has_date = strlen(text) > 10 && text[4] == '-', utc;
+	int64_t days = 0, there, wall, start;
 	uint64_t time_of_day;
 
 	if (has_date && (!take_date(&text, &days) || (*text != ' ' && *text != 'T')))
 		return -EINVAL;
-	if (!take_time_of_day(text + has_date, &time_of_day))
+	if (!take_time_of_day(text + has_date, &time_of_day, &utc))
 		return -EINVAL;
 	if (!base->has_wall)
 		return -ENODATA;
+	wall = base->wall - (utc ? base->zone : 0);
+	start = (int64_t)base->start + wall;
 	if (has_date) {
-		local = days * (int64_t)DAY + (int64_t)time_of_day;
+		there = days * (int64_t)DAY + (int64_t)time_of_day;
 	} else {
-		local = start / (int64_t)DAY * (int64_t)DAY + (int64_t)time_of_day;
-		if (local + (int64_t)SECOND <= start)
-			local += (int64_t)DAY;
+		there = start / (int64_t)DAY * (int64_t)DAY + (int64_t)time_of_day;
+		if (there + (int64_t)SECOND <= start)
+			there += (int64_t)DAY;
 	}
-	if (local < base->wall)
+	if (there < wall)
 		return -ERANGE;
-	*ret_ns = (uint64_t)(local - base->wall);
+	*ret_ns = (uint64_t)(there - wall);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct clew_time_base {
 	uint64_t start; /* ns, CLOCK_MONOTONIC */
 	uint64_t end;
 	int64_t wall; /* ns that local time is ahead of CLOCK_MONOTONIC */
+	int64_t zone; /* ns that it is ahead of UTC */
 	bool has_wall;
 };
 
@@ -29,8 +30,8 @@ struct clew_time_base {
  * the recording's start, or from its end if a minus stands before it ("-5s"). Local time of
  * the recording is "10:32:07.5", "10:32", or with a date before it, "2026-11-25 10:32"; without
  * one it is on the first day on which it is not before the recording's start by more than a
- * second. -EINVAL: of no such form; -ERANGE: before the epoch, or more than an int64_t holds;
- * -ENODATA: local time, which the recording does not know.
+ * second. With a Z behind it, it is UTC. -EINVAL: of no such form; -ERANGE: before the epoch, or
+ * more than an int64_t holds; -ENODATA: local time, which the recording does not know.
  */
 int clew_parse_moment(const char *text, const struct clew_time_base *base, uint64_t *ret_ns);
 

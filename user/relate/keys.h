@@ -26,6 +26,7 @@ struct clew_keys_about {
 	uint64_t start; /* ns, CLOCK_MONOTONIC */
 	uint64_t end;
 	int64_t wall; /* ns that local time is ahead, if has_wall */
+	int64_t zone; /* ns of that by the time zone */
 	uint64_t lost;
 	uint64_t missing;
 	uint8_t has_wall;

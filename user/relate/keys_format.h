@@ -18,7 +18,7 @@
 #include "relate/keys.h"
 
 #define KEYS_MAGIC     UINT64_C(0x7379656b77656c63) /* "clewkeys" */
-#define KEYS_VERSION   2
+#define KEYS_VERSION   3
 #define KEYS_ATTRIBUTE 0x80000000u /* flag of a word's type */
 
 enum keys_section {

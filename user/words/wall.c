@@ -17,8 +17,8 @@ void clew_wall_base_of(const struct clew_capture_info *info, const char *offset,
 	if (!clock)
 		return;
 	ret_base->has_wall = true;
-	ret_base->wall = (int64_t)(clock->wall - clock->monotonic) +
-			 (offset ? strtol(offset, NULL, 10) : 0) * SECOND;
+	ret_base->zone = (offset ? strtol(offset, NULL, 10) : 0) * SECOND;
+	ret_base->wall = (int64_t)(clock->wall - clock->monotonic) + ret_base->zone;
 }
 
 void clew_wall_base(const struct clew_trace *trace, struct clew_time_base *ret_base)

@@ -38,8 +38,11 @@ static void tell_about(const struct clew_trace *trace, struct clew_keys_about *r
 	struct clew_ledger_sum sum;
 
 	clew_wall_base(trace, &base);
-	*ret_about = (struct clew_keys_about){
-		.start = base.start, .end = base.end, .wall = base.wall, .has_wall = base.has_wall};
+	*ret_about = (struct clew_keys_about){.start = base.start,
+					      .end = base.end,
+					      .wall = base.wall,
+					      .zone = base.zone,
+					      .has_wall = base.has_wall};
 	if (!info || info->imported)
 		return;
 	clew_ledger_add_up(info, &sum);

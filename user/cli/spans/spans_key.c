@@ -52,6 +52,7 @@ static int take_window(const struct clew_keys *keys, struct clew_window *window)
 	const struct clew_time_base base = {.start = about->start,
 					    .end = about->end,
 					    .wall = about->wall,
+					    .zone = about->zone,
 					    .has_wall = about->has_wall};
 
 	return clew_window_take_in(window, &base);
