@@ -3,7 +3,7 @@
 _clew()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-	local commands='record top report waits why trigger daemon incidents snapshot join info edges requests spans io sql locks latency compare history path slack blame what-if dump convert check select pair forest stitch annotate export import functions doctor help'
+	local commands='record top report waits why trigger daemon incidents snapshot fetch join info edges requests spans io sql locks latency compare history path slack blame what-if dump convert check select pair forest stitch annotate export import functions doctor help'
 	local options files others values head
 
 	COMPREPLY=()
@@ -60,7 +60,12 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	snapshot)
-		options='-o --output --last --color --no-pager -h --help' files='-o|--output' others='--last'
+		options='-o --output --last --from --to --color --no-pager -h --help' files='-o|--output' others='--last|--from|--to'
+		case $previous in
+		--color) values='auto always never' ;;
+		esac ;;
+	fetch)
+		options='-o --output --from --to --with --ssh --remote --patience --color --no-pager -h --help' files='--with' others='-o|--output|--from|--to|--ssh|--remote|--patience'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;

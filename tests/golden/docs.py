@@ -86,7 +86,7 @@ def unusable(command):
     that, or none.
     """
     words = shlex.split(command.partition("|")[0])
-    if words[1] in ("record", "doctor", "functions", "top") or {"--", "--live"} & set(words):
+    if words[1] in ("record", "doctor", "functions", "top", "fetch") or {"--", "--live"} & set(words):
         return ""
     if words[1] == "daemon" and "status" not in words or words[1:] == ["incidents"]:
         return ""

@@ -51,8 +51,17 @@ const struct clew_command clew_commands[] = {
 	 clew_command_snapshot, clew_snapshot_options, false, CLEW_OUTPUT_RAW,
 	 "  clew snapshot --last 30s -o slow.clew\n"
 	 "      the daemon's last 30 seconds as one capture\n"
+	 "  clew snapshot --from 10:32:07 --to 10:32:09 -o slow.clew\n"
+	 "      those of two seconds, as a log has them\n"
 	 "  clew snapshot ring\n"
 	 "      all that the recording into ring has kept, into snapshot.clew\n"},
+	{"fetch", CLEW_GROUP_RECORD, "HOST..",
+	 "what the daemons of several hosts have kept of one time, as one trace",
+	 clew_command_fetch, clew_fetch_options, false, CLEW_OUTPUT_RAW,
+	 "  clew fetch web1 db1 --from -30s -o incident\n"
+	 "      what both did in the last 30 seconds, over ssh, as incident/stitched.ctrace\n"
+	 "  clew fetch web1 db1 --from 10:32:07 --to 10:32:09 --remote 'sudo clew'\n"
+	 "      two seconds, as a log has them, where clew needs sudo\n"},
 	{"join", CLEW_GROUP_RECORD, "SEGMENT..",
 	 "files of a recording with --rotate as one capture", clew_command_join, clew_join_options,
 	 false, CLEW_OUTPUT_RAW,

@@ -23,13 +23,18 @@
 struct snapshot_values {
 	const char *output;
 	uint64_t last;
+	struct clew_window window;
 };
 
 const struct clew_option clew_snapshot_options[] = {
-	{'o', "output", "FILE", "write the capture there (snapshot.clew)", clew_take_string,
-	 offsetof(struct snapshot_values, output)},
+	{'o', "output", "FILE", "write the capture there (snapshot.clew; -: standard output)",
+	 clew_take_string, offsetof(struct snapshot_values, output)},
 	{0, "last", "DURATION", "so long at least, if it is there (all that is kept)",
 	 clew_take_seconds, offsetof(struct snapshot_values, last)},
+	{0, "from", "TIME", "begin with the segment of that moment, or with the first that is kept",
+	 clew_take_string, offsetof(struct snapshot_values, window.from_text)},
+	{0, "to", "TIME", "end with the segment of that moment", clew_take_string,
+	 offsetof(struct snapshot_values, window.to_text)},
 	CLEW_OPTION_END,
 };
 
@@ -117,6 +122,9 @@ int clew_command_snapshot(const struct clew_command *command, int argc, char **a
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
+	if (values.last && clew_window_given(&values.window))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--last and --from or --to choose twice: leave one out");
 	if (!operands[0])
 		status = clew_daemon_ask("ring", &ring);
 	else if (!(ring = strdup(operands[0])))
@@ -126,10 +134,12 @@ int clew_command_snapshot(const struct clew_command *command, int argc, char **a
 	joining.name = values.output;
 	if (!status)
 		status = await_end(ring, recorder, &joining);
-	if (!status) {
+	if (!status && clew_window_given(&values.window))
+		status = clew_joining_choose(&joining, &values.window, true);
+	else if (!status)
 		leave_out_early(&joining, values.last);
+	if (!status)
 		status = clew_joining_write(&joining);
-	}
 	clew_join_free(joining.join);
 	free(ring);
 	return status;

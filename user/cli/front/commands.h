@@ -34,6 +34,7 @@ int clew_command_history(const struct clew_command *command, int argc, char **ar
 int clew_command_check(const struct clew_command *command, int argc, char **argv);
 int clew_command_snapshot(const struct clew_command *command, int argc, char **argv);
 int clew_command_trigger(const struct clew_command *command, int argc, char **argv);
+int clew_command_fetch(const struct clew_command *command, int argc, char **argv);
 int clew_command_join(const struct clew_command *command, int argc, char **argv);
 int clew_command_select(const struct clew_command *command, int argc, char **argv);
 int clew_command_path(const struct clew_command *command, int argc, char **argv);
@@ -71,6 +72,7 @@ extern const struct clew_option clew_history_options[];
 extern const struct clew_option clew_check_options[];
 extern const struct clew_option clew_snapshot_options[];
 extern const struct clew_option clew_trigger_options[];
+extern const struct clew_option clew_fetch_options[];
 extern const struct clew_option clew_join_options[];
 extern const struct clew_option clew_select_options[];
 extern const struct clew_option clew_path_options[];

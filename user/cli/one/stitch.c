@@ -12,6 +12,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/options.h"
 #include "cli/front/write.h"
+#include "cli/one/stitch.h"
 #include "cli/operand/open.h"
 #include "cli/operand/parts.h"
 
@@ -295,6 +296,15 @@ static int run(char **operands, struct stitch_values *values)
 		return fail(&question, r, &error);
 	status = load_and_stitch(&question);
 	clew_stitching_free(question.program);
+	return status;
+}
+
+int clew_stitch_captures(char **names, const char *output)
+{
+	struct stitch_values values = {.type = "send", .output = output};
+	int status = run(names, &values);
+
+	clew_parts_done(&values.statements);
 	return status;
 }
 

@@ -28,7 +28,7 @@ static int fail_outside(const char *option, const char *text, const struct clew_
 			 (unsigned long long)base->start, (unsigned long long)base->end, from, to);
 }
 
-int clew_moment_take(const char *option, const char *text, const struct clew_time_base *base,
+int clew_moment_read(const char *option, const char *text, const struct clew_time_base *base,
 		     uint64_t *moment)
 {
 	int r;
@@ -46,9 +46,17 @@ int clew_moment_take(const char *option, const char *text, const struct clew_tim
 				 "--%s: '%s' is wall-clock time, which this trace does not have: "
 				 "write a duration since its start, like 1.25s",
 				 option, text);
-	if (r < 0 || *moment < base->start || *moment > base->end)
-		return fail_outside(option, text, base);
-	return 0;
+	return r < 0 ? fail_outside(option, text, base) : 0;
+}
+
+int clew_moment_take(const char *option, const char *text, const struct clew_time_base *base,
+		     uint64_t *moment)
+{
+	int status = clew_moment_read(option, text, base, moment);
+
+	if (!status && text && (*moment < base->start || *moment > base->end))
+		status = fail_outside(option, text, base);
+	return status;
 }
 
 int clew_window_take_in(struct clew_window *window, const struct clew_time_base *base)

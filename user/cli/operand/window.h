@@ -45,6 +45,10 @@ int clew_window_take_in(struct clew_window *window, const struct clew_time_base 
 int clew_moment_take(const char *option, const char *text, const struct clew_time_base *base,
 		     uint64_t *moment);
 
+/* The same, and the moment may be outside, as far as it can be told. */
+int clew_moment_read(const char *option, const char *text, const struct clew_time_base *base,
+		     uint64_t *moment);
+
 static inline bool clew_window_has(const struct clew_window *window, uint64_t start, uint64_t end)
 {
 	return start <= window->to && end >= window->from;

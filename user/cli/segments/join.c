@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* clew join: segments of a recording as one capture. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,8 +9,6 @@
 #include "cli/front/options.h"
 #include "cli/operand/window.h"
 #include "cli/segments/joining.h"
-#include "format/position.h"
-#include "words/wall.h"
 
 struct join_values {
 	const char *output;
@@ -48,39 +45,6 @@ static int add_all(struct clew_join *join, char **operands)
 	return status;
 }
 
-/* Chooses the segments that the window touches. */
-static int choose(struct clew_joining *output, struct clew_window *window)
-{
-	size_t count = clew_join_sort(output->join);
-	const struct clew_segment *first, *last;
-	struct clew_time_base base;
-	int status;
-
-	if (!count)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "there are no segments: record with --rotate, and name its "
-				 "directory");
-	first = clew_join_at(output->join, 0);
-	last = clew_join_at(output->join, count - 1);
-	clew_wall_base_of(first->info, clew_join_meta(output->join, "utc_offset"), &base);
-	base.end = last->info->end;
-	window->from = base.start;
-	window->to = base.end;
-	status = clew_moment_take("from", window->from_text, &base, &window->from);
-	if (!status)
-		status = clew_moment_take("to", window->to_text, &base, &window->to);
-	if (!status && window->from > window->to)
-		status = clew_fail(CLEW_EXIT_INPUT, "--from is behind --to: exchange them");
-	while (output->first + 1 < count &&
-	       clew_join_at(output->join, output->first)->info->end <= window->from)
-		output->first++;
-	output->count = 1;
-	while (output->first + output->count < count &&
-	       clew_join_at(output->join, output->first + output->count)->info->start < window->to)
-		output->count++;
-	return status;
-}
-
 int clew_command_join(const struct clew_command *command, int argc, char **argv)
 {
 	struct join_values values = {.output = "joined.clew"};
@@ -96,7 +60,7 @@ int clew_command_join(const struct clew_command *command, int argc, char **argv)
 	output.name = values.output;
 	status = add_all(output.join, operands);
 	if (!status)
-		status = choose(&output, &values.window);
+		status = clew_joining_choose(&output, &values.window, false);
 	if (!status)
 		status = clew_joining_write(&output);
 	clew_join_free(output.join);
