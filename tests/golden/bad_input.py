@@ -21,7 +21,7 @@ LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
 READERS = ["report", "info", "waits", "locks", "edges", "requests", "io", "why", "dump", "check"]
 COMMANDS = READERS + [
     "record", "doctor", "functions", "spans", "latency", "convert", "select", "pair", "forest",
-    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "trigger", "top",
+    "stitch", "annotate", "export", "sql", "import", "join", "snapshot", "fetch", "trigger", "top",
     "daemon", "incidents", "compare", "history"
 ]
 # Of the daemon: what is wrong, the line, words of the message.
@@ -44,6 +44,9 @@ BAD_SETTINGS = [
     ("a count that is none", "quota-count many", "conf:2:13: ", "1 to 100000"),
     ("an address of others", "metrics-address 0.0.0.0:80", "conf:2:17: ", "127.0.0.1"),
     ("neither yes nor no", "stacks maybe", "conf:2:8: ", "yes"),
+    ("peers by a relative path", "snapshot-peers clew fetch", "conf:2:16: ", "begin it with /"),
+    ("no value of an incident", "snapshot-peers /x {form}", "conf:2:19: ", "{from}"),
+    ("a long command", "snapshot-peers /" + 1100 * "x", "conf:2:16: ", "1023"),
 ]
 results = []
 
@@ -129,7 +132,8 @@ def test_usage():
                 "export": "--help",
                 "import": "--help",
                 "join": "--help",
-                "snapshot": "--help"
+                "snapshot": "--help",
+                "fetch": "--help"
             }.get(command, "--json") +
             "=3"
         ], 2, "no argument")
@@ -263,6 +267,16 @@ def test_join(directory, capture):
         fails(f"daemon: {name}", ["daemon", "-c", f"{directory}/conf"], 2, *words)
     fails("snapshot: nobody records", ["snapshot", empty], 2, "nobody records")
     fails("snapshot: no such directory", ["snapshot", "/no/such"], 2, "/no/such")
+    fails("snapshot: --last and --from", ["snapshot", empty, "--last", "1s", "--from", "-1s"], 2,
+          "twice")
+    for name in ("-oProxyCommand=x", "a b", "a;b", ""):
+        fails(f"fetch: no host: {name}", ["fetch", "--", name], 2, f"'{name}'", "HOST")
+    fails("fetch: a directory for a shell", ["fetch", "web:/a$b"], 2, "$b")
+    fails("fetch: a host twice", ["fetch", "web", "web:/a"], 2, "'web'", "twice")
+    fails("fetch: no command", ["fetch", "web", "--ssh", " "], 2, "--ssh")
+    fails("fetch: a time of one host", ["fetch", "web", "--from", "5"], 2, "'5'", "-30s")
+    fails("fetch: a directory that has files", ["fetch", "web", "-o", "/usr"], 2, "/usr")
+    fails("fetch: no file with it", ["fetch", "web", "--with", "/no/such"], 2, "/no/such")
     fails("join: a segment that is not there", ["join", "/no/such.clew"], 2, "/no/such.clew")
 
 

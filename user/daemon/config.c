@@ -141,6 +141,24 @@ static int set_quota_count(const struct line *line, struct clew_config *config)
 	return 0;
 }
 
+static int set_peers(const struct line *line, struct clew_config *config)
+{
+	static const char *const names[] = {"{from}", "{to}", "{incident}", NULL};
+
+	if (strlen(line->value) >= CLEW_PEERS_TEXT)
+		return fail(line, line->value, "longer than 1023: put it into a script");
+	for (const char *at = strchr(line->value, '{'); at; at = strchr(at + 1, '{')) {
+		const char *const *name = names;
+
+		while (*name && strncmp(at, *name, strlen(*name)))
+			name++;
+		if (!*name)
+			return fail(line, at,
+				    "no such value: there are {from}, {to} and {incident}");
+	}
+	return set_path(line, &config->peers);
+}
+
 /* The name of a rule, up to its colon. */
 static int take_rule_name(const struct line *line, const struct clew_config *config,
 			  struct clew_rule *rule)
@@ -202,6 +220,7 @@ static const struct setting {
 	{"incidents", set_incidents},
 	{"quota", set_quota},
 	{"quota-count", set_quota_count},
+	{"snapshot-peers", set_peers},
 	{"history", set_history},
 	{"metrics-file", set_metrics_file},
 	{"metrics-address", set_metrics_address},
@@ -304,6 +323,7 @@ void clew_config_done(struct clew_config *config)
 	free(config->ring);
 	free(config->incidents);
 	free(config->rules);
+	free(config->peers);
 	free(config->history);
 	free(config->metrics_file);
 	free(config->metrics_address);

@@ -17,6 +17,7 @@
 #define CLEW_MEMORY_LEAST (1u << 20) /* bytes */
 #define CLEW_RULE_TEXT	  256
 #define CLEW_RULES_MOST	  64
+#define CLEW_PEERS_TEXT	  1024
 #define CLEW_INCIDENTS	  "/var/lib/clew/incidents"
 #define CLEW_CONFIG_FILE  "/etc/clew/clew.conf"
 
@@ -39,6 +40,7 @@ struct clew_config {
 	char *incidents;	  /* a directory */
 	struct clew_amount quota; /* of it: bytes */
 	unsigned quota_count;
+	char *peers;	       /* a command line for each incident, without a shell; NULL: none */
 	char *history;	       /* a directory; NULL: none is kept */
 	char *metrics_file;    /* NULL: none */
 	char *metrics_address; /* NULL: none */

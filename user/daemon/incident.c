@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define TIME_LENGTH 16 /* 20261125T025511Z */
+#define DEPTH	    2  /* of directories in an incident's: captures of other hosts are in one */
 #define TEMPORARY   7  /* bytes of what mkdtemp(3) puts behind a name, and a dot */
 
 /* Takes a directory's name apart. False: it is no incident's. */
@@ -52,24 +53,41 @@ static char *read_headline(int directory)
 	return strdup(text);
 }
 
-static void read_incident(int incidents, struct clew_incident *incident)
+/* The size of the files in a directory and in its directories. */
+static uint64_t bytes_in(int parent, const char *name, unsigned depth)
 {
-	int directory = openat(incidents, incident->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *files = directory < 0 ? NULL : fdopendir(directory);
 	struct dirent *entry;
 	struct stat status;
+	uint64_t bytes = 0;
 
 	if (!files) {
 		if (directory >= 0)
 			close(directory);
-		return;
+		return 0;
 	}
-	while ((entry = readdir(files)))
-		if (!fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(status.st_mode))
-			incident->bytes += (uint64_t)status.st_blocks * 512;
-	incident->headline = read_headline(directory);
+	while ((entry = readdir(files))) {
+		if (fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (S_ISREG(status.st_mode))
+			bytes += (uint64_t)status.st_blocks * 512;
+		else if (depth < DEPTH && S_ISDIR(status.st_mode) && entry->d_name[0] != '.')
+			bytes += bytes_in(directory, entry->d_name, depth + 1);
+	}
 	closedir(files);
+	return bytes;
+}
+
+static void read_incident(int incidents, struct clew_incident *incident)
+{
+	int directory = openat(incidents, incident->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (directory < 0)
+		return;
+	incident->bytes = bytes_in(incidents, incident->id, 0);
+	incident->headline = read_headline(directory);
+	close(directory);
 }
 
 static int by_number(const void *left, const void *right)
@@ -158,18 +176,20 @@ int clew_incident_name(const char *directory, const char *rule, uint64_t time, c
 	return asprintf(ret_id, "%s-%s-%04llu", text, rule, number) < 0 ? -ENOMEM : 0;
 }
 
-/* Removes a directory and the files in it. */
-static void remove_directory(int incidents, const char *name)
+/* Removes a directory and what is in it. */
+static void remove_directory(int parent, const char *name, unsigned depth)
 {
-	int directory = openat(incidents, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *files = directory < 0 ? NULL : fdopendir(directory);
 	struct dirent *entry;
 
 	while (files && (entry = readdir(files)))
-		unlinkat(directory, entry->d_name, 0);
+		if (unlinkat(directory, entry->d_name, 0) < 0 && errno == EISDIR && depth < DEPTH &&
+		    entry->d_name[0] != '.')
+			remove_directory(directory, entry->d_name, depth + 1);
 	if (files)
 		closedir(files);
-	unlinkat(incidents, name, AT_REMOVEDIR);
+	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 /* True if a name is an incident's with what mkdtemp(3) puts behind it. */
@@ -202,12 +222,12 @@ int clew_incidents_trim(const char *directory, uint64_t bytes, unsigned most)
 		return errno == ENOENT ? 0 : -errno;
 	while ((entry = readdir(names)))
 		if (is_unfinished(entry->d_name))
-			remove_directory(dirfd(names), entry->d_name);
+			remove_directory(dirfd(names), entry->d_name, 0);
 	r = clew_incidents_list(directory, &incidents, &count);
 	for (size_t i = 0; i < count; i++)
 		sum += incidents[i].bytes;
 	for (size_t i = 0; i < count && (count - i > most || sum > bytes); i++) {
-		remove_directory(dirfd(names), incidents[i].id);
+		remove_directory(dirfd(names), incidents[i].id, 0);
 		sum -= incidents[i].bytes;
 	}
 	clew_incidents_free(incidents, count);

@@ -2,7 +2,7 @@
 /*
  * The directory of incidents. Each is a directory TIME-NAME-N in it: when (UTC), the rule's name,
  * and a number that is one more than the greatest that was there. It holds capture.clew,
- * why.txt, why.json and trigger.json.
+ * why.txt, why.json and trigger.json, and what other hosts were asked for.
  */
 #ifndef CLEW_DAEMON_INCIDENT_H
 #define CLEW_DAEMON_INCIDENT_H

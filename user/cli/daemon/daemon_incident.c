@@ -28,10 +28,16 @@
 
 /* ---- the capture ---- */
 
-/* Chooses the segments from a while before the wait up to the last that has ended. */
-static int choose(struct clew_joining *joining, const struct clew_slow *slow)
+uint64_t daemon_incident_from(const struct daemon_request *request)
 {
-	uint64_t from = slow->start > BEFORE ? slow->start - BEFORE : 0;
+	const struct clew_slow *slow = &request->firing.slow;
+
+	return slow->start > BEFORE ? slow->start - BEFORE : 0;
+}
+
+/* Chooses the segments from a while before the wait up to the last that has ended. */
+static int choose(struct clew_joining *joining, uint64_t from)
+{
 	const struct clew_join *join = joining->join;
 
 	joining->count = clew_join_sort(joining->join);
@@ -57,7 +63,7 @@ static int write_capture(const struct daemon_request *request, const char *folde
 		return clew_fail_memory();
 	status = clew_joining_directory(joining.join, request->ring);
 	if (!status)
-		status = choose(&joining, &request->firing.slow);
+		status = choose(&joining, daemon_incident_from(request));
 	if (!status)
 		status = clew_joining_write(&joining);
 	clew_join_free(joining.join);

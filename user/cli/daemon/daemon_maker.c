@@ -6,6 +6,7 @@
 #include "cli/daemon/daemon_maker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,49 +14,20 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/descriptors.h"
-#include "base/memory_left.h"
 #include "base/thread.h"
+#include "cli/daemon/daemon_child.h"
 #include "cli/daemon/daemon_incident.h"
+#include "cli/daemon/daemon_peers.h"
 #include "cli/front/fail.h"
 #include "daemon/incident.h"
 #include "daemon/place.h"
 
 #define PATIENCE 60 /* s for an incident */
-
-/* Waits for a child, at most for that time. True: it ended by itself and well. */
-static bool await(pid_t pid)
-{
-	uint64_t until = clock_read(CLOCK_MONOTONIC) + PATIENCE * 1000000000ull;
-	const struct timespec pause = {.tv_nsec = 10000000};
-	int status;
-
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		if (clock_read(CLOCK_MONOTONIC) > until) {
-			kill(-pid, SIGKILL);
-			kill(pid, SIGKILL);
-			waitpid(pid, &status, 0);
-			return false;
-		}
-		nanosleep(&pause, NULL);
-	}
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* Where memory is short, what explains goes before what records. */
-static void give_memory_first(void)
-{
-	int r = memory_yield();
-
-	if (r < 0)
-		clew_fail(0, "an incident may take memory that the recording needs: %s",
-			  strerror(-r));
-}
 
 static bool make(struct daemon_request *request)
 {
@@ -68,17 +40,39 @@ static bool make(struct daemon_request *request)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setpgid(0, 0);
-		give_memory_first();
+		daemon_child_yield();
 		_exit(daemon_incident_make(request) ? 1 : 0);
 	}
-	made = pid > 0 && await(pid);
+	made = pid > 0 && daemon_child_await(pid, PATIENCE);
 	clew_incidents_trim(request->incidents, request->quota, request->quota_count);
 	return made;
+}
+
+/* Waits for the next request, and meanwhile for the process that asks peers. False: no more come.
+ */
+static bool next(int asked, pid_t *peers, struct daemon_request *request)
+{
+	struct pollfd waited[2] = {{.fd = asked, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+
+	if (*peers)
+		waited[1].fd = (int)syscall(SYS_pidfd_open, *peers, 0);
+	while (poll(waited, 2, -1) >= 0 && !waited[0].revents) {
+		waitpid(*peers, NULL, 0);
+		*peers = 0;
+		close(waited[1].fd);
+		waited[1].fd = -1;
+		/* Their captures count as well. */
+		clew_incidents_trim(request->incidents, request->quota, request->quota_count);
+	}
+	if (waited[1].fd >= 0)
+		close(waited[1].fd);
+	return recv(asked, request, sizeof(*request), 0) == sizeof(*request);
 }
 
 static void serve(int asked)
 {
 	struct daemon_request request;
+	pid_t peers = 0;
 	sigset_t none;
 
 	/* It has neither the daemon's lock nor its sockets, lest they outlive the daemon. */
@@ -90,7 +84,7 @@ static void serve(int asked)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpriority(PRIO_PROCESS, 0, 19);
-	while (recv(asked, &request, sizeof(request), 0) == sizeof(request)) {
+	while (next(asked, &peers, &request)) {
 		struct clew_made result = {.slow = request.firing.slow, .made = make(&request)};
 
 		result.wall = request.wall;
@@ -98,6 +92,8 @@ static void serve(int asked)
 		strcpy(result.id, request.id);
 		if (send(asked, &result, sizeof(result), MSG_NOSIGNAL) < 0)
 			break;
+		if (result.made)
+			daemon_peers_ask(&request, &peers);
 	}
 	_exit(0);
 }
@@ -135,6 +131,7 @@ bool daemon_maker_ask(struct daemon_maker *maker, const struct clew_config *conf
 		return false;
 	snprintf(request.ring, sizeof(request.ring), "%s", config->ring);
 	snprintf(request.incidents, sizeof(request.incidents), "%s", config->incidents);
+	snprintf(request.peers, sizeof(request.peers), "%s", config->peers ?: "");
 	if (send(maker->socket, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return false;
 	maker->pending++;
