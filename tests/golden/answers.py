@@ -54,6 +54,8 @@ CASES = [
     ("tried", "report", ["report", "--comm", "waiter"]),
     ("tried", "why", ["why", "--tid", "200", "--steps"]),
     ("tried", "why-connect", ["why", "--tid", "300", "--steps"]),
+    ("periodic", "why-slowest", ["why", "--comm", "sampler", "--slowest"]),
+    ("periodic", "report", ["report", "--comm", "awaiter"]),
     ("safepoint", "waits", ["waits", *WHOLE]),
     ("safepoint", "report", ["report", "--comm", "request"]),
     ("safepoint", "why", ["why", "--tid", "102", "--from", "1000000050000", "--to", "1000001500000"]),

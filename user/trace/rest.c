@@ -3,7 +3,9 @@
  * Rests: the waits between a thread's operations that no other thread is asked for. A thread
  * rests where it sleeps by its own choice again and again in one call, with other waits between.
  * Sleeps that follow each other rest only if nothing comes behind them or before them: a series
- * that leads on to something else was a wait for that, as in a retry loop.
+ * that leads on to something else was a wait for that, as in a retry loop. Where a thread has no
+ * other waits between operations, series that come again and again rest: it works at intervals,
+ * and what it leads on to is what now and then its work waits for.
  *
  * A thread from before the recording that waits for nobody's question may wait at a condition
  * variable. Nothing tells its work from what others do for it; it rests where it was signalled at
@@ -35,6 +37,7 @@ struct resting {
 	const struct trace_task *task;
 	struct vector sleeps; /* uint32_t: indexes of the task's sleeps, in order of time */
 	struct map places;    /* place -> how many own sleeps are there */
+	struct map series;    /* place -> how many series of them */
 };
 
 static const struct clew_sleep *sleep_at(const struct resting *resting, size_t i)
@@ -64,23 +67,45 @@ static int mark(const struct resting *resting, size_t i)
 			 TRACE_RESTS);
 }
 
+static uint64_t times_at(const struct map *map, struct place place)
+{
+	const uint64_t *times = map_get(map, place.word, place.call);
+
+	return times ? *times : 0;
+}
+
+static int count(struct map *map, struct place place)
+{
+	uint64_t *times = map_get(map, place.word, place.call);
+
+	if (times)
+		++*times;
+	return times ? 0 : map_set(map, place.word, place.call, 1);
+}
+
 /* Marks the sleeps of a series that are rests. */
-static int take_series(const struct resting *resting, size_t first, size_t count)
+static int take_series(struct resting *resting, size_t first, size_t length)
 {
 	const struct clew_sleep *from = sleep_at(resting, first),
-				*to = sleep_at(resting, first + count - 1);
+				*to = sleep_at(resting, first + length - 1);
 	struct place place = place_of(from);
-	const uint64_t *times = map_get(&resting->places, place.word, place.call);
 	bool begins = first > 0 || resting->task->task.birth || resting->task->executed;
-	bool leads_on = count >= LEAST_RESTS && begins && first + count < resting->sleeps.count &&
+	bool leads_on = length >= LEAST_RESTS && begins && first + length < resting->sleeps.count &&
 			!(from->open & CLEW_OPEN_START) && to->end != CLEW_TIME_OPEN;
 	int r = 0;
 
-	if (leads_on || !times || *times < LEAST_RESTS)
+	if ((leads_on && times_at(&resting->series, place) < LEAST_RESTS) ||
+	    times_at(&resting->places, place) < LEAST_RESTS)
 		return 0;
-	for (size_t i = first; i < first + count && r == 0; i++)
+	for (size_t i = first; i < first + length && r == 0; i++)
 		r = mark(resting, i);
 	return r;
+}
+
+static int count_series(struct resting *resting, size_t first, size_t length)
+{
+	(void)length;
+	return count(&resting->series, place_of(sleep_at(resting, first)));
 }
 
 static int gather(struct resting *resting)
@@ -108,19 +133,9 @@ static int count_places(struct resting *resting,
 	int r = 0;
 
 	map_done(&resting->places);
-	for (size_t i = 0; i < resting->sleeps.count && r == 0; i++) {
-		struct place place;
-		uint64_t *times;
-
-		if (!is(resting, sleep_at(resting, i)))
-			continue;
-		place = place_of(sleep_at(resting, i));
-		times = map_get(&resting->places, place.word, place.call);
-		if (times)
-			++*times;
-		else
-			r = map_set(&resting->places, place.word, place.call, 1);
-	}
+	for (size_t i = 0; i < resting->sleeps.count && r == 0; i++)
+		if (is(resting, sleep_at(resting, i)))
+			r = count(&resting->places, place_of(sleep_at(resting, i)));
 	return r;
 }
 
@@ -129,22 +144,6 @@ static bool same_place(const struct resting *resting, size_t i, size_t k)
 	struct place a = place_of(sleep_at(resting, i)), b = place_of(sleep_at(resting, k));
 
 	return a.word == b.word && a.call == b.call;
-}
-
-static int find_sleeps(struct resting *resting)
-{
-	int r = count_places(resting, is_own);
-
-	for (size_t i = 0, n; i < resting->sleeps.count && r == 0; i += n) {
-		n = 1;
-		if (!is_own(resting, sleep_at(resting, i)))
-			continue;
-		while (i + n < resting->sleeps.count && is_own(resting, sleep_at(resting, i + n)) &&
-		       same_place(resting, i, i + n))
-			n++;
-		r = take_series(resting, i, n);
-	}
-	return r;
 }
 
 /* True if a task waits for questions, or rests otherwise. */
@@ -161,6 +160,36 @@ static bool has_rest(const struct resting *resting)
 	return false;
 }
 
+/* Calls `take` with each series of own sleeps at one place. */
+static int each_series(struct resting *resting,
+		       int (*take)(struct resting *, size_t first, size_t length))
+{
+	int r = 0;
+
+	for (size_t i = 0, n; i < resting->sleeps.count && r == 0; i += n) {
+		n = 1;
+		if (!is_own(resting, sleep_at(resting, i)))
+			continue;
+		while (i + n < resting->sleeps.count && is_own(resting, sleep_at(resting, i + n)) &&
+		       same_place(resting, i, i + n))
+			n++;
+		r = take(resting, i, n);
+	}
+	return r;
+}
+
+static int find_sleeps(struct resting *resting)
+{
+	int r = count_places(resting, is_own);
+
+	map_done(&resting->series);
+	if (r == 0 && !has_rest(resting))
+		r = each_series(resting, count_series);
+	if (r == 0)
+		r = each_series(resting, take_series);
+	return r;
+}
+
 static int find_signalled(struct resting *resting)
 {
 	const struct trace_task *task = resting->task;
@@ -171,11 +200,9 @@ static int find_signalled(struct resting *resting)
 	r = count_places(resting, is_signalled);
 	for (size_t i = 0; i < resting->sleeps.count && r == 0; i++) {
 		const struct clew_sleep *sleep = sleep_at(resting, i);
-		struct place place = place_of(sleep);
-		const uint64_t *times = map_get(&resting->places, place.word, place.call);
 
 		if (is_signalled(resting, sleep) &&
-		    (sleep->open || (times && *times >= LEAST_RESTS)))
+		    (sleep->open || times_at(&resting->places, place_of(sleep)) >= LEAST_RESTS))
 			r = mark(resting, i);
 	}
 	return r;
@@ -196,6 +223,7 @@ int trace_find_rests(struct clew_trace *trace)
 	}
 	vector_done(&resting.sleeps);
 	map_done(&resting.places);
+	map_done(&resting.series);
 	return r;
 }
 

@@ -12,7 +12,7 @@
  */
 bool daemon_child_await(pid_t pid, unsigned seconds);
 
-/* Of the calling process: where memory is short, it goes before what records. */
+/* Where memory is short, the calling process goes before the one that records. */
 void daemon_child_yield(void);
 
 #endif

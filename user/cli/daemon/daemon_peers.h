@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What other hosts kept of an incident's time: a command of the configuration asks them, at most
- * one at a time, and not for ever. Its output is the file peers.txt of the incident.
+ * Asks other hosts for an incident's time, by a command of the configuration: at most one at a
+ * time, and not for ever. Its output is the file peers.txt of the incident.
  */
 #ifndef CLEW_CLI_DAEMON_DAEMON_PEERS_H
 #define CLEW_CLI_DAEMON_DAEMON_PEERS_H
