@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Other ends of waits, at the start and the stop of a recording. A first pass,
- * over all tasks, writes what each sleeps on and in which kernel function. User
- * space puts the other ends of these into a map. A second pass, over all open
- * files of all tasks, writes who has one of them open.
- *
- * Nothing runs here while the recording goes on.
+ * Other ends of waits, at the start and the stop of a recording, and from time to
+ * time for tasks that have slept since the time before. A first pass, over all
+ * tasks, writes what each sleeps on and in which kernel function. User space puts
+ * the other ends of these into a map. A second pass, over all open files of all
+ * tasks, writes who has one of them open.
  */
 #include "end.h"
 #include "arch.h"
@@ -40,8 +39,15 @@ struct {
 	__type(value, __u8);
 } clew_ends SEC(".maps");
 
-/* The flag of all records of a pass. */
+/* The flag and the number of all records of a pass. */
 volatile __u32 ends_stop;
+volatile __u8 ends_pass;
+
+/* Only tasks that have slept since the pass before are seen, in waits that may be part of a
+ * deadlock. */
+volatile __u32 ends_long_only;
+/* The number of them that had not slept since a pass before. */
+volatile __u32 ends_new;
 
 /* The function that a sleeping task called the scheduler from, as in
  * /proc/PID/wchan; 0 unknown. */
@@ -68,6 +74,30 @@ static __always_inline void begin_end(struct where *where, struct clew_task_stat
 	ended.header.flags = ends_stop ? CLEW_END_STOP : 0;
 	ended.task = state->serial;
 	ended.descriptor = -1;
+	ended.pass = ends_pass;
+}
+
+/* Counts the passes that saw this sleep. True: it is not the first one. *ret_new: it is the second
+ * one. */
+static __always_inline bool has_slept(struct clew_task_state *state, bool *ret_new)
+{
+	__u64 woken = AGAIN(state->wake.time);
+
+	if (state->looked != woken || !state->looks) {
+		state->looked = woken;
+		state->looks = 1;
+		return false;
+	}
+	*ret_new = state->looks == 1;
+	state->looks = 2;
+	return true;
+}
+
+/* True if a wait may be part of a deadlock. */
+static __always_inline bool may_last(const struct clew_end *end, __u8 class)
+{
+	return end->header.flags & CLEW_END_ENDLESS ||
+	       (class >= CLEW_CALL_CHILD && class <= CLEW_CALL_VFORK);
 }
 
 /* True for calls that hand data to the descriptor of the wait. */
@@ -174,7 +204,7 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 	struct clew_task_state *state;
 	struct where where;
 	struct call call;
-	bool any = false;
+	bool any = false, new = false;
 	__u32 bits;
 	__u8 class;
 
@@ -185,6 +215,8 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 	state = task_state(task);
 	if (!state || state->flags & CLEW_TASK_STATE_SELF ||
 	    !(bits & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)))
+		return 0;
+	if (!has_slept(state, &new) && ends_long_only)
 		return 0;
 	begin_end(&where, state);
 	__builtin_memset(&ended_wait, 0, sizeof(ended_wait));
@@ -197,6 +229,9 @@ int clew_end_waits(struct bpf_iter__task *ctx)
 	}
 	if (is_endless(task, &call, class))
 		ended.header.flags |= CLEW_END_ENDLESS;
+	if (ends_long_only && !may_last(&ended, class))
+		return 0;
+	ends_new += new;
 	ended.call = ended_wait.call;
 	ended.function = sleeping_function(task);
 	read_set(task, &call, class);

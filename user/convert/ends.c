@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The objects that threads slept on at the start and the stop, and which other ends of that
- * they had open, as values of an attribute of their spans, and back.
+ * The objects that threads slept on when the recorder looked, and which other ends of that they had
+ * open, as values of an attribute of their spans, and back.
  */
 #include "convert/to_trace.h"
 
@@ -15,7 +15,8 @@ static uint32_t task_of_end(const void *ends, size_t index)
 static void describe_end(struct pairs *pairs, const struct clew_end *end)
 {
 	/* Descriptors from 1 on, as a number has no sign. */
-	PAIRS_ROW(pairs, ATTRIBUTE_ENDS, {end->header.time}, {end->header.flags},
+	PAIRS_ROW(pairs, ATTRIBUTE_ENDS, {end->header.time},
+		  {end->header.flags | (uint32_t)end->pass << 8},
 		  {end->object_kind}, {end->device}, {end->object}, {end->end}, {end->listener},
 		  {end->function}, {end->call}, {(uint32_t)end->descriptor + 1});
 }
@@ -60,6 +61,7 @@ static int take_end(struct back *back, const struct row *row)
 			       .function = fields[7].number,
 			       .call = (uint16_t)fields[8].number,
 			       .descriptor = (int32_t)(fields[9].number - 1),
+			       .pass = (uint8_t)(fields[1].number >> 8),
 			       .task = *(const uint32_t *)row->context};
 
 	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,

@@ -7,6 +7,7 @@
  */
 #include "base/kind.h"
 #include "explain/why_internal.h"
+#include "trace/deadlock.h"
 #include "trace/tried.h"
 #include <errno.h>
 #include <string.h>
@@ -418,6 +419,11 @@ struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_
 {
 	const struct clew_sleep *last = clew_trace_last_slice(trace, sleep);
 	struct why_cause own = why_own_cause(sleep, from, to), cause;
+
+	/* The signal that ended a deadlock is not what was waited for. */
+	if (own.task != CLEW_NO_TASK && own.edge_type == CLEW_EDGE_SIGNAL &&
+	    clew_trace_is_stuck(trace, sleep))
+		own = (struct why_cause){.sleep = sleep, .until = to, .kind = own.kind};
 
 	/* Another host answered: nothing of it can be followed here. */
 	if (own.kind == CLEW_WAIT_UNKNOWN && own.task == CLEW_NO_TASK && !sleep->blind &&

@@ -59,7 +59,8 @@ int why_follow_end(struct why_search *search, const struct clew_sleep *sleep,
 	int r;
 
 	*ret_found = *ret_cycle = false;
-	if (sleep->end != CLEW_TIME_OPEN || cause->task != CLEW_NO_TASK || cause->late ||
+	if ((sleep->end != CLEW_TIME_OPEN && !clew_trace_is_stuck(search->trace, sleep)) ||
+	    cause->task != CLEW_NO_TASK || cause->late ||
 	    cause->link || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
 		return 0;
 	r = find_end(search->trace, sleep, &ends);

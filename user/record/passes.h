@@ -22,6 +22,9 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
  * 0 or -errno.
  */
 int clew_ends_find(struct clew_recorder *recorder, bool stop, struct clew_message *message);
+/* The same while it records, of tasks that have slept for long, if it is time. An error of the file
+ * is its writer's; others leave the pass out. */
+void clew_ends_look(struct clew_recorder *recorder, uint64_t now);
 
 /*
  * Identifies tasks that /proc shows and the iterator does not.

@@ -244,6 +244,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	clew_modules_tick(recorder);
 	clew_stores_tick(recorder);
 	clew_ticks_vary(recorder);
+	clew_ends_look(recorder, now);
 	clew_tracer_tick(recorder->tracer, now);
 	return clew_writer_error(recorder->files.writer);
 }

@@ -278,6 +278,7 @@ static const struct table_column end_columns[] = {
 	END(listener, STORE_KEYED, "end"),
 	END(device, STORE_KEYED, "object_kind"),
 	END(descriptor, STORE_KEYED, "object_kind"),
+	END(pass, STORE_PLAIN, NULL),
 };
 
 static const struct table_column text_columns[] = {

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Deadlocks: first all tasks that might be stuck are taken to be so. Then each is freed that a task
- * which is not stuck may wake, until none is left to free. From those that remain a way goes on to
- * the one that has to act, until it meets itself.
+ * Deadlocks at a moment: first all tasks that might be stuck are taken to be so. Then each is freed
+ * that a task which is not stuck may wake, until none is left to free. From those that remain a way
+ * goes on to the one that has to act, until it meets itself.
+ *
+ * Moments are the passes that the recorder made. Whoever is in a deadlock at one of them stays there
+ * until a signal comes. So of those before the last one, only what a signal ended first is kept: all
+ * others were none.
  */
 #include "trace/deadlock.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/deadlock_needs.h"
 #include "trace/internal.h"
 
 struct search {
 	struct clew_trace *trace;
+	const struct stuck_moment *moment;
 	size_t tasks;
 	struct stuck_needs needs;
 	bool *stuck;
 	uint32_t *free; /* by the place of a process: how many of its threads are not stuck */
+	uint32_t *number; /* as trace->stuck, of this moment */
+	bool *seen;
 };
 
 const char *clew_stuck_role_name(enum clew_stuck_role role)
@@ -72,7 +80,7 @@ static void free_others(struct search *search)
 		const struct clew_trace_task *task = clew_trace_task_at(search->trace, i);
 
 		search->stuck[i] = search->needs.waits[i].count;
-		if (!search->stuck[i] && task->death == CLEW_TIME_OPEN)
+		if (!search->stuck[i] && stuck_lives(search->moment, task))
 			search->free[process_place(search, i)]++;
 	}
 	while (changed) {
@@ -169,7 +177,7 @@ static int add(struct search *search, const struct clew_stuck_step *steps, size_
 	       uint32_t *ret_number)
 {
 	struct vector *all = &search->trace->deadlocks;
-	struct clew_deadlock added = {.count = count};
+	struct clew_deadlock added = {.count = count, .until = CLEW_TIME_OPEN};
 	bool beyond = false, certain = true;
 
 	*ret_number = 0;
@@ -194,7 +202,7 @@ static int add(struct search *search, const struct clew_stuck_step *steps, size_
 /* Follows the way from a stuck task, and marks all on it. */
 static int follow(struct search *search, size_t place, struct vector *way)
 {
-	uint32_t *stuck = search->trace->stuck, number = 0;
+	uint32_t *stuck = search->number, number = 0;
 	struct clew_stuck_step *steps;
 	size_t first = 0, count = 0;
 	int r = 0;
@@ -222,37 +230,160 @@ static int follow(struct search *search, size_t place, struct vector *way)
 	return r;
 }
 
+/* ---- what a signal ended ---- */
+
+static bool is_by_signal(const struct clew_sleep *sleep)
+{
+	return sleep->end != CLEW_TIME_OPEN && sleep->edge_type == CLEW_EDGE_SIGNAL;
+}
+
+/* The wait that ended first of a stuck task and of all on whom its end depends. */
+static const struct clew_sleep *first_to_end(struct search *search, size_t place)
+{
+	const struct stuck_wait *wait = &search->needs.waits[place];
+	const struct clew_sleep *first = wait->sleep, *other;
+
+	search->seen[place] = true;
+	for (size_t i = 0; i < search->tasks; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(search->trace, i);
+		bool needed = false;
+
+		for (size_t k = 0; k < wait->count && !needed; k++) {
+			const struct stuck_need *need = &search->needs.needs[wait->first + k];
+
+			needed = need->serial == (need->process ? task->process : task->serial);
+		}
+		if (!needed || search->seen[i] || !search->stuck[i])
+			continue;
+		other = first_to_end(search, i);
+		if (other->end < first->end)
+			first = other;
+	}
+	return first;
+}
+
+static bool is_known(const struct clew_trace *trace, size_t before,
+		     const struct clew_deadlock *deadlock)
+{
+	const struct clew_deadlock *all = trace->deadlocks.data;
+
+	for (size_t i = 0; i < before; i++)
+		for (size_t k = 0; k < all[i].count; k++)
+			if (all[i].steps[k].sleep == deadlock->steps[0].sleep)
+				return true;
+	return false;
+}
+
+/* Keeps those found from `first` on that a signal ended. */
+static void keep_ended(struct search *search, size_t first)
+{
+	struct vector *found = &search->trace->deadlocks;
+	struct clew_deadlock *all = found->data;
+	size_t kept = first;
+
+	for (size_t i = first; i < found->count; i++) {
+		size_t place = stuck_place(search->trace, all[i].steps[0].task);
+		const struct clew_sleep *ended;
+		bool keep;
+
+		memset(search->seen, 0, search->tasks * sizeof(*search->seen));
+		ended = first_to_end(search, place);
+		keep = is_by_signal(ended) && !is_known(search->trace, first, &all[i]);
+		all[kept] = all[i];
+		all[kept].until = ended->end;
+		kept += keep;
+		for (size_t k = 0; k < search->tasks; k++)
+			if (search->number[k] == i + 1)
+				search->number[k] = keep ? (uint32_t)kept : 0;
+	}
+	found->count = kept;
+}
+
 static int find(struct search *search)
 {
+	const size_t first = search->trace->deadlocks.count;
 	struct vector way = {.item = sizeof(struct clew_stuck_step)};
 	int r = 0;
 
 	search->stuck = calloc(search->tasks, sizeof(*search->stuck));
 	search->free = calloc(search->tasks, sizeof(*search->free));
-	search->trace->stuck = calloc(search->tasks, sizeof(*search->trace->stuck));
-	if (!search->stuck || !search->free || !search->trace->stuck)
+	search->number = calloc(search->tasks, sizeof(*search->number));
+	search->seen = calloc(search->tasks, sizeof(*search->seen));
+	if (!search->stuck || !search->free || !search->number || !search->seen)
 		r = -ENOMEM;
 	if (r == 0)
 		free_others(search);
 	for (size_t i = 0; i < search->tasks && r == 0; i++)
 		r = follow(search, i, &way);
+	if (r == 0 && !search->moment->pass->stop)
+		keep_ended(search, first);
+	for (size_t i = 0; i < search->tasks && r == 0; i++)
+		if (search->number[i])
+			search->trace->stuck[i] = search->number[i];
 	vector_done(&way);
 	free(search->stuck);
 	free(search->free);
+	free(search->number);
+	free(search->seen);
 	return r;
+}
+
+static int find_at(struct clew_trace *trace, const struct stuck_moment *moment)
+{
+	struct search search = {.trace = trace, .moment = moment, .tasks = trace->tasks.count};
+	int r = stuck_needs_find(trace, moment, &search.needs);
+
+	if (r == 0 && search.needs.count && !trace->stuck) {
+		trace->stuck = calloc(trace->tasks.count, sizeof(*trace->stuck));
+		r = trace->stuck ? 0 : -ENOMEM;
+	}
+	if (r == 0 && search.needs.count)
+		r = find(&search);
+	stuck_needs_done(&search.needs);
+	return r;
+}
+
+/* Marks the last pass before a signal ended a wait that the pass saw. */
+static void mark_signals(const struct clew_trace *trace, bool *marked)
+{
+	const struct trace_pass *passes = trace->passes.data;
+	const struct clew_end *ends = trace->end_sleepers.data;
+
+	for (size_t i = 0; i < trace->end_sleepers.count; i++) {
+		const struct trace_pass *pass = &passes[ends[i].header.cpu];
+		struct clew_piece piece;
+
+		marked[ends[i].header.cpu] |=
+			!pass->stop && !marked[ends[i].header.cpu] &&
+			clew_trace_piece(trace, ends[i].task, pass->to, false, &piece) &&
+			piece.kind == CLEW_PIECE_SLEEP && is_by_signal(piece.sleep) &&
+			(pass + 1 == passes + trace->passes.count || pass[1].stop ||
+			 pass[1].to >= piece.sleep->end);
+	}
 }
 
 int trace_find_deadlocks(struct clew_trace *trace)
 {
-	struct search search = {.trace = trace, .tasks = trace->tasks.count};
+	const struct trace_pass *passes = trace->passes.data;
+	struct map users = {};
+	bool *marked;
 	int r = 0;
 
-	if (trace->part && trace->part->cut)
+	if ((trace->part && trace->part->cut) || !trace->passes.count)
 		return 0;
-	r = stuck_needs_find(trace, &search.needs);
-	if (r == 0 && search.needs.count)
-		r = find(&search);
-	stuck_needs_done(&search.needs);
+	marked = calloc(trace->passes.count, sizeof(*marked));
+	r = marked ? stuck_find_users(trace, &users) : -ENOMEM;
+	if (r == 0)
+		mark_signals(trace, marked);
+	for (size_t i = 0; i < trace->passes.count && r == 0; i++) {
+		const struct stuck_moment moment = {
+			.pass = &passes[i], .number = (uint16_t)i, .users = &users};
+
+		if (passes[i].stop || marked[i])
+			r = find_at(trace, &moment);
+	}
+	map_done(&users);
+	free(marked);
 	return r;
 }
 
@@ -284,5 +415,9 @@ const struct clew_stuck_step *clew_trace_stuck_step(const struct clew_trace *tra
 
 bool clew_trace_is_stuck(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return sleep->end == CLEW_TIME_OPEN && clew_trace_deadlock_of(trace, sleep->task);
+	const struct clew_deadlock *deadlock = clew_trace_deadlock_of(trace, sleep->task);
+
+	if (!deadlock || deadlock->until == CLEW_TIME_OPEN)
+		return deadlock && sleep->end == CLEW_TIME_OPEN;
+	return sleep->start < deadlock->until && sleep->end >= deadlock->until;
 }

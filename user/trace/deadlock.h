@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Deadlocks at the end of a capture: tasks whose waits only tasks can end that wait in the same
- * way.
+ * Deadlocks at the end of a capture, and those that a signal ended before: tasks whose waits only
+ * tasks can end that wait in the same way.
  *
  * A task is stuck if its wait has no timeout and all tasks that may end it are stuck. A wait has
  * such tasks, all of them known, if it is for a lock that has a holder, for a word of the process's
@@ -39,11 +39,13 @@ struct clew_deadlock {
 	struct clew_stuck_step *steps;
 	size_t count;
 	uint64_t since; /* when the last one of its waits began, ns */
+	uint64_t until; /* when a signal ended the first one of its waits, CLEW_TIME_OPEN: none did */
 };
 
-/* The deadlocks of a trace, in order of their first task. A trace that was cut has none. */
+/* The deadlocks of a trace: first those that were ended, in order of time. A trace that was cut has
+ * none. */
 const struct clew_deadlock *clew_trace_deadlocks(const struct clew_trace *trace, size_t *ret_count);
-/* The deadlock that a task is in or waits for; NULL: none. */
+/* The last deadlock that a task is in or waits for; NULL: none. */
 const struct clew_deadlock *clew_trace_deadlock_of(const struct clew_trace *trace, uint32_t task);
 /* True if a sleep is the one by which its task is in a deadlock, or waits for one. */
 bool clew_trace_is_stuck(const struct clew_trace *trace, const struct clew_sleep *sleep);

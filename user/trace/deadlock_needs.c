@@ -38,24 +38,34 @@ static int need(struct stuck_needs *needs, struct stuck_wait *wait, struct stuck
 	return 0;
 }
 
-/* The records of the pass at the stop of what a task sleeps on; NULL: there are none. */
-static const struct clew_end *slept_on(const struct clew_trace *trace,
-				       const struct clew_sleep *sleep, size_t *ret_count)
+bool stuck_lives(const struct stuck_moment *moment, const struct clew_trace_task *task)
 {
-	const struct clew_end *ends = clew_trace_slept_on(trace, sleep, ret_count);
-
-	return ends && ends->header.flags & CLEW_END_STOP ? ends : NULL;
+	if (moment->pass->stop)
+		return task->death == CLEW_TIME_OPEN;
+	return task->birth <= moment->pass->from && task->death > moment->pass->to;
 }
 
-/* The holder of the wait's lock as the capture ends. */
-static const struct clew_holder *last_holder(const struct clew_trace *trace,
-					     const struct clew_sleep *sleep)
+static bool lasts(const struct stuck_moment *moment, const struct clew_sleep *sleep)
 {
-	const uint64_t end = trace->end;
-	const struct clew_holder *last =
-		sleep->holder_count ? &sleep->holders[sleep->holder_count - 1] : NULL;
+	if (moment->pass->stop)
+		return sleep->end == CLEW_TIME_OPEN;
+	return sleep->start <= moment->pass->from && sleep->end > moment->pass->to;
+}
 
-	return last && !last->coming && last->to >= end && last->task != CLEW_NO_TASK ? last : NULL;
+/* The holder of the wait's lock at the moment. */
+static const struct clew_holder *holder_at(const struct clew_trace *trace,
+					   const struct stuck_moment *moment,
+					   const struct clew_sleep *sleep)
+{
+	const uint64_t at = moment->pass->stop ? trace->end : moment->pass->to;
+
+	for (uint32_t i = sleep->holder_count; i-- > 0;) {
+		const struct clew_holder *holder = &sleep->holders[i];
+
+		if (holder->to >= at && (moment->pass->stop || holder->from <= moment->pass->from))
+			return !holder->coming && holder->task != CLEW_NO_TASK ? holder : NULL;
+	}
+	return NULL;
 }
 
 /* A thread may release a lock on a file that another one of its process took. */
@@ -74,34 +84,45 @@ static int need_holder(const struct clew_trace *trace, const struct clew_sleep *
 }
 
 /* True if no other process is known to have the memory that a word is in. */
-static bool has_own_memory(const struct stuck_needs *needs, const struct clew_sleep *sleep)
+static bool has_own_memory(const struct stuck_moment *moment, const struct clew_sleep *sleep)
 {
 	const uint64_t *user =
-		sleep->object.memory ? map_get(&needs->users, sleep->object.memory, 0) : NULL;
+		sleep->object.memory ? map_get(moment->users, sleep->object.memory, 0) : NULL;
 
 	return !sleep->object.shared && user && *user != UINT32_MAX;
 }
 
 static int add_user(const struct clew_trace *trace, const struct clew_sleep *sleep,
-		    struct stuck_needs *needs)
+		    struct map *users)
 {
 	const uint32_t process = clew_trace_process(trace, sleep->task);
 	uint64_t *user;
 
 	if (sleep->object.kind != CLEW_OBJECT_FUTEX || sleep->object.shared)
 		return 0;
-	user = map_get(&needs->users, sleep->object.memory, 0);
+	user = map_get(users, sleep->object.memory, 0);
 	if (!user)
-		return map_set(&needs->users, sleep->object.memory, 0, process);
+		return map_set(users, sleep->object.memory, 0, process);
 	if (*user != process)
 		*user = UINT32_MAX;
 	return 0;
 }
 
+int stuck_find_users(const struct clew_trace *trace, struct map *ret_users)
+{
+	const struct clew_sleep *sleeps = trace->sleeps.data;
+	int r = 0;
+
+	*ret_users = (struct map){};
+	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++)
+		r = add_user(trace, &sleeps[i], ret_users);
+	return r;
+}
+
 /* The thread of the process for whose end a wait is: the kernel clears its number there and wakes,
  * as for a word that processes share. CLEW_NO_TASK: the wait is for something else. */
-static uint32_t joined_thread(const struct clew_trace *trace, const struct clew_sleep *sleep,
-			      const struct clew_end *end)
+static uint32_t joined_thread(const struct clew_trace *trace, const struct stuck_moment *moment,
+			      const struct clew_sleep *sleep, const struct clew_end *end)
 {
 	const uint32_t process = clew_trace_process(trace, sleep->task);
 
@@ -109,29 +130,30 @@ static uint32_t joined_thread(const struct clew_trace *trace, const struct clew_
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 
 		if (task->process == process && task->serial != sleep->task &&
-		    task->death == CLEW_TIME_OPEN && end->object == (task->inner_tid ?: task->tid))
+		    stuck_lives(moment, task) && end->object == (task->inner_tid ?: task->tid))
 			return task->serial;
 	}
 	return CLEW_NO_TASK;
 }
 
-static int need_word(const struct clew_trace *trace, const struct clew_sleep *sleep,
-		     const struct clew_end *end, struct stuck_needs *needs, struct stuck_wait *wait)
+static int need_word(const struct clew_trace *trace, const struct stuck_moment *moment,
+		     const struct clew_sleep *sleep, const struct clew_end *end,
+		     struct stuck_needs *needs, struct stuck_wait *wait)
 {
-	const struct clew_holder *holder = last_holder(trace, sleep);
+	const struct clew_holder *holder = holder_at(trace, moment, sleep);
 	uint32_t joined;
 
 	if (!(end->header.flags & CLEW_END_ENDLESS))
 		return 0;
 	if (holder)
 		return need_holder(trace, sleep, holder, needs, wait);
-	joined = joined_thread(trace, sleep, end);
+	joined = joined_thread(trace, moment, sleep, end);
 	if (joined != CLEW_NO_TASK)
 		return need(needs, wait,
 			    (struct stuck_need){.serial = joined,
 						.role = CLEW_STUCK_JOINED,
 						.evidence = CLEW_EVIDENCE_OBSERVED});
-	if (!has_own_memory(needs, sleep))
+	if (!has_own_memory(moment, sleep))
 		return 0;
 	return need(needs, wait,
 		    (struct stuck_need){.serial = clew_trace_process(trace, sleep->task),
@@ -211,8 +233,9 @@ static int need_peers(const struct clew_trace *trace, const struct clew_sleep *s
 }
 
 /* Another thread of the process may start a child that ends a wait for any. */
-static int need_children(const struct clew_trace *trace, const struct clew_sleep *sleep,
-			 struct stuck_needs *needs, struct stuck_wait *wait)
+static int need_children(const struct clew_trace *trace, const struct stuck_moment *moment,
+			 const struct clew_sleep *sleep, struct stuck_needs *needs,
+			 struct stuck_wait *wait)
 {
 	const uint32_t process = clew_trace_process(trace, sleep->task);
 	const int32_t wanted = sleep->kind == CLEW_WAIT_CHILD ? (int32_t)sleep->object.number : -1;
@@ -222,7 +245,7 @@ static int need_children(const struct clew_trace *trace, const struct clew_sleep
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i), *child;
 
 		child = clew_trace_task(trace, task->process);
-		if (task->death != CLEW_TIME_OPEN || !child || child->parent == CLEW_NO_TASK ||
+		if (!stuck_lives(moment, task) || !child || child->parent == CLEW_NO_TASK ||
 		    clew_trace_process(trace, child->parent) != process ||
 		    child->serial == process ||
 		    (wanted > 0 && child->tid != (uint32_t)wanted &&
@@ -243,14 +266,15 @@ static int need_children(const struct clew_trace *trace, const struct clew_sleep
 	return r;
 }
 
-static int find_needs(const struct clew_trace *trace, const struct clew_sleep *sleep,
+/* The needs of a wait of which a pass has `count` records. */
+static int find_needs(const struct clew_trace *trace, const struct stuck_moment *moment,
+		      const struct clew_sleep *sleep, const struct clew_end *end, size_t count,
 		      struct stuck_needs *needs, struct stuck_wait *wait)
 {
-	size_t count = 0;
-	const struct clew_end *end = sleep->blind ? NULL : slept_on(trace, sleep, &count);
+	const struct clew_holder *holder;
 
 	*wait = (struct stuck_wait){.sleep = sleep, .first = needs->count};
-	if (!end)
+	if (sleep->blind || end->call != sleep->call)
 		return 0;
 	if (sleep->kind == CLEW_WAIT_POLL)
 		return need_peers(trace, sleep, end, count, needs, wait);
@@ -258,40 +282,58 @@ static int find_needs(const struct clew_trace *trace, const struct clew_sleep *s
 		return 0;
 	switch (sleep->kind) {
 	case CLEW_WAIT_FUTEX:
-		return need_word(trace, sleep, end, needs, wait);
+		return need_word(trace, moment, sleep, end, needs, wait);
 	case CLEW_WAIT_PIPE:
 		return need_pipe(trace, sleep, end, needs, wait);
 	case CLEW_WAIT_SOCKET:
 		return need_peers(trace, sleep, end, 1, needs, wait);
 	case CLEW_WAIT_CHILD:
 	case CLEW_WAIT_VFORK:
-		return need_children(trace, sleep, needs, wait);
+		return need_children(trace, moment, sleep, needs, wait);
 	case CLEW_WAIT_LOCK:
-		return last_holder(trace, sleep)
-			       ? need_holder(trace, sleep, last_holder(trace, sleep), needs, wait)
-			       : 0;
+		holder = holder_at(trace, moment, sleep);
+		return holder ? need_holder(trace, sleep, holder, needs, wait) : 0;
 	default:
 		return 0;
 	}
 }
 
-int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_needs)
+/* The sleep of a task that lasts at the moment; NULL: none does. */
+static const struct clew_sleep *sleep_at(const struct clew_trace *trace,
+					 const struct stuck_moment *moment, uint32_t serial)
+{
+	const bool stop = moment->pass->stop;
+	struct clew_piece piece;
+
+	if (!clew_trace_piece(trace, serial, stop ? trace->end : moment->pass->to, stop, &piece))
+		return NULL;
+	return piece.kind == CLEW_PIECE_SLEEP && lasts(moment, piece.sleep) ? piece.sleep : NULL;
+}
+
+int stuck_needs_find(const struct clew_trace *trace, const struct stuck_moment *moment,
+		     struct stuck_needs *ret_needs)
 {
 	struct stuck_needs needs = {};
-	const struct clew_sleep *sleeps = trace->sleeps.data;
+	const struct clew_end *ends = trace->end_sleepers.data;
+	size_t count = trace->end_sleepers.count, same;
 	int r = 0;
 
 	needs.waits = calloc(clew_trace_task_count(trace) + 1, sizeof(*needs.waits));
 	if (!needs.waits)
 		r = -ENOMEM;
-	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++)
-		r = add_user(trace, &sleeps[i], &needs);
-	for (size_t i = trace->first_sleep; i < trace->sleeps.count && r == 0; i++) {
-		size_t place = sleeps[i].end == CLEW_TIME_OPEN ? stuck_place(trace, sleeps[i].task)
-							       : SIZE_MAX;
+	for (size_t i = 0; i < count && r == 0; i += same) {
+		size_t place = stuck_place(trace, ends[i].task);
+		const struct clew_sleep *sleep = NULL;
 
-		if (place != SIZE_MAX && clew_trace_task_at(trace, place)->death == CLEW_TIME_OPEN)
-			r = find_needs(trace, &sleeps[i], &needs, &needs.waits[place]);
+		for (same = 1; i + same < count && ends[i + same].task == ends[i].task &&
+			       ends[i + same].header.cpu == ends[i].header.cpu;)
+			same++;
+		if (ends[i].header.cpu == moment->number && place != SIZE_MAX &&
+		    stuck_lives(moment, clew_trace_task_at(trace, place)))
+			sleep = sleep_at(trace, moment, ends[i].task);
+		if (sleep)
+			r = find_needs(trace, moment, sleep, &ends[i], same, &needs,
+				       &needs.waits[place]);
 	}
 	*ret_needs = needs;
 	return r;
@@ -299,7 +341,6 @@ int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_nee
 
 void stuck_needs_done(struct stuck_needs *needs)
 {
-	map_done(&needs->users);
 	free(needs->waits);
 	free(needs->needs);
 	*needs = (struct stuck_needs){};

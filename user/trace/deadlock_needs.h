@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tasks that may end the waits that are not over at the end of a capture: internal to
- * deadlock.c. */
+/* The tasks that may end the waits that are not over at a moment: internal to deadlock.c. */
 #ifndef CLEW_TRACE_DEADLOCK_NEEDS_H
 #define CLEW_TRACE_DEADLOCK_NEEDS_H
 
@@ -28,12 +27,24 @@ struct stuck_needs {
 	struct stuck_need *needs;
 	size_t count;
 	size_t room;
-	struct map users; /* of each memory: the process, or UINT32_MAX for several */
 };
 
+/* The end of the trace, or the time of a pass. */
+struct stuck_moment {
+	const struct trace_pass *pass; /* whose records say what tasks sleep on */
+	uint16_t number;	       /* its place in trace->passes */
+	const struct map *users;       /* of each memory: the process, or UINT32_MAX for several */
+};
+
+/* map_done() in any case. 0 or -ENOMEM. */
+int stuck_find_users(const struct clew_trace *trace, struct map *ret_users);
 /* stuck_needs_done() in any case. 0 or -ENOMEM. */
-int stuck_needs_find(const struct clew_trace *trace, struct stuck_needs *ret_needs);
+int stuck_needs_find(const struct clew_trace *trace, const struct stuck_moment *moment,
+		     struct stuck_needs *ret_needs);
 void stuck_needs_done(struct stuck_needs *needs);
+
+/* True if a task lives at the moment. */
+bool stuck_lives(const struct stuck_moment *moment, const struct clew_trace_task *task);
 
 /* The place of a task in the trace; SIZE_MAX: it has none. */
 size_t stuck_place(const struct clew_trace *trace, uint32_t serial);

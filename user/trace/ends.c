@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The objects that tasks slept on at the start and the stop of the capture, and who had the
- * other ends of it open.
+ * The objects that tasks slept on when the recorder made a pass, and who had the other ends of it
+ * open.
  *
  * Numbers of ends are only comparable within one pass of the recorder, so a
- * sleeper and a holder must be of the same one.
+ * sleeper and a holder must be of the same one. Passes do not overlap. Once finished, header.cpu of
+ * a record is its place in trace->passes, as records that are not of a CPU need none.
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -14,6 +15,8 @@ static bool is_stop(const struct clew_end *end)
 {
 	return end->header.flags & CLEW_END_STOP;
 }
+
+#define PASSES_MOST UINT16_MAX
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -32,7 +35,8 @@ static int by_sleeper(const void *left, const void *right)
 /* A holder's end without the holder. */
 static int by_end(const struct clew_end *a, const struct clew_end *b)
 {
-	return compare(is_stop(a), is_stop(b))
+	return compare(a->header.cpu, b->header.cpu)
+		       ?: compare(is_stop(a), is_stop(b))
 		       ?: compare(a->object_kind, b->object_kind)
 		       ?: compare(a->device, b->device)
 		       ?: compare(a->end, b->end)
@@ -77,16 +81,70 @@ static void drop_later_holders(struct clew_trace *trace)
 	trace->end_holders.count = kept;
 }
 
-/* Once tasks have their order. */
-void trace_finish_ends(struct clew_trace *trace)
+/* ---- passes ---- */
+
+static int by_time(const void *left, const void *right)
 {
+	const struct clew_end *a = *(const struct clew_end *const *)left,
+			      *b = *(const struct clew_end *const *)right;
+
+	return compare(a->header.time, b->header.time);
+}
+
+static bool same_pass(const struct clew_end *a, const struct clew_end *b)
+{
+	return a->pass == b->pass && is_stop(a) == is_stop(b);
+}
+
+/* A record of a pass that has no number any more is in the last one, without its ends. */
+static void put_in_pass(struct vector *passes, struct clew_end *end, bool same)
+{
+	struct trace_pass *all = passes->data;
+
+	if (!same && passes->count < PASSES_MOST)
+		all[passes->count++] = (struct trace_pass){.from = end->header.time,
+							   .stop = is_stop(end)};
+	else if (!same)
+		end->end = end->listener = 0;
+	end->header.cpu = (uint16_t)(passes->count - 1);
+	all[passes->count - 1].to = end->header.time;
+}
+
+static int number_passes(struct clew_trace *trace)
+{
+	const size_t sleepers = trace->end_sleepers.count,
+		     count = sleepers + trace->end_holders.count;
+	struct clew_end **all = malloc((count + 1) * sizeof(*all));
+	int r = all ? vector_reserve(&trace->passes, count < PASSES_MOST ? count : PASSES_MOST)
+		    : -ENOMEM;
+
+	for (size_t i = 0; i < count && r >= 0; i++)
+		all[i] = i < sleepers ? (struct clew_end *)trace->end_sleepers.data + i
+				      : (struct clew_end *)trace->end_holders.data + i - sleepers;
+	if (r >= 0)
+		qsort(all, count, sizeof(*all), by_time);
+	for (size_t i = 0; i < count && r >= 0; i++)
+		put_in_pass(&trace->passes, all[i], i && same_pass(all[i - 1], all[i]));
+	free(all);
+	return r < 0 ? r : 0;
+}
+
+/* Once tasks have their order. */
+int trace_finish_ends(struct clew_trace *trace)
+{
+	int r;
+
 	drop_later_holders(trace);
+	r = number_passes(trace);
+	if (r < 0)
+		return r;
 	if (trace->end_sleepers.count)
 		qsort(trace->end_sleepers.data, trace->end_sleepers.count, sizeof(struct clew_end),
 		      by_sleeper);
 	if (trace->end_holders.count)
 		qsort(trace->end_holders.data, trace->end_holders.count, sizeof(struct clew_end),
 		      by_holder);
+	return 0;
 }
 
 /* The first of a task's records, NULL: none; `*ret_count`: how many it has. */
@@ -140,7 +198,8 @@ const struct clew_end *clew_trace_end_holders(const struct clew_trace *trace,
 {
 	const uint8_t kept = CLEW_END_STOP | CLEW_END_READS | CLEW_END_WRITES;
 	const struct clew_end *ends = trace->end_holders.data;
-	struct clew_end key = {.object_kind = sleeper->object_kind,
+	struct clew_end key = {.header.cpu = sleeper->header.cpu,
+			       .object_kind = sleeper->object_kind,
 			       .device = sleeper->device,
 			       .end = listens ? 0 : sleeper->end,
 			       .listener = listens ? sleeper->listener : 0};

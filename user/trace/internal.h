@@ -93,6 +93,13 @@ struct trace_lock {
 };
 
 /* Touches while acts that follow each other closely are joined. */
+/* A pass of the recorder over what tasks sleep on and who has the other ends. */
+struct trace_pass {
+	uint64_t from;
+	uint64_t to;
+	bool stop;
+};
+
 struct trace_touches {
 	struct vector *all; /* struct clew_touch, in the order in which they came */
 	struct map files;   /* clew_file_key -> number */
@@ -182,6 +189,7 @@ struct clew_trace {
 	struct vector moments;	     /* const struct clew_moment *, likewise */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
+	struct vector passes; /* struct trace_pass, in order of time */
 	struct clew_keyframe stated; /* where reading of a part began; 0 at the start */
 	struct arena arena;
 
@@ -281,7 +289,7 @@ int trace_finish_lock_names(struct clew_trace *trace);
 /* ---- ends.c ---- */
 
 int trace_take_end(struct clew_trace *trace, const struct clew_end *end);
-void trace_finish_ends(struct clew_trace *trace);
+int trace_finish_ends(struct clew_trace *trace);
 
 /* ---- requests.c, pages.c ---- */
 

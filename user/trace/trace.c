@@ -243,6 +243,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->moments.item = sizeof(const struct clew_moment *);
 	trace->end_sleepers.item = sizeof(struct clew_end);
 	trace->end_holders.item = sizeof(struct clew_end);
+	trace->passes.item = sizeof(struct trace_pass);
 	trace->requests.item = sizeof(struct clew_trace_request);
 	trace->below.item = sizeof(struct clew_below);
 	trace->page_extents.item = sizeof(struct clew_page_extent);
@@ -300,6 +301,7 @@ static void free_waits(struct clew_trace *trace)
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->end_sleepers);
 	vector_done(&trace->end_holders);
+	vector_done(&trace->passes);
 	vector_done(&trace->spins);
 	vector_done(&trace->failed);
 	vector_done(&trace->deadlocks);
@@ -403,7 +405,7 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	if (r >= 0)
 		r = trace_finish_tasks(trace);
 	if (r >= 0)
-		trace_finish_ends(trace);
+		r = trace_finish_ends(trace);
 	if (r >= 0)
 		r = trace_finish_lock_names(trace);
 	if (r >= 0)
@@ -527,7 +529,8 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->readies) + vector_used(&trace->lone_edges) +
 	       vector_used(&trace->gaps) + vector_used(&trace->announcements) +
 	       vector_used(&trace->moments) + vector_used(&trace->end_sleepers) +
-	       vector_used(&trace->end_holders) + vector_used(&trace->pages) +
+	       vector_used(&trace->end_holders) + vector_used(&trace->passes) +
+	       vector_used(&trace->pages) +
 	       vector_used(&trace->tasks) + vector_used(&trace->requests) +
 	       vector_used(&trace->below) + vector_used(&trace->page_extents) +
 	       vector_used(&trace->touches) + vector_used(&trace->spins) +

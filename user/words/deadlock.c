@@ -5,6 +5,7 @@
 #include <clew/tokens.h>
 #include <stdlib.h>
 
+#include "format/text.h"
 #include "format/wrap.h"
 #include "words/object.h"
 #include "words/task.h"
@@ -130,6 +131,9 @@ void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
 {
 	fputs("deadlock: ", out);
 	clew_print_circle(out, trace, deadlock, task);
+	if (deadlock->until != CLEW_TIME_OPEN)
+		fprintf(out, ", until a signal came after %s",
+			CLEW_DURATION(deadlock->until - deadlock->since));
 }
 
 void clew_print_deadlock_line(FILE *out, const struct clew_trace *trace,
@@ -163,6 +167,10 @@ void clew_json_deadlock(struct clew_json *json, const char *key, const struct cl
 		free(text);
 	}
 	clew_json_unsigned(json, "since", deadlock->since);
+	if (deadlock->until == CLEW_TIME_OPEN)
+		clew_json_null(json, "until");
+	else
+		clew_json_unsigned(json, "until", deadlock->until);
 	clew_json_array(json, "steps");
 	for (size_t i = 0; i < deadlock->count; i++) {
 		const struct clew_stuck_step *step = &deadlock->steps[i];

@@ -30,9 +30,13 @@ void report_print_deadlock(FILE *out, const struct report *report)
 
 	if (deadlock->since > start)
 		fprintf(out,
-			"Deadlock since +%s: ", CLEW_OFFSET(deadlock->since - start, end - start));
+			"Deadlock since +%s", CLEW_OFFSET(deadlock->since - start, end - start));
 	else
-		fputs("Deadlock from before the recording: ", out);
+		fputs("Deadlock from before the recording", out);
+	if (deadlock->until != CLEW_TIME_OPEN)
+		fprintf(out, ", until a signal came at +%s",
+			CLEW_OFFSET(deadlock->until - start, end - start));
+	fputs(": ", out);
 	clew_print_circle(out, report->trace, deadlock, CLEW_NO_TASK);
 	putc('.', out);
 }

@@ -127,6 +127,8 @@ struct clew_task_state {
 	__u8 policy;	      /* of its last PRIORITY record, 0 before the first */
 	__u8 priority;
 	__u8 functions_unread; /* clew_function_unread_texts may have some of its calls */
+	__u8 looks;	       /* passes over sleepers that saw its last sleep, 2 for more */
+	__u64 looked; /* the time of its last wake as of the last such pass that saw it asleep */
 };
 
 #define CLEW_TASK_SLOT_BITS  12 /* 2^12 slots at least */

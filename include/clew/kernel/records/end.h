@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records of what tasks slept on at the start and the stop of a recording, and of the processes
- * that had the other ends open. See records.h.
+ * Records of what tasks slept on at the start and the stop of a recording, and when somebody had
+ * slept for long, and of the processes that had the other ends open. See records.h.
  */
 #ifndef CLEW_KERNEL_RECORDS_END_H
 #define CLEW_KERNEL_RECORDS_END_H
@@ -16,7 +16,7 @@
 #define CLEW_END_READS	 0x04
 #define CLEW_END_WRITES	 0x08
 #define CLEW_END_ENDLESS 0x20 /* of a sleeper: its call has no timeout */
-#define CLEW_END_STOP	 0x40 /* found by the pass at the stop; else by the one at the start */
+#define CLEW_END_STOP	 0x40 /* found by the pass at the stop; else by another one */
 /* of a sleeper at a Unix socket: nobody but who has the other end can send to it or make room */
 #define CLEW_END_PAIRED 0x80
 
@@ -40,7 +40,7 @@ struct clew_end {
 	__s32 descriptor; /* the task's own, -1 none */
 	__u16 call;	  /* of a sleeper, as clew_wait.call has it */
 	__u8 object_kind; /* PIPE, SOCKET, EVENTFD, FILE, or NONE of them */
-	__u8 reserved;
+	__u8 pass;	  /* differs from that of the pass before */
 };
 
 CLEW_ASSERT_SIZE(struct clew_end, 64);
