@@ -15,9 +15,8 @@ LIST, PARTS = "list", "parts"
 ALLOWED = [
     # A wake needs the request behind it, and a request the pages that it carries.
     ("builder", "block cause flight journal limit request work writeback", PARTS),
-    ("builder", "epoch epoch_evict", PARTS),
     ("trace", "acceptors exchange part recent rest trace vain", PARTS),
-    ("trace", "disk_name ends frames identity lock_name messages priority", PARTS),
+    ("trace", "frames identity priority", PARTS),
     ("symbol/code", "code jump_table_x86 ranges", PARTS),
     ("explain", "locks locks_cycle locks_hold locks_order", PARTS),
     ("explain", "why why_end why_job why_unanswered", PARTS),

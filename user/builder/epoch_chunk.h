@@ -10,6 +10,7 @@
 #define CLEW_BUILDER_EPOCH_CHUNK_H
 
 #include "builder/epoch.h"
+#include <clew/kernel/records.h>
 
 #define CHUNK_BITS  6u
 #define CHUNK_PAGES (1u << CHUNK_BITS)
@@ -110,6 +111,21 @@ int epoch_chunk_cut(struct epoch_table *table, struct chunk *chunk, unsigned pag
 /* Drops segments without state, and the chunk if none is left. */
 void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *range,
 			    struct chunk *chunk);
+
+static inline uint64_t epoch_segment_bytes(const struct segment *segment)
+{
+	return (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS;
+}
+
+/* True if the pages were read in and no use of them can have been missed. */
+static inline bool epoch_is_unused(const struct epoch_table *table, const struct segment *segment,
+				   uint64_t inode)
+{
+	const uint64_t *ended = table->uses_ended;
+
+	return segment->asker && !segment->used &&
+	       (!ended || segment->asked_at > ended[clew_file_slot(inode)]);
+}
 
 /* The page after the last; the length of the range is limited. */
 uint64_t epoch_page_end(const struct file_range *range);

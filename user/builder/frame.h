@@ -137,6 +137,8 @@ static inline struct frame_aside *frame_aside_at(const struct frame_stack *stack
 	return (struct frame_aside *)stack->aside.data + number;
 }
 
+/* The frames of a task. NULL: no memory. */
+struct frame_stack *frame_stack_of(struct clew_builder *builder, struct task *task);
 /* Says that a frame begins. */
 int frame_send_entry(struct clew_builder *builder, const struct task *task,
 		     const struct frame *frame);

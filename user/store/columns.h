@@ -17,6 +17,12 @@
 #define STORE_HASHED	 256 /* bytes of a tail that its hash covers */
 #define STORE_KEYS	 16  /* for how many keys slots and sources are kept */
 
+/* The bits that a number of a type has. */
+static inline uint64_t store_mask_of(unsigned type)
+{
+	return UINT64_MAX >> (64 - 8 * store_type_size(type));
+}
+
 /*
  * The results for one combination of keys, by place among the rows that have
  * the column.
