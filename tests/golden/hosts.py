@@ -26,8 +26,8 @@ directory = tempfile.TemporaryDirectory()
 class Host:
     """A thread that asks or answers; times are given by the true clock."""
 
-    def __init__(self, name, offset=0, ppm=0.0):
-        self.name, self.offset, self.ppm = name, offset, ppm
+    def __init__(self, name, offset=0, ppm=0.0, host=None):
+        self.name, self.offset, self.ppm, self.host = name, offset, ppm, host
         self.messages, self.sockets, self.waits = [], [], []
 
     def clock(self, at):
@@ -52,6 +52,11 @@ class Host:
         for start, over, inode in self.waits:
             lines.append(f"wait {self.name}-1 {self.clock(start)}..{self.clock(over)} socket "
                          f"object=socket:{inode} id={inode} call=recvfrom context=softirq")
+        if self.host:
+            lines += ["hierarchy cpus", "category cpus machine",
+                      f'span cpu0 [{ends[0]},{ends[1]}] in cpus:machine cpu=0 '
+                      f'capture="{ends[0]} {ends[1]}" capture.host={self.host} '
+                      f'capture.file="0 1 0 {ends[0]} {ends[1]} 1"']
         path = os.path.join(directory.name, self.name)
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(lines) + "\n")
@@ -215,6 +220,50 @@ def test_three():
     ], ["between", True])
 
 
+def ask(command):
+    out = os.path.join(directory.name, "out")
+    done = subprocess.run([CLEW, command, out, "--idle", "--json"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    return json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def test_named():
+    """Hosts that captures name are in all names, with how well their clocks are known."""
+    client, server = Host("client", host="web"), Host("server", 1_000_000, host="db1")
+    _, end = talk(client, server, 0, 50, 14)
+    answer, made = stitch(client.write(end), server.write(end))
+    tap.same("named hosts: spans", {words[2].split("@")[0] for words in made}
+             | {words[4].split("@")[0] for words in made}, {"web:client-1", "db1:server-1"})
+    waits = ask("waits")
+    tap.same("named hosts: clocks", waits["hosts"],
+             [{"host": "web", "error_ns": 0},
+              {"host": "db1", "error_ns": answer["traces"][1]["error"]}])
+    tap.same("named hosts: threads",
+             {(wait["comm"], wait["host"], wait["ended_by"]["comm"], wait["ended_by"]["host"])
+              for wait in waits["waits"] if wait["ended_by"]["comm"]},
+             {("client", "web", "server", "db1")})
+    text = subprocess.run([CLEW, "waits", "--idle", os.path.join(directory.name, "out")],
+                          capture_output=True, text=True, timeout=60, check=False).stdout
+    tap.same("named hosts: in words", ["client-1 on web" in text, "db1 %.1f us" %
+                                       (answer["traces"][1]["error"] / 1e3) in text],
+             [True, True])
+    again = os.path.join(directory.name, "again")
+    subprocess.run([CLEW, "stitch", os.path.join(directory.name, "out"), client.write(end), "-o",
+                    again], capture_output=True, timeout=60, check=False)
+    with open(again, encoding="ascii") as file:
+        tap.same("named hosts: a trace of several has no one name", "web:web:" in file.read(), False)
+
+
+def test_one_name():
+    """Hosts that are called the same have numbers."""
+    client, server = Host("client", host="web"), Host("server", 1_000_000, host="web")
+    _, end = talk(client, server, 0, 20, 15)
+    _, made = stitch(client.write(end), server.write(end))
+    tap.same("hosts of one name: spans", {words[2].split("@")[0] for words in made}
+             | {words[4].split("@")[0] for words in made}, {"client-1", "server-1"})
+    tap.same("hosts of one name: none is said", "hosts" in ask("waits"), False)
+
+
 def test_refused():
     """What cannot be joined is said."""
     client, server = Host("client"), Host("server")
@@ -237,5 +286,7 @@ if __name__ == "__main__":
     test_reused()
     test_shared()
     test_three()
+    test_named()
+    test_one_name()
     directory.cleanup()
     sys.exit(tap.end())

@@ -47,7 +47,7 @@ void capture_describe(struct conversion *conversion)
 	static const char *const metas[] = {"kernel",	  "machine",	 "host",     "command",
 					    "topology",	  "environment", "layers",   "left_alone",
 					    "utc_offset", "probe_costs", "imported", "without",
-					    "late_files", "runtimes"};
+					    "late_files", "runtimes",	 "hosts"};
 	const struct clew_trace *trace = conversion->trace;
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct pairs *pairs = &conversion->pairs;

@@ -7,6 +7,7 @@
  */
 #include "convert/to_model.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,19 +119,22 @@ static int meet_all(struct conversion *conversion)
 
 static int name_tasks(struct conversion *conversion)
 {
-	char name[CLEW_COMM_SIZE + 64];
+	char name[CLEW_COMM_SIZE + HOST_NAME_MAX + 64];
 	int r = 0;
 
 	for (uint32_t i = 0; i < conversion->task_count && r == 0; i++) {
 		const struct clew_trace_task *task = &trace_task_at(conversion->trace, i)->task;
+		const char *host = task->host ?: "", *colon = task->host ? ":" : "";
 
 		if (task->tid == 0)
-			snprintf(name, sizeof(name), "%s-0#%u", task->comm, task->serial);
+			snprintf(name, sizeof(name), "%s%s%s-0#%u", host, colon, task->comm,
+				 task->serial);
 		else if (task->instance > 1)
-			snprintf(name, sizeof(name), "%s-%u#%u", task->comm, task->tid,
-				 task->instance);
+			snprintf(name, sizeof(name), "%s%s%s-%u#%u", host, colon, task->comm,
+				 task->tid, task->instance);
 		else
-			snprintf(name, sizeof(name), "%s-%u", task->comm, task->tid);
+			snprintf(name, sizeof(name), "%s%s%s-%u", host, colon, task->comm,
+				 task->tid);
 		r = add_name(conversion, name);
 	}
 	return r;

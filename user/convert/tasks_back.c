@@ -31,6 +31,23 @@ static size_t suffix_of(const char *name, uint64_t *ret_tid)
 	return at - 1;
 }
 
+/* The host that a name begins with, of those that were stitched; it is cut off the name then. */
+static int take_host(struct back *back, const char **name, const char **ret_host)
+{
+	const char *host = clew_trace_meta(back->trace, "hosts");
+
+	for (; host && *host; host += strcspn(host, ","), host += *host == ',') {
+		size_t length = strcspn(host, " ,");
+
+		if (strncmp(*name, host, length) || (*name)[length] != ':')
+			continue;
+		*name += length + 1;
+		*ret_host = arena_copy(&back->trace->arena, host, length);
+		return *ret_host ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
 static int add_name(struct back *back, struct trace_task *task, uint64_t since, const char *name,
 		    size_t length)
 {
@@ -140,7 +157,7 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 	uint32_t serial = back->serials[span];
 	struct trace_task *task;
 	uint64_t tid = 0;
-	size_t length = suffix_of(name, &tid);
+	size_t length;
 	int r;
 
 	if (values->of[ATTRIBUTE_UNSEEN])
@@ -148,6 +165,10 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 	task = trace_task_get(back->trace, serial);
 	if (!task)
 		return -ENOMEM;
+	r = take_host(back, &name, &task->task.host);
+	if (r < 0)
+		return r;
+	length = suffix_of(name, &tid);
 	task->bounded = true;
 	task->begin = (uint64_t)from->start;
 	task->end = (uint64_t)from->end;

@@ -130,7 +130,8 @@ int otlp_resource(struct otlp *otlp, uint32_t process, struct otlp_list *ret_lis
 	if (r >= 0 && task)
 		r = add_place(otlp, ret_list, task->cgroup);
 	if (r >= 0)
-		r = otlp_add_text(otlp, ret_list, "host.name", clew_trace_meta(trace, "host"));
+		r = otlp_add_text(otlp, ret_list, "host.name",
+				  task && task->host ? task->host : clew_trace_meta(trace, "host"));
 	if (r >= 0)
 		r = otlp_add_text(otlp, ret_list, "os.type", "linux");
 	if (r >= 0)

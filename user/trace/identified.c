@@ -48,6 +48,12 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 		task->end = task->begin;
 }
 
+/* True if a tid means the same with both. */
+static bool is_of_host(const struct trace_task *a, const struct trace_task *b)
+{
+	return a->task.host == b->task.host || !strcmp(a->task.host ?: "", b->task.host ?: "");
+}
+
 static int compare_tids(const void *left, const void *right)
 {
 	const struct trace_task *a = *(struct trace_task *const *)left,
@@ -55,6 +61,8 @@ static int compare_tids(const void *left, const void *right)
 
 	if (a->task.tid != b->task.tid)
 		return a->task.tid < b->task.tid ? -1 : 1;
+	if (!is_of_host(a, b))
+		return strcmp(a->task.host ?: "", b->task.host ?: "");
 	if (a->begin != b->begin)
 		return a->begin < b->begin ? -1 : 1;
 	return a->task.serial < b->task.serial ? -1 : a->task.serial > b->task.serial;
@@ -88,7 +96,8 @@ int trace_finish_tasks(struct clew_trace *trace)
 	}
 	qsort(by_tid, count, sizeof(*by_tid), compare_tids);
 	for (size_t i = 1; i < count; i++)
-		if (by_tid[i]->task.tid && by_tid[i]->task.tid == by_tid[i - 1]->task.tid)
+		if (by_tid[i]->task.tid && by_tid[i]->task.tid == by_tid[i - 1]->task.tid &&
+		    is_of_host(by_tid[i], by_tid[i - 1]))
 			by_tid[i]->task.instance = by_tid[i - 1]->task.instance + 1;
 	free(by_tid);
 	return 0;

@@ -33,6 +33,7 @@ struct clew_trace_task {
 	const char *comm;	  /* its last name */
 	const char *command_line; /* blanks between arguments; "" unknown */
 	const char *executable;	  /* path, "" unknown */
+	const char *host;	  /* NULL: the trace has one host alone */
 };
 
 /* As in struct clew_priority; a nice value with its sign. */

@@ -68,6 +68,8 @@ void clew_json_task_place(struct clew_json *json, const struct clew_trace *trace
 	const char *process = task ? clew_process_name(trace, task, at) : "";
 
 	clew_json_string(json, "process", process[0] ? process : NULL);
+	if (task && task->host)
+		clew_json_string(json, "host", task->host);
 	if (task) {
 		json_scheduled(json, clew_trace_scheduled_at(trace, serial, at));
 		clew_json_place(json, trace, task);
@@ -131,6 +133,8 @@ void clew_print_task_name(FILE *out, const struct clew_trace *trace, uint32_t se
 		fprintf(out, "-%u", task->tid);
 		if (task->instance > 1)
 			fprintf(out, "#%u", task->instance);
+		if (task->host)
+			fprintf(out, " on %s", task->host);
 	}
 }
 

@@ -159,6 +159,28 @@ static int copy_hierarchies(struct copy *c)
 	return r;
 }
 
+/* The hosts of all traces, and the errors of their clocks, for the first one's capture. */
+static void describe_hosts(struct copy *c)
+{
+	pairs_begin(&c->pairs, "capture.host");
+	for (uint32_t i = 0; i < c->s->count; i++) {
+		pairs_text(&c->pairs, i ? ", " : "");
+		pairs_text(&c->pairs, c->s->hosts[i]);
+	}
+	pairs_begin(&c->pairs, "capture.hosts");
+	for (uint32_t i = 0; i < c->s->count; i++) {
+		const struct clew_stitch_clock *clock = &c->s->result->clocks[i];
+		char text[STITCH_PREFIX + 32];
+
+		if (clock->source == CLEW_CLOCK_FIRST || clock->source == CLEW_CLOCK_BETWEEN)
+			snprintf(text, sizeof(text), "%s%s %llu", i ? "," : "", c->s->hosts[i],
+				 (unsigned long long)clock->error);
+		else
+			snprintf(text, sizeof(text), "%s%s -", i ? "," : "", c->s->hosts[i]);
+		pairs_text(&c->pairs, text);
+	}
+}
+
 static int copy_attributes(struct copy *c)
 {
 	const struct clew_model *model = c->model;
@@ -174,6 +196,10 @@ static int copy_attributes(struct copy *c)
 
 			if (!value)
 				return -ENOMEM;
+			if (c->trace == 0 && c->s->hosts[0] && !strcmp(key, "capture.host")) {
+				describe_hosts(c);
+				continue;
+			}
 			pairs_begin(&c->pairs, key);
 			pairs_text(&c->pairs, value);
 		}
@@ -477,7 +503,7 @@ static int copy_traces(struct copy *c)
 	int r = find_extent(c);
 
 	for (uint32_t i = 0, first = 0; i < c->s->count && r == 0; i++) {
-		char prefix[16];
+		char prefix[STITCH_PREFIX];
 
 		c->trace = i;
 		c->model = c->s->traces[i];
@@ -491,7 +517,7 @@ static int copy_traces(struct copy *c)
 		c->shift.rate = c->s->rates[i];
 		c->shift.zero = c->s->zeros[i];
 		c->shift.ends = i << ENDS_SHIFT;
-		snprintf(prefix, sizeof(prefix), "%u:", i + 1);
+		stitch_prefix(c->s, i, prefix);
 		c->shift.prefix = prefix;
 		r = copy_trace(c);
 		forget_trace(c);

@@ -13,6 +13,7 @@
 #include "query/regex.h"
 #include <clew/stitch.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,13 @@ struct stitch {
 	double rates[CLEW_STITCH_MOST_TRACES];
 	clew_time zeros[CLEW_STITCH_MOST_TRACES];
 	uint32_t first_span[CLEW_STITCH_MOST_TRACES];
+	/* By trace: the name of its host, which each name of a root has before it then. All of them
+	 * are NULL unless the traces are of different hosts. */
+	const char *hosts[CLEW_STITCH_MOST_TRACES];
 };
+
+/* The most bytes of a prefix, and a NUL. */
+#define STITCH_PREFIX (HOST_NAME_MAX + 2)
 
 /* Says what is wrong at a byte of the program; returns -EINVAL. */
 int stitch_fail(struct stitch *s, size_t at, const char *format, ...)
@@ -155,6 +162,11 @@ struct stitch_names {
 		category_traces; /* uint32_t: the trace of each, CLEW_NONE several */
 	struct vector text;	 /* char: the last answer */
 };
+
+/* Finds the hosts of the traces. */
+void stitch_hosts(struct stitch *s);
+/* Gives the prefix of names of a trace: "2:" or "db1:". */
+void stitch_prefix(const struct stitch *s, uint32_t trace, char *text);
 
 int stitch_names_begin(struct stitch_names *names, struct stitch *s);
 void stitch_names_done(struct stitch_names *names);

@@ -1,11 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names of root spans and root categories in the stitched trace: a number and a colon
- * before those that would be another trace's, too.
+ * before those that would be another trace's, too; or before all the host's name, where connections
+ * join traces of different hosts.
  */
 #include <stdio.h>
 
 #include "analyse/stitch/internal.h"
+
+#define OF_HOST "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+/* ---- hosts ---- */
+
+/* The host that a capture names; NULL: none, or the trace is of several itself. */
+static const char *host_of(const struct clew_model *model)
+{
+	const char *host = NULL;
+
+	for (uint32_t i = 0; i < model->attribute_count; i++) {
+		const char *key = clew_model_string(model, model->attributes[i].key);
+
+		if (!strcmp(key, "capture.hosts"))
+			return NULL;
+		if (!strcmp(key, "capture.host"))
+			host = clew_model_string(model, model->attributes[i].value);
+	}
+	return host && *host && strlen(host) <= HOST_NAME_MAX && !host[strspn(host, OF_HOST)]
+		       ? host
+		       : NULL;
+}
+
+void stitch_hosts(struct stitch *s)
+{
+	bool all = s->options->connections && s->options->prefix == CLEW_PREFIX_CONFLICT;
+
+	for (uint32_t i = 0; i < s->count && all; i++) {
+		s->hosts[i] = host_of(s->traces[i]);
+		all = s->hosts[i] != NULL;
+		for (uint32_t j = 0; j < i && all; j++)
+			all = strcmp(s->hosts[i], s->hosts[j]) != 0;
+	}
+	for (uint32_t i = 0; i < s->count && !all; i++)
+		s->hosts[i] = NULL;
+}
+
+void stitch_prefix(const struct stitch *s, uint32_t trace, char *text)
+{
+	if (s->hosts[trace])
+		snprintf(text, STITCH_PREFIX, "%s:", s->hosts[trace]);
+	else
+		snprintf(text, STITCH_PREFIX, "%u:", trace + 1);
+}
+
+/* ---- names ---- */
 
 /* Notes that a name is a trace's. */
 static int note(struct strings *names, struct vector *traces, const char *name, uint32_t trace)
@@ -87,6 +134,8 @@ static bool gets_prefix(const struct stitch_names *names, const struct strings *
 {
 	uint32_t string;
 
+	if (names->s->hosts[0])
+		return true;
 	if (names->s->options->prefix != CLEW_PREFIX_CONFLICT)
 		return names->s->options->prefix == CLEW_PREFIX_ALWAYS;
 	string = strings_find(strings, name);
@@ -95,11 +144,13 @@ static bool gets_prefix(const struct stitch_names *names, const struct strings *
 
 static const char *with_prefix(struct stitch_names *names, uint32_t trace, const char *name)
 {
-	size_t size = strlen(name) + 16;
+	size_t size = STITCH_PREFIX + strlen(name);
+	char prefix[STITCH_PREFIX];
 
 	if (vector_reserve(&names->text, size) < 0)
 		return NULL;
-	snprintf(names->text.data, size, "%u:%s", trace + 1, name);
+	stitch_prefix(names->s, trace, prefix);
+	snprintf(names->text.data, size, "%s%s", prefix, name);
 	return names->text.data;
 }
 

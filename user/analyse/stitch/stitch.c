@@ -92,8 +92,10 @@ static int add_all(struct stitch *s, struct clew_model **model)
 
 static int run(struct stitch *s, struct clew_model **model)
 {
-	int r = stitch_find(s);
+	int r;
 
+	stitch_hosts(s);
+	r = stitch_find(s);
 	if (r == 0 && s->options->connections)
 		r = stitch_connect(s);
 	if (r == 0)
