@@ -139,7 +139,7 @@ def check_daemon(server):
     daemon = Daemon()
     held = hold(0.2)
     late = time.time() - time.monotonic()
-    first, = await_incidents(1)
+    first, = await_incidents(1, PATIENCE)
     said = await_text(first, "done")
     ok(sorted(os.listdir(f"{INCIDENTS}/{first}/peers")) == ["stitched.ctrace", "web.clew"],
        "the daemon has its peers asked for an incident", said)
@@ -147,7 +147,7 @@ def check_daemon(server):
     ok(start < held.asleep / 1e9 + late < held.let_go / 1e9 + late < end,
        "for the time of the incident", (start, held, late, end))
     hold(0.2)
-    second = await_incidents(2)[-1]
+    second = await_incidents(2, PATIENCE)[-1]
     said = await_text(second, "not asked")
     ok("for the incident before" in said and not os.path.exists(f"{INCIDENTS}/{second}/peers"),
        "one after the other: meanwhile the next incident has none", said)

@@ -81,7 +81,7 @@ void clew_hosts_free(struct clew_hosts *hosts)
 
 /* ---- names ---- */
 
-/* What a shell there, or an option of ssh, would take for something else is no name. */
+/* A name must not be something else to a shell there, or an option of ssh. */
 static int check(const struct host *host, const char *operand)
 {
 	if (!host->name[0] || host->name[0] == '-' ||
