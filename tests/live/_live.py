@@ -206,13 +206,16 @@ def ready_socket():
         yield ready, {"NOTIFY_SOCKET": "@" + ready.getsockname()[1:].decode()}
 
 
-def start_asking(*arguments, **options):
-    """Starts a clew command that records; returns the process once it records, or has ended."""
+def start_asking(*arguments, command=(CLEW,), **options):
+    """
+    Starts a clew command that records; returns the process once it records, or has ended. `command`:
+    what runs clew.
+    """
     options.setdefault("stderr", subprocess.PIPE)
     with ready_socket() as (ready, environment):
         ready.settimeout(0.1)
         options["env"] = dict(options.get("env") or os.environ, **environment)
-        process = subprocess.Popen([CLEW, *map(str, arguments)],
+        process = subprocess.Popen([*command, *map(str, arguments)],
                                    text=True,
                                    errors="replace",
                                    **options)

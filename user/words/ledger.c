@@ -3,11 +3,11 @@
 #include "words/ledger.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/text.h"
+#include "words/hosts.h"
 #include "words/missed.h"
 
 bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
@@ -100,67 +100,6 @@ void clew_json_lost(struct clew_json *json, const struct clew_ledger_sum *sum)
 		clew_json_null(json, "missed");
 }
 
-/* ---- hosts whose captures were stitched ---- */
-
-/* Takes the next one of "web 0,db 21400,disk -". False: there is none. */
-static bool next_host(const char **hosts, char *name, size_t size, uint64_t *ret_error,
-		      bool *ret_known)
-{
-	size_t length = strcspn(*hosts, " ,");
-	char *end;
-
-	if (!length)
-		return false;
-	snprintf(name, size, "%.*s", (int)length, *hosts);
-	*hosts += length;
-	*hosts += **hosts == ' ';
-	*ret_error = strtoull(*hosts, &end, 10);
-	*ret_known = end != *hosts;
-	*hosts += strcspn(*hosts, ",");
-	*hosts += **hosts == ',';
-	return true;
-}
-
-static void json_hosts(struct clew_json *json, const struct clew_trace *trace)
-{
-	const char *hosts = clew_trace_meta(trace, "hosts");
-	char name[HOST_NAME_MAX + 1];
-	uint64_t error;
-	bool known;
-
-	if (!hosts)
-		return;
-	clew_json_array(json, "hosts");
-	while (next_host(&hosts, name, sizeof(name), &error, &known)) {
-		clew_json_object(json, NULL);
-		clew_json_string(json, "host", name);
-		if (known)
-			clew_json_unsigned(json, "error_ns", error);
-		else
-			clew_json_null(json, "error_ns");
-		clew_json_object_end(json);
-	}
-	clew_json_array_end(json);
-}
-
-static void print_hosts(FILE *out, const struct clew_trace *trace)
-{
-	const char *hosts = clew_trace_meta(trace, "hosts"), *sign = " ";
-	char first[HOST_NAME_MAX + 1], name[HOST_NAME_MAX + 1];
-	uint64_t error;
-	bool known;
-
-	if (!hosts || !next_host(&hosts, first, sizeof(first), &error, &known))
-		return;
-	fprintf(out,
-		"times are by the clock of %s; how far those of other hosts may be off:", first);
-	while (next_host(&hosts, name, sizeof(name), &error, &known)) {
-		fprintf(out, "%s%s %s", sign, name, known ? CLEW_DURATION(error) : "not known");
-		sign = ", ";
-	}
-	putc('\n', out);
-}
-
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
 		      uint64_t to)
 {
@@ -169,7 +108,7 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 	uint64_t missed[CLEW_KIND_COUNT];
 	struct clew_ledger_sum sum;
 
-	json_hosts(json, trace);
+	clew_json_hosts(json, trace);
 	if (!info) {
 		clew_json_null(json, "ledger");
 		clew_json_null(json, "hidden");
@@ -342,7 +281,7 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 
 	if (!info)
 		return;
-	print_hosts(out, trace);
+	clew_print_hosts(out, trace);
 	clew_ledger_add_up(info, &sum);
 	clew_missed_add_up(info, missed);
 	print_sum(out, info, &sum, gaps && first);

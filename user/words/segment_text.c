@@ -14,6 +14,7 @@
 #include "words/file.h"
 #include "words/functions.h"
 #include "words/hops.h"
+#include "words/hosts.h"
 #include "words/limit.h"
 #include "words/link.h"
 #include "words/object.h"
@@ -329,6 +330,17 @@ static void print_first_link(FILE *out, const struct clew_trace *trace,
 	}
 }
 
+/* A message that is on its way between hosts, whose clocks are known only so well. */
+static void print_way(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
+		      uint32_t task)
+{
+	uint64_t error;
+
+	fputs(", while it was on the way between the hosts", out);
+	if (clew_hosts_error(trace, sleep->from, task, &error))
+		fprintf(out, ", give or take %s", CLEW_DURATION(error));
+}
+
 static void print_leaf(FILE *out, const struct clew_trace *trace,
 		       const struct clew_segment *segment)
 {
@@ -385,7 +397,7 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		if (segment->held)
 			clew_print_held(out, segment->held, sleep);
 		else if (sleep && sleep->across)
-			fputs(", while it was on the way between the hosts", out);
+			print_way(out, trace, sleep, segment->task);
 		else if (!sleep || !clew_print_remote(out, trace, sleep))
 			print_first_link(out, trace, sleep);
 		break;
