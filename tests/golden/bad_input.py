@@ -44,6 +44,7 @@ BAD_SETTINGS = [
     ("a count that is none", "quota-count many", "conf:2:13: ", "1 to 100000"),
     ("an address of others", "metrics-address 0.0.0.0:80", "conf:2:17: ", "127.0.0.1"),
     ("neither yes nor no", "stacks maybe", "conf:2:8: ", "yes"),
+    ("a device's name that is too long", "outside " + 16 * "x", "conf:2:9: ", "device"),
     ("peers by a relative path", "snapshot-peers clew fetch", "conf:2:16: ", "begin it with /"),
     ("no value of an incident", "snapshot-peers /x {form}", "conf:2:19: ", "{from}"),
     ("a long command", "snapshot-peers /" + 1100 * "x", "conf:2:16: ", "1023"),

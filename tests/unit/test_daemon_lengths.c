@@ -3,12 +3,14 @@
 #include "daemon/answers.h"
 #include "daemon/lengths.h"
 #include "daemon/ongoing.h"
+#include "daemon/peers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -153,12 +155,85 @@ static void test_answers(void **state)
 				     !strcmp(answers.of[i].reason, answers.of[k].reason));
 }
 
+static void take_socket(struct peers *peers, uint64_t inode, uint16_t port, uint8_t flags)
+{
+	struct clew_socket_record socket = {.header = {.kind = CLEW_KIND_SOCKET, .flags = flags},
+					    .inode = inode,
+					    .family = AF_INET,
+					    .local_port = 40000,
+					    .peer_port = port,
+					    .remote = {10, 0, 0, 7}};
+
+	assert_int_equal(peers_take_socket(peers, &socket), 0);
+}
+
+static void take_message(struct peers *peers, uint64_t inode, uint64_t at, uint8_t flags)
+{
+	struct clew_message_record message = {
+		.header = {.kind = CLEW_KIND_MESSAGE,
+			   .time = at + 5000,
+			   .flags = flags | CLEW_MESSAGE_PLACED | CLEW_MESSAGE_TIMED},
+		.at = at,
+		.socket = inode,
+		.bytes = 100,
+		.round_trip = 50,
+		.resent = (uint32_t)(at / 1000000),
+	};
+
+	peers_take_message(peers, &message);
+}
+
+/* A question, and an answer in two parts. */
+static void exchange(struct peers *peers, uint64_t inode, uint64_t at, uint64_t took, uint8_t flags)
+{
+	take_message(peers, inode, at, flags);
+	take_message(peers, inode, at + took, flags | CLEW_MESSAGE_RECEIVED);
+	take_message(peers, inode, at + took + took / 2, flags | CLEW_MESSAGE_RECEIVED);
+}
+
+static void test_peers(void **state)
+{
+	static struct peers peers;
+
+	(void)state;
+	/* Within this machine, at a server's end, and of nobody's socket. */
+	take_socket(&peers, 1, 80, CLEW_SOCKET_CONNECTED);
+	take_socket(&peers, 2, 80, CLEW_SOCKET_ACCEPTED);
+	exchange(&peers, 1, 1000, 100000, 0);
+	exchange(&peers, 2, 1000, 100000, CLEW_MESSAGE_OUTSIDE);
+	exchange(&peers, 3, 1000, 100000, CLEW_MESSAGE_OUTSIDE);
+	assert_int_equal(peers.count, 0);
+	/* The round trip of 50 us is not the server's; a socket that is stated again goes on. */
+	take_socket(&peers, 4, 5432, CLEW_SOCKET_CONNECTED);
+	exchange(&peers, 4, 1000, 150000, CLEW_MESSAGE_OUTSIDE);
+	take_socket(&peers, 4, 5432, CLEW_SOCKET_CONNECTED);
+	exchange(&peers, 4, 3000000, 20000, CLEW_MESSAGE_OUTSIDE);
+	assert_int_equal(peers.count, 1);
+	assert_string_equal(peers.of[0].name, "10.0.0.7:5432");
+	assert_int_equal(peers.of[0].buckets.count, 2);
+	assert_int_equal(peers.of[0].buckets.ns, 100000);
+	assert_int_equal(peers.of[0].resent, 3);
+	/* Its number is that of another socket now. */
+	take_socket(&peers, 4, 5433, CLEW_SOCKET_CONNECTED);
+	take_message(&peers, 4, 4000000, CLEW_MESSAGE_OUTSIDE | CLEW_MESSAGE_RECEIVED);
+	assert_int_equal(peers.of[1].buckets.count, 0);
+	for (unsigned i = 0; i < PEERS_SOCKETS_MOST + 10; i++) {
+		take_socket(&peers, 100 + i, (uint16_t)(1 + i % 200), CLEW_SOCKET_CONNECTED);
+		exchange(&peers, 100 + i, 1000, 150000, CLEW_MESSAGE_OUTSIDE);
+		assert_true(peers.ends.count <= PEERS_SOCKETS_MOST);
+	}
+	assert_int_equal(peers.count, PEERS_MOST + 1);
+	assert_string_equal(peers.of[PEERS_MOST].name, "");
+	assert_true(peers.of[PEERS_MOST].buckets.count > PEERS_SOCKETS_MOST / 2);
+	peers_done(&peers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),	  cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_incidents), cmocka_unit_test(test_ongoing),
-		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_answers),	  cmocka_unit_test(test_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

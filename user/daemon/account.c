@@ -207,16 +207,30 @@ static void take_ready(struct account *account, const struct clew_ready *ready)
 }
 
 /* The task may be in another group now. */
-static void take_identity(struct account *account, const struct clew_header *record)
+static void take_task(struct account *account, const struct clew_task_record *record)
 {
-	struct account_task *task =
-		record->kind == CLEW_KIND_TASK
-			? find_task(account, ((const struct clew_task_record *)record)->task)
-			: NULL;
+	struct account_task *task = find_task(account, record->task);
 
 	if (task)
 		task->group = sums_group_of(&account->sums, task->known.cgroup,
 					    known_path(account->known, task->known.cgroup));
+}
+
+static int take_identity(struct account *account, const struct clew_header *record)
+{
+	switch (record->kind) {
+	case CLEW_KIND_TASK:
+		take_task(account, (const struct clew_task_record *)record);
+		return 0;
+	case CLEW_KIND_SOCKET:
+		return peers_take_socket(&account->peers,
+					 (const struct clew_socket_record *)record);
+	case CLEW_KIND_MESSAGE:
+		peers_take_message(&account->peers, (const struct clew_message_record *)record);
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 int account_take(struct account *account, struct clew_finding finding)
@@ -233,8 +247,7 @@ int account_take(struct account *account, struct clew_finding finding)
 	case CLEW_FINDING_SERVED:
 		return take_served(account, finding.request);
 	case CLEW_FINDING_IDENTITY:
-		take_identity(account, finding.identity);
-		return 0;
+		return take_identity(account, finding.identity);
 	default:
 		return 0;
 	}
@@ -271,4 +284,5 @@ void account_done(struct account *account)
 	sums_done(&account->sums);
 	turns_done(&account->turns);
 	served_done(&account->served);
+	peers_done(&account->peers);
 }

@@ -11,6 +11,7 @@
 #include "daemon/answers.h"
 #include "daemon/lengths.h"
 #include "daemon/ongoing.h"
+#include "daemon/peers.h"
 #include "daemon/served.h"
 #include "daemon/sums.h"
 #include "daemon/turns.h"
@@ -30,6 +31,7 @@ struct account {
 	struct lengths lengths;
 	struct ongoing ongoing;
 	struct answers answers;
+	struct peers peers;
 	struct turns turns;
 	struct served served;
 };

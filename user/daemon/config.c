@@ -3,6 +3,7 @@
 #include "daemon/config.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,18 @@ static int set_memory(const struct line *line, struct clew_config *config)
 static int set_page_cache(const struct line *line, struct clew_config *config)
 {
 	return set_bool(line, &config->page_cache);
+}
+
+static int add_outside(const struct line *line, struct clew_config *config)
+{
+	if (config->outside_count == CLEW_OUTSIDE_MOST || strlen(line->value) >= IF_NAMESIZE)
+		return fail(line, line->value,
+			    "no name of a device, or one device too many: write a line for each");
+	config->outside[config->outside_count] = strdup(line->value);
+	if (!config->outside[config->outside_count])
+		return clew_say(line->message, -ENOMEM, "no memory: free some");
+	config->outside_count++;
+	return 0;
 }
 
 static int set_incidents(const struct line *line, struct clew_config *config)
@@ -216,6 +229,7 @@ static const struct setting {
 	{"stacks", set_stacks},
 	{"memory", set_memory},
 	{"page-cache", set_page_cache},
+	{"outside", add_outside},
 	{"trigger", add_trigger},
 	{"incidents", set_incidents},
 	{"quota", set_quota},
@@ -324,6 +338,8 @@ void clew_config_done(struct clew_config *config)
 	free(config->incidents);
 	free(config->rules);
 	free(config->peers);
+	for (size_t i = 0; i < config->outside_count; i++)
+		free((char *)config->outside[i]);
 	free(config->history);
 	free(config->metrics_file);
 	free(config->metrics_address);
@@ -342,5 +358,10 @@ const char *clew_config_fixed(const struct clew_config *before, const struct cle
 		return "stacks";
 	if (before->memory.bytes != after->memory.bytes)
 		return "memory";
+	if (before->outside_count != after->outside_count)
+		return "outside";
+	for (size_t i = 0; i < before->outside_count; i++)
+		if (strcmp(before->outside[i], after->outside[i]) != 0)
+			return "outside";
 	return before->page_cache != after->page_cache ? "page-cache" : NULL;
 }

@@ -12,6 +12,7 @@
 #include "base/amount.h"
 #include "base/message.h"
 #include "live/trigger.h"
+#include <clew/kernel/maps/network.h>
 
 #define CLEW_RULE_NAME	  32
 #define CLEW_MEMORY_LEAST (1u << 20) /* bytes */
@@ -35,6 +36,8 @@ struct clew_config {
 	bool stacks;
 	struct clew_amount memory; /* for names and files of stacks: bytes */
 	bool page_cache;
+	const char *outside[CLEW_OUTSIDE_MOST]; /* devices that lead to other hosts */
+	size_t outside_count;
 	struct clew_rule *rules;
 	size_t rule_count;
 	char *incidents;	  /* a directory */

@@ -196,6 +196,27 @@ static void write_answers(const struct output *output, const struct answers *ans
 	}
 }
 
+static void write_peers(const struct output *output, const struct peers *peers)
+{
+	char labels[PEERS_NAME + 16];
+
+	begin(output, "clew_peer_answer_seconds", "histogram", "seconds",
+	      "How long servers on other hosts took to answer, without the round trip.");
+	for (size_t i = 0; i < peers->count; i++) {
+		snprintf(labels, sizeof(labels), "peer=\"%s\"",
+			 peers->of[i].name[0] ? peers->of[i].name : "other");
+		write_buckets(output, "clew_peer_answer_seconds", labels, &peers->of[i].buckets,
+			      NULL);
+	}
+	begin(output, "clew_peer_resent", "counter", NULL,
+	      "Segments that were sent again to them.");
+	for (size_t i = 0; i < peers->count; i++) {
+		put_label(output->file, "clew_peer_resent_total{", "peer",
+			  peers->of[i].name[0] ? peers->of[i].name : "other");
+		fprintf(output->file, "} %llu\n", (unsigned long long)peers->of[i].resent);
+	}
+}
+
 static void write_ongoing(const struct output *output, const struct ongoing *ongoing)
 {
 	FILE *out = output->file;
@@ -272,6 +293,7 @@ static void write_watched(void *context, const struct account *account,
 	write_lengths(context, &account->lengths);
 	write_ongoing(context, &account->ongoing);
 	write_answers(context, &account->answers);
+	write_peers(context, &account->peers);
 	write_blame(context, account);
 	write_triggers(context, rules, counts, count);
 }

@@ -65,8 +65,7 @@ static const char *futex_operation_name(unsigned operation)
 	}
 }
 
-static void describe_endpoint(const struct clew_socket_record *socket, bool peer,
-			      struct endpoint *ret)
+void describe_endpoint(const struct clew_socket_record *socket, bool peer, struct endpoint *ret)
 {
 	static const uint8_t nobody[sizeof(socket->remote)];
 	const void *address = peer ? socket->remote : socket->local;

@@ -37,6 +37,9 @@ bool object_describe_then(const struct clew_trace *trace, const struct clew_obje
 			  const struct clew_sleep *sleep, uint64_t at,
 			  struct object_description *ret);
 
+/* The address of a socket, or of its peer. */
+void describe_endpoint(const struct clew_socket_record *socket, bool peer, struct endpoint *ret);
+
 /* True if all that is known of a wait's object is that it is the epoll of the wait's call. */
 bool clew_waits_for_epoll(const struct clew_sleep *sleep);
 

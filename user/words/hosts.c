@@ -67,7 +67,7 @@ void clew_print_hosts(FILE *out, const struct clew_trace *trace)
 	putc('\n', out);
 }
 
-/* How far a host's clock may be off against the first one's. */
+/* Finds how far a host's clock may be off against the first one's. */
 static bool error_of(const struct clew_trace *trace, const char *host, uint64_t *ret_error)
 {
 	const char *hosts = clew_trace_meta(trace, "hosts");

@@ -12,8 +12,8 @@
 void clew_json_hosts(struct clew_json *json, const struct clew_trace *trace);
 void clew_print_hosts(FILE *out, const struct clew_trace *trace);
 
-/* How far the time from a moment of one task to one of another task may be off, ns. False: they are
- * of one host, or it is not known. */
+/* Finds how far the time from a moment of one task to one of another task may be off, ns. False:
+ * they are of one host, or it is not known. */
 bool clew_hosts_error(const struct clew_trace *trace, uint32_t from, uint32_t to,
 		      uint64_t *ret_error);
 

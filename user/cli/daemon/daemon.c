@@ -98,6 +98,15 @@ static int load_config(const char *file, struct clew_config *ret_config)
 	return 0;
 }
 
+/* The names are those of the configuration in force. */
+static void set_outside(struct daemon *daemon)
+{
+	struct clew_function_list *outside = &daemon->recording.outside;
+
+	for (outside->count = 0; outside->count < daemon->config.outside_count; outside->count++)
+		outside->texts[outside->count] = daemon->config.outside[outside->count];
+}
+
 static void set_recording(struct daemon *daemon)
 {
 	struct clew_recording *recording = &daemon->recording;
@@ -109,6 +118,7 @@ static void set_recording(struct daemon *daemon)
 	recording->stacks = daemon->config.stacks;
 	recording->names_most = daemon->config.memory.bytes;
 	recording->no_page_cache = !daemon->config.page_cache;
+	set_outside(daemon);
 }
 
 /* Reads the configuration again; without one that is right, the old one stays. */
@@ -133,6 +143,7 @@ static void reload(struct daemon *daemon)
 			clew_config_done(&daemon->config);
 			daemon->config = config;
 			daemon->recording.output = config.ring;
+			set_outside(daemon);
 			daemon->metrics = 0;
 			clew_rotation_change(&daemon->recording.rotation, config.rotate,
 					     config.keep);
