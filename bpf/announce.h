@@ -11,6 +11,7 @@
 #define CLEW_BPF_ANNOUNCE_H
 
 #include "arch.h"
+#include "read.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
 #include <clew/kernel/records.h>
@@ -117,7 +118,7 @@ static __noinline __u32 point_emit(struct pt_regs *registers, struct clew_site *
 		}
 		if (max > POINT_TEXT_MAX)
 			max = POINT_TEXT_MAX;
-		got = bpf_probe_read_user_str(record->text + size, max, (void *)value);
+		got = read_text(record->text + size, max, value);
 		if (got <= 0)
 			unknown |= 1u << i;
 		else

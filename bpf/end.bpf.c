@@ -58,7 +58,7 @@ static __always_inline __u64 sleeping_function(struct task_struct *task)
 
 	if (!sched_text)
 		return 0;
-	size = bpf_get_task_stack(task, ended_stack, sizeof(ended_stack), 0);
+	size = read_stack(task, ended_stack, sizeof(ended_stack));
 	for (i = 0; i < WAITING_DEPTH && (i + 1) * (long)sizeof(ended_stack[0]) <= size; i++)
 		if (ended_stack[i] < sched_text || ended_stack[i] >= sched_text_end)
 			return ended_stack[i];

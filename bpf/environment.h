@@ -81,7 +81,7 @@ static long variable_step(__u32 index, struct environment *environment)
 	if (!text || environment->at >= environment->end)
 		return 1;
 	__builtin_memset(text, 0, CLEW_ENVIRONMENT_NAME);
-	got = bpf_probe_read_user_str(text, CLEW_TEXT_SIZE, (void *)environment->at);
+	got = read_text(text, CLEW_TEXT_SIZE, environment->at);
 	if (got <= 0)
 		return 1;
 	environment->inside = got == CLEW_TEXT_SIZE;

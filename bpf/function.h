@@ -160,7 +160,7 @@ static __always_inline bool add_text(struct function_record *record, __u64 addre
 
 	if (size > CLEW_FUNCTION_ROOM - CLEW_FUNCTION_TEXT)
 		return false;
-	got = bpf_probe_read_user_str(record->values + size, CLEW_FUNCTION_TEXT, (void *)address);
+	got = read_text((char *)record->values + size, CLEW_FUNCTION_TEXT, address);
 	if (got <= 0)
 		return false;
 	record->function.size = size + (__u32)got;

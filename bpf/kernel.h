@@ -415,6 +415,13 @@ struct task_struct___rt {
 	int softirq_disable_cnt;
 };
 
+/* The returns that probes wait for in the task's calls. */
+struct task_struct___hooked {
+	struct {
+		void *first;
+	} rethooks;
+};
+
 struct task_struct___blocked { /* since 6.17 */
 	struct mutex *blocked_on;
 };

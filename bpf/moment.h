@@ -10,6 +10,7 @@
 #include "arch.h"
 #include "filter.h"
 #include "kernel.h"
+#include "read.h"
 #include "record.h"
 #include "state.h"
 #include <bpf/bpf_core_read.h>
@@ -94,9 +95,8 @@ static __noinline bool moment_value(struct pt_regs *registers, struct clew_momen
 	}
 	if (size > CLEW_MOMENT_ROOM - CLEW_MOMENT_TEXT)
 		return false;
-	got = bpf_probe_read_user_str(record->values + size,
-				      max < CLEW_MOMENT_TEXT ? max : CLEW_MOMENT_TEXT,
-				      (void *)value);
+	got = read_text((char *)record->values + size,
+			max < CLEW_MOMENT_TEXT ? max : CLEW_MOMENT_TEXT, value);
 	if (got <= 0)
 		return false;
 	record->moment.size = size + (__u32)got;

@@ -90,4 +90,32 @@ static __always_inline __u64 read_number(__u64 address)
 		read_number((__u64)(source) + bpf_core_field_offset(typeof(*(source)), field));    \
 	})
 
+/*
+ * A user's text with its NUL. Returns its size, or -errno. The kernel's own function says 0 of an
+ * empty one in many versions.
+ */
+static __always_inline long read_text(char *text, __u32 size, __u64 address)
+{
+	long got = bpf_probe_read_user_str(text, size, (void *)address);
+
+	if (got)
+		return got;
+	text[0] = '\0';
+	return 1;
+}
+
+/*
+ * A task's kernel stack: its size, or -errno. While returns of its calls are probed, by whomever,
+ * the kernel warns in its log of one that asks for the stack of a task that is not asleep.
+ */
+static __always_inline long read_stack(struct task_struct *task, void *stack, __u32 size)
+{
+	struct task_struct___hooked *hooked = (void *)task;
+	void *first = NULL;
+
+	if (bpf_core_field_exists(hooked->rethooks))
+		bpf_core_read(&first, sizeof(first), &hooked->rethooks);
+	return first ? -1 : bpf_get_task_stack(task, stack, size, 0);
+}
+
 #endif

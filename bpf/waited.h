@@ -156,7 +156,7 @@ static __always_inline void stacks_take(struct task_struct *task, __u32 level,
 	ret_waited->user = user_stack(&walk, task);
 	ret_waited->end = walk.end;
 	ret_waited->kernel =
-		kernel_stack(room, bpf_get_task_stack(task, room->kernel, sizeof(room->kernel), 0));
+		kernel_stack(room, read_stack(task, room->kernel, sizeof(room->kernel)));
 }
 
 /* Emits a record of the stacks that were taken. */
