@@ -20,6 +20,7 @@
 
 #define NEED_BASE     (60ull << 20)
 #define NEED_A_CPU    (4ull << 20)
+#define NEED_CPUS     (168ull << 20) /* of all CPUs at most: tools/many_cpus.c measures it */
 #define NEED_STACKS   (72ull << 20)
 #define NEED_A_HELPER (16ull << 20) /* that verifies a program meanwhile */
 #define RING_LEAST    (64ull << 10) /* of those that are chosen here */
@@ -55,7 +56,10 @@ size_t clew_ring_size(size_t wanted, unsigned cpus)
 
 static uint64_t need(unsigned cpus, uint64_t ring, bool stacks)
 {
-	return NEED_BASE + cpus * (NEED_A_CPU + ring) + (stacks ? NEED_STACKS : 0);
+	uint64_t buffers = cpus * NEED_A_CPU;
+
+	return NEED_BASE + cpus * ring + (buffers < NEED_CPUS ? buffers : NEED_CPUS) +
+	       (stacks ? NEED_STACKS : 0);
 }
 
 /* The memory that is left, once what processes before have freed had time to come back. */

@@ -78,7 +78,7 @@ struct clew_writer_options {
  * and truncates it, unless the writer `waits`. The file is written around the
  * page cache (O_DIRECT, else each write is flushed and dropped). The writer has
  * a thread of its own that writes and threads that encode, two for every 8 CPUs
- * or part of them.
+ * or part of them, and at most 16.
  */
 int clew_writer_open(const char *path, const struct clew_writer_options *options,
 		     struct clew_writer **ret_writer);

@@ -31,7 +31,7 @@
 #define WAITING_MAX                                                                                \
 	(64u << 20)	       /* limit of the records that wait for all threads, bytes; above it, \
 				  store_encoding_put() blocks */
-#define WAITING_MIN (8u << 20) /* but each thread may have that many */
+#define WAITING_MIN (4u << 20) /* but each thread may have that many */
 #define WAIT_MAX    250000000u /* ns that a job may wait; then its thread hurries until it is done */
 #define HURRY_NICE  (-15)
 #define SLICE	    100000    /* ns; the shortest that the kernel accepts */

@@ -21,13 +21,14 @@
 
 #define QUEUE_MAX                                                                                  \
 	(64u << 20) /* bytes of chunks not yet written; threads that make more have to wait */
-#define BUFFERS_MAX	 (128u << 20) /* approximate limit of the records in all open chunks, bytes */
+#define BUFFERS_MAX	 (64u << 20) /* approximate limit of the records in all open chunks, bytes */
 #define BATCH_BYTES	 (256u << 10) /* size from which on a batch is written at once .. */
 #define BATCH_WAIT_NS	 150000000ull /* .. and the time after which a smaller one is */
 #define LAST_RECORD	 (64u << 10)  /* room for the record with which a chunk becomes full */
 #define BUFFERS		 32 /* for rows that wait to be encoded, besides two for each stream */
 #define BUFFERS_A_STREAM 2
-#define ENCODE_CPUS	 8 /* CPUs that share an encoding thread */
+#define ENCODE_CPUS	 8 /* CPUs that share an encoding thread .. */
+#define ENCODERS_MOST	 8 /* .. or more of them: each has up to 4 MB, and its patient one, too */
 #define SLOW_CPUS                                                                                  \
 	8 /* with more CPUs chunks of slow streams are not larger: encoding would take too long */
 
@@ -328,9 +329,10 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 		r = store_buffers_new(BUFFERS + BUFFERS_A_STREAM * (writer->cpus + 1),
 				      writer->buffer_size, &writer->buffers);
 	if (r == 0)
-		r = store_encoding_new(writer->schema, writer->buffers,
-				       (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk,
-				       writer, &writer->encoding);
+		r = store_encoding_new(
+			writer->schema, writer->buffers,
+			between((writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, 1, ENCODERS_MOST),
+			take_chunk, writer, &writer->encoding);
 	if (r == 0)
 		r = store_thread_start(&writer->thread, write_thread, writer);
 	if (r < 0) {
