@@ -182,7 +182,7 @@ $(B)/runtime_text.h: tools/text-to-c $(RUNTIMES)
 
 $(B)/user/cli/operand/runtimes.o: $(B)/runtime_text.h
 
-unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(USDT)
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(B)/tools/many_cpus $(USDT)
 
 print-libraries:
 	@echo $(LIBS)
@@ -217,6 +217,10 @@ $(B)/workloads/usdt-%: tests/live/usdt.c
 	$(CC) $(TARGET) -idirafter /usr/include/$(shell gcc -print-multiarch) $(WARNINGS) -$* -o $@ $<
 
 workloads: $(WORKLOADS)
+
+# Its rings are its own memory.
+$(B)/tools/many_cpus: LDFLAGS += -Wl,--wrap=bpf_map_create,--wrap=bpf_map_update_batch,--wrap=ring_buffer__new,--wrap=ring_buffer__consume,--wrap=ring_buffer__free
+$(B)/tools/many_cpus: $(B)/clew.skel.h
 
 # What the benchmark measures with.
 $(B)/tools/%: tools/%.c $(B)/libclew.a

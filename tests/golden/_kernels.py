@@ -171,8 +171,9 @@ for 6.18 a kernel without modules. `tests/vm/fields` makes the files anew from t
 that is newly read and that one of these kernels lacks fails the test until the list says how it is
 bridged or what it costs.
 
-`make vm` and `make check-all` boot 6.1 and 6.12 for clouds, the real-time 6.1, and 7.3. Each
-records without any module first, then with each one alone that clew has programs for.
+`make vm` and `make check-all` boot 6.1 and 6.12 for clouds, the real-time 6.1, 7.3, and arm64's
+6.12 with the Debian package. Each records without any module first, then with each one alone that
+clew has programs for. One more guest of 6.12 has eight CPUs.
 
 ## Tiers
 

@@ -139,21 +139,23 @@ def boot(kernel,
          first="/sbin/init",
          more=(),
          initrd=None,
-         machine="amd64"):
+         machine="amd64",
+         cpus=2):
     """
     Runs a guest until it powers off; returns why it did not, or None. Its first process is
     `first`, which gets the arguments and what is outside. `more`: arguments of QEMU. `initrd`: see
-    make_initrd(). `machine`: Debian's name of it.
+    make_initrd(). `machine`: Debian's name of it. `cpus`: how many it has.
     """
     append = "root=/dev/nvme0n1 rw rootfstype=ext4 console=%s loglevel=5 panic=-1 tsc=reliable nvme.poll_queues=1 mitigations=off nokaslr init=%s -- " % (
         CONSOLES[machine], first) + " ".join(
         arguments + [end.word() for end in outside])
-    # One host thread for both CPUs: with one each, the emulator lets a CPU run
+    # One host thread for all CPUs: with one each, the emulator lets a CPU run
     # into a breakpoint that the other has already
     # patched away (clew switches the kernel's BPF statistics on and off, which
     # patches code), and the guest dies or hangs.
     command = [
-        *EMULATORS[machine], "-accel", "tcg,thread=single", "-smp", "2", "-m",
+        *EMULATORS[machine], "-accel", "tcg,thread=single", "-smp",
+        str(cpus), "-m",
         "1536", "-kernel", kernel, "-append", append, "-drive",
         "file=%s,if=none,id=root,format=raw,cache=unsafe" % image, "-device",
         "nvme,drive=root,serial=clew", "-nodefaults", "-no-user-config",

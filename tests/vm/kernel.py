@@ -23,7 +23,8 @@ FLAVOURS = {
     "7.3": "",
     "6.12-arm64": "cloud-"
 }
-KERNELS = list(FLAVOURS)
+# Guests: a kernel each, and one with more than two CPUs.
+GUESTS = [*FLAVOURS, "6.12x8"]
 # Modules that the workloads' places need.
 MODULES = ["loop", "veth", "bridge", "xfs", "btrfs", "dm-mod", "virtio-net", "virtio-pci", "fuse"]
 # Modules without which a guest does not find its disk.
@@ -44,6 +45,12 @@ MODULE_PLACES = r"/kernel/(?:drivers/(?:block|md|net|dax|virtio|nvme)|fs|net/(?:
 def machine_of(series):
     """Debian's name of a kernel's machine."""
     return "arm64" if series.endswith("-arm64") else "amd64"
+
+
+def parts_of(guest):
+    """A guest's kernel, and how many CPUs it has: 6.12x8 has eight."""
+    series, _, cpus = guest.partition("x")
+    return series, int(cpus or 2)
 
 
 def fail(why):
@@ -144,8 +151,9 @@ def release_of(image):
     return os.path.basename(image)[len("vmlinuz-"):]
 
 
-def get_kernel(series):
+def get_kernel(guest):
     """Path of the kernel image, its modules in the directory `modules` beside it; fetched once."""
+    series, _ = parts_of(guest)
     place = os.path.join(CACHE, series)
     image = kept_kernel(place)
     if image:
@@ -167,7 +175,8 @@ def get_kernel(series):
     return kept_kernel(place)
 
 
-def module_list(series, name):
+def module_list(guest, name):
     """The lists that keep_modules() wrote, as lines of names."""
-    with open(os.path.join(CACHE, series, "modules", name), encoding="ascii") as file:
+    with open(os.path.join(CACHE,
+                           parts_of(guest)[0], "modules", name), encoding="ascii") as file:
         return [line.split() for line in file]

@@ -5,8 +5,8 @@
  *
  * Each CPU has two rings. One holds slots of fixed size, for switches and for
  * direct I/O that an interrupt completes; the other is a BPF ring buffer for
- * all other records. A round merges the two by time. It reads the head of the
- * slots first and empties the ring buffer after that. A slot that is older than
+ * all other records. A round merges the two by time, one CPU after the other. It reads the head of
+ * the slots first and empties the ring buffer after that. A slot that is older than
  * a record of the ring buffer may therefore be missing from this round, and
  * records younger than all slots are kept for the next round.
  *
@@ -44,6 +44,23 @@ static size_t parcel_size(size_t size)
 	return sizeof(uint64_t) + (size + 7) / 8 * 8;
 }
 
+/* False: there is no memory. */
+static bool make_room(struct pending *pending, size_t needed)
+{
+	size_t room = pending->room ? pending->room * 2 : 65536;
+	char *larger;
+
+	if (needed <= pending->room)
+		return true;
+	room = room < needed ? needed : room;
+	larger = realloc(pending->data, room);
+	if (!larger)
+		return false;
+	pending->room = room;
+	pending->data = larger;
+	return true;
+}
+
 /*
  * libbpf's callback: keeps the record for the merge. If there is no memory, the
  * record is passed on at once, out of order, and not lost.
@@ -51,50 +68,54 @@ static size_t parcel_size(size_t size)
 static int take(void *context, void *data, size_t size)
 {
 	struct stream *stream = context;
-	struct pending *pending = &stream->pending;
-	size_t needed = parcel_size(size);
+	struct pending *pending = &stream->drain->pending;
 	struct parcel *parcel;
 
 	stream->fill += size + BPF_RINGBUF_HDR_SZ;
-	if (pending->size + needed > pending->room) {
-		size_t room = pending->room ? pending->room * 2 : 65536;
-		char *larger = realloc(pending->data,
-				       room < pending->size + needed ? room + needed : room);
-
-		if (!larger) {
-			clew_stream_pass(stream, data, size);
-			return 0;
-		}
-		pending->room = room < pending->size + needed ? room + needed : room;
-		pending->data = larger;
+	if (!make_room(pending, pending->size + parcel_size(size))) {
+		clew_stream_pass(stream, data, size);
+		return 0;
 	}
 	parcel = (struct parcel *)(pending->data + pending->size);
 	parcel->size = size;
 	memcpy(&parcel->header, data, size);
-	pending->size += needed;
+	pending->size += parcel_size(size);
 	return 0;
 }
 
-static size_t pass_parcel(struct stream *stream, size_t at)
+static size_t pass_parcel(struct stream *stream, const struct pending *pending, size_t at)
 {
-	const struct parcel *parcel = (const struct parcel *)(stream->pending.data + at);
+	const struct parcel *parcel = (const struct parcel *)(pending->data + at);
 
 	clew_stream_pass(stream, &parcel->header, parcel->size);
 	return at + parcel_size(parcel->size);
 }
 
+/* Moves all from `at` on. If there is no memory it is passed on at once. */
+static void move(struct stream *stream, struct pending *from, size_t at, struct pending *to)
+{
+	bool fits = make_room(to, from->size - at);
+
+	while (!fits && at < from->size)
+		at = pass_parcel(stream, from, at);
+	to->size = from->size - at;
+	if (to->size)
+		memcpy(to->data, from->data + at, to->size);
+	from->size = 0;
+}
+
 /*
  * Passes on the slots up to `head` and the pending records, in order of time.
- * Pending records that came in this round and are younger than all slots are
- * kept, unless this is the `last` round.
+ * Pending records that came in this round, behind `old` bytes of earlier ones, and are younger
+ * than all slots are kept, unless this is the `last` round.
  */
-static void merge(struct stream *stream, uint64_t head, bool last)
+static void merge(struct stream *stream, uint64_t head, size_t old, bool last)
 {
 	struct clew_recorder *recorder = stream->recorder;
 	struct clew_cpu_state *cpu = &recorder->rings.cpus[stream->cpu];
 	const struct clew_switch_slot *slots =
 		recorder->rings.slots + (size_t)stream->cpu * recorder->rings.switch_slots;
-	struct pending *pending = &stream->pending;
+	struct pending *pending = &stream->drain->pending;
 	uint64_t tail = cpu->tail;
 	uint32_t count = recorder->rings.switch_slots, index = tail % count;
 	size_t at = 0;
@@ -107,7 +128,7 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 		while (at < pending->size &&
 		       ((const struct parcel *)(pending->data + at))->header.time <=
 			       slot->change.header.time)
-			at = pass_parcel(stream, at);
+			at = pass_parcel(stream, pending, at);
 		used = clew_stream_pass_slot(stream, slot,
 					     &slots[index + 1 == count ? 0 : index + 1]);
 		index = index + used >= count ? index + used - count : index + used;
@@ -120,13 +141,23 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 			__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
-	while (at < (last ? pending->size : pending->old))
-		at = pass_parcel(stream, at);
-	if (at) {
-		memmove(pending->data, pending->data + at, pending->size - at);
-		pending->size -= at;
-	}
-	pending->old = pending->size;
+	while (at < (last ? pending->size : old))
+		at = pass_parcel(stream, pending, at);
+	move(stream, pending, at, &stream->kept);
+}
+
+/* Empties the rings of a stream. */
+static void empty_stream(struct stream *stream, bool last)
+{
+	const struct clew_cpu_state *cpu = &stream->recorder->rings.cpus[stream->cpu];
+	uint64_t head = __atomic_load_n(&cpu->head, __ATOMIC_ACQUIRE);
+	size_t old;
+
+	stream->fill = 0;
+	move(stream, &stream->kept, 0, &stream->drain->pending);
+	old = stream->drain->pending.size;
+	ring_buffer__consume(stream->records);
+	merge(stream, head, old, last);
 }
 
 /*
@@ -135,28 +166,22 @@ static void merge(struct stream *stream, uint64_t head, bool last)
  */
 static uint64_t horizon_of(const struct stream *stream, uint64_t begun)
 {
-	const struct parcel *first = (const struct parcel *)stream->pending.data;
+	const struct parcel *first = (const struct parcel *)stream->kept.data;
 	uint64_t horizon = begun - CLEW_ROUND_LAG;
 
-	return stream->pending.size && first->header.time < horizon ? first->header.time : horizon;
+	return stream->kept.size && first->header.time < horizon ? first->header.time : horizon;
 }
 
 void clew_drain_round(struct drain *drain, bool last)
 {
-	uint64_t heads[CPUS_A_THREAD], begun = clew_now();
+	uint64_t begun = clew_now();
 	struct clew_round round = {.flush = last};
 
 	for (unsigned i = 0; i < drain->stream_count; i++) {
-		drain->streams[i].fill = 0;
-		heads[i] = __atomic_load_n(&drain->recorder->rings.cpus[drain->streams[i].cpu].head,
-					   __ATOMIC_ACQUIRE);
-	}
-	ring_buffer__consume(drain->rings);
-	round.now = clew_now();
-	for (unsigned i = 0; i < drain->stream_count; i++) {
 		struct stream *stream = &drain->streams[i];
 
-		merge(stream, heads[i], last);
+		empty_stream(stream, last);
+		round.now = clew_now();
 		round.horizon = stream->horizon = horizon_of(stream, begun);
 		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
@@ -258,13 +283,9 @@ static int add_ring(struct drain *drain, struct stream *stream, struct clew_mess
 	 * not because the ring holds records.
 	 */
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-	int r = 0;
 
-	if (drain->rings)
-		r = ring_buffer__add(drain->rings, stream->ring, take, stream);
-	else
-		drain->rings = ring_buffer__new(stream->ring, take, stream, NULL);
-	if (r || !drain->rings)
+	stream->records = ring_buffer__new(stream->ring, take, stream, NULL);
+	if (!stream->records)
 		return clew_say(message, -errno,
 				"the ring of CPU %u cannot be mapped: %s: free some memory",
 				stream->cpu, strerror(errno));
@@ -278,7 +299,6 @@ static int add_ring(struct drain *drain, struct stream *stream, struct clew_mess
 
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
 {
-	size_t room = 2 * recorder->rings.records_size;
 	int error = open_drains(recorder, message);
 
 	for (unsigned cpu = 0; !error && cpu < recorder->cpu_count; cpu++) {
@@ -290,10 +310,10 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		stream->outlets.now = (struct outlet){.writer = recorder->files.writer, .names = 1};
 		/*
 		 * Memory is allocated here, not while records come: see
-		 * store/buffers.h. If there is none, take() tries again.
+		 * store/buffers.h. If there is none, it is tried again then.
 		 */
-		stream->pending.data = malloc(room);
-		stream->pending.room = stream->pending.data ? room : 0;
+		make_room(&stream->kept, recorder->rings.records_size);
+		make_room(&stream->drain->pending, 2 * recorder->rings.records_size);
 		error = make_ring(stream, message);
 		if (!error)
 			error = add_ring(stream->drain, stream, message);
@@ -361,16 +381,17 @@ void clew_drain_end(struct clew_recorder *recorder)
 void clew_drain_close(struct clew_recorder *recorder)
 {
 	for (unsigned i = 0; recorder->drains.of && i < recorder->drains.count; i++) {
-		ring_buffer__free(recorder->drains.of[i].rings);
+		free(recorder->drains.of[i].pending.data);
 		if (recorder->drains.of[i].urgent > 0)
 			close(recorder->drains.of[i].urgent);
 		pthread_mutex_destroy(&recorder->drains.of[i].lock);
 		clew_sleepers_free(recorder->drains.of[i].sleepers);
 	}
 	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
+		ring_buffer__free(recorder->streams[cpu].records);
 		if (recorder->streams[cpu].ring >= 0)
 			close(recorder->streams[cpu].ring);
-		free(recorder->streams[cpu].pending.data);
+		free(recorder->streams[cpu].kept.data);
 	}
 	free(recorder->drains.of);
 	free(recorder->streams);

@@ -40,7 +40,6 @@ struct rings {
 struct pending {
 	char *data;
 	size_t size, room;
-	size_t old; /* bytes of `data` that an earlier round left */
 };
 
 /*
@@ -50,9 +49,10 @@ struct pending {
 struct stream {
 	struct clew_recorder *recorder;
 	struct drain *drain;
-	struct pending pending;
-	uint64_t named[1024]; /* kernel addresses whose names were passed on, by hash .. */
-	uint64_t named_in;    /* .. for the outlets of this number */
+	struct ring_buffer *records; /* the ring buffer that `ring` is */
+	struct pending kept;	     /* what the last round left of it */
+	uint64_t named[1024];	     /* kernel addresses whose names were passed on, by hash .. */
+	uint64_t named_in;	     /* .. for the outlets of this number */
 	unsigned cpu;
 	int ring;	    /* map */
 	uint32_t lost;	    /* of the last record */
@@ -66,8 +66,9 @@ struct stream {
 
 struct drain {
 	struct clew_recorder *recorder;
-	struct ring_buffer *rings;
-	int urgent;		/* epoll descriptor: ready when a program woke one of the rings */
+	struct pending
+		pending; /* of the stream whose turn it is: together they are many times a ring */
+	int urgent;	 /* epoll descriptor: ready when a program woke one of the rings */
 	struct stream *streams; /* the streams of this drain, stream_count of them */
 	unsigned stream_count;
 	pthread_mutex_t lock; /* protects the rings, the streams, the sleepers and `pause` */
