@@ -54,13 +54,22 @@ static uint64_t file_pages(const char *group, bool unified)
 	       number_behind(group, "memory.stat", unified ? "active_file" : "total_active_file");
 }
 
+/* A process whose group has more than memory.high sleeps for seconds at each allocation. */
+static uint64_t limit_of(const char *group, bool unified)
+{
+	uint64_t limit = number_in(group, unified ? "memory.max" : "memory.limit_in_bytes");
+	uint64_t high = unified ? number_in(group, "memory.high") : UINT64_MAX;
+
+	return high < limit ? high : limit;
+}
+
 /* The least that a group and those above it leave; `top`: the size of the mount point's path. */
 static uint64_t room_below(char *group, size_t top, bool unified)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (;;) {
-		uint64_t limit = number_in(group, unified ? "memory.max" : "memory.limit_in_bytes");
+		uint64_t limit = limit_of(group, unified);
 		uint64_t used =
 			number_in(group, unified ? "memory.current" : "memory.usage_in_bytes");
 		uint64_t files = file_pages(group, unified);
