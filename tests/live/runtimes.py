@@ -8,9 +8,12 @@ do not depend on keys, which are used again at once.
 
 import os
 import re
+import subprocess
 import sys
+import time
 
-from _live import CLEW, ROOT, answer, finish, note, ok, run, scratch, skip_all, skip_unless_functions
+from _live import (CLEW, PATIENCE, ROOT, answer, finish, note, ok, run, scratch,
+                   skip_unless_functions, start_recording, stop_recording)
 
 ITEMS = int(os.environ.get("CLEW_LIVE_ITEMS", "200"))
 SEED = int(os.environ.get("CLEW_LIVE_SEED", "7"))
@@ -231,6 +234,130 @@ def suspended(path, items, log):
        f"only {names}")
 
 
+def java():
+    """
+    Parks, contended monitors, safepoints and collections of a JVM. The recording begins when the
+    machine runs, and the program goes on when it records.
+    """
+    directory = scratch("classes")
+    build("Parks", "javac", "-d", directory, os.path.join(SOURCES, "Parks.java"))
+    command = ["java", "-XX:+UseSerialGC", "-XX:+DTraceMonitorProbes", "-cp", directory, "Parks"]
+    program = subprocess.Popen([*command, str(ITEMS), str(SEED)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    wait_until_mapped(program.pid, "libjvm.so")
+    path = scratch("java.clew")
+    recording = start_recording(path, "--runtime", "java", "-p", program.pid, "--no-stacks")
+    said, _ = program.communicate("\n", timeout=PATIENCE)
+    status, words = stop_recording(recording)
+    if not ok(program.returncode == 0 and status == 0, "java is recorded", words[-300:]):
+        finish()
+    log = [line.split() for line in said.splitlines()]
+    found = answer("spans", path, "--list")["logical"]
+    names = {r["thread"]["tid"]: s["name"] for s in found["list"] if s["kind"] == "thread"
+             for r in runs_of(s)}
+    spans = {s["span"]: s["name"] for s in found["list"]}
+    parks(path, [i[1:] for i in log if i[0] == "park"], found["waits"], names, spans)
+    monitors([i[1:] for i in log if i[0] == "monitor"], found["waits"], names, spans)
+    collections([i[1:] for i in log if i[0] == "gc"], found["list"])
+    mapped_later(command)
+
+
+def wait_until_mapped(pid, name):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            if any(line.rstrip().endswith("/" + name) for line in maps):
+                return
+        time.sleep(0.01)
+
+
+def parks(path, log, waits, names, spans):
+    waits = [w for w in waits if w["kind"] == "park"]
+    wrong, used = [], set()
+    for i in log:
+        number, shape, waiter, begin, end, by, wake_from, wake_to = i
+        fit = [k for k, w in enumerate(waits) if names.get(w["thread"]["tid"]) == waiter
+               and int(begin) <= w["start_ns"] <= int(end)]
+        if len(fit) != 1:
+            wrong.append((number, shape, len(fit)))
+            continue
+        used.add(fit[0])
+        wait = waits[fit[0]]
+        if not wait["end_ns"] or not wait["start_ns"] <= wait["end_ns"] <= int(end):
+            wrong.append((number, shape, "end"))
+        if shape in "23":
+            if wait["woken_ns"] or wait["by"]:
+                wrong.append((number, shape, "woken"))
+        elif not wait["woken_ns"] or not int(wake_from) <= wait["woken_ns"] <= int(wake_to):
+            wrong.append((number, shape, "woken", wait["woken_ns"]))
+        elif spans.get(wait["by_span"], "main") != by:
+            wrong.append((number, shape, "by", wait["by_span"]))
+    ok(len(log) == ITEMS == len(used) == len(waits), f"Java: {ITEMS} of {ITEMS} parks, and no other",
+       f"{len(log)} in the log, {len(used)} found, {len(waits)} in all")
+    report("Java: who let each go on, and when; permits and timeouts are by nobody", wrong)
+    unparked(path, [i for i in log if i[1] == "1"], names)
+
+
+def unparked(path, log, names):
+    """A park is explained by the thread that ends it, exactly."""
+    tids = {name: tid for tid, name in names.items()}
+    into, wrong = 0, []
+    for i in sorted(log, key=lambda i: int(i[3]) - int(i[4]))[:10]:
+        found = answer("why", path, "--tid", tids[i[2]], "--from", i[3], "--to", i[6])
+        mine = [s for s in found["segments"] if s["via"] and s["tid"] == tids[i[5]]
+                and len(s["chain"]) == 1]
+        into += bool(mine)
+        wrong += [(i[0], s["via"]) for s in mine
+                  if (s["via"]["type"], s["via"]["evidence"]) != ("return", "exact")]
+    ok(into == 10, f"Java: {into} of the 10 longest parks go into the thread that ends them")
+    report("Java: they do so via return, exact", wrong)
+
+
+def monitors(log, waits, names, spans):
+    waits = [w for w in waits if w["kind"] == "monitor"]
+    wrong = []
+    for waiter, begin, end, owner, left_from, left_to in log:
+        fit = [w for w in waits if names.get(w["thread"]["tid"]) == waiter
+               and int(begin) <= w["start_ns"] and w["end_ns"] and w["end_ns"] <= int(end)]
+        if len(fit) != 1 or spans.get(fit[0]["by_span"]) != owner or not (
+                int(left_from) <= fit[0]["woken_ns"] <= int(left_to)):
+            wrong.append((waiter, owner, fit))
+    ok(len(log) == (ITEMS + 19) // 20 and len({w["object"] for w in waits}) >= 1,
+       f"Java: {len(log)} contended monitors")
+    report("Java: who had the monitor, and when it left it", wrong)
+
+
+def collections(log, spans):
+    wrong = []
+    for begin, end in log:
+        inside = [s["kind"] for s in spans
+                  if int(begin) <= s["started_ns"] and s["ended_ns"] and s["ended_ns"] <= int(end)]
+        if inside.count("gc") != 1 or "operation" not in inside or "safepoint" not in inside:
+            wrong.append((begin, inside))
+    every = [s for s in spans if s["kind"] == "gc"]
+    ok(len(log) == len(every), f"Java: {len(log)} collections, and no other", f"{len(every)}")
+    report("Java: each is an operation at a safepoint", wrong)
+
+
+def mapped_later(command):
+    """Probes of a library that the command loads itself, by --usdt and by --runtime."""
+    for options in (("--usdt", "hotspot:thread__*"), ("--runtime", "java")):
+        path = scratch("later.clew")
+        done = run(CLEW, "record", *options, "--no-stacks", "-o", path, "--", *command, 20, SEED,
+                   input="\n")
+        found = answer("spans", path, "--list")
+        if options[0] == "--usdt":
+            seen = sum(f["count"] for f in found["functions"] if "park" in f["name"])
+        else:
+            seen = len(found["logical"]["waits"])
+        ok(done.returncode == 0 and seen >= 20, f"{' '.join(options)} -- java: {seen} parks",
+           done.stderr[-300:])
+    done = run(CLEW, "record", "--usdt", "hotspot:thread__*", "-o", scratch("none.clew"), "--",
+               "true")
+    ok(done.returncode == 0 and "no file that was mapped has it" in done.stderr,
+       "--usdt of what no file has: a line, status 0", f"{done.returncode}: {done.stderr[-300:]}")
+
+
 def own():
     """The runtime that docs/runtimes.md describes."""
     with open(os.path.join(ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
@@ -297,9 +424,9 @@ def changed():
 
 def main():
     skip_unless_functions("--no-stacks")
-    names = sys.argv[1:] or ["pthread", "uv", "go", "own", "changed"]
-    for name in names:
-        {"pthread": pthread, "uv": uv, "go": go, "own": own, "changed": changed}[name]()
+    tests = {"pthread": pthread, "uv": uv, "go": go, "java": java, "own": own, "changed": changed}
+    for name in sys.argv[1:] or tests:
+        tests[name]()
     finish()
 
 

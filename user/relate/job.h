@@ -60,12 +60,18 @@ struct clew_job {
 	bool has_queue, has_status;
 };
 
-/* A thread waited for an object that a span, or a thread, then woke. */
+/* A thread waited for an object, which another thread may have woken. */
 struct clew_job_wait {
-	uint64_t from, to;
+	uint64_t from;
+	uint64_t to;   /* when it was woken; CLEW_TIME_OPEN: nobody was seen to wake it */
+	uint64_t over; /* when the thread went on; CLEW_TIME_OPEN: not known */
+	const struct clew_runtime *runtime;
+	const struct clew_runtime_span *kind;
+	uint64_t object; /* the first number of its key */
 	uint32_t task;
-	uint32_t waker; /* the thread */
-	uint32_t job;	/* that ran on it, CLEW_NO_NUMBER none */
+	uint32_t waker;	 /* the thread, CLEW_NO_TASK none */
+	uint32_t job;	 /* that ran on it, CLEW_NO_NUMBER none */
+	uint32_t before; /* while spans are joined: the next one that waits for the object */
 };
 
 struct clew_jobs {
@@ -92,6 +98,12 @@ static inline struct clew_job *clew_job_at(const struct clew_jobs *jobs, size_t 
 static inline struct clew_job_piece *clew_job_piece_at(const struct clew_jobs *jobs, size_t number)
 {
 	return (struct clew_job_piece *)jobs->pieces.data + number;
+}
+
+/* When it was submitted, or began to run if nobody submits spans of its kind; 0: not known. */
+static inline uint64_t clew_job_asked(const struct clew_job *job)
+{
+	return job->kind->submits ? job->submitted : job->begin;
 }
 
 /* The piece of a span that a moment is in; NULL: it is over, or has not begun. */

@@ -35,7 +35,9 @@ static int take_event(struct join *join, struct taking *taking)
 		return 0;
 	}
 	if (verb == CLEW_VERB_WAIT)
-		return job_wait(join, taking, key);
+		return job_wait(join, taking, key, numbers[0]);
+	if (verb == CLEW_VERB_WAITED)
+		return job_waited(join, taking, key);
 	if (verb == CLEW_VERB_WAKE)
 		return job_wake(join, taking, key);
 	if (verb == CLEW_VERB_STATE)

@@ -93,8 +93,9 @@ int job_take(struct join *join, const struct taking *taking, unsigned verb, uint
 unsigned job_state(const struct taking *taking);
 /* The span of the event's kind that runs on the thread, with its key. */
 uint32_t job_running(const struct join *join, const struct taking *taking, uint64_t *ret_key);
-/* The thread waits for an object, and all that wait for an object do so no more. */
-int job_wait(struct join *join, const struct taking *taking, uint64_t key);
+/* The thread waits for an object, and goes on; all that wait for an object are woken. */
+int job_wait(struct join *join, const struct taking *taking, uint64_t key, uint64_t object);
+int job_waited(struct join *join, const struct taking *taking, uint64_t key);
 int job_wake(struct join *join, const struct taking *taking, uint64_t key);
 
 /* job_entry.c: entries of functions, by thread and point. */

@@ -152,7 +152,7 @@ uint32_t job_running(const struct join *join, const struct taking *taking, uint6
 	return at;
 }
 
-int job_wait(struct join *join, const struct taking *taking, uint64_t key)
+int job_wait(struct join *join, const struct taking *taking, uint64_t key, uint64_t object)
 {
 	struct vector *waits = &join->jobs->waits;
 
@@ -161,29 +161,60 @@ int job_wait(struct join *join, const struct taking *taking, uint64_t key)
 	((struct clew_job_wait *)waits->data)[waits->count] = (struct clew_job_wait){
 		.from = taking->happened->time,
 		.to = CLEW_TIME_OPEN,
+		.over = CLEW_TIME_OPEN,
+		.runtime = taking->runtime,
+		.kind = &taking->runtime->spans[taking->event->span],
+		.object = object,
 		.task = taking->happened->task,
-		.waker = job_look_up(&join->waiting, key, 0),
+		.waker = CLEW_NO_TASK,
 		.job = CLEW_NO_NUMBER,
+		.before = job_look_up(&join->waiting, key, 0),
 	};
 	return map_set(&join->waiting, key, 0, (uint64_t)++waits->count);
 }
 
-/* All that wait for the object do so no more. While they wait, `waker` is the wait before. */
+/* The thread's wait is over, whether it was woken or not. */
+int job_waited(struct join *join, const struct taking *taking, uint64_t key)
+{
+	struct clew_job_wait *waits = join->jobs->waits.data, *wait;
+	uint32_t at = job_look_up(&join->waiting, key, 0), above = CLEW_NO_NUMBER;
+
+	while (at != CLEW_NO_NUMBER && waits[at].task != taking->happened->task) {
+		above = at;
+		at = waits[at].before;
+	}
+	if (at == CLEW_NO_NUMBER)
+		return 0;
+	wait = &waits[at];
+	wait->over = taking->happened->time;
+	if (above != CLEW_NO_NUMBER) {
+		waits[above].before = wait->before;
+		return 0;
+	}
+	return map_set(&join->waiting, key, 0,
+		       wait->before == CLEW_NO_NUMBER ? 0 : (uint64_t)wait->before + 1);
+}
+
+/*
+ * A wait ends with the first wake. Where threads say themselves that they go on, they are waiting
+ * until then; an object that repeats may wake them in vain, so that the last wake counts.
+ */
 int job_wake(struct join *join, const struct taking *taking, uint64_t key)
 {
-	uint32_t at = job_look_up(&join->waiting, key, 0), next;
+	const struct clew_runtime_span *kind = &taking->runtime->spans[taking->event->span];
+	struct clew_job_wait *waits = join->jobs->waits.data;
 	uint64_t ignored;
 	uint32_t job = job_running(join, taking, &ignored);
 
 	if (job == CLEW_NO_NUMBER)
 		job = job_look_up(&join->top, taking->happened->task, 0);
-	for (; at != CLEW_NO_NUMBER; at = next) {
-		struct clew_job_wait *wait = (struct clew_job_wait *)join->jobs->waits.data + at;
-
-		next = wait->waker;
-		wait->to = taking->happened->time;
-		wait->waker = taking->happened->task;
-		wait->job = job;
+	for (uint32_t at = job_look_up(&join->waiting, key, 0); at != CLEW_NO_NUMBER;
+	     at = waits[at].before) {
+		if (waits[at].to != CLEW_TIME_OPEN && !kind->repeat)
+			continue;
+		waits[at].to = taking->happened->time;
+		waits[at].waker = taking->happened->task;
+		waits[at].job = job;
 	}
-	return map_set(&join->waiting, key, 0, 0);
+	return kind->waited ? 0 : map_set(&join->waiting, key, 0, 0);
 }

@@ -9,10 +9,13 @@
 #include "relate/layer.h"
 
 static const char *const verb_words[CLEW_VERBS] = {
-	[CLEW_VERB_SUBMIT] = "submit",	 [CLEW_VERB_START] = "start",	[CLEW_VERB_END] = "end",
-	[CLEW_VERB_SUSPEND] = "suspend", [CLEW_VERB_RESUME] = "resume", [CLEW_VERB_READY] = "ready",
-	[CLEW_VERB_CANCEL] = "cancel",	 [CLEW_VERB_WAIT] = "wait",	[CLEW_VERB_WAKE] = "wake",
-	[CLEW_VERB_NAME] = "name",	 [CLEW_VERB_AFTER] = "after",	[CLEW_VERB_STATE] = "state",
+	[CLEW_VERB_SUBMIT] = "submit", [CLEW_VERB_START] = "start",
+	[CLEW_VERB_END] = "end",       [CLEW_VERB_SUSPEND] = "suspend",
+	[CLEW_VERB_RESUME] = "resume", [CLEW_VERB_READY] = "ready",
+	[CLEW_VERB_CANCEL] = "cancel", [CLEW_VERB_WAIT] = "wait",
+	[CLEW_VERB_WAITED] = "waited", [CLEW_VERB_WAKE] = "wake",
+	[CLEW_VERB_NAME] = "name",     [CLEW_VERB_AFTER] = "after",
+	[CLEW_VERB_STATE] = "state",
 };
 
 const char *clew_event_verb_word(unsigned verb)

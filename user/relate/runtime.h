@@ -98,6 +98,7 @@ enum clew_event_verb {
 	CLEW_VERB_READY, /* it gives up its thread, and can go on */
 	CLEW_VERB_CANCEL,
 	CLEW_VERB_WAIT,
+	CLEW_VERB_WAITED, /* the thread's wait is over */
 	CLEW_VERB_WAKE,
 	CLEW_VERB_NAME,
 	CLEW_VERB_AFTER, /* a callback that runs behind the end */
@@ -137,6 +138,8 @@ struct clew_runtime_event {
 struct clew_runtime_span {
 	const char *name;
 	bool repeat, coalesce;
+	bool submits; /* it has an event for its submit */
+	bool waited;  /* threads say themselves that they no longer wait */
 };
 
 enum clew_hidden_kind {

@@ -229,7 +229,8 @@ static int take_rest(struct runtime_reading *reading, struct clew_runtime_event 
 		return scan_fail(scanner, begin, "'state' needs to=EXPRESSION and a map");
 	if (!event->key_count &&
 	    (event->verb == CLEW_VERB_SUBMIT || event->verb == CLEW_VERB_START ||
-	     event->verb == CLEW_VERB_WAIT || event->verb == CLEW_VERB_STATE))
+	     event->verb == CLEW_VERB_WAIT || event->verb == CLEW_VERB_WAITED ||
+	     event->verb == CLEW_VERB_STATE))
 		return scan_fail(scanner, begin, "'%s' needs key=EXPRESSION",
 				 clew_event_verb_word(event->verb));
 	return 0;
@@ -241,6 +242,7 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	const char *begin = scanner->at;
 	struct clew_runtime_point place;
 	struct clew_runtime_event *event;
+	struct clew_runtime_span *span;
 	char where[64];
 	unsigned verb = 0;
 	size_t line = 1 + scanner->lines_before;
@@ -251,7 +253,7 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	if (verb == CLEW_VERBS)
 		return scan_fail(scanner, begin,
 				 "none of object, hidden, layout, field, span, submit, start, end, "
-				 "suspend, resume, ready, cancel, wait, wake, name, after, "
+				 "suspend, resume, ready, cancel, wait, waited, wake, name, after, "
 				 "state");
 	if (!reading->spans.count)
 		return scan_fail(scanner, begin, "there is no span before this event");
@@ -264,6 +266,9 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	event->cheap = cheap;
 	event->outer = CLEW_RUNTIME_NONE;
 	event->span = (uint16_t)(reading->spans.count - 1);
+	span = (struct clew_runtime_span *)reading->spans.data + event->span;
+	span->submits |= verb == CLEW_VERB_SUBMIT;
+	span->waited |= verb == CLEW_VERB_WAITED;
 	for (const char *at = scanner->begin; at < begin; at++)
 		line += *at == '\n';
 	snprintf(where, sizeof(where), "%zu", line);

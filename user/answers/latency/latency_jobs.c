@@ -111,7 +111,7 @@ static int add_splits(const struct clew_trace *trace, const struct clew_jobs *jo
 /* True if it is not known how long a span took. */
 static bool is_open(const struct clew_job *job)
 {
-	return !job->submitted || job->end == CLEW_TIME_OPEN || job->closed == CLEW_JOB_OPEN ||
+	return !clew_job_asked(job) || job->end == CLEW_TIME_OPEN || job->closed == CLEW_JOB_OPEN ||
 	       job->closed == CLEW_JOB_LOST || job->closed == CLEW_JOB_SUPERSEDED;
 }
 
@@ -126,7 +126,7 @@ static int add_job(struct clew_latency_names *names, const struct clew_job *job,
 		clew_latency_at(names->latency, group)->open++;
 		return 0;
 	}
-	return clew_latency_add(names->latency, group, job->end - job->submitted, 0, split);
+	return clew_latency_add(names->latency, group, job->end - clew_job_asked(job), 0, split);
 }
 
 static int add_all(struct clew_latency_names *names, const struct clew_jobs *jobs)

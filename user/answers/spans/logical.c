@@ -40,6 +40,19 @@ bool clew_logical_wants(const struct clew_logical *logical, const struct clew_jo
 	       ran_in_chosen(logical, job);
 }
 
+/* When a wait ended, or at least its thread was woken; CLEW_TIME_OPEN: not in the capture. */
+static uint64_t wait_end(const struct clew_job_wait *wait)
+{
+	return wait->over != CLEW_TIME_OPEN ? wait->over : wait->to;
+}
+
+bool clew_logical_wants_wait(const struct clew_logical *logical, const struct clew_job_wait *wait)
+{
+	return wait->from <= logical->to && wait_end(wait) >= logical->from &&
+	       (!logical->name || !fnmatch(logical->name, wait->kind->name, 0)) &&
+	       clew_is_chosen(&logical->chosen, logical->jobs->trace, wait->task);
+}
+
 void clew_job_times(const struct clew_jobs *jobs, const struct clew_job *job,
 		    struct clew_job_times *ret)
 {
@@ -109,7 +122,7 @@ static int add_job(struct logical_row *row, const struct clew_jobs *jobs,
 	clew_job_times(jobs, job, &times);
 	row->count++;
 	row->closed[job->closed]++;
-	row->no_submit += !job->submitted;
+	row->no_submit += !clew_job_asked(job);
 	row->no_start += job->end != CLEW_TIME_OPEN && !job->started;
 	row->suspended += times.suspended;
 	row->suspensions += times.suspensions;
@@ -123,8 +136,8 @@ static int add_job(struct logical_row *row, const struct clew_jobs *jobs,
 		r = histogram_add(&row->queued, job->started - job->submitted);
 	if (r >= 0 && ended && job->started)
 		r = histogram_add(&row->execution, times.execution);
-	if (r >= 0 && ended && job->submitted)
-		r = histogram_add(&row->total, job->end - job->submitted);
+	if (r >= 0 && ended && clew_job_asked(job))
+		r = histogram_add(&row->total, job->end - clew_job_asked(job));
 	return r;
 }
 
@@ -139,12 +152,49 @@ static int by_total(const void *a, const void *b)
 	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+static int add_wait(struct logical_sum *sum, const struct clew_job_wait *wait)
+{
+	struct logical_waits *rows = sum->waits.data;
+	uint64_t end = wait_end(wait);
+	size_t i = 0;
+
+	while (i < sum->waits.count && rows[i].kind != wait->kind)
+		i++;
+	if (i == sum->waits.count) {
+		if (vector_reserve(&sum->waits, i + 1) < 0)
+			return -ENOMEM;
+		rows = sum->waits.data;
+		rows[i] = (struct logical_waits){
+			.runtime = wait->runtime, .kind = wait->kind, .length = histogram_new(3)};
+		sum->waits.count++;
+	}
+	rows[i].count++;
+	rows[i].woken += wait->to != CLEW_TIME_OPEN;
+	return end == CLEW_TIME_OPEN ? 0 : histogram_add(&rows[i].length, end - wait->from);
+}
+
+static int add_waits(struct logical_sum *sum)
+{
+	const struct clew_jobs *jobs = sum->logical->jobs;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < jobs->waits.count; i++) {
+		const struct clew_job_wait *wait = (struct clew_job_wait *)jobs->waits.data + i;
+
+		if (clew_logical_wants_wait(sum->logical, wait))
+			r = add_wait(sum, wait);
+	}
+	return r;
+}
+
 int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 {
 	struct map places = {};
 	int r = 0;
 
-	*ret = (struct logical_sum){.logical = logical, .rows.item = sizeof(struct logical_row)};
+	*ret = (struct logical_sum){.logical = logical,
+				    .rows.item = sizeof(struct logical_row),
+				    .waits.item = sizeof(struct logical_waits)};
 	for (size_t i = 0; r >= 0 && i < logical->jobs->list.count; i++) {
 		const struct clew_job *job = clew_job_at(logical->jobs, i);
 		struct logical_row *row;
@@ -155,6 +205,7 @@ int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 		r = find_row(ret, &places, job, &row);
 		r = r < 0 ? r : add_job(row, logical->jobs, job);
 	}
+	r = r < 0 ? r : add_waits(ret);
 	map_done(&places);
 	if (ret->rows.count > 1)
 		qsort(ret->rows.data, ret->rows.count, sizeof(struct logical_row), by_total);
@@ -169,6 +220,9 @@ void logical_sum_done(struct logical_sum *sum)
 		histogram_done(&row_at(sum, i)->total);
 	}
 	vector_done(&sum->rows);
+	for (size_t i = 0; i < sum->waits.count; i++)
+		histogram_done(&((struct logical_waits *)sum->waits.data)[i].length);
+	vector_done(&sum->waits);
 }
 
 size_t logical_never_seen(const struct clew_logical *logical, const struct clew_runtime *runtime,

@@ -20,6 +20,7 @@ struct clew_logical {
 
 /* True if a span is chosen. */
 bool clew_logical_wants(const struct clew_logical *logical, const struct clew_job *job);
+bool clew_logical_wants_wait(const struct clew_logical *logical, const struct clew_job_wait *wait);
 /* 0 or -ENOMEM. *ret_count: spans that are chosen. */
 int clew_print_logical(FILE *out, const struct clew_logical *logical, size_t *ret_count);
 /* The field "logical" of the open object. */

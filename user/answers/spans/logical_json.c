@@ -195,6 +195,56 @@ static void json_points(struct clew_json *json, const struct clew_jobs *jobs)
 	clew_json_array_end(json);
 }
 
+static void json_wait(struct clew_json *json, const struct clew_jobs *jobs,
+		      const struct clew_job_wait *wait)
+{
+	char number[32];
+
+	clew_json_object(json, NULL);
+	clew_json_string(json, "runtime", wait->runtime->name);
+	clew_json_string(json, "kind", wait->kind->name);
+	snprintf(number, sizeof(number), "0x%" PRIx64, wait->object);
+	clew_json_string(json, "object", number);
+	json_thread(json, "thread", jobs, wait->task, wait->from);
+	clew_json_unsigned(json, "start_ns", wait->from);
+	json_time(json, "woken_ns", wait->to);
+	json_time(json, "end_ns", wait->over);
+	json_thread(json, "by", jobs, wait->waker, wait->to);
+	json_number(json, "by_span", wait->job);
+	clew_json_object_end(json);
+}
+
+static void json_waits(struct clew_json *json, const struct clew_logical *logical)
+{
+	const struct clew_jobs *jobs = logical->jobs;
+
+	clew_json_array(json, "waits");
+	for (size_t i = 0; i < jobs->waits.count; i++) {
+		const struct clew_job_wait *wait = (struct clew_job_wait *)jobs->waits.data + i;
+
+		if (clew_logical_wants_wait(logical, wait))
+			json_wait(json, jobs, wait);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_waited(struct clew_json *json, const struct logical_sum *sum)
+{
+	const struct logical_waits *rows = sum->waits.data;
+
+	clew_json_array(json, "waits_by_kind");
+	for (size_t i = 0; i < sum->waits.count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_string(json, "runtime", rows[i].runtime->name);
+		clew_json_string(json, "kind", rows[i].kind->name);
+		clew_json_unsigned(json, "count", rows[i].count);
+		clew_json_unsigned(json, "woken", rows[i].woken);
+		json_histogram(json, "length", &rows[i].length);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
 int clew_json_logical(struct clew_json *json, const struct clew_logical *logical)
 {
 	const struct clew_jobs *jobs = logical->jobs;
@@ -208,6 +258,7 @@ int clew_json_logical(struct clew_json *json, const struct clew_logical *logical
 	for (size_t i = 0; r >= 0 && i < sum.rows.count; i++)
 		json_row(json, (const struct logical_row *)sum.rows.data + i);
 	clew_json_array_end(json);
+	json_waited(json, &sum);
 	json_files(json, jobs);
 	json_points(json, jobs);
 	if (logical->each) {
@@ -216,6 +267,7 @@ int clew_json_logical(struct clew_json *json, const struct clew_logical *logical
 			if (clew_logical_wants(logical, clew_job_at(jobs, i)))
 				json_job(json, jobs, clew_job_at(jobs, i));
 		clew_json_array_end(json);
+		json_waits(json, logical);
 	}
 	clew_json_object_end(json);
 	logical_sum_done(&sum);

@@ -28,10 +28,19 @@ struct logical_row {
 	struct histogram queued, execution, total;
 };
 
+/* Waits of threads for objects of one kind. */
+struct logical_waits {
+	const struct clew_runtime *runtime;
+	const struct clew_runtime_span *kind;
+	uint64_t count, woken;
+	struct histogram length; /* of those whose end is known */
+};
+
 struct logical_sum {
 	const struct clew_logical *logical;
-	struct vector rows; /* struct logical_row, most time first */
-	size_t count;	    /* spans */
+	struct vector rows;  /* struct logical_row, most time first */
+	struct vector waits; /* struct logical_waits */
+	size_t count;	     /* spans */
 };
 
 /* 0 or -ENOMEM; logical_sum_done() frees it in both cases. */

@@ -61,7 +61,9 @@ static void print_job(FILE *out, const struct clew_jobs *jobs, const struct clew
 	fprintf(out, "%s.%s ", job->runtime->name, job->kind->name);
 	clew_print_safe(out, clew_job_name(jobs, job));
 	fprintf(out, ": %s", clew_job_closed_word(job->closed));
-	if (!job->submitted) {
+	if (!job->kind->submits) {
+		fputs("; began by itself", out);
+	} else if (!job->submitted) {
 		fputs("; nobody was seen to submit it", out);
 	} else {
 		fputs("; submitted by ", out);
@@ -137,6 +139,24 @@ static void print_rows(FILE *out, const struct logical_sum *sum)
 	fputc('\n', out);
 }
 
+static void print_waited(FILE *out, const struct logical_sum *sum)
+{
+	const struct logical_waits *rows = sum->waits.data;
+
+	for (size_t i = 0; i < sum->waits.count; i++) {
+		fprintf(out, "%s.%s: threads waited %" PRIu64 " times", rows[i].runtime->name,
+			rows[i].kind->name, rows[i].count);
+		if (rows[i].length.count) {
+			fprintf(out, ", p50 %s",
+				CLEW_DURATION(histogram_percentile(&rows[i].length, .5)));
+			fprintf(out, ", max %s", CLEW_DURATION(rows[i].length.greatest));
+		}
+		fprintf(out, "; woken %" PRIu64 " times\n", rows[i].woken);
+	}
+	if (sum->waits.count)
+		fputc('\n', out);
+}
+
 /* Says of each runtime where it was looked for, and what of it never came. */
 static void print_runtimes(FILE *out, const struct clew_logical *logical)
 {
@@ -190,6 +210,7 @@ int clew_print_logical(FILE *out, const struct clew_logical *logical, size_t *re
 		fputc('\n', out);
 	if (r >= 0) {
 		print_rows(out, &sum);
+		print_waited(out, &sum);
 		print_runtimes(out, logical);
 	}
 	logical_sum_done(&sum);

@@ -32,6 +32,7 @@
 static int check(struct clew_tracer *tracer, struct clew_message *message)
 {
 	const struct traced *traced = &tracer->traced;
+	bool later = false;
 
 	if (traced->over)
 		return clew_say(message, -EINVAL,
@@ -39,9 +40,15 @@ static int check(struct clew_tracer *tracer, struct clew_message *message)
 				"%u",
 				traced->functions + traced->over, traced->functions_most,
 				traced->functions + traced->over);
-	for (size_t i = 0; i < tracer->count; i++)
-		if (!tracer->chosen[i].found && !tracer->chosen[i].optional)
+	for (size_t i = 0; i < tracer->count; i++) {
+		const struct chosen *chosen = &tracer->chosen[i];
+
+		later |= chosen->later && !chosen->found;
+		if (!chosen->found && !chosen->optional && !chosen->later)
 			return tracer_say_none(tracer, i, message);
+	}
+	if (later)
+		return 0;
 	if (!traced->functions && tracer->chosen[0].choice.points)
 		return clew_say(message, -EINVAL,
 				"%s: none of these probes can be attached to: their programs would "
@@ -274,6 +281,22 @@ int clew_tracer_open(struct clew_tracer *tracer, const struct clew_recorder_opti
 	return r;
 }
 
+/* Says what no file had that the command mapped. */
+static void tell_missing(const struct clew_tracer *tracer)
+{
+	void (*say)(const char *line) = tracer->traced.recorder->options.say;
+	char line[4400];
+
+	for (size_t i = 0; say && tracer->started && i < tracer->count; i++) {
+		if (!tracer->chosen[i].later || tracer->chosen[i].found)
+			continue;
+		snprintf(line, sizeof(line),
+			 "%s: no file that was mapped has it, so nothing of it is recorded",
+			 tracer->chosen[i].title);
+		say(line);
+	}
+}
+
 void clew_tracer_close(struct clew_tracer *tracer)
 {
 	struct vector links = {.item = sizeof(struct clew_probe_links)};
@@ -281,6 +304,7 @@ void clew_tracer_close(struct clew_tracer *tracer)
 
 	if (!tracer)
 		return;
+	tell_missing(tracer);
 	files = tracer->files.data;
 	/* Together, as each takes a while; what finds no room is detached with its descriptor. */
 	for (size_t i = 0; i < tracer->files.count; i++)

@@ -130,6 +130,7 @@ static int resolve_anywhere(struct clew_tracer *tracer, size_t number, struct cl
 	struct clew_opened file;
 
 	clew_mappings_scan(look_into_mapping, &anywhere);
+	tracer->chosen[number].later = tracer->command;
 	if (tracer->command) {
 		if (strchr(tracer->command, '/') ||
 		    clew_program_find(tracer->command, path, sizeof(path)) < 0)
@@ -152,6 +153,10 @@ int tracer_resolve(struct clew_tracer *tracer, size_t number, struct clew_messag
 	if (chosen->anywhere)
 		return resolve_anywhere(tracer, number, message);
 	r = clew_objects_find(chosen->choice.object, &objects, message);
+	if (r == -ENOENT && tracer->command && !strchr(chosen->choice.object, '/')) {
+		chosen->by_name = chosen->later = true;
+		return 0;
+	}
 	/* The question itself is wrong. */
 	if (r < 0)
 		return r == -ENOMEM || r == -EMFILE ? r : -EINVAL;

@@ -33,6 +33,7 @@ struct chosen {
 	bool anywhere;	 /* in each file that is mapped */
 	pid_t pid;	 /* by process, else 0 */
 	uint8_t filters; /* the bit of that process */
+	bool later;	 /* no file has it yet, but the command may map one */
 	size_t found;	 /* functions that fit */
 };
 
