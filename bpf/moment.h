@@ -28,14 +28,42 @@ struct {
 	__type(value, struct clew_moment_site);
 } clew_moment_sites SEC(".maps");
 
+/* By thread. One entry unless runtimes are recorded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clew_moment_kept);
+} clew_moment_keeps SEC(".maps");
+
 struct moment_record {
 	struct clew_moment moment;
 	__u8 values[CLEW_MOMENT_ROOM];
 };
 
+/* The number that the entry of this call kept. False: there is none. */
+static __always_inline bool moment_kept(const struct clew_moment *moment, __u64 *ret_value)
+{
+	__u32 task = moment->task;
+	struct clew_moment_kept *kept = bpf_map_lookup_elem(&clew_moment_keeps, &task);
+
+	if (!kept || kept->stack != moment->stack)
+		return false;
+	*ret_value = kept->value;
+	return true;
+}
+
+static __always_inline void moment_keep(const struct clew_moment *moment, __u64 value)
+{
+	struct clew_moment_kept kept = {.stack = moment->stack, .value = value};
+	__u32 task = moment->task;
+
+	bpf_map_update_elem(&clew_moment_keeps, &task, &kept, BPF_ANY);
+}
+
 /* The value with which a chain of reads begins. False if it cannot be read. */
 static __always_inline bool moment_base(struct pt_regs *registers, struct clew_operand *operand,
-					__u64 *ret_value)
+					const struct clew_moment *moment, __u64 *ret_value)
 {
 	__u64 value = 0;
 	__u8 shift = operand->shift & 63;
@@ -47,6 +75,8 @@ static __always_inline bool moment_base(struct pt_regs *registers, struct clew_o
 	case CLEW_OPERAND_THREAD:
 		*ret_value = thread_pointer();
 		return true;
+	case CLEW_OPERAND_KEPT:
+		return moment_kept(moment, ret_value);
 	case CLEW_OPERAND_REGISTER:
 	case CLEW_OPERAND_MEMORY:
 		break;
@@ -71,7 +101,7 @@ static __noinline bool moment_value(struct pt_regs *registers, struct clew_momen
 	__u64 value = 0;
 	long got;
 
-	if (!moment_base(registers, &wanted->operand, &value))
+	if (!moment_base(registers, &wanted->operand, &record->moment, &value))
 		return false;
 	for (int i = 0; i < CLEW_MOMENT_STEPS; i++) {
 		struct clew_step *step = &wanted->steps[i];
@@ -86,6 +116,8 @@ static __noinline bool moment_value(struct pt_regs *registers, struct clew_momen
 			return false;
 		value = step->is_signed ? (__u64)((__s64)(read << shift) >> shift) : read;
 	}
+	if (wanted->keep)
+		moment_keep(&record->moment, value);
 	if (!max) {
 		if (size > CLEW_MOMENT_ROOM - sizeof(value))
 			return false;

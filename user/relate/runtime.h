@@ -29,6 +29,7 @@ enum clew_value_base {
 	CLEW_BASE_NUMBER,
 	CLEW_BASE_TASK,	 /* the thread that is at the point */
 	CLEW_BASE_CHILD, /* the thread that is made there */
+	CLEW_BASE_KEPT,	 /* what the entry of the call kept */
 };
 
 /* Where an expression is evaluated. */
@@ -86,6 +87,7 @@ struct clew_runtime_point {
 	const char *symbol;
 	struct clew_expression values[CLEW_MOMENT_VALUES];
 	uint8_t value_count;
+	uint8_t kept;	 /* the value that is kept until the call is left, and 1; 0: none is */
 	uint16_t number; /* among all points of the descriptions */
 };
 
@@ -150,9 +152,12 @@ enum clew_hidden_kind {
 
 #define CLEW_HIDDEN_STEPS 4
 
-/* A function without a name, by the way to it from one that has a name. */
+/* A function without a name, by the way to it from one that has a name, or from a table. */
 struct clew_runtime_hidden {
-	const char *name, *object, *symbol;
+	const char *name, *object;
+	const char *symbol; /* or the text in the table */
+	bool table;
+	uint8_t words; /* from the text's address in the table to that of the function */
 	struct {
 		uint8_t kind; /* enum clew_hidden_kind */
 		uint8_t number;

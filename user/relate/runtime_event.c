@@ -71,6 +71,8 @@ static int place_value(struct runtime_reading *reading, struct clew_runtime_even
 	if (point->kind == CLEW_PLACE_FORK || point->kind == CLEW_PLACE_EXIT)
 		return scan_fail(reading->scanner, begin,
 				 "nothing can be read here but tid, pid and values of 'outer.'");
+	if (expression->base == CLEW_BASE_KEPT && point->kind != CLEW_PLACE_LEAVE)
+		return scan_fail(reading->scanner, begin, "'kept' is for 'leave' alone");
 	for (value->slot = 0; value->slot < point->value_count; value->slot++)
 		if (runtime_same_read(&point->values[value->slot], expression))
 			return 0;
@@ -123,6 +125,21 @@ static int take_span_key(struct runtime_reading *reading, struct clew_runtime_ev
 			    : r;
 }
 
+/* keep=EXPRESSION: a number at the entry of a call that its exit may ask for. */
+static int keep_value(struct runtime_reading *reading, const struct clew_runtime_event *event,
+		      const struct clew_runtime_value *value, const char *begin)
+{
+	struct clew_runtime_point *point = runtime_point_at(reading, event->point);
+
+	if (point->kind != CLEW_PLACE_ENTER || value->slot == CLEW_RUNTIME_NONE ||
+	    value->expression.text_max || value->expression.test ||
+	    (point->kept && point->kept != value->slot + 1))
+		return scan_fail(reading->scanner, begin,
+				 "'keep' is for one number at the entry of a function");
+	point->kept = (uint8_t)(value->slot + 1);
+	return 0;
+}
+
 /* NAME=EXPRESSION */
 static int take_value(struct runtime_reading *reading, struct clew_runtime_event *event)
 {
@@ -148,7 +165,8 @@ static int take_value(struct runtime_reading *reading, struct clew_runtime_event
 	r = runtime_expression(reading, event, &value->expression);
 	r = r < 0 ? r : place_value(reading, event, value, begin);
 	event->value_count += r >= 0;
-	return r;
+	return r >= 0 && !strcmp(value->name, "keep") ? keep_value(reading, event, value, begin)
+						      : r;
 }
 
 static int take_condition(struct runtime_reading *reading, struct clew_runtime_event *event)

@@ -176,6 +176,10 @@ static int take_named(struct chain *chain, const char *begin, size_t length)
 		expression->base = CLEW_BASE_THREAD;
 		return 0;
 	}
+	if (length == 4 && !memcmp(begin, "kept", 4)) {
+		expression->base = CLEW_BASE_KEPT;
+		return 0;
+	}
 	if (length == 3 && (!memcmp(begin, "tid", 3) || !memcmp(begin, "pid", 3))) {
 		const struct clew_runtime_point *points = chain->reading->points.data;
 		bool child = *begin == 'p' && event && event->point != CLEW_RUNTIME_NONE &&

@@ -86,6 +86,29 @@ static int take_hidden_step(struct runtime_reading *reading, struct clew_runtime
 	return r;
 }
 
+/* "TEXT" +N */
+static int take_table(struct runtime_reading *reading, struct clew_runtime_hidden *hidden)
+{
+	struct scanner *scanner = reading->scanner;
+	uint64_t words;
+	int r;
+
+	scan_blanks(scanner);
+	if (scanner->at == scanner->end || *scanner->at != '"')
+		return scan_fail(scanner, scanner->at, "a text in quotes is missing here");
+	r = scan_value(scanner);
+	if (r < 0)
+		return r;
+	hidden->symbol = arena_copy(reading->arena, scanner->word, scanner->word_length);
+	if (!hidden->symbol)
+		return -ENOMEM;
+	scan_blanks(scanner);
+	r = scan_byte(scanner, '+');
+	r = r < 0 ? r : runtime_number(reading, UINT8_MAX, &words);
+	hidden->words = r < 0 ? 0 : (uint8_t)words;
+	return r;
+}
+
 int runtime_take_hidden(struct runtime_reading *reading)
 {
 	struct scanner *scanner = reading->scanner;
@@ -96,7 +119,11 @@ int runtime_take_hidden(struct runtime_reading *reading)
 	r = r < 0 ? r : scan_byte(scanner, '=');
 	scan_blanks(scanner);
 	r = r < 0 ? r : runtime_alias(reading, &hidden->object);
-	r = r < 0 ? r : runtime_text(reading, "the name of a function", &hidden->symbol);
+	hidden->table = r >= 0 && scan_word_if(scanner, "table", "");
+	if (hidden->table)
+		r = take_table(reading, hidden);
+	else
+		r = r < 0 ? r : runtime_text(reading, "the name of a function", &hidden->symbol);
 	while (r >= 0 && !scan_line_is_over(scanner))
 		r = take_hidden_step(reading, hidden);
 	return r;

@@ -17,6 +17,7 @@
 #include "symbol/code/probes.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/member.h"
+#include "symbol/elf/pointer_table.h"
 
 struct finding {
 	const struct clew_runtime *runtime;
@@ -95,6 +96,7 @@ static bool is_object(const struct finding *finding, const char *alias)
 
 static uint64_t find_offset(struct finding *finding, const struct clew_runtime_offset *offset)
 {
+	const char *last = strrchr(finding->path, '/');
 	char version[64];
 	uint64_t value;
 	size_t size;
@@ -103,8 +105,10 @@ static uint64_t find_offset(struct finding *finding, const struct clew_runtime_o
 	if (!is_object(finding, offset->object))
 		return UINT64_MAX;
 	if (offset->version)
-		return !clew_file_version(finding->descriptor, version, sizeof(version)) &&
-				       !fnmatch(offset->version, version, 0)
+		return !fnmatch(offset->version, last ? last + 1 : finding->path, 0) ||
+				       (!clew_file_version(finding->descriptor, version,
+							   sizeof(version)) &&
+					!fnmatch(offset->version, version, 0))
 			       ? offset->value
 			       : UINT64_MAX;
 	id = clew_functions_build_id(finding->functions, &size);
@@ -201,6 +205,8 @@ static struct clew_operand operand_of(const struct clew_expression *expression,
 
 	if (expression->base == CLEW_BASE_THREAD)
 		return (struct clew_operand){.kind = CLEW_OPERAND_THREAD};
+	if (expression->base == CLEW_BASE_KEPT)
+		return (struct clew_operand){.kind = CLEW_OPERAND_KEPT};
 	if (expression->base == CLEW_BASE_NUMBER)
 		return (struct clew_operand){.kind = CLEW_OPERAND_CONSTANT,
 					     .value = (int64_t)expression->constant};
@@ -223,6 +229,7 @@ static void fill_site(const struct finding *finding, const struct clew_runtime_p
 
 		value->operand = operand_of(&point->values[i], arguments);
 		value->text_max = point->values[i].text_max;
+		value->keep = point->kept == i + 1;
 		if (!fill_steps(finding, &point->values[i], value))
 			value->operand.kind = CLEW_OPERAND_NONE;
 	}
@@ -268,27 +275,11 @@ static int add_site(struct finding *finding, const struct clew_derive_spot *spot
 
 /* ---- places ---- */
 
-static int find_function(struct finding *finding, const struct clew_runtime_point *point,
-			 uint64_t *ret_address)
+/* Where the steps of a hidden name lead. */
+static int take_steps(struct finding *finding, const struct clew_runtime_hidden *hidden,
+		      uint64_t *ret_address)
 {
-	const struct clew_runtime_hidden *hidden = NULL;
-	int r;
-
-	for (size_t i = 0; point->hidden && i < finding->runtime->hidden_count; i++)
-		if (!strcmp(finding->runtime->hidden[i].name, point->symbol))
-			hidden = &finding->runtime->hidden[i];
-	/* A file that has its symbols knows better. */
-	if (hidden && clew_derive_find(finding->functions, hidden->name, ret_address) == 0)
-		return 0;
-	r = clew_derive_find(finding->functions, hidden ? hidden->symbol : point->symbol,
-			     ret_address);
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return refuse(finding,
-			      r == -EMLINK ? "several functions fit %s" : "it has no function %s",
-			      hidden ? hidden->symbol : point->symbol);
-	for (unsigned i = 0; hidden && i < hidden->step_count; i++) {
+	for (unsigned i = 0; i < hidden->step_count; i++) {
 		static const enum clew_derive_step steps[] = {
 			[CLEW_HIDDEN_CODE] = CLEW_DERIVE_CODE,
 			[CLEW_HIDDEN_CALLEE] = CLEW_DERIVE_CALLEE,
@@ -301,6 +292,47 @@ static int find_function(struct finding *finding, const struct clew_runtime_poin
 				      hidden->name, i + 1, hidden->symbol);
 	}
 	return 0;
+}
+
+/* The function that a table of the program has beside a text, and where the steps lead from it. */
+static int find_in_table(struct finding *finding, const struct clew_runtime_hidden *hidden,
+			 uint64_t *ret_address)
+{
+	int r = clew_pointer_behind(finding->descriptor, hidden->symbol, hidden->words,
+				    ret_address);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0 || !clew_derive_is_function(finding->functions, *ret_address))
+		return refuse(finding,
+			      "%s is not resolved: no table has one function beside \"%s\"",
+			      hidden->name, hidden->symbol);
+	return take_steps(finding, hidden, ret_address);
+}
+
+static int find_function(struct finding *finding, const struct clew_runtime_point *point,
+			 uint64_t *ret_address)
+{
+	const struct clew_runtime_hidden *hidden = NULL;
+	int r;
+
+	for (size_t i = 0; point->hidden && i < finding->runtime->hidden_count; i++)
+		if (!strcmp(finding->runtime->hidden[i].name, point->symbol))
+			hidden = &finding->runtime->hidden[i];
+	if (hidden && hidden->table)
+		return find_in_table(finding, hidden, ret_address);
+	/* A file that has its symbols knows better. */
+	if (hidden && clew_derive_find(finding->functions, hidden->name, ret_address) == 0)
+		return 0;
+	r = clew_derive_find(finding->functions, hidden ? hidden->symbol : point->symbol,
+			     ret_address);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return refuse(finding,
+			      r == -EMLINK ? "several functions fit %s" : "it has no function %s",
+			      hidden ? hidden->symbol : point->symbol);
+	return hidden ? take_steps(finding, hidden, ret_address) : 0;
 }
 
 static int say_no_place(struct finding *finding, const char *why)

@@ -19,5 +19,6 @@ int clew_runtimes_prepare(struct clew_bpf *bpf, const struct clew_recorder_optio
 	if (clew_probe_multi())
 		clew_probe_prepare_multi(bpf->progs.clew_moment);
 	bpf_map__set_max_entries(bpf->maps.clew_moment_sites, CLEW_MOMENT_SITES);
+	bpf_map__set_max_entries(bpf->maps.clew_moment_keeps, CLEW_MOMENT_KEEPS);
 	return 0;
 }

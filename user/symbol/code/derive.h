@@ -17,6 +17,8 @@ enum clew_derive_step {
 
 /* The function of a name, as linked. 0, -ENOENT, or -EMLINK: several functions fit the glob. */
 int clew_derive_find(struct clew_functions *functions, const char *glob, uint64_t *ret_address);
+/* True if a function begins at an address. */
+bool clew_derive_is_function(struct clew_functions *functions, uint64_t address);
 /* One step from a function to another. 0 or -ENOENT. */
 int clew_derive_step(struct clew_functions *functions, enum clew_derive_step step, unsigned number,
 		     uint64_t *address);

@@ -6,6 +6,12 @@
 
 static const char why[] = "places in code of arm64 are not found";
 
+bool clew_derive_is_function(struct clew_functions *functions, uint64_t address)
+{
+	(void)functions, (void)address;
+	return false;
+}
+
 int clew_derive_step(struct clew_functions *functions, enum clew_derive_step step, unsigned number,
 		     uint64_t *address)
 {

@@ -150,6 +150,11 @@ static const struct range *follow_flow(const struct clew_functions *functions,
 	}
 }
 
+bool clew_derive_is_function(struct clew_functions *functions, uint64_t address)
+{
+	return function_at(functions, address);
+}
+
 int clew_derive_step(struct clew_functions *functions, enum clew_derive_step step, unsigned number,
 		     uint64_t *address)
 {

@@ -147,9 +147,11 @@ static bool join_by_jumps(struct clew_functions *functions, uint32_t *from)
 		if (range->kind == RANGE_NAMED || range->owner != i || range->called ||
 		    range->taken || from[i] >= MANY || ranges[from[i]].owner == i)
 			continue;
-		/* Two unnamed ranges that jump to each other alone: neither is the whole. */
+		/* Two unnamed ranges that jump to each other alone: neither is the whole, unless
+		 * others come to one of them. */
 		if (ranges[from[i]].owner != from[i] ||
-		    (ranges[from[i]].kind != RANGE_NAMED && from[from[i]] == i))
+		    (ranges[from[i]].kind != RANGE_NAMED && from[from[i]] == i &&
+		     !ranges[from[i]].called && !ranges[from[i]].taken))
 			continue;
 		range->owner = from[i];
 		joined = true;

@@ -20,7 +20,8 @@ struct clew_moment_value {
 	struct clew_step steps[CLEW_MOMENT_STEPS];
 	__u16 text_max; /* the result is the address of a text of so many bytes; 0: it is a number
 			 */
-	__u16 reserved[3];
+	__u8 keep;	/* the number is kept for the thread until its call is left */
+	__u8 reserved[5];
 };
 
 struct clew_moment_site {
@@ -28,6 +29,13 @@ struct clew_moment_site {
 	__u16 count;
 	__u32 below; /* bytes pushed since the function began */
 	struct clew_moment_value values[CLEW_MOMENT_VALUES];
+};
+
+/* What a thread keeps of the entry of a call for its exit. */
+#define CLEW_MOMENT_KEEPS 8192 /* threads */
+struct clew_moment_kept {
+	__u64 stack; /* of the call */
+	__u64 value;
 };
 
 CLEW_ASSERT_SIZE(struct clew_moment_value, 64);

@@ -20,7 +20,8 @@ enum clew_operand_kind {
 	CLEW_OPERAND_CONSTANT = 1,
 	CLEW_OPERAND_REGISTER = 2,
 	CLEW_OPERAND_MEMORY = 3,
-	CLEW_OPERAND_THREAD = 4 /* where the thread's own data are (its FS base) */
+	CLEW_OPERAND_THREAD = 4, /* where the thread's own data are (its FS base) */
+	CLEW_OPERAND_KEPT = 5,	 /* what the entry of the call kept */
 };
 
 struct clew_operand {
