@@ -358,6 +358,60 @@ def mapped_later(command):
        "--usdt of what no file has: a line, status 0", f"{done.returncode}: {done.stderr[-300:]}")
 
 
+def asyncio():
+    """Tasks of Python's asyncio: the module in C has no symbols."""
+    program = os.path.join(SOURCES, "tasks.py")
+    path, lines, found = record("asyncio", "/usr/bin/python3", program, ITEMS, SEED,
+                                options=("--max-cost", "90"))
+    log = {int(line[0]): [word.split("=") for word in line[1:]] for line in lines}
+    spans = [s for s in found["logical"]["list"] if s["name"] in ("item", "computes")]
+    times = {number: dict(words) for number, words in log.items()}
+    items, extra, several = match(sorted(times), spans, lambda n: (
+        n, int(times[n]["made"]), int(times[n]["until"])))
+    ok(len(items) == len(log) >= ITEMS * 0.9 and not extra and not several,
+       f"asyncio: {len(log)} of {len(log)} tasks, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    wrong, waits = [], 0
+    for number, words in log.items():
+        span, how = items.get(number), times[number]
+        if not span:
+            continue
+        if span["name"] != ("computes", "item")[number % 2]:
+            wrong.append((number, "name", span["name"]))
+        closed = how.get("how")
+        if closed and span["closed"] != closed:
+            wrong.append((number, how["shape"], closed, span["closed"]))
+        parent = int(how["parent"])
+        if parent >= 0 and span["parent"] != items[parent]["span"]:
+            wrong.append((number, "parent"))
+        waits += steps_differ(number, words, span, wrong)
+    report("asyncio: who made each, how it ended, when it ran and waited", wrong)
+    ok(waits > ITEMS / 4, f"asyncio: they waited {waits} times")
+    report("asyncio: pieces are in order", ordered(spans))
+
+
+def steps_differ(number, words, span, wrong):
+    """
+    Each time at which the task's function says that it runs lies in a run, and each wait begins in
+    one and ends in a later one. Returns the waits.
+    """
+    runs, at, waits = runs_of(span), [], 0
+    for what, time_ns in words:
+        if what not in ("runs", "waits", "ends"):
+            continue
+        inside = [k for k, r in enumerate(runs) if r["start_ns"] <= int(time_ns) <= r["end_ns"]]
+        if len(inside) != 1:
+            wrong.append((number, what, "in no run"))
+            return waits
+        at.append((what, inside[0]))
+    for (what, run_before), (_, run_after) in zip(at, at[1:]):
+        # A task that is thrown an exception begins its next step in another function.
+        waits += what == "waits"
+        if (run_after > run_before) != (what == "waits"):
+            wrong.append((number, what, run_before, run_after))
+    return waits
+
+
 def own():
     """The runtime that docs/runtimes.md describes."""
     with open(os.path.join(ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
@@ -424,7 +478,8 @@ def changed():
 
 def main():
     skip_unless_functions("--no-stacks")
-    tests = {"pthread": pthread, "uv": uv, "go": go, "java": java, "own": own, "changed": changed}
+    tests = {"pthread": pthread, "uv": uv, "go": go, "java": java, "asyncio": asyncio,
+             "own": own, "changed": changed}
     for name in sys.argv[1:] or tests:
         tests[name]()
     finish()

@@ -75,6 +75,38 @@ static void test_description(void **state)
 	clew_layers_free(layers);
 }
 
+static void test_kept(void **state)
+{
+	struct clew_layers *layers =
+		read_text("runtime r\n"
+			  "object x x\n"
+			  "hidden h = x:table \"some text\" +34 jump 2\n"
+			  "span s repeat\n"
+			  "start  enter x:@h key=u64(arg0+16) keep=u64(arg0+16)\n"
+			  "end    leave x:@h key=kept if u32(kept+88)==2\n"
+			  "span t\n"
+			  "submit enter x:f key=arg0\n"
+			  "wait   enter x:g key=arg0\n"
+			  "waited leave x:g key=entry.arg0\n");
+	const struct clew_runtime *r = layers->runtimes;
+
+	(void)state;
+	assert_true(r->hidden[0].table);
+	assert_string_equal(r->hidden[0].symbol, "some text");
+	assert_int_equal(r->hidden[0].words, 34);
+	assert_int_equal(r->hidden[0].step_count, 1);
+	/* The key is the number that is kept. */
+	assert_int_equal(r->points[r->events[0].point].value_count, 1);
+	assert_int_equal(r->points[r->events[0].point].kept, 1);
+	assert_int_equal(r->events[1].keys[0].expression.base, CLEW_BASE_KEPT);
+	assert_int_equal(r->events[1].outer_kind, CLEW_OUTER_NONE);
+	assert_false(r->spans[0].submits);
+	assert_false(r->spans[0].waited);
+	assert_true(r->spans[1].submits);
+	assert_true(r->spans[1].waited);
+	clew_layers_free(layers);
+}
+
 static void test_one_point(void **state)
 {
 	struct clew_layers *layers = read_text("runtime r\n"
@@ -109,6 +141,18 @@ static void test_mistakes(void **state)
 		{"runtime a\nobject x x\nhidden h = x:f other 1",
 		 "t:3:16: none of 'code N', 'callee', 'jump N'"},
 		{"runtime a\nobject x x\nhidden h = x:f code", "t:3:20: a number is missing here"},
+		{"runtime a\nobject x x\nhidden h = x:table f",
+		 "t:3:20: a text in quotes is missing here"},
+		{"runtime a\nobject x x\nhidden h = x:table \"f\" 1",
+		 "t:3:24: '+' is missing here"},
+		{"runtime a\nobject x x\nspan s\nwaited enter x:f",
+		 "t:4:17: 'waited' needs key=EXPRESSION"},
+		{"runtime a\nobject x x\nspan s\nend enter x:f key=kept",
+		 "t:4:19: 'kept' is for 'leave' alone"},
+		{"runtime a\nobject x x\nspan s\nend leave x:f key=ret keep=sp",
+		 "t:4:23: 'keep' is for one number at the entry of a function"},
+		{"runtime a\nobject x x\nspan s\nend enter x:f key=arg0 keep=arg0 keep=arg1",
+		 "t:4:34: the value 'keep' is there already"},
 		{"runtime a\nobject x x\nlayout x",
 		 "t:3:9: the version, or a pattern of it, is missing "
 		 "here"},
@@ -157,7 +201,7 @@ static void test_mistakes(void **state)
 		 "t:4:8: 'cheap:' is missing here"},
 		{"runtime a\nobject x x\nspan s\nbegin enter x:f key=arg0",
 		 "t:4:1: none of object, hidden, layout, field, span, submit, start, end, suspend, "
-		 "resume, ready, cancel, wait, wake, name, after, state"},
+		 "resume, ready, cancel, wait, waited, wake, name, after, state"},
 	};
 
 	(void)state;
@@ -176,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_description),
+		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_one_point),
 		cmocka_unit_test(test_mistakes),
 	};

@@ -194,7 +194,9 @@ int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 
 	*ret = (struct logical_sum){.logical = logical,
 				    .rows.item = sizeof(struct logical_row),
-				    .waits.item = sizeof(struct logical_waits)};
+				    .waits.item = sizeof(struct logical_waits),
+				    .queues.item = sizeof(struct logical_queue),
+				    .opens.item = sizeof(struct logical_open)};
 	for (size_t i = 0; r >= 0 && i < logical->jobs->list.count; i++) {
 		const struct clew_job *job = clew_job_at(logical->jobs, i);
 		struct logical_row *row;
@@ -206,6 +208,8 @@ int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 		r = r < 0 ? r : add_job(row, logical->jobs, job);
 	}
 	r = r < 0 ? r : add_waits(ret);
+	r = r < 0 ? r : logical_queues(ret);
+	r = r < 0 ? r : logical_opens(ret);
 	map_done(&places);
 	if (ret->rows.count > 1)
 		qsort(ret->rows.data, ret->rows.count, sizeof(struct logical_row), by_total);
@@ -223,6 +227,8 @@ void logical_sum_done(struct logical_sum *sum)
 	for (size_t i = 0; i < sum->waits.count; i++)
 		histogram_done(&((struct logical_waits *)sum->waits.data)[i].length);
 	vector_done(&sum->waits);
+	vector_done(&sum->queues);
+	vector_done(&sum->opens);
 }
 
 size_t logical_never_seen(const struct clew_logical *logical, const struct clew_runtime *runtime,

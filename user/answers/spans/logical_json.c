@@ -245,6 +245,56 @@ static void json_waited(struct clew_json *json, const struct logical_sum *sum)
 	clew_json_array_end(json);
 }
 
+static void json_counts(struct clew_json *json, const char *key, const uint64_t *counts)
+{
+	clew_json_object(json, key);
+	for (unsigned i = 0; i <= CLEW_JOB_SUSPENDED; i++)
+		clew_json_unsigned(json, clew_job_piece_word(i), counts[i]);
+	clew_json_object_end(json);
+}
+
+static void json_queues(struct clew_json *json, const struct logical_sum *sum)
+{
+	const struct clew_jobs *jobs = sum->logical->jobs;
+	const struct logical_queue *queues = sum->queues.data;
+
+	clew_json_array(json, "queues");
+	for (size_t i = 0; i < sum->queues.count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_string(json, "runtime", queues[i].runtime->name);
+		clew_json_string(json, "kind", queues[i].kind->name);
+		json_thread(json, "process", jobs, queues[i].process, clew_trace_end(jobs->trace));
+		if (queues[i].has_queue)
+			clew_json_unsigned(json, "queue", queues[i].queue);
+		else
+			clew_json_null(json, "queue");
+		json_counts(json, "most", queues[i].most);
+		json_counts(json, "at_end", queues[i].now);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_opens(struct clew_json *json, const struct logical_sum *sum)
+{
+	const struct clew_jobs *jobs = sum->logical->jobs;
+	const struct logical_open *opens = sum->opens.data;
+
+	clew_json_array(json, "open");
+	for (size_t i = 0; i < sum->opens.count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_string(json, "runtime", opens[i].job->runtime->name);
+		clew_json_string(json, "kind", opens[i].job->kind->name);
+		clew_json_string(json, "name", opens[i].name);
+		clew_json_string(json, "submitted_in", opens[i].in);
+		json_thread(json, "submitter", jobs, opens[i].job->submitter, opens[i].job->begin);
+		clew_json_unsigned(json, "count", opens[i].count);
+		clew_json_unsigned(json, "first_ns", opens[i].job->begin);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
 int clew_json_logical(struct clew_json *json, const struct clew_logical *logical)
 {
 	const struct clew_jobs *jobs = logical->jobs;
@@ -259,6 +309,8 @@ int clew_json_logical(struct clew_json *json, const struct clew_logical *logical
 		json_row(json, (const struct logical_row *)sum.rows.data + i);
 	clew_json_array_end(json);
 	json_waited(json, &sum);
+	json_queues(json, &sum);
+	json_opens(json, &sum);
 	json_files(json, jobs);
 	json_points(json, jobs);
 	if (logical->each) {

@@ -36,15 +36,38 @@ struct logical_waits {
 	struct histogram length; /* of those whose end is known */
 };
 
+/* Spans of one queue, at once, by enum clew_job_piece_kind. */
+struct logical_queue {
+	const struct clew_runtime *runtime;
+	const struct clew_runtime_span *kind;
+	uint32_t process;
+	bool has_queue; /* else they are all of the process's */
+	uint64_t queue;
+	uint64_t now[3], most[3]; /* at the capture's end, and ever */
+};
+
+/* Spans that are open at the capture's end and were submitted alike. */
+struct logical_open {
+	const struct clew_job *job; /* the first of them */
+	const char *name;
+	const char *in; /* the name of the span that submitted them, NULL: none did */
+	uint64_t count;
+};
+
 struct logical_sum {
 	const struct clew_logical *logical;
-	struct vector rows;  /* struct logical_row, most time first */
-	struct vector waits; /* struct logical_waits */
-	size_t count;	     /* spans */
+	struct vector rows;   /* struct logical_row, most time first */
+	struct vector waits;  /* struct logical_waits */
+	struct vector queues; /* struct logical_queue */
+	struct vector opens;  /* struct logical_open, most first */
+	size_t count;	      /* spans */
 };
 
 /* 0 or -ENOMEM; logical_sum_done() frees it in both cases. */
 int logical_sum(const struct clew_logical *logical, struct logical_sum *ret);
+/* The same for its queues and its open spans alone; logical_sum() calls them. */
+int logical_queues(struct logical_sum *sum);
+int logical_opens(struct logical_sum *sum);
 void logical_sum_done(struct logical_sum *sum);
 void clew_job_times(const struct clew_jobs *jobs, const struct clew_job *job,
 		    struct clew_job_times *ret);

@@ -8,6 +8,8 @@
 #include "format/text.h"
 #include "words/task.h"
 
+#define OPENS_SHOWN 5
+
 /* The part of the capture that is over, for lengths of what is still open. */
 static void print_time(FILE *out, const struct clew_jobs *jobs, uint64_t at)
 {
@@ -157,6 +159,52 @@ static void print_waited(FILE *out, const struct logical_sum *sum)
 		fputc('\n', out);
 }
 
+/* Queues in which spans waited, and where those were submitted that are not over. */
+static void print_depths(FILE *out, const struct logical_sum *sum)
+{
+	const struct clew_jobs *jobs = sum->logical->jobs;
+	const struct logical_queue *queues = sum->queues.data;
+	const struct logical_open *opens = sum->opens.data;
+
+	for (size_t i = 0; i < sum->queues.count; i++) {
+		const uint64_t *most = queues[i].most, *now = queues[i].now;
+
+		if (!most[CLEW_JOB_QUEUED])
+			continue;
+		fprintf(out, "%s.%s in ", queues[i].runtime->name, queues[i].kind->name);
+		clew_print_task_name(out, jobs->trace, queues[i].process,
+				     clew_trace_end(jobs->trace));
+		if (queues[i].has_queue)
+			fprintf(out, ", queue 0x%" PRIx64, queues[i].queue);
+		fprintf(out, ": at most %" PRIu64 " queued and %" PRIu64 " running at once",
+			most[CLEW_JOB_QUEUED], most[CLEW_JOB_RUNS]);
+		if (now[CLEW_JOB_QUEUED] + now[CLEW_JOB_RUNS] + now[CLEW_JOB_SUSPENDED])
+			fprintf(out,
+				"; at the end %" PRIu64 " queued, %" PRIu64 " running, %" PRIu64
+				" suspended",
+				now[CLEW_JOB_QUEUED], now[CLEW_JOB_RUNS], now[CLEW_JOB_SUSPENDED]);
+		fputc('\n', out);
+	}
+	for (size_t i = 0; i < sum->opens.count && i < OPENS_SHOWN; i++) {
+		fprintf(out, "open at the end: %" PRIu64 " of %s.%s ", opens[i].count,
+			opens[i].job->runtime->name, opens[i].job->kind->name);
+		clew_print_safe(out, opens[i].name);
+		if (opens[i].in) {
+			fputs(", submitted in ", out);
+			clew_print_safe(out, opens[i].in);
+		} else if (opens[i].job->submitter != CLEW_NO_TASK) {
+			fputs(", submitted by ", out);
+			clew_print_task_name(out, jobs->trace, opens[i].job->submitter,
+					     opens[i].job->begin);
+		}
+		fputs(", the first ", out);
+		fprintf(out, "%s before the end\n",
+			CLEW_DURATION(clew_trace_end(jobs->trace) - opens[i].job->begin));
+	}
+	if (sum->queues.count || sum->opens.count)
+		fputc('\n', out);
+}
+
 /* Says of each runtime where it was looked for, and what of it never came. */
 static void print_runtimes(FILE *out, const struct clew_logical *logical)
 {
@@ -211,6 +259,7 @@ int clew_print_logical(FILE *out, const struct clew_logical *logical, size_t *re
 	if (r >= 0) {
 		print_rows(out, &sum);
 		print_waited(out, &sum);
+		print_depths(out, &sum);
 		print_runtimes(out, logical);
 	}
 	logical_sum_done(&sum);

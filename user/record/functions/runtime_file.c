@@ -465,6 +465,17 @@ static int open_functions(struct finding *finding)
 	return r < 0 ? refuse(finding, "its functions cannot be read") : 0;
 }
 
+/* Probes that a program carries are found without its functions, which takes long in a large one:
+ * what it does meanwhile would be missed. */
+static bool wants_functions(const struct clew_runtime *runtime)
+{
+	bool wants = runtime->offset_count;
+
+	for (size_t i = 0; i < runtime->point_count; i++)
+		wants |= runtime->points[i].kind <= CLEW_PLACE_AFTER;
+	return wants;
+}
+
 static int find_all(struct finding *finding)
 {
 	const struct clew_runtime *runtime = finding->runtime;
@@ -506,7 +517,7 @@ int runtime_find(const struct clew_runtime *runtime, int descriptor, const char 
 	if (!any)
 		return 0;
 	finding.offsets = calloc(runtime->offset_count + 1, sizeof(*finding.offsets));
-	r = finding.offsets ? open_functions(&finding) : -ENOMEM;
+	r = !finding.offsets ? -ENOMEM : wants_functions(runtime) ? open_functions(&finding) : 0;
 	if (r >= 0) {
 		find_offsets(&finding);
 		r = check_keys(&finding);
