@@ -83,7 +83,8 @@ def ordered(spans):
 def pthread():
     program = scratch("threads")
     build("threads", "cc", "-O1", "-pthread", "-o", program, os.path.join(SOURCES, "threads.c"))
-    path, log, found = record("pthread", program, ITEMS, SEED)
+    path, log, found = record("pthread", program, ITEMS, SEED,
+                              options=("-f", program + ":routine", "--max-cost", "90"))
     spans = [s for s in found["logical"]["list"] if s["runtime"] == "pthread"]
     items, extra, several = match(log, spans, lambda i: (int(i[0]), int(i[5]), int(i[6])))
     ok(len(items) == ITEMS and not extra and not several,
@@ -119,6 +120,32 @@ def pthread():
     report("pthread: who made each, where it ran, how it ended", wrong)
     report("pthread: pieces are in order", ordered(spans))
     joined(path, log)
+    replaced(path, found)
+
+
+def replaced(path, found):
+    """A span is there in place of the frame of its function: once in each answer, and listed."""
+    frames = [f for f in found["list"] if f["name"] == "routine"]
+    ok(len(frames) == ITEMS and all(f["replaced"] for f in frames),
+       f"pthread: {len(frames)} frames of the routine are listed, and replaced",
+       f"{sum(f['replaced'] for f in frames)}")
+    asked = answer("why", path, "--span", "routine", "--slowest", 3 * ITEMS)
+    ok(len(asked["operations"]) == ITEMS, f"pthread: why --span has {ITEMS} activations",
+       f"{len(asked['operations'])}")
+    inside = [f for o in asked["operations"] for s in o["segments"]
+              for f in s.get("functions") or [] if f["name"]]
+    ok(not inside, "pthread: no time is in the frame as well", f"{inside[:2]}")
+    groups = answer("latency", path, "--by", "function")["groups"]
+    ok([(g["name"], g["count"]) for g in groups] == [("routine", ITEMS)],
+       "pthread: latency has each once", f"{[(g['name'], g['count']) for g in groups]}")
+    nested = answer("latency", path)["groups"]
+    parents = {g["parent"] for g in nested}
+    children = sum(s["parent"] is not None for s in found["logical"]["list"])
+    ok(len(nested) == 2 and sum(g["count"] for g in nested if g["depth"]) == children and
+       len(parents) == 2, f"pthread: {children} threads are below those that made them",
+       f"{[(g['depth'], g['count']) for g in nested]}")
+    folded = run(CLEW, "export", "--to", "folded", "--stacks", "off-cpu", path).stdout
+    ok(";pthread.routine;" in folded, "pthread: folded stacks are below the span")
 
 
 def joined(path, log):
@@ -388,6 +415,24 @@ def asyncio():
     report("asyncio: who made each, how it ended, when it ran and waited", wrong)
     ok(waits > ITEMS / 4, f"asyncio: they waited {waits} times")
     report("asyncio: pieces are in order", ordered(spans))
+    blocked(path, items, times)
+
+
+def blocked(path, items, times):
+    """While a task waits, its loop runs others: that is what why goes into, as observed."""
+    chosen = [n for n in items if items[n]["suspended_ns"] > 500_000][:5]
+    wrong, loops = [], 0
+    for number in chosen:
+        span = items[number]
+        asked = answer("why", path, "--span", span["name"], "--slowest", ITEMS)
+        mine = [o for o in asked["operations"] if o["from"] == span["submitted_ns"]]
+        for segment in mine[0]["segments"] if len(mine) == 1 else []:
+            via = segment["via"]
+            loops += bool(via) and (via["type"], via["evidence"]) == ("wake", "observed")
+        if len(mine) != 1:
+            wrong.append((number, len(mine)))
+    report("asyncio: why has each task", wrong)
+    ok(loops > 0, f"asyncio: waits go into the loop's time, {loops} parts")
 
 
 def steps_differ(number, words, span, wrong):

@@ -79,6 +79,20 @@ static int explain_run(struct why_search *search, struct frame *frame, uint64_t 
 			frame->waited);
 }
 
+/* It could not go on before its thread came to it: what that did meanwhile. */
+static int explain_loop(struct why_search *search, struct frame *frame, uint64_t end,
+			const struct clew_job_piece *piece)
+{
+	const struct trace_task *task = trace_task_find(search->trace, piece->task);
+	uint64_t from = frame->cursor;
+
+	if (!task || why_in_chain(&frame->chain, piece->task))
+		return add_leaf(search, frame, end, piece);
+	frame->cursor = end;
+	return why_push(search, task, from, end, frame->chain, CLEW_EDGE_WAKE,
+			CLEW_EVIDENCE_OBSERVED, frame->waited);
+}
+
 int why_explain_job(struct why_search *search)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
@@ -105,7 +119,9 @@ int why_explain_job(struct why_search *search)
 		return why_push_job(search, piece->waker, from, end, frame->chain, CLEW_EDGE_WAKE,
 				    CLEW_EVIDENCE_EXACT, frame->waited);
 	}
-	return add_leaf(search, frame, end, piece);
+	return piece->kind == CLEW_JOB_SUSPENDED && piece->by_thread
+		       ? explain_loop(search, frame, end, piece)
+		       : add_leaf(search, frame, end, piece);
 }
 
 int why_follow_job(struct why_search *search, const struct clew_sleep *sleep,

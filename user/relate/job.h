@@ -35,6 +35,8 @@ struct clew_job_piece {
 	uint32_t waker; /* the span that ran on that thread then, CLEW_NO_NUMBER none */
 	uint8_t kind;	/* enum clew_job_piece_kind */
 	bool has_why;
+	bool by_thread; /* SUSPENDED, and nothing says who resumes spans of its kind: `task` is the
+			   thread that went on with it */
 };
 
 struct clew_job {

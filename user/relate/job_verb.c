@@ -41,6 +41,10 @@ static int start(struct join *join, const struct taking *taking, uint32_t number
 	if (last && last->end == CLEW_TIME_OPEN && last->kind == CLEW_JOB_RUNS &&
 	    last->task == happened->task)
 		return 0;
+	if (last && job_is_in(join, number, CLEW_JOB_SUSPENDED) && !span->kind->resumes) {
+		last->task = happened->task;
+		last->by_thread = true;
+	}
 	r = job_begin_piece(join, number, CLEW_JOB_RUNS, happened->time, happened->task);
 	span->started = span->started ?: happened->time;
 	span->below = job_look_up(&join->top, happened->task, 0);

@@ -141,6 +141,7 @@ struct clew_runtime_span {
 	const char *name;
 	bool repeat, coalesce;
 	bool submits; /* it has an event for its submit */
+	bool resumes; /* it has one for who lets it go on */
 	bool waited;  /* threads say themselves that they no longer wait */
 };
 

@@ -286,6 +286,8 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	event->span = (uint16_t)(reading->spans.count - 1);
 	span = (struct clew_runtime_span *)reading->spans.data + event->span;
 	span->submits |= verb == CLEW_VERB_SUBMIT;
+	span->resumes |=
+		verb == CLEW_VERB_RESUME || verb == CLEW_VERB_READY || verb == CLEW_VERB_STATE;
 	span->waited |= verb == CLEW_VERB_WAITED;
 	for (const char *at = scanner->begin; at < begin; at++)
 		line += *at == '\n';

@@ -165,12 +165,14 @@ static void print_depths(FILE *out, const struct logical_sum *sum)
 	const struct clew_jobs *jobs = sum->logical->jobs;
 	const struct logical_queue *queues = sum->queues.data;
 	const struct logical_open *opens = sum->opens.data;
+	bool any = sum->opens.count;
 
 	for (size_t i = 0; i < sum->queues.count; i++) {
 		const uint64_t *most = queues[i].most, *now = queues[i].now;
 
 		if (!most[CLEW_JOB_QUEUED])
 			continue;
+		any = true;
 		fprintf(out, "%s.%s in ", queues[i].runtime->name, queues[i].kind->name);
 		clew_print_task_name(out, jobs->trace, queues[i].process,
 				     clew_trace_end(jobs->trace));
@@ -201,7 +203,7 @@ static void print_depths(FILE *out, const struct logical_sum *sum)
 		fprintf(out, "%s before the end\n",
 			CLEW_DURATION(clew_trace_end(jobs->trace) - opens[i].job->begin));
 	}
-	if (sum->queues.count || sum->opens.count)
+	if (any)
 		fputc('\n', out);
 }
 

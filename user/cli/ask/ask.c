@@ -148,7 +148,7 @@ static int choose_functions(struct ask_search *search)
 {
 	const struct clew_trace *trace = search->in->trace;
 	uint32_t count = clew_trace_function_count(trace);
-	bool any = false;
+	bool any = false, has_jobs = false;
 
 	if (!search->ask->span)
 		return 0;
@@ -157,15 +157,17 @@ static int choose_functions(struct ask_search *search)
 		const struct clew_activity *all =
 			clew_relations_activities(search->in->relations, &activities);
 
+		has_jobs = clew_relations_jobs(search->in->relations);
 		for (size_t i = 0; i < activities && !any; i++)
 			any = all[i].part == CLEW_ACTIVITY_JOB &&
 			      clew_match_activity(search->ask->span, &all[i]);
 	}
-	if (any && !clew_has_functions(trace))
-		return 0;
+	if (!clew_has_functions(trace) && (any || has_jobs))
+		return any ? 0 : ask_fail(search);
 	if (!clew_has_functions(trace))
-		return clew_fail(CLEW_EXIT_INPUT, "--span: no function was traced: record them "
-						  "with `clew record -f FILE:GLOB`");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--span: no function was traced: record them with `clew record -f "
+				 "FILE:GLOB`, or logical spans with --runtime");
 	search->functions = calloc(count + 1ul, sizeof(*search->functions));
 	if (!search->functions)
 		return clew_fail_memory();

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arch/registers.h"
+#include "record/functions/probe_judge.h"
 #include "symbol/code/derive.h"
 #include "symbol/code/probes.h"
 #include "symbol/elf/elf_file.h"
@@ -28,6 +29,7 @@ struct finding {
 	struct runtime_found *found;
 	uint64_t *offsets; /* by the runtime's numbers; UINT64_MAX: not known */
 	uint16_t point;	   /* at hand */
+	struct probe_judge judge;
 };
 
 /* Says why the runtime is not used. Returns -ENOENT. */
@@ -415,11 +417,16 @@ static int take_probe(void *context, const struct clew_probe *probe)
 	const struct clew_runtime_point *point = &finding->runtime->points[finding->point];
 	struct clew_operand arguments[CLEW_SITE_ARGUMENTS];
 	struct clew_derive_spot spot = {.offset = probe->offset, .class = CLEW_PROBE_EMULATED};
+	const char *reason;
 	struct runtime_site *site;
 	int r;
 
 	if (strcmp(probe->provider, point->object) || strcmp(probe->name, point->symbol))
 		return 0;
+	reason = probe_judge_reason(&finding->judge, probe);
+	if (reason)
+		return refuse(finding, "%s cannot be probed: its program would not do the same (%s)",
+			      point->symbol, reason);
 	r = add_site(finding, &spot);
 	if (r < 0)
 		return r;
@@ -522,7 +529,9 @@ int runtime_find(const struct clew_runtime *runtime, int descriptor, const char 
 		find_offsets(&finding);
 		r = check_keys(&finding);
 	}
+	probe_judge_begin(&finding.judge, descriptor);
 	r = r < 0 ? r : find_all(&finding);
+	probe_judge_end(&finding.judge);
 	if (r < 0 || !ret->points)
 		ret->sites.count = 0;
 	clew_functions_close(finding.functions);
