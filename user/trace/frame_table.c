@@ -230,7 +230,7 @@ static int list_entries(const struct clew_trace *trace, const struct trace_task 
 		for (uint32_t i = 0; i < task->frame_count; i++) {
 			uint32_t slot = slot_of(trace, slots, task->frame_first + i);
 
-			if (frames[i].flags & CLEW_FRAME_INHERITED)
+			if (frames[i].flags & (CLEW_FRAME_INHERITED | CLEW_FRAME_REPLACED))
 				continue;
 			if (pass)
 				table->entries[next[slot]++] = frames[i].start;
@@ -430,7 +430,7 @@ static void add_calls(struct clew_function_sums *sums, const struct clew_trace_f
 {
 	if (end - first <= (size_t)table->slot_count * STEPS_OF_SEARCH) {
 		for (size_t i = first; i < end; i++)
-			if (!(frames[i].flags & CLEW_FRAME_INHERITED))
+			if (!(frames[i].flags & (CLEW_FRAME_INHERITED | CLEW_FRAME_REPLACED)))
 				sum_of(sums, frames[i].function)->calls++;
 		return;
 	}

@@ -161,7 +161,11 @@ static void print_object(FILE *out, const struct clew_functions_shown *shown, si
 	clew_print_safe(out, shown->path);
 	fprintf(out, "%s: %zu of its %zu functions asked for, %zu can be probed\n",
 		clew_style_end(CLEW_STYLE_HEADING), shown->count, shown->about.count, probed);
-	if (shown->about.stripped)
+	if (shown->about.debug_names)
+		fputs("It is stripped: functions that it does not export have the names of its "
+		      "debug file.\n",
+		      out);
+	else if (shown->about.stripped)
 		fputs("It is stripped: only functions that it exports have names.\n", out);
 }
 

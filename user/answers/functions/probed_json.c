@@ -139,6 +139,7 @@ void clew_functions_write(struct clew_json *json, const struct clew_functions_sh
 	clew_json_string(json, "path", shown->path);
 	clew_json_string(json, "build_id", *id ? id : NULL);
 	clew_json_bool(json, "stripped", shown->about.stripped);
+	clew_json_bool(json, "debug_names", shown->about.debug_names);
 	clew_json_string(json, "returns", shown->returns);
 	clew_json_string(json, "why", shown->why);
 	clew_json_object_end(json);

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,9 @@
 #include "record/stream/recorder_state.h"
 #include "symbol/elf/library.h"
 
-#define SEEN_MOST 65536 /* files that are known to be looked through */
-#define LINE_MOST (PATH_MAX + CLEW_RUNTIME_WHY + 128)
+#define PATTERN_MOST 64	   /* files that a pattern stands for before the command begins */
+#define SEEN_MOST    65536 /* files that are known to be looked through */
+#define LINE_MOST    (PATH_MAX + CLEW_RUNTIME_WHY + 128)
 
 /* A file in which points were found, to be attached to. */
 struct planned {
@@ -302,6 +304,23 @@ static void plan_program(struct clew_runtimes *runtimes, const char *program)
 	clew_opened_close(&file);
 }
 
+/* The files of a pattern: a library by its name, others by their whole path. */
+static void plan_pattern(struct clew_runtimes *runtimes, const char *pattern)
+{
+	char path[PATH_MAX];
+	glob_t files;
+
+	if (*pattern != '/') {
+		if (!clew_library_find(pattern, path, sizeof(path)))
+			plan_program(runtimes, path);
+		return;
+	}
+	if (!glob(pattern, 0, NULL, &files))
+		for (size_t i = 0; i < files.gl_pathc && i < PATTERN_MOST; i++)
+			plan_program(runtimes, files.gl_pathv[i]);
+	globfree(&files);
+}
+
 /* Libraries that the command may map, before it does: its first calls would be missed else. */
 static void plan_libraries(struct clew_runtimes *runtimes)
 {
@@ -309,13 +328,8 @@ static void plan_libraries(struct clew_runtimes *runtimes)
 		const struct clew_runtime *runtime = &runtimes->layers->runtimes[i];
 
 		for (size_t k = 0; k < runtime->object_count; k++)
-			for (size_t n = 0; n < runtime->objects[k].glob_count; n++) {
-				char path[PATH_MAX];
-
-				if (!clew_library_find(runtime->objects[k].globs[n], path,
-						       sizeof(path)))
-					plan_program(runtimes, path);
-			}
+			for (size_t n = 0; n < runtime->objects[k].glob_count; n++)
+				plan_pattern(runtimes, runtime->objects[k].globs[n]);
 	}
 }
 

@@ -88,9 +88,12 @@ static int check_kind(int descriptor, const char *path, struct clew_message *mes
 	return 0;
 }
 
-static int read_all(struct clew_functions *functions)
+static int read_all(struct clew_functions *functions, const char *path)
 {
-	int r = functions_read_names(functions);
+	int r;
+
+	read_build_id(functions);
+	r = functions_read_names(functions, path);
 
 	if (r >= 0)
 		r = functions_read_code(functions);
@@ -106,7 +109,6 @@ static int read_all(struct clew_functions *functions)
 		r = functions_follow_stacks(functions);
 	if (r >= 0)
 		r = functions_find_open(functions);
-	read_build_id(functions);
 	functions->go = elf_file_section(&functions->file, ".go.buildinfo") ||
 			elf_file_section(&functions->file, ".gopclntab");
 	return r;
@@ -130,7 +132,7 @@ int clew_functions_open(int descriptor, const char *path,
 		       options->size < sizeof(*options) ? options->size : sizeof(*options));
 	r = elf_file_open(descriptor, &functions->file);
 	if (r >= 0)
-		r = read_all(functions);
+		r = read_all(functions, path);
 	functions->file.descriptor = -1;
 	if (r < 0) {
 		clew_functions_close(functions);
@@ -426,6 +428,7 @@ void clew_functions_about(const struct clew_functions *functions, struct clew_fu
 {
 	*ret = (struct clew_functions_object){
 		.stripped = functions->stripped,
+		.debug_names = functions->debug_names,
 		.go = functions->go,
 		.build_id = functions->build_id_size ? functions->build_id : NULL,
 		.build_id_size = functions->build_id_size,

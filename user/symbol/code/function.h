@@ -104,7 +104,8 @@ struct clew_functions_options {
 };
 
 struct clew_functions_object {
-	bool stripped; /* has no .symtab: only exported functions have names */
+	bool stripped;	  /* has no .symtab: only exported functions have names */
+	bool debug_names; /* others have them by its installed debug file */
 	bool go;
 	size_t count; /* of functions with names */
 	const uint8_t *build_id;

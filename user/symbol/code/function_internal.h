@@ -107,6 +107,7 @@ struct clew_functions {
 	bool twice;		 /* a function of Go may be met a second time if its stack grows */
 	struct data_page *pages; /* of the file, that were read lately; NULL: none yet */
 	bool stripped, go;
+	bool debug_names; /* some names are those of the debug file */
 	struct clew_functions_stack stack;
 	uint8_t build_id[CLEW_BUILD_ID_MOST];
 	size_t build_id_size;
@@ -123,7 +124,7 @@ static inline const struct function_name *names_of(const struct clew_functions *
 }
 
 /* table.c: reads both symbol tables. */
-int functions_read_names(struct clew_functions *functions);
+int functions_read_names(struct clew_functions *functions, const char *path);
 /* ranges.c: makes ranges of the names and .eh_frame. */
 int functions_make_ranges(struct clew_functions *functions);
 bool functions_in_plt(const struct clew_functions *functions, uint64_t address);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names of functions, from .symtab and .dynsym. A name may carry its version: in
- * .symtab behind an '@', in .dynsym in tables beside it.
+ * .symtab behind an '@', in .dynsym in tables beside it. A stripped file has those of its debug
+ * file, if that is installed.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbol/code/function_internal.h"
+#include "symbol/elf/debug_file.h"
 
 #define TABLE_MOST    (256u << 20) /* bytes of a table */
 #define VERSIONS_MOST 4096
@@ -223,21 +225,55 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(left->version ? left->version : "", right->version ? right->version : "");
 }
 
-int functions_read_names(struct clew_functions *functions)
+/* Reads the tables of one kind, or both, of the file at hand. */
+static int read_tables(struct clew_functions *functions, bool dynamic)
 {
 	int r = 0;
 
-	functions->names.item = sizeof(struct function_name);
-	functions->texts.item = sizeof(char *);
-	functions->stripped = true;
 	for (unsigned i = 0; r >= 0 && i < functions->file.header.e_shnum; i++) {
 		const Elf64_Shdr *section = &functions->file.sections[i];
 
 		if (section->sh_type == SHT_SYMTAB)
 			functions->stripped = false;
-		if (section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM)
+		if (section->sh_type == SHT_SYMTAB || (dynamic && section->sh_type == SHT_DYNSYM))
 			r = read_table(functions, section);
 	}
+	return r;
+}
+
+/* Names that only the installed debug file has, which is one of the same build-id. */
+static int read_debug_names(struct clew_functions *functions, const char *path)
+{
+	const struct elf_file own = functions->file;
+	struct debug_file debug;
+	size_t before = functions->names.count;
+	int r = debug_file_open(own.descriptor, path, functions->build_id, functions->build_id_size,
+				NULL, &debug, NULL);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	if (debug.main.descriptor >= 0 &&
+	    elf_file_open(debug.main.descriptor, &functions->file) >= 0) {
+		r = read_tables(functions, false);
+		elf_file_close(&functions->file);
+		functions->stripped = true;
+		functions->debug_names = functions->names.count > before;
+	}
+	functions->file = own;
+	debug_file_close(&debug);
+	return r == -ENOMEM ? r : 0;
+}
+
+int functions_read_names(struct clew_functions *functions, const char *path)
+{
+	int r;
+
+	functions->names.item = sizeof(struct function_name);
+	functions->texts.item = sizeof(char *);
+	functions->stripped = true;
+	r = read_tables(functions, true);
+	if (r >= 0 && functions->stripped && functions->build_id_size)
+		r = read_debug_names(functions, path);
 	if (functions->names.count > 1)
 		qsort(functions->names.data, functions->names.count, sizeof(struct function_name),
 		      compare_names);
