@@ -37,6 +37,8 @@ struct clew_latency_names {
 	struct map class_names; /* key of a class -> index */
 };
 
+/* ---- latency_frames.c ---- */
+
 /* Adds what a task is at a moment, as far as it is known. */
 void latency_take_properties(const struct clew_latency_names *names,
 			     const struct clew_trace_task *task, uint64_t at,
@@ -45,15 +47,16 @@ void latency_take_properties(const struct clew_latency_names *names,
 int latency_place_frame(struct clew_latency_names *names, const struct clew_trace_task *task,
 			const struct clew_trace_frame *frame, uint32_t *ret_group);
 
+/* True if a task ran a logical span at a moment, which it began at `since` or later: *ret_group is
+ * the span's. */
+bool latency_run_around(const struct clew_latency_names *names, uint32_t serial, uint64_t at,
+			uint64_t since, uint32_t *ret_group);
+
 /* ---- latency_jobs.c ---- */
 
 /* Adds the logical spans of a trace, and gives them groups that calls can be below. 0 or -ENOMEM.
  */
 int latency_jobs_gather(struct clew_latency_names *names);
-/* True if a task ran a logical span at a moment, which it began at `since` or later: *ret_group is
- * the span's. */
-bool latency_run_around(const struct clew_latency_names *names, uint32_t serial, uint64_t at,
-			uint64_t since, uint32_t *ret_group);
 void latency_jobs_done(struct clew_latency_names *names);
 
 #endif

@@ -7,33 +7,8 @@
 #include <stdlib.h>
 
 #include "answers/latency/latency_internal.h"
-#include "answers/spans/logical.h"
 #include "base/sort.h"
-
-/* The innermost logical span that a task runs; NULL: none. */
-static const struct clew_activity *run_at(const struct clew_relations *relations, uint32_t serial,
-					  uint64_t at)
-{
-	size_t count;
-	const struct clew_activity *all = clew_relations_activities(relations, &count),
-				   *activity = clew_relations_at(relations, serial, at);
-
-	while (activity && activity->part != CLEW_ACTIVITY_RUN)
-		activity = activity->parent == CLEW_NO_NUMBER ? NULL : &all[activity->parent];
-	return activity;
-}
-
-bool latency_run_around(const struct clew_latency_names *names, uint32_t serial, uint64_t at,
-			uint64_t since, uint32_t *ret_group)
-{
-	const struct clew_activity *run =
-		names->relations ? run_at(names->relations, serial, at) : NULL;
-
-	if (!run || run->begin < since)
-		return false;
-	*ret_group = names->job_groups[run->job] - 1;
-	return true;
-}
+#include "explain/job_chosen.h"
 
 /* The group that a span's is below; CLEW_NO_NUMBER: it is a root. */
 static int place_parent(struct clew_latency_names *names, const struct clew_job *job,
@@ -132,8 +107,6 @@ static int add_job(struct clew_latency_names *names, const struct clew_job *job,
 static int add_all(struct clew_latency_names *names, const struct clew_jobs *jobs)
 {
 	const struct clew_latency_options *options = names->options;
-	const struct clew_logical wanted = {
-		.jobs = jobs, .chosen = options->chosen, .from = options->from, .to = options->to};
 	uint64_t *splits = calloc(jobs->list.count + 1, CLEW_SPLIT_COUNT * sizeof(*splits));
 	int r = splits ? add_splits(names->trace, jobs, splits) : -ENOMEM;
 
@@ -142,7 +115,7 @@ static int add_all(struct clew_latency_names *names, const struct clew_jobs *job
 	for (uint32_t i = 0; i < jobs->list.count && r >= 0; i++) {
 		const struct clew_job *job = clew_job_at(jobs, i);
 
-		if (clew_logical_wants(&wanted, job))
+		if (clew_job_is_chosen(&options->chosen, jobs, job, options->from, options->to))
 			r = add_job(names, job, names->job_groups[i] - 1,
 				    &splits[(size_t)i * CLEW_SPLIT_COUNT]);
 	}

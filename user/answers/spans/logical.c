@@ -7,51 +7,11 @@
 #include "answers/spans/logical_sum.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/map.h"
-
-static bool ran_in_chosen(const struct clew_logical *logical, const struct clew_job *job)
-{
-	const struct clew_trace *trace = logical->jobs->trace;
-
-	if (!logical->chosen.wants || clew_is_chosen(&logical->chosen, trace, job->submitter))
-		return true;
-	for (uint32_t i = job->first; i != CLEW_NO_NUMBER;) {
-		const struct clew_job_piece *piece = clew_job_piece_at(logical->jobs, i);
-
-		if (piece->kind == CLEW_JOB_RUNS &&
-		    clew_is_chosen(&logical->chosen, trace, piece->task))
-			return true;
-		i = piece->next;
-	}
-	return false;
-}
-
-bool clew_logical_wants(const struct clew_logical *logical, const struct clew_job *job)
-{
-	return job->begin <= logical->to &&
-	       clew_trace_until(logical->jobs->trace, job->end) >= logical->from &&
-	       (!logical->name || !fnmatch(logical->name, clew_job_name(logical->jobs, job), 0) ||
-		!fnmatch(logical->name, job->kind->name, 0)) &&
-	       ran_in_chosen(logical, job);
-}
-
-/* When a wait ended, or at least its thread was woken; CLEW_TIME_OPEN: not in the capture. */
-static uint64_t wait_end(const struct clew_job_wait *wait)
-{
-	return wait->over != CLEW_TIME_OPEN ? wait->over : wait->to;
-}
-
-bool clew_logical_wants_wait(const struct clew_logical *logical, const struct clew_job_wait *wait)
-{
-	return wait->from <= logical->to && wait_end(wait) >= logical->from &&
-	       (!logical->name || !fnmatch(logical->name, wait->kind->name, 0)) &&
-	       clew_is_chosen(&logical->chosen, logical->jobs->trace, wait->task);
-}
 
 void clew_job_times(const struct clew_jobs *jobs, const struct clew_job *job,
 		    struct clew_job_times *ret)
@@ -155,7 +115,7 @@ static int by_total(const void *a, const void *b)
 static int add_wait(struct logical_sum *sum, const struct clew_job_wait *wait)
 {
 	struct logical_waits *rows = sum->waits.data;
-	uint64_t end = wait_end(wait);
+	uint64_t end = logical_wait_end(wait);
 	size_t i = 0;
 
 	while (i < sum->waits.count && rows[i].kind != wait->kind)

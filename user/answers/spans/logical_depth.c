@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How many spans there are at once, by the queue that they were submitted to, and those that are
- * still open at the end, by where they were submitted: what is never over piles up there.
+ * Counts spans that there are at once, by the queue that they were submitted to, and those that are
+ * still open at the end, by where they were submitted: spans that are never over pile up there.
  */
 #include "answers/spans/logical_sum.h"
 
@@ -81,7 +81,7 @@ int logical_queues(struct logical_sum *sum)
 	for (uint32_t i = 0; r >= 0 && i < pieces; i++) {
 		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
 
-		/* What takes no time is nowhere. */
+		/* A piece that takes no time is nowhere. */
 		if (of[piece->job] == CLEW_NO_NUMBER || piece->start == piece->end)
 			continue;
 		keys[key_count++] = (struct sort_key){.key = piece->start << 1 | BEGINS,

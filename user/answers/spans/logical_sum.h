@@ -65,6 +65,9 @@ struct logical_sum {
 
 /* 0 or -ENOMEM; logical_sum_done() frees it in both cases. */
 int logical_sum(const struct clew_logical *logical, struct logical_sum *ret);
+/* The moment at which a wait ended, or at least its thread was woken; CLEW_TIME_OPEN: it is not in
+ * the capture. */
+uint64_t logical_wait_end(const struct clew_job_wait *wait);
 /* The same for its queues and its open spans alone; logical_sum() calls them. */
 int logical_queues(struct logical_sum *sum);
 int logical_opens(struct logical_sum *sum);

@@ -425,7 +425,8 @@ static int take_probe(void *context, const struct clew_probe *probe)
 		return 0;
 	reason = probe_judge_reason(&finding->judge, probe);
 	if (reason)
-		return refuse(finding, "%s cannot be probed: its program would not do the same (%s)",
+		return refuse(finding,
+			      "%s cannot be probed: its program would not do the same (%s)",
 			      point->symbol, reason);
 	r = add_site(finding, &spot);
 	if (r < 0)

@@ -31,7 +31,7 @@ struct clew_moment_site {
 	struct clew_moment_value values[CLEW_MOMENT_VALUES];
 };
 
-/* What a thread keeps of the entry of a call for its exit. */
+/* A number that a thread keeps of the entry of a call for its exit. */
 #define CLEW_MOMENT_KEEPS 8192 /* threads */
 struct clew_moment_kept {
 	__u64 stack; /* of the call */
