@@ -37,6 +37,7 @@ LISTED = dict([("bpf/context.bpf.c", "which interrupts between processors there 
                ("user/symbol/code/instruction.h", "what is kept from one instruction to the next"),
                ("user/symbol/code/probes.c", "how a probe's arguments are written"),
                ("user/symbol/code/stack_state.h", "instructions"),
+               ("user/symbol/elf/pointer_table.c", "which relocations hold an address"),
                ("user/symbol/unwind/unwind.c", "the machines of files"),
                ("user/symbol/unwind/unwind_program.c", "the numbers of registers"), ])
 

@@ -104,7 +104,7 @@ void peers_take_message(struct peers *peers, const struct clew_message_record *m
 	answered = end->it.talk.answered;
 	talk_take(&end->it, message,
 		  flags & CLEW_MESSAGE_TIMED ? message->at : message->header.time, false, &over);
-	/* Which answer is whose is not known of a pipeline. */
+	/* In a pipeline, no message shows which question it answers. */
 	if (answered || !(flags & CLEW_MESSAGE_RECEIVED) || !end->it.talk.asked ||
 	    !end->it.talk.answered || end->it.pipelined ||
 	    end->it.talk.answered < end->it.talk.more)

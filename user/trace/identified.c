@@ -5,6 +5,7 @@
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t piece_end(const struct clew_trace *trace, uint32_t piece)
 {

@@ -29,8 +29,8 @@ void report_print_deadlock(FILE *out, const struct report *report)
 	uint64_t start = clew_trace_start(report->trace), end = clew_trace_end(report->trace);
 
 	if (deadlock->since > start)
-		fprintf(out,
-			"Deadlock since +%s", CLEW_OFFSET(deadlock->since - start, end - start));
+		fprintf(out, "Deadlock since +%s",
+			CLEW_OFFSET(deadlock->since - start, end - start));
 	else
 		fputs("Deadlock from before the recording", out);
 	if (deadlock->until != CLEW_TIME_OPEN)
