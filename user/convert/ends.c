@@ -16,9 +16,9 @@ static void describe_end(struct pairs *pairs, const struct clew_end *end)
 {
 	/* Descriptors from 1 on, as a number has no sign. */
 	PAIRS_ROW(pairs, ATTRIBUTE_ENDS, {end->header.time},
-		  {end->header.flags | (uint32_t)end->pass << 8},
-		  {end->object_kind}, {end->device}, {end->object}, {end->end}, {end->listener},
-		  {end->function}, {end->call}, {(uint32_t)end->descriptor + 1});
+		  {end->header.flags | (uint32_t)end->pass << 8}, {end->object_kind}, {end->device},
+		  {end->object}, {end->end}, {end->listener}, {end->function}, {end->call},
+		  {(uint32_t)end->descriptor + 1});
 }
 
 static int describe_some(struct conversion *conversion, const struct vector *ends,

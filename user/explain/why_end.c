@@ -60,8 +60,8 @@ int why_follow_end(struct why_search *search, const struct clew_sleep *sleep,
 
 	*ret_found = *ret_cycle = false;
 	if ((sleep->end != CLEW_TIME_OPEN && !clew_trace_is_stuck(search->trace, sleep)) ||
-	    cause->task != CLEW_NO_TASK || cause->late ||
-	    cause->link || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
+	    cause->task != CLEW_NO_TASK || cause->late || cause->link ||
+	    (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
 		return 0;
 	r = find_end(search->trace, sleep, &ends);
 	if (r < 0)

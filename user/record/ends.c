@@ -29,8 +29,8 @@
 /* Records of holders that a pass stores, at most: 16 MiB of them. */
 #define HOLDERS_MOST (1u << 18)
 
-/* ns from one pass over long sleepers to the next at least, and where the recording goes on for ever;
- * and how many times the CPU time of the last pass. */
+/* ns from one pass over long sleepers to the next at least, and where the recording goes on for
+ * ever; and how many times the CPU time of the last pass. */
 #define LOOK_EVERY	 1000000000ULL
 #define LOOK_EVERY_LATER 10000000000ULL
 #define LOOK_SHARE	 500

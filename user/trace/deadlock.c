@@ -4,9 +4,9 @@
  * that a task which is not stuck may wake, until none is left to free. From those that remain a way
  * goes on to the one that has to act, until it meets itself.
  *
- * Moments are the passes that the recorder made. Whoever is in a deadlock at one of them stays there
- * until a signal comes. So of those before the last one, only what a signal ended first is kept: all
- * others were none.
+ * Moments are the passes that the recorder made. Whoever is in a deadlock at one of them stays
+ * there until a signal comes. So of those before the last one, only what a signal ended first is
+ * kept: all others were none.
  */
 #include "trace/deadlock.h"
 
@@ -23,7 +23,7 @@ struct search {
 	size_t tasks;
 	struct stuck_needs needs;
 	bool *stuck;
-	uint32_t *free; /* by the place of a process: how many of its threads are not stuck */
+	uint32_t *free;	  /* by the place of a process: how many of its threads are not stuck */
 	uint32_t *number; /* as trace->stuck, of this moment */
 	bool *seen;
 };

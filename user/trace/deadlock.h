@@ -39,7 +39,8 @@ struct clew_deadlock {
 	struct clew_stuck_step *steps;
 	size_t count;
 	uint64_t since; /* when the last one of its waits began, ns */
-	uint64_t until; /* when a signal ended the first one of its waits, CLEW_TIME_OPEN: none did */
+	uint64_t until; /* when a signal ended the first one of its waits, CLEW_TIME_OPEN: none did
+			 */
 };
 
 /* The deadlocks of a trace: first those that were ended, in order of time. A trace that was cut has

@@ -102,8 +102,8 @@ static void put_in_pass(struct vector *passes, struct clew_end *end, bool same)
 	struct trace_pass *all = passes->data;
 
 	if (!same && passes->count < PASSES_MOST)
-		all[passes->count++] = (struct trace_pass){.from = end->header.time,
-							   .stop = is_stop(end)};
+		all[passes->count++] =
+			(struct trace_pass){.from = end->header.time, .stop = is_stop(end)};
 	else if (!same)
 		end->end = end->listener = 0;
 	end->header.cpu = (uint16_t)(passes->count - 1);

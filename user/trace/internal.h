@@ -189,7 +189,7 @@ struct clew_trace {
 	struct vector moments;	     /* const struct clew_moment *, likewise */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
-	struct vector passes; /* struct trace_pass, in order of time */
+	struct vector passes;	     /* struct trace_pass, in order of time */
 	struct clew_keyframe stated; /* where reading of a part began; 0 at the start */
 	struct arena arena;
 

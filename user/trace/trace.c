@@ -530,21 +530,21 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->gaps) + vector_used(&trace->announcements) +
 	       vector_used(&trace->moments) + vector_used(&trace->end_sleepers) +
 	       vector_used(&trace->end_holders) + vector_used(&trace->passes) +
-	       vector_used(&trace->pages) +
-	       vector_used(&trace->tasks) + vector_used(&trace->requests) +
-	       vector_used(&trace->below) + vector_used(&trace->page_extents) +
-	       vector_used(&trace->touches) + vector_used(&trace->spins) +
-	       vector_used(&trace->failed) + vector_used(&trace->talk_ends) +
-	       vector_used(&trace->exchanges) + vector_used(&trace->placed) +
-	       map_memory(&trace->talk_of) + map_memory(&trace->talk_keys) +
-	       vector_used(&trace->retries) + vector_used(&trace->stays) +
-	       vector_used(&trace->ticks) + vector_used(&trace->tallies) +
-	       vector_used(&trace->frames) + vector_used(&trace->frame_details) +
-	       vector_used(&trace->functions) + map_memory(&trace->retry_of) +
-	       map_memory(&trace->vain) + trace->in_exchange.of.bytes + trace->resting.of.bytes +
-	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
-	       map_memory(&trace->files) + map_memory(&trace->sockets) +
-	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
+	       vector_used(&trace->pages) + vector_used(&trace->tasks) +
+	       vector_used(&trace->requests) + vector_used(&trace->below) +
+	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
+	       vector_used(&trace->spins) + vector_used(&trace->failed) +
+	       vector_used(&trace->talk_ends) + vector_used(&trace->exchanges) +
+	       vector_used(&trace->placed) + map_memory(&trace->talk_of) +
+	       map_memory(&trace->talk_keys) + vector_used(&trace->retries) +
+	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
+	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
+	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
+	       map_memory(&trace->retry_of) + map_memory(&trace->vain) +
+	       trace->in_exchange.of.bytes + trace->resting.of.bytes + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
+	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
+	       map_memory(&trace->texts) + map_memory(&trace->locks) +
 	       map_memory(&trace->addresses) + map_memory(&trace->codes) +
 	       map_memory(&trace->memories) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));

@@ -87,7 +87,7 @@ struct clew_recorder {
 	struct cost_sampler cost;
 
 	/* Tasks, stacks and functions. */
-	uint64_t next_look; /* at what tasks sleep on for long: ends.c */
+	uint64_t next_look;		  /* at what tasks sleep on for long: ends.c */
 	struct vector hidden;		  /* tasks that hidden.c found */
 	struct clew_stacks *stacks;	  /* NULL: no stacks are taken */
 	struct clew_addresses *addresses; /* NULL: none is named */
