@@ -29,7 +29,7 @@ MOST_OBSERVED = {
     "glibc": {"another": 0.5, "no call": 3},
     # Behind a waiter that was woken and has no CPU others wait on, while the lock is taken and
     # released without a wake.
-    "files": {"another": 3, "no call": 8},
+    "files": {"another": 1, "no call": 3},
     # A release of a word without an owner is known late if its thread loses its CPU before it wakes
     # anybody.
     "Rust": {"another": 5, "no call": 5},

@@ -237,18 +237,19 @@ static void woken_unseen(void **state)
 }
 
 /* 2 came on its CPU at an unknown time before it was found there, when it had released the futex
- * already. Until 120000 another one had that CPU. */
+ * already. Until 120000 another one had that CPU, and at 200000 2 had the futex. */
 static void switched_to_unseen(void **state)
 {
 	struct synthetic s = {0};
 	struct clew_trace *t;
 
 	(void)state;
-	threads(&s, 4);
+	threads(&s, 5);
 	locks(&s, 20000, 2, 1);
 	locks(&s, 40000, 3, 1);
 	SWITCH(&s, .at = 60000, .cpu = 2, .prev = IDLE, .next = 4);
 	SWITCH(&s, .at = 120000, .cpu = 2, .prev = 4, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
+	locks(&s, 200000, 5, 2);
 	gets(&s, 300100, 3, 300000, 2);
 	put_switch(&s, CLEW_KIND_STATE,
 		   (struct switched){.at = 300200,
@@ -265,7 +266,7 @@ static void switched_to_unseen(void **state)
 	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
 	assert_holder(sleep_of(t, 3, 0), 0, 1, 40000, 100000, false);
 	assert_coming(sleep_of(t, 3, 0), 1, 2, 100000, 120000);
-	assert_observed(sleep_of(t, 3, 0), 2, 2, 120000, 300000);
+	assert_observed(sleep_of(t, 3, 0), 2, 2, 200000, 300000);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
@@ -461,6 +462,66 @@ static void process_that_locks_a_file(void **state)
 	synthetic_done(&s);
 }
 
+static void gets_file(struct synthetic *s, uint64_t at, uint32_t task, uint64_t released,
+		      uint32_t by)
+{
+	comes(s, at, task, task,
+	      (struct woken){.at = released, .by = by, .operation = CLEW_FILE_UNLOCK});
+}
+
+/*
+ * 2 takes the lock on a file that 1 releases, while 3 is queued behind it: whoever is not queued
+ * behind the lock itself does not see when 2 lets go. 4 is refused because 2 has it then, or not.
+ */
+static void check_queued_behind(bool refused)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	threads(&s, 5);
+	sleeps(&s, 20000, 2, 2, wait_file_lock(64, 101));
+	sleeps(&s, 40000, 3, 3, wait_file_lock(64, 101));
+	gets_file(&s, 110000, 2, 100000, 1);
+	if (refused)
+		sleeps(&s, 200000, 4, 4, wait_file_lock(64, 102));
+	comes(&s, 300100, 3, 3, (struct woken){.at = 300000, .by = 5});
+	t = synthetic_trace(&s, 400000, 0);
+	assert_sane(t);
+	assert_observed(sleep_of(t, 3, 0), 0, 1, 40000, 100000);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, refused ? 3 : 2);
+	if (refused)
+		assert_observed(sleep_of(t, 3, 0), 2, 2, 110000, 300000);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void queued_behind_a_file_lock(void **state)
+{
+	(void)state;
+	check_queued_behind(false);
+	check_queued_behind(true);
+}
+
+/* 1 released the lock on a file between the refusal of 3 and its sleep. */
+static void refused_before_the_release(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	sleeps(&s, 20000, 2, 2, wait_file_lock(64, 101));
+	sleeps(&s, 105000, 3, 3, wait_file_lock(64, 101));
+	gets_file(&s, 110000, 2, 100000, 1);
+	gets_file(&s, 300100, 3, 300000, 4);
+	t = synthetic_trace(&s, 400000, 0);
+	assert_sane(t);
+	for (unsigned i = 0; i < sleep_of(t, 3, 0)->holder_count; i++)
+		assert_int_not_equal(sleep_of(t, 3, 0)->holders[i].task, 1);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +539,8 @@ int main(void)
 		cmocka_unit_test(bare_condition),
 		cmocka_unit_test(bare_rwlock),
 		cmocka_unit_test(process_that_locks_a_file),
+		cmocka_unit_test(queued_behind_a_file_lock),
+		cmocka_unit_test(refused_before_the_release),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

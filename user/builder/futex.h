@@ -27,7 +27,7 @@ struct wake;
 #define BUILD_TAKING 50000
 #define BUILD_BACK   4u
 /* ns: from a waiter's last look at the word to its sleep. */
-#define BUILD_FALLING_ASLEEP 10000
+#define BUILD_FALLING_ASLEEP 20000
 /* The last tasks that a futex woke while it was not known to be a lock. */
 #define BUILD_WOKEN_LATELY 4u
 

@@ -93,6 +93,35 @@ static bool looked_before_release(const struct futex_wait *wait)
 	return release->at >= wait->ran_at && wait->start - release->at <= BUILD_FALLING_ASLEEP;
 }
 
+/* True if the one who had a file locked as a request for it was refused released it before the
+ * waiter slept. */
+static bool refused_before_release(const struct futex_wait *wait)
+{
+	const struct futex *futex = wait->futex;
+	const struct release *release = futex_release_after(futex, wait->start);
+
+	while (wait->on_file && release > futex_releases(futex)) {
+		release--;
+		if (wait->start - release->at > BUILD_FALLING_ASLEEP)
+			return false;
+		if (release->releaser == wait->owner)
+			return true;
+	}
+	return false;
+}
+
+/* True if a task that began to sleep for the futex between two moments found that another one had
+ * it. */
+static bool seen_with(const struct futex *futex, uint32_t task, uint64_t from, uint64_t to)
+{
+	const struct attempt *attempt = futex_attempt_after(futex, from);
+
+	for (; attempt < futex_attempts_end(futex) && attempt->at < to; attempt++)
+		if (attempt->owner == task)
+			return true;
+	return false;
+}
+
 static void add(struct holders *holders, struct clew_holder holder)
 {
 	struct futex_table *table = holders->table;
@@ -176,15 +205,6 @@ static uint64_t came_at(const struct release *wake, uint64_t to)
 	return came;
 }
 
-/* The same of one that releases the futex at `to`: then it was on a CPU. Where the switch was
- * hidden, it may have been there from the last moment at which another one was. */
-static uint64_t releaser_came_at(const struct release *wake, uint64_t to)
-{
-	if (wake->ran_at <= to)
-		return came_at(wake, to);
-	return wake->earliest < to ? wake->earliest : wake->at;
-}
-
 /* Adds a waiter that was woken, and its way to the CPU before. */
 static void add_woken(struct holders *holders, const struct release *wake, uint64_t came,
 		      uint64_t from, uint64_t to, bool sure)
@@ -196,6 +216,24 @@ static void add_woken(struct holders *holders, const struct release *wake, uint6
 					  .from = from,
 					  .to = came});
 	add_holder(holders, wake->woken, later(from, came), to, sure);
+}
+
+/* The same of one that releases the futex at `to`: then it was on a CPU. Where the switch was
+ * hidden, it came at some time after the last moment at which another one was there. */
+static void add_woken_releaser(struct holders *holders, const struct release *wake, uint64_t from,
+			       uint64_t to, bool in_turn)
+{
+	const struct futex_wait *wait = holders->wait;
+	uint64_t came = wake->earliest < to ? wake->earliest : wake->at;
+
+	if (wake->ran_at <= to) {
+		add_woken(holders, wake, came_at(wake, to), from, to,
+			  in_turn && took_at_once(wait, wake, to));
+		return;
+	}
+	came = later(from, came);
+	add_woken(holders, wake, came, from, came, false);
+	add_holder(holders, wake->woken, held_since(wait->futex, wake->woken, came, to), to, false);
 }
 
 /* Adds the task that took the futex after the wakes group..last of one release, of which none was
@@ -210,8 +248,13 @@ static void add_successor(struct holders *holders, const struct release *group,
 			/* It may still find that it came too late. */
 			bool settled = wake->ran_at == wake->at ||
 				       (to > wake->ran_at && to - wake->ran_at > SOON);
+			uint64_t came = came_at(wake, to);
 
-			add_woken(holders, wake, came_at(wake, to), last->at, to,
+			/* Those who were queued before may sleep behind one that was woken, too:
+			 * then nobody sees that it lets go. */
+			if (wait->on_file && !seen_with(wait->futex, wake->woken, came, to))
+				to = earlier(to, came);
+			add_woken(holders, wake, came, last->at, to,
 				  settled && took_at_once(wait, wake, to));
 			return;
 		}
@@ -256,7 +299,8 @@ static bool same_release(const struct release *last, const struct release *next)
 /* True if the owner was read at or after `last`, the latest release or NULL. */
 static bool owner_counts(const struct futex_wait *wait, const struct release *last)
 {
-	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
+	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at) &&
+	       !refused_before_release(wait);
 }
 
 /* True if the release happened before the wait began, and the owner that was read took the futex
@@ -292,8 +336,7 @@ static void add_releaser(struct holders *holders, const struct release *group,
 		if (to - wait->read_at <= SOON || wait->on_file)
 			add_holder(holders, wait->owner, from, to, false);
 	} else if (wake && (in_turn || wake->ran_at > from)) {
-		add_woken(holders, wake, releaser_came_at(wake, to), from, to,
-			  in_turn && took_at_once(wait, wake, to));
+		add_woken_releaser(holders, wake, from, to, in_turn);
 	} else if (last) {
 		add_barged(holders, group, releaser, from, to);
 	} else if (looked_before_release(wait)) {
@@ -309,7 +352,7 @@ static void add_first(struct holders *holders, uint64_t from, uint64_t to)
 {
 	const struct futex_wait *wait = holders->wait;
 
-	if (wait->owner != CLEW_NO_TASK)
+	if (owner_counts(wait, NULL))
 		/* A release without a wake is not seen, unless the wait still lasts. */
 		add_holder(holders, wait->owner, from, to,
 			   wait->sleep.end == CLEW_TIME_OPEN && !looked_before_release(wait));
