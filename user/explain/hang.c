@@ -110,6 +110,7 @@ static bool find_stuck(const struct clew_trace *trace, const struct clew_sleep *
 		[CLEW_STUCK_HOLDER] = CLEW_HANG_HOLDER, [CLEW_STUCK_THREAD] = CLEW_HANG_THREAD,
 		[CLEW_STUCK_JOINED] = CLEW_HANG_THREAD, [CLEW_STUCK_CHILD] = CLEW_HANG_CHILD,
 		[CLEW_STUCK_READER] = CLEW_HANG_PEER,	[CLEW_STUCK_WRITER] = CLEW_HANG_PEER,
+		[CLEW_STUCK_PEER] = CLEW_HANG_PEER,
 	};
 	const struct clew_stuck_step *step = clew_trace_stuck_step(trace, sleep->task);
 
