@@ -459,6 +459,60 @@ def steps_differ(number, words, span, wrong):
     return waits
 
 
+def ran(log, items, name):
+    """What each item's span says of its run. An item: id, .., its tid, begin and end at last."""
+    wrong = []
+    for number, tid, began, ended in log:
+        span = items.get(number)
+        if not span:
+            continue
+        runs = runs_of(span)
+        if span["closed"] != "done" or [r["thread"]["tid"] for r in runs] != [tid]:
+            wrong.append((number, span["closed"], len(runs)))
+        elif runs[0]["start_ns"] > began or not ended <= runs[0]["end_ns"] <= ended + 100 * SLACK:
+            wrong.append((number, "run"))
+    report(f"{name}: where each ran, and when", wrong)
+
+
+def cxx():
+    program = scratch("cxx")
+    build("tasks.cc", "g++", "-O1", "-pthread", "-o", program, os.path.join(SOURCES, "tasks.cc"))
+    _, lines, found = record("cxx", program, ITEMS, SEED)
+    log = [[int(word) for word in line] for line in lines]
+    spans = [s for s in found["logical"]["list"] if s["kind"] == "thread"]
+    items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))
+    ok(len(items) == ITEMS == len(log) and not extra and not several,
+       f"C++: {ITEMS} of {ITEMS} threads, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    ran([(i[0], i[4], i[5], i[6]) for i in log], items, "C++")
+    wrong = [i[0] for i in log if i[0] in items and (
+        items[i[0]]["parent"] != (None if i[1] < 0 else items[i[1]]["span"])
+        or ("_Async_state" in items[i[0]]["name"]) != bool(i[7]))]
+    report("C++: who made each, and if it is std::async", wrong)
+    report("C++: pieces are in order", ordered(spans))
+
+
+def glib():
+    program = scratch("gpool")
+    build("gpool", "cc", "-O1", "-o", program, os.path.join(SOURCES, "gpool.c"),
+          "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0")
+    _, lines, found = record("glib", program, ITEMS, SEED)
+    log = [[int(word) for word in line] for line in lines]
+    spans = [s for s in found["logical"]["list"] if s["name"] == "work"]
+    items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))
+    ok(len(items) == ITEMS == len(log) and not extra and not several,
+       f"GLib: {ITEMS} of {ITEMS} items, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    ran([(i[0], i[4], i[5], i[6]) for i in log], items, "GLib")
+    queues = {(i[1], items[i[0]]["queue"]) for i in log if i[0] in items}
+    ok(len(queues) == 2 and len({queue for _, queue in queues}) == 2,
+       "GLib: the queue of each is its pool", f"{queues}")
+    ok(len({tuple(s["key"]) for s in spans}) <= 16, f"GLib: {ITEMS} items have at most 16 keys")
+    most = [q["most"]["running"] for q in found["logical"]["queues"]]
+    ok(sorted(most)[-2:] <= [2, 3] and min(most[:2]) > 0,
+       "GLib: no pool runs more at once than it has threads", f"{most}")
+
+
 def own():
     """The runtime that docs/runtimes.md describes."""
     with open(os.path.join(ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
@@ -526,7 +580,7 @@ def changed():
 def main():
     skip_unless_functions("--no-stacks")
     tests = {"pthread": pthread, "uv": uv, "go": go, "java": java, "asyncio": asyncio,
-             "own": own, "changed": changed}
+             "cxx": cxx, "glib": glib, "own": own, "changed": changed}
     for name in sys.argv[1:] or tests:
         tests[name]()
     finish()
