@@ -24,7 +24,18 @@ static const char description[] = "runtime r\n"
 				  "end enter x:over\n"
 				  "span w\n"
 				  "submit leave x:make key=ret queue=entry.arg0\n"
-				  "submit enter x:alloc behind x:make2 key=arg0 queue=outer.arg0\n";
+				  "submit enter x:alloc behind x:make2 key=arg0 queue=outer.arg0\n"
+				  "span p\n"
+				  "wait enter x:park key=arg0\n"
+				  "wake enter x:unpark key=arg0\n"
+				  "waited enter x:parked key=arg0\n"
+				  "span m repeat\n"
+				  "wait enter x:want key=arg0\n"
+				  "wake enter x:leave key=arg0\n"
+				  "waited enter x:have key=arg0\n"
+				  "span t\n"
+				  "start enter x:step key=arg0\n"
+				  "suspend enter x:stop key=arg0\n";
 
 /* As the points are numbered: by their first line. */
 enum {
@@ -43,7 +54,15 @@ enum {
 	MAKE_LEAVE,
 	MAKE,
 	ALLOC,
-	MAKE2
+	MAKE2,
+	PARK,
+	UNPARK,
+	PARKED,
+	WANT,
+	LEAVE,
+	HAVE,
+	STEP,
+	STOP
 };
 
 struct scene {
@@ -316,13 +335,102 @@ static void test_waits(void **state)
 	done(&scene);
 }
 
+static void assert_wait(const struct scene *scene, size_t number, uint64_t to, uint64_t over,
+			uint32_t waker)
+{
+	const struct clew_job_wait *wait = (struct clew_job_wait *)scene->jobs->waits.data + number;
+
+	assert_int_equal(wait->to, to);
+	assert_int_equal(wait->over, over);
+	assert_int_equal(wait->waker, waker);
+}
+
+/* Threads that say themselves when they wait no more. */
+static void test_waited(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	/* The first wake ends a park. */
+	met(&scene, 1000, 1, PARK, 7);
+	met(&scene, 2000, 2, UNPARK, 7);
+	met(&scene, 2500, 3, UNPARK, 7);
+	met(&scene, 3000, 1, PARKED, 7);
+	/* A permit that was there, or a timeout: nobody woke it. */
+	met(&scene, 4000, 2, UNPARK, 7);
+	met(&scene, 5000, 1, PARK, 7);
+	met(&scene, 6000, 1, PARKED, 7);
+	met(&scene, 6500, 2, UNPARK, 7);
+	/* The last one before it goes on counts for an object that repeats. */
+	met(&scene, 7000, 1, WANT, 8);
+	met(&scene, 7100, 2, WANT, 8);
+	met(&scene, 7200, 3, LEAVE, 8);
+	met(&scene, 7300, 1, HAVE, 8);
+	met(&scene, 7400, 1, LEAVE, 8);
+	met(&scene, 7500, 2, HAVE, 8);
+	join(&scene, 0);
+	assert_int_equal(scene.jobs->waits.count, 4);
+	assert_wait(&scene, 0, 2000, 3000, 2);
+	assert_wait(&scene, 1, CLEW_TIME_OPEN, 6000, CLEW_NO_TASK);
+	assert_wait(&scene, 2, 7200, 7300, 3);
+	assert_wait(&scene, 3, 7400, 7500, 1);
+	assert_non_null(clew_job_wait_of(scene.jobs, 1, 1500));
+	assert_null(clew_job_wait_of(scene.jobs, 1, 2500));
+	assert_null(clew_job_wait_of(scene.jobs, 1, 5500));
+	done(&scene);
+}
+
+/* Where nothing says who resumes a span, its thread does when it comes to it. */
+static void test_loop(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 1000, 1, STEP, 7);
+	met(&scene, 2000, 1, STOP, 7);
+	met(&scene, 3000, 2, STEP, 7);
+	met(&scene, 4000, 1, PUT, 9);
+	met(&scene, 5000, 1, RUN, 9);
+	met(&scene, 6000, 1, SLEEP, 9);
+	met(&scene, 7000, 2, RUN, 9);
+	join(&scene, 2);
+	assert_piece_of(&scene, 0, 1, CLEW_JOB_SUSPENDED, 2000, 3000, 2);
+	assert_true(job_piece(&scene, 0, 1)->by_thread);
+	assert_false(job_piece(&scene, 1, 2)->by_thread);
+	/* Nobody submits it: it began by itself. */
+	assert_int_equal(clew_job_asked(clew_job_at(scene.jobs, 0)), 1000);
+	done(&scene);
+}
+
+static void test_late(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 1000, 1, PUT, 9);
+	met(&scene, 2000, 1, RUN, 9);
+	met(&scene, 3000, 1, SLEEP, 9);
+	met(&scene, CLEW_JOB_LATE_NS, 2, RUN, 9);
+	met(&scene, CLEW_JOB_LATE_NS + 500, 2, SLEEP, 9);
+	met(&scene, CLEW_JOB_LATE_NS + 2000, 2, RUN, 9);
+	scene.trace = synthetic_trace(&scene.s, CLEW_JOB_LATE_NS + 9000, 0);
+	assert_int_equal(clew_jobs_new(scene.trace, scene.layers, &scene.jobs), 0);
+	assert_int_equal(clew_job_resumed(scene.jobs, clew_job_at(scene.jobs, 0)),
+			 CLEW_JOB_LATE_NS + 2000);
+	done(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life),	  cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_loss),	  cmocka_unit_test(test_parents),
 		cmocka_unit_test(test_coalesced), cmocka_unit_test(test_entries),
-		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_waits),	  cmocka_unit_test(test_waited),
+		cmocka_unit_test(test_loop),	  cmocka_unit_test(test_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

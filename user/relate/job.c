@@ -18,6 +18,19 @@ void clew_jobs_free(struct clew_jobs *jobs)
 	free(jobs);
 }
 
+uint64_t clew_job_resumed(const struct clew_jobs *jobs, const struct clew_job *job)
+{
+	uint64_t late = job->begin + CLEW_JOB_LATE_NS;
+
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+
+		if (piece->kind == CLEW_JOB_RUNS && piece->start > late)
+			return piece->start;
+	}
+	return 0;
+}
+
 const struct clew_job_piece *clew_job_piece_of(const struct clew_jobs *jobs, uint32_t job,
 					       uint64_t at)
 {

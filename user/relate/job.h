@@ -108,6 +108,11 @@ static inline uint64_t clew_job_asked(const struct clew_job *job)
 	return job->kind->submits ? job->submitted : job->begin;
 }
 
+#define CLEW_JOB_LATE_NS 5000000000ull /* a span that is open for longer is late */
+
+/* When a late span went on, running, after it was: 0: it is not late, or did not. */
+uint64_t clew_job_resumed(const struct clew_jobs *jobs, const struct clew_job *job);
+
 /* The piece of a span that a moment is in; NULL: it is over, or has not begun. */
 const struct clew_job_piece *clew_job_piece_of(const struct clew_jobs *jobs, uint32_t job,
 					       uint64_t at);

@@ -31,7 +31,7 @@ static int take_event(struct join *join, struct taking *taking)
 		return r;
 	if (event->key_count ? !job_key(join, taking, numbers, &key)
 			     : job_running(join, taking, &key) == CLEW_NO_NUMBER) {
-		join->jobs->strays += verb == CLEW_VERB_END && event->key_count;
+		join->jobs->strays += verb == CLEW_VERB_END;
 		return 0;
 	}
 	if (verb == CLEW_VERB_WAIT)

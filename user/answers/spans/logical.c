@@ -84,6 +84,7 @@ static int add_job(struct logical_row *row, const struct clew_jobs *jobs,
 	row->closed[job->closed]++;
 	row->no_submit += !clew_job_asked(job);
 	row->no_start += job->end != CLEW_TIME_OPEN && !job->started;
+	row->late += clew_trace_until(jobs->trace, job->end) - job->begin > CLEW_JOB_LATE_NS;
 	row->suspended += times.suspended;
 	row->suspensions += times.suspensions;
 	for (uint32_t i = 0; i < times.thread_count; i++)

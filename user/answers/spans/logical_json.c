@@ -78,6 +78,9 @@ static void json_job(struct clew_json *json, const struct clew_jobs *jobs,
 	json_time(json, "submitted_ns", job->submitted);
 	json_time(json, "started_ns", job->started);
 	json_time(json, "ended_ns", job->end);
+	clew_json_bool(json, "late",
+		       clew_trace_until(jobs->trace, job->end) - job->begin > CLEW_JOB_LATE_NS);
+	json_time(json, "resumed_ns", clew_job_resumed(jobs, job));
 	json_thread(json, "submitter", jobs, job->submitter, job->begin);
 	json_number(json, "parent", job->parent);
 	clew_json_unsigned(json, "origins", job->origins);
@@ -136,6 +139,7 @@ static void json_row(struct clew_json *json, const struct logical_row *row)
 	clew_json_object_end(json);
 	clew_json_unsigned(json, "no_submit", row->no_submit);
 	clew_json_unsigned(json, "no_start", row->no_start);
+	clew_json_unsigned(json, "late", row->late);
 	clew_json_unsigned(json, "cross_thread", row->cross_thread);
 	clew_json_unsigned(json, "children", row->children);
 	clew_json_unsigned(json, "suspensions", row->suspensions);

@@ -25,6 +25,7 @@ struct logical_row {
 	const char *name;
 	uint64_t count, closed[CLEW_JOB_CLOSED_COUNT];
 	uint64_t no_submit, no_start, suspended, suspensions, cross_thread, children;
+	uint64_t late; /* took, or have been open for, longer than CLEW_JOB_LATE_NS */
 	struct histogram queued, execution, total;
 };
 

@@ -99,7 +99,8 @@ static void print_ends(FILE *out, const struct logical_row *row)
 {
 	const char *between = "";
 
-	if (row->closed[CLEW_JOB_DONE] == row->count && !row->no_submit && !row->suspensions)
+	if (row->closed[CLEW_JOB_DONE] == row->count && !row->no_submit && !row->suspensions &&
+	    !row->late)
 		return;
 	fprintf(out, "%10s", "");
 	for (unsigned i = 0; i < CLEW_JOB_CLOSED_COUNT; i++)
@@ -110,6 +111,9 @@ static void print_ends(FILE *out, const struct logical_row *row)
 		}
 	if (row->no_start)
 		fprintf(out, "; %" PRIu64 " never started", row->no_start);
+	if (row->late)
+		fprintf(out, "; %" PRIu64 " open for more than %s", row->late,
+			CLEW_DURATION(CLEW_JOB_LATE_NS));
 	if (row->no_submit)
 		fprintf(out, "; of %" PRIu64 " no submit was seen", row->no_submit);
 	if (row->suspensions)
