@@ -48,7 +48,7 @@ class Host:
         lines = ["hierarchy processes", f"category processes {self.name}"]
         rows = ",".join(" ".join(map(str, row)) for row in self.messages)
         lines.append(f'span {self.name}-1 [{ends[0]},{ends[1]}] in processes:{self.name} tid=1 pid=1 '
-                     f'messages="{rows}" ' + " ".join(self.sockets))
+                     f'messages="{rows}" ' + ("" if self.host else " ".join(self.sockets)))
         for start, over, inode in self.waits:
             lines.append(f"wait {self.name}-1 {self.clock(start)}..{self.clock(over)} socket "
                          f"object=socket:{inode} id={inode} call=recvfrom context=softirq")
@@ -56,21 +56,22 @@ class Host:
             lines += ["hierarchy cpus", "category cpus machine",
                       f'span cpu0 [{ends[0]},{ends[1]}] in cpus:machine cpu=0 '
                       f'capture="{ends[0]} {ends[1]}" capture.host={self.host} '
-                      f'capture.file="0 1 0 {ends[0]} {ends[1]} 1"']
+                      f'capture.file="0 1 0 {ends[0]} {ends[1]} 1" ' + " ".join(self.sockets)]
         path = os.path.join(directory.name, self.name)
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(lines) + "\n")
         return path
 
 
-def talk(client, server, connection, count, seed, lose=lambda number: False, nat=False, start=START):
+def talk(client, server, connection, count, seed, lose=lambda number: False, nat=False, start=START,
+         alike=False):
     """
     A client asks `count` times. Returns where the true dependencies are, by the client's clock: when
     an answer left, and when the client went on.
     """
     draw = random.Random(seed)
     port, first = 40000 + connection, (100 + connection, 70000 + connection)
-    inodes = (1000 + connection, 2000 + connection)
+    inodes = (1000 + connection, (1000 if alike else 2000) + connection)
     here, there = ("10.0.0.1", port), ("10.0.0.2", 5432)
     client.socket(inodes[0], here, there, *first)
     server.socket(inodes[1], there, ("192.168.0.9", port + 1) if nat else here, *reversed(first))
@@ -254,6 +255,20 @@ def test_named():
         tap.same("named hosts: a trace of several has no one name", "web:web:" in file.read(), False)
 
 
+def test_one_number():
+    """A number of two hosts' sockets joins what it should, and names neither."""
+    for alike in (False, True):
+        client, server = Host("client", host="web"), Host("server", 1_000_000, host="db1")
+        truth, end = talk(client, server, 0, 30, 16, alike=alike)
+        answer, made = stitch(client.write(end), server.write(end))
+        name = "one number" if alike else "two numbers"
+        client.name = "web:client"
+        check(name, answer, made, client, truth, 70_000)
+        tap.same(f"{name}: the socket's addresses",
+                 {wait["object"]["peer"] for wait in ask("waits")["waits"] if wait["object"]},
+                 {None if alike else "10.0.0.2:5432"})
+
+
 def test_one_name():
     """Hosts that are called the same have numbers."""
     client, server = Host("client", host="web"), Host("server", 1_000_000, host="web")
@@ -287,6 +302,7 @@ if __name__ == "__main__":
     test_shared()
     test_three()
     test_named()
+    test_one_number()
     test_one_name()
     directory.cleanup()
     sys.exit(tap.end())

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 `clew fetch`: two recordings, each of which has one end of a connection, are fetched over ssh and
-stitched; a host that is down is left out. The daemon has other hosts asked for each incident.
+stitched; a host that is down is left out. The daemon has other hosts asked for each incident, and
+counts how long they take to answer.
 """
 
 import json
 import os
+import re
 import sys
 import time
+import urllib.request
 
 from _daemon import INCIDENTS, RUN, WAITERS, Daemon, await_incidents, configure, hold
 from _live import CLEW, PATIENCE, answer, clew, feature, finish, ok, scratch, skip_all, start_recording, stop_recording
-from _sshd import SSHD, Server
+from _sshd import SSHD, Server, free_port
 from hosts import LOCAL_PORT, PORT, Hosts
 
 COUNT = 24  # questions
@@ -126,17 +129,40 @@ def await_text(incident, words):
     return said
 
 
-def check_daemon(server):
+def sums_of(address, peer):
+    """How often that peer answered, and for how long in all, s, by the daemon's metrics."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE) as response:
+        text = response.read().decode()
+    return [float(re.search(rf'^clew_peer_answer_seconds_{what}{{peer="{peer}"}} (.*)$', text,
+                            re.MULTILINE)[1]) if peer in text else 0 for what in ("count", "sum")]
+
+
+def check_peers(hosts, address):
+    """The other host's answers are in the daemon's metrics, and this host's are not."""
+    there, _, _ = talk(hosts)
+    slept = sum(ended - begun for begun, ended in there) / 1e9
+    deadline, told = time.monotonic() + PATIENCE, [0, 0]
+    while told[0] < COUNT and time.monotonic() < deadline:
+        time.sleep(0.1)
+        told = sums_of(address, f"10.77.0.2:{PORT}")
+    ok(told[0] == COUNT and slept <= told[1] < 1.5 * slept + 0.01 * COUNT,
+       "metrics have what another host took to answer", (told, slept))
+    ok(sums_of(address, f"10.77.0.1:{LOCAL_PORT}")[0] == 0, "and not what this one did")
+
+
+def check_daemon(server, hosts):
     """Its peer is the daemon's own host, by another name."""
-    script, pipe = scratch("peers"), scratch("pipe")
+    script, pipe, address = scratch("peers"), scratch("pipe"), f"127.0.0.1:{free_port()}"
     os.mkfifo(pipe)
     with open(script, "w", encoding="ascii") as file:
         file.write(PEERS.format(clew=CLEW, ssh=server.ssh, pipe=pipe))
     os.chmod(script, 0o755)
     configure("rotate 60s", "keep 120s", f"trigger held: lock wait > 150ms where comm {WAITERS}",
+              f"outside {hosts.device}", f"metrics-address {address}",
               f"snapshot-peers {script} web:{RUN}/ring --from {{from}} --to {{to}} "
               "--with {incident}/capture.clew -o {incident}/peers")
     daemon = Daemon()
+    check_peers(hosts, address)
     held = hold(0.2)
     late = time.time() - time.monotonic()
     first, = await_incidents(1, PATIENCE)
@@ -165,7 +191,7 @@ def main():
     with Server() as server:
         with Hosts() as hosts:
             check_fetch(server, hosts)
-        check_daemon(server)
+            check_daemon(server, hosts)
     finish()
 
 

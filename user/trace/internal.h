@@ -143,7 +143,7 @@ struct clew_trace {
 	/* Ends of connections whose messages are recorded: messages.c */
 	struct vector talk_ends;
 	struct vector placed; /* struct clew_placed, in order of task, then time, once finished */
-	struct map talk_of;   /* inode number of a socket -> number of its end */
+	struct map talk_of;   /* inode number of a socket, host -> number of its end */
 	struct map talk_keys; /* addresses -> number of the end that had them last */
 	struct vector
 		exchanges; /* struct clew_exchange, in order of end, then begin, once finished */

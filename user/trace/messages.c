@@ -34,6 +34,14 @@ struct end {
 	uint32_t others;      /* of the last one that the other end had; CLEW_NO_TASK none */
 };
 
+/* A number of the host on which a task knows sockets by number; 0: the trace has one alone. */
+static uint32_t host_of(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+
+	return task && task->host ? (uint32_t)hash_text(HASH_SEED, task->host) : 0;
+}
+
 static struct end *end_at(const struct clew_trace *trace, uint64_t number)
 {
 	return (struct end *)trace->talk_ends.data + number;
@@ -134,7 +142,8 @@ static int keep_exchange(struct clew_trace *trace, const struct clew_exchange *e
 
 int trace_add_exchange(struct clew_trace *trace, const struct clew_exchange *exchange)
 {
-	int r = map_set(&trace->talk_of, exchange->socket, 0, exchange->end);
+	int r = map_set(&trace->talk_of, exchange->socket, host_of(trace, exchange->task),
+			exchange->end);
 
 	return r < 0 ? r : keep_exchange(trace, exchange);
 }
@@ -358,7 +367,8 @@ const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, 
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	const uint64_t *number = sleep->object.kind == CLEW_OBJECT_SOCKET
-					 ? map_get(&trace->talk_of, sleep->object.number, 0)
+					 ? map_get(&trace->talk_of, sleep->object.number,
+						   host_of(trace, sleep->task))
 					 : NULL;
 
 	/* The question may have left before the recording began. A causal trace has ends with
@@ -375,7 +385,8 @@ static const struct clew_exchange *awaited(const struct clew_trace *trace,
 	uint64_t over = sleep->end < trace->end ? sleep->end : trace->end;
 	const struct clew_exchange *all = trace->exchanges.data;
 	const uint64_t *number = sleep->object.kind == CLEW_OBJECT_SOCKET
-					 ? map_get(&trace->talk_of, sleep->object.number, 0)
+					 ? map_get(&trace->talk_of, sleep->object.number,
+						   host_of(trace, sleep->task))
 					 : NULL;
 	size_t low = 0, high = trace->exchanges.count;
 

@@ -16,6 +16,7 @@
 
 #include "format/text.h"
 #include "words/file.h"
+#include "words/hosts.h"
 #include "words/object.h"
 #include "words/writers.h"
 
@@ -144,6 +145,7 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 			 until = requests[i].until;
 
 		if (block->device != own->device || i == link->number || !block->issued ||
+		    !clew_hosts_same(trace, segment->task, block->submitter) ||
 		    block->issued >= before || until <= segment->start ||
 		    (!block->completed && until <= begin) || block->bytes == 0)
 			continue;

@@ -80,6 +80,17 @@ static bool error_of(const struct clew_trace *trace, const char *host, uint64_t 
 	return false;
 }
 
+bool clew_hosts_same(const struct clew_trace *trace, uint32_t one, uint32_t other)
+{
+	const struct clew_trace_task *a, *b;
+
+	if (!clew_trace_meta(trace, "hosts"))
+		return true;
+	a = clew_trace_task(trace, one);
+	b = clew_trace_task(trace, other);
+	return a && b && a->host && b->host && !strcmp(a->host, b->host);
+}
+
 bool clew_hosts_error(const struct clew_trace *trace, uint32_t from, uint32_t to,
 		      uint64_t *ret_error)
 {

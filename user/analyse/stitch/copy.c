@@ -17,6 +17,7 @@ _Static_assert(CLEW_STITCH_MOST_TRACES <= 1 << (32 - ENDS_SHIFT), "numbers of en
 struct copy {
 	struct stitch *s;
 	struct stitch_names names;
+	struct stitch_clash clash;
 	struct capture_shift shift;
 	struct pairs pairs;
 	struct clew_maker *maker;
@@ -196,6 +197,8 @@ static int copy_attributes(struct copy *c)
 
 			if (!value)
 				return -ENOMEM;
+			if (stitch_clashes(&c->clash, key))
+				continue;
 			if (c->trace == 0 && c->s->hosts[0] && !strcmp(key, "capture.host")) {
 				describe_hosts(c);
 				continue;
@@ -660,6 +663,8 @@ int stitch_copy(struct stitch *s, struct clew_model **ret_model)
 	pairs_init(&c.pairs);
 	r = stitch_names_begin(&c.names, s);
 	if (r == 0)
+		r = stitch_clash_begin(&c.clash, s);
+	if (r == 0)
 		r = clew_maker_new(&c.maker);
 	if (r == 0) {
 		clew_maker_set_unit(c.maker, s->traces[0]->unit);
@@ -675,6 +680,7 @@ int stitch_copy(struct stitch *s, struct clew_model **ret_model)
 	clew_model_free(like);
 	clew_maker_free(c.maker);
 	stitch_names_done(&c.names);
+	stitch_clash_done(&c.clash);
 	capture_shift_done(&c.shift);
 	pairs_done(&c.pairs);
 	vector_done(&c.es);

@@ -177,6 +177,18 @@ const char *stitch_category_name(struct stitch_names *names, uint32_t trace, uin
 /* True if a name is that of a root span which gets another one. */
 bool stitch_is_renamed(struct stitch_names *names, uint32_t trace, const char *name);
 
+/* ---- clash.c: numbers that mean several things ---- */
+
+struct stitch_clash {
+	struct strings keys;
+	struct vector things; /* uint64_t: a hash of what each names, 0: of several things */
+};
+
+/* Looks at all traces, if connections join them. stitch_clash_done() may follow in any case. */
+int stitch_clash_begin(struct stitch_clash *clash, const struct stitch *s);
+bool stitch_clashes(const struct stitch_clash *clash, const char *key);
+void stitch_clash_done(struct stitch_clash *clash);
+
 /* ---- stitch_copy.c ---- */
 
 /* All traces in one, without what is added. */
