@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Numbers that mean one thing on one host and another thing on another one: of sockets, files and
- * control groups. What a stitched trace says of such a number would be true of one host alone.
+ * control groups. A stitched trace names none of them, as a name would be true of one host alone.
  */
 #include "analyse/stitch/internal.h"
 #include "base/hash.h"
