@@ -195,8 +195,51 @@ def check_most_works():
                  (max(count - (1 if until else 2), 0), until is not None))
 
 
+def made_pair():
+    """A client asks a server through a pipe each 50 ms, and is answered 40 ms later, for 10 s."""
+    lines = ["meta kernel 6.12.0-test", "meta machine x86_64", "meta host testhost", "meta cpus 2",
+             "meta start %d" % START, "meta end %d" % (START + ROUNDS * ROUND),
+             "clock %d %d 1700000000000000000" % (START, START)]
+    for task, name in (1, "serves"), (2, "asks"):
+        lines += [
+            "user task %d task=%d process=%d tid=%d pid=%d pid_namespace=4026531836 comm=\"%s\"" %
+            (START - 50000, task, task, 100 + task, 100 + task, name),
+            "user state %d flags=runnable prev=%d next=%d" % (START + 1000, task, task),
+            "%d switch %d prev=0 next=%d" % (task - 1, START + 2000, task)
+        ]
+
+    def waits(task, other, begin, end):
+        lines.extend([
+            "%d switch %d flags=sleep|wait prev=%d next=0 prev_state=1 call=0 object_kind=pipe "
+            "object=%d descriptor=4 wait_flags=detail" % (task - 1, begin, task, 7000 + task),
+            "%d switch %d flags=next_slept prev=0 next=%d wake_time=%d waker=%d "
+            "wake_context=context_task wake_object_kind=pipe wake_object=%d wake_call=1" %
+            (task - 1, end + 20000, task, end, other, 7000 + task)
+        ])
+
+    answered = ROUND // 5 * 4
+    for begin in range(START + ROUND, START + (ROUNDS - 1) * ROUND, ROUND):
+        waits(1, 2, begin - ROUND // 10, begin)
+        waits(2, 1, begin + ROUND // 50, begin + answered)
+    subprocess.run([MAKE_CAPTURE, place("pair")], input="\n".join(lines).encode(), check=True,
+                   timeout=60)
+    return place("pair")
+
+
+def check_pair():
+    """Who asks and who answers is known in a window that begins between a question and its answer."""
+    capture = made_pair()
+    for arguments in ("report", "--json"), ("latency", "--by", "operation", "--json"):
+        whole = ask(capture, None, *arguments)
+        tap.same("%s: it is asked about" % arguments[0], (whole[0], len(whole[1]) > 200), (0, True))
+        tap.same("%s: who asks is the same in windows" % arguments[0],
+                 [window for window in ("31", "50", "77")
+                  if ask(capture, window, *arguments) != whole], [])
+
+
 def main():
     check_most_works()
+    check_pair()
     told = sum(
         compare([command] + options) for command, all_options in QUESTIONS.items()
         for options in all_options)

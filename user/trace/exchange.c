@@ -30,17 +30,22 @@ struct replies {
 
 struct exchanges {
 	struct clew_trace *trace;
-	struct map *last;	  /* (who woke, whom) -> when it did last */
-	struct map seen;	  /* two parties, the lower one first -> who woke the other first */
-	struct map first;	  /* the same -> who asked the other one first */
-	struct map answers;	  /* the same -> 1: both woke the other */
-	struct map passed;	  /* (task, its call) -> when the question left, of a vain wait */
-	struct map replies;	  /* (who answers, whom) -> index of counts */
-	struct vector counts;	  /* struct replies */
-	struct map connection_of; /* inode of a socket -> index of connections */
+	struct trace_pairs *pairs;
+	struct map passed;	   /* (task, its call) -> when the question left, of a vain wait */
+	struct map replies;	   /* (who answers, whom) -> index of counts */
+	struct vector counts;	   /* struct replies */
+	struct map connection_of;  /* inode of a socket -> index of connections */
 	struct vector connections; /* struct talk, of a client's side */
 	struct vector keys;	   /* struct sort_key: sleeps, in order of their ends */
 };
+
+void trace_pairs_done(struct trace_pairs *pairs)
+{
+	map_done(&pairs->woke);
+	map_done(&pairs->seen);
+	map_done(&pairs->first);
+	map_done(&pairs->answers);
+}
 
 /* Whom a sleep joins: two processes, or two threads of one. */
 struct parties {
@@ -122,9 +127,9 @@ static enum socket_side ended_on(const struct exchanges *exchanges, const struct
 	    is_bell(exchanges->trace, sleep))
 		return side;
 	parties = parties_of(exchanges->trace, sleep);
-	if (!get_pair(&exchanges->answers, parties))
+	if (!get_pair(&exchanges->pairs->answers, parties))
 		return SIDE_UNKNOWN;
-	first = get_pair(&exchanges->first, parties);
+	first = get_pair(&exchanges->pairs->first, parties);
 	return *first == parties.to ? SIDE_CLIENT : SIDE_SERVER;
 }
 
@@ -172,13 +177,6 @@ static int note_wake(struct map *last, struct parties parties, uint64_t at)
 	const uint64_t *known = map_get(last, parties.by, parties.to);
 
 	return known && *known > at ? 0 : map_set(last, parties.by, parties.to, at);
-}
-
-int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	if (!is_act(trace, sleep))
-		return 0;
-	return note_wake(&trace->part->woke, parties_of(trace, sleep), sleep->end);
 }
 
 /* True if data ended a sleep, and no timeout or signal did. */
@@ -317,8 +315,8 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 	if (side == SIDE_SERVER && data_came(trace, sleep) && !is_listener(trace, sleep))
 		r = dense_set(&trace->resting, index, TRACE_ASKED);
 	if (side == SIDE_CLIENT) {
-		const uint64_t *asked = map_get(exchanges->last, parties.to, parties.by),
-			       *answered = map_get(exchanges->last, parties.by, parties.to);
+		const uint64_t *asked = map_get(&exchanges->pairs->woke, parties.to, parties.by),
+			       *answered = map_get(&exchanges->pairs->woke, parties.by, parties.to);
 
 		if (side_shown(trace, sleep) == SIDE_CLIENT)
 			r = find_question(exchanges, sleep, &question);
@@ -337,7 +335,9 @@ static int take_wait(struct exchanges *exchanges, uint32_t index)
 		if (r == 0 && question && is_act(trace, sleep))
 			r = keep_server(exchanges, sleep->ended_by, since, sleep->end);
 	}
-	return r < 0 || !is_act(trace, sleep) ? r : note_wake(exchanges->last, parties, sleep->end);
+	return r < 0 || !is_act(trace, sleep)
+		       ? r
+		       : note_wake(&exchanges->pairs->woke, parties, sleep->end);
 }
 
 /* True if a process made another one in the recording, and waits for that one alone: it asks, and
@@ -355,27 +355,43 @@ static bool is_parent(const struct clew_trace *trace, const struct clew_sleep *s
  * Notes who sends first where no socket shows who connected, and who answers. A task that waits
  * while its question still lies with the other one has sent already.
  */
-static int take_first(struct exchanges *exchanges, uint32_t index)
+static int take_first(struct exchanges *exchanges, const struct clew_sleep *sleep)
 {
-	const struct clew_sleep *sleep = trace_sleep_at(exchanges->trace, index);
 	struct parties parties = parties_of(exchanges->trace, sleep);
-	const uint64_t *first = get_pair(&exchanges->first, parties),
-		       *seen = get_pair(&exchanges->seen, parties);
+	const uint64_t *first = get_pair(&exchanges->pairs->first, parties),
+		       *seen = get_pair(&exchanges->pairs->seen, parties);
 	int r;
 
 	if (!is_act(exchanges->trace, sleep) || !has_no_sides(exchanges->trace, sleep))
 		return 0;
 	if (!first) {
-		r = set_pair(&exchanges->seen, parties, parties.by);
+		r = set_pair(&exchanges->pairs->seen, parties, parties.by);
 		if (r < 0)
 			return r;
 		return set_pair(
-			&exchanges->first, parties,
+			&exchanges->pairs->first, parties,
 			sleep->asked || is_parent(exchanges->trace, sleep, parties.to, parties.by)
 				? parties.to
 				: parties.by);
 	}
-	return *seen == parties.by ? 0 : set_pair(&exchanges->answers, parties, 1);
+	return *seen == parties.by ? 0 : set_pair(&exchanges->pairs->answers, parties, 1);
+}
+
+static int take_first_of(struct exchanges *exchanges, uint32_t index)
+{
+	return take_first(exchanges, trace_sleep_at(exchanges->trace, index));
+}
+
+int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	struct exchanges exchanges = {.trace = trace, .pairs = &trace->part->pairs};
+	int r;
+
+	if (!is_act(trace, sleep))
+		return 0;
+	r = take_first(&exchanges, sleep);
+	return r < 0 ? r
+		     : note_wake(&trace->part->pairs.woke, parties_of(trace, sleep), sleep->end);
 }
 
 /*
@@ -392,7 +408,7 @@ static int take_piped(struct exchanges *exchanges, uint32_t index)
 	process = task ? clew_trace_task(trace, task->process) : NULL;
 	if (!process || (!process->birth && !clew_trace_executed(trace, process->serial)) ||
 	    sleep->kind != CLEW_WAIT_PIPE || sleep->ended_by == CLEW_NO_TASK ||
-	    !awaits_data(sleep) || get_pair(&exchanges->answers, parties_of(trace, sleep)))
+	    !awaits_data(sleep) || get_pair(&exchanges->pairs->answers, parties_of(trace, sleep)))
 		return 0;
 	r = dense_set(&trace->in_exchange, index, 1);
 	return r < 0 ? r : keep_server(exchanges, sleep->ended_by, sleep->start, sleep->end);
@@ -437,24 +453,21 @@ static int take_all(struct exchanges *exchanges,
 
 int trace_find_exchanges(struct clew_trace *trace)
 {
-	struct map own = {};
+	struct trace_pairs own = {};
 	struct exchanges exchanges = {
 		.trace = trace,
-		.last = trace->part && !trace->part->works ? &trace->part->woke : &own};
+		.pairs = trace->part && !trace->part->works ? &trace->part->pairs : &own};
 	int r;
 
 	exchanges.keys.item = sizeof(struct sort_key);
 	r = gather(&exchanges);
 	if (r == 0)
-		r = take_all(&exchanges, take_first);
+		r = take_all(&exchanges, take_first_of);
 	if (r == 0)
 		r = take_all(&exchanges, take_wait);
 	if (r == 0)
 		r = take_all(&exchanges, take_piped);
-	map_done(&own);
-	map_done(&exchanges.seen);
-	map_done(&exchanges.first);
-	map_done(&exchanges.answers);
+	trace_pairs_done(&own);
 	map_done(&exchanges.passed);
 	map_done(&exchanges.replies);
 	vector_done(&exchanges.counts);

@@ -409,6 +409,7 @@ void trace_free_messages(struct clew_trace *trace);
 int trace_find_exchanges(struct clew_trace *trace);
 /* Notes a sleep before the part that the trace is of. 0 or -ENOMEM. */
 int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep);
+void trace_pairs_done(struct trace_pairs *pairs);
 
 #define TRACE_RESTS 1
 #define TRACE_ASKED 2

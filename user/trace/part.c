@@ -35,7 +35,7 @@ void trace_part_free(struct trace_part *part)
 	map_done(&part->requests);
 	map_done(&part->newest);
 	map_done(&part->again);
-	map_done(&part->woke);
+	trace_pairs_done(&part->pairs);
 	vector_done(&part->finished);
 	free(part);
 }

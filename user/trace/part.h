@@ -38,6 +38,15 @@
 
 struct clew_trace;
 
+/* Who woke whom through a socket or a pipe so far. The parties are two processes, or two threads of
+ * one; of a pair the lower one comes first. */
+struct trace_pairs {
+	struct map woke;    /* (who woke, whom) -> when it did last */
+	struct map seen;    /* a pair -> who woke the other first */
+	struct map first;   /* a pair -> who asked the other one first */
+	struct map answers; /* a pair -> 1: both woke the other */
+};
+
 struct trace_part {
 	uint64_t from, to;	/* ns: what overlaps this is kept */
 	struct map requests;	/* the builder's number -> the trace's, of those that are kept */
@@ -52,9 +61,9 @@ struct trace_part {
 	uint64_t look_at; /* ns: when to ask trace_part_is_over() */
 	uint64_t over_at; /* ns: when it was seen to be; 0: not yet */
 	/* Not NULL: the last runs before the part, and of a wait that began before the part the run
-	 * before it is kept; and who woke whom through a socket is known of all that was read. */
+	 * before it is kept; and who talked to whom is known of all that was read. */
 	struct trace_recent *recent;
-	struct map woke; /* (process that woke, process) -> when it did last, before the part */
+	struct trace_pairs pairs; /* before the part */
 	/* Not NULL: called for each finding, kept or not. `here`: the finding was emitted while
 	 * the window was read. 0 or -errno. */
 	int (*tell)(void *context, const struct clew_trace *trace,
