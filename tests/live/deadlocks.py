@@ -7,17 +7,19 @@ each other at a socket, and one that polls a pipe while the other one waits at a
 programs that only look like that: one of two waits has a timeout, a thread that sleeps may wake the
 other one, nobody can tell who wakes threads that wait for each other's words, and a parent that
 also polls a socket that listens. `waits`, `why`, `locks` and
-`why --now` say each deadlock in one sentence, and no other. Prints TAP.
+`why --now` say each deadlock in one sentence, and no other. They do so as well if the programs are
+killed while the recording goes on, and if Ctrl-C ends both a command and its recording. Prints TAP.
 """
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 
-from _live import PATIENCE, answer, clew, finish, ok, run, scratch, start_recording, stop_recording
+from _live import CLEW, PATIENCE, answer, clew, finish, ok, run, scratch, start_recording, stop_recording
 
 QUEUE = """
 import multiprocessing, os
@@ -131,6 +133,8 @@ DEADLOCKS = {
 }
 VARIANTS = ("orders", "pipe", "timed", "nap", "words")
 PAIRS = ("sockets", "polled", "listening", "receiving")
+# Two passes of the recorder see a hang of so many seconds also where the machine is busy.
+HANG = 10
 
 
 def threads_of(pid):
@@ -233,6 +237,63 @@ def check(processes, capture):
        "the sentence about sockets", text)
 
 
+def has_hung(recording):
+    """Whether the command of a recording, a parent with a queue, and its child hang."""
+    parents = [
+        pid for pid in children_of(recording.pid)
+        if open(f"/proc/{pid}/comm", encoding="utf-8").read() == "mpparent\n"
+    ]
+    children = children_of(parents[0]) if parents else []
+    return bool(children) and hangs(parents[0], 1) and hangs(children[0], 2)
+
+
+def interrupt(recording):
+    """Ctrl-C for a command and its recording."""
+    os.killpg(recording.pid, signal.SIGINT)
+    recording.communicate(timeout=PATIENCE)
+
+
+def check_killed(processes, whole, command):
+    """What is said of programs that were killed, and of a command that was interrupted."""
+    expected = rotated(DEADLOCKS)
+    for question in (["waits", whole], ["locks", whole]):
+        said = answer(*question)["deadlocks"]
+        ok(
+            rotated(of_ours(said)) == expected and all(one["until"] for one in said),
+            f"{question[0]}: each deadlock that was killed, and no other", said)
+    for name, inside in (("orders", True), ("pipe", True), ("queue", True), ("timed", False),
+                         ("nap", False), ("listening", False), ("receiving", False)):
+        said = answer("why", whole, "--tid", str(processes[name].pid))
+        told = [segment["deadlock"]["text"] for segment in said["segments"] if "deadlock" in segment]
+        ok(bool(told) == inside, f"why: {name} was {'' if inside else 'not '}in a deadlock", told)
+    said = answer("waits", command, "--comm", "mpparent")["deadlocks"]
+    ok(
+        list(of_ours(said).values()) == [["child", "thread", "reader"]] and said[0]["until"],
+        "waits: the deadlock of an interrupted command", said)
+    text = clew("report", command, "--comm", "mpparent").stdout
+    ok(re.search(r"Deadlock since \+\S+ s, until a signal came at \+\S+ s:\s+mpparent-", text),
+       "report: its headline", text)
+
+
+def check_kills():
+    whole, command = scratch("killed.clew"), scratch("interrupted.clew")
+    interrupted = subprocess.Popen([CLEW, "record", "-o", command, "--", sys.executable, "-c", QUEUE],
+                                   start_new_session=True, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+    recording = start_recording(whole)
+    processes = start()
+    end = time.monotonic() + PATIENCE
+    try:
+        while not has_hung(interrupted) and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(HANG)
+    finally:
+        stop(processes)
+        interrupt(interrupted)
+    stop_recording(recording)
+    check_killed(processes, whole, command)
+
+
 def main():
     capture = scratch("hang.clew")
     processes = start()
@@ -242,6 +303,7 @@ def main():
         check(processes, capture)
     finally:
         stop(processes)
+    check_kills()
     finish()
 
 
