@@ -162,9 +162,6 @@ void clew_json_class(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_unsigned(json, "p50_ns", it->p50);
 	clew_json_unsigned(json, "p99_ns", it->p99);
 	clew_json_unsigned(json, "max_ns", it->longest);
-	if (it->usual)
-		clew_json_unsigned(json, "usual_ns", it->usual);
-	else
-		clew_json_null(json, "usual_ns");
+	clew_json_known(json, "usual_ns", it->usual, 0);
 	free(text);
 }

@@ -37,10 +37,7 @@ void clew_slow_json(struct clew_json *json, const struct clew_slow *slow)
 	clew_json_unsigned(json, "ns", slow->end - slow->start);
 	clew_json_bool(json, "open", slow->open);
 	clew_json_unsigned(json, "at", slow->at);
-	if (slow->value)
-		clew_json_unsigned(json, "value", slow->value);
-	else
-		clew_json_null(json, "value");
+	clew_json_known(json, "value", slow->value, 0);
 	json_request(json, slow);
 }
 

@@ -192,12 +192,17 @@ void clew_json_null(struct clew_json *json, const char *key)
 	clew_json_string(json, key, NULL);
 }
 
+void clew_json_maybe(struct clew_json *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		clew_json_unsigned(json, key, value);
+	else
+		clew_json_null(json, key);
+}
+
 void clew_json_known(struct clew_json *json, const char *key, uint64_t value, uint64_t unknown)
 {
-	if (value == unknown)
-		clew_json_null(json, key);
-	else
-		clew_json_unsigned(json, key, value);
+	clew_json_maybe(json, key, value != unknown, value);
 }
 
 void clew_json_end(struct clew_json *json)

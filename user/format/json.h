@@ -47,6 +47,8 @@ void clew_json_bool(struct clew_json *json, const char *key, bool value);
 void clew_json_null(struct clew_json *json, const char *key);
 /* A number; null where it is `unknown`. */
 void clew_json_known(struct clew_json *json, const char *key, uint64_t value, uint64_t unknown);
+/* A number; null where it is not `known`. */
+void clew_json_maybe(struct clew_json *json, const char *key, bool known, uint64_t value);
 
 /* Ends the document with a line feed. */
 void clew_json_end(struct clew_json *json);

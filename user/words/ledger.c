@@ -90,14 +90,8 @@ static uint64_t forgotten_of(const struct clew_trace *trace)
 void clew_json_lost(struct clew_json *json, const struct clew_ledger_sum *sum)
 {
 	/* Gaps may tell of losses without a ledger. */
-	if (sum->lost_known || sum->total.lost)
-		clew_json_unsigned(json, "lost", sum->total.lost);
-	else
-		clew_json_null(json, "lost");
-	if (sum->lost_known)
-		clew_json_unsigned(json, "missed", sum->total.missed);
-	else
-		clew_json_null(json, "missed");
+	clew_json_maybe(json, "lost", sum->lost_known || sum->total.lost, sum->total.lost);
+	clew_json_maybe(json, "missed", sum->lost_known, sum->total.missed);
 }
 
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,

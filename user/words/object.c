@@ -21,10 +21,7 @@ bool clew_has_sector(const struct clew_block_request *block)
 
 void clew_json_sector(struct clew_json *json, const struct clew_block_request *block)
 {
-	if (clew_has_sector(block))
-		clew_json_unsigned(json, "sector", block->sector);
-	else
-		clew_json_null(json, "sector");
+	clew_json_maybe(json, "sector", clew_has_sector(block), block->sector);
 }
 
 void clew_json_device(struct clew_json *json, uint32_t device)

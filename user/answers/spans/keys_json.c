@@ -78,10 +78,7 @@ void clew_json_keys_ledger(struct clew_json *json, const struct clew_keys_about 
 	clew_json_object(json, "ledger");
 	clew_json_bool(json, "balanced", about->balanced);
 	clew_json_bool(json, "complete", about->complete);
-	if (about->lost_known)
-		clew_json_unsigned(json, "lost", about->lost);
-	else
-		clew_json_null(json, "lost");
+	clew_json_maybe(json, "lost", about->lost_known, about->lost);
 	clew_json_unsigned(json, "missing", about->missing);
 	clew_json_object_end(json);
 }

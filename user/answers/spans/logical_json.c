@@ -9,10 +9,7 @@
 
 static void json_time(struct clew_json *json, const char *key, uint64_t at)
 {
-	if (at && at != CLEW_TIME_OPEN)
-		clew_json_unsigned(json, key, at);
-	else
-		clew_json_null(json, key);
+	clew_json_maybe(json, key, at && at != CLEW_TIME_OPEN, at);
 }
 
 static void json_thread(struct clew_json *json, const char *key, const struct clew_jobs *jobs,
@@ -30,10 +27,7 @@ static void json_thread(struct clew_json *json, const char *key, const struct cl
 /* The number of a span in the list of all, from 0. */
 static void json_number(struct clew_json *json, const char *key, uint32_t number)
 {
-	if (number == CLEW_NO_NUMBER)
-		clew_json_null(json, key);
-	else
-		clew_json_unsigned(json, key, number);
+	clew_json_known(json, key, number, CLEW_NO_NUMBER);
 }
 
 static void json_piece(struct clew_json *json, const struct clew_jobs *jobs,
@@ -46,10 +40,7 @@ static void json_piece(struct clew_json *json, const struct clew_jobs *jobs,
 	json_thread(json, piece->kind == CLEW_JOB_RUNS ? "thread" : "by", jobs, piece->task,
 		    piece->start);
 	if (piece->kind == CLEW_JOB_SUSPENDED) {
-		if (piece->has_why)
-			clew_json_unsigned(json, "why", piece->why);
-		else
-			clew_json_null(json, "why");
+		clew_json_maybe(json, "why", piece->has_why, piece->why);
 		json_number(json, "by_span", piece->waker);
 	}
 	clew_json_object_end(json);
@@ -84,14 +75,8 @@ static void json_job(struct clew_json *json, const struct clew_jobs *jobs,
 	json_thread(json, "submitter", jobs, job->submitter, job->begin);
 	json_number(json, "parent", job->parent);
 	clew_json_unsigned(json, "origins", job->origins);
-	if (job->has_queue)
-		clew_json_unsigned(json, "queue", job->queue);
-	else
-		clew_json_null(json, "queue");
-	if (job->has_status)
-		clew_json_unsigned(json, "status", job->status);
-	else
-		clew_json_null(json, "status");
+	clew_json_maybe(json, "queue", job->has_queue, job->queue);
+	clew_json_maybe(json, "status", job->has_status, job->status);
 	clew_json_unsigned(json, "queued_ns", times.queued);
 	clew_json_unsigned(json, "execution_ns", times.execution);
 	clew_json_unsigned(json, "suspended_ns", times.suspended);

@@ -157,10 +157,7 @@ static void json_clock(struct clew_json *json, const struct clew_stitch_answer *
 	clew_json_string(json, "name", answer->names[trace]);
 	clew_json_signed(json, "offset", clock->offset);
 	clew_json_string(json, "source", source_words[clock->source]);
-	if (has_error)
-		clew_json_unsigned(json, "error", clock->error);
-	else
-		clew_json_null(json, "error");
+	clew_json_maybe(json, "error", has_error, clock->error);
 	if (clock->has_low)
 		clew_json_signed(json, "least", clock->low);
 	else
