@@ -98,6 +98,8 @@ int build_feed_site(struct clew_builder *builder, const struct clew_site_record 
 /* A function is dropped: its activations are lost, and its sites count for nothing. */
 int build_feed_dropped(struct clew_builder *builder, const struct clew_dropped *record);
 int build_feed_function(struct clew_builder *builder, const struct clew_function *record);
+/* The frames of a task. NULL: no memory. */
+struct frame_stack *frame_stack_of(struct clew_builder *builder, struct task *task);
 /* A child process goes on in the frames of its parent. */
 int build_frames_fork(struct clew_builder *builder, const struct task *parent, struct task *child);
 /* The task ends, or the program that it ran. */
@@ -137,8 +139,6 @@ static inline struct frame_aside *frame_aside_at(const struct frame_stack *stack
 	return (struct frame_aside *)stack->aside.data + number;
 }
 
-/* The frames of a task. NULL: no memory. */
-struct frame_stack *frame_stack_of(struct clew_builder *builder, struct task *task);
 /* Says that a frame begins. */
 int frame_send_entry(struct clew_builder *builder, const struct task *task,
 		     const struct frame *frame);

@@ -10,6 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct frame_stack *frame_stack_of(struct clew_builder *builder, struct task *task)
+{
+	if (!task->frames) {
+		task->frames = calloc(1, sizeof(*task->frames));
+		if (!task->frames)
+			return NULL;
+		task->frames->aside_free = FRAME_NONE;
+		builder->frames.memory += sizeof(*task->frames);
+	}
+	return task->frames;
+}
+
 int build_frames_fork(struct clew_builder *builder, const struct task *parent, struct task *child)
 {
 	const struct frame_stack *from = parent->frames;

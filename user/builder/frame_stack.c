@@ -20,18 +20,6 @@
 /* Bytes around a stack pointer that are taken to be of the same stack. */
 #define REGION_AROUND 4096u
 
-struct frame_stack *frame_stack_of(struct clew_builder *builder, struct task *task)
-{
-	if (!task->frames) {
-		task->frames = calloc(1, sizeof(*task->frames));
-		if (!task->frames)
-			return NULL;
-		task->frames->aside_free = FRAME_NONE;
-		builder->frames.memory += sizeof(*task->frames);
-	}
-	return task->frames;
-}
-
 /* Makes room for some more, and counts the memory. */
 static int make_room(struct clew_builder *builder, struct vector *vector, size_t item, size_t more)
 {
