@@ -70,6 +70,10 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Files of one machine are optimised in each build: the compiler then warns of more, and no build
+# for another machine has it look at them.
+$(B)/%_arm64.o: ALL_CFLAGS += -O2
+
 # The kernel side: one object, relocated at load for the kernel it meets.
 BPF_MACHINE := $(if $(filter aarch64-%,$(MACHINE)),arm64,x86)
 BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_MACHINE) -Iinclude -Ibpf -I$(SYSROOT)/usr/include/$(MACHINE)

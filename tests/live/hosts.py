@@ -209,9 +209,10 @@ def check_places(hosts):
     ok(taken and all(record["flags"] & 0x18 == 0x18 and record["round_trip"] for record in taken),
        "each says that the other side is on another host, and the round trip")
     capture, _ = hosts.record(hosts.here, ["--no-messages", "--network", "all"])
-    sockets = {record["socket"] for record in messages_of(capture) if record["flags"] & 0x8}
+    taken = messages_of(capture)
+    sockets = {record["socket"] for record in taken if record["flags"] & 0x8}
     # Both ends of the connection within this host, and both of that between the namespaces.
-    ok(len(sockets) >= 2 and not any(record["flags"] & 0x10 for record in messages_of(capture)),
+    ok(len(sockets) >= 2 and not any(record["flags"] & 0x10 for record in taken),
        "--network all: also those within this host, and none is outside", str(len(sockets)))
     capture, _ = hosts.record(hosts.here, ["--no-messages", "--no-network"])
     ok(not messages_of(capture), "--no-network: none")
