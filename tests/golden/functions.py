@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
@@ -275,6 +276,42 @@ def test_system():
            ", ".join(wrong) if wrong or not locks else "")
 
 
+def built(directory, name, number):
+    """A library with a function that only its debug file names; both, by their paths."""
+    source, whole = (os.path.join(directory, name + end) for end in (".c", ".whole"))
+    library, debug = (os.path.join(directory, name + end) for end in (".so", ".debug"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write("static __attribute__((noinline, noipa)) int hidden_one(int a)"
+                   "{ return a * 3 + 1; }\n"
+                   f"int seen_one(int a) {{ return hidden_one(a) + {number}; }}\n")
+    for command in (["cc", "-O1", "-g", "-shared", "-fPIC", "-Wl,--build-id", "-o", whole, source],
+                    ["objcopy", "--only-keep-debug", whole, debug],
+                    ["objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, whole, library]):
+        subprocess.run(command, check=True, timeout=60)
+    return library, debug
+
+
+def test_debug_file():
+    """Names that only the debug file has, which is one of the same build-id."""
+    with tempfile.TemporaryDirectory(prefix="clew-names-") as directory:
+        library, debug = built(directory, "one", 1)
+        found = ask(library)
+        names = {f["name"]: f for f in found["functions"]}
+        report("a stripped library has the names of its debug file",
+               "" if found["object"]["stripped"] and found["object"]["debug_names"] and "hidden_one" in names and
+               names["hidden_one"]["refused"] is None else f"{list(names)}")
+        report("it is said that they are",
+               "" if "have the names of its debug file" in " ".join(listing(library).split())
+               else listing(library))
+        _, other = built(directory, "other", 2)
+        os.replace(other, debug)
+        found = ask(library)
+        names = [f["name"] for f in found["functions"]]
+        report("a debug file of another build-id has none of its names",
+               "" if not found["object"]["debug_names"] and "hidden_one" not in names and
+               "seen_one" in names else f"{names}")
+
+
 def main():
     test_library()
     test_arguments()
@@ -283,6 +320,7 @@ def main():
         print(f"ok {results + 1} - objdump # SKIP it is not installed")
         print(f"1..{results + 1}")
         return failed
+    test_debug_file()
     test_system()
     print(f"1..{results}")
     return 1 if failed else 0
