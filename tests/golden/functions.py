@@ -250,6 +250,14 @@ def test_carried():
     report("probes that a library carries, as text", f"{missing}: {text}" if missing else "")
 
 
+def test_only_probes():
+    text = subprocess.run([CLEW, "functions", CARRIER, "store:*"], capture_output=True, text=True,
+                          timeout=60, check=True).stdout
+    first = text.split("\n", maxsplit=1)[0]
+    report("a pattern of probes alone begins with how many there are",
+           "" if re.fullmatch(r".*: [1-9]\d* probes that it carries", first) else first)
+
+
 def test_system():
     answer = ask("libc.so.6")
     code = Disassembly(answer["object"]["path"])
@@ -316,6 +324,7 @@ def main():
     test_library()
     test_arguments()
     test_carried()
+    test_only_probes()
     if subprocess.run(["which", "objdump"], capture_output=True, check=False).returncode:
         print(f"ok {results + 1} - objdump # SKIP it is not installed")
         print(f"1..{results + 1}")

@@ -159,6 +159,12 @@ static void print_object(FILE *out, const struct clew_functions_shown *shown, si
 {
 	fputs(clew_style_begin(CLEW_STYLE_HEADING), out);
 	clew_print_safe(out, shown->path);
+	if (!shown->count && shown->carried.count) {
+		fprintf(out, "%s: %zu probe%s that it carries\n",
+			clew_style_end(CLEW_STYLE_HEADING), shown->carried.count,
+			shown->carried.count == 1 ? "" : "s");
+		return;
+	}
 	fprintf(out, "%s: %zu of its %zu functions asked for, %zu can be probed\n",
 		clew_style_end(CLEW_STYLE_HEADING), shown->count, shown->about.count, probed);
 	if (shown->about.debug_names)
