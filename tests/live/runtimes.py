@@ -485,9 +485,10 @@ def cxx():
        f"C++: {ITEMS} of {ITEMS} threads, and no other",
        f"{len(items)} found, {len(extra)} more, {several} ambiguous")
     ran([(i[0], i[4], i[5], i[6]) for i in log], items, "C++")
-    wrong = [i[0] for i in log if i[0] in items and (
-        items[i[0]]["parent"] != (None if i[1] < 0 else items[i[1]]["span"])
-        or ("_Async_state" in items[i[0]]["name"]) != bool(i[7]))]
+    wrong = [(i[0], i[1], i[7], items[i[0]]["parent"], items[i[0]]["name"])
+             for i in log if i[0] in items and (
+                 items[i[0]]["parent"] != (None if i[1] < 0 else items[i[1]]["span"])
+                 or ("_Async_state" in items[i[0]]["name"]) != bool(i[7]))]
     report("C++: who made each, and if it is std::async", wrong)
     report("C++: pieces are in order", ordered(spans))
 
