@@ -6,18 +6,20 @@ is not in the log, with who submitted it, in which thread it ran and how it ende
 do not depend on keys, which are used again at once.
 """
 
+import glob
 import os
 import re
 import subprocess
 import sys
 import time
 
-from _live import (CLEW, PATIENCE, ROOT, answer, finish, note, ok, run, scratch,
+from _live import (CLEW, PATIENCE, ROOT, answer, finish, note, ok, run, scratch, skip,
                    skip_unless_functions, start_recording, stop_recording)
 
 ITEMS = int(os.environ.get("CLEW_LIVE_ITEMS", "200"))
 SEED = int(os.environ.get("CLEW_LIVE_SEED", "7"))
 SOURCES = os.path.join(ROOT, "tests", "live", "runtimes")
+MODULE = "/usr/lib/python3*/lib-dynload/_asyncio.cpython-311-*.so"
 SLACK = 50_000  # ns between what the log has and the probe
 
 
@@ -389,6 +391,9 @@ def mapped_later(command):
 
 def asyncio():
     """Tasks of Python's asyncio: the module in C has no symbols."""
+    if not glob.glob(MODULE):
+        skip("asyncio", "there is no module of Python 3.11")
+        return
     program = os.path.join(SOURCES, "tasks.py")
     path, lines, found = record("asyncio", "/usr/bin/python3", program, ITEMS, SEED,
                                 options=("--max-cost", "90"))
@@ -493,7 +498,7 @@ def cxx():
     report("C++: pieces are in order", ordered(spans))
 
 
-def glib():
+def gpool():
     program = scratch("gpool")
     build("gpool", "cc", "-O1", "-o", program, os.path.join(SOURCES, "gpool.c"),
           "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0")
@@ -576,12 +581,43 @@ def changed():
         done = run(CLEW, "functions", "--runtime", "uv", copy)
         ok(done.returncode == status and words in done.stdout, f"libuv {what}: {words}",
            f"status {done.returncode}: {done.stdout}{done.stderr}")
+    tables()
+
+
+def tables():
+    """The same of functions that a table names: another name, or another word behind it."""
+    module = glob.glob(MODULE)
+    if not module:
+        skip("asyncio with a table changed", "there is no module of Python 3.11")
+        return
+    with open(module[0], "rb") as file:
+        code = file.read()
+    copy = scratch(os.path.basename(module[0]))
+    name = b"\0TaskStepMethWrapper\0"
+    for what, now, status, words in (
+        ("as it is", name, 0, "7 points"),
+        ("with another name in a table", name.replace(b"Step", b"Stop"), 1,
+         'task_step is not resolved: no table has one function beside "TaskStepMethWrapper"')):
+        with open(copy, "wb") as file:
+            file.write(code.replace(name, now))
+        done = run(CLEW, "functions", "--runtime", "asyncio", copy)
+        ok(done.returncode == status and words in done.stdout, f"asyncio {what}: {words}",
+           f"status {done.returncode}: {done.stdout}{done.stderr}")
+    own = os.path.join(ROOT, "layers", "asyncio.runtime")
+    with open(own, encoding="utf-8") as file:
+        text = file.read().replace("+13", "+12")
+    description = scratch("wrong.runtime")
+    with open(description, "w", encoding="utf-8") as file:
+        file.write(text)
+    done = run(CLEW, "functions", "--runtime", description, module[0])
+    ok(done.returncode == 1 and "task_step is not resolved" in done.stdout,
+       "asyncio: a word that is no function's address is not taken", done.stdout + done.stderr)
 
 
 def main():
     skip_unless_functions("--no-stacks")
     tests = {"pthread": pthread, "uv": uv, "go": go, "java": java, "asyncio": asyncio,
-             "cxx": cxx, "glib": glib, "own": own, "changed": changed}
+             "cxx": cxx, "glib": gpool, "own": own, "changed": changed}
     for name in sys.argv[1:] or tests:
         tests[name]()
     finish()

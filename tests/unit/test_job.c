@@ -151,6 +151,16 @@ static void assert_piece_of(const struct scene *scene, size_t job, unsigned numb
 	assert_int_equal(piece->task, task);
 }
 
+static void assert_wait(const struct scene *scene, size_t number, uint64_t to, uint64_t over,
+			uint32_t waker)
+{
+	const struct clew_job_wait *wait = (struct clew_job_wait *)scene->jobs->waits.data + number;
+
+	assert_int_equal(wait->to, to);
+	assert_int_equal(wait->over, over);
+	assert_int_equal(wait->waker, waker);
+}
+
 static void test_life(void **state)
 {
 	struct scene scene;
@@ -225,10 +235,13 @@ static void test_loss(void **state)
 	(void)state;
 	begin(&scene);
 	met(&scene, 2000, 1, PUT, 7);
+	met(&scene, 2050, 3, PARK, 8);
 	gap(&scene.s, 0, 2100, 2200);
 	met(&scene, 3000, 2, RUN, 7);
+	met(&scene, 3500, 2, UNPARK, 8);
 	met(&scene, 4000, 2, END, 0);
 	join(&scene, 2);
+	assert_wait(&scene, 0, CLEW_TIME_OPEN, CLEW_TIME_OPEN, CLEW_NO_TASK);
 	assert_int_equal(clew_job_at(scene.jobs, 0)->closed, CLEW_JOB_LOST);
 	assert_int_equal(clew_job_at(scene.jobs, 0)->end, 2100);
 	assert_int_equal(clew_job_at(scene.jobs, 1)->submitted, 0);
@@ -333,16 +346,6 @@ static void test_waits(void **state)
 	assert_null(clew_job_wait_of(scene.jobs, 1, 2600));
 	assert_null(clew_job_wait_of(scene.jobs, 2, 2300));
 	done(&scene);
-}
-
-static void assert_wait(const struct scene *scene, size_t number, uint64_t to, uint64_t over,
-			uint32_t waker)
-{
-	const struct clew_job_wait *wait = (struct clew_job_wait *)scene->jobs->waits.data + number;
-
-	assert_int_equal(wait->to, to);
-	assert_int_equal(wait->over, over);
-	assert_int_equal(wait->waker, waker);
 }
 
 /* Threads that say themselves when they wait no more. */

@@ -138,7 +138,7 @@ static int take_thread(struct join *join, const struct happened *happened)
 	return r;
 }
 
-/* Where records were lost, nobody knows which submit an event belongs to. */
+/* Where records were lost, nobody knows which submit an event belongs to, and who was woken. */
 static int take_losses(struct join *join, uint64_t until)
 {
 	int r = 0;
@@ -150,7 +150,8 @@ static int take_losses(struct join *join, uint64_t until)
 		map_done(&join->live);
 		map_done(&join->top);
 		map_done(&join->entries);
-		join->live = join->top = join->entries = (struct map){};
+		map_done(&join->waiting);
+		join->live = join->top = join->entries = join->waiting = (struct map){};
 	}
 	return r;
 }
