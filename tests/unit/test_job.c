@@ -287,10 +287,23 @@ static void test_coalesced(void **state)
 	met(&scene, 2300, 2, GOT, 7);
 	met(&scene, 2400, 2, OVER, 0);
 	met(&scene, 2500, 1, SEND, 7);
-	join(&scene, 2);
+	met(&scene, 2600, 2, GOT, 7);
+	/* While it runs, sends are for the next run. */
+	met(&scene, 2700, 1, SEND, 7);
+	met(&scene, 2750, 1, SEND, 7);
+	met(&scene, 2800, 2, OVER, 0);
+	met(&scene, 2900, 2, GOT, 7);
+	met(&scene, 3000, 2, OVER, 0);
+	join(&scene, 3);
 	assert_int_equal(clew_job_at(scene.jobs, 0)->origins, 3);
 	assert_int_equal(clew_job_at(scene.jobs, 0)->submitted, 2000);
 	assert_int_equal(clew_job_at(scene.jobs, 1)->origins, 1);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->closed, CLEW_JOB_DONE);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->end, 2800);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->origins, 2);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->submitted, 2700);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->started, 2900);
+	assert_int_equal(clew_job_at(scene.jobs, 2)->end, 3000);
 	done(&scene);
 }
 

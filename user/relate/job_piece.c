@@ -92,7 +92,9 @@ int job_close(struct join *join, uint32_t number, uint64_t at, enum clew_job_clo
 int job_finish(struct join *join, uint64_t key, uint32_t number, uint64_t at,
 	       enum clew_job_closed closed)
 {
-	map_remove(&join->live, key, 0);
+	/* It may have been submitted anew while it ran. */
+	if (job_look_up(&join->live, key, 0) == number)
+		map_remove(&join->live, key, 0);
 	return job_close(join, number, at, closed);
 }
 
