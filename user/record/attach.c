@@ -10,6 +10,7 @@
 
 #include "clew.skel.h"
 #include "record/load.h"
+#include "record/stacks/mappings.h"
 #include "record/stream/program_table.h"
 #include "record/stream/recorder_state.h"
 #include "record/ticks.h"
@@ -17,11 +18,15 @@
 /* Adds a refusal and returns 1, or -errno: it is not for the program that this cannot be done. */
 static int refuse(struct clew_refusals *refusals, const char *name, const char *what, int error)
 {
-	char reason[128];
+	/* Debian's kernels have the setting at 3, as others have not. */
+	const char *why = error == -EACCES
+				  ? "CAP_SYS_ADMIN or kernel.perf_event_paranoid 2 is needed"
+				  : strerror(-error);
+	char reason[160];
 
 	if (error == -EMFILE || error == -ENOMEM)
 		return error;
-	snprintf(reason, sizeof(reason), "%s: %s: %s", name, what, strerror(-error));
+	snprintf(reason, sizeof(reason), "%s: %s: %s", name, what, why);
 	return clew_refusals_add(refusals, clew_program_row(name), reason) ? 1 : error;
 }
 
@@ -81,6 +86,21 @@ int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals)
 			return r;
 	}
 	return r;
+}
+
+int clew_attach_mappings(struct clew_recorder *recorder)
+{
+	struct clew_mappings *mappings;
+	int error;
+
+	if (bpf_program__fd(recorder->bpf->progs.clew_announced) < 0)
+		return 0;
+	error = clew_mappings_open(1, &mappings);
+	if (!error)
+		clew_mappings_close(mappings);
+	return error == -EACCES || error == -EPERM ? refuse(&recorder->refusals, "clew_announced",
+							    "new programs are not seen", error)
+						   : 0;
 }
 
 int clew_attach_ticks(struct clew_recorder *recorder)

@@ -61,6 +61,8 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 	r = clew_attach(recorder->bpf, &recorder->refusals);
 	if (!r)
 		r = clew_attach_ticks(recorder);
+	if (!r)
+		r = clew_attach_mappings(recorder);
 	return r < 0 ? clew_say_refused(message, "the programs cannot be attached", r) : r;
 }
 

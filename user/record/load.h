@@ -31,6 +31,8 @@ int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorde
  */
 int clew_attach(struct clew_bpf *bpf, struct clew_refusals *refusals);
 int clew_attach_ticks(struct clew_recorder *recorder);
+/* The same for announcements where the kernel does not show what programs map. */
+int clew_attach_mappings(struct clew_recorder *recorder);
 /* Says what is lost with the programs that the kernel refused, and sets recorder->features.without.
  * 0 or -ENOMEM. */
 int clew_say_without(struct clew_recorder *recorder);
