@@ -7,6 +7,7 @@
  */
 #include "record/stream/programs.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -35,16 +36,29 @@ struct types {
 	size_t tracepoint_count;
 };
 
+static bool has_types(const char *module)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/kernel/btf/%s", module);
+	return access(path, F_OK) == 0;
+}
+
+/* Without CAP_SYS_ADMIN libbpf does not find the types of modules. */
+static bool modules_are_hidden(void)
+{
+	uint32_t id;
+
+	return bpf_btf_get_next_id(0, &id) && errno == EPERM;
+}
+
 unsigned clew_programs_modules(void)
 {
 	unsigned found = 0;
-	char path[64];
 
-	for (size_t i = 0; i < MODULES; i++) {
-		snprintf(path, sizeof(path), "/sys/kernel/btf/%s", modules[i]);
-		if (access(path, F_OK) == 0)
+	for (size_t i = 0; i < MODULES && !modules_are_hidden(); i++)
+		if (has_types(modules[i]))
 			found |= 1u << i;
-	}
 	return found;
 }
 
@@ -205,13 +219,35 @@ static bool is_wanted(const struct types *types, const struct bpf_program *progr
 							  row->structure);
 }
 
+/* The module that is loaded, has the tracepoint and hides its types; NULL: there is none. */
+static const char *hiding_module(const char *tracepoint)
+{
+	for (size_t i = 0; i < MODULES; i++) {
+		size_t length = strlen(modules[i]);
+
+		if (!strncmp(tracepoint, modules[i], length) && tracepoint[length] == '_' &&
+		    has_types(modules[i]))
+			return modules[i];
+	}
+	return NULL;
+}
+
 /* Refuses in the kernel's name what it would not find. */
 static void refuse_missing(const struct types *types, struct clew_refusals *refusals)
 {
+	bool hidden = modules_are_hidden();
+	char reason[64];
+
 	for (size_t i = 0; i < clew_program_table_count; i++) {
 		const struct clew_program_row *row = &clew_program_table[i];
 		const char *tracepoint = tracepoint_of(row);
+		const char *module = hidden && tracepoint && !has_tracepoint(types, tracepoint)
+					     ? hiding_module(tracepoint)
+					     : NULL;
 
+		snprintf(reason, sizeof(reason), "the module %s needs CAP_SYS_ADMIN", module ?: "");
+		if (module)
+			clew_refusals_add(refusals, row, reason);
 		if (tracepoint && !(row->flags & CLEW_PROGRAM_OPTIONAL) &&
 		    !has_tracepoint(types, tracepoint))
 			clew_refusals_add(refusals, row, "its tracepoint is not in this kernel");
