@@ -48,6 +48,7 @@ BAD_SETTINGS = [
     ("peers by a relative path", "snapshot-peers clew fetch", "conf:2:16: ", "begin it with /"),
     ("no value of an incident", "snapshot-peers /x {form}", "conf:2:19: ", "{from}"),
     ("a long command", "snapshot-peers /" + 1100 * "x", "conf:2:16: ", "1023"),
+    ("messages of some", "messages some", "conf:2:10: ", "yes"),
 ]
 results = []
 

@@ -108,6 +108,11 @@ static int add_outside(const struct line *line, struct clew_config *config)
 	return 0;
 }
 
+static int set_messages(const struct line *line, struct clew_config *config)
+{
+	return set_bool(line, &config->messages);
+}
+
 static int set_incidents(const struct line *line, struct clew_config *config)
 {
 	return set_path(line, &config->incidents);
@@ -230,6 +235,7 @@ static const struct setting {
 	{"memory", set_memory},
 	{"page-cache", set_page_cache},
 	{"outside", add_outside},
+	{"messages", set_messages},
 	{"trigger", add_trigger},
 	{"incidents", set_incidents},
 	{"quota", set_quota},
@@ -363,5 +369,7 @@ const char *clew_config_fixed(const struct clew_config *before, const struct cle
 	for (size_t i = 0; i < before->outside_count; i++)
 		if (strcmp(before->outside[i], after->outside[i]) != 0)
 			return "outside";
+	if (before->messages != after->messages)
+		return "messages";
 	return before->page_cache != after->page_cache ? "page-cache" : NULL;
 }

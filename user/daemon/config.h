@@ -34,6 +34,7 @@ struct clew_config {
 	char *ring; /* a directory */
 	struct clew_amount rotate, keep;
 	bool stacks;
+	bool messages;
 	struct clew_amount memory; /* for names and files of stacks: bytes */
 	bool page_cache;
 	const char *outside[CLEW_OUTSIDE_MOST]; /* devices that lead to other hosts */

@@ -119,6 +119,7 @@ static void set_recording(struct daemon *daemon)
 	recording->names_most = daemon->config.memory.bytes;
 	recording->no_page_cache = !daemon->config.page_cache;
 	set_outside(daemon);
+	recording->messages_if_shown = daemon->config.messages;
 }
 
 /* Reads the configuration again; without one that is right, the old one stays. */
