@@ -68,11 +68,16 @@ static int attach(struct clew_recorder *recorder, const struct clew_recorder_opt
 
 static int check_permitted(struct clew_message *message)
 {
-	return clew_kernel_privileged()
-		       ? 0
-		       : clew_say(message, -EPERM,
-				  "recording is not permitted: run as root (CAP_BPF and "
-				  "CAP_PERFMON)");
+	if (!clew_kernel_privileged())
+		return clew_say(message, -EPERM,
+				"recording is not permitted: run as root (CAP_BPF and "
+				"CAP_PERFMON)");
+	/* The kernel would refuse one program after the other. */
+	if (clew_kernel_is_confidential())
+		return clew_say(message, -EPERM,
+				"the kernel is locked down for confidentiality, and shows programs "
+				"nothing: boot it without lockdown=confidentiality");
+	return 0;
 }
 
 int clew_load_programs(struct clew_recorder *recorder, const struct clew_recorder_options *options,

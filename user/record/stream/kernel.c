@@ -31,6 +31,18 @@ bool clew_kernel_privileged(void)
 	       (CAPABILITY(data, CAP_BPF) && CAPABILITY(data, CAP_PERFMON));
 }
 
+bool clew_kernel_is_confidential(void)
+{
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "";
+
+	if (file && !fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	if (file)
+		fclose(file);
+	return strstr(line, "[confidentiality]") != NULL;
+}
+
 bool clew_kernel_jit_off(void)
 {
 	FILE *file = fopen("/proc/sys/net/core/bpf_jit_enable", "re");

@@ -15,6 +15,8 @@ struct btf;
  * CAP_PERFMON).
  */
 bool clew_kernel_privileged(void);
+/* True if no program may read the kernel's memory, whoever loads it. */
+bool clew_kernel_is_confidential(void);
 
 /*
  * True if BPF programs are interpreted. Newer kernels then refuse programs of
