@@ -250,8 +250,8 @@ static void add_successor(struct holders *holders, const struct release *group,
 				       (to > wake->ran_at && to - wake->ran_at > SOON);
 			uint64_t came = came_at(wake, to);
 
-			/* Those who were queued before may sleep behind one that was woken, too:
-			 * then nobody sees that it lets go. */
+			/* The others may be queued behind another one that was woken: then nobody
+			 * sees that this one lets go. */
 			if (wait->on_file && !seen_with(wait->futex, wake->woken, came, to))
 				to = earlier(to, came);
 			add_woken(holders, wake, came, last->at, to,

@@ -38,8 +38,8 @@
 
 struct clew_trace;
 
-/* Who woke whom through a socket or a pipe so far. The parties are two processes, or two threads of
- * one; of a pair the lower one comes first. */
+/* The parties that woke each other through sockets and pipes so far: two processes, or two threads of
+ * one. Of a pair the lower one comes first. */
 struct trace_pairs {
 	struct map woke;    /* (who woke, whom) -> when it did last */
 	struct map seen;    /* a pair -> who woke the other first */
