@@ -38,8 +38,8 @@
 
 struct clew_trace;
 
-/* The parties that woke each other through sockets and pipes so far: two processes, or two threads of
- * one. Of a pair the lower one comes first. */
+/* The parties that woke each other through sockets and pipes so far: two processes, or two
+ * threads of one. A pair begins with the lower one. */
 struct trace_pairs {
 	struct map woke;    /* (who woke, whom) -> when it did last */
 	struct map seen;    /* a pair -> who woke the other first */
