@@ -82,8 +82,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		struct slot *slot = free_slot();
 
-		items[i] = (struct item){.id = i, .pool = rand() % 2,
-					 .microseconds = (unsigned)rand() % 300};
+		items[i] = (struct item){
+			.id = i, .pool = rand() % 2, .microseconds = (unsigned)rand() % 300};
 		*slot = (struct slot){.item = &items[i], .busy = 1};
 		items[i].from = now();
 		g_thread_pool_push(pools[items[i].pool], slot, NULL);
