@@ -21,8 +21,8 @@ from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, finish, ok, r
 
 EVENTS = "/sys/kernel/tracing/uprobe_events"
 OPTIONS = ["--trace-events"]
-KILLS = 10
 TOGETHER = 1 if GUEST else 5  # that are killed at about the same time
+KILLS = 10 if GUEST else TOGETHER * wanted_runs(2)
 LIBRARY = "libc.so.6"
 
 
