@@ -66,6 +66,7 @@ ALLOWED = {
     ("user/record/functions/traced_kernel.c", "fopen", "list.multi ? LIST : NAMES"): FIXED,
     ("user/record/functions/probe_kernel.c", "access", "PMU_TYPE"): FIXED,
     ("user/record/stream/kernel.c", "fopen", '"/proc/sys/net/core/bpf_jit_enable"'): FIXED,
+    ("user/record/stream/kernel.c", "fopen", '"/sys/kernel/security/lockdown"'): FIXED,
     ("user/record/stream/kernel.c", "access", '"/sys/kernel/btf/vmlinux"'): FIXED,
     ("user/record/stream/topology.c", "fopen", "path"): FIXED,
     ("user/record/stream/missing.c", "opendir", "TYPES"): FIXED,

@@ -17,7 +17,7 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 		span->origins++;
 		return 0;
 	}
-	/* What comes while it runs is for the next run. */
+	/* An item that comes while it runs is for the next run. */
 	if (span && !(span->kind->coalesce && job_is_in(join, number, CLEW_JOB_RUNS)))
 		r = job_finish(join, key, number, happened->time, CLEW_JOB_SUPERSEDED);
 	r = r < 0 ? r : job_new(join, taking, key, numbers, &number);
