@@ -56,7 +56,7 @@ static bool read_branch(uint32_t word, uint64_t address, struct instruction *ret
 static void read_address(struct instructions *instructions, uint32_t word, uint64_t address,
 			 struct instruction *ret)
 {
-	uint64_t distance = (uint64_t)(field(word, 5, 19) << 2 | (word >> 29 & 3));
+	uint64_t distance = (uint64_t)field(word, 5, 19) << 2 | (word >> 29 & 3);
 	unsigned to = word & 31, from = word >> 5 & 31;
 
 	if (fits(word, 0x9f000000, 0x10000000)) {
