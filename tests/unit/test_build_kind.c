@@ -140,6 +140,11 @@ static void states_and_flags(void **state)
 			 CLEW_WAIT_FILE);
 	assert_int_equal(kind(flagged(wait_in(SYS_clone), CLEW_WAIT_FLAG_VFORK), 2),
 			 CLEW_WAIT_VFORK);
+	/* A page of the memory that they read or write. */
+	assert_int_equal(
+		kind(flagged(wait_on(SYS_read, CLEW_OBJECT_PIPE, 7), CLEW_WAIT_FLAG_IOWAIT), 2),
+		CLEW_WAIT_IO);
+	assert_int_equal(kind(flagged(wait_in(SYS_poll), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_IO);
 	/* Frozen by the second version of groups, by the first, and others' wait for a core dump.
 	 */
 	assert_int_equal(kind(wait_in(CLEW_NO_CALL), 0x2001), CLEW_WAIT_STOPPED);

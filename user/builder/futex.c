@@ -250,13 +250,57 @@ void build_futex_back(struct clew_builder *builder, struct task *task)
 		task->taking = 0;
 }
 
+/* The holder by what the kernel and the word say; *process: a process of which any thread may be
+ * it. */
+static void find_owner(struct clew_builder *builder, const struct task *task, uint32_t *owner,
+		       uint32_t *process)
+{
+	const struct clew_wait *record = &task->wait;
+
+	if (record->reason == CLEW_REASON_FILE_LOCK && !(record->flags & CLEW_WAIT_FLAG_TAKER))
+		*process = other_process(builder, task, build_task_by_tid(builder, record->owner));
+	else if (record->object_kind != CLEW_OBJECT_FUTEX)
+		*owner = build_task_by_tid(builder, record->owner);
+	else if (record->futex_class != CLEW_FUTEX_CLASS_NONE)
+		*owner = build_task_resolve(builder, task, record->owner, scope_of(record));
+}
+
+/* NULL: no memory. */
+static struct futex_wait *new_wait(struct futex_table *table)
+{
+	struct futex_wait *wait = table->free_waits;
+
+	if (wait) {
+		table->free_waits = wait->next;
+		return wait;
+	}
+	wait = malloc(sizeof(*wait));
+	if (wait)
+		table->memory += sizeof(*wait);
+	return wait;
+}
+
+/* Learns from a wait which kind of lock it is at. */
+static void learn_class(struct futex *futex, const struct clew_wait *record, uint32_t owner)
+{
+	bool word = record->object_kind == CLEW_OBJECT_FUTEX;
+
+	futex->shared |= word && !(record->futex_operation & FUTEX_PRIVATE_FLAG);
+	if (record->futex_class == CLEW_FUTEX_CLASS_READERS ||
+	    record->futex_class == CLEW_FUTEX_CLASS_WRITERS)
+		futex->class = CLEW_FUTEX_CLASS_READERS;
+	else if (word && owner != CLEW_NO_TASK)
+		futex->class = record->futex_class;
+	/* The kernel itself takes it for one. */
+	futex->lock |= record->futex_class == CLEW_FUTEX_CLASS_PI;
+}
+
 int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
 	const struct clew_wait *record = &task->wait;
 	bool word = record->object_kind == CLEW_OBJECT_FUTEX,
-	     on_file = record->reason == CLEW_REASON_FILE_LOCK;
-	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held;
+	     on_file = record->reason == CLEW_REASON_FILE_LOCK, held;
 	uint64_t address, released_at = task->released_at;
 	uint32_t memory, owner = CLEW_NO_TASK, process = CLEW_NO_TASK;
 	struct futex_wait *wait;
@@ -278,12 +322,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		futex = futex_find(table, memory, address, builder->now);
 	}
 	held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
-	if (on_file && !(record->flags & CLEW_WAIT_FLAG_TAKER))
-		process = other_process(builder, task, build_task_by_tid(builder, record->owner));
-	else if (!word)
-		owner = build_task_by_tid(builder, record->owner);
-	else if (held)
-		owner = build_task_resolve(builder, task, record->owner, scope_of(record));
+	find_owner(builder, task, &owner, &process);
 	if (futex && released_at) {
 		struct release *release = release_of(futex, task, released_at);
 
@@ -296,12 +335,8 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		return 0;
 	if (!futex)
 		futex = futex_new(table, memory, address);
-	wait = table->free_waits;
-	if (wait)
-		table->free_waits = wait->next;
-	else if (futex && (wait = malloc(sizeof(*wait))))
-		table->memory += sizeof(*wait);
-	if (!futex || !wait)
+	wait = futex ? new_wait(table) : NULL;
+	if (!wait)
 		return -ENOMEM;
 	futex_not_idle(table, futex);
 	*wait = (struct futex_wait){
@@ -325,14 +360,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 						.owner = owner});
 	if (r < 0)
 		return r;
-	futex->shared |= shared;
-	if (record->futex_class == CLEW_FUTEX_CLASS_READERS ||
-	    record->futex_class == CLEW_FUTEX_CLASS_WRITERS)
-		futex->class = CLEW_FUTEX_CLASS_READERS;
-	else if (word && owner != CLEW_NO_TASK)
-		futex->class = record->futex_class;
-	/* The kernel itself takes it for one. */
-	futex->lock |= record->futex_class == CLEW_FUTEX_CLASS_PI;
+	learn_class(futex, record, owner);
 	task->futex_wait = wait;
 	return 0;
 }
@@ -395,13 +423,69 @@ static void learn(struct futex *futex, const struct futex_wait *wait, const stru
 	futex->woken[0] = task->serial;
 }
 
+/* Keeps an ended wait until later records show who had the lock, for BUILD_GRACE at most. */
+static void await_proof(struct clew_builder *builder, struct futex_wait *wait)
+{
+	struct futex_table *table = &builder->futexes;
+
+	futex_list_insert(&wait->futex->pending, wait->futex->pending.last, wait);
+	wait->queue_previous = table->queue_last;
+	*(table->queue_last ? &table->queue_last->queue_next : &table->queue_first) = wait;
+	table->queue_last = wait;
+	table->pending++;
+	wait->deadline = builder->now + BUILD_GRACE;
+}
+
+/* Joins the word that a waker's call names with the one that a waiter slept at. The address in the
+ * waker's call is the same futex only if the waiter was in a futex call, too. */
+static int join_waker(struct clew_builder *builder, struct futex *futex, const struct task *task,
+		      const struct wake *wake)
+{
+	const struct task *waker;
+	uint64_t address = wake->object;
+
+	if (task->wait.object_kind != CLEW_OBJECT_FUTEX ||
+	    task->wait.futex_operation & FUTEX_PRIVATE_FLAG ||
+	    wake->object_kind != CLEW_OBJECT_FUTEX || !wake->object ||
+	    wake->flags & CLEW_WAKE_PRIVATE)
+		return 0;
+	waker = build_task_find(builder, wake->waker);
+	if (!waker)
+		return 0;
+	if (may_be_rwlock(&task->wait))
+		address &= ~(uint64_t)(sizeof(uint64_t) - 1);
+	return futex_join(&builder->futexes, futex, build_task_memory(builder, waker), address,
+			  builder->now);
+}
+
+/* Adds the release by which a waiter was woken. */
+static int add_release(struct clew_builder *builder, struct futex *futex, const struct task *task,
+		       const struct clew_sleep *sleep, const struct wake *wake)
+{
+	struct release release = {
+		.at = wake->time,
+		.releaser = wake->waker,
+		.woken = task->serial,
+		/* After a switch that was not seen this is when it was found to run. */
+		.ran_at = grants(&task->wait, wake)	       ? wake->time
+			  : sleep->switch_in == CLEW_TIME_OPEN ? CLEW_TIME_OPEN
+							       : builder->now,
+		.earliest = sleep->switch_in,
+		.timed = task->wait.object_kind == CLEW_OBJECT_FUTEX && is_bitset(&task->wait),
+		/* Readers are admitted together. */
+		.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
+	};
+	int r = futex_release_add(&builder->futexes, futex, &release);
+
+	return r < 0 ? r : join_waker(builder, futex, task, wake);
+}
+
 int build_futex_ended(struct clew_builder *builder, struct task *task,
 		      const struct clew_sleep *sleep, const struct wake *wake)
 {
 	struct futex_table *table = &builder->futexes;
 	struct futex_wait *wait = task->futex_wait;
 	struct futex *futex = wait->futex;
-	uint64_t address;
 	int r;
 
 	task->futex_wait = NULL;
@@ -437,47 +521,11 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 		if (r < 0)
 			return r;
 	}
-	futex_list_insert(&futex->pending, futex->pending.last, wait);
-	wait->queue_previous = table->queue_last;
-	*(table->queue_last ? &table->queue_last->queue_next : &table->queue_first) = wait;
-	table->queue_last = wait;
-	table->pending++;
-	wait->deadline = builder->now + BUILD_GRACE;
+	await_proof(builder, wait);
 	if (sleep->edge_type == CLEW_EDGE_UNLOCK) {
-		struct release release = {
-			.at = wake->time,
-			.releaser = wake->waker,
-			.woken = task->serial,
-			/* After a switch that was not seen this is when it was found to run. */
-			.ran_at = grants(&task->wait, wake)	       ? wake->time
-				  : sleep->switch_in == CLEW_TIME_OPEN ? CLEW_TIME_OPEN
-								       : builder->now,
-			.earliest = sleep->switch_in,
-			.timed = wait->word && is_bitset(&task->wait),
-			/* Readers are admitted together. */
-			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
-		};
-
-		r = futex_release_add(table, futex, &release);
+		r = add_release(builder, futex, task, sleep, wake);
 		if (r < 0)
 			return r;
-		/* The address in the waker's call is the same futex only if the waiter was in a
-		 * futex call, too. */
-		if (task->wait.object_kind == CLEW_OBJECT_FUTEX &&
-		    !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
-		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object &&
-		    !(wake->flags & CLEW_WAKE_PRIVATE)) {
-			const struct task *waker = build_task_find(builder, wake->waker);
-
-			address = wake->object;
-			if (may_be_rwlock(&task->wait))
-				address &= ~(uint64_t)(sizeof(uint64_t) - 1);
-			r = waker ? futex_join(table, futex, build_task_memory(builder, waker),
-					       address, builder->now)
-				  : 0;
-			if (r < 0)
-				return r;
-		}
 	}
 	return settle(builder, futex);
 }

@@ -374,6 +374,26 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	}
 }
 
+/* True of kinds whose own waits never count as I/O. */
+static bool is_no_io(int kind)
+{
+	switch (kind) {
+	case CLEW_WAIT_PIPE:
+	case CLEW_WAIT_SOCKET:
+	case CLEW_WAIT_EVENTFD:
+	case CLEW_WAIT_TTY:
+	case CLEW_WAIT_IPC:
+	case CLEW_WAIT_FUTEX:
+	case CLEW_WAIT_POLL:
+	case CLEW_WAIT_SLEEP:
+	case CLEW_WAIT_SIGNAL:
+	case CLEW_WAIT_CHILD:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The kind by the fault, the object and the call. */
 static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned state)
 {
@@ -402,6 +422,9 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 	kind = classify_by_call(trait);
 	if (kind < 0)
 		kind = classify_by_object(wait->object_kind, trait);
+	/* It is a page of the memory that the call reads or writes; arm64 reports no such fault. */
+	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && is_no_io(kind))
+		return CLEW_WAIT_IO;
 	if (kind >= 0)
 		return kind;
 	if (trait == TRAIT_FILE)
