@@ -3,9 +3,9 @@
 # alone: it fills the memory, and all CPUs
 """
 The recorder's side in user space on 8, 64 and 192 CPUs: tools/many_cpus.c fills the rings from the
-streams of a recording made here. All that had room is stored; in a run of all tests, too: all rings full at once
-take less than 600 MiB at 192 CPUs, what a record takes does not grow with the number of CPUs, and
-there is a rate without a loss.
+streams of a recording made here. All that had room is stored; in a run of all tests, too: all rings
+full at once take less than 600 MiB at 192 CPUs, what a record takes does not grow with the number
+of CPUs, and there is a rate without a loss.
 """
 
 import json
