@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "convert/rows.h"
 #include <clew/kernel/records.h>
+#include <clew/tokens.h>
 #include <stdio.h>
 
 /* One end of a connection. */
@@ -293,6 +294,15 @@ static int note_bounds(struct connect *c, const struct moved *sent, const struct
 	return stitch_note(c->s, CLEW_MODE_AND, &origin, 1, &destination, 1);
 }
 
+/* True if nothing but a wait for the CPU lies between an ES and the one before. */
+static bool only_lost_cpu(const struct clew_model *model, uint32_t es)
+{
+	if (model->es[es - 1].end == model->es[es].start)
+		return true;
+	return model->es[es].in == CLEW_NONE && model->es[es].wait != CLEW_NONE &&
+	       model->waits[model->es[es].wait].kind == CLEW_SEGMENT_RUNQUEUE;
+}
+
 /* The ES with which a thread went on after the wait that ended so that it could take a message;
  * CLEW_NONE: it did not wait for that socket just before, or the bytes had been there already. */
 static uint32_t waited_for(const struct clew_model *model, const struct moved *taken,
@@ -305,7 +315,7 @@ static uint32_t waited_for(const struct clew_model *model, const struct moved *t
 
 	if (es == CLEW_NONE)
 		return CLEW_NONE;
-	while (es > range.first && model->es[es - 1].end == model->es[es].start)
+	while (es > range.first && only_lost_cpu(model, es))
 		es--;
 	if (es == range.first || model->es[es].wait == CLEW_NONE || model->es[es].in != CLEW_NONE)
 		return CLEW_NONE;
