@@ -307,6 +307,28 @@ static void test_coalesced(void **state)
 	done(&scene);
 }
 
+/* A function frees its memory for the next job, which has its key then, before it returns. */
+static void test_key_freed(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 1000, 1, PUT, 9);
+	met(&scene, 2000, 2, RUN, 9);
+	met(&scene, 3000, 1, PUT, 9);
+	met(&scene, 3100, 2, END, 0);
+	met(&scene, 4000, 3, RUN, 9);
+	met(&scene, 5000, 3, END, 0);
+	join(&scene, 2);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->closed, CLEW_JOB_DONE);
+	assert_int_equal(clew_job_at(scene.jobs, 0)->end, 3100);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->submitted, 3000);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->started, 4000);
+	assert_int_equal(clew_job_at(scene.jobs, 1)->end, 5000);
+	done(&scene);
+}
+
 /* Values of an entry belong to the exit at the same stack pointer, and to one event behind it. */
 static void test_entries(void **state)
 {
@@ -444,9 +466,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life),	  cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_loss),	  cmocka_unit_test(test_parents),
-		cmocka_unit_test(test_coalesced), cmocka_unit_test(test_entries),
-		cmocka_unit_test(test_waits),	  cmocka_unit_test(test_waited),
-		cmocka_unit_test(test_loop),	  cmocka_unit_test(test_late),
+		cmocka_unit_test(test_coalesced), cmocka_unit_test(test_key_freed),
+		cmocka_unit_test(test_entries),	  cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_waited),	  cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

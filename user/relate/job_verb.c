@@ -17,8 +17,10 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 		span->origins++;
 		return 0;
 	}
-	/* An item that comes while it runs is for the next run. */
-	if (span && !(span->kind->coalesce && job_is_in(join, number, CLEW_JOB_RUNS)))
+	/* An item that comes while it runs is for the next run; and a function may give its memory
+	 * free, for the next job with that key, before it returns. */
+	if (span && !((span->kind->coalesce || span->kind->ends_by_thread) &&
+		      job_is_in(join, number, CLEW_JOB_RUNS)))
 		r = job_finish(join, key, number, happened->time, CLEW_JOB_SUPERSEDED);
 	r = r < 0 ? r : job_new(join, taking, key, numbers, &number);
 	if (r < 0)

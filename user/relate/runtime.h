@@ -140,9 +140,10 @@ struct clew_runtime_event {
 struct clew_runtime_span {
 	const char *name;
 	bool repeat, coalesce;
-	bool submits; /* it has an event for its submit */
-	bool resumes; /* it has one for who lets it go on */
-	bool waited;  /* threads say themselves that they no longer wait */
+	bool submits;	     /* it has an event for its submit */
+	bool resumes;	     /* it has one for who lets it go on */
+	bool waited;	     /* threads say themselves that they no longer wait */
+	bool ends_by_thread; /* its end has no key: it is the end of what the thread runs */
 };
 
 enum clew_hidden_kind {

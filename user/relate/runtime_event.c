@@ -294,5 +294,8 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	snprintf(where, sizeof(where), "%zu", line);
 	event->where = arena_copy(reading->arena, where, strlen(where));
 	r = event->where ? runtime_add_point(reading, &place, &event->point) : -ENOMEM;
-	return r < 0 ? r : take_rest(reading, event);
+	if (r >= 0)
+		r = take_rest(reading, event);
+	span->ends_by_thread |= verb == CLEW_VERB_END && !event->key_count;
+	return r;
 }
