@@ -422,7 +422,8 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 	kind = classify_by_call(trait);
 	if (kind < 0)
 		kind = classify_by_object(wait->object_kind, trait);
-	/* A page of the memory that the call reads or writes: not every kernel reports such a fault. */
+	/* A page of the memory that the call reads or writes: not every kernel reports such a
+	 * fault. */
 	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && is_no_io(kind))
 		return CLEW_WAIT_IO;
 	if (kind >= 0)
