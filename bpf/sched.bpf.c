@@ -73,6 +73,8 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		/* The request that the task completed is over. Not every kernel
 		 * reports that. */
 		state->completes = 0;
+		if (!sleeps)
+			forget_call(prev, state);
 	}
 	if (sleeps && state) {
 		struct where where = {

@@ -282,6 +282,17 @@ static __always_inline bool describe_restart(struct task_struct *task,
 	return true;
 }
 
+/* No call that sleeps has it as first argument: it is no descriptor, and no address. */
+#define NO_ARGUMENT (~0ULL)
+
+/* The task goes off the CPU without a wait. Unless it is still in the kernel since it came on, the
+ * call of its last wait is over: the next wait may be in a call that looks the same. */
+static __always_inline void forget_call(struct task_struct *task, struct clew_task_state *state)
+{
+	if (!stayed_in_kernel(task))
+		state->first_argument = NO_ARGUMENT;
+}
+
 /* Notes the call's arguments, and whether the task has stayed in the same call
  * since its last wait. */
 static __always_inline void describe_same_call(struct task_struct *task, const struct call *call,
