@@ -9,12 +9,13 @@
 #include "compare/on_path.h"
 
 #include <clew/what_if.h>
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "query/regex.h"
 
 #define MOST_CLASSES	4   /* that are tried, */
 #define MOST_ROWS	3   /* causes of each, */
@@ -97,20 +98,6 @@ static void choose(struct trying *trying, const struct compare *compare, uint32_
 	}
 }
 
-static size_t write_name(char *text, const char *name)
-{
-	size_t length = 0;
-
-	text[length++] = '^';
-	for (; *name; name++) {
-		if (!isalnum((unsigned char)*name))
-			text[length++] = '\\';
-		text[length++] = *name;
-	}
-	text[length++] = '$';
-	return length;
-}
-
 /* Writes the expression for the names of spans. False: there are none or too many. */
 static bool name_threads(struct trying *trying)
 {
@@ -130,7 +117,7 @@ static bool name_threads(struct trying *trying)
 			return false;
 		if (count)
 			trying->threads[length++] = '|';
-		length += write_name(trying->threads + length, name);
+		length += regex_write_exact(trying->threads + length, name);
 		named[count++] = trying->span[i];
 	}
 	trying->threads[length] = '\0';

@@ -9,6 +9,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "base/utf8.h"
+#include <ctype.h>
 #include <errno.h>
 #include <pcre2.h>
 #include <stdio.h>
@@ -489,4 +490,18 @@ int regex_find(const struct regex *regex, struct regex_scratch *scratch, const c
 	}
 	*ret_pieces = scratch->pieces;
 	return 1;
+}
+
+size_t regex_write_exact(char *expression, const char *text)
+{
+	size_t size = 0;
+
+	expression[size++] = '^';
+	for (; *text; text++) {
+		if (!isalnum((unsigned char)*text))
+			expression[size++] = '\\';
+		expression[size++] = *text;
+	}
+	expression[size++] = '$';
+	return size;
 }

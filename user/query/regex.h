@@ -34,6 +34,10 @@ void regex_scratch_free(struct regex_scratch *scratch);
  * tell. */
 int regex_matches(const struct regex *regex, struct regex_scratch *scratch, const char *text);
 
+/* Writes the expression that only this text matches, without a NUL: at most twice its size, and 2.
+ * Returns the size. */
+size_t regex_write_exact(char *expression, const char *text);
+
 struct regex_piece {
 	const char *begin; /* in the text; NULL: the group is not in the match */
 	size_t size;

@@ -7,7 +7,6 @@
 
 #include <clew/model.h>
 #include <clew/what_if.h>
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include "cli/front/fail.h"
 #include "cli/operand/open.h"
 #include "delay/delay.h"
+#include "query/regex.h"
 #include "record/command.h"
 
 #define BLOCK	     500000000ull /* ns */
@@ -122,20 +122,16 @@ static const char *function_in(const char *text)
 /* A program by which each call of a function takes longer. NULL: no memory. */
 static char *write_program(const char *function, uint64_t ns)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *exact = malloc(2 * strlen(function) + 2), *text;
+	int size = exact ? (int)regex_write_exact(exact, function) : 0;
 
-	if (!out)
+	if (!exact)
 		return NULL;
-	fputs("change spans(**/(^", out);
-	for (; *function; function++) {
-		if (!isalnum((unsigned char)*function))
-			fputc('\\', out);
-		fputc(*function, out);
-	}
-	fprintf(out, "$)) by duration(%" PRIu64 "ns);", ns);
-	return fclose(out) ? NULL : text;
+	if (asprintf(&text, "change spans(**/(%.*s)) by duration(%" PRIu64 "ns);", size, exact,
+		     ns) < 0)
+		text = NULL;
+	free(exact);
+	return text;
 }
 
 /* ns by which the spans of that name are longer. */
