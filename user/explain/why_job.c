@@ -65,9 +65,10 @@ static int add_leaf(struct why_search *search, struct frame *frame, uint64_t end
 	return why_add_segment(search, segment);
 }
 
-/* The span runs: its thread's time. */
-static int explain_run(struct why_search *search, struct frame *frame, uint64_t end,
-		       const struct clew_job_piece *piece)
+/* Goes into what the piece's thread did meanwhile. */
+static int go_into_thread(struct why_search *search, struct frame *frame, uint64_t end,
+			  const struct clew_job_piece *piece, unsigned via_type,
+			  unsigned via_evidence)
 {
 	const struct trace_task *task = trace_task_find(search->trace, piece->task);
 	uint64_t from = frame->cursor;
@@ -75,22 +76,8 @@ static int explain_run(struct why_search *search, struct frame *frame, uint64_t 
 	if (!task || why_in_chain(&frame->chain, piece->task))
 		return add_leaf(search, frame, end, piece);
 	frame->cursor = end;
-	return why_push(search, task, from, end, frame->chain, frame->via_type, frame->via_evidence,
+	return why_push(search, task, from, end, frame->chain, via_type, via_evidence,
 			frame->waited);
-}
-
-/* It could not go on before its thread came to it: what that did meanwhile. */
-static int explain_loop(struct why_search *search, struct frame *frame, uint64_t end,
-			const struct clew_job_piece *piece)
-{
-	const struct trace_task *task = trace_task_find(search->trace, piece->task);
-	uint64_t from = frame->cursor;
-
-	if (!task || why_in_chain(&frame->chain, piece->task))
-		return add_leaf(search, frame, end, piece);
-	frame->cursor = end;
-	return why_push(search, task, from, end, frame->chain, CLEW_EDGE_WAKE,
-			CLEW_EVIDENCE_OBSERVED, frame->waited);
 }
 
 int why_explain_job(struct why_search *search)
@@ -109,7 +96,8 @@ int why_explain_job(struct why_search *search)
 		return add_leaf(search, frame, piece->start < end ? piece->start : end, NULL);
 	end = piece->end < end ? piece->end : end;
 	if (piece->kind == CLEW_JOB_RUNS)
-		return explain_run(search, frame, end, piece);
+		return go_into_thread(search, frame, end, piece, frame->via_type,
+				      frame->via_evidence);
 	if (piece->kind == CLEW_JOB_SUSPENDED && piece->waker != CLEW_NO_NUMBER &&
 	    !is_on_stack(search, piece->waker) &&
 	    clew_job_at(jobs, piece->waker)->begin <= frame->cursor) {
@@ -119,8 +107,10 @@ int why_explain_job(struct why_search *search)
 		return why_push_job(search, piece->waker, from, end, frame->chain, CLEW_EDGE_WAKE,
 				    CLEW_EVIDENCE_EXACT, frame->waited);
 	}
+	/* A suspended span could not go on before its thread came to it. */
 	return piece->kind == CLEW_JOB_SUSPENDED && piece->by_thread
-		       ? explain_loop(search, frame, end, piece)
+		       ? go_into_thread(search, frame, end, piece, CLEW_EDGE_WAKE,
+					CLEW_EVIDENCE_OBSERVED)
 		       : add_leaf(search, frame, end, piece);
 }
 

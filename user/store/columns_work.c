@@ -136,17 +136,22 @@ void store_present(struct store_work *work, struct store_job *job)
 	job->count = work->present_count;
 }
 
+/* Gives where a column's values of all rows are kept; NULL if no other column refers to them. */
+static int full_of(struct store_work *work, const struct store_job *job, uint64_t **ret_full)
+{
+	int r = job->column->referenced ? store_work_array(work, &work->full[job->number]) : 0;
+
+	*ret_full = job->column->referenced && r >= 0 ? work->full[job->number] : NULL;
+	return r;
+}
+
 int store_keep(struct store_work *work, const struct store_job *job)
 {
 	uint64_t *full;
-	int r;
+	int r = full_of(work, job, &full);
 
-	if (!job->column->referenced)
-		return 0;
-	r = store_work_array(work, &work->full[job->number]);
-	if (r < 0)
+	if (r < 0 || !full)
 		return r;
-	full = work->full[job->number];
 	if (job->count < job->rows)
 		memset(full, 0, job->rows * sizeof(*full));
 	for (size_t i = 0; i < job->count; i++)
@@ -159,14 +164,10 @@ int store_latest(struct store_work *work, const struct store_job *job, const uin
 {
 	uint64_t *full, value = 0;
 	size_t next = 0;
-	int r;
+	int r = full_of(work, job, &full);
 
-	if (!job->column->referenced)
-		return 0;
-	r = store_work_array(work, &work->full[job->number]);
-	if (r < 0)
+	if (r < 0 || !full)
 		return r;
-	full = work->full[job->number];
 	for (size_t i = 0; i < job->rows; i++) {
 		while (next < other_rows && other_at[next] < at[i])
 			value = other[next++];
