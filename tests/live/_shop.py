@@ -16,7 +16,7 @@ import sys
 import time
 
 from _live import CLEW, run, scratch, start_recording
-from _sockets import receive
+from _sockets import ask, receive
 
 HOSTS = ("web", "shop", "db")
 LINKS = (("web", "10.79.1.1", "10.79.1.2", "shop"), ("shop", "10.79.2.1", "10.79.2.2", "db"))
@@ -72,15 +72,7 @@ def be_db(ready, table, told):
 
 def be_web(address, told):
     """Writes down when each order began and ended, ns."""
-    took = []
-    with socket.create_connection((address, PORTS["shop"])) as shop:
-        for _ in range(ORDERS):
-            begun = time.monotonic_ns()
-            shop.sendall(b"q" * QUESTION)
-            receive(shop, ANSWER)
-            took.append((begun, time.monotonic_ns()))
-    with open(told, "w", encoding="ascii") as out:
-        json.dump(took, out)
+    ask((address, PORTS["shop"]), ORDERS, QUESTION, ANSWER, told)
 
 
 class Shop:

@@ -30,7 +30,7 @@ GROUPS = "/sys/fs/cgroup"
 LOCKDOWN = "/sys/kernel/security/lockdown"
 PR_CAPBSET_DROP, PR_SET_KEEPCAPS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 24, 8, 47, 2
 CAPABILITIES_VERSION = 0x20080522
-# What docs/fleet.md lists, with which all but frames' numbers is recorded.
+# docs/fleet.md lists them. With these a recorder records all but frames' numbers.
 CAPABILITIES = {
     "DAC_READ_SEARCH": 2, "SYS_PTRACE": 19, "SYS_NICE": 23, "SYS_RESOURCE": 24, "SYSLOG": 34,
     "PERFMON": 38, "BPF": 39

@@ -18,7 +18,7 @@ import time
 
 from _live import (answer, clew, feature, finish, note, ok, run, scratch, skip_all,
                    start_recording, stop_recording, wanted_runs)
-from _sockets import receive
+from _sockets import ask, receive
 
 PORT, LOCAL_PORT = 5432, 5433
 QUESTION, ANSWER = 20, 3000  # bytes
@@ -44,19 +44,6 @@ def serve(address, port, ready, log):
             connection.sendall(b"a" * ANSWER)
     with open(log, "w", encoding="ascii") as file:
         json.dump(taken, file)
-
-
-def ask(address, port, count, log):
-    """Asks, and writes down when each question was sent and its answer was there, ns."""
-    took = []
-    with socket.create_connection((address, int(port))) as connection:
-        for _ in range(int(count)):
-            begun = time.monotonic_ns()
-            connection.sendall(b"q" * QUESTION)
-            receive(connection, ANSWER)
-            took.append((begun, time.monotonic_ns()))
-    with open(log, "w", encoding="ascii") as file:
-        json.dump(took, file)
 
 
 class Hosts:
@@ -266,7 +253,8 @@ def main():
         serve(sys.argv[2], int(sys.argv[3]), *sys.argv[4:])
         return
     if sys.argv[1:2] == ["--ask"]:
-        ask(*sys.argv[2:])
+        address, port, count, log = sys.argv[2:]
+        ask((address, int(port)), int(count), QUESTION, ANSWER, log)
         return
     if not feature("messages")[0]:
         skip_all("the kernel does not show messages")

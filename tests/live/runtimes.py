@@ -491,17 +491,27 @@ def ran(log, items, name):
     report(f"{name}: where each ran, and when", wrong)
 
 
+def matched(runtime, program, label, what, is_wanted):
+    """
+    Records a program whose items are numbers: id, .., when it was made, its tid, begin and end.
+    Each has one span, which ran there and then.
+    """
+    _, lines, found = record(runtime, program, ITEMS, SEED)
+    log = [[int(word) for word in line] for line in lines]
+    spans = [s for s in found["logical"]["list"] if is_wanted(s)]
+    items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))
+    ok(len(items) == ITEMS == len(log) and not extra and not several,
+       f"{label}: {ITEMS} of {ITEMS} {what}, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
+    ran([(i[0], i[4], i[5], i[6]) for i in log], items, label)
+    return log, found, spans, items
+
+
 def cxx():
     program = scratch("cxx")
     build("tasks.cc", "g++", "-O1", "-pthread", "-o", program, os.path.join(SOURCES, "tasks.cc"))
-    _, lines, found = record("cxx", program, ITEMS, SEED)
-    log = [[int(word) for word in line] for line in lines]
-    spans = [s for s in found["logical"]["list"] if s["kind"] == "thread"]
-    items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))
-    ok(len(items) == ITEMS == len(log) and not extra and not several,
-       f"C++: {ITEMS} of {ITEMS} threads, and no other",
-       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
-    ran([(i[0], i[4], i[5], i[6]) for i in log], items, "C++")
+    log, _, spans, items = matched("cxx", program, "C++", "threads",
+                                   lambda s: s["kind"] == "thread")
     wrong = [(i[0], i[1], i[7], items[i[0]]["parent"], items[i[0]]["name"])
              for i in log if i[0] in items and (
                  items[i[0]]["parent"] != (None if i[1] < 0 else items[i[1]]["span"])
@@ -514,14 +524,8 @@ def gpool():
     program = scratch("gpool")
     build("gpool", "cc", "-O1", "-o", program, os.path.join(SOURCES, "gpool.c"),
           "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0")
-    _, lines, found = record("glib", program, ITEMS, SEED)
-    log = [[int(word) for word in line] for line in lines]
-    spans = [s for s in found["logical"]["list"] if s["name"] == "work"]
-    items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))
-    ok(len(items) == ITEMS == len(log) and not extra and not several,
-       f"GLib: {ITEMS} of {ITEMS} items, and no other",
-       f"{len(items)} found, {len(extra)} more, {several} ambiguous")
-    ran([(i[0], i[4], i[5], i[6]) for i in log], items, "GLib")
+    log, found, spans, items = matched("glib", program, "GLib", "items",
+                                       lambda s: s["name"] == "work")
     queues = {(i[1], items[i[0]]["queue"]) for i in log if i[0] in items}
     ok(len(queues) == 2 and len({queue for _, queue in queues}) == 2,
        "GLib: the queue of each is its pool", f"{queues}")

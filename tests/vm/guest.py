@@ -186,6 +186,6 @@ def boot(kernel,
     if process.returncode:
         return "qemu: " + "".join(messages).strip()
     with open(log, "rb") as text:
-        # What a recorder may not cause, either: some machines are set to panic then.
+        # A recorder may cause no warning, either: some machines are set to panic then.
         panic = re.search(rb"(Kernel panic|WARNING: |BUG: )[^\r\n]*", text.read())
     return panic.group(0).decode("utf-8", "replace") if panic else None

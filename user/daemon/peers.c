@@ -20,7 +20,7 @@ struct peers_end {
 	uint32_t resent;     /* as of the last message */
 	bool seen;	     /* there was one */
 	uint16_t local_port, peer_port;
-	uint32_t first; /* sequence number, which tells connections apart */
+	uint32_t first; /* sequence number of the first byte, which differs between connections */
 	char name[PEERS_NAME];
 };
 

@@ -45,7 +45,7 @@ int clew_window_take_in(struct clew_window *window, const struct clew_time_base 
 int clew_moment_take(const char *option, const char *text, const struct clew_time_base *base,
 		     uint64_t *moment);
 
-/* The same, and the moment may be outside, as far as it can be told. */
+/* As clew_moment_take(), but the moment may lie outside of what `base` covers. */
 int clew_moment_read(const char *option, const char *text, const struct clew_time_base *base,
 		     uint64_t *moment);
 
