@@ -271,6 +271,17 @@ def test_story(name, text, threads=True):
         tap.same("%s: %s" % (name, command), clew(command, place("made"), *more).returncode, 0)
 
 
+def test_merged():
+    """A request that grew between its queue and its issue."""
+    grown = tuple(event[:-1] + (16,) if event[3] in ("issue", "complete") else event
+                  for event in STORY)
+    imported(ftrace(grown))
+    requests = ask(place("made"), "requests")["requests"]
+    tap.same("merged: the request", [(r["sector"], r["bytes"], r["queued"], r["issued"],
+                                      r["completed"], r["submitter"]["tid"]) for r in requests],
+             [(2048, 8192, ns(210), ns(220), ns(900), 20)])
+
+
 def test_names():
     """A child's hostile name."""
     imported(ftrace())
@@ -428,6 +439,7 @@ test_story("perf script", perf())
 test_story("Perfetto's JSON", systrace())
 test_story("ftrace, calls by name", ftrace(describe=named))
 test_story("perf script, calls by name", perf(describe=named_by_perf))
+test_merged()
 test_names()
 test_contexts()
 test_less()

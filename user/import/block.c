@@ -76,7 +76,8 @@ static int put_request(struct import *import, const struct line *line,
 	return import_put(import, line->cpu, &record.header, CLEW_KIND_REQUEST, sizeof(record));
 }
 
-/* One that is issued at once was never queued. */
+/* One that is issued at once was never queued. One that was queued has all that was merged into it
+ * since. */
 int import_issue(struct import *import, const struct line *line, const struct event *event)
 {
 	struct import_request *request = find(import, event);
@@ -93,6 +94,7 @@ int import_issue(struct import *import, const struct line *line, const struct ev
 	if (r < 0)
 		return r;
 	request->issued = true;
+	request->bytes = event->bytes;
 	return put_request(import, line, request, CLEW_REQUEST_ISSUE, task ? task->serial : 0);
 }
 
