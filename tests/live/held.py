@@ -215,7 +215,7 @@ def check_nagle(path, link, reader, client, laps):
     told = [w for w in waits if w.get("held_back")]
     outside = [w for w in told if not any(b <= w["end"] <= e for b, e in laps)]
     wrong = [w for w in told if w["held_back"] != "nagle" and w["end"] - w["start"] < LEAST]
-    missed, explained = [], 0
+    missed, explained, shown = [], 0, None
     for begun, ended in late:
         long = [
             w for w in waits if begun <= w["start"] and w["end"] <= ended and w["end"] -
@@ -225,7 +225,8 @@ def check_nagle(path, link, reader, client, laps):
         why = answer("why", path, "--tid", reader, "--from", begun, "--to", ended)["segments"]
         held = sum(s["ns"] for s in why if s.get("held_back") in ("nagle", "delayed-ack"))
         expected = sum(w["end"] - w["start"] for w in long if asleep(others, w["end"]))
-        explained += held >= 0.8 * expected - 2_000_000 and held > 0
+        if held > 0 and held >= 0.8 * expected - 2_000_000:
+            explained, shown = explained + 1, (begun, ended)
     note(f"{link.name}: {len(late)} laps held up by Nagle's rule, {len(told)} waits told, "
          f"{explained} explained by why")
     ok(
@@ -234,8 +235,8 @@ def check_nagle(path, link, reader, client, laps):
         (missed or wrong or outside)[:1] or f"{len(late)} of {LAPS} laps were held up")
     ok(explained >= 0.7 * len(late), f"{link.name}: why says that Nagle's rule held the data back",
        f"{explained} of {len(late)}")
-    text = run(CLEW, "why", path, "--tid", reader, "--from", late[-1][0], "--to", late[-1][1],
-               "--all").stdout if late else ""
+    text = run(CLEW, "why", path, "--tid", reader, "--from", shown[0], "--to", shown[1],
+               "--all").stdout if shown else ""
     ok("held back by TCP until" in " ".join(text.split()), f"{link.name}: and text does", text)
 
 

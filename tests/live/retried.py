@@ -47,6 +47,12 @@ class Recording:
         """Some machines hide single switches from every tracer."""
         return any(w["blind"] for w in self.of(tid, begin, end))
 
+    def hidden_within(self, tid, begin, end):
+        """The same of any thread of its process."""
+        pids = {w["pid"] for w in self.of(tid)}
+        return any(w["blind"] and w["pid"] in pids and w["start"] < end and
+                   (w["end"] is None or w["end"] > begin) for w in self.waits)
+
     def behind(self, tid, other, begin, end):
         """
         Of the time from `begin` to `end` in which `tid` waited: ns that are behind its
@@ -186,7 +192,8 @@ def safepoint():
     recording, laps = Recording(path), []
     for reaching, lap in re.findall(r"SystemGC.* Reaching safepoint: (\d+) ns.*\nlap (.*)", said):
         main, copier, begin, end = (int(word) for word in lap.split())
-        if recording.hidden(main, begin, end) or recording.hidden(copier, begin, end):
+        # A thread of which that is not known may be the late one, too.
+        if recording.hidden_within(main, begin, end):
             continue
         naps = [
             w for w in recording.waits if w["comm"] == "VM Thread" and w["kind"] == "sleep"
