@@ -273,6 +273,10 @@ def check_killed(processes, whole, command):
     text = clew("report", command, "--comm", "mpparent").stdout
     ok(re.search(r"Deadlock since \+\S+ s, until a signal came at \+\S+ s:\s+mpparent-", text),
        "report: its headline", text)
+    windows = dict(os.environ, CLEW_WINDOW_RECORDS="2000")
+    whole, parts = (run(CLEW, "report", command, env=each).stdout for each in (None, windows))
+    ok(whole == parts and "Deadlock since" in whole and "The machine meanwhile" in whole,
+       "report: the same in windows", [whole, parts])
 
 
 def check_kills():

@@ -20,8 +20,7 @@ static bool is_root(const struct clew_trace *trace, const struct clew_trace_task
 	       parent && parent->flags & CLEW_TASK_SELF;
 }
 
-/* When the command's wait from before the recording ended; the trace's start: it has none. */
-static uint64_t released_at(const struct clew_trace *trace, uint32_t root)
+uint64_t clew_recorded_release(const struct clew_trace *trace, uint32_t root)
 {
 	size_t count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
@@ -49,7 +48,7 @@ int clew_recorded_find(const struct clew_trace *trace, struct clew_recorded *ret
 
 		if (first) {
 			ret_recorded->root = task->serial;
-			ret_recorded->from = released_at(trace, task->serial);
+			ret_recorded->from = clew_recorded_release(trace, task->serial);
 			ret_recorded->to = clew_trace_until(trace, task->death);
 		}
 		if (first || clew_recorded_has(ret_recorded, task->parent) ||

@@ -14,6 +14,9 @@ struct clew_recorded {
 
 /* Finds it in a trace that knows all tasks; clew_recorded_done() in any case. 0 or -ENOMEM. */
 int clew_recorded_find(const struct clew_trace *trace, struct clew_recorded *ret_recorded);
+/* When the wait from before the recording ended of the command's first thread, ns; the trace's
+ * start: it has none. */
+uint64_t clew_recorded_release(const struct clew_trace *trace, uint32_t root);
 void clew_recorded_done(struct clew_recorded *recorded);
 bool clew_recorded_has(const struct clew_recorded *recorded, uint32_t serial);
 

@@ -365,11 +365,12 @@ static void mark_signals(const struct clew_trace *trace, bool *marked)
 int trace_find_deadlocks(struct clew_trace *trace)
 {
 	const struct trace_pass *passes = trace->passes.data;
+	const bool cut = trace->part && trace->part->cut;
 	struct map users = {};
 	bool *marked;
 	int r = 0;
 
-	if ((trace->part && trace->part->cut) || !trace->passes.count)
+	if (!trace->passes.count)
 		return 0;
 	marked = calloc(trace->passes.count, sizeof(*marked));
 	r = marked ? stuck_find_users(trace, &users) : -ENOMEM;
@@ -379,7 +380,7 @@ int trace_find_deadlocks(struct clew_trace *trace)
 		const struct stuck_moment moment = {
 			.pass = &passes[i], .number = (uint16_t)i, .users = &users};
 
-		if (passes[i].stop || marked[i])
+		if ((passes[i].stop && !cut) || marked[i])
 			r = find_at(trace, &moment);
 	}
 	map_done(&users);

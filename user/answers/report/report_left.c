@@ -6,12 +6,13 @@
 #include <stdlib.h>
 
 #include "trace/part.h"
+#include "words/deadlock.h"
 
 static int copy_times(const struct clew_task_times *times, struct shared *out,
-		      struct report_left *left)
+		      struct report_left_times *left)
 {
-	left->time_count = times->times.count;
-	left->times = shared_copy(out, times->times.data, left->time_count * sizeof(*left->times));
+	left->count = times->times.count;
+	left->times = shared_copy(out, times->times.data, left->count * sizeof(*left->times));
 	left->had_cpu = shared_take(out, times->had_cpu.count * sizeof(*left->had_cpu));
 	if (!left->times || !left->had_cpu)
 		return -ENOMEM;
@@ -21,15 +22,15 @@ static int copy_times(const struct clew_task_times *times, struct shared *out,
 	return 0;
 }
 
-static int leave_times(const struct report_asked *asked, const struct clew_trace *trace,
+static int leave_times(const struct clew_chosen *chosen, const struct clew_trace *trace,
 		       const struct clew_trace_window *window, struct shared *out,
-		       struct report_left *left)
+		       const struct report_left *left, struct report_left_times *ret_times)
 {
 	struct clew_task_times times = {};
-	int r = clew_task_times_gather(&times, trace, &asked->chosen, left->from, left->to, window);
+	int r = clew_task_times_gather(&times, trace, chosen, left->from, left->to, window);
 
 	if (r == 0)
-		r = copy_times(&times, out, left);
+		r = copy_times(&times, out, ret_times);
 	clew_task_times_done(&times);
 	return r;
 }
@@ -97,6 +98,24 @@ static int leave_disks(const struct report_asked *asked, const struct clew_trace
 	return r < 0 ? r : left->disks ? 0 : -ENOMEM;
 }
 
+static int leave_deadlock(const struct report_asked *asked, const struct clew_trace *trace,
+			  struct shared *out, struct report_left *left)
+{
+	const struct clew_deadlock *deadlock = report_find_deadlock(trace, &asked->chosen);
+	char *circle;
+
+	if (!deadlock)
+		return 0;
+	circle = clew_deadlock_circle(trace, deadlock);
+	left->deadlock = (struct report_deadlock){
+		.since = deadlock->since,
+		.until = deadlock->until,
+		.circle = shared_string(out, circle),
+	};
+	free(circle);
+	return left->deadlock.circle ? 0 : -ENOMEM;
+}
+
 int report_leave(const struct clew_trace *trace, const struct report_asked *asked,
 		 const struct clew_trace_window *window, struct shared *out)
 {
@@ -108,7 +127,11 @@ int report_leave(const struct clew_trace *trace, const struct report_asked *aske
 	left->from = asked->from;
 	left->to = asked->to < UINT64_MAX ? asked->to : clew_trace_end(trace);
 	left->alone = window->alone;
-	r = leave_times(asked, trace, window, out, left);
+	r = leave_times(&asked->chosen, trace, window, out, left, &left->chosen);
+	if (r == 0 && asked->command)
+		r = leave_times(&(struct clew_chosen){}, trace, window, out, left, &left->machine);
+	if (r == 0)
+		r = leave_deadlock(asked, trace, out, left);
 	if (r == 0)
 		r = leave_waits(asked, trace, window, out, left);
 	if (r == 0)

@@ -6,12 +6,19 @@
 #include "answers/report/report_sum.h"
 #include "explain/wait_groups.h"
 
-/* All that a window leaves. */
-struct report_left {
+/* struct clew_task_times as a window leaves it. */
+struct report_left_times {
 	struct clew_task_time *times;
-	size_t time_count;
+	size_t count;
 	struct map_slot *had_cpu;
 	size_t had_cpu_count;
+};
+
+/* All that a window leaves. */
+struct report_left {
+	struct report_left_times chosen;
+	struct report_left_times machine; /* of all tasks, if a recorded command was asked about */
+	struct report_deadlock deadlock;  /* the first one of chosen tasks */
 	struct report_disk_share *disks;
 	size_t disk_count;
 	struct clew_wait_groups groups;

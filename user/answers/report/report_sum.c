@@ -15,6 +15,8 @@
 struct report_sum {
 	const struct report_asked *asked;
 	struct clew_task_times times;
+	struct clew_task_times machine; /* of all tasks, if a recorded command was asked about */
+	struct report_deadlock deadlock;
 	struct vector disks; /* struct report_disk_share */
 	struct clew_wait_groups groups;
 	bool alone; /* the trace of the only window is there until the report is made */
@@ -52,6 +54,28 @@ static int add_disks(struct report_sum *sum, const struct report_left *left)
 	return 0;
 }
 
+static int add_times(struct clew_task_times *times, const struct report_left_times *left)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < left->count && r == 0; i++)
+		r = clew_task_times_add(times, &left->times[i]);
+	for (size_t i = 0; i < left->had_cpu_count && r == 0; i++)
+		r = clew_task_times_add_cpu(times, (uint32_t)left->had_cpu[i].key,
+					    left->had_cpu[i].part, left->had_cpu[i].value);
+	return r;
+}
+
+/* Windows come in order of time: the first deadlock is kept. */
+static int add_deadlock(struct report_sum *sum, const struct report_left *left)
+{
+	if (!left->deadlock.circle || sum->deadlock.circle)
+		return 0;
+	sum->deadlock = left->deadlock;
+	sum->deadlock.circle = strdup(left->deadlock.circle);
+	return sum->deadlock.circle ? 0 : -ENOMEM;
+}
+
 static int add(void *context, const struct shared *found)
 {
 	const struct report_left *left = found->root;
@@ -59,11 +83,12 @@ static int add(void *context, const struct shared *found)
 	int r = add_disks(sum, left);
 
 	sum->alone = left->alone;
-	for (size_t i = 0; i < left->time_count && r == 0; i++)
-		r = clew_task_times_add(&sum->times, &left->times[i]);
-	for (size_t i = 0; i < left->had_cpu_count && r == 0; i++)
-		r = clew_task_times_add_cpu(&sum->times, (uint32_t)left->had_cpu[i].key,
-					    left->had_cpu[i].part, left->had_cpu[i].value);
+	if (r == 0)
+		r = add_times(&sum->times, &left->chosen);
+	if (r == 0)
+		r = add_times(&sum->machine, &left->machine);
+	if (r == 0)
+		r = add_deadlock(sum, left);
 	return r < 0 ? r : clew_wait_groups_add(&sum->groups, &left->groups);
 }
 
@@ -125,6 +150,22 @@ static int add_waits(const struct report_sum *sum, struct report *report)
 	return r;
 }
 
+/* The headline about all threads, beside a report about a recorded command. */
+static int add_machine(struct report_sum *sum, struct report *report)
+{
+	const struct clew_chosen all = {};
+	struct report machine = {};
+	int r = report_begin(report->trace, report->relations, &all, report->from, report->to,
+			     &sum->machine, &machine);
+
+	if (r == 0) {
+		report->machine = report_headline(&machine);
+		r = report->machine ? 0 : -ENOMEM;
+	}
+	report_done(&machine);
+	return r;
+}
+
 int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 		      const struct clew_relations *relations, struct report *ret_report)
 {
@@ -143,8 +184,12 @@ int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 		r = report_add_classes(ret_report, sum->alone);
 	for (size_t i = 0; i < ret_report->operation_count && r == 0 && sum->alone; i++)
 		r = report_explain(names, relations, &ret_report->operations[i]);
-	if (r == 0 && sum->alone)
-		ret_report->deadlock = report_find_deadlock(ret_report);
+	if (r == 0) {
+		ret_report->deadlock = sum->deadlock;
+		sum->deadlock.circle = NULL;
+	}
+	if (r == 0 && asked->command)
+		r = add_machine(sum, ret_report);
 	return r == 0 && sum->alone ? report_find_helps(ret_report, asked->command) : r;
 }
 
@@ -153,6 +198,8 @@ void report_sum_free(struct report_sum *sum)
 	if (!sum)
 		return;
 	clew_task_times_done(&sum->times);
+	clew_task_times_done(&sum->machine);
+	free(sum->deadlock.circle);
 	vector_done(&sum->disks);
 	clew_wait_groups_done(&sum->groups);
 	free(sum);

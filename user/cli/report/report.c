@@ -72,46 +72,18 @@ static const char *command_of(const struct report *report, const struct report_v
 		       : clew_trace_meta(report->trace, "command");
 }
 
-/* The headline of a report about all threads; NULL: it is not known. The caller frees it. */
-static char *machine_headline(const struct report *about)
-{
-	struct clew_selection all = {};
-	const struct clew_chosen chosen = {.wants = clew_selection_wants, .context = &all};
-	struct clew_task_times times = {};
-	struct report report = {};
-	char *headline = NULL;
-	size_t size;
-	FILE *out;
-	int r = clew_task_times_gather(&times, about->trace, &chosen, about->from, about->to, NULL);
-
-	if (r == 0)
-		r = report_begin(about->trace, about->relations, &chosen, about->from, about->to,
-				 &times, &report);
-	clew_task_times_done(&times);
-	out = r == 0 ? open_memstream(&headline, &size) : NULL;
-	if (out) {
-		report_print_headline(out, &report);
-		fclose(out);
-	}
-	report_done(&report);
-	return headline;
-}
-
-/* `whole`: the trace has all threads, and not only the names. */
 static void json_about(struct clew_json *json, const struct report *report,
-		       const struct report_values *values, bool whole)
+		       const struct report_values *values)
 {
 	const char *command = command_of(report, values);
-	char *machine = command && whole ? machine_headline(report) : NULL;
 
 	if (command) {
 		clew_json_object(json, "about");
 		clew_json_string(json, "command", command);
 		clew_json_unsigned(json, "threads", values->selection.recorded.task_count);
-		clew_json_string(json, "machine", machine);
+		clew_json_string(json, "machine", report->machine);
 		clew_json_object_end(json);
 	}
-	free(machine);
 }
 
 static void print_about(FILE *out, const struct report *report, const struct report_values *values)
@@ -126,19 +98,9 @@ static void print_about(FILE *out, const struct report *report, const struct rep
 		values->selection.recorded.task_count);
 }
 
-static void print_machine(FILE *out, const struct report *report,
-			  const struct report_values *values)
-{
-	char *machine = command_of(report, values) ? machine_headline(report) : NULL;
-
-	if (machine)
-		fprintf(out, "\nThe machine meanwhile: %s\n", machine);
-	free(machine);
-}
-
 /* ---- the answer ---- */
 
-static int print_json(const struct report *report, const struct report_values *values, bool whole)
+static int print_json(const struct report *report, const struct report_values *values)
 {
 	struct clew_stacked answer;
 	struct clew_json *json = &answer.fields.json;
@@ -146,21 +108,21 @@ static int print_json(const struct report *report, const struct report_values *v
 	if (clew_stacked_begin(&answer,
 			       clew_trace_has_stacks(report->trace) ? report->trace : NULL) < 0)
 		return clew_fail_memory();
-	json_about(json, report, values, whole);
+	json_about(json, report, values);
 	report_json(json, report);
 	clew_json_lines_told(json, report->trace);
 	clew_json_ledger(json, report->trace, report->from, report->to);
 	return clew_stacked_end(&answer, stdout) < 0 ? clew_fail_memory() : 0;
 }
 
-static void print_text(const struct report *report, const struct report_values *values, bool whole)
+static void print_text(const struct report *report, const struct report_values *values)
 {
 	size_t width = clew_terminal_width();
 
 	print_about(stdout, report, values);
 	report_print(stdout, report, width, width >= BARS_WIDTH);
-	if (whole)
-		print_machine(stdout, report, values);
+	if (report->machine)
+		printf("\nThe machine meanwhile: %s\n", report->machine);
 	putchar('\n');
 	clew_print_ledger(stdout, report->trace, report->from, report->to);
 	clew_print_lines_told(stdout, report->trace);
@@ -259,6 +221,23 @@ static int explain_rest(const struct clew_input *input, struct report *report)
 	return status;
 }
 
+#define RELEASE 1000000000ull /* ns: the command begins so soon after its recording */
+
+/* Reads when a command that a long capture was made of began. */
+static int see_release(const struct clew_input *input, struct clew_recorded *recorded)
+{
+	const uint64_t start = input->window->from;
+	struct clew_trace *trace;
+	int status = clew_load_interval(input->operand, "looking at the command's begin", start,
+					start + RELEASE, &trace);
+
+	if (status)
+		return status;
+	recorded->from = clew_recorded_release(trace, recorded->root);
+	clew_trace_free(trace);
+	return 0;
+}
+
 /* The report refers to *choice and to *ret_relations, which is the caller's to free. */
 static int find(struct report_values *values, struct clew_input *input,
 		struct clew_input_choice *choice, struct report *ret_report,
@@ -277,6 +256,8 @@ static int find(struct report_values *values, struct clew_input *input,
 
 	if (values->selection.recorded.root != CLEW_NO_TASK) {
 		asked.command = &values->selection.recorded;
+		if (!status && input->reader)
+			status = see_release(input, &values->selection.recorded);
 		/* Before, it waited for the recording to begin. */
 		if (asked.from < asked.command->from && asked.command->from < asked.to)
 			asked.from = asked.command->from;
@@ -299,15 +280,14 @@ static int answer(struct report_values *values, struct clew_input *input)
 	struct clew_relations *relations = NULL;
 	struct report report = {};
 	struct clew_input_choice choice = {.input = input, .selection = &values->selection};
-	bool whole = !input->reader;
 	int status = find(values, input, &choice, &report, &relations);
 
 	if (!status && values->html)
 		status = make_page(&report, values, input->operand);
 	else if (!status && values->json)
-		status = print_json(&report, values, whole);
+		status = print_json(&report, values);
 	else if (!status)
-		print_text(&report, values, whole);
+		print_text(&report, values);
 	report_done(&report);
 	clew_relations_free(relations);
 	return status;
