@@ -32,8 +32,11 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 
 	if (task->bounded)
 		return;
-	if (task->task.birth == 0 && task->start_time > trace->start)
+	if (task->task.birth == 0 && task->start_time > trace->start) {
 		task->task.birth = task->start_time < first ? task->start_time : first;
+		if (task->made_ready > task->task.birth)
+			task->task.birth = task->made_ready;
+	}
 	/* Until it was made ready its creator was still setting it up. */
 	if (!task->cut && task->task.birth && pieces->count &&
 	    pieces->data[0] >> PIECE_SHIFT == PIECE_READY && first > task->task.birth)

@@ -48,6 +48,7 @@ struct trace_task {
 	bool cut;	       /* pieces of its timeline are not kept */
 	bool bounded;	       /* begin, end, birth and death are known already */
 	uint64_t start_time;
+	uint64_t made_ready; /* when its first piece began, if that is not kept; 0 else */
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executed;  /* its last exec, 0 none */
 	uint64_t executable_inode;

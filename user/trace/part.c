@@ -64,7 +64,9 @@ static int pass_piece(struct clew_trace *trace, uint32_t serial, uint64_t start,
 	if (!task || (task->pieces.count && start > trace->part->from))
 		return r;
 	/* As in bound_timeline(): until it was made ready its creator was setting it up. */
-	if (ready && !task->cut && task->task.birth && start > task->task.birth)
+	if (ready && !task->cut && !task->task.birth)
+		task->made_ready = start;
+	else if (ready && !task->cut && start > task->task.birth)
 		task->task.birth = start;
 	task->cut = true;
 	return 0;
