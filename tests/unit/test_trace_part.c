@@ -22,8 +22,8 @@
 #define LONG	9000000000ull /* and task 2 */
 #define RUNNING 1000000ull    /* how long each runs in between */
 
-/* The task's tid is a hundred more than its number. */
-static void put_task(struct clew_writer *writer, uint32_t task)
+/* The task's tid is a hundred more than its number. `start_time`: 0 before the capture. */
+static void put_task(struct clew_writer *writer, uint32_t task, uint64_t start_time)
 {
 	const struct clew_task_record record = {
 		.header = {.time = BEGIN - 10, .kind = CLEW_KIND_TASK},
@@ -31,6 +31,7 @@ static void put_task(struct clew_writer *writer, uint32_t task)
 		.process = task,
 		.tid = 100 + task,
 		.pid = 100 + task,
+		.start_time = start_time,
 	};
 
 	assert_int_equal(clew_writer_put(writer, CLEW_STREAM_USER, &record, sizeof(record)), 0);
@@ -78,7 +79,7 @@ static void write_capture(char *path)
 	snprintf(number, sizeof(number), "%llu", BEGIN + LENGTH);
 	assert_int_equal(clew_writer_meta(writer, "end", number), 0);
 	for (uint32_t task = 1; task <= 3; task++)
-		put_task(writer, task);
+		put_task(writer, task, 0);
 	put_sleeps(writer, 0, 1, SHORT);
 	put_sleeps(writer, 1, 2, LONG);
 	put_sleeps(writer, 2, 3, 2 * LENGTH); /* it sleeps all the time */
@@ -200,23 +201,42 @@ static void test_bounds(void **state)
 	unlink(path);
 }
 
-/* A task is born in the part, and sleeps and runs on behind it. */
-static void test_birth(void **state)
+static int run_windows(const char *path, const struct clew_windows_taker *taker, uint64_t records,
+		       unsigned processes, struct clew_trace **ret_names)
+{
+	const struct clew_windows_options options = {
+		.size = sizeof(options), .records = records, .processes = processes};
+	struct clew_reader *reader;
+	char message[200];
+	int r;
+
+	assert_int_equal(clew_reader_open(path, &reader, message, sizeof(message)), 0);
+	assert_true(clew_windows_pay(reader, records, false));
+	r = clew_windows_run(reader, &options, taker, ret_names);
+	clew_reader_close(reader);
+	return r;
+}
+
+/* A task is born in the part, and sleeps and runs on behind it. `hidden`: the kernel showed nobody
+ * its fork. */
+static void birth(bool hidden)
 {
 	const uint64_t forked = BEGIN + 5 * SECOND, ready = forked + 1000;
 	const struct clew_life fork = {
 		.header = {.time = forked, .kind = CLEW_KIND_FORK}, .task = 1, .other = 4};
+	struct clew_windows_taker taker = {.add = NULL};
 	struct clew_writer *writer;
+	struct clew_trace *names;
 	char path[64], number[24];
 
-	(void)state;
 	temporary_path(path);
 	writer = open_writer(path, 1, true);
 	snprintf(number, sizeof(number), "%llu", BEGIN + LENGTH);
 	assert_int_equal(clew_writer_meta(writer, "end", number), 0);
-	put_task(writer, 1);
-	put_task(writer, 4);
-	assert_int_equal(clew_writer_put(writer, 0, &fork, sizeof(fork)), 0);
+	put_task(writer, 1, 0);
+	put_task(writer, 4, forked);
+	if (!hidden)
+		assert_int_equal(clew_writer_put(writer, 0, &fork, sizeof(fork)), 0);
 	for (uint64_t at = forked + 5000; at < BEGIN + LENGTH; at += SECOND) {
 		const bool first = at == forked + 5000;
 		const struct clew_switch in = {
@@ -245,7 +265,17 @@ static void test_birth(void **state)
 		assert_int_equal(clew_trace_task(part, 4)->birth, ready);
 		clew_trace_free(part);
 	}
+	assert_int_equal(run_windows(path, &taker, 10, 1, &names), 0);
+	assert_int_equal(clew_trace_task(names, 4)->birth, ready);
+	clew_trace_free(names);
 	unlink(path);
+}
+
+static void test_birth(void **state)
+{
+	(void)state;
+	birth(false);
+	birth(true);
 }
 
 /* When reading ends if one thread is asked for. Its sleeps in the part are as in the whole. */
@@ -362,22 +392,6 @@ static int by_start(const void *a, const void *b)
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return (x->task > y->task) - (x->task < y->task);
-}
-
-static int run_windows(const char *path, const struct clew_windows_taker *taker, uint64_t records,
-		       unsigned processes, struct clew_trace **ret_names)
-{
-	const struct clew_windows_options options = {
-		.size = sizeof(options), .records = records, .processes = processes};
-	struct clew_reader *reader;
-	char message[200];
-	int r;
-
-	assert_int_equal(clew_reader_open(path, &reader, message, sizeof(message)), 0);
-	assert_true(clew_windows_pay(reader, records, false));
-	r = clew_windows_run(reader, &options, taker, ret_names);
-	clew_reader_close(reader);
-	return r;
 }
 
 static void test_windows(void **state)
