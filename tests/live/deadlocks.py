@@ -274,9 +274,11 @@ def check_killed(processes, whole, command):
     ok(re.search(r"Deadlock since \+\S+ s, until a signal came at \+\S+ s:\s+mpparent-", text),
        "report: its headline", text)
     windows = dict(os.environ, CLEW_WINDOW_RECORDS="2000")
-    whole, parts = (run(CLEW, "report", command, env=each).stdout for each in (None, windows))
-    ok(whole == parts and "Deadlock since" in whole and "The machine meanwhile" in whole,
-       "report: the same in windows", [whole, parts])
+    for name, capture, field in (("report", command, "headline"), ("waits", whole, "deadlocks"),
+                                 ("locks", whole, "deadlocks")):
+        one, parts = (json.loads(run(CLEW, name, capture, "--json", env=each).stdout)[field]
+                      for each in (None, windows))
+        ok(one and one == parts, f"{name}: the same deadlocks in windows", [one, parts])
 
 
 def check_kills():

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "explain/operations.h"
+#include "trace/deadlock.h"
 #include "trace/stacks.h"
 
 /* The part of a window. */
@@ -97,6 +98,7 @@ static int take(struct looking *looking, const struct clew_sleep *sleep)
 		.ns = clew_trace_until(looking->trace, sleep->end) - sleep->start,
 		.task = sleep->task,
 		.sleep = looking->texts ? NULL : sleep,
+		.stuck = clew_trace_is_stuck(looking->trace, sleep),
 	};
 	if (looking->texts) {
 		asked->write(looking->texts, looking->trace, sleep);

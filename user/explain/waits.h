@@ -52,6 +52,7 @@ struct clew_listed_wait {
 	uint32_t task;
 	const struct clew_sleep *sleep; /* of the trace; NULL: it was written */
 	const char *text;
+	bool stuck; /* by it its task is in a deadlock, or waits for one */
 };
 
 struct clew_waits {

@@ -32,6 +32,8 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 
 	if (task->bounded)
 		return;
+	if (last < task->passed)
+		last = task->passed;
 	if (task->task.birth == 0 && task->start_time > trace->start) {
 		task->task.birth = task->start_time < first ? task->start_time : first;
 		if (task->made_ready > task->task.birth)

@@ -49,8 +49,9 @@ struct trace_task {
 	bool bounded;	       /* begin, end, birth and death are known already */
 	uint64_t start_time;
 	uint64_t made_ready; /* when its first piece began, if that is not kept; 0 else */
-	uint64_t exit_time; /* 0: no EXIT record */
-	uint64_t executed;  /* its last exec, 0 none */
+	uint64_t passed;     /* the end of its last piece that is not kept; 0: all are */
+	uint64_t exit_time;  /* 0: no EXIT record */
+	uint64_t executed;   /* its last exec, 0 none */
 	uint64_t executable_inode;
 	uint32_t executable_device;
 	/* These four are used in a part with recent runs: */
@@ -154,8 +155,9 @@ struct clew_trace {
 	/* by the index of a task: 1 + the deadlock that it is in or waits for, or 0; NULL: none is
 	 */
 	uint32_t *stuck;
-	struct vector retries; /* struct clew_retried */
-	struct vector tried;   /* struct clew_tried */
+	struct vector left_stuck; /* struct left_stuck: of windows, in the trace of all names */
+	struct vector retries;	  /* struct clew_retried */
+	struct vector tried;	  /* struct clew_tried */
 	/* index of a sleep -> (1 + place in `tried`) << 32 | place in `failed` of the attempt
 	 * before */
 	struct map tried_of;
@@ -390,6 +392,8 @@ int trace_find_vain(struct clew_trace *trace);
 
 /* deadlock.c: finds the deadlocks. Tasks, sleeps and ends are finished. 0 or -ENOMEM. */
 int trace_find_deadlocks(struct clew_trace *trace);
+/* deadlock_left.c: the same of the trace of all names, which took them from windows. */
+int trace_settle_deadlocks(struct clew_trace *names);
 
 /* ---- messages.c ---- */
 

@@ -55,11 +55,14 @@ static int find_passing(struct clew_trace *trace, uint32_t serial, struct trace_
 }
 
 /* Notes what a piece of a timeline that is not kept says of its task's life. */
-static int pass_piece(struct clew_trace *trace, uint32_t serial, uint64_t start, bool ready)
+static int pass_piece(struct clew_trace *trace, uint32_t serial, uint64_t start, uint64_t end,
+		      bool ready)
 {
 	struct trace_task *task;
 	int r = find_passing(trace, serial, &task);
 
+	if (task && end > task->passed)
+		task->passed = end;
 	/* A piece after the part says nothing of a birth that the part itself shows. */
 	if (!task || (task->pieces.count && start > trace->part->from))
 		return r;
@@ -86,7 +89,7 @@ static int take_run(struct clew_trace *trace, const struct clew_run *run)
 		trace->last_run = run->end;
 	if (task && trace->part->recent && run->end < trace->part->from)
 		task->lead = *run;
-	return r < 0 ? r : pass_piece(trace, run->task, run->start, false);
+	return r < 0 ? r : pass_piece(trace, run->task, run->start, run->end, false);
 }
 
 /* Keeps the run that came before a wait that began before the part. */
@@ -191,7 +194,9 @@ static int take_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 	int r;
 
 	if (!overlaps(part, sleep->start, sleep->switch_in)) {
-		r = pass_piece(trace, sleep->task, sleep->start, false);
+		r = pass_piece(trace, sleep->task, sleep->start,
+			       sleep->end == CLEW_TIME_OPEN ? CLEW_TIME_OPEN : sleep->switch_in,
+			       false);
 		if (r == 0 && part->works)
 			r = keep_work(trace, sleep);
 		if (r < 0 || !part->recent || sleep->switch_in >= part->from)
@@ -215,7 +220,7 @@ static int take_ready(struct clew_trace *trace, const struct clew_ready *ready)
 			     : trace_take(trace, (struct clew_finding){CLEW_FINDING_READY,
 								       .ready = ready});
 	}
-	return pass_piece(trace, ready->task, ready->start, true);
+	return pass_piece(trace, ready->task, ready->start, ready->end, true);
 }
 
 static uint64_t *finished_word(const struct trace_part *part, uint64_t number)

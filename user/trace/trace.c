@@ -5,7 +5,7 @@
  * stored at the index of its number, so that the array is in order of start with few
  * exceptions, which order.c puts right at the end.
  */
-#include "trace/deadlock.h"
+#include "trace/deadlock_left.h"
 #include "trace/internal.h"
 #include "trace/lines.h"
 #include "trace/stacks.h"
@@ -251,6 +251,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->spins.item = sizeof(struct clew_spin);
 	trace->failed.item = sizeof(struct clew_failed);
 	trace->deadlocks.item = sizeof(struct clew_deadlock);
+	trace->left_stuck.item = sizeof(struct left_stuck);
 	trace->tried.item = sizeof(struct clew_tried);
 	trace->retries.item = sizeof(struct clew_retried);
 	trace->stays.item = trace->ticks.item = sizeof(struct clew_stay);
@@ -305,6 +306,7 @@ static void free_waits(struct clew_trace *trace)
 	vector_done(&trace->spins);
 	vector_done(&trace->failed);
 	vector_done(&trace->deadlocks);
+	vector_done(&trace->left_stuck);
 	free(trace->stuck);
 	vector_done(&trace->retries);
 	vector_done(&trace->tried);

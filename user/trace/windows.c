@@ -8,6 +8,7 @@
 #include "trace/windows.h"
 
 #include "base/thread.h"
+#include "trace/deadlock_left.h"
 #include "trace/internal.h"
 #include "trace/load.h"
 #include <errno.h>
@@ -31,6 +32,7 @@
 struct facts {
 	uint64_t hidden; /* waits that ended in it: as clew_trace_hidden() */
 	uint64_t end;	 /* the last window's: the end of its trace */
+	struct left_deadlocks deadlocks;
 };
 
 struct child {
@@ -186,6 +188,9 @@ static _Noreturn void look(struct windows *windows, const struct clew_header *re
 	r = read_window(windows, record, window);
 	if (r >= 0)
 		r = taker->look(taker->context, windows->trace, window, child->found);
+	if (r >= 0)
+		r = trace_leave_deadlocks(windows->trace, window, child->found,
+					  &child->facts->deadlocks);
 	if (r >= 0 && clew_trace_hidden(windows->trace))
 		child->facts->hidden = count_hidden(windows->trace, window);
 	if (window->to == UINT64_MAX)
@@ -211,6 +216,8 @@ static int add_next(struct windows *windows)
 	r = -WEXITSTATUS(status);
 	if (r == 0)
 		r = windows->taker->add(windows->taker->context, child->found);
+	if (r == 0)
+		r = trace_take_deadlocks(windows->trace, &child->facts->deadlocks);
 	windows->hidden += child->facts->hidden;
 	if (child->facts->end > windows->end)
 		windows->end = child->facts->end;

@@ -126,23 +126,6 @@ void clew_print_circle(FILE *out, const struct clew_trace *trace,
 	}
 }
 
-struct circle {
-	const struct clew_trace *trace;
-	const struct clew_deadlock *deadlock;
-};
-
-static void put_circle(FILE *out, const void *context)
-{
-	const struct circle *circle = context;
-
-	clew_print_circle(out, circle->trace, circle->deadlock, CLEW_NO_TASK);
-}
-
-char *clew_deadlock_circle(const struct clew_trace *trace, const struct clew_deadlock *deadlock)
-{
-	return clew_text_of(put_circle, &(struct circle){trace, deadlock});
-}
-
 void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
 			 const struct clew_deadlock *deadlock, uint32_t task)
 {

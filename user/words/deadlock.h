@@ -13,9 +13,6 @@
 void clew_print_circle(FILE *out, const struct clew_trace *trace,
 		       const struct clew_deadlock *deadlock, uint32_t task);
 
-/* The same as a text, from the first of its tasks on, for free(3); NULL: no memory. */
-char *clew_deadlock_circle(const struct clew_trace *trace, const struct clew_deadlock *deadlock);
-
 /* The same behind "deadlock: ". */
 void clew_print_deadlock(FILE *out, const struct clew_trace *trace,
 			 const struct clew_deadlock *deadlock, uint32_t task);

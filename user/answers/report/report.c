@@ -174,7 +174,6 @@ void report_done(struct report *report)
 		for (size_t k = 0; k < report->operations[i].cause_count; k++)
 			free(report->operations[i].causes[k].text);
 	report_helps_done(&report->helps);
-	free(report->deadlock.circle);
 	free(report->machine);
 	clew_classes_done(&report->classes);
 	clew_summary_done(&report->summary);

@@ -32,12 +32,6 @@ struct report_operation {
 	bool explained; /* its causes were looked for */
 };
 
-/* A deadlock of which the trace may be gone. */
-struct report_deadlock {
-	uint64_t since, until; /* as of struct clew_deadlock */
-	char *circle;	       /* clew_deadlock_circle(); NULL: there is no deadlock */
-};
-
 /* Waits added up by what they were for, longest in all first. */
 struct report_waits {
 	struct clew_sum *sums; /* longest: number of the group's longest wait */
@@ -97,9 +91,9 @@ struct report {
 	struct clew_operation_classes classes;
 	bool by_class;
 	uint64_t class_ns, class_total;
-	struct report_helps helps;	 /* for operations of the first class */
-	struct report_deadlock deadlock; /* that the headline is about */
-	char *machine;			 /* of a recorded command: the headline about all threads */
+	struct report_helps helps;	      /* for operations of the first class */
+	const struct clew_deadlock *deadlock; /* which the headline is about; NULL: another thing */
+	char *machine; /* of a recorded command: the headline about all threads */
 };
 
 /*
@@ -133,9 +127,8 @@ void report_json(struct clew_json *json, const struct report *report);
 /* report_class.c: finds the classes, and the operations that are shown. In a `whole` trace, turns
  * the headline of a program that was asked for to the class that hurts most. 0 or -ENOMEM. */
 int report_add_classes(struct report *report, bool whole);
-/* report_deadlock.c: the first deadlock of a trace that a chosen thread is in; NULL: none. */
-const struct clew_deadlock *report_find_deadlock(const struct clew_trace *trace,
-						 const struct clew_chosen *chosen);
+/* report_deadlock.c: the first deadlock that a chosen thread is in; NULL: none. */
+const struct clew_deadlock *report_find_deadlock(const struct report *report);
 void report_print_deadlock(FILE *out, const struct report *report);
 /* Prints in which functions programs ran, if there are samples of that (samples.h). */
 void report_print_samples(FILE *out, const struct report *report, size_t width);

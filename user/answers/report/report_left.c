@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "trace/part.h"
-#include "words/deadlock.h"
 
 static int copy_times(const struct clew_task_times *times, struct shared *out,
 		      struct report_left_times *left)
@@ -98,24 +97,6 @@ static int leave_disks(const struct report_asked *asked, const struct clew_trace
 	return r < 0 ? r : left->disks ? 0 : -ENOMEM;
 }
 
-static int leave_deadlock(const struct report_asked *asked, const struct clew_trace *trace,
-			  struct shared *out, struct report_left *left)
-{
-	const struct clew_deadlock *deadlock = report_find_deadlock(trace, &asked->chosen);
-	char *circle;
-
-	if (!deadlock)
-		return 0;
-	circle = clew_deadlock_circle(trace, deadlock);
-	left->deadlock = (struct report_deadlock){
-		.since = deadlock->since,
-		.until = deadlock->until,
-		.circle = shared_string(out, circle),
-	};
-	free(circle);
-	return left->deadlock.circle ? 0 : -ENOMEM;
-}
-
 int report_leave(const struct clew_trace *trace, const struct report_asked *asked,
 		 const struct clew_trace_window *window, struct shared *out)
 {
@@ -130,8 +111,6 @@ int report_leave(const struct clew_trace *trace, const struct report_asked *aske
 	r = leave_times(&asked->chosen, trace, window, out, left, &left->chosen);
 	if (r == 0 && asked->command)
 		r = leave_times(&(struct clew_chosen){}, trace, window, out, left, &left->machine);
-	if (r == 0)
-		r = leave_deadlock(asked, trace, out, left);
 	if (r == 0)
 		r = leave_waits(asked, trace, window, out, left);
 	if (r == 0)

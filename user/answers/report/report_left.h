@@ -18,7 +18,6 @@ struct report_left_times {
 struct report_left {
 	struct report_left_times chosen;
 	struct report_left_times machine; /* of all tasks, if a recorded command was asked about */
-	struct report_deadlock deadlock;  /* the first one of chosen tasks */
 	struct report_disk_share *disks;
 	size_t disk_count;
 	struct clew_wait_groups groups;

@@ -16,8 +16,7 @@ struct report_sum {
 	const struct report_asked *asked;
 	struct clew_task_times times;
 	struct clew_task_times machine; /* of all tasks, if a recorded command was asked about */
-	struct report_deadlock deadlock;
-	struct vector disks; /* struct report_disk_share */
+	struct vector disks;		/* struct report_disk_share */
 	struct clew_wait_groups groups;
 	bool alone; /* the trace of the only window is there until the report is made */
 };
@@ -66,16 +65,6 @@ static int add_times(struct clew_task_times *times, const struct report_left_tim
 	return r;
 }
 
-/* Windows come in order of time: the first deadlock is kept. */
-static int add_deadlock(struct report_sum *sum, const struct report_left *left)
-{
-	if (!left->deadlock.circle || sum->deadlock.circle)
-		return 0;
-	sum->deadlock = left->deadlock;
-	sum->deadlock.circle = strdup(left->deadlock.circle);
-	return sum->deadlock.circle ? 0 : -ENOMEM;
-}
-
 static int add(void *context, const struct shared *found)
 {
 	const struct report_left *left = found->root;
@@ -87,8 +76,6 @@ static int add(void *context, const struct shared *found)
 		r = add_times(&sum->times, &left->chosen);
 	if (r == 0)
 		r = add_times(&sum->machine, &left->machine);
-	if (r == 0)
-		r = add_deadlock(sum, left);
 	return r < 0 ? r : clew_wait_groups_add(&sum->groups, &left->groups);
 }
 
@@ -184,10 +171,8 @@ int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 		r = report_add_classes(ret_report, sum->alone);
 	for (size_t i = 0; i < ret_report->operation_count && r == 0 && sum->alone; i++)
 		r = report_explain(names, relations, &ret_report->operations[i]);
-	if (r == 0) {
-		ret_report->deadlock = sum->deadlock;
-		sum->deadlock.circle = NULL;
-	}
+	if (r == 0)
+		ret_report->deadlock = report_find_deadlock(ret_report);
 	if (r == 0 && asked->command)
 		r = add_machine(sum, ret_report);
 	return r == 0 && sum->alone ? report_find_helps(ret_report, asked->command) : r;
@@ -199,7 +184,6 @@ void report_sum_free(struct report_sum *sum)
 		return;
 	clew_task_times_done(&sum->times);
 	clew_task_times_done(&sum->machine);
-	free(sum->deadlock.circle);
 	vector_done(&sum->disks);
 	clew_wait_groups_done(&sum->groups);
 	free(sum);

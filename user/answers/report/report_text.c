@@ -146,7 +146,7 @@ void report_print_headline(FILE *out, const struct report *report)
 {
 	const struct clew_program *program;
 
-	if (report->deadlock.circle) {
+	if (report->deadlock) {
 		report_print_deadlock(out, report);
 		return;
 	}

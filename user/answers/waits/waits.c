@@ -93,10 +93,9 @@ static bool is_listed(const struct clew_trace *trace, const struct clew_waits *w
 		      const struct clew_deadlock *deadlock)
 {
 	for (size_t i = 0; i < waits->list.count; i++) {
-		const struct clew_sleep *sleep = clew_waits_at(waits, i)->sleep;
+		const struct clew_listed_wait *wait = clew_waits_at(waits, i);
 
-		if (sleep && clew_trace_is_stuck(trace, sleep) &&
-		    clew_trace_deadlock_of(trace, sleep->task) == deadlock)
+		if (wait->stuck && clew_trace_deadlock_of(trace, wait->task) == deadlock)
 			return true;
 	}
 	return false;
