@@ -362,6 +362,45 @@ static void mark_signals(const struct clew_trace *trace, bool *marked)
 	}
 }
 
+struct placed {
+	struct clew_deadlock deadlock;
+	uint32_t place; /* in which it was found */
+};
+
+static int by_until(const void *left, const void *right)
+{
+	const struct placed *a = left, *b = right;
+
+	if (a->deadlock.until != b->deadlock.until)
+		return a->deadlock.until < b->deadlock.until ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Puts the deadlocks in order of their ends, as windows have them. */
+static int put_in_order(struct clew_trace *trace)
+{
+	struct clew_deadlock *all = trace->deadlocks.data;
+	const size_t count = trace->deadlocks.count;
+	struct placed *placed = calloc(count + 1, sizeof(*placed));
+	uint32_t *now = calloc(count + 1, sizeof(*now));
+	const int r = placed && now ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		placed[i] = (struct placed){all[i], (uint32_t)i};
+	if (r == 0)
+		qsort(placed, count, sizeof(*placed), by_until);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		all[i] = placed[i].deadlock;
+		now[placed[i].place] = (uint32_t)i;
+	}
+	for (size_t i = 0; r == 0 && trace->stuck && i < trace->tasks.count; i++)
+		if (trace->stuck[i])
+			trace->stuck[i] = now[trace->stuck[i] - 1] + 1;
+	free(placed);
+	free(now);
+	return r;
+}
+
 int trace_find_deadlocks(struct clew_trace *trace)
 {
 	const struct trace_pass *passes = trace->passes.data;
@@ -388,7 +427,7 @@ int trace_find_deadlocks(struct clew_trace *trace)
 	}
 	map_done(&users);
 	free(marked);
-	return r;
+	return r < 0 ? r : put_in_order(trace);
 }
 
 const struct clew_deadlock *clew_trace_deadlocks(const struct clew_trace *trace, size_t *ret_count)

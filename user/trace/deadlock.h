@@ -43,8 +43,8 @@ struct clew_deadlock {
 			 */
 };
 
-/* The deadlocks of a trace: first those that were ended, in order of time. A trace that was cut has
- * those that were ended within it, and one of all names those of its windows. */
+/* The deadlocks of a trace: in order of their ends; those that nothing ended come last. A trace
+ * that was cut has those that were ended within it, and one of all names those of its windows. */
 const struct clew_deadlock *clew_trace_deadlocks(const struct clew_trace *trace, size_t *ret_count);
 /* The last deadlock that a task is in or waits for; NULL: none. */
 const struct clew_deadlock *clew_trace_deadlock_of(const struct clew_trace *trace, uint32_t task);
