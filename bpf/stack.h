@@ -9,6 +9,7 @@
 #include "arch.h"
 #include "kernel.h"
 #include "state.h"
+#include "unseen.h"
 #include <bpf/bpf_helpers.h>
 #include <clew/kernel/maps.h>
 #include <linux/types.h>
@@ -117,6 +118,15 @@ __noinline int find_lock(long size)
 	return 0;
 }
 
+/* True if the stack shows that the task is in a page fault. */
+static __always_inline bool fault_on_stack(void *context)
+{
+	__u64 *stack = stack_here();
+
+	return stack && fault_entry &&
+	       find_fault(bpf_get_stack(context, stack, FAULT_DEPTH * sizeof(*stack), 0));
+}
+
 /*
  * True if the wait is inside a page fault that the kernel took on this task's
  * stack during a call. The stack is walked only if such a fault may be going
@@ -127,23 +137,24 @@ static __always_inline bool in_kernel_fault(void *context, struct task_struct *t
 					    struct clew_task_state *state)
 {
 	struct pt_regs *regs = (void *)state->fault_frame;
-	__u32 zero = 0;
-	__u64 *stack;
 
 	if (likely(!regs))
 		return false;
 	state->fault_frame = 0;
 	if (faults_over(task) != state->fault_number || (__u64)context > (__u64)regs ||
 	    (__u64)regs - KERNEL_STACK_SIZE > (__u64)context ||
-	    read_register_ip(regs) != state->fault_ip)
-		return false;
-	stack = bpf_map_lookup_elem(&clew_stack, &zero);
-	if (!stack || !fault_entry)
-		return false;
-	if (!find_fault(bpf_get_stack(context, stack, FAULT_DEPTH * sizeof(*stack), 0)))
+	    read_register_ip(regs) != state->fault_ip || !fault_on_stack(context))
 		return false;
 	state->fault_frame = (__u64)regs;
 	return true;
+}
+
+/* The same where no tracepoint says that a fault begins. Its sleeps are uninterruptible, but for
+ * those for a FUSE server, which are taken for the call's. */
+static __always_inline bool in_unseen_fault(void *context, __u32 task_state_bits)
+{
+	return is_unseen(CLEW_UNSEEN_FAULTS) && task_state_bits & TASK_UNINTERRUPTIBLE &&
+	       fault_on_stack(context);
 }
 
 /* The function that called the scheduler, as in /proc/PID/wchan; 0 unknown. */

@@ -409,7 +409,8 @@ static __always_inline bool reason_unseen(void *context, struct task_struct *tas
 		return true;
 	if (!(task_state_bits & TASK_UNINTERRUPTIBLE))
 		return false;
-	return is_unseen(CLEW_UNSEEN_REASONS) || (is_unseen(CLEW_UNSEEN_LOCKS) && !io) ||
+	return is_unseen(CLEW_UNSEEN_REASONS) || (is_unseen(CLEW_UNSEEN_FAULTS) && !fault_entry) ||
+	       (is_unseen(CLEW_UNSEEN_LOCKS) && !io) ||
 	       (is_unseen(CLEW_UNSEEN_DIRTY) && io && class == CLEW_CALL_DESCRIPTOR &&
 		!receives(wait->call) && wait->call != CALL_PREAD64);
 }
@@ -453,7 +454,7 @@ static __always_inline void describe_user_wait(void *context, const struct where
 	describe_call(call, wait, task_state_bits);
 	if (unlikely(AGAIN(call->class) == CLEW_CALL_SPLICE))
 		describe_splice(number_of(task), call, wait);
-	if (in_kernel_fault(context, task, state))
+	if (in_kernel_fault(context, task, state) || in_unseen_fault(context, task_state_bits))
 		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_FAULT;
 	describe_same_call(task, call, state, wait);
 	if (AGAIN(call->class) == CLEW_CALL_FUTEX || AGAIN(call->class) == CLEW_CALL_CLONE3)

@@ -194,8 +194,9 @@ No two ways are used for one edge. A call of `-k` is as exact by single probes a
 6.12. In emulated guests, which are many times slower, a call of `-k 'vfs_*'` (73 and 78 functions)
 took 1.4 us longer on 6.1 and 7 to 11 us on arm64's 6.12, both by single probes.
 
-While returns of a task's calls are probed its kernel stack is not read, as the kernel would warn in
-its log: the stack of a wait inside a function of `-k` by single probes ends at the program.
+On x86-64 a task's kernel stack is not read while returns of its calls are probed, as the kernel
+would warn in its log: the stack of a wait inside a function of `-k` begins in the program. On arm64
+it is read.
 
 ## Settings that take something away
 
@@ -210,8 +211,8 @@ its log: the stack of a wait inside a function of `-k` by single probes ends at 
 The kernel side is one object for each machine. System calls have x86-64's numbers in captures of
 both, so that a capture means the same wherever it is read. What differs:
 
-* A page fault in a system call is not known as one, as the kernel has no tracepoint there. A
-  fault in a program's own code is.
+* The kernel has no tracepoint at page faults. That a sleep in a system call is a page fault's is seen
+  in the kernel's stack. A fault that a FUSE server has to serve is taken for a wait of the call.
 * A function's return is seen at the instructions that leave it, never by a replaced return address.
   A function that is left by a jump whose condition is a register's value, or by an instruction that
   checks a signature itself (`retaa`), is recorded without its returns.

@@ -269,7 +269,6 @@ static unsigned find_unseen(const struct clew_refusals *refusals)
 		{"work items", CLEW_UNSEEN_WORK},
 		{"execs", CLEW_UNSEEN_EXECS},
 		{"kernel locks", CLEW_UNSEEN_LOCKS},
-		{"faults in calls", CLEW_UNSEEN_REASONS},
 		{"memory reclaim", CLEW_UNSEEN_REASONS},
 		{"group memory reclaim", CLEW_UNSEEN_REASONS},
 		{"memory compaction", CLEW_UNSEEN_REASONS},
@@ -322,6 +321,8 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	/* Not every kernel has its tracepoint. */
 	if (!bpf_program__autoload(bpf->progs.clew_cache_get_pages))
 		bpf->rodata->unseen |= CLEW_UNSEEN_USES;
+	if (!bpf_program__autoload(bpf->progs.clew_page_fault_kernel))
+		bpf->rodata->unseen |= CLEW_UNSEEN_FAULTS;
 	bpf->rodata->page_cache = choice->page_cache && !clew_refusals_page_cache(choice->refusals);
 	/* A step of the coarse clock is one of the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
@@ -348,6 +349,8 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		const volatile __u64 *start, *end;
 	} addresses[] = {
 		{"asm_exc_page_fault", &bpf->rodata->fault_entry, &bpf->rodata->fault_entry_end},
+		{"do_mem_abort", &bpf->rodata->fault_entry,
+		 &bpf->rodata->fault_entry_end}, /* arm64 */
 		{"__sched_text_start", &bpf->rodata->sched_text, NULL},
 		{"__sched_text_end", &bpf->rodata->sched_text_end, NULL},
 		{"try_to_wake_up", &bpf->rodata->wake_entry, &bpf->rodata->wake_entry_end},

@@ -15,9 +15,10 @@ enum clew_unseen {
 	CLEW_UNSEEN_WORK = 0x20,       /* when a worker begins another work item */
 	CLEW_UNSEEN_EXECS = 0x40,
 	CLEW_UNSEEN_LOCKS = 0x80,    /* that a task waits for a lock of the kernel */
-	CLEW_UNSEEN_REASONS = 0x100, /* that it waits for memory, or is in a fault */
+	CLEW_UNSEEN_REASONS = 0x100, /* that it waits for memory */
 	CLEW_UNSEEN_DIRTY = 0x200,   /* that it is slowed down as it writes */
 	CLEW_UNSEEN_USES = 0x400,    /* that cached pages are used */
+	CLEW_UNSEEN_FAULTS = 0x800,  /* that a page fault begins in a call */
 };
 
 #endif
