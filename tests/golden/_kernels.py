@@ -203,7 +203,7 @@ it is read.
 | setting | what is lost |
 | --- | --- |
 | kernel.perf_event_paranoid at 3, as Debian has it, without CAP_SYS_ADMIN | ticks, stacks, announcements of programs |
-| without CAP_SYS_ADMIN | programs for file systems that are modules |
+| without CAP_SYS_ADMIN | programs for file systems that are modules; before 6.2 the recording: one line says so |
 | memory.high or memory.max below what a recording needs | the recording: one line says so |
 
 ## arm64

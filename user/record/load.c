@@ -77,6 +77,11 @@ static int check_permitted(struct clew_message *message)
 		return clew_say(message, -EPERM,
 				"the kernel is locked down for confidentiality, and shows programs "
 				"nothing: boot it without lockdown=confidentiality");
+	/* libbpf looks for a function that came with 6.2 in the modules, too, and gives up there.
+	 */
+	if (!clew_kernel_is(6, 2) && clew_kernel_hides_modules())
+		return clew_say(message, -EPERM,
+				"before Linux 6.2 recording needs CAP_SYS_ADMIN, too: run as root");
 	return 0;
 }
 

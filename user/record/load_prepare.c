@@ -3,7 +3,6 @@
  * Opens the kernel side, chooses its programs, and sets its constants and the sizes of its maps
  * for this machine and these options.
  */
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -71,7 +70,6 @@ static uint32_t choose_task_slot_bits(void)
 struct clew_bpf *clew_load_open(void)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
-	__u32 id;
 	int error = clew_together_register();
 
 	if (error) {
@@ -80,7 +78,7 @@ struct clew_bpf *clew_load_open(void)
 	}
 	/* libbpf looks for what the kernel lacks in its modules, and gives up if it may not list
 	 * them (CAP_SYS_ADMIN). It leaves them alone if the caller names the kernel's BTF. */
-	if (bpf_btf_get_next_id(0, &id) < 0 && errno == EPERM)
+	if (clew_kernel_hides_modules())
 		options.btf_custom_path = "/sys/kernel/btf/vmlinux";
 	if (clew_kernel_test_btf())
 		options.btf_custom_path = clew_kernel_test_btf();

@@ -5,6 +5,7 @@
  */
 #include "record/stream/kernel.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -41,6 +42,13 @@ bool clew_kernel_is_confidential(void)
 	if (file)
 		fclose(file);
 	return strstr(line, "[confidentiality]") != NULL;
+}
+
+bool clew_kernel_hides_modules(void)
+{
+	uint32_t id;
+
+	return bpf_btf_get_next_id(0, &id) && errno == EPERM;
 }
 
 bool clew_kernel_jit_off(void)

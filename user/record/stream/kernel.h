@@ -17,6 +17,8 @@ struct btf;
 bool clew_kernel_privileged(void);
 /* True if no program may read the kernel's memory, whoever loads it. */
 bool clew_kernel_is_confidential(void);
+/* True without CAP_SYS_ADMIN: libbpf does not find the types of modules then. */
+bool clew_kernel_hides_modules(void);
 
 /*
  * True if BPF programs are interpreted. Newer kernels then refuse programs of

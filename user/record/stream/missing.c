@@ -62,10 +62,10 @@ static int refuse(struct bpf_object *object, const struct fields *fields,
 
 int clew_missing_refuse(struct bpf_object *object, const void *file, size_t size,
 			struct btf *kernel, struct btf *const *modules, size_t module_count,
-			struct clew_refusals *refusals)
+			bool hidden, struct clew_refusals *refusals)
 {
 	/* FUSE has no program of its own, but other programs look into it. */
-	struct btf *fuse = btf__load_module_btf("fuse", kernel), **all;
+	struct btf *fuse = hidden ? NULL : btf__load_module_btf("fuse", kernel), **all;
 	struct fields_kernel types = {.kernel = kernel, .module_count = module_count + 1};
 	struct fields fields;
 	struct code code;
@@ -81,7 +81,7 @@ int clew_missing_refuse(struct bpf_object *object, const void *file, size_t size
 	}
 	all[module_count] = fuse;
 	types.modules = all;
-	types.whole = count_modules() == opened;
+	types.whole = hidden || count_modules() == opened;
 	error = fields_resolve(&fields, &code, bpf_object__btf(object), &types);
 	if (!error) {
 		error = refuse(object, &fields, refusals);

@@ -7,7 +7,6 @@
  */
 #include "record/stream/programs.h"
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -44,19 +43,11 @@ static bool has_types(const char *module)
 	return access(path, F_OK) == 0;
 }
 
-/* Without CAP_SYS_ADMIN libbpf does not find the types of modules. */
-static bool modules_are_hidden(void)
-{
-	uint32_t id;
-
-	return bpf_btf_get_next_id(0, &id) && errno == EPERM;
-}
-
 unsigned clew_programs_modules(void)
 {
 	unsigned found = 0;
 
-	for (size_t i = 0; i < MODULES && !modules_are_hidden(); i++)
+	for (size_t i = 0; i < MODULES && !clew_kernel_hides_modules(); i++)
 		if (has_types(modules[i]))
 			found |= 1u << i;
 	return found;
@@ -235,7 +226,7 @@ static const char *hiding_module(const char *tracepoint)
 /* Refuses in the kernel's name what it would not find. */
 static void refuse_missing(const struct types *types, struct clew_refusals *refusals)
 {
-	bool hidden = modules_are_hidden();
+	bool hidden = clew_kernel_hides_modules();
 	char reason[64];
 
 	for (size_t i = 0; i < clew_program_table_count; i++) {
@@ -309,7 +300,7 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	refused = choice->refusals->count;
 	file = clew_bpf__elf_bytes(&size);
 	r = clew_missing_refuse(bpf->obj, file, size, btf, types.modules, MODULES,
-				choice->refusals);
+				clew_kernel_hides_modules(), choice->refusals);
 	if (choice->refusals->count > refused)
 		choose(&types, bpf, choice);
 	find_btrfs(&types, bpf);
