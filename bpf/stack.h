@@ -149,12 +149,10 @@ static __always_inline bool in_kernel_fault(void *context, struct task_struct *t
 	return true;
 }
 
-/* The same where no tracepoint says that a fault begins. Its sleeps are uninterruptible, but for
- * those for a FUSE server, which are taken for the call's. */
-static __always_inline bool in_unseen_fault(void *context, __u32 task_state_bits)
+/* The same where no tracepoint says that a fault begins: the stack of each wait is walked. */
+static __always_inline bool in_unseen_fault(void *context)
 {
-	return is_unseen(CLEW_UNSEEN_FAULTS) && task_state_bits & TASK_UNINTERRUPTIBLE &&
-	       fault_on_stack(context);
+	return is_unseen(CLEW_UNSEEN_FAULTS) && fault_on_stack(context);
 }
 
 /* The function that called the scheduler, as in /proc/PID/wchan; 0 unknown. */

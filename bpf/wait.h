@@ -454,7 +454,7 @@ static __always_inline void describe_user_wait(void *context, const struct where
 	describe_call(call, wait, task_state_bits);
 	if (unlikely(AGAIN(call->class) == CLEW_CALL_SPLICE))
 		describe_splice(number_of(task), call, wait);
-	if (in_kernel_fault(context, task, state) || in_unseen_fault(context, task_state_bits))
+	if (in_kernel_fault(context, task, state) || in_unseen_fault(context))
 		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_FAULT;
 	describe_same_call(task, call, state, wait);
 	if (AGAIN(call->class) == CLEW_CALL_FUTEX || AGAIN(call->class) == CLEW_CALL_CLONE3)

@@ -211,8 +211,8 @@ it is read.
 The kernel side is one object for each machine. System calls have x86-64's numbers in captures of
 both, so that a capture means the same wherever it is read. What differs:
 
-* The kernel has no tracepoint at page faults. That a sleep in a system call is a page fault's is seen
-  in the kernel's stack. A fault that a FUSE server has to serve is taken for a wait of the call.
+* The kernel has no tracepoint at page faults. Whether a wait in a system call is a page fault's is
+  seen in the kernel's stack, which is read at each such wait.
 * A function's return is seen at the instructions that leave it, never by a replaced return address.
   A function that is left by a jump whose condition is a register's value, or by an instruction that
   checks a signature itself (`retaa`), is recorded without its returns.

@@ -77,7 +77,8 @@ const struct clew_program_row clew_program_table[] = {
 	    LOST("forks of large processes", "for how long a task ran in fork or exec")),
 	ROW("clew_page_fault_kernel", "tp_btf/page_fault_kernel", SWITCH, OPTIONAL,
 	    LOST("faults in calls",
-		 "which waits in system calls are page faults that a FUSE server has to serve")),
+		 "time: which waits in system calls are page faults is looked for in the kernel's "
+		 "stack at each wait")),
 	ROW("clew_irq_handler_entry", "tp_btf/irq_handler_entry", WAKE, 0,
 	    LOST("interrupts", "which device's interrupt ended a wait")),
 	ROW("clew_irq_handler_exit", "tp_btf/irq_handler_exit", WAKE, 0),
