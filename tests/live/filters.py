@@ -35,6 +35,7 @@ def take(turn):
     library.pthread_mutex_lock(mutex)
     os.read(ends[turn][0], 1)
     library.pthread_mutex_unlock(mutex)
+read, futex = (63, 98) if os.uname().machine == "aarch64" else (0, 202)
 def await_blocked(thread, call, argument):
     words = []
     while words[:2] != [str(call), hex(argument)]:
@@ -49,11 +50,11 @@ print(hex(ctypes.addressof(mutex)), *(thread.native_id for thread in threads), f
 sys.stdin.readline()
 go.set()
 for turn, thread in enumerate(threads):
-    await_blocked(thread, 0, turns[turn][0])
+    await_blocked(thread, read, turns[turn][0])
     os.write(turns[turn][1], b"x")
-    await_blocked(thread, *((202, ctypes.addressof(mutex)) if turn else (0, ends[0][0])))
+    await_blocked(thread, *((futex, ctypes.addressof(mutex)) if turn else (read, ends[0][0])))
 for turn, thread in enumerate(threads):
-    await_blocked(thread, 0, ends[turn][0])
+    await_blocked(thread, read, ends[turn][0])
     time.sleep(0.1)
     os.write(ends[turn][1], b"x")
 """

@@ -28,7 +28,8 @@ def sleeper(what, wake):
     time.sleep(float(sys.argv[1]))
     wake()
     thread.join()
-futex, futex_waitv, bitset, private = 202, 449, 9, 128
+on_arm64 = os.uname().machine == "aarch64"
+futex, futex_waitv, bitset, private = 98 if on_arm64 else 202, 449, 9, 128
 def call(number, *arguments):
     return library.syscall(ctypes.c_long(number), *(ctypes.c_long(a) for a in arguments))
 memory = ctypes.create_string_buffer(256)
@@ -135,7 +136,7 @@ sleeper(lambda: select.select([number], [], []), lambda: os.write(other, b"x"))
 # Of what is moved between two ends, the sleeper waits for the one that is not
 # ready: empty, or full.
 SPLICE = """
-splice, tee = 275, 276
+splice, tee = (76, 77) if on_arm64 else (275, 276)
 def pipe(full=False):
     ends = os.pipe()
     if full:
