@@ -6,13 +6,14 @@ A live builder beside the capture file finds what the file gives later, and says
 how much it left out where it cannot keep up.
 """
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 
 from _host import undisturbed
-from _live import ROOT, TRIES, WORKLOADS, await_detached, finish, note, ok, run, scratch, skip_all
+from _live import PATIENCE, ROOT, TRIES, WORKLOADS, await_detached, finish, note, ok, scratch, skip_all
 
 BOTH = os.environ.get("CLEW_RECORD_BOTH", os.path.join(ROOT, "build", "record_both"))
 LOADS = ("mutex", "pipe", "condition", "pagecache", "work", "epoll", "socket", "tree")
@@ -20,26 +21,45 @@ LOADS = ("mutex", "pipe", "condition", "pagecache", "work", "epoll", "socket", "
 SURE = ("identity", "run", "sleep", "ready", "edge")
 
 
+@contextlib.contextmanager
+def loads():
+    """All loads at once, each by itself, so that a slow one holds up no other."""
+    script = (f"cd {scratch()}; for load in {' '.join(LOADS)}; do while :; do {WORKLOADS}/$load"
+              " >/dev/null 2>&1; done & done; echo begun; wait")
+    # The group is killed, as some loads have children that outlive them.
+    with subprocess.Popen(["/bin/sh", "-c", script],
+                          start_new_session=True,
+                          stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE) as load:
+        load.stdout.readline()
+        try:
+            yield
+        finally:
+            os.killpg(load.pid, 9)
+
+
 def record(name, seconds, queue):
     """
-    Records under all loads at once. Returns what the recorder with the live
+    Records under all loads at once, which are there only meanwhile: an emulated machine has no time
+    for them while programs are loaded and findings compared. Returns what the recorder with the live
     builder said, or None and why.
     """
-    # Each by itself, so that a slow one holds up no other.
-    script = f"cd {scratch()}; for load in {' '.join(LOADS)}; do while :; do {WORKLOADS}/$load > /dev/null 2>&1; done & done; wait"
-    load = subprocess.Popen(["/bin/sh", "-c", script],
-                            start_new_session=True,
-                            stdin=subprocess.DEVNULL)
-    try:
-        done = run(BOTH, scratch(name), seconds, queue,
-                   *([scratch(name)] if os.environ.get("CLEW_KEEP") == "1" else []))
-    finally:
-        # The group, as some loads have children that outlive them.
-        os.killpg(load.pid, 9)
-        load.wait()
-    if done.returncode != 0:
-        return None, f"status {done.returncode}: {done.stderr.strip()}"
-    return json.loads(done.stdout), ""
+    kept = [scratch(name)] if os.environ.get("CLEW_KEEP") == "1" else []
+    with subprocess.Popen([BOTH, scratch(name), str(seconds), str(queue), *kept],
+                          stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
+                          text=True) as both:
+        begun = both.stderr.readline()
+        if begun == "ready\n":
+            with loads():
+                both.stdin.write("\n")
+                both.stdin.flush()
+                begun = both.stderr.readline()
+        said, why = both.communicate(timeout=PATIENCE)
+    if both.returncode != 0 or begun != "recorded\n":
+        return None, f"status {both.returncode}: {begun}{why.strip()}"
+    return json.loads(said), ""
 
 
 def lost(found):

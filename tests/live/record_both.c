@@ -2,7 +2,8 @@
 /*
  * Records with a live builder beside the capture file, then builds from the file, and
  * says what both found, as one JSON object: of each tag of findings how many there are
- * and the sum of their checksums, which does not depend on their order.
+ * and the sum of their checksums, which does not depend on their order. Standard error says when
+ * it is ready, which waits for a line of standard input, and when the recording is over.
  *
  * Usage: record_both CAPTURE SECONDS QUEUE_BYTES|0 [ROWS]
  * ROWS: the findings themselves go to ROWS.live and ROWS.file, a line each.
@@ -271,6 +272,8 @@ static int record(const char *path, double seconds, size_t queue_size, struct fo
 	r = clew_recorder_open(&options, &recorder, &message);
 	if (r < 0)
 		return fail("open", r, message.text);
+	fputs("ready\n", stderr);
+	getchar();
 	r = clew_recorder_start(recorder, &message);
 	if (r == 0)
 		r = clew_recorder_keep(recorder, &message);
@@ -283,6 +286,7 @@ static int record(const char *path, double seconds, size_t queue_size, struct fo
 	r = clew_recorder_stop(recorder, &summary, &message);
 	if (r < 0)
 		return fail("stop", r, message.text);
+	fputs("recorded\n", stderr);
 	r = clew_live_finish(live, &live_summary);
 	clew_live_free(live);
 	if (r < 0)
