@@ -166,6 +166,18 @@ $(B)/unwind_compare: tests/live/unwind_compare.c $(B)/unwind_compare.skel.h $(B)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -ldw
 
+# The ways to see functions of the kernel, for a live test.
+$(B)/tiers.bpf.o: tests/live/tiers.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/tiers.skel.h: $(B)/tiers.bpf.o
+	$(BPFTOOL) gen skeleton $< name tiers > $@
+
+$(B)/tiers: tests/live/tiers.c $(B)/tiers.skel.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIBS)
+
 # The HTML page's style and scripts as C strings.
 PAGE_SCRIPTS := $(addprefix user/page/script/,data.js levels.js draw.js why.js help.js flame.js page.js)
 $(B)/page_text.h: tools/text-to-c user/page/script/page.css $(PAGE_SCRIPTS)
@@ -186,7 +198,7 @@ $(B)/runtime_text.h: tools/text-to-c $(RUNTIMES)
 
 $(B)/user/cli/operand/runtimes.o: $(B)/runtime_text.h
 
-unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(B)/tools/many_cpus $(USDT)
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(B)/tiers $(B)/tools/many_cpus $(USDT)
 
 print-libraries:
 	@echo $(LIBS)
@@ -285,7 +297,7 @@ install: all
 # The same for arm64, in build/arm64, by Debian's compiler and its packages for that machine.
 ARM64 = $(MAKE) --no-print-directory B=$(B)/arm64 PROGRAM=$(B)/arm64/clew CC='$(patsubst gcc,aarch64-linux-gnu-gcc,$(CC))' STRIP=aarch64-linux-gnu-strip
 arm64 arm64-program arm64-install:
-	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both $(USDT:$(B)/%=$(B)/arm64/%),$(@:arm64-%=%))
+	+@root=$$(tests/vm/sysroot.py) || { echo "$$root" >&2; exit 3; }; $(ARM64) SYSROOT=$$root $(if $(filter arm64,$@),all $(B)/arm64/unwind_compare $(B)/arm64/record_both $(B)/arm64/tiers $(USDT:$(B)/%=$(B)/arm64/%),$(@:arm64-%=%))
 
 # Debian packages, in build/.
 deb: deps

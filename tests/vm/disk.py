@@ -188,7 +188,7 @@ def make_disk(image, series, add=None, root="", build=""):
         add_cancellation(tree)
         built = os.path.join(ROOT, build or "build")
         tree.program(os.path.join(built if build else ROOT, "clew"), "/clew/clew")
-        for path in ["unwind_compare", "record_both"] + glob.glob("workloads/*", root_dir=built):
+        for path in ["unwind_compare", "record_both", "tiers"] + glob.glob("workloads/*", root_dir=built):
             program = os.path.join(built, path)
             if os.access(program, os.X_OK) and os.path.isfile(program):
                 tree.program(program, "/clew/build/" + path)

@@ -341,7 +341,7 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 	} addresses[] = {
 		{"asm_exc_page_fault", &bpf->rodata->fault_entry, &bpf->rodata->fault_entry_end},
 		{"do_mem_abort", &bpf->rodata->fault_entry,
-		 &bpf->rodata->fault_entry_end}, /* arm64 */
+		 &bpf->rodata->fault_entry_end}, /* the same elsewhere */
 		{"__sched_text_start", &bpf->rodata->sched_text, NULL},
 		{"__sched_text_end", &bpf->rodata->sched_text_end, NULL},
 		{"try_to_wake_up", &bpf->rodata->wake_entry, &bpf->rodata->wake_entry_end},
