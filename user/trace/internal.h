@@ -174,6 +174,7 @@ struct clew_trace {
 	struct vector frame_keys;    /* struct frame_key, of each frame until finished */
 	struct vector frame_details; /* struct clew_frame_detail */
 	struct vector functions;     /* struct clew_trace_function, by number */
+	struct vector taken;	     /* struct clew_taken, as clew_trace_taken() */
 	struct vector dropped;	     /* struct clew_trace_dropped */
 	struct map stacks;	     /* hash -> const struct clew_trace_stack * */
 	struct map images;	     /* number -> const struct trace_image * */
@@ -384,6 +385,9 @@ trace_open_frame(const struct clew_trace *trace, const struct clew_trace_frame *
 int trace_join_retries(struct clew_trace *trace);
 /* tried.c: finds the sleeps between attempts in vain; retries are known. 0 or -ENOMEM. */
 int trace_find_tried(struct clew_trace *trace);
+/* taken.c: pairs recorded takes and releases of locks, and names the holders of waits for them.
+ * Tasks and frames are finished. 0 or -ENOMEM. */
+int trace_find_taken(struct clew_trace *trace);
 /* safepoint.c: finds the naps in which a JVM waits for a thread to stop. After trace_find_tried().
  * 0 or -ENOMEM. */
 int trace_find_safepoints(struct clew_trace *trace);

@@ -9,6 +9,7 @@
 #include "trace/internal.h"
 #include "trace/lines.h"
 #include "trace/stacks.h"
+#include "trace/taken.h"
 #include "trace/tried.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -260,6 +261,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->frame_keys.item = sizeof(struct frame_key);
 	trace->frame_details.item = sizeof(struct clew_frame_detail);
 	trace->functions.item = sizeof(struct clew_trace_function);
+	trace->taken.item = sizeof(struct clew_taken);
 	trace->waited.item = sizeof(struct clew_task_stacks);
 	trace->wakers.item = sizeof(struct clew_task_stacks);
 	trace->samples.item = sizeof(struct clew_task_stacks);
@@ -343,6 +345,7 @@ static void free_code(struct clew_trace *trace)
 	vector_done(&trace->frame_keys);
 	vector_done(&trace->frame_details);
 	vector_done(&trace->functions);
+	vector_done(&trace->taken);
 	vector_done(&trace->dropped);
 	vector_done(&trace->announcements);
 	vector_done(&trace->moments);
@@ -406,6 +409,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		r = trace_finish_frames(trace);
 	if (r >= 0)
 		r = trace_finish_tasks(trace);
+	if (r >= 0)
+		r = trace_find_taken(trace);
 	if (r >= 0)
 		r = trace_finish_ends(trace);
 	if (r >= 0)
@@ -542,6 +547,7 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
 	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
 	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
+	       vector_used(&trace->taken) +
 	       map_memory(&trace->retry_of) + map_memory(&trace->vain) +
 	       trace->in_exchange.of.bytes + trace->resting.of.bytes + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
