@@ -151,6 +151,7 @@ void trace_part_drop_works(struct clew_trace *trace)
 		trace_task_at(trace, i)->last_start = 0;
 	}
 	trace->sleeps.count = 0;
+	trace->waited.count = 0;
 	trace->last_run = 0;
 	trace->part->sleeps = 0;
 	trace->part->works = false;
@@ -337,6 +338,12 @@ static bool is_momentary(const struct trace_part *part, const struct clew_header
 	       (record->kind == CLEW_KIND_SAMPLE && !part->samples);
 }
 
+/* True if the stacks of all waits are kept, as some of them show a wait for work. */
+static bool keeps_stacks(const struct trace_part *part, const struct clew_header *record)
+{
+	return part->works && record->kind == CLEW_KIND_WAITED && !part->works_until;
+}
+
 static bool edge_is_kept(const struct trace_part *part, const struct clew_edge *edge)
 {
 	/* These edges name the maker of a task, which is asked for at any time later. */
@@ -350,7 +357,8 @@ static bool is_kept(const struct trace_part *part, const struct clew_finding *fi
 	switch (finding->tag) {
 	case CLEW_FINDING_IDENTITY:
 		return !is_momentary(part, finding->identity) ||
-		       finding->identity->time >= part->from;
+		       finding->identity->time >= part->from ||
+		       keeps_stacks(part, finding->identity);
 	case CLEW_FINDING_EDGE:
 		return edge_is_kept(part, finding->edge);
 	case CLEW_FINDING_SPIN:

@@ -5,18 +5,26 @@
  * Sleeps that follow each other rest only if nothing comes behind them or before them: a series
  * that leads on to something else was a wait for that, as in a retry loop. Where a thread has no
  * other waits between operations, series that come again and again rest: it works at intervals,
- * and what it leads on to is what now and then its work waits for.
+ * and what it leads on to is what now and then its work waits for. Long series need not come so
+ * often. A wait with a timeout that only ever expires is such a sleep, too.
  *
  * A thread from before the recording that waits for nobody's question may wait at a condition
  * variable. Nothing tells its work from what others do for it; it rests where it was signalled at
- * one word at least three times, or where the capture shows no end or no begin of the wait.
+ * at one word at least three times, or where the capture shows no end or no begin of the wait.
+ *
+ * Some runtimes' threads wait for work in functions of known names, each at a word of its own.
+ * Waits for less than a stack is worth are known by the word.
  */
 #include "trace/idle.h"
 #include "trace/internal.h"
+#include "trace/stacks.h"
 #include "trace/tried.h"
 #include <errno.h>
+#include <string.h>
 
 #define LEAST_RESTS 3
+#define LONG_SERIES 64 /* sleeps */
+#define LONG_RESTS  2  /* of such a length are as good as LEAST_RESTS others */
 
 /* The common place of waits of one kind: the call, and the word that is waited at. Stacks are no
  * help, as short waits have none, and an interpreter's differ from one time to the next. */
@@ -35,9 +43,12 @@ static struct place place_of(const struct clew_sleep *sleep)
 struct resting {
 	struct clew_trace *trace;
 	const struct trace_task *task;
-	struct vector sleeps; /* uint32_t: indexes of the task's sleeps, in order of time */
-	struct map places;    /* place -> how many own sleeps are there */
-	struct map series;    /* place -> how many series of them */
+	struct vector sleeps;	/* uint32_t: indexes of the task's sleeps, in order of time */
+	struct map places;	/* place -> how many own sleeps are there */
+	struct map series;	/* place -> how many series of them */
+	struct map long_series; /* the same of long ones */
+	struct map parked;	/* place -> 1: the task waits for work there */
+	struct map stacks;	/* stack -> 1 if work is waited for in it, 0 if not */
 };
 
 static const struct clew_sleep *sleep_at(const struct resting *resting, size_t i)
@@ -45,11 +56,17 @@ static const struct clew_sleep *sleep_at(const struct resting *resting, size_t i
 	return trace_sleep_at(resting->trace, ((const uint32_t *)resting->sleeps.data)[i]);
 }
 
-/* True if a thread waits for nothing but its own timer. */
+/* True if a thread waits for nothing but its own timer: others might have ended a wait with a
+ * timeout, but none did. */
 static bool is_own(const struct resting *resting, const struct clew_sleep *sleep)
 {
-	return sleep->kind == CLEW_WAIT_SLEEP && !clew_trace_in_exchange(resting->trace, sleep) &&
-	       !clew_trace_tried(resting->trace, sleep);
+	const struct clew_trace *trace = resting->trace;
+
+	if (clew_trace_in_exchange(trace, sleep) || clew_trace_tried(trace, sleep))
+		return false;
+	return sleep->kind == CLEW_WAIT_SLEEP ||
+	       (sleep->kind == CLEW_WAIT_FUTEX && !sleep->holder_count && !sleep->blind &&
+		clew_is_own_timeout(trace, sleep) && !clew_trace_retried(trace, sleep));
 }
 
 /* A wait at a word that nobody is known to hold. */
@@ -94,7 +111,8 @@ static int take_series(struct resting *resting, size_t first, size_t length)
 			!(from->open & CLEW_OPEN_START) && to->end != CLEW_TIME_OPEN;
 	int r = 0;
 
-	if ((leads_on && times_at(&resting->series, place) < LEAST_RESTS) ||
+	if ((leads_on && times_at(&resting->series, place) < LEAST_RESTS &&
+	     times_at(&resting->long_series, place) < LONG_RESTS) ||
 	    times_at(&resting->places, place) < LEAST_RESTS)
 		return 0;
 	for (size_t i = first; i < first + length && r == 0; i++)
@@ -104,8 +122,10 @@ static int take_series(struct resting *resting, size_t first, size_t length)
 
 static int count_series(struct resting *resting, size_t first, size_t length)
 {
-	(void)length;
-	return count(&resting->series, place_of(sleep_at(resting, first)));
+	const struct place place = place_of(sleep_at(resting, first));
+	int r = count(&resting->series, place);
+
+	return r == 0 && length >= LONG_SERIES ? count(&resting->long_series, place) : r;
 }
 
 static int gather(struct resting *resting)
@@ -183,6 +203,7 @@ static int find_sleeps(struct resting *resting)
 	int r = count_places(resting, is_own);
 
 	map_done(&resting->series);
+	map_done(&resting->long_series);
 	if (r == 0 && !has_rest(resting))
 		r = each_series(resting, count_series);
 	if (r == 0)
@@ -208,6 +229,67 @@ static int find_signalled(struct resting *resting)
 	return r;
 }
 
+/* ---- waits for work in functions of runtimes ---- */
+
+/* Go: a thread without a goroutine to run, and the one that looks after the others. */
+static const char *const idle_functions[] = {"runtime.stopm", "runtime.findRunnable",
+					     "runtime.sysmon", "runtime.templateThread"};
+
+static bool is_idle_function(const char *name)
+{
+	for (size_t i = 0; i < sizeof(idle_functions) / sizeof(idle_functions[0]); i++)
+		if (!strcmp(name, idle_functions[i]))
+			return true;
+	return false;
+}
+
+/* True if one of a stack's functions waits for work. *ret_r: 0 or -ENOMEM. */
+static bool leads_through_idle(struct resting *resting, const struct clew_trace_stack *stack,
+			       int *ret_r)
+{
+	const uint64_t *known = map_get(&resting->stacks, (uintptr_t)stack, 0);
+	bool idle = false;
+
+	if (known)
+		return *known;
+	for (uint32_t i = 0; i < stack->count && !idle; i++) {
+		struct clew_stack_place place;
+
+		clew_trace_stack_place(resting->trace, stack->frames[i], false, &place);
+		idle = place.name && is_idle_function(place.name);
+	}
+	*ret_r = map_set(&resting->stacks, (uintptr_t)stack, 0, idle);
+	return idle;
+}
+
+/* True if the task waits at a word, where a mutex's has a holder, or sleeps. */
+static bool may_be_parked(const struct clew_sleep *sleep)
+{
+	return (sleep->kind == CLEW_WAIT_FUTEX && !sleep->holder_count) ||
+	       sleep->kind == CLEW_WAIT_SLEEP;
+}
+
+static int find_parked(struct resting *resting)
+{
+	int r = 0;
+
+	map_done(&resting->parked);
+	for (size_t i = 0; i < resting->sleeps.count && r == 0; i++) {
+		const struct clew_sleep *sleep = sleep_at(resting, i);
+		struct clew_sleep_stacks stacks;
+
+		if (may_be_parked(sleep) && !times_at(&resting->parked, place_of(sleep)) &&
+		    clew_trace_sleep_stacks(resting->trace, sleep, &stacks) && stacks.user &&
+		    leads_through_idle(resting, stacks.user, &r) && r == 0)
+			r = count(&resting->parked, place_of(sleep));
+	}
+	for (size_t i = 0; i < resting->sleeps.count && r == 0 && resting->parked.count; i++)
+		if (may_be_parked(sleep_at(resting, i)) &&
+		    times_at(&resting->parked, place_of(sleep_at(resting, i))))
+			r = mark(resting, i);
+	return r;
+}
+
 int trace_find_rests(struct clew_trace *trace)
 {
 	struct resting resting = {.trace = trace, .sleeps = {.item = sizeof(uint32_t)}};
@@ -216,6 +298,8 @@ int trace_find_rests(struct clew_trace *trace)
 	for (size_t i = 0; i < trace->tasks.count && r == 0; i++) {
 		resting.task = trace_task_at(trace, i);
 		r = gather(&resting);
+		if (r == 0 && trace->waited.count)
+			r = find_parked(&resting);
 		if (r == 0)
 			r = find_sleeps(&resting);
 		if (r == 0)
@@ -224,6 +308,9 @@ int trace_find_rests(struct clew_trace *trace)
 	vector_done(&resting.sleeps);
 	map_done(&resting.places);
 	map_done(&resting.series);
+	map_done(&resting.long_series);
+	map_done(&resting.parked);
+	map_done(&resting.stacks);
 	return r;
 }
 
