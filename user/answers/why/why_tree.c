@@ -125,6 +125,9 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 			same->phrase.evidence = phrase->evidence;
 		if (clew_segment_length(longest) > clew_segment_length(same->longest))
 			same->longest = longest;
+		/* A task is told by one name, the last one that it had meanwhile. */
+		if (phrase->at > same->phrase.at)
+			same->phrase.at = phrase->at;
 		clew_phrase_done(phrase);
 	} else {
 		r = append(build, (struct clew_tree_node){
