@@ -17,7 +17,7 @@ import threading
 import time
 
 from _load import wait_in_many_ways
-from _live import CLEW, answer, finish, note, ok, scratch, start_recording, stop_recording
+from _live import CLEW, answer, clew, feature, finish, note, ok, scratch, skip, start_recording, stop_recording
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from capture_reader import KEYFRAME, Capture  # noqa: E402  pylint: disable=wrong-import-position
@@ -209,6 +209,46 @@ def check_cost(path):
     ok(late < 1.5 * early + 0.1, "a late interval takes no longer", (early, late))
 
 
+# Arguments: seconds. A server that answers after so long, and its client, which waits.
+ASKING = """
+import os, socket, sys, time
+def name(comm):
+    with open("/proc/self/comm", "w") as file:
+        file.write(comm)
+listening = socket.create_server(("127.0.0.1", 0))
+if os.fork():
+    name("keyasker")
+    with socket.create_connection(listening.getsockname()) as connection:
+        for answer in (b"a", b"b"):
+            connection.sendall(b"q")
+            connection.recv(1)
+else:
+    name("keyserver")
+    with listening.accept()[0] as connection:
+        for nap in (0.01, float(sys.argv[1])):
+            connection.recv(1)
+            end = time.monotonic() + nap
+            while time.monotonic() < end:
+                time.sleep(0.01)
+            connection.sendall(b"a")
+"""
+
+
+def check_questions(path, copy):
+    """A question that left long before what is read is as long as when all is read."""
+    info = answer("info", path)
+    window = ("--from", str(int(info["start"] + 0.6 * (info["end"] - info["start"]))))
+    for comm in "keyasker", "keyserver":
+        found = []
+        for each in path, copy:
+            done = clew("why", each, "--comm", comm, "--slowest", "--json", *window)
+            said = json.loads(done.stdout) if done.stdout else {"operations": [{}], "class": {}}
+            found.append((said["operations"][0].get("from"), said["operations"][0].get("to"),
+                          said["class"].get("kind")))
+        ok(found[0] == found[1] and found[1][2] in ("request", "served"),
+           f"{comm}: a question that is open at a keyframe", found)
+
+
 def check_reader(path):
     """A short recording, as the independent reader takes its time."""
     process = start_recording(path, "--keyframe", "300ms")
@@ -239,8 +279,10 @@ def check_reader(path):
 
 def main():
     path = scratch("frames.clew")
-    process = start_recording(path, "--keyframe", "2s")
-    work(scratch(), LENGTH)
+    messages, reason = feature("messages")
+    process = start_recording(path, "--keyframe", "2s", *["--messages"] * messages)
+    with subprocess.Popen([sys.executable, "-c", ASKING, str(0.85 * LENGTH)]):
+        work(scratch(), LENGTH)
     status, said = stop_recording(process)
     info = answer("info", path)
     ok(status == 0 and info["complete"] and info["ledger"]["balanced"],
@@ -248,6 +290,10 @@ def main():
     copy = scratch("damaged.clew")
     ok(damage(path, copy) >= LENGTH // 2 - 2, "there are keyframes")
     check_windows(path, copy)
+    if messages:
+        check_questions(path, copy)
+    else:
+        skip("a question that is open at a keyframe", reason)
     check_cost(path)
     check_reader(scratch("short.clew"))
     finish()

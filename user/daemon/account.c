@@ -4,6 +4,7 @@
 
 #include "explain/spent.h"
 #include "live/charged.h"
+#include "store/capture.h"
 
 static struct account_task *find_task(const struct account *account, uint32_t serial)
 {
@@ -226,7 +227,10 @@ static int take_identity(struct account *account, const struct clew_header *reco
 		return peers_take_socket(&account->peers,
 					 (const struct clew_socket_record *)record);
 	case CLEW_KIND_MESSAGE:
-		peers_take_message(&account->peers, (const struct clew_message_record *)record);
+		/* What is stated again is counted. */
+		if (record->cpu != CLEW_STREAM_USER)
+			peers_take_message(&account->peers,
+					   (const struct clew_message_record *)record);
 		return 0;
 	default:
 		return 0;

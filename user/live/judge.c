@@ -12,6 +12,7 @@
 #include "live/operation.h"
 #include "live/usual.h"
 #include "live/window.h"
+#include "store/capture.h"
 
 #define OPENED_MOST  65536u
 #define PENDING_MOST 65536u
@@ -297,8 +298,9 @@ static int judge_identity(struct clew_judge *judge, const struct clew_header *re
 
 	if (r < 0)
 		return r;
+	/* What is stated again is known. */
 	if (record->kind == CLEW_KIND_MESSAGE)
-		return judge->works
+		return judge->works && record->cpu != CLEW_STREAM_USER
 			       ? operations_take_message(&judge->operations, &judge->known,
 							 (const struct clew_message_record *)record,
 							 judge_operation, judge)

@@ -24,6 +24,7 @@
 #include "record/stream/recorder_state.h"
 #include "record/stream/sleepers.h"
 #include "record/stream/steps.h"
+#include "record/stream/talks.h"
 #include "record/stream/user_stream.h"
 
 #define FORGET_AFTER                                                                               \
@@ -218,6 +219,33 @@ static void note_sleepers(struct clew_recorder *recorder, const struct found_sta
 	pthread_mutex_unlock(&drain->lock);
 }
 
+/* States the questions that are open as messages of now. The drains are locked one after the other,
+ * always in the same order. */
+static int state_questions(struct clew_recorder *recorder)
+{
+	struct clew_message_record *messages = calloc(CLEW_TALKS_ROOM, sizeof(*messages));
+	struct clew_talks **tables = calloc(recorder->drains.count, sizeof(*tables));
+	size_t count = 0;
+	int r = messages && tables ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		clew_drain_await(recorder, clew_now());
+		for (unsigned i = 0; i < recorder->drains.count; i++) {
+			pthread_mutex_lock(&recorder->drains.of[i].lock);
+			tables[i] = recorder->drains.of[i].talks;
+		}
+		count = clew_talks_open(tables, recorder->drains.count, clew_now(), messages,
+					CLEW_TALKS_ROOM);
+		for (unsigned i = recorder->drains.count; i-- > 0;)
+			pthread_mutex_unlock(&recorder->drains.of[i].lock);
+	}
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = clew_put_user(recorder, &messages[i], sizeof(messages[i]));
+	free(messages);
+	free(tables);
+	return r;
+}
+
 static int put_states(struct clew_recorder *recorder, enum clew_pass which,
 		      struct found_state *found, size_t count)
 {
@@ -232,6 +260,8 @@ static int put_states(struct clew_recorder *recorder, enum clew_pass which,
 				  found[i].change.header.flags & CLEW_SWITCH_WAIT
 					  ? sizeof(*found)
 					  : sizeof(found->change));
+	if (r >= 0 && which == CLEW_PASS_AGAIN && recorder->drains.of->talks)
+		r = state_questions(recorder);
 	return r;
 }
 

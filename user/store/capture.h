@@ -232,8 +232,8 @@ const struct clew_keyframe *clew_reader_seek(struct clew_reader *reader, uint64_
 					     uint64_t rows);
 
 /*
- * True if a record that clew_reader_next() returned says again in what state a task is, for readers
- * that begin at a later keyframe than this one has begun at.
+ * True if a record that clew_reader_next() returned says again in what state a task or a connection
+ * is, for readers that begin at a later keyframe than this one has begun at.
  */
 bool clew_reader_is_again(const struct clew_reader *reader, const struct clew_header *record);
 

@@ -256,6 +256,8 @@ static bool is_again(struct joined *joined, const struct part *part,
 	case CLEW_KIND_STATE:
 	case CLEW_KIND_END:
 		return !part->segment.info->complete || record->time < part->segment.info->end;
+	case CLEW_KIND_MESSAGE:
+		return true;
 	case CLEW_KIND_TASK:
 		return map_get(&joined->known, ((const struct clew_task_record *)record)->task, 0);
 	default:

@@ -523,7 +523,8 @@ bool clew_reader_is_again(const struct clew_reader *reader, const struct clew_he
 	const struct clew_keyframe *keyframe;
 
 	if (record->cpu != CLEW_STREAM_USER ||
-	    (record->kind != CLEW_KIND_STATE && record->kind != CLEW_KIND_END))
+	    (record->kind != CLEW_KIND_STATE && record->kind != CLEW_KIND_END &&
+	     record->kind != CLEW_KIND_MESSAGE))
 		return false;
 	keyframe = store_keyframe_at(&reader->metadata, record->time);
 	return keyframe && keyframe != reader->begins;

@@ -29,6 +29,7 @@
 #include "record/stream/recorder_state.h"
 #include "record/stream/sleepers.h"
 #include "record/stream/takers.h"
+#include "record/stream/talks.h"
 #include "record/stream/user_stream.h"
 
 #define CPUS_A_THREAD 8
@@ -202,6 +203,13 @@ void clew_drain_sizes(struct clew_recorder *recorder)
 				     recorder->rings.switch_slots * recorder->cpu_count;
 }
 
+/* True if questions that are open are stated again, for keyframes or further files. */
+static bool states_questions(const struct clew_recorder *recorder)
+{
+	return recorder->files.states_again &&
+	       (recorder->options.messages || recorder->options.network);
+}
+
 static int open_drains(struct clew_recorder *recorder, struct clew_message *message)
 {
 	recorder->drains.count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
@@ -217,7 +225,8 @@ static int open_drains(struct clew_recorder *recorder, struct clew_message *mess
 		drain->recorder = recorder;
 		drain->streams = &recorder->streams[i * CPUS_A_THREAD];
 		store_lock_init(&drain->lock);
-		if (recorder->options.keyframe && !(drain->sleepers = clew_sleepers_new()))
+		if ((recorder->options.keyframe && !(drain->sleepers = clew_sleepers_new())) ||
+		    (states_questions(recorder) && !(drain->talks = clew_talks_new())))
 			return clew_say(message, -ENOMEM, "no memory for the drain: free some");
 		drain->urgent = epoll_create1(EPOLL_CLOEXEC);
 		if (drain->urgent < 0)
@@ -386,6 +395,7 @@ void clew_drain_close(struct clew_recorder *recorder)
 			close(recorder->drains.of[i].urgent);
 		pthread_mutex_destroy(&recorder->drains.of[i].lock);
 		clew_sleepers_free(recorder->drains.of[i].sleepers);
+		clew_talks_free(recorder->drains.of[i].talks);
 	}
 	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
 		ring_buffer__free(recorder->streams[cpu].records);

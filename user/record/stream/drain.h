@@ -20,6 +20,7 @@
 
 struct clew_recorder;
 struct clew_sleepers;
+struct clew_talks;
 struct ring_buffer;
 
 /* The memory of all CPUs' rings, as the programs see it. */
@@ -71,8 +72,9 @@ struct drain {
 	int urgent;	 /* epoll descriptor: ready when a program woke one of the rings */
 	struct stream *streams; /* the streams of this drain, stream_count of them */
 	unsigned stream_count;
-	pthread_mutex_t lock; /* protects the rings, the streams, the sleepers and `pause` */
+	pthread_mutex_t lock; /* protects the rings, the streams, the next two and `pause` */
 	struct clew_sleepers *sleepers; /* NULL: there are no keyframes */
+	struct clew_talks *talks;	/* NULL: nothing is stated of messages again */
 	uint64_t pause;			/* ns that the polling thread sleeps after a round */
 	_Atomic uint64_t polled;	/* ns: when that thread last ended a round, 0 not yet */
 	pthread_t threads[2];

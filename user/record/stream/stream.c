@@ -15,6 +15,7 @@
 #include "record/stream/recorder_state.h"
 #include "record/stream/sleepers.h"
 #include "record/stream/takers.h"
+#include "record/stream/talks.h"
 #include "relate/layer.h"
 #include "symbol/elf/kernel.h"
 
@@ -188,6 +189,8 @@ void clew_stream_pass(struct stream *stream, const void *data, size_t size)
 	stream->last_time = header->time;
 	if (header->kind < CLEW_KIND_COUNT)
 		clew_outlet(&stream->outlets, header->time)->read[header->kind]++;
+	if (stream->drain->talks)
+		clew_talks_note(stream->drain->talks, header);
 	switch (header->kind) {
 	case CLEW_KIND_FILE:
 		put_path(stream, data, sizeof(struct clew_file_record),
