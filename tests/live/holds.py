@@ -3,13 +3,14 @@
 """
 `record --lock-holds`: a program measures itself how often and how long it has mutexes of all sorts,
 an rwlock, and a mutex between waits for a condition; `clew locks` says the same, those included
-that nobody waited for. A static program has its own functions.
+that nobody waited for. A static program has its own functions. A writer that starves behind readers of
+an rwlock is held up by each in turn.
 """
 
 import json
 import os
 
-from _live import WORKLOADS, answer, clew, finish, note, ok, scratch, skip_all
+from _live import ROOT, WORKLOADS, answer, clew, finish, note, ok, run, scratch, skip_all
 
 NAPS = ("quiet_lock", "robust_lock", "inherit_lock")
 NAP = 149_000_000  # ns: the program sleeps a little longer while it has a lock
@@ -91,6 +92,31 @@ def check_text(path):
     ok(0 < sums[0] < sums[1], "a window has less", sums)
 
 
+def check_readers(path):
+    """Readers that never wait make no system call."""
+    program = scratch("starved")
+    built = run("gcc", "-O1", "-pthread", "-o", program,
+                os.path.join(ROOT, "tests", "live", "questions", "starved_writer.c"))
+    done = clew("record", "--lock-holds", "libc.so.6", "-o", path, "--", program)
+    if not ok(done.returncode == 0, "the starved writer is recorded", built.stderr + done.stderr[-300:]):
+        return
+    truth = json.loads(done.stdout)
+    window = ("--from", str(truth["from"]), "--to", str(truth["to"]))
+    waits = answer("waits", path, "--comm", truth["comm"], *window)["waits"]
+    holders = max(waits, key=lambda wait: wait["end"] - wait["start"])["holders"]
+    had = {}
+    for holder in holders:
+        had[holder["tid"]] = had.get(holder["tid"], 0) + holder["to"] - holder["from"]
+    length = truth["to"] - truth["from"]
+    ok(
+        len(had) >= 2 and max(had.values()) < 0.9 * length and sum(had.values()) > 0.9 * length
+        and all(holder["comm"] == "reader" and holder["evidence"] == "exact" for holder in holders),
+        "a writer that starves: each reader has its part of the wait", (had, length))
+    named = {segment["tid"] for segment in answer("why", path, "--comm", truth["comm"], *window)["segments"]
+             if segment["comm"] == "reader"}
+    ok(named >= set(had), "why follows each of them", (named, had))
+
+
 def check_without(path):
     clew("record", "-o", path, "--", "true")
     said = answer("locks", path)
@@ -106,6 +132,7 @@ def main():
     check("holds-static", os.path.join(WORKLOADS, "holds-static"))
     if path:
         check_text(path)
+        check_readers(scratch("starved.clew"))
     check_without(scratch("without.clew"))
     finish()
 
