@@ -227,7 +227,7 @@ static int take_identity(struct account *account, const struct clew_header *reco
 		return peers_take_socket(&account->peers,
 					 (const struct clew_socket_record *)record);
 	case CLEW_KIND_MESSAGE:
-		/* What is stated again is counted. */
+		/* A question that is stated again was counted. */
 		if (record->cpu != CLEW_STREAM_USER)
 			peers_take_message(&account->peers,
 					   (const struct clew_message_record *)record);

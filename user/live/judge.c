@@ -298,7 +298,7 @@ static int judge_identity(struct clew_judge *judge, const struct clew_header *re
 
 	if (r < 0)
 		return r;
-	/* What is stated again is known. */
+	/* A question that is stated again is known. */
 	if (record->kind == CLEW_KIND_MESSAGE)
 		return judge->works && record->cpu != CLEW_STREAM_USER
 			       ? operations_take_message(&judge->operations, &judge->known,

@@ -547,12 +547,11 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	       vector_used(&trace->stays) + vector_used(&trace->ticks) +
 	       vector_used(&trace->tallies) + vector_used(&trace->frames) +
 	       vector_used(&trace->frame_details) + vector_used(&trace->functions) +
-	       vector_used(&trace->taken) +
-	       map_memory(&trace->retry_of) + map_memory(&trace->vain) +
-	       trace->in_exchange.of.bytes + trace->resting.of.bytes + trace->number_bytes +
-	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
-	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
-	       map_memory(&trace->texts) + map_memory(&trace->locks) +
+	       vector_used(&trace->taken) + map_memory(&trace->retry_of) +
+	       map_memory(&trace->vain) + trace->in_exchange.of.bytes + trace->resting.of.bytes +
+	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
+	       map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + map_memory(&trace->locks) +
 	       map_memory(&trace->addresses) + map_memory(&trace->codes) +
 	       map_memory(&trace->memories) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));

@@ -69,17 +69,6 @@ static uint32_t busiest_program(const struct clew_summary *summary)
 	return found;
 }
 
-/* The class that makes up most of a program's time. */
-static enum clew_spent most_of(const struct clew_program *program)
-{
-	enum clew_spent most = CLEW_SPENT_RUNNING;
-
-	for (int spent = CLEW_SPENT_RUNNING; spent < CLEW_SPENT_COUNT; spent++)
-		if (program->spent[spent] > program->spent[most])
-			most = (enum clew_spent)spent;
-	return most;
-}
-
 /*
  * True if a headline may be about a class of time. One about the whole machine is about what keeps
  * it busy or from its work: a parent that waits for its child does not say what the child waits
@@ -88,6 +77,29 @@ static enum clew_spent most_of(const struct clew_program *program)
 static bool may_head(const struct report *report, enum clew_spent spent)
 {
 	return spent < CLEW_SPENT_PIPE || report->chosen.some;
+}
+
+/* The class that makes up most of a program's time, of those that a headline may be about. */
+static enum clew_spent most_of(const struct report *report, const struct clew_program *program)
+{
+	enum clew_spent most = CLEW_SPENT_RUNNING;
+
+	for (int spent = CLEW_SPENT_RUNNING; spent < CLEW_SPENT_COUNT; spent++)
+		if (program->spent[spent] > program->spent[most] &&
+		    may_head(report, (enum clew_spent)spent))
+			most = (enum clew_spent)spent;
+	return most;
+}
+
+/* A program's time of which a headline may be about a part. */
+static uint64_t worth_of(const struct report *report, const struct clew_program *program)
+{
+	uint64_t ns = 0;
+
+	for (int spent = CLEW_SPENT_RUNNING; spent < CLEW_SPENT_COUNT; spent++)
+		if (may_head(report, (enum clew_spent)spent))
+			ns += program->spent[spent];
+	return ns;
 }
 
 /* Chooses what the headline is about. */
@@ -103,7 +115,7 @@ static void choose_headline(struct report *report)
 
 		if (program->kernel)
 			continue;
-		all += program->total;
+		all += worth_of(report, program);
 		for (int spent = CLEW_SPENT_READY; spent < CLEW_SPENT_COUNT; spent++) {
 			uint64_t ns = program->spent[spent];
 
@@ -119,7 +131,7 @@ static void choose_headline(struct report *report)
 	if (most * 100 < all * LEAST_PERCENT || !most) {
 		report->program = busiest_program(summary);
 		if (report->program != UINT32_MAX)
-			report->spent = most_of(&summary->programs[report->program]);
+			report->spent = most_of(report, &summary->programs[report->program]);
 	}
 }
 

@@ -125,8 +125,9 @@ int report_add_functions(struct report *report);
 void report_print(FILE *out, const struct report *report, size_t width, bool bars);
 void report_json(struct clew_json *json, const struct report *report);
 /* report_class.c: finds the classes, and the operations that are shown. In a `whole` trace, turns
- * the headline of a program that was asked for to the class that hurts most. 0 or -ENOMEM. */
-int report_add_classes(struct report *report, bool whole);
+ * the headline of a program that was asked for, or of a recorded `command`, to the class that hurts
+ * most. 0 or -ENOMEM. */
+int report_add_classes(struct report *report, bool whole, bool command);
 /* report_deadlock.c: the first deadlock that a chosen thread is in; NULL: none. */
 const struct clew_deadlock *report_find_deadlock(const struct report *report);
 void report_print_deadlock(FILE *out, const struct report *report);

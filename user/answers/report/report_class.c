@@ -42,7 +42,19 @@ static void show_longest(struct report *report)
 	}
 }
 
-int report_add_classes(struct report *report, bool whole)
+/* True if the headline is about the longest operation of a class. One about a program says already
+ * where a whole command or start went. Without a choice it is about what others waited for. */
+static bool is_headed(const struct report *report, const struct clew_operation_class *class,
+		      bool command)
+{
+	if (report->chosen.some)
+		return class->kind != CLEW_OPERATION_COMMAND && class->kind != CLEW_OPERATION_START;
+	return command && class->hurts &&
+	       (class->kind == CLEW_OPERATION_REQUEST || class->kind == CLEW_OPERATION_SERVED ||
+		class->kind == CLEW_OPERATION_CONNECT);
+}
+
+int report_add_classes(struct report *report, bool whole, bool command)
 {
 	const struct clew_operation_classes *found = &report->classes;
 	int r = clew_classes_find(report->trace, &report->chosen, report->from, report->to,
@@ -51,9 +63,7 @@ int report_add_classes(struct report *report, bool whole)
 	if (r < 0 || !found->class_count)
 		return r;
 	show_longest(report);
-	/* The headline about the program says already where a whole command or start went. */
-	if (whole && report->chosen.some && found->classes[0].kind != CLEW_OPERATION_COMMAND &&
-	    found->classes[0].kind != CLEW_OPERATION_START)
+	if (whole && is_headed(report, &found->classes[0], command))
 		head(report, &found->operations[found->classes[0].first]);
 	return 0;
 }

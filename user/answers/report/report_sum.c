@@ -168,7 +168,7 @@ int report_sum_finish(struct report_sum *sum, const struct clew_trace *names,
 	if (r == 0 && sum->alone)
 		r = report_add_functions(ret_report);
 	if (r == 0)
-		r = report_add_classes(ret_report, sum->alone);
+		r = report_add_classes(ret_report, sum->alone, asked->command);
 	for (size_t i = 0; i < ret_report->operation_count && r == 0 && sum->alone; i++)
 		r = report_explain(names, relations, &ret_report->operations[i]);
 	if (r == 0)
