@@ -9,10 +9,11 @@ import json
 import os
 import shutil
 import signal
+import sys
 import time
 
 from _daemon import INCIDENTS, RUN, WAITERS, Daemon, asked, await_incidents, configure, hold, incidents, segments, status, told_of
-from _live import clew, finish, note, ok, run, scratch, skip
+from _live import PATIENCE, ROOT, clew, feature, finish, note, ok, run, scratch, skip
 
 def check_fired(seconds, known):
     """A lock that is held so long fires the rule; `known`: incidents that there are."""
@@ -195,6 +196,42 @@ def test_rules():
            f"{rule}: the same live and from the file", (got, expected, joined.stderr))
 
 
+def count_served(messages):
+    """How many operations of a server are too long by a rule that all are too long by."""
+    folder = scratch(f"messages-{messages}")
+    os.mkdir(folder)
+    configure("rotate 2s", "keep 60s", f"messages {messages}",
+              "trigger served: operation > 1us where comm reqserver",
+              f"trigger held: lock wait > 150ms where comm {WAITERS}")
+    daemon, known = Daemon(), len(incidents())
+    run(sys.executable, os.path.join(ROOT, "tests", "live", "requests.py"), "--program", "loop", folder)
+    # The wait comes after all requests, and is judged after them.
+    hold(0.2)
+    await_incidents(known + 1)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        told = {each["name"]: each["fired"] + each["suppressed"] for each in status()["triggers"]}
+        if told["held"]:
+            break
+        time.sleep(0.05)
+    daemon.stop()
+    count = sum(len(json.load(open(os.path.join(folder, name), encoding="ascii")))
+                for name in os.listdir(folder) if name.startswith("server-"))
+    return told["served"], count
+
+
+def test_messages():
+    """A server that is never idle is asked a thousand things: only its messages show each."""
+    available, reason = feature("messages")
+    if not available:
+        skip("messages: each request is judged", reason)
+        return
+    (hidden, asked), (shown, count) = count_served("no"), count_served("yes")
+    ok(count <= shown <= count + count // 50, "messages yes: each request is judged", (shown, count))
+    ok(hidden < asked // 2, "messages no: only those that a thread slept for", (hidden, asked))
+
+
 test_triggers()
 test_rules()
+test_messages()
 finish()
