@@ -120,7 +120,9 @@ static int take_idle(struct cutting *cutting, const struct clew_sleep *sleep)
 	    !(sleep->open & CLEW_OPEN_START))
 		r = cut(cutting, sleep->start, false);
 	cutting->begun_before = false;
-	cutting->idle_ns += over - sleep->start;
+	/* Nobody knows which goroutine a thread goes on with. */
+	if (!clew_trace_parks(cutting->trace, sleep))
+		cutting->idle_ns += over - sleep->start;
 	cutting->idle = sleep;
 	cutting->since = over;
 	return r;

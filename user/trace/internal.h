@@ -166,8 +166,8 @@ struct clew_trace {
 	/* index of a sleep -> of a client that waits for an answer, when the question left, ns;
 	   else 1; only those in an exchange have one */
 	struct dense in_exchange;
-	/* index of a sleep -> TRACE_RESTS: it separates operations; or TRACE_ASKED: a client's
-	   question ended it */
+	/* index of a sleep -> TRACE_RESTS, TRACE_PARKED: it separates operations; or TRACE_ASKED: a
+	   client's question ended it */
 	struct dense resting;
 	struct vector stays, ticks, tallies; /* in order of task, then end */
 	struct vector frames;	     /* struct clew_trace_frame; by task and start once finished */
@@ -420,8 +420,9 @@ int trace_find_exchanges(struct clew_trace *trace);
 int trace_exchange_pass(struct clew_trace *trace, const struct clew_sleep *sleep);
 void trace_pairs_done(struct trace_pairs *pairs);
 
-#define TRACE_RESTS 1
-#define TRACE_ASKED 2
+#define TRACE_RESTS  1
+#define TRACE_ASKED  2
+#define TRACE_PARKED 3 /* .. in a function of a runtime that waits for work */
 
 /* ---- rest.c ---- */
 

@@ -78,10 +78,9 @@ static bool is_signalled(const struct resting *resting, const struct clew_sleep 
 	       !clew_trace_retried(resting->trace, sleep);
 }
 
-static int mark(const struct resting *resting, size_t i)
+static int mark(const struct resting *resting, size_t i, uint64_t as)
 {
-	return dense_set(&resting->trace->resting, ((const uint32_t *)resting->sleeps.data)[i],
-			 TRACE_RESTS);
+	return dense_set(&resting->trace->resting, ((const uint32_t *)resting->sleeps.data)[i], as);
 }
 
 static uint64_t times_at(const struct map *map, struct place place)
@@ -116,7 +115,7 @@ static int take_series(struct resting *resting, size_t first, size_t length)
 	    times_at(&resting->places, place) < LEAST_RESTS)
 		return 0;
 	for (size_t i = first; i < first + length && r == 0; i++)
-		r = mark(resting, i);
+		r = mark(resting, i, TRACE_RESTS);
 	return r;
 }
 
@@ -224,7 +223,7 @@ static int find_signalled(struct resting *resting)
 
 		if (is_signalled(resting, sleep) &&
 		    (sleep->open || times_at(&resting->places, place_of(sleep)) >= LEAST_RESTS))
-			r = mark(resting, i);
+			r = mark(resting, i, TRACE_RESTS);
 	}
 	return r;
 }
@@ -286,7 +285,7 @@ static int find_parked(struct resting *resting)
 	for (size_t i = 0; i < resting->sleeps.count && r == 0 && resting->parked.count; i++)
 		if (may_be_parked(sleep_at(resting, i)) &&
 		    times_at(&resting->parked, place_of(sleep_at(resting, i))))
-			r = mark(resting, i);
+			r = mark(resting, i, TRACE_PARKED);
 	return r;
 }
 
@@ -314,7 +313,7 @@ int trace_find_rests(struct clew_trace *trace)
 	return r;
 }
 
-/* TRACE_RESTS, TRACE_ASKED or 0. */
+/* TRACE_RESTS, TRACE_PARKED, TRACE_ASKED or 0. */
 static uint64_t rest_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	return trace->resting.of.count
@@ -324,7 +323,14 @@ static uint64_t rest_of(const struct clew_trace *trace, const struct clew_sleep 
 
 bool clew_trace_rests(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	return rest_of(trace, sleep) == TRACE_RESTS;
+	uint64_t rest = rest_of(trace, sleep);
+
+	return rest == TRACE_RESTS || rest == TRACE_PARKED;
+}
+
+bool clew_trace_parks(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	return rest_of(trace, sleep) == TRACE_PARKED;
 }
 
 bool clew_trace_was_asked(const struct clew_trace *trace, const struct clew_sleep *sleep)

@@ -285,7 +285,7 @@ const struct clew_taken *clew_trace_taken(const struct clew_trace *trace, size_t
 
 /* ---- holders of waits ---- */
 
-/* How many holds are of processes and addresses before this one, or up to it. */
+/* The number of holds of processes and addresses before this one, or up to it. */
 static size_t count_before(const struct clew_trace *trace, uint32_t process, uint64_t address,
 			   bool up_to)
 {

@@ -167,6 +167,8 @@ bool clew_trace_in_exchange(const struct clew_trace *trace, const struct clew_sl
  * something else was for that, and is none.
  */
 bool clew_trace_rests(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* True if it does so in a function of a runtime: another of its threads may wait for an answer. */
+bool clew_trace_parks(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /* True if a client's question ended a sleep of its server's. */
 bool clew_trace_was_asked(const struct clew_trace *trace, const struct clew_sleep *sleep);
 /*

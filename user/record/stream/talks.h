@@ -32,7 +32,7 @@ void clew_talks_note(struct clew_talks *talks, const struct clew_header *record)
 size_t clew_talks_open(struct clew_talks *const *tables, size_t count, uint64_t now,
 		       struct clew_message_record *ret_messages, size_t room);
 
-/* How many connections a table has room for. */
+/* The number of connections that a table has room for. */
 #define CLEW_TALKS_ROOM 16384
 
 #endif
