@@ -6,6 +6,7 @@ is not in the log, with who submitted it, in which thread it ran and how it ende
 do not depend on keys, which are used again at once.
 """
 
+import collections
 import glob
 import os
 import re
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 
+from _accuracy import measured
 from _live import (CLEW, PATIENCE, ROOT, answer, finish, note, ok, run, scratch, skip,
                    skip_unless_functions, start_recording, stop_recording)
 
@@ -125,8 +127,38 @@ def pthread():
             wrong.append((i[0], "name", span["name"]))
     report("pthread: who made each, where it ran, how it ended", wrong)
     report("pthread: pieces are in order", ordered(spans))
+    submitted(path, log)
     joined(path, log)
     replaced(path, found["list"], spans)
+
+
+def submitted(path, log):
+    """
+    Each thread's span is submitted by who made the thread. In the routine of another one there is
+    an edge besides, to the moment at which the span begins there: it is queued.
+    """
+    truth = collections.Counter((int(i[3]), int(i[4])) for i in log)
+    made = [(int(i[3]), int(i[5]), int(i[6])) for i in log if int(i[1]) >= 0]
+    said, queued = collections.Counter(), []
+    for edge in answer("edges", path, "--type", "submit")["edges"]:
+        if edge["to"][0]["process"] != "threads":
+            continue
+        to = edge["to"][0]
+        for end in edge["from"]:
+            if end["tid"] == to["tid"]:
+                queued.append((to["tid"], to["at"]))
+            else:
+                said[end["tid"], to["tid"]] += 1
+    stray = [(tid, at) for tid, at in queued
+             if not any(maker == tid and begin <= at <= end for maker, begin, end in made)]
+    wrong, missing = said - truth, truth - said
+    measured("dependency submit", len(log) + len(made),
+             sum(wrong.values()) + sum(missing.values()) + len(stray),
+             witness="the log of a program whose threads make threads")
+    ok(not missing and len(queued) == len(made),
+       f"pthread: {len(log)} submit edges, and {len(made)} in routines",
+       (list(missing)[:3], len(queued)))
+    report("pthread: no other submit edge", list(wrong) + stray)
 
 
 def replaced(path, frames, spans):
@@ -296,7 +328,7 @@ def java():
     spans = {s["span"]: s["name"] for s in found["list"]}
     parks(path, [i[1:] for i in log if i[0] == "park"], found["waits"], names, spans)
     monitors([i[1:] for i in log if i[0] == "monitor"], found["waits"], names, spans)
-    collections([i[1:] for i in log if i[0] == "gc"], found["list"])
+    collected([i[1:] for i in log if i[0] == "gc"], found["list"])
     mapped_later(command)
 
 
@@ -370,7 +402,7 @@ def monitors(log, waits, names, spans):
     report("Java: who had the monitor, and when it left it", wrong)
 
 
-def collections(log, spans):
+def collected(log, spans):
     wrong = []
     for begin, end in log:
         inside = [s["kind"] for s in spans
