@@ -54,14 +54,14 @@ class History:
 
     def add(self, at, sync=3 * MS, classes=1):
         count = self.random.randint(80, 120)
-        text = f"period {at} {at + PERIOD}\nload {PERIOD} {count} 5 2 0 0 0 0 0 0 0 0 24\n"
+        text = f"period {at} {at + PERIOD}\nload {PERIOD} {count} 5 2 0 0 0 0 0 0 0 0 0 24\n"
         for number in range(classes):
             times = {
                 name: int(count * mean * self.random.gauss(1, .05))
                 for name, mean in ((RAN, MS), (SYNC, sync))
             }
             name = NAME if not number else f"requests of other{number} at 0.0.0.0:{number}"
-            text += f"class {SERVED} {count} {sum(times.values())} 0\tnginx\t{name}\n"
+            text += f"class {SERVED} {count} {sum(times.values())} 1 2\tnginx\t{name}\n"
             text += f"lengths 16:{count - 2} 22:2\n"
             text += f"cause {times[RAN]} {count} {count} {RUNNING} 28 -1\t\t{RAN}\n"
             text += f"cause {times[SYNC]} {count} {count} {DISK} 4 -1\t\t{SYNC}\n"
@@ -117,6 +117,7 @@ def test_since_when(tap, directory):
     hour = next(it for it in hours if it["from"] == since)
     truth = history.mean(since, since + HOUR) - history.mean(since - HOUR, since)
     tap.report("by how much", "" if abs(hour["change_ns"] - truth) <= 1 else repr(hour))
+    tap.same("what was left out", (hour["cut"], hour["blind"]), (60, 30))
     tap.report("within its interval",
                "" if hour["low_ns"] <= truth <= hour["high_ns"] else repr(hour))
     tap.same("because of what", [(it["text"], it["changed"]) for it in hour["causes"]],

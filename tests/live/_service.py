@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-A client that asks a server over TCP, for tests that measure requests. The answer takes 2 ms: the
+A client that asks a server over TCP, for tests that measure requests. The answer takes 2 ms, or what is asked for: the
 server sleeps for it, or asks a backend for each of its questions. Each is a process of its own. The
 client thinks between two requests: the server would not wait for a question that is there already,
 and two of them would be one operation. It prints the mean time of a request, ns.
@@ -10,6 +10,7 @@ import sys
 PROGRAM = """
 import ctypes, os, socket, sys, time
 requests, questions = int(sys.argv[1]), int(sys.argv[2])
+answers = [float(text) for text in sys.argv[5].split(",")]
 def become(name):
     ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
 def listen():
@@ -33,12 +34,13 @@ if os.fork() == 0:
     become(sys.argv[4])
     backend = connect(back.getsockname()) if questions else None
     connection = front.accept()[0]
-    while connection.recv(1):
+    for number in range(requests):
+        connection.recv(1)
         for _ in range(questions):
             backend.send(b"q")
             backend.recv(1)
         if not questions:
-            time.sleep(.002)
+            time.sleep(answers[number % len(answers)])
         connection.send(b"a")
     os._exit(0)
 become(sys.argv[3])
@@ -58,6 +60,11 @@ if questions:
 """
 
 
-def command(requests, questions=0, client="client", server="server"):
-    """Its command line. `questions`: for the backend, in each request."""
-    return [sys.executable, "-c", PROGRAM, str(requests), str(questions), client, server]
+def command(requests, questions=0, client="client", server="server", answers=(.002, )):
+    """Its command line. `questions`: for the backend, in each request. `answers`: what they take in
+    turn, seconds."""
+    return [
+        sys.executable, "-c", PROGRAM,
+        str(requests),
+        str(questions), client, server, ",".join(map(str, answers))
+    ]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-The daemon's history: with a short period, requests of a service are in it, nearly all of them and as
-long as the client measured, also across a restart. Prints TAP.
+The daemon's history: with a short period, requests of a service are in it, as long as the client
+measured, also across a restart, and whole where the borders of segments cut them; and what it costs
+is in the daemon's status. Prints TAP.
 """
 import json
 import os
@@ -15,6 +16,8 @@ import _live  # noqa: E402  pylint: disable=wrong-import-position
 import _service  # noqa: E402  pylint: disable=wrong-import-position
 
 REQUESTS = 300
+# Segments are of a second: most of these are cut by their borders, and some by several.
+LONG = (.7, .9, 3.3)
 
 
 class Daemon:
@@ -48,20 +51,23 @@ class Daemon:
     def stop(self):
         return self.clew("daemon", "stop")
 
-    def found(self):
-        """The clients' requests: how many, and the mean, ns."""
-        done = self.clew("history", "--class", "requests of askingclient", "--last", "2h", "--json")
+    def found(self, client="askingclient"):
+        """A client's requests: how many, and the mean, ns."""
+        done = self.clew("history", "--class", "requests of " + client, "--last", "2h", "--json")
         if done.returncode != 0:
             return 0, 0
         hours = [hour for it in json.loads(done.stdout)["classes"] for hour in it["hours"]]
         count = sum(hour["count"] for hour in hours)
-        return count, sum(hour["count"] * hour["mean_ns"] for hour in hours) // count
+        return count, sum(hour["count"] * hour["mean_ns"] for hour in hours) // (count or 1)
 
-    def await_count(self, least):
+    def status(self):
+        return json.loads(self.clew("daemon", "status", "--json").stdout)["history"]
+
+    def await_count(self, least, client="askingclient"):
         """Waits until so many requests are in the history."""
         end = time.monotonic() + _live.PATIENCE / 4
         while time.monotonic() < end:
-            if self.found()[0] >= least:
+            if self.found(client)[0] >= least:
                 return True
             time.sleep(.5)
         return False
@@ -84,19 +90,35 @@ def main():
     good, why = daemon.start()
     _live.ok(good, "a daemon with a history starts", why)
     try:
+        slow = subprocess.Popen(_service.command(2 * len(LONG),
+                                                 client="longclient",
+                                                 answers=LONG),
+                                stdout=subprocess.PIPE,
+                                text=True)
         first = ask()
-        # Segments cut some, and the last period is written as the daemon ends.
-        good = daemon.await_count(REQUESTS * 8 // 10)
+        good = daemon.await_count(REQUESTS)
         count, mean = daemon.found()
-        _live.ok(good, "most requests are in the history", f"{count} of {REQUESTS}")
+        _live.ok(good and count == REQUESTS, "all requests are in the history",
+                 f"{count} of {REQUESTS}")
         _live.ok(good and abs(mean - first) < first / 5, "as long as the client measured",
                  f"{mean} ns instead of {first} ns")
+        truth = int(slow.communicate(timeout=_live.PATIENCE)[0])
+        good = daemon.await_count(2 * len(LONG), "longclient")
+        count, mean = daemon.found("longclient")
+        _live.ok(good and count == 2 * len(LONG),
+                 "those that borders of segments cut are whole, and count once", f"{count}")
+        _live.ok(good and abs(mean - truth) < truth / 100, "as long as they were",
+                 f"{mean} ns instead of {truth} ns")
+        cost = daemon.status()
+        _live.ok(
+            cost["kept"] and cost["directory"] == daemon.history and cost["user_ns"] > 0
+            and cost["memory_bytes"] > 1 << 20, "the status has what it costs", repr(cost))
         _live.ok(daemon.stop().returncode == 0, "it stops")
         before = daemon.found()[0]
         good, why = daemon.start()
         _live.ok(good, "it starts again", why)
         ask()
-        good = daemon.await_count(before + REQUESTS * 8 // 10)
+        good = daemon.await_count(before + REQUESTS)
         _live.ok(good, "what is asked later comes to it",
                  f"{daemon.found()[0]}, of which {before} were there before")
         _live.ok(daemon.found()[0] <= 2 * REQUESTS, "nothing counts twice", repr(daemon.found()))

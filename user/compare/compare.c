@@ -18,6 +18,7 @@ void compare_begin(struct compare *compare, const struct compare_options *option
 {
 	*compare = (struct compare){
 		.options = options,
+		.to = UINT64_MAX,
 		.causes.list.item = sizeof(struct compare_name),
 		.classes.list.item = sizeof(struct compare_name),
 		.operations.item = sizeof(struct compare_operation),
@@ -62,22 +63,35 @@ struct seen_cause {
 	uint64_t piece;
 };
 
-static uint32_t name_class(struct adding *adding, size_t class)
+char *compare_class_name(const struct clew_trace *trace, const struct clew_operation_classes *found,
+			 size_t class)
 {
-	const struct clew_operation_class *it = &adding->found->classes[class];
-	const struct clew_trace_task *task = clew_trace_task(adding->trace, it->program);
-	char program[CLEW_COMM_SIZE + 1] = "", *text = NULL;
-	uint32_t number = UINT32_MAX;
+	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
-		return UINT32_MAX;
-	clew_print_class(out, adding->trace, adding->found, class, false);
-	if (fclose(out) == 0) {
+		return NULL;
+	clew_print_class(out, trace, found, class, false);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	normal_text(text, false);
+	return text;
+}
+
+static uint32_t name_class(struct adding *adding, size_t class)
+{
+	const struct clew_operation_class *it = &adding->found->classes[class];
+	const struct clew_trace_task *task = clew_trace_task(adding->trace, it->program);
+	char program[CLEW_COMM_SIZE + 1] = "",
+				      *text = compare_class_name(adding->trace, adding->found, class);
+	uint32_t number = UINT32_MAX;
+
+	if (text) {
 		if (task)
 			clew_program_name(adding->trace, task, program);
-		normal_text(text, false);
 		normal_text(program, false);
 		number = compare_name_add(
 			adding->compare, &adding->compare->classes, adding->side,
@@ -186,22 +200,35 @@ static bool has_words(const char *name, const char *words)
 	return name;
 }
 
+bool compare_fits(const char *asked, const char *class)
+{
+	return !fnmatch(asked, class, 0) || has_words(class, asked);
+}
+
 bool compare_is_wanted(const struct compare *compare, const char *class)
 {
 	const struct compare_options *options = compare->options;
-	const char *asked = options->class;
 	bool found = !options->only;
 
 	for (size_t i = 0; i < options->only_count && !found; i++)
 		found = !strcmp(options->only[i], class);
 	if (!found)
 		return false;
-	return !asked || !fnmatch(asked, class, 0) || has_words(class, asked);
+	return !options->class || compare_fits(options->class, class);
 }
 
 static const char *name_of(const struct adding *adding, const struct clew_kind_operation *operation)
 {
 	return compare_name_at(&adding->compare->classes, adding->classes[operation->class])->text;
+}
+
+/* True if an operation belongs to the part of the capture that is added. */
+static bool is_in_part(const struct compare *compare, const struct clew_kind_operation *operation)
+{
+	if (!compare_is_part(compare))
+		return true;
+	return operation->operation.to > compare->from && operation->operation.to <= compare->to &&
+	       !operation->goes_on;
 }
 
 static int add_operations(struct adding *adding)
@@ -218,7 +245,8 @@ static int add_operations(struct adding *adding)
 		bool blind = clew_trace_gaps(adding->trace, operation->operation.from,
 					     operation->operation.to, NULL) > 0;
 
-		if (!compare_is_wanted(adding->compare, name_of(adding, operation)))
+		if (!is_in_part(adding->compare, operation) ||
+		    !compare_is_wanted(adding->compare, name_of(adding, operation)))
 			continue;
 		if (blind || operation->begun_before || operation->goes_on)
 			r = leave_out(adding, operation, blind);
@@ -246,7 +274,7 @@ int compare_add(struct compare *compare, enum compare_side_name side,
 	adding.classes = calloc(found.class_count + 1, sizeof(*adding.classes));
 	r = adding.classes ? add_operations(&adding) : -ENOMEM;
 	if (r == 0) {
-		load_add(&compare->loads[side], trace, &found);
+		load_add(compare, side, trace, &found);
 		r = about_add(compare, side, trace);
 	}
 	compare->captures[side]++;

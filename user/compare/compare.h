@@ -144,11 +144,23 @@ struct compare {
 	struct vector lengths;	  /* struct compare_lengths */
 	struct map lengths_of;	  /* (class, side) -> index of them */
 	struct compare_load loads[COMPARE_SIDES];
+	/*
+	 * Only operations that end behind `from`, ns, and at `to` at the latest are added, and only
+	 * the load between these: the rest of a capture is there so that they are whole. One that
+	 * goes on is not left out then, as it ends in another part. 0 and UINT64_MAX: all are.
+	 */
+	uint64_t from, to;
 	/* As the first capture of a side has them; NULL: it does not. */
 	const char *about[COMPARE_SIDES][COMPARE_ABOUT_COUNT];
 	uint32_t captures[COMPARE_SIDES];
 	struct arena memory;
 };
+
+/* True if only a part of each capture is added. */
+static inline bool compare_is_part(const struct compare *compare)
+{
+	return compare->from || compare->to != UINT64_MAX;
+}
 
 /* `options` stay the caller's. */
 void compare_begin(struct compare *compare, const struct compare_options *options);
@@ -169,6 +181,11 @@ static inline const struct compare_name *compare_name_at(const struct compare_na
 	return (const struct compare_name *)names->list.data + number;
 }
 
+/* The name of a class of a capture, to be freed; NULL: no memory. */
+char *compare_class_name(const struct clew_trace *trace, const struct clew_operation_classes *found,
+			 size_t class);
+/* True if a name of a class fits a glob, or has these words in this order. */
+bool compare_fits(const char *asked, const char *class);
 /* True if the classes of this name are wanted. */
 bool compare_is_wanted(const struct compare *compare, const char *class);
 

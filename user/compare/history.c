@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "compare/history_file.h"
+#include "compare/load.h"
 
 struct history_cause {
 	uint32_t cause;
@@ -21,7 +22,7 @@ struct history_cause {
 
 struct history_class {
 	uint32_t class;
-	uint64_t count, ns, blind;
+	uint64_t count, ns, blind, cut;
 	uint64_t lengths[COMPARE_LENGTHS];
 	struct map places;    /* number of a cause -> index of `causes` */
 	struct vector causes; /* struct history_cause */
@@ -112,6 +113,13 @@ static int add_operation(struct history *history, const struct compare_operation
 	return r;
 }
 
+/* The names stay, as the next part has most of them, too. */
+static void forget_operations(struct compare *compare)
+{
+	compare->operations.count = compare->shares.count = compare->left_out.count =
+		compare->images.count = 0;
+}
+
 int history_add(struct history *history)
 {
 	struct compare *compare = &history->compare;
@@ -124,22 +132,49 @@ int history_add(struct history *history)
 	for (size_t i = 0; i < compare->left_out.count && r == 0; i++) {
 		struct history_class *class = class_of(history, left_out[i].class);
 
-		if (class)
-			class->blind += left_out[i].blind ? left_out[i].count : 0;
+		if (class && left_out[i].blind)
+			class->blind += left_out[i].count;
+		else if (class)
+			class->cut += left_out[i].count;
 		r = class ? 0 : -ENOMEM;
 	}
-	/* The names stay, as the next part has most of them, too. */
-	compare->operations.count = compare->shares.count = compare->left_out.count =
-		compare->images.count = 0;
+	forget_operations(compare);
 	return r;
 }
 
-int history_take(struct history *history, const struct clew_trace *trace,
-		 const struct clew_chosen *chosen)
+static size_t count_cut(const struct compare *compare)
 {
-	int r = compare_add(&history->compare, COMPARE_BEFORE, trace, chosen);
+	const struct compare_left_out *left_out = compare->left_out.data;
+	size_t count = 0;
 
-	return r < 0 ? r : history_add(history);
+	for (size_t i = 0; i < compare->left_out.count; i++)
+		count += !left_out[i].blind;
+	return count;
+}
+
+int history_take(struct history *history, const struct clew_trace *trace,
+		 const struct clew_chosen *chosen, uint64_t from, uint64_t to, size_t *ret_cut)
+{
+	struct compare *compare = &history->compare;
+	const struct compare_load before = compare->loads[COMPARE_BEFORE];
+	int r;
+
+	compare->from = from;
+	compare->to = to;
+	r = compare_add(compare, COMPARE_BEFORE, trace, chosen);
+	if (r == 0 && ret_cut)
+		*ret_cut = count_cut(compare);
+	if (r == 0 && (!ret_cut || !*ret_cut))
+		return history_add(history);
+	compare->loads[COMPARE_BEFORE] = before;
+	compare->captures[COMPARE_BEFORE]--;
+	forget_operations(compare);
+	return r;
+}
+
+void history_count(struct history *history, const struct clew_capture_info *info)
+{
+	load_add_cost(&history->compare.loads[COMPARE_BEFORE], info);
 }
 
 /* ---- text ---- */
@@ -185,8 +220,8 @@ static void print_class(FILE *out, const struct history *history, struct history
 		class->class == CLEW_NO_NUMBER ? &other : compare_name_at(names, class->class);
 	struct history_cause rest = {}, *causes = class->causes.data;
 
-	fprintf(out, "class %u %" PRIu64 " %" PRIu64 " %" PRIu64, name->kind, class->count,
-		class->ns, class->blind);
+	fprintf(out, "class %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, name->kind,
+		class->count, class->ns, class->blind, class->cut);
 	print_name(out, name->party);
 	print_name(out, name->text);
 	fputs("\nlengths", out);
@@ -241,6 +276,7 @@ static void print_period(FILE *out, const struct history *history, uint64_t from
 		rest.count += classes[i].count;
 		rest.ns += classes[i].ns;
 		rest.blind += classes[i].blind;
+		rest.cut += classes[i].cut;
 		for (unsigned k = 0; k < COMPARE_LENGTHS; k++)
 			rest.lengths[k] += classes[i].lengths[k];
 	}

@@ -25,9 +25,16 @@ struct history {
 };
 
 void history_begin(struct history *history);
-/* Adds the operations of the chosen tasks in a part of a recording. 0 or -ENOMEM. */
+/*
+ * Adds the operations of the chosen tasks that end in a part of a capture, behind `from`, and the
+ * load between these. The capture begins some time before, so that operations are whole.
+ * *ret_cut: so many of them began before it nevertheless. With any of these nothing is added, and
+ * more is to be read; `ret_cut` NULL: there is no more, and they are counted as cut. 0 or -ENOMEM.
+ */
 int history_take(struct history *history, const struct clew_trace *trace,
-		 const struct clew_chosen *chosen);
+		 const struct clew_chosen *chosen, uint64_t from, uint64_t to, size_t *ret_cut);
+/* Adds the losses and the cost of a segment. */
+void history_count(struct history *history, const struct clew_capture_info *info);
 /* Adds the operations that `history->compare` has of the side "before", which forgets them. 0 or
  * -ENOMEM. */
 int history_add(struct history *history);

@@ -79,6 +79,23 @@ static void take_load(struct reading *reading, char *text)
 	reading->compare->captures[reading->side] += (uint32_t)number(&text);
 }
 
+/* 0 or -ENOMEM. */
+static int leave_out(struct reading *reading, uint32_t class, uint64_t count, bool blind)
+{
+	struct vector *all = &reading->compare->left_out;
+
+	if (!count)
+		return 0;
+	if (vector_reserve(all, all->count + 1) < 0)
+		return -ENOMEM;
+	((struct compare_left_out *)all->data)[all->count++] =
+		(struct compare_left_out){.class = class,
+					  .count = count,
+					  .side = (uint8_t)reading->side,
+					  .blind = blind};
+	return 0;
+}
+
 static int take_class(struct reading *reading, char *text)
 {
 	struct compare *compare = reading->compare;
@@ -87,34 +104,35 @@ static int take_class(struct reading *reading, char *text)
 					.first_share = compare->shares.count,
 					.block = (uint32_t)(reading->period / 1000000000),
 					.side = (uint8_t)reading->side};
-	uint64_t blind;
+	uint64_t blind, cut;
 	char *party;
+	int r;
 
 	sum.count = number(&text);
 	sum.ns = number(&text);
 	blind = number(&text);
+	cut = *text == ' ' ? number(&text) : 0;
 	party = field(&text);
 	name.text = field(&text);
 	if (*name.text)
 		party[strcspn(party, "\t")] = '\0';
 	name.party = party;
-	reading->skipped = !compare_is_wanted(compare, name.text) || !sum.count ||
-			   name.kind >= CLEW_OPERATION_KINDS;
+	reading->skipped =
+		!compare_is_wanted(compare, name.text) || name.kind >= CLEW_OPERATION_KINDS;
 	if (reading->skipped)
 		return 0;
 	sum.within = name.kind == CLEW_OPERATION_REQUEST || name.kind == CLEW_OPERATION_CONNECT;
 	sum.class = compare_name_add(compare, &compare->classes, reading->side, &name);
-	if (sum.class == UINT32_MAX ||
-	    vector_reserve(&compare->operations, compare->operations.count + 1) < 0 ||
-	    vector_reserve(&compare->left_out, compare->left_out.count + 1) < 0)
+	r = sum.class == UINT32_MAX ? -ENOMEM : leave_out(reading, sum.class, blind, true);
+	if (r == 0)
+		r = leave_out(reading, sum.class, cut, false);
+	/* All of the period were left out. */
+	reading->skipped = !sum.count;
+	if (r < 0 || !sum.count)
+		return r;
+	if (vector_reserve(&compare->operations, compare->operations.count + 1) < 0)
 		return -ENOMEM;
 	((struct compare_operation *)compare->operations.data)[compare->operations.count++] = sum;
-	if (blind)
-		((struct compare_left_out *)compare->left_out.data)[compare->left_out.count++] =
-			(struct compare_left_out){.class = sum.class,
-						  .count = blind,
-						  .side = (uint8_t)reading->side,
-						  .blind = true};
 	return 0;
 }
 

@@ -2,93 +2,127 @@
 /* Adds up the load of captures. */
 #include "compare/load.h"
 
+#include "base/interval.h"
 #include "live/charged.h"
 #include "trace/trace.h"
 #include "words/ledger.h"
 
-static uint64_t runs_of(const struct clew_trace *trace)
+/* The part of a capture that is added. */
+struct part {
+	const struct clew_trace *trace;
+	uint64_t from, to;
+	bool whole; /* it is all of the capture */
+};
+
+/* How much of an interval, whose end may be open, lies in the part. */
+static uint64_t within(const struct part *part, uint64_t from, uint64_t to)
 {
-	uint64_t end = clew_trace_end(trace), ns = 0;
+	return interval_overlap(from, to, part->from, part->to);
+}
+
+/* What goes on at the end of a part ends in another one. */
+static bool ends_in(const struct part *part, uint64_t end)
+{
+	if (end == CLEW_TIME_OPEN)
+		return part->whole;
+	return end > part->from && end <= part->to;
+}
+
+static uint64_t runs_of(const struct part *part)
+{
+	uint64_t ns = 0;
 	size_t count;
-	const struct clew_run *runs = clew_trace_runs(trace, &count);
+	const struct clew_run *runs = clew_trace_runs(part->trace, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t until = runs[i].end < end ? runs[i].end : end;
-
-		if (runs[i].task != CLEW_NO_TASK && until > runs[i].start)
-			ns += until - runs[i].start;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (runs[i].task != CLEW_NO_TASK)
+			ns += within(part, runs[i].start, runs[i].end);
 	return ns;
 }
 
 /* The time for which threads were ready or held back by limits, and the waits that packets ended.
  */
-static void add_waits(struct compare_load *load, const struct clew_trace *trace)
+static void add_waits(struct compare_load *load, const struct part *part)
 {
-	uint64_t end = clew_trace_end(trace);
 	size_t count;
-	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);
+	const struct clew_sleep *sleeps = clew_trace_sleeps(part->trace, &count);
 	const struct clew_ready *readies;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t until = sleeps[i].switch_in < end ? sleeps[i].switch_in : end;
-
-		if (sleeps[i].end != CLEW_TIME_OPEN && until > sleeps[i].end)
-			load->ready_ns += until - sleeps[i].end;
-		if (charged_limit(&sleeps[i])) {
-			until = sleeps[i].end < end ? sleeps[i].end : end;
-			load->limited_ns += until > sleeps[i].start ? until - sleeps[i].start : 0;
-		}
-		load->packets +=
-			sleeps[i].link_count && sleeps[i].links[0].kind == CLEW_LINK_PACKET;
+		if (sleeps[i].end != CLEW_TIME_OPEN)
+			load->ready_ns += within(part, sleeps[i].end, sleeps[i].switch_in);
+		if (charged_limit(&sleeps[i]))
+			load->limited_ns += within(part, sleeps[i].start, sleeps[i].end);
+		load->packets += sleeps[i].link_count &&
+				 sleeps[i].links[0].kind == CLEW_LINK_PACKET &&
+				 ends_in(part, sleeps[i].end);
 	}
-	readies = clew_trace_readies(trace, &count);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t until = readies[i].end < end ? readies[i].end : end;
-
-		if (until > readies[i].start)
-			load->ready_ns += until - readies[i].start;
-	}
+	readies = clew_trace_readies(part->trace, &count);
+	for (size_t i = 0; i < count; i++)
+		load->ready_ns += within(part, readies[i].start, readies[i].end);
 }
 
-static void add_requests(struct compare_load *load, const struct clew_trace *trace)
+static void add_requests(struct compare_load *load, const struct part *part)
 {
 	size_t count;
-	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+	const struct clew_trace_request *requests = clew_trace_requests(part->trace, &count);
 
-	load->requests += count;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (!ends_in(part, requests[i].until))
+			continue;
+		load->requests++;
 		load->request_bytes += requests[i].block.bytes;
+	}
 }
 
-static void add_recording(struct compare_load *load, const struct clew_trace *trace, uint64_t ns)
+void load_add_cost(struct compare_load *load, const struct clew_capture_info *info)
 {
-	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct clew_ledger_sum sum;
 
-	if (!info)
-		return;
 	clew_ledger_add_up(info, &sum);
 	load->lost += sum.total.lost + sum.total.missed;
 	load->own_ns += info->cost.user_ns + (info->cost.bpf_sampled ? info->cost.bpf_ns : 0);
-	load->cpus = info->cpus > load->cpus ? info->cpus : load->cpus;
-	load->cpu_ns += info->cpus * ns;
 }
 
-void load_add(struct compare_load *load, const struct clew_trace *trace,
+static uint64_t count_operations(const struct part *part,
+				 const struct clew_operation_classes *found)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < found->operation_count; i++) {
+		const struct clew_kind_operation *it = &found->operations[i];
+
+		if (it->kind == CLEW_OPERATION_REQUEST || it->kind == CLEW_OPERATION_CONNECT)
+			continue;
+		count += part->whole || (!it->goes_on && ends_in(part, it->operation.to));
+	}
+	return count;
+}
+
+void load_add(struct compare *compare, enum compare_side_name side, const struct clew_trace *trace,
 	      const struct clew_operation_classes *found)
 {
-	uint64_t ns = clew_trace_end(trace) - clew_trace_start(trace);
+	struct compare_load *load = &compare->loads[side];
+	const struct clew_capture_info *info = clew_trace_info(trace);
+	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace);
+	const struct part part = {.trace = trace,
+				  .from = start > compare->from ? start : compare->from,
+				  .to = end < compare->to ? end : compare->to,
+				  .whole = !compare_is_part(compare)};
+	uint64_t ns = part.to > part.from ? part.to - part.from : 0;
 
 	load->ns += ns;
-	for (size_t i = 0; i < found->operation_count; i++)
-		load->operations += found->operations[i].kind != CLEW_OPERATION_REQUEST &&
-				    found->operations[i].kind != CLEW_OPERATION_CONNECT;
+	load->operations += count_operations(&part, found);
 	load->threads += clew_trace_task_count(trace);
-	load->busy_ns += runs_of(trace);
-	add_waits(load, trace);
-	add_requests(load, trace);
-	add_recording(load, trace, ns);
+	load->busy_ns += runs_of(&part);
+	add_waits(load, &part);
+	add_requests(load, &part);
+	if (!info)
+		return;
+	load->cpus = info->cpus > load->cpus ? info->cpus : load->cpus;
+	load->cpu_ns += info->cpus * ns;
+	if (part.whole)
+		load_add_cost(load, info);
 }
 
 static double ratio(uint64_t part, uint64_t whole)

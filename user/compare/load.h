@@ -5,10 +5,13 @@
 
 #include "compare/compare.h"
 
-/* Adds that of a capture. `found`: the operations that are compared, of which it counts those that
- * are within no others. */
-void load_add(struct compare_load *load, const struct clew_trace *trace,
+/* Adds that of a capture, or of the part of it that is compared, whose losses and cost the caller
+ * adds. `found`: the operations that are compared, of which it counts those that are within no
+ * others. */
+void load_add(struct compare *compare, enum compare_side_name side, const struct clew_trace *trace,
 	      const struct clew_operation_classes *found);
+/* Adds the losses and the cost of a recording. */
+void load_add_cost(struct compare_load *load, const struct clew_capture_info *info);
 
 /* The figures of a load that are compared. */
 enum load_figure {

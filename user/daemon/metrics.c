@@ -326,6 +326,8 @@ void clew_metrics_write(FILE *out, const struct clew_metrics *metrics,
 	put_seconds(out, metrics->user_ns);
 	put_label(out, "clew_cost_cpu_seconds_total{", "part", "bpf");
 	put_seconds(out, metrics->bpf_ns);
+	put_label(out, "clew_cost_cpu_seconds_total{", "part", "history");
+	put_seconds(out, metrics->history_ns);
 	begin(&output, "clew_memory_bytes", "gauge", "bytes", "Memory of clew without its ring.");
 	fprintf(out, "clew_memory_bytes %llu\n", (unsigned long long)metrics->memory);
 	begin(&output, "clew_window_seconds", "gauge", "seconds", "How far one can look back.");

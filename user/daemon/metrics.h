@@ -21,7 +21,8 @@ struct clew_metrics {
 	uint64_t left_out;		/* records that the builder did not get */
 	uint64_t forgotten;		/* by the builder, for want of room */
 	uint64_t user_ns, bpf_ns;	/* CPU time */
-	uint64_t memory;		/* bytes */
+	uint64_t history_ns;		/* that of the process that keeps the history */
+	uint64_t memory;		/* bytes, of both */
 	uint64_t window;		/* ns that can be looked back */
 };
 

@@ -11,7 +11,7 @@
 #include "base/vector.h"
 
 struct part {
-	struct clew_segment segment;
+	struct clew_join_segment segment;
 	struct clew_reader *reader;
 };
 
@@ -19,11 +19,19 @@ struct clew_join {
 	struct vector parts; /* struct part */
 };
 
+/* Records of several segments as those of one capture, on their way to who takes them. */
+struct passing {
+	int (*take)(void *context, const struct clew_header *record);
+	/* Gets those that are stated again; NULL: nobody does. */
+	void (*leave_out)(void *context, const struct clew_header *record);
+	void *context;
+	unsigned cpus;
+	struct map known; /* serials of tasks that have a record */
+};
+
 /* A capture that is being written. */
 struct joined {
 	struct clew_writer *writer;
-	unsigned cpus;
-	struct map known;   /* serials of tasks that have a record */
 	struct vector sums; /* struct clew_ledger_row, by CPU and kind */
 	struct map places;  /* (CPU, kind) -> place in `sums`, and 1 */
 	struct clew_cost cost;
@@ -78,7 +86,7 @@ int clew_join_add(struct clew_join *join, const char *path, char *message, size_
 	if (r < 0)
 		return r;
 	number = clew_reader_meta(part.reader, "segment");
-	part.segment = (struct clew_segment){
+	part.segment = (struct clew_join_segment){
 		.info = clew_reader_info(part.reader),
 		.recording = number ? clew_reader_meta(part.reader, "recording") : NULL,
 		.number = number ? strtoull(number, NULL, 10) : 0,
@@ -120,7 +128,7 @@ size_t clew_join_sort(struct clew_join *join)
 	return kept;
 }
 
-const struct clew_segment *clew_join_at(const struct clew_join *join, size_t number)
+const struct clew_join_segment *clew_join_at(const struct clew_join *join, size_t number)
 {
 	return &((const struct part *)join->parts.data)[number].segment;
 }
@@ -130,10 +138,107 @@ const char *clew_join_meta(const struct clew_join *join, const char *key)
 	return clew_reader_meta(((const struct part *)join->parts.data)->reader, key);
 }
 
+const struct clew_reader *clew_join_reader(const struct clew_join *join, size_t number)
+{
+	return ((const struct part *)join->parts.data)[number].reader;
+}
+
 /* True if the segment follows the one before it without a gap. */
 static bool follows(const struct part *part, const struct part *before)
 {
 	return part->segment.number == before->segment.number + 1 && before->segment.info->complete;
+}
+
+/* ---- records ---- */
+
+/*
+ * True if a segment that follows another one states again what the trace knows. Waits that it
+ * states after the segment's end are those at the end of the recording.
+ */
+static bool is_again(const struct passing *passing, const struct part *part,
+		     const struct clew_header *record)
+{
+	if (record->cpu != CLEW_STREAM_USER)
+		return false;
+	switch (record->kind) {
+	case CLEW_KIND_STATE:
+	case CLEW_KIND_END:
+		return !part->segment.info->complete || record->time < part->segment.info->end;
+	case CLEW_KIND_MESSAGE:
+		return true;
+	case CLEW_KIND_TASK:
+		return map_get(&passing->known, ((const struct clew_task_record *)record)->task, 0);
+	default:
+		return false;
+	}
+}
+
+static int pass_records(struct passing *passing, const struct part *part, bool again)
+{
+	const struct clew_header *record;
+	int r;
+
+	while ((r = clew_reader_next(part->reader, &record)) > 0) {
+		if (record->cpu >= passing->cpus && record->cpu != CLEW_STREAM_USER)
+			return -EBADMSG;
+		if ((again && is_again(passing, part, record)) ||
+		    clew_reader_is_again(part->reader, record)) {
+			if (passing->leave_out)
+				passing->leave_out(passing->context, record);
+			continue;
+		}
+		if (record->kind == CLEW_KIND_TASK)
+			r = map_set(&passing->known,
+				    ((const struct clew_task_record *)record)->task, 0, 1);
+		if (r >= 0)
+			r = passing->take(passing->context, record);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* A gap on all CPUs from a segment's end to the start of the next one that there is. */
+static int pass_gap(struct passing *passing, const struct part *before, const struct part *part)
+{
+	int r = 0;
+
+	for (unsigned cpu = 0; r >= 0 && cpu < passing->cpus; cpu++) {
+		const struct clew_gap gap = {
+			.header = {.time = part->segment.info->start,
+				   .cpu = (uint16_t)cpu,
+				   .kind = CLEW_KIND_GAP,
+				   .flags = CLEW_GAP_IN_FILE},
+			.from = before->segment.info->end,
+			.count = CLEW_GAP_UNCOUNTED,
+		};
+
+		r = passing->take(passing->context, &gap.header);
+	}
+	return r;
+}
+
+/* Passes on a segment and the gap before it; `before` NULL: it is the first one. */
+static int pass_part(struct passing *passing, const struct part *before, const struct part *part)
+{
+	bool again = before && follows(part, before);
+	int r = before && !again ? pass_gap(passing, before, part) : 0;
+
+	return r < 0 ? r : pass_records(passing, part, again);
+}
+
+int clew_join_each(struct clew_join *join, size_t first, size_t count,
+		   int (*take)(void *context, const struct clew_header *record), void *context)
+{
+	const struct part *parts = (const struct part *)join->parts.data + first;
+	struct passing passing = {
+		.take = take, .context = context, .cpus = parts->segment.info->cpus};
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = pass_part(&passing, i ? &parts[i - 1] : NULL, &parts[i]);
+	map_done(&passing.known);
+	return r < 0 ? r : 0;
 }
 
 /* ---- writing ---- */
@@ -227,8 +332,9 @@ static int add_ledger(struct joined *joined, const struct clew_capture_info *inf
  * Takes a record out of the ledger that is not written. The ledger of a recording that was killed
  * is older than the last records, and may lack it.
  */
-static void leave_out(struct joined *joined, const struct clew_header *record)
+static void leave_out(void *context, const struct clew_header *record)
 {
+	struct joined *joined = context;
 	const uint64_t *place = map_get(&joined->places, CLEW_STREAM_USER, record->kind);
 	struct clew_ledger_row *sum;
 
@@ -243,93 +349,27 @@ static void leave_out(struct joined *joined, const struct clew_header *record)
 	sum->stored--;
 }
 
-/*
- * True if a segment that follows another one states again what the trace knows. Waits that it
- * states after the segment's end are those at the end of the recording.
- */
-static bool is_again(struct joined *joined, const struct part *part,
-		     const struct clew_header *record)
+static int write_record(void *context, const struct clew_header *record)
 {
-	if (record->cpu != CLEW_STREAM_USER)
-		return false;
-	switch (record->kind) {
-	case CLEW_KIND_STATE:
-	case CLEW_KIND_END:
-		return !part->segment.info->complete || record->time < part->segment.info->end;
-	case CLEW_KIND_MESSAGE:
-		return true;
-	case CLEW_KIND_TASK:
-		return map_get(&joined->known, ((const struct clew_task_record *)record)->task, 0);
-	default:
-		return false;
-	}
+	struct joined *joined = context;
+
+	return clew_writer_put(joined->writer, record->cpu, record, SIZE_MAX);
 }
 
-static int write_records(struct joined *joined, const struct part *part, bool again)
-{
-	const struct clew_header *record;
-	int r;
-
-	while ((r = clew_reader_next(part->reader, &record)) > 0) {
-		unsigned stream = record->cpu;
-
-		if (stream >= joined->cpus && stream != CLEW_STREAM_USER)
-			return -EBADMSG;
-		if ((again && is_again(joined, part, record)) ||
-		    clew_reader_is_again(part->reader, record)) {
-			leave_out(joined, record);
-			continue;
-		}
-		if (record->kind == CLEW_KIND_TASK)
-			r = map_set(&joined->known, ((const struct clew_task_record *)record)->task,
-				    0, 1);
-		if (r >= 0)
-			r = clew_writer_put(joined->writer, stream, record, SIZE_MAX);
-		if (r < 0)
-			return r;
-	}
-	return r;
-}
-
-/* A gap on all CPUs from a segment's end to the start of the next one that there is. */
-static int write_gap(struct joined *joined, const struct part *before, const struct part *part)
-{
-	int r = 0;
-
-	for (unsigned cpu = 0; r >= 0 && cpu < joined->cpus; cpu++) {
-		const struct clew_gap gap = {
-			.header = {.time = part->segment.info->start,
-				   .cpu = (uint16_t)cpu,
-				   .kind = CLEW_KIND_GAP,
-				   .flags = CLEW_GAP_IN_FILE},
-			.from = before->segment.info->end,
-			.count = CLEW_GAP_UNCOUNTED,
-		};
-
-		r = clew_writer_put(joined->writer, cpu, &gap, sizeof(gap));
-	}
-	return r;
-}
-
-static int write_parts(struct joined *joined, const struct part *parts, size_t count,
-		       uint64_t *ret_missing)
+static int write_parts(struct joined *joined, struct passing *passing, const struct part *parts,
+		       size_t count, uint64_t *ret_missing)
 {
 	int r = write_meta(joined, parts, &parts[count - 1]);
 
 	*ret_missing = 0;
 	for (size_t i = 0; r >= 0 && i < count; i++) {
-		bool again = i && follows(&parts[i], &parts[i - 1]);
-
-		if (i && !again) {
+		if (i && !follows(&parts[i], &parts[i - 1]))
 			*ret_missing += parts[i].segment.number - parts[i - 1].segment.number - 1;
-			r = write_gap(joined, &parts[i - 1], &parts[i]);
-		}
-		if (r >= 0)
-			r = add_ledger(joined, parts[i].segment.info);
+		r = add_ledger(joined, parts[i].segment.info);
 		if (r >= 0)
 			r = write_clocks(joined, parts[i].segment.info);
 		if (r >= 0)
-			r = write_records(joined, &parts[i], again);
+			r = pass_part(passing, i ? &parts[i - 1] : NULL, &parts[i]);
 	}
 	if (r >= 0 && joined->counted)
 		r = clew_writer_ledger(joined->writer, joined->sums.data, joined->sums.count,
@@ -341,20 +381,22 @@ int clew_join_write(struct clew_join *join, size_t first, size_t count, const ch
 		    uint64_t *ret_missing, char *message, size_t message_size)
 {
 	const struct part *parts = (const struct part *)join->parts.data + first;
-	struct joined joined = {.cpus = parts->segment.info->cpus,
-				.sums.item = sizeof(struct clew_ledger_row),
-				.counted = true};
-	struct clew_writer_options options = {.size = sizeof(options), .cpus = joined.cpus};
+	struct joined joined = {.sums.item = sizeof(struct clew_ledger_row), .counted = true};
+	struct passing passing = {.take = write_record,
+				  .leave_out = leave_out,
+				  .context = &joined,
+				  .cpus = parts->segment.info->cpus};
+	struct clew_writer_options options = {.size = sizeof(options), .cpus = passing.cpus};
 	int r = clew_writer_open(output, &options, &joined.writer), closed;
 
 	*message = '\0';
 	if (r < 0)
 		return r;
-	r = write_parts(&joined, parts, count, ret_missing);
+	r = write_parts(&joined, &passing, parts, count, ret_missing);
 	if (r == -EBADMSG)
 		snprintf(message, message_size, "a segment is damaged: leave it out");
 	closed = clew_writer_close(joined.writer);
-	map_done(&joined.known);
+	map_done(&passing.known);
 	map_done(&joined.places);
 	vector_done(&joined.sums);
 	return r < 0 ? r : closed;

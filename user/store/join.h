@@ -11,7 +11,7 @@
 
 struct clew_join;
 
-struct clew_segment {
+struct clew_join_segment {
 	const struct clew_capture_info *info;
 	const char *recording; /* NULL: it is no segment */
 	uint64_t number;
@@ -29,7 +29,7 @@ int clew_join_add(struct clew_join *join, const char *path, char *message, size_
 /* Sorts the segments. Returns how many there are. Segments that were added twice count once. */
 size_t clew_join_sort(struct clew_join *join);
 /* The segments in order, from 0. */
-const struct clew_segment *clew_join_at(const struct clew_join *join, size_t number);
+const struct clew_join_segment *clew_join_at(const struct clew_join *join, size_t number);
 
 /* A value of the first one's description of itself, as clew_reader_meta(). */
 const char *clew_join_meta(const struct clew_join *join, const char *key);
@@ -40,6 +40,15 @@ const char *clew_join_meta(const struct clew_join *join, const char *key);
  */
 int clew_join_write(struct clew_join *join, size_t first, size_t count, const char *output,
 		    uint64_t *ret_missing, char *message, size_t message_size);
+
+/*
+ * Calls `take` with each record of `count` segments from the number `first` on, as that capture has
+ * them. 0, -errno, or what `take` returned if that is negative.
+ */
+int clew_join_each(struct clew_join *join, size_t first, size_t count,
+		   int (*take)(void *context, const struct clew_header *record), void *context);
+/* The reader of a segment, which stays the join's. */
+const struct clew_reader *clew_join_reader(const struct clew_join *join, size_t number);
 
 void clew_join_free(struct clew_join *join);
 

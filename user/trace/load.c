@@ -7,6 +7,7 @@
 #include "trace/load.h"
 
 #include "base/thread.h"
+#include "store/join.h"
 #include "trace/internal.h"
 #include "trace/touch.h"
 #include <errno.h>
@@ -197,6 +198,24 @@ int trace_load_begin(const struct clew_reader *reader, const struct clew_trace_o
 	return r;
 }
 
+/* Ends what was fed, with the result `r`. */
+static int finish(struct clew_trace *trace, struct clew_builder *builder,
+		  const struct clew_reader *reader, uint64_t end, int r,
+		  struct clew_trace **ret_trace)
+{
+	trace->forgotten = clew_builder_forgotten(builder);
+	clew_builder_free(builder);
+	if (r >= 0)
+		r = trace_keep_info(trace, reader);
+	if (r >= 0)
+		r = clew_trace_finish(trace, end);
+	if (r < 0)
+		clew_trace_free(trace);
+	else
+		*ret_trace = trace;
+	return r;
+}
+
 int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,
 		    struct clew_trace **ret_trace)
 {
@@ -209,17 +228,30 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 	if (r < 0)
 		return r;
 	r = feed_all(reader, builder, trace, options, &end);
-	trace->forgotten = clew_builder_forgotten(builder);
-	clew_builder_free(builder);
-	if (r >= 0)
-		r = trace_keep_info(trace, reader);
-	if (r >= 0)
-		r = clew_trace_finish(trace, end);
+	return finish(trace, builder, reader, end, r, ret_trace);
+}
+
+static int feed_one(void *context, const struct clew_header *record)
+{
+	return clew_builder_feed(context, record);
+}
+
+int clew_trace_read_segments(struct clew_join *join, size_t first, size_t count,
+			     const struct clew_trace_options *options,
+			     struct clew_trace **ret_trace)
+{
+	const struct clew_reader *last = clew_join_reader(join, first + count - 1);
+	uint64_t end = clew_reader_info(last)->end;
+	struct clew_builder *builder;
+	struct clew_trace *trace;
+	int r = trace_load_begin(clew_join_reader(join, first), options, NULL, &trace, &builder);
+
 	if (r < 0)
-		clew_trace_free(trace);
-	else
-		*ret_trace = trace;
-	return r;
+		return r;
+	r = clew_join_each(join, first, count, feed_one, builder);
+	if (r >= 0)
+		r = clew_builder_finish(builder, end);
+	return finish(trace, builder, last, end, r, ret_trace);
 }
 
 struct hidden_taker {

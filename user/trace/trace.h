@@ -69,6 +69,14 @@ struct clew_trace_options {
  */
 int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options *options,
 		    struct clew_trace **ret_trace);
+struct clew_join;
+/*
+ * The same of segments of a recording, as of one capture of them. What the trace says of itself is
+ * that of the last one. `options` have no interval and no progress.
+ */
+int clew_trace_read_segments(struct clew_join *join, size_t first, size_t count,
+			     const struct clew_trace_options *options,
+			     struct clew_trace **ret_trace);
 /*
  * Opens a capture and reads it into a new trace. On error `message` gets one line of words:
  * what clew_reader_open() says, or why reading failed (-ENOMEM, -EBADMSG, ..).

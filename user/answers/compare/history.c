@@ -49,6 +49,20 @@ static uint64_t p99_of(const struct clew_history_hour *hour, const struct found 
 				 found->class ? found->class->class : found->alone->class, .99);
 }
 
+/* Operations of the class in the hour that are in no sum. */
+static uint64_t left_out_of(const struct clew_history_hour *hour, const struct found *found,
+			    bool blind)
+{
+	const struct compare_left_out *all = hour->compare.left_out.data;
+	uint32_t class = found->class ? found->class->class : found->alone->class;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < hour->compare.left_out.count; i++)
+		if (all[i].class == class && all[i].side == COMPARE_AFTER && all[i].blind == blind)
+			count += all[i].count;
+	return count;
+}
+
 static void print_moment(FILE *out, uint64_t at)
 {
 	time_t second = (time_t)(at / 1000000000);
@@ -116,6 +130,9 @@ static void print_class(FILE *out, const struct clew_history_answer *answer, con
 			CLEW_DURATION(mean_of(&found)));
 		if (p99_of(hour, &found))
 			fprintf(out, ", 99 %% below %s", CLEW_DURATION(p99_of(hour, &found)));
+		if (left_out_of(hour, &found, false))
+			fprintf(out, ", without %" PRIu64 " that began before what was read",
+				left_out_of(hour, &found, false));
 		if (found.class)
 			print_change(out, hour, found.class);
 		else
@@ -169,6 +186,8 @@ static void json_hour(struct clew_json *json, const struct clew_history_hour *ho
 	clew_json_unsigned(json, "from", hour->from);
 	clew_json_unsigned(json, "count",
 			   class ? class->count[COMPARE_AFTER] : found->alone->count);
+	clew_json_unsigned(json, "cut", left_out_of(hour, found, false));
+	clew_json_unsigned(json, "blind", left_out_of(hour, found, true));
 	clew_json_unsigned(json, "mean_ns", mean_of(found));
 	clew_json_unsigned(json, "p99_ns", p99_of(hour, found));
 	clew_json_string(json, "verdict", class ? clew_compare_verdict(class) : NULL);

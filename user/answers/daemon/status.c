@@ -62,7 +62,29 @@ void clew_print_daemon_status(FILE *out, const struct clew_daemon_status *status
 		100.0 * (double)status->cpu_time / (double)(length + 1),
 		100.0 * (double)recorded->cost.bpf_ns / (double)(length + 1));
 	fprintf(out, "memory         %.1f MB\n", (double)status->memory / 1e6);
+	if (status->history_memory)
+		fprintf(out, "history        %s: %.2f %% of a CPU, and %.1f MB\n",
+			status->config->history,
+			100.0 * (double)status->history_cpu_time / (double)(length + 1),
+			(double)status->history_memory / 1e6);
+	else if (status->config->history)
+		fprintf(out, "history        %s: nothing comes to it, as its process has ended\n",
+			status->config->history);
 	clew_watch_read(status->watch, print_rules, out);
+}
+
+static void json_history(struct clew_json *json, const struct clew_daemon_status *status)
+{
+	if (!status->config->history) {
+		clew_json_null(json, "history");
+		return;
+	}
+	clew_json_object(json, "history");
+	clew_json_string(json, "directory", status->config->history);
+	clew_json_bool(json, "kept", status->history_memory > 0);
+	clew_json_unsigned(json, "user_ns", status->history_cpu_time);
+	clew_json_unsigned(json, "memory_bytes", status->history_memory);
+	clew_json_object_end(json);
 }
 
 void clew_json_daemon_status(FILE *out, const struct clew_daemon_status *status)
@@ -88,6 +110,7 @@ void clew_json_daemon_status(FILE *out, const struct clew_daemon_status *status)
 	clew_json_unsigned(&json, "bpf_ns", recorded->cost.bpf_ns);
 	clew_json_object_end(&json);
 	clew_json_unsigned(&json, "memory_bytes", status->memory);
+	json_history(&json, status);
 	clew_json_string(&json, "incidents", status->config->incidents);
 	clew_watch_read(status->watch, json_rules, &json);
 	clew_json_object_end(&json);

@@ -20,6 +20,8 @@ struct clew_daemon_status {
 	uint64_t started, now;	      /* ns, CLOCK_MONOTONIC */
 	uint64_t cpu_time;	      /* since it started, ns */
 	uint64_t memory;	      /* bytes */
+	/* The same of the process that keeps the history, which the two lack; 0: there is none. */
+	uint64_t history_cpu_time, history_memory;
 };
 
 /* Both are called in the daemon's process. */

@@ -172,7 +172,8 @@ static void write_metrics(void *context, FILE *out, enum clew_metrics_format for
 		.forgotten = clew_live_forgotten(daemon->live),
 		.user_ns = clew_daemon_cpu_time() - daemon->cpu_before,
 		.bpf_ns = recorded->cost.bpf_ns,
-		.memory = clew_daemon_memory(),
+		.history_ns = clew_daemon_cpu_time_of(daemon->history),
+		.memory = clew_daemon_memory() + clew_daemon_memory_of(daemon->history),
 		.window = clock_read(CLOCK_MONOTONIC) -
 			  clew_segments_held(daemon->recording.rotation.segments).since,
 	};
@@ -201,6 +202,8 @@ static char *answer(void *context, const char *request)
 		.now = clock_read(CLOCK_MONOTONIC),
 		.cpu_time = clew_daemon_cpu_time() - daemon->cpu_before,
 		.memory = clew_daemon_memory(),
+		.history_cpu_time = clew_daemon_cpu_time_of(daemon->history),
+		.history_memory = clew_daemon_memory_of(daemon->history),
 	};
 	char *text = NULL;
 	size_t size;

@@ -21,9 +21,34 @@ uint64_t clew_daemon_cpu_time(void)
 	return us * 1000;
 }
 
-uint64_t clew_daemon_memory(void)
+/* A file of a process's folder in /proc; NULL: there is none. */
+static FILE *open_of(pid_t pid, const char *name)
 {
-	FILE *file = fopen("/proc/self/statm", "re");
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return pid > 0 ? fopen(path, "re") : NULL;
+}
+
+uint64_t clew_daemon_cpu_time_of(pid_t pid)
+{
+	FILE *file = open_of(pid, "stat");
+	unsigned long long user = 0, system = 0;
+	uint64_t ticks;
+
+	/* Its name has no parenthesis. */
+	if (file && fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+			   &user, &system) != 2)
+		user = system = 0;
+	if (file)
+		fclose(file);
+	ticks = user + system;
+	return ticks * 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+uint64_t clew_daemon_memory_of(pid_t pid)
+{
+	FILE *file = open_of(pid, "statm");
 	unsigned long all, pages = 0;
 
 	if (file && fscanf(file, "%lu %lu", &all, &pages) != 2)
@@ -31,4 +56,9 @@ uint64_t clew_daemon_memory(void)
 	if (file)
 		fclose(file);
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t clew_daemon_memory(void)
+{
+	return clew_daemon_memory_of(getpid());
 }

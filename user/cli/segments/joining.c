@@ -91,7 +91,7 @@ static int read_window(const struct clew_joining *joining, size_t count, struct 
 {
 	int (*take)(const char *, const char *, const struct clew_time_base *, uint64_t *) =
 		kept ? clew_moment_read : clew_moment_take;
-	const struct clew_segment *first = clew_join_at(joining->join, 0);
+	const struct clew_join_segment *first = clew_join_at(joining->join, 0);
 	struct clew_time_base base;
 	int status;
 
@@ -194,7 +194,7 @@ static int write_to_standard(struct clew_joining *output)
 
 static void say_what(const struct clew_joining *output)
 {
-	const struct clew_segment *first = clew_join_at(output->join, output->first),
+	const struct clew_join_segment *first = clew_join_at(output->join, output->first),
 				  *last = clew_join_at(output->join,
 						       output->first + output->count - 1);
 
