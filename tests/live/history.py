@@ -74,12 +74,11 @@ class Daemon:
 
 
 def ask():
-    done = subprocess.run(
-        _service.command(REQUESTS, client="askingclient", server="slowserver"),
-        capture_output=True,
-        text=True,
-        timeout=_live.PATIENCE,
-        check=True)
+    done = subprocess.run(_service.command(REQUESTS, client="askingclient", server="slowserver"),
+                          capture_output=True,
+                          text=True,
+                          timeout=_live.PATIENCE,
+                          check=True)
     return int(done.stdout.split()[0])
 
 
@@ -90,9 +89,7 @@ def main():
     good, why = daemon.start()
     _live.ok(good, "a daemon with a history starts", why)
     try:
-        slow = subprocess.Popen(_service.command(2 * len(LONG),
-                                                 client="longclient",
-                                                 answers=LONG),
+        slow = subprocess.Popen(_service.command(2 * len(LONG), client="longclient", answers=LONG),
                                 stdout=subprocess.PIPE,
                                 text=True)
         first = ask()

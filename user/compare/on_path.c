@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/replay.h"
 #include "query/regex.h"
 
 #define MOST_CLASSES	4   /* that are tried, */
@@ -26,48 +27,13 @@
 /* A class and its operations in the model. */
 struct trying {
 	const struct clew_model *model;
-	struct map spans; /* a tid -> a root span, by number of those of that tid */
-	const struct compare_operation *operations[MOST_OPERATIONS];
-	uint32_t span[MOST_OPERATIONS]; /* of each of these */
+	struct replay_threads found;
+	struct replay_operation operations[MOST_OPERATIONS];
 	size_t count;
 	char threads[MOST_TEXT]; /* an expression for the names of their spans */
 };
 
 /* ---- the operations ---- */
-
-static int find_spans(struct trying *trying)
-{
-	const struct clew_model *model = trying->model;
-
-	for (uint32_t root = model->first_root; root != CLEW_NONE;
-	     root = model->spans[root].next_sibling) {
-		const char *tid = clew_model_attribute(model, model->spans[root].attributes, "tid");
-		uint64_t key = tid ? strtoull(tid, NULL, 10) : 0;
-		uint32_t number = 0;
-
-		while (map_get(&trying->spans, key, number))
-			number++;
-		if (tid && map_set(&trying->spans, key, number, root) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The thread's span at the operation's begin; CLEW_NONE: there is none. */
-static uint32_t span_of(const struct trying *trying, const struct compare_operation *operation)
-{
-	const uint64_t *known;
-
-	for (uint32_t number = 0; (known = map_get(&trying->spans, operation->tid, number));
-	     number++) {
-		const struct clew_span *span = &trying->model->spans[*known];
-
-		if (span->start <= (clew_time)operation->from &&
-		    span->end >= (clew_time)(operation->from + operation->ns))
-			return (uint32_t)*known;
-	}
-	return CLEW_NONE;
-}
 
 /* True for operations of a class in the first capture after. */
 static bool is_candidate(const struct compare_operation *operation, uint32_t class)
@@ -85,16 +51,11 @@ static void choose(struct trying *trying, const struct compare *compare, uint32_
 	for (size_t i = 0; i < compare->operations.count; i++)
 		count += is_candidate(&all[i], class);
 	for (size_t i = 0; i < compare->operations.count && trying->count < MOST_OPERATIONS; i++) {
-		uint32_t span;
-
-		if (!is_candidate(&all[i], class) ||
-		    number++ * MOST_OPERATIONS < trying->count * count)
-			continue;
-		span = span_of(trying, &all[i]);
-		if (span == CLEW_NONE)
-			continue;
-		trying->span[trying->count] = span;
-		trying->operations[trying->count++] = &all[i];
+		if (is_candidate(&all[i], class) &&
+		    number++ * MOST_OPERATIONS >= trying->count * count)
+			trying->count += replay_place(&trying->found, all[i].tid, all[i].from,
+						      all[i].from + all[i].ns,
+						      &trying->operations[trying->count]);
 	}
 }
 
@@ -105,12 +66,13 @@ static bool name_threads(struct trying *trying)
 	size_t length = 0, count = 0;
 
 	for (size_t i = 0; i < trying->count; i++) {
-		const struct clew_span *span = &trying->model->spans[trying->span[i]];
+		uint32_t number = trying->operations[i].span;
+		const struct clew_span *span = &trying->model->spans[number];
 		const char *name = clew_model_string(trying->model, span->name);
 		bool known = false;
 
 		for (size_t k = 0; k < count && !known; k++)
-			known = named[k] == trying->span[i];
+			known = named[k] == number;
 		if (known)
 			continue;
 		if (count == MOST_THREADS || length + 2 * strlen(name) + 4 > MOST_TEXT)
@@ -118,7 +80,7 @@ static bool name_threads(struct trying *trying)
 		if (count)
 			trying->threads[length++] = '|';
 		length += regex_write_exact(trying->threads + length, name);
-		named[count++] = trying->span[i];
+		named[count++] = number;
 	}
 	trying->threads[length] = '\0';
 	return count > 0;
@@ -197,37 +159,37 @@ struct both_runs {
 	double taken, shorter; /* ns of operations */
 };
 
-static void measure(struct both_runs *runs, const struct compare_operation *operation,
-		    uint32_t span)
+/* ns that a thread has run until a moment of it. */
+static clew_time ran_until(const struct both_runs *runs, const struct replay_operation *operation,
+			   const struct replay_moment *moment)
+{
+	uint32_t first = runs->before->spans[operation->span].elementary.first;
+
+	return runs->ran_before[moment->es] - runs->ran_before[first] + moment->into;
+}
+
+static void measure(struct both_runs *runs, const struct replay_operation *operation)
 {
 	const struct clew_model *model = runs->before;
-	const struct clew_range *range = &model->spans[span].elementary;
-	clew_time from = (clew_time)operation->from, to = from + (clew_time)operation->ns, ran[2];
-	uint32_t first = clew_model_es_at(model, span, from), last = first;
+	uint32_t span = operation->span, last = operation->to.es;
+	clew_time from = ran_until(runs, operation, &operation->from),
+		  to = ran_until(runs, operation, &operation->to);
 
-	/* An elementary span that ends there is before the wait that the operation begins behind.
-	 */
-	while (first != CLEW_NONE && first < range->first + range->count &&
-	       model->es[first].end <= from)
-		first++;
-	if (first == CLEW_NONE || first == range->first + range->count || model->es[first].end > to)
-		return;
-	for (last = first; last + 1 < range->first + range->count && model->es[last + 1].end <= to;
-	     last++)
-		if (is_taken(model, last + 1, runs->cause))
-			runs->taken += (double)(model->es[last + 1].start - model->es[last].end);
-	ran[0] = runs->ran_before[first] - runs->ran_before[range->first];
-	ran[1] = runs->ran_before[last + 1] - runs->ran_before[range->first];
+	for (uint32_t es = operation->from.es + 1; es <= last; es++)
+		if (is_taken(model, es, runs->cause))
+			runs->taken += (double)(model->es[es].start - model->es[es - 1].end);
 	if (runs->cause->wait_kind == CLEW_SEGMENT_RUNNING)
-		runs->taken += (double)(ran[1] - ran[0]) / 2;
-	runs->shorter += (double)(model->es[last].end - model->es[first].start);
-	/* Elementary spans are joined where gaps are gone. */
+		runs->taken += (double)(to - from) / 2;
+	runs->shorter += (double)replay_length(model, operation);
+	/* Elementary spans are joined where gaps are gone. An operation that ends with a wait ends
+	 * where the thread goes on. */
 	if (runs->after->es_count == model->es_count)
-		runs->shorter -= (double)(runs->after->es[last].end - runs->after->es[first].start);
+		runs->shorter -= (double)replay_length_in(model, runs->after, operation);
 	else
 		runs->shorter -=
-			(double)(moment_of(runs->after, runs->ran_after, span, ran[1], true) -
-				 moment_of(runs->after, runs->ran_after, span, ran[0], false));
+			(double)(moment_of(runs->after, runs->ran_after, span, to,
+					   operation->to.into > 0) -
+				 moment_of(runs->after, runs->ran_after, span, from, false));
 }
 
 static int measure_all(const struct trying *trying, const struct compare_name *cause,
@@ -241,7 +203,7 @@ static int measure_all(const struct trying *trying, const struct compare_name *c
 	int r = runs.ran_before && runs.ran_after ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < trying->count && r == 0; i++)
-		measure(&runs, trying->operations[i], trying->span[i]);
+		measure(&runs, &trying->operations[i]);
 	if (r == 0 && runs.taken > 0)
 		*ret_part = fmin(1, fmax(0, runs.shorter / runs.taken));
 	free(runs.ran_before);
@@ -306,11 +268,11 @@ int on_path_try(const struct compare *compare, struct compare_result *result,
 	if (!trying)
 		return -ENOMEM;
 	trying->model = model;
-	r = find_spans(trying);
+	r = replay_threads_find(model, &trying->found);
 	for (size_t i = 0; i < result->class_count && i < MOST_CLASSES && r == 0; i++)
 		if (result->classes[i].verdict == COMPARE_CHANGED)
 			r = try_class(trying, compare, &result->classes[i]);
-	map_done(&trying->spans);
+	replay_threads_done(&trying->found);
 	free(trying);
 	return r;
 }

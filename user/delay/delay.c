@@ -35,10 +35,14 @@ struct clew_delay {
 	struct delay_bpf *bpf;
 	bool multi;
 	struct probed function, span;
-	uint64_t *order; /* the delay of each block */
-	size_t planned, done;
-	uint64_t block;
-	uint64_t busy, time; /* of all CPUs, ticks */
+	uint64_t *order;     /* the delay of each block */
+	size_t planned, begun;
+	uint64_t block;	     /* ns */
+	uint64_t stopped;    /* ns, CLOCK_MONOTONIC; 0: not yet */
+	uint64_t busy, time; /* of all CPUs, ticks: at the begin, then since */
+	bool spans;	     /* operations are timed here */
+	void (*turn)(void *context, bool changed);
+	void *context;
 };
 
 /* ---- the functions ---- */
@@ -165,11 +169,13 @@ static int attach_exits(struct clew_delay *delay, const char *text, struct probe
 static int attach_all(struct clew_delay *delay, const struct clew_delay_options *options,
 		      struct clew_message *message)
 {
-	int r = attach_entry(delay, delay->bpf->progs.operation_begin, &delay->span);
+	int r = 0;
 
-	if (r >= 0)
+	if (options->span)
+		r = attach_entry(delay, delay->bpf->progs.operation_begin, &delay->span);
+	if (r >= 0 && options->span)
 		r = attach_exits(delay, options->span, &delay->span, message);
-	if (r >= 0)
+	if (r >= 0 && options->function)
 		r = attach_entry(delay, delay->bpf->progs.delay_call, &delay->function);
 	if (r >= 0 && !options->all) {
 		struct bpf_link *link = bpf_program__attach(delay->bpf->progs.forked);
@@ -193,6 +199,7 @@ static int load(struct clew_delay *delay, const struct clew_delay_options *optio
 	delay->bpf->rodata->self = (uint32_t)getpid();
 	delay->bpf->rodata->all = options->all;
 	delay->bpf->rodata->percent = options->percent;
+	delay->bpf->bss->block = CLEW_DELAY_BLOCKS; /* the first one has not begun */
 	delay->multi = clew_probe_multi();
 	if (delay->multi) {
 		clew_probe_prepare_multi(delay->bpf->progs.delay_call);
@@ -216,6 +223,9 @@ static int plan(struct clew_delay *delay, const struct clew_delay_options *optio
 
 	delay->planned = options->blocks < CLEW_DELAY_BLOCKS ? options->blocks : CLEW_DELAY_BLOCKS;
 	delay->block = options->block;
+	delay->spans = options->span != NULL;
+	delay->turn = options->turn;
+	delay->context = options->context;
 	delay->order = calloc(delay->planned + 1, sizeof(*delay->order));
 	if (!delay->order)
 		return -ENOMEM;
@@ -244,10 +254,11 @@ int clew_delay_open(const struct clew_delay_options *options, struct clew_delay 
 		return clew_say(message, -ENOMEM, "no memory for delays: free some");
 	delay->function.entry.multi = delay->span.entry.multi = delay->span.exits.multi = -1;
 	delay->function.exits.multi = -1;
-	r = find_function(options->function, true, &delay->function, message);
-	if (r >= 0)
+	r = options->function ? find_function(options->function, true, &delay->function, message)
+			      : 0;
+	if (r >= 0 && options->span)
 		r = find_function(options->span, false, &delay->span, message);
-	if (r >= 0 &&
+	if (r >= 0 && options->span && options->function &&
 	    delay->function.objects.list[0].file.inode == delay->span.objects.list[0].file.inode &&
 	    delay->function.symbol->address == delay->span.symbol->address)
 		r = clew_say(message, -EINVAL,
@@ -295,43 +306,67 @@ static void read_busy(uint64_t *ret_busy, uint64_t *ret_time)
 		fclose(file);
 }
 
-/* Until the block is over and has an operation, or there are none. */
-static void go_through(struct clew_delay *delay, size_t number, bool (*ended)(void *context),
-		       void *context)
+/* True if the current block is over: it has an operation, or there are none. */
+static bool is_over(const struct clew_delay *delay)
 {
-	volatile struct clew_delay_block *block = &delay->bpf->bss->blocks[number];
-	const struct timespec step = {.tv_nsec = 10000000};
-	uint64_t begun = clock_read(CLOCK_MONOTONIC), passed = 0;
+	volatile struct clew_delay_block *block = &delay->bpf->bss->blocks[delay->begun - 1];
+	uint64_t passed = clock_read(CLOCK_MONOTONIC) - block->start;
 
-	block->start = begun;
-	block->delay = delay->order[number];
-	__atomic_store_n(&delay->bpf->bss->block, (uint32_t)number, __ATOMIC_RELEASE);
-	while (passed < delay->block || (!block->operations && passed < ENOUGH * delay->block)) {
-		nanosleep(&step, NULL);
-		passed = clock_read(CLOCK_MONOTONIC) - begun;
-		if (ended(context))
-			break;
-	}
+	return passed >= delay->block &&
+	       (!delay->spans || block->operations || passed >= ENOUGH * delay->block);
 }
 
-void clew_delay_run(struct clew_delay *delay, bool (*ended)(void *context), void *context)
+static void begin_block(struct clew_delay *delay)
+{
+	volatile struct clew_delay_block *block = &delay->bpf->bss->blocks[delay->begun];
+	uint64_t length = delay->order[delay->begun];
+
+	if (!delay->begun)
+		read_busy(&delay->busy, &delay->time);
+	if (delay->turn)
+		delay->turn(delay->context, length > 0);
+	block->start = clock_read(CLOCK_MONOTONIC);
+	block->delay = length;
+	__atomic_store_n(&delay->bpf->bss->block, (uint32_t)delay->begun, __ATOMIC_RELEASE);
+	delay->begun++;
+}
+
+bool clew_delay_step(struct clew_delay *delay)
+{
+	if (delay->begun && !is_over(delay))
+		return true;
+	if (delay->begun == delay->planned)
+		return false;
+	begin_block(delay);
+	return true;
+}
+
+void clew_delay_stop(struct clew_delay *delay)
 {
 	uint64_t busy, time;
 
-	read_busy(&busy, &time);
-	for (; delay->done < delay->planned && !ended(context); delay->done++)
-		go_through(delay, delay->done, ended, context);
+	if (delay->stopped)
+		return;
 	/* Calls from now on are in no block. */
 	__atomic_store_n(&delay->bpf->bss->block, CLEW_DELAY_BLOCKS, __ATOMIC_RELEASE);
-	read_busy(&delay->busy, &delay->time);
-	delay->busy -= busy;
-	delay->time -= time;
+	delay->stopped = clock_read(CLOCK_MONOTONIC);
+	if (delay->turn)
+		delay->turn(delay->context, false);
+	read_busy(&busy, &time);
+	delay->busy = delay->begun ? busy - delay->busy : 0;
+	delay->time = delay->begun ? time - delay->time : 0;
 }
 
 const struct clew_delay_block *clew_delay_blocks(const struct clew_delay *delay, size_t *ret_count)
 {
-	*ret_count = delay->done;
+	*ret_count = delay->begun;
 	return delay->bpf->bss->blocks;
+}
+
+uint64_t clew_delay_until(const struct clew_delay *delay, size_t block)
+{
+	return block + 1 < delay->begun ? delay->bpf->bss->blocks[block + 1].start
+					: delay->stopped;
 }
 
 double clew_delay_busy(const struct clew_delay *delay)

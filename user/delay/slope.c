@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A line through blocks by least squares, and its bootstrap. */
+/* A line through blocks by least squares, the ratio of two kinds of blocks, and their bootstrap. */
 #include "delay/slope.h"
 
 #include <errno.h>
@@ -50,49 +50,88 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-static bool draw(const struct clew_delay_block **usable, size_t count, uint64_t *state,
-		 double *ret_slope)
+/* The figure of some blocks; false: they have none. */
+typedef bool figure(const struct clew_delay_block *const *blocks, size_t count, double *ret_value);
+
+static bool slope_figure(const struct clew_delay_block *const *blocks, size_t count,
+			 double *ret_value)
 {
 	struct line line = {};
 
 	for (size_t i = 0; i < count; i++)
-		line_add(&line, usable[next_random(state) % count]);
-	return line_slope(&line, ret_slope);
+		line_add(&line, blocks[i]);
+	return line_slope(&line, ret_value);
 }
 
-static void find_interval(const struct clew_delay_block **usable, size_t count, double *drawn,
+static bool ratio_figure(const struct clew_delay_block *const *blocks, size_t count,
+			 double *ret_value)
+{
+	double ns[2] = {}, operations[2] = {};
+
+	for (size_t i = 0; i < count; i++) {
+		ns[blocks[i]->delay > 0] += (double)blocks[i]->ns;
+		operations[blocks[i]->delay > 0] += (double)blocks[i]->operations;
+	}
+	if (!(ns[0] > 0) || !(operations[1] > 0))
+		return false;
+	*ret_value = ns[1] / operations[1] / (ns[0] / operations[0]);
+	return true;
+}
+
+/* Draws as many blocks as there are. */
+static bool draw(const struct clew_delay_block *const *usable, size_t count, figure *figure_of,
+		 const struct clew_delay_block **room, uint64_t *state, double *ret_value)
+{
+	for (size_t i = 0; i < count; i++)
+		room[i] = usable[next_random(state) % count];
+	return figure_of(room, count, ret_value);
+}
+
+static void find_interval(const struct clew_delay_block *const *usable, size_t count,
+			  figure *figure_of, const struct clew_delay_block **room, double *drawn,
 			  struct slope *slope)
 {
 	uint64_t state = 88172645463325252ull;
 	size_t found = 0;
 
 	for (size_t i = 0; i < DRAWS; i++)
-		found += draw(usable, count, &state, &drawn[found]);
+		found += draw(usable, count, figure_of, room, &state, &drawn[found]);
+	if (!found)
+		return;
 	qsort(drawn, found, sizeof(*drawn), by_value);
 	slope->low = drawn[found / 40];
 	slope->high = drawn[found - 1 - found / 40];
 	slope->known = found > DRAWS / 2;
 }
 
-int slope_of(const struct clew_delay_block *blocks, size_t count, struct slope *ret_slope)
+static int find(const struct clew_delay_block *blocks, size_t count, figure *figure_of,
+		struct slope *ret_slope)
 {
-	const struct clew_delay_block **usable = calloc(count + 1, sizeof(*usable));
+	const struct clew_delay_block **usable = calloc(2 * count + 1, sizeof(*usable));
 	double *drawn = calloc(DRAWS, sizeof(*drawn));
-	size_t used = 0, longer = 0;
-	struct line line = {};
+	size_t used = 0, changed = 0;
 
 	*ret_slope = (struct slope){};
 	for (size_t i = 0; usable && i < count; i++) {
 		if (!blocks[i].operations)
 			continue;
 		usable[used++] = &blocks[i];
-		longer += blocks[i].delayed > 0;
-		line_add(&line, &blocks[i]);
+		changed += figure_of == slope_figure ? blocks[i].delayed > 0 : blocks[i].delay > 0;
 	}
-	if (usable && drawn && longer >= SLOPE_LEAST && used - longer >= SLOPE_LEAST &&
-	    line_slope(&line, &ret_slope->value))
-		find_interval(usable, used, drawn, ret_slope);
+	if (usable && drawn && changed >= SLOPE_LEAST && used - changed >= SLOPE_LEAST &&
+	    figure_of(usable, used, &ret_slope->value))
+		find_interval(usable, used, figure_of, usable + count, drawn, ret_slope);
 	free(usable);
 	free(drawn);
 	return usable && drawn ? 0 : -ENOMEM;
+}
+
+int slope_of(const struct clew_delay_block *blocks, size_t count, struct slope *ret_slope)
+{
+	return find(blocks, count, slope_figure, ret_slope);
+}
+
+int slope_ratio(const struct clew_delay_block *blocks, size_t count, struct slope *ret_ratio)
+{
+	return find(blocks, count, ratio_figure, ret_ratio);
 }

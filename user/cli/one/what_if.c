@@ -49,15 +49,23 @@ const struct clew_option clew_what_if_options[] = {
 	 offsetof(struct what_if_values, top)},
 	CLEW_GROUP_OPTIONS(struct what_if_values, group, "spans of threads"),
 	{0, "try", "OBJECT:FUNCTION",
-	 "make this function take longer, in a process or a command, and time --span",
+	 "make this function take longer, in a process or a command, and time operations",
 	 clew_take_string, offsetof(struct what_if_values, tried.function)},
-	{0, "span", "OBJECT:FUNCTION", "with --try: the operation, which calls that function",
+	{0, "quota", "cpu=N|disk=N", "instead: give the program less: 50%, 0.5 CPU, 10M a second",
+	 clew_take_string, offsetof(struct what_if_values, tried.quota)},
+	{0, "span", "OBJECT:FUNCTION", "with either: the operation, which calls that function",
 	 clew_take_string, offsetof(struct what_if_values, tried.span)},
+	{0, "class", "WORDS", "with either: the operations of a class, as clew report names it",
+	 clew_take_string, offsetof(struct what_if_values, tried.class)},
+	{0, "operation", "NAME", "with either: the calls of that name that programs announce",
+	 clew_take_string, offsetof(struct what_if_values, tried.operation)},
 	{0, "delay", "DURATION,..", "with --try: by how much, each 2ms at most (250us,500us,1ms)",
 	 clew_take_string, offsetof(struct what_if_values, tried.delay)},
-	{0, "blocks", "N", "with --try: blocks of half a second, half of them without delay (40)",
+	{0, "blocks", "N", "with either: so many blocks of time, half of them as usual (40)",
 	 clew_take_number, offsetof(struct what_if_values, tried.blocks)},
-	{'p', "pid", "PID", "with --try: in this process and its children", clew_take_number,
+	{0, "block", "DURATION", "with either: so long is a block (500ms)", clew_take_seconds,
+	 offsetof(struct what_if_values, tried.block)},
+	{'p', "pid", "PID", "with either: in this process and its children", clew_take_number,
 	 offsetof(struct what_if_values, tried.pid)},
 	{0, "yes-slow-it-down", NULL, "with --try: in each process that has the function",
 	 clew_take_flag, offsetof(struct what_if_values, tried.everybody)},
@@ -309,21 +317,15 @@ static char **command_words(int *argc, char **argv)
 	return NULL;
 }
 
-static bool has_try_options(const struct clew_try_values *tried)
-{
-	return tried->span || tried->delay || tried->pid.given || tried->blocks.given ||
-	       tried->everybody;
-}
-
 /* `trace` and `program`: operands, NULL none. */
 static int try(const struct what_if_values *values, const char *trace, const char *program,
 	       char **words)
 {
-	if (!values->tried.function)
+	if (!values->tried.function && !values->tried.quota)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "what-if: %s without --try: give --try "
-				 "OBJECT:FUNCTION, or leave it out",
-				 words ? "a command" : "--span, --delay, --blocks or -p");
+				 "OBJECT:FUNCTION or --quota, or leave it out",
+				 words ? "a command" : "--span, --class, --blocks or -p");
 	if (values->sweep || values->resources || values->cpus.given || values->steps.given ||
 	    values->hierarchy || program)
 		return clew_fail(CLEW_EXIT_INPUT,
@@ -348,7 +350,7 @@ int clew_command_what_if(const struct clew_command *command, int argc, char **ar
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	if (values.tried.function || words || has_try_options(&values.tried))
+	if (words || clew_try_is_asked(&values.tried))
 		return try(&values, optind < argc ? operands[0] : NULL,
 			   optind < argc ? operands[1] : NULL, words);
 	if (!operands[1] && !values.sweep && !values.cpus.given && !values.resources)

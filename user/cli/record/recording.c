@@ -499,7 +499,7 @@ static int record(struct session *session, struct clew_recording *recording, con
 		r = record_until_end(recorder, session, recording, &message);
 	recording->recorder = NULL;
 	stopped = clew_recorder_stop(recorder, &summary, &stop_message);
-	if (!exec_error && !r && !stopped)
+	if (!exec_error && !r && !stopped && !recording->quiet)
 		clew_print_summary(title_of(recording), recording->output,
 				   recording->rotation.segments, &summary, recording->verify,
 				   clew_hidden_switches_found(session->hidden_switches));
@@ -554,7 +554,8 @@ static void unblock_signals(const struct session *session, const sigset_t *befor
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-static int make_child(struct session *session, char **command, const sigset_t *mask)
+static int make_child(struct session *session, const struct clew_recording *recording,
+		      char **command, const sigset_t *mask)
 {
 	/* Loading the BPF programs takes seconds: check the name of the command before that. */
 	int error = clew_child_check(command[0]);
@@ -568,7 +569,12 @@ static int make_child(struct session *session, char **command, const sigset_t *m
 				 strerror(-error));
 	session->has_child = true;
 	session->left_behind = clew_left_behind_new();
-	return 0;
+	error = recording->child ? recording->child(recording->tick_context, session->child.pid) : 0;
+	if (error) {
+		clew_child_drop(&session->child);
+		session->has_child = false;
+	}
+	return error;
 }
 
 /* Reads the descriptions of layers and runtimes. */
@@ -607,7 +613,7 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 	status = clew_rotation_open(&recording->rotation, recording->output,
 				    recording->elsewhere ?: CLEW_ELSEWHERE, &output);
 	if (!status && command[0]) {
-		status = make_child(&session, command, &before);
+		status = make_child(&session, recording, command, &before);
 		line = join(command);
 	}
 	if (!status && session.has_child && line && recording->says_took)
@@ -620,6 +626,8 @@ int clew_recording_run(struct clew_recording *recording, char **command, bool *r
 				 : clew_fail(CLEW_EXIT_SYSTEM, "record: out of memory: free some");
 	clew_rotation_close(&recording->rotation);
 	*ret_recorded = status == 0;
+	if (*ret_recorded && recording->recorded)
+		recording->recorded(recording->tick_context);
 	free(line);
 	clew_hidden_switches_free(session.hidden_switches);
 	clew_left_behind_free(session.left_behind);

@@ -72,11 +72,17 @@ struct clew_recording {
 	struct clew_layers *layers;
 	char *layers_text;
 	const struct clew_record_taker *taker; /* a further one, or NULL */
+	/* Called with the command's process before it runs; an exit status, after clew_fail(), ends
+	 * all. May be NULL. */
+	int (*child)(void *context, pid_t pid);
+	/* Called once the capture is whole, before the command's end is waited for. May be NULL. */
+	void (*recorded)(void *context);
+	bool quiet; /* nothing is said of the capture */
 	/* Called some ten times a second while it records; false ends it. May be NULL. */
 	bool (*tick)(void *context);
 	/* Called for SIGHUP, SIGINT and SIGTERM; false ends it. NULL: each of them does. */
 	bool (*signal)(void *context, int number);
-	void *tick_context;		      /* of both */
+	void *tick_context;		      /* of all of them */
 	const struct clew_recorder *recorder; /* while it records */
 };
 
