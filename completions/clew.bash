@@ -150,7 +150,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	what-if)
-		options='--sweep --steps --cpus --resources --top --cgroup --container --pod --unit --try --span --delay --blocks -p --pid --yes-slow-it-down --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--pod|--unit|--try|--span|--delay|--blocks|-p|--pid|--hierarchy'
+		options='--sweep --steps --cpus --resources --top --cgroup --container --pod --unit --try --quota --span --class --operation --delay --blocks --block -p --pid --yes-slow-it-down --hierarchy --json --color --no-pager -h --help' files='' others='--sweep|--steps|--cpus|--resources|--top|--cgroup|--container|--pod|--unit|--try|--quota|--span|--class|--operation|--delay|--blocks|--block|-p|--pid|--hierarchy'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;

@@ -57,7 +57,7 @@ def asked(arguments, mode, count=10**9, file=""):
         text += line
         if '"busy":' in line and count == 10**9:
             # The answer is whole, and the program would go on.
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
     error = process.stderr.read()
     process.wait(timeout=PATIENCE)
     with open(printed, encoding="ascii") as file:

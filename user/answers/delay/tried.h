@@ -28,10 +28,10 @@ struct clew_tried_delay {
 	const char *others; /* names that fit as well, NULL none */
 	const struct clew_delay_block *blocks;
 	size_t count;
-	double busy; /* share of the CPUs' time in which they had something to do */
+	double busy;	    /* share of the CPUs' time in which they had something to do */
 	struct slope slope; /* of a quota the ratio */
-	bool predicted;	   /* a capture was asked, too, .. */
-	double prediction; /* .. and says that */
+	bool predicted;	    /* a capture was asked, too, .. */
+	double prediction;  /* .. and says that */
 };
 
 void clew_json_tried_delay(struct clew_json *json, const struct clew_tried_delay *tried);

@@ -167,7 +167,7 @@ static bool add_trace(struct keeping *keeping, const struct clew_trace *trace, b
 		if (history_take(&keeping->history, trace, &chosen, from, to,
 				 last_try ? NULL : &cut) < 0)
 			clew_fail(0, "the history has a gap: out of memory");
-		/* What was added of earlier periods is whole. */
+		/* Periods before this one are whole. */
 		if (cut)
 			return false;
 		keeping->from = wall;

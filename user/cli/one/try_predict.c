@@ -134,7 +134,7 @@ static void count_calls(struct predicting *predicting, uint64_t from, uint64_t t
 				     !strcmp(clew_model_string(model, model->spans[i].name), name);
 }
 
-/* Of the spans of the operation's function. */
+/* Adds the growth of the spans of the operation's function. */
 static void grow_spans(struct predicting *predicting)
 {
 	const struct clew_model *before = predicting->model, *after = predicting->after;
@@ -152,7 +152,7 @@ static void grow_spans(struct predicting *predicting)
 	count_calls(predicting, 0, UINT64_MAX >> 1);
 }
 
-/* Of the operations of a class. */
+/* Adds that of the operations of a class. */
 static int grow_operations(struct predicting *predicting)
 {
 	const struct timed_operation *all = predicting->timed.all.data;
