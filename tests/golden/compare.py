@@ -28,10 +28,11 @@ FUTEX = "object_kind=futex object={:#x} futex_operation=0x80 argument=2 futex_cl
 class Recording:
     """Operations of a server on one CPU, one after the other."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, start=START):
         self.random = random.Random(seed)
         self.lines = []
-        self.at = START + MS
+        self.start = start
+        self.at = start + MS
         self.name = "server"
         self.spent = {"run": 0, "disk": 0, "lock": 0, "ready": 0}
         # The address of the lock is another one in each run.
@@ -128,22 +129,23 @@ class Recording:
             self.run(MS // 10)
         return self
 
-    def write(self, path):
+    def write(self, path, cpus=2, tid=100):
         self.idle(MS)
-        end = self.at + MS
+        end, start = self.at + MS, self.start
         text = "\n".join([
-            "meta kernel 6.1.0-test", "meta machine x86_64", "meta host testhost", "meta cpus 2",
-            f"meta start {START}", f"meta end {end}", f"clock {START} {START} 1700000000000000000",
-            f"user task {START - 50000} task=2 process=2 tid=100 pid=100 "
+            "meta kernel 6.1.0-test", "meta machine x86_64", "meta host testhost",
+            f"meta cpus {cpus}", f"meta start {start}", f"meta end {end}",
+            f"clock {start} {start} 1700000000000000000",
+            f"user task {start - 50000} task=2 process=2 tid={tid} pid={tid} "
             'pid_namespace=4026531836 comm="%s" command="/usr/bin/server"' % self.name,
-            f"user task {START - 50000} task=5 process=5 tid=300 pid=300 "
+            f"user task {start - 50000} task=5 process=5 tid=300 pid=300 "
             'pid_namespace=4026531836 comm="cc1" command="cc1 x.c"',
-            f"user state {START + 10000} flags=runnable prev=2 next=2",
-            f"user state {START + 10000} flags=sleep|wait prev=5 next=5 prev_state=1 call=35",
-            f'user file {START + 20000} inode=1234 device=8388609 path="/var/lib/server/log"', *([
-                f"user address {START + 20000} task=2 address={self.address:#x} offset=0 "
+            f"user state {start + 10000} flags=runnable prev=2 next=2",
+            f"user state {start + 10000} flags=sleep|wait prev=5 next=5 prev_state=1 call=35",
+            f'user file {start + 20000} inode=1234 device=8388609 path="/var/lib/server/log"', *([
+                f"user address {start + 20000} task=2 address={self.address:#x} offset=0 "
                 f'words="{self.symbol} /usr/bin/server"'
-            ] if self.symbol else []), f"0 switch {START + 30000} flags=preempt prev=0 next=2",
+            ] if self.symbol else []), f"0 switch {start + 30000} flags=preempt prev=0 next=2",
             *self.lines, ""
         ])
         subprocess.run([MAKE_CAPTURE, path], input=text.encode(), check=True, timeout=60)
@@ -380,6 +382,67 @@ def test_group_limits(tap, directory):
                "" if "threads held back by limits" in said else said)
 
 
+def test_boot(tap, directory):
+    """Other numbers of everything, as after a boot: the same class, of which nothing changed."""
+    before = Recording(960).operate(700, locked=MS).write(directory + "/boot-1.clew")
+    after = Recording(961, start=7 * START).operate(700, locked=MS)
+    answer = compare(before, after.write(directory + "/boot-2.clew", tid=4321))
+    tap.same("a boot between: the same", (work(answer)["verdict"], answer["new"], answer["gone"]),
+             ("same", [], []))
+    tap.same(
+        "a boot between: each cause is one",
+        [bool(it["before"]["times"] and it["after"]["times"])
+         for it in work(answer)["causes"]], [True] * 3)
+
+
+def test_cpus(tap, directory):
+    """A CPU less is in the load, and whoever has the other one in the causes."""
+    before = Recording(970).operate(700).write(directory + "/two.clew")
+    after = Recording(971).operate(700, stolen=MS).write(directory + "/one.clew", cpus=1)
+    tap.report("a CPU less", found(compare(before, after), "cc1 had", MS))
+    said = text(before, after)
+    tap.report("a CPU less: it says so", "" if "CPUs 2 -> 1" in said else said)
+
+
+def test_cut(tap, directory):
+    """Operations that the recording's begin and end cut are left out on both sides, and counted."""
+    sides = []
+    for number in (980, 981):
+        recording = Recording(number)
+        recording.run(20 * MS)  # what was under way
+        recording.operate(700)
+        recording.idle(MS)
+        recording.run(30 * MS)
+        recording.idle = lambda ns: None  # what goes on
+        sides.append(recording.write(directory + "/cut-%d.clew" % number))
+    answer = compare(*sides)
+    tap.same("cut off: nothing of it is compared", [it["text"] for it in answer["classes"]],
+             ["works of server behind epoll_wait"])
+    it = work(answer)
+    for side in "before", "after":
+        tap.same(f"cut off: left out {side}", (it[side]["cut"], it[side]["count"]), (1, 700))
+
+
+def test_windows(tap, directory):
+    """A long capture in windows gives the same answer as in one piece."""
+    before = Recording(990).operate(700).write(directory + "/long-1.clew")
+    after = Recording(991).operate(900, each=3 * MS).write(directory + "/long-2.clew")
+    whole = compare(before, after)
+    os.environ["CLEW_WINDOW_RECORDS"] = "500"
+    try:
+        parts = compare(before, after)
+    finally:
+        del os.environ["CLEW_WINDOW_RECORDS"]
+    for answer in whole, parts:
+        for it in answer["classes"]:
+            for cause in it["causes"]:
+                # Windows have no causal trace.
+                cause["on_path"] = cause["on_path_ns"] = None
+    tap.same("in windows: the same load",
+             *[[it[side] for side in ("before", "after")] for it in (parts, whole)])
+    tap.same("in windows: the same classes", parts["classes"], whole["classes"])
+
+
 def test_page(tap, directory):
     """What changed has a colour and nothing else has; names are text."""
     before = Recording(900).operate(700).write(directory + "/page-1.clew")
@@ -404,6 +467,12 @@ def test_limits(tap, directory):
     tap.same("too short to say", (it["verdict"], it["low_ns"], it["after"]["blocks"] < 30),
              ("short", None, True))
     tap.report("too short: rows add up", rows_add_up(compare(few, short)))
+    long = Recording(703).operate(100, each=9 * MS).write(directory + "/long.clew")
+    said = text(few, long)
+    tap.report(
+        "too short: what differs most is said",
+        "" if re.search(r"too short to say.*\n.*\n +\+[67].* ms an operation  waited for fsync",
+                        said) else said)
     lost = Recording(702)
     for _ in range(30):
         lost.operate(9)
@@ -439,7 +508,8 @@ def main():
     tap = Tap()
     tests = [test_often] if "--all" in sys.argv else [
         test_causes, test_longest, test_noise, test_replicates, test_names, test_named,
-        test_on_path, test_group_limits, test_page, test_limits
+        test_on_path, test_group_limits, test_boot, test_cpus, test_cut, test_windows, test_page,
+        test_limits
     ]
     with tempfile.TemporaryDirectory() as directory:
         for test in tests:

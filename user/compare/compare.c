@@ -85,8 +85,8 @@ static uint32_t name_class(struct adding *adding, size_t class)
 {
 	const struct clew_operation_class *it = &adding->found->classes[class];
 	const struct clew_trace_task *task = clew_trace_task(adding->trace, it->program);
-	char program[CLEW_COMM_SIZE + 1] = "",
-				      *text = compare_class_name(adding->trace, adding->found, class);
+	char program[CLEW_COMM_SIZE + 1] = "", *text = compare_class_name(adding->trace,
+									  adding->found, class);
 	uint32_t number = UINT32_MAX;
 
 	if (text) {
@@ -228,7 +228,7 @@ static bool is_in_part(const struct compare *compare, const struct clew_kind_ope
 	if (!compare_is_part(compare))
 		return true;
 	return operation->operation.to > compare->from && operation->operation.to <= compare->to &&
-	       !operation->goes_on;
+	       (!operation->goes_on || compare->to == UINT64_MAX);
 }
 
 static int add_operations(struct adding *adding)
@@ -248,7 +248,8 @@ static int add_operations(struct adding *adding)
 		if (!is_in_part(adding->compare, operation) ||
 		    !compare_is_wanted(adding->compare, name_of(adding, operation)))
 			continue;
-		if (blind || operation->begun_before || operation->goes_on)
+		if (blind || operation->begun_before || operation->goes_on ||
+		    operation->operation.from < adding->compare->known)
 			r = leave_out(adding, operation, blind);
 		else
 			r = add_operation(adding, operation);

@@ -147,9 +147,12 @@ struct compare {
 	/*
 	 * Only operations that end behind `from`, ns, and at `to` at the latest are added, and only
 	 * the load between these: the rest of a capture is there so that they are whole. One that
-	 * goes on is not left out then, as it ends in another part. 0 and UINT64_MAX: all are.
+	 * goes on is not left out then, as it ends in another part, unless `to` is UINT64_MAX. 0
+	 * and UINT64_MAX: all are.
 	 */
 	uint64_t from, to;
+	uint64_t known;	 /* ns: operations that began before it are not whole, and are left out */
+	bool in_windows; /* a capture was looked at in windows: so are those across several */
 	/* As the first capture of a side has them; NULL: it does not. */
 	const char *about[COMPARE_SIDES][COMPARE_ABOUT_COUNT];
 	uint32_t captures[COMPARE_SIDES];
@@ -269,6 +272,7 @@ struct compare_blame {
 	const char *victim, *party;
 	uint8_t spent;
 	uint64_t ns[COMPARE_SIDES];
+	uint64_t operations[COMPARE_SIDES]; /* of the victim, without those within others */
 };
 
 /* A class of one side. */

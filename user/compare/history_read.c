@@ -88,11 +88,8 @@ static int leave_out(struct reading *reading, uint32_t class, uint64_t count, bo
 		return 0;
 	if (vector_reserve(all, all->count + 1) < 0)
 		return -ENOMEM;
-	((struct compare_left_out *)all->data)[all->count++] =
-		(struct compare_left_out){.class = class,
-					  .count = count,
-					  .side = (uint8_t)reading->side,
-					  .blind = blind};
+	((struct compare_left_out *)all->data)[all->count++] = (struct compare_left_out){
+		.class = class, .count = count, .side = (uint8_t)reading->side, .blind = blind};
 	return 0;
 }
 

@@ -11,10 +11,10 @@
 struct part {
 	const struct clew_trace *trace;
 	uint64_t from, to;
-	bool whole; /* it is all of the capture */
+	bool last; /* there is no other part behind it */
 };
 
-/* How much of an interval, whose end may be open, lies in the part. */
+/* The time of an interval, whose end may be open, that lies in the part. */
 static uint64_t within(const struct part *part, uint64_t from, uint64_t to)
 {
 	return interval_overlap(from, to, part->from, part->to);
@@ -24,7 +24,7 @@ static uint64_t within(const struct part *part, uint64_t from, uint64_t to)
 static bool ends_in(const struct part *part, uint64_t end)
 {
 	if (end == CLEW_TIME_OPEN)
-		return part->whole;
+		return part->last;
 	return end > part->from && end <= part->to;
 }
 
@@ -94,7 +94,7 @@ static uint64_t count_operations(const struct part *part,
 
 		if (it->kind == CLEW_OPERATION_REQUEST || it->kind == CLEW_OPERATION_CONNECT)
 			continue;
-		count += part->whole || (!it->goes_on && ends_in(part, it->operation.to));
+		count += ends_in(part, it->operation.to) && (part->last || !it->goes_on);
 	}
 	return count;
 }
@@ -108,7 +108,7 @@ void load_add(struct compare *compare, enum compare_side_name side, const struct
 	const struct part part = {.trace = trace,
 				  .from = start > compare->from ? start : compare->from,
 				  .to = end < compare->to ? end : compare->to,
-				  .whole = !compare_is_part(compare)};
+				  .last = compare->to == UINT64_MAX};
 	uint64_t ns = part.to > part.from ? part.to - part.from : 0;
 
 	load->ns += ns;
@@ -121,7 +121,7 @@ void load_add(struct compare *compare, enum compare_side_name side, const struct
 		return;
 	load->cpus = info->cpus > load->cpus ? info->cpus : load->cpus;
 	load->cpu_ns += info->cpus * ns;
-	if (part.whole)
+	if (!compare_is_part(compare))
 		load_add_cost(load, info);
 }
 

@@ -3,8 +3,10 @@
  * Runs a causal trace again without the waits of a cause's kind, and measures operations in both.
  *
  * The run takes away all waits of that kind which the threads of the class have, and what ends
- * them. Where gaps are gone elementary spans are joined, and a moment of a thread is found again by
- * how long the thread had run until then. Running time is halved instead, which joins nothing.
+ * them; of run queues it gives these threads CPUs of their own. Where less than half of the time is
+ * such waits, as it is part of others, nothing can be said. Where gaps are gone elementary spans
+ * are joined, and a moment of a thread is found again by how long the thread had run until then.
+ * Running time is halved instead, which joins nothing.
  */
 #include "compare/on_path.h"
 
@@ -97,6 +99,9 @@ static char *statements(const struct trying *trying, const struct compare_name *
 
 	if (cause->wait_kind == CLEW_SEGMENT_RUNNING)
 		r = asprintf(&text, "scale spans((%s)) by .5;", trying->threads);
+	else if (cause->wait_kind == CLEW_SEGMENT_RUNQUEUE)
+		r = asprintf(&text, "set cpus to %d for spans((%s));", MOST_THREADS,
+			     trying->threads);
 	else if (cause->edge_type < 0)
 		r = asprintf(&text, "drop waits(%s) spans((%s));", kind, trying->threads);
 	else
@@ -193,7 +198,7 @@ static void measure(struct both_runs *runs, const struct replay_operation *opera
 }
 
 static int measure_all(const struct trying *trying, const struct compare_name *cause,
-		       const struct clew_model *after, double *ret_part)
+		       const struct clew_model *after, double ns, double *ret_part)
 {
 	struct both_runs runs = {.before = trying->model,
 				 .after = after,
@@ -204,15 +209,19 @@ static int measure_all(const struct trying *trying, const struct compare_name *c
 
 	for (size_t i = 0; i < trying->count && r == 0; i++)
 		measure(&runs, &trying->operations[i]);
-	if (r == 0 && runs.taken > 0)
+	/* A queue for a CPU is a part of the waits that it follows. */
+	if (cause->wait_kind == CLEW_SEGMENT_RUNQUEUE)
+		runs.taken = ns;
+	if (r == 0 && runs.taken > 0 && runs.taken >= ns / 2)
 		*ret_part = fmin(1, fmax(0, runs.shorter / runs.taken));
 	free(runs.ran_before);
 	free(runs.ran_after);
 	return r;
 }
 
-/* 0 or -ENOMEM; *ret_part stays if the run is refused. */
-static int try_without(const struct trying *trying, const struct compare_name *cause,
+/* `ns`: of all waits of that kind in the operations that are tried. 0 or -ENOMEM; *ret_part stays
+ * if the run is refused. */
+static int try_without(const struct trying *trying, const struct compare_name *cause, double ns,
 		       double *ret_part)
 {
 	char *text = statements(trying, cause);
@@ -225,7 +234,7 @@ static int try_without(const struct trying *trying, const struct compare_name *c
 	if (r == 0)
 		r = clew_what_if(trying->model, program, NULL, &after, &result, &error);
 	if (r == 0)
-		r = measure_all(trying, cause, after, ret_part);
+		r = measure_all(trying, cause, after, ns, ret_part);
 	clew_model_free(after);
 	clew_program_free(program);
 	free(text);
@@ -236,6 +245,26 @@ static int try_without(const struct trying *trying, const struct compare_name *c
 static bool is_tried(const struct compare_row *row)
 {
 	return row->changed && row->cause != UINT32_MAX && row->difference.change > 0;
+}
+
+/* ns of the causes of one kind in as many operations as are tried. A CPU that was idle is no queue.
+ */
+static double ns_of_kind(const struct trying *trying, const struct compare *compare,
+			 const struct compare_class *class, const struct compare_name *cause)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < class->row_count; i++) {
+		const struct compare_row *row = &class->rows[i];
+		const struct compare_name *it =
+			row->cause == UINT32_MAX ? NULL
+						 : compare_name_at(&compare->causes, row->cause);
+
+		if (it && it->wait_kind == cause->wait_kind && it->edge_type == cause->edge_type &&
+		    (it->wait_kind != CLEW_SEGMENT_RUNQUEUE || it->party[0]))
+			ns += (double)row->sides[COMPARE_AFTER].ns;
+	}
+	return ns * (double)trying->count / (double)class->count[COMPARE_AFTER];
 }
 
 static int try_class(struct trying *trying, const struct compare *compare,
@@ -249,11 +278,13 @@ static int try_class(struct trying *trying, const struct compare *compare,
 		return 0;
 	for (size_t i = 0; i < class->row_count && tried < MOST_ROWS && r == 0; i++) {
 		struct compare_row *row = &class->rows[i];
+		const struct compare_name *cause;
 
 		if (!is_tried(row))
 			continue;
 		tried++;
-		r = try_without(trying, compare_name_at(&compare->causes, row->cause),
+		cause = compare_name_at(&compare->causes, row->cause);
+		r = try_without(trying, cause, ns_of_kind(trying, compare, class, cause),
 				&row->on_path);
 	}
 	return r;

@@ -73,15 +73,14 @@ bool replay_place(const struct replay_threads *threads, uint32_t tid, uint64_t f
 	if (model->es[first].end <= begin)
 		first++;
 	last = es_before(model, range, end);
-	if (first == range->first + range->count || first > last ||
-	    model->es[first].start >= end)
+	if (first == range->first + range->count || first > last || model->es[first].start >= end)
 		return false;
 	begin = begin > model->es[first].start ? begin - model->es[first].start : 0;
 	end = end < model->es[last].end ? end : model->es[last].end;
-	*ret_operation = (struct replay_operation){
-		.span = span,
-		.from = {.es = first, .into = begin},
-		.to = {.es = last, .into = end - model->es[last].start}};
+	*ret_operation =
+		(struct replay_operation){.span = span,
+					  .from = {.es = first, .into = begin},
+					  .to = {.es = last, .into = end - model->es[last].start}};
 	return true;
 }
 

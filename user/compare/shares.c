@@ -207,6 +207,34 @@ static int gather_blames(const struct compare *compare, struct vector *blames, s
 	return r;
 }
 
+/* Counts the operations of each victim. */
+static int count_operations(const struct compare *compare, struct vector *blames)
+{
+	const struct compare_operation *operations = compare->operations.data;
+	struct compare_blame *all = blames->data;
+	struct map counts = {};
+	int r = 0;
+
+	for (size_t i = 0; i < compare->operations.count && r == 0; i++) {
+		const struct compare_operation *it = &operations[i];
+		const char *victim = compare_name_at(&compare->classes, it->class)->party;
+		uint64_t key = hash_text(HASH_SEED, victim);
+		const uint64_t *known = map_get(&counts, key, it->side);
+
+		if (!it->within)
+			r = map_set(&counts, key, it->side, (known ? *known : 0) + it->count);
+	}
+	for (size_t i = 0; i < blames->count && r == 0; i++)
+		for (unsigned side = 0; side < COMPARE_SIDES; side++) {
+			const uint64_t *known =
+				map_get(&counts, hash_text(HASH_SEED, all[i].victim), side);
+
+			all[i].operations[side] = known ? *known : 0;
+		}
+	map_done(&counts);
+	return r;
+}
+
 /* ns a second of recording that a blame changed. */
 static double blame_change(const struct compare *compare, const struct compare_blame *it)
 {
@@ -233,6 +261,8 @@ int shares_blame(const struct compare *compare, struct compare_result *result)
 	int r = gather_blames(compare, &blames, &places);
 
 	map_done(&places);
+	if (r == 0)
+		r = count_operations(compare, &blames);
 	result->blames = calloc(blames.count + 1, sizeof(*result->blames));
 	if (!result->blames)
 		r = -ENOMEM;

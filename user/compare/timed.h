@@ -16,7 +16,7 @@ struct timed_operation {
 struct timed {
 	struct vector all; /* struct timed_operation, whole ones */
 	char *name;	   /* of the class that was taken, or of the calls; NULL: none fits */
-	char *others;	   /* up to three names that fit, too, and have less time; NULL: none does */
+	char *others; /* up to three names that fit, too, and have less time; NULL: none does */
 };
 
 /* Takes of the classes that a glob or words name the one with most time. timed_done() in any case.

@@ -6,10 +6,12 @@
 #include "answers/compare/words.h"
 #include "format/text.h"
 
-#define MOST_ROWS 8
-#define MORE_LOAD (1 / 3.0)
-#define OFF_PATH  0.1
-#define ON_PATH	  0.9
+#define MOST_ROWS   8
+#define MORE_LOAD   (1 / 3.0)
+#define OFF_PATH    0.1
+#define ON_PATH	    0.9
+#define MOST_SHORT  5	 /* causes of a class that is too short to say, */
+#define LEAST_SHORT 0.05 /* each at least such a part of the larger mean */
 
 const char *compare_signed(double ns, char text[static COMPARE_SIGNED_SIZE])
 {
@@ -61,6 +63,17 @@ static const struct compare_row *main_row(const struct compare_class *class)
 	return NULL;
 }
 
+#define OFTEN_SIZE 24
+
+/* "0.012", "3.1", "3900". Returns `text`. */
+static const char *often_text(double often, char text[static OFTEN_SIZE])
+{
+	snprintf(text, OFTEN_SIZE, often < 99.5 ? "%.2g" : "%.0f", often);
+	return text;
+}
+
+#define OFTEN(often) often_text(often, (char[OFTEN_SIZE]){0})
+
 /* Says how often it is and how long each time. */
 static void print_times(FILE *out, const struct compare_class *class, const struct compare_row *row)
 {
@@ -75,15 +88,15 @@ static void print_times(FILE *out, const struct compare_class *class, const stru
 	if (!parts[COMPARE_BEFORE].times || !parts[COMPARE_AFTER].times) {
 		unsigned side = parts[COMPARE_AFTER].times ? COMPARE_AFTER : COMPARE_BEFORE;
 
-		fprintf(out, "; %s %.2g times an operation, %s each",
-			side == COMPARE_AFTER ? "only after:" : "only before:", often[side],
+		fprintf(out, "; %s %s times an operation, %s each",
+			side == COMPARE_AFTER ? "only after:" : "only before:", OFTEN(often[side]),
 			CLEW_DURATION((uint64_t)llround(each[side])));
 		return;
 	}
 	if (compare_alike(often[0], often[1]))
-		fprintf(out, "; %.2g times an operation as before", often[1]);
+		fprintf(out, "; %s times an operation as before", OFTEN(often[1]));
 	else
-		fprintf(out, "; %.2g -> %.2g times an operation", often[0], often[1]);
+		fprintf(out, "; %s -> %s times an operation", OFTEN(often[0]), OFTEN(often[1]));
 	if (compare_alike(each[0], each[1]))
 		fprintf(out, ", %s each as before", CLEW_DURATION((uint64_t)llround(each[1])));
 	else
@@ -101,7 +114,8 @@ static void print_having(FILE *out, const struct compare_class *class,
 			100 * (double)row->sides[side].operations / (double)class->count[side];
 	if (share[0] > 99 && share[1] > 99)
 		return;
-	fprintf(out, ", in %.0f -> %.0f %% of them", share[0], share[1]);
+	fprintf(out, ", in %.*f -> %.*f %% of them", share[0] < 10, share[0], share[1] < 10,
+		share[1]);
 }
 
 /* Says so if operations would not be that much shorter without a cause. */
@@ -144,11 +158,14 @@ static void print_arrivals(FILE *out, const struct clew_compare_answer *answer,
 		second[side] = loads[side].ns
 				       ? (double)class->count[side] * 1e9 / (double)loads[side].ns
 				       : 0;
-	if (second[COMPARE_AFTER] >= second[COMPARE_BEFORE] * (1 + MORE_LOAD))
+	/* Shorter ones begin more often where each is begun as the last one ends. */
+	if (second[COMPARE_AFTER] >= second[COMPARE_BEFORE] * (1 + MORE_LOAD) &&
+	    compare_change(&class->total) > 0)
 		fprintf(out,
-			"  %.3g -> %.3g of them begin each second: so many more explain more "
+			"  %.*f -> %.*f of them begin each second: so many more explain more "
 			"waiting\n",
-			second[COMPARE_BEFORE], second[COMPARE_AFTER]);
+			second[COMPARE_BEFORE] < 100, second[COMPARE_BEFORE],
+			second[COMPARE_AFTER] < 100, second[COMPARE_AFTER]);
 }
 
 /* The cause that makes most of the change of the slowest operations. */
@@ -196,6 +213,29 @@ static void print_longest(FILE *out, const struct clew_compare_answer *answer,
 		it->from + it->ns);
 }
 
+void compare_print_short(FILE *out, const struct clew_compare_answer *answer,
+			 const struct compare_class *class)
+{
+	double larger = 0;
+	unsigned shown = 0;
+
+	for (unsigned side = 0; side < COMPARE_SIDES; side++)
+		larger = fmax(larger, (double)class->total.sides[side].mean_ns);
+	for (size_t i = 0; i < class->row_count && shown < MOST_SHORT; i++) {
+		const struct compare_row *row = &class->rows[i];
+		double change = (double)compare_change(row);
+
+		if (fabs(change) < LEAST_SHORT * larger)
+			continue;
+		fprintf(out, "    %10s an operation  ", COMPARE_SIGNED(change));
+		clew_print_safe(out, CLEW_ROW_NAME(answer, row));
+		if (row->cause != UINT32_MAX)
+			print_times(out, class, row);
+		fputc('\n', out);
+		shown++;
+	}
+}
+
 void compare_print_changed(FILE *out, const struct clew_compare_answer *answer,
 			   const struct compare_class *class)
 {
@@ -206,7 +246,10 @@ void compare_print_changed(FILE *out, const struct clew_compare_answer *answer,
 	compare_print_class_name(out, answer, class->class);
 	fprintf(out, "%s: ", class->replicated ? "" : " differ between these recordings");
 	compare_print_mean(out, class);
-	if (!class->total.changed)
+	if (!class->total.changed &&
+	    (class->total.difference.low > 0 || class->total.difference.high < 0))
+		fputs("; among so many comparisons that may be noise, but causes changed", out);
+	else if (!class->total.changed)
 		fputs("; no change beyond noise as a whole, but of causes", out);
 	else if (most)
 		fprintf(out, "; %s of the %s have one cause",

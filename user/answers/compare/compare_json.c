@@ -249,6 +249,8 @@ static void json_blames(struct clew_json *json, const struct compare_result *res
 		clew_json_string(json, "class", clew_spent_word((enum clew_spent)blame->spent));
 		clew_json_unsigned(json, "before_ns", blame->ns[COMPARE_BEFORE]);
 		clew_json_unsigned(json, "after_ns", blame->ns[COMPARE_AFTER]);
+		clew_json_unsigned(json, "before_operations", blame->operations[COMPARE_BEFORE]);
+		clew_json_unsigned(json, "after_operations", blame->operations[COMPARE_AFTER]);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);

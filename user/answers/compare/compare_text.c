@@ -175,9 +175,48 @@ static void print_without(FILE *out, const struct clew_compare_answer *answer,
 		if (verdict == COMPARE_SHORT)
 			compare_print_mean(out, class);
 		fputc('\n', out);
+		if (verdict == COMPARE_SHORT)
+			compare_print_short(out, answer, class);
 	}
 	if (count > shown)
 		fprintf(out, "  and %zu more\n", count - shown);
+}
+
+/* True if operations of the class are compared, or are on one side. */
+static bool is_shown(const struct compare_result *result, uint32_t class)
+{
+	for (size_t i = 0; i < result->class_count; i++)
+		if (result->classes[i].class == class)
+			return true;
+	for (unsigned side = 0; side < COMPARE_SIDES; side++)
+		for (size_t i = 0; i < result->alone_count[side]; i++)
+			if (result->alone[side][i].class == class)
+				return true;
+	return false;
+}
+
+/* Names classes of a long capture all of whose operations are longer than its windows. */
+static void print_too_long(FILE *out, const struct clew_compare_answer *answer)
+{
+	const struct compare *compare = answer->compare;
+	const struct compare_left_out *all = compare->left_out.data;
+	uint32_t named[MOST_NAMES];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < compare->left_out.count && compare->in_windows; i++) {
+		bool known = all[i].blind || is_shown(answer->result, all[i].class);
+
+		for (unsigned k = 0; k < count && !known; k++)
+			known = named[k] == all[i].class;
+		if (known || count == MOST_NAMES)
+			continue;
+		fputs(count ? ", " : "\nNot compared, as none lies within what is read at once: ",
+		      out);
+		compare_print_class_name(out, answer, all[i].class);
+		named[count++] = all[i].class;
+	}
+	if (count)
+		fputc('\n', out);
 }
 
 static void print_alone(FILE *out, const struct clew_compare_answer *answer, unsigned side)
@@ -218,6 +257,11 @@ static void print_mixes(FILE *out, const struct compare_result *result)
 	}
 }
 
+static uint64_t each_operation(const struct compare_blame *blame, unsigned side)
+{
+	return blame->operations[side] ? blame->ns[side] / blame->operations[side] : 0;
+}
+
 static void print_blames(FILE *out, const struct clew_compare_answer *answer)
 {
 	const struct compare_load *loads = answer->compare->loads;
@@ -235,13 +279,16 @@ static void print_blames(FILE *out, const struct clew_compare_answer *answer)
 		    compare_alike(second[0], second[1]))
 			continue;
 		if (!shown++)
-			fputs("\nWho took whose time, each second\n", out);
+			fputs("\nWho took whose time, each second (and each operation of theirs)\n",
+			      out);
 		fprintf(out, "  %10s  ", COMPARE_SIGNED(second[1] - second[0]));
 		clew_print_safe(out, blame->victim);
 		fprintf(out, " %s because of ", report_spent_words((enum clew_spent)blame->spent));
 		clew_print_safe(out, blame->party);
-		fprintf(out, " (%s -> %s)\n", CLEW_DURATION((uint64_t)second[0]),
-			CLEW_DURATION((uint64_t)second[1]));
+		fprintf(out, " (%s -> %s; %s -> %s)\n", CLEW_DURATION((uint64_t)second[0]),
+			CLEW_DURATION((uint64_t)second[1]),
+			CLEW_DURATION(each_operation(blame, COMPARE_BEFORE)),
+			CLEW_DURATION(each_operation(blame, COMPARE_AFTER)));
 	}
 }
 
@@ -284,6 +331,7 @@ void clew_print_compare(FILE *out, const struct clew_compare_answer *answer)
 	print_same(out, answer);
 	print_without(out, answer, COMPARE_SHORT);
 	print_without(out, answer, COMPARE_BLIND);
+	print_too_long(out, answer);
 	print_alone(out, answer, COMPARE_AFTER);
 	print_alone(out, answer, COMPARE_BEFORE);
 	print_mixes(out, result);

@@ -20,4 +20,8 @@ void compare_print_mean(FILE *out, const struct compare_class *class);
 void compare_print_changed(FILE *out, const struct clew_compare_answer *answer,
 			   const struct compare_class *class);
 
+/* Prints the causes that differ most of a class of which nothing can be said. */
+void compare_print_short(FILE *out, const struct clew_compare_answer *answer,
+			 const struct compare_class *class);
+
 #endif

@@ -37,8 +37,9 @@ uint64_t clew_daemon_cpu_time_of(pid_t pid)
 	uint64_t ticks;
 
 	/* Its name has no parenthesis. */
-	if (file && fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
-			   &user, &system) != 2)
+	if (file &&
+	    fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+		   &user, &system) != 2)
 		user = system = 0;
 	if (file)
 		fclose(file);

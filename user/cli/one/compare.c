@@ -17,6 +17,7 @@
 #include "cli/operand/input.h"
 #include "compare/history.h"
 #include "compare/on_path.h"
+#include "compare/windows.h"
 #include "daemon/place.h"
 
 #define MOST_RENAMES 64
@@ -29,6 +30,7 @@ struct compare_values {
 	const char *output;
 	const char *history;
 	bool recorded; /* a command, in one of the captures */
+	bool is_long;  /* the first capture after: it has no causal trace in one piece */
 	bool yesterday;
 	bool halves;
 	bool json;
@@ -158,6 +160,21 @@ static int divide(const struct compare_values *values, char **operands, size_t b
 	return 0;
 }
 
+/* Adds a capture that is looked at in windows. */
+static int add_windows(struct compare *compare, enum compare_side_name side,
+		       struct clew_input *input, const struct clew_chosen *chosen)
+{
+	struct compare_windows windows = {.compare = compare, .side = side, .chosen = chosen};
+	const struct clew_windows_taker taker = compare_windows_taker(&windows);
+	int status = clew_input_works(input, "operations are those", &windows.works);
+
+	if (!status)
+		status = clew_input_look(input, &taker);
+	if (!status && compare_windows_end(&windows, input->trace) < 0)
+		status = clew_fail_memory();
+	return status;
+}
+
 static int add_capture(struct compare *compare, enum compare_side_name side,
 		       struct compare_values *values, const char *operand)
 {
@@ -166,16 +183,19 @@ static int add_capture(struct compare *compare, enum compare_side_name side,
 	struct clew_input_choice choice = {.input = &input, .selection = &selection};
 	const struct clew_chosen chosen = {
 		.wants = clew_input_wants, .context = &choice, .some = true};
-	int status = clew_input_open(operand,
-				     &(struct clew_input_needs){.whole = "classes of operations",
-								.functions = true,
-								.announced = true},
-				     &input);
+	int status = clew_input_open(
+		operand,
+		&(struct clew_input_needs){.works = true, .functions = true, .announced = true},
+		&input);
 
 	if (!status)
 		status = clew_input_choose(&input, &selection);
 	values->recorded |= !status && selection.recorded.root != CLEW_NO_TASK;
-	if (!status && compare_add(compare, side, input.trace, &chosen) < 0)
+	if (side == COMPARE_AFTER && !compare->captures[side])
+		values->is_long = input.reader != NULL;
+	if (!status && input.reader)
+		status = add_windows(compare, side, &input, &chosen);
+	else if (!status && compare_add(compare, side, input.trace, &chosen) < 0)
 		status = clew_fail_memory();
 	clew_input_done(&input);
 	clew_selection_done(&selection);
@@ -244,7 +264,8 @@ static int find_and_say(const struct compare_values *values, const struct compar
 		status = clew_fail(CLEW_EXIT_NEGATIVE,
 				   "no operation to compare: see which classes there are with "
 				   "`clew report --comm NAME`");
-	if (!status && has_changes(&result) && !values->halves && !values->yesterday)
+	if (!status && has_changes(&result) && !values->halves && !values->yesterday &&
+	    !values->is_long)
 		status = try_on_path(compare, &result, sides->names[COMPARE_AFTER][0]);
 	if (!status)
 		status = say(values, &answer);

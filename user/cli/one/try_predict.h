@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture predicts of `clew what-if --try`, and the operations of one that were timed. */
+/* The slope that a capture predicts for `clew what-if --try`, and the operations of one that were
+ * timed. */
 #ifndef CLEW_CLI_ONE_TRY_PREDICT_H
 #define CLEW_CLI_ONE_TRY_PREDICT_H
 
