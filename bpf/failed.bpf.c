@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "listener.h"
 #include "net.h"
+#include "outside.h"
 #include "read.h"
 #include "state.h"
 #include <bpf/bpf_helpers.h>
@@ -46,7 +47,10 @@ __noinline int failed_connect(__u64 sock_address, bool answered)
 	/* Where it connects to: no wait may ever name this socket. */
 	send_socket(READ_NUMBER(sock, sk_socket), tried.object, bpf_get_smp_processor_id(),
 		    clock_ns());
-	listener = answered ? NULL : (struct sock *)find_listener(sock_address);
+	/* What listens at such an address on this host is another one. */
+	listener = answered || leads_outside(sock)
+			   ? NULL
+			   : (struct sock *)find_listener(sock_address);
 	if (listener) {
 		queued = READ(listener, sk_ack_backlog);
 		tried.listener = inode_of(listener);

@@ -10,6 +10,7 @@
  * must not flood. It reads only memory that is present: whoever has to make a page
  * present may never do it.
  */
+#include "arch.h"
 #include "call.h"
 #include "filelock.h"
 #include "filter.h"
@@ -20,6 +21,7 @@
 #include "kernel_fs.h"
 #include "life.h"
 #include "object.h"
+#include "outside.h"
 #include "poll.h"
 #include "question.h"
 #include "read.h"
@@ -181,8 +183,11 @@ static __always_inline void iterate_object(struct where *where, struct task_stru
 	wait->object_kind = found.kind;
 	wait->object = found.object;
 	wait->device = found.device;
-	if (found.kind == CLEW_OBJECT_SOCKET && (bits & TASK_INTERRUPTIBLE))
+	if (found.kind == CLEW_OBJECT_SOCKET && (bits & TASK_INTERRUPTIBLE)) {
 		wait->asked = question_under_way((__u64)file, where->time);
+		if (wait->asked || call->number == CALL_CONNECT)
+			wait->away = away_behind((__u64)file);
+	}
 	if (locks_files(call->number) && (bits & TASK_INTERRUPTIBLE)) {
 		if (pass == CLEW_PASS_START)
 			file_lock_from_before(task, file, call, state);

@@ -45,6 +45,7 @@
 
 #define AF_UNIX		 1
 #define IPPROTO_TCP	 6
+#define IPPROTO_UDP	 17
 #define AF_INET		 2
 #define AF_INET6	 10
 #define TCP_NEW_SYN_RECV 12
@@ -488,6 +489,7 @@ struct sock_common {
 
 struct socket;
 struct sk_buff;
+struct dst_entry;
 
 typedef struct {
 	int owned;
@@ -511,6 +513,7 @@ struct sock {
 	struct socket *sk_socket;
 	long sk_rcvtimeo;
 	long sk_sndtimeo;
+	struct dst_entry *sk_dst_cache;
 };
 
 struct socket {

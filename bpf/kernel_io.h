@@ -208,6 +208,11 @@ struct net_device {
 	struct device dev;
 };
 
+/* The route of a socket's packets. */
+struct dst_entry {
+	struct net_device *dev;
+};
+
 struct napi_struct {
 	struct list_head poll_list;
 	struct net_device *dev;

@@ -26,10 +26,9 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define MSG_PEEK      0x2
-#define MSG_ERRQUEUE  0x2000
-#define USEC	      1000 /* ns */
-#define NO_ROUND_TRIP (~0U)
+#define MSG_PEEK     0x2
+#define MSG_ERRQUEUE 0x2000
+#define USEC	     1000 /* ns */
 
 /* Fixed at load: whether messages of chosen threads are recorded. */
 const volatile bool messages;
@@ -122,7 +121,7 @@ static __always_inline void message_emit(struct sock *sock, __u32 bytes, __u8 fl
 	struct tcp_sock *tcp;
 	struct socket *socket;
 	struct where where;
-	__u64 inode, at = 0;
+	__u64 inode, at = 0, asks = 0;
 	bool outside;
 
 	if (!is_connected(sock, family))
@@ -142,6 +141,8 @@ static __always_inline void message_emit(struct sock *sock, __u32 bytes, __u8 fl
 		flags |= CLEW_MESSAGE_OUTSIDE;
 	if (tcp)
 		at = message_time(tcp, where.time, &flags);
+	else if (family != AF_UNIX && !(flags & CLEW_MESSAGE_RECEIVED))
+		asks = take_arrival(sock);
 	send_socket((__u64)socket, inode, where.cpu, where.time);
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_MESSAGE, where.time,
 				sizeof(*record));
@@ -158,6 +159,9 @@ static __always_inline void message_emit(struct sock *sock, __u32 bytes, __u8 fl
 	if (tcp) {
 		record->header.flags |= CLEW_MESSAGE_PLACED;
 		message_place(tcp, record);
+	} else if (asks) {
+		record->header.flags |= CLEW_MESSAGE_QUERY;
+		record->position = asks;
 	}
 	record_submit(record);
 }
@@ -182,12 +186,7 @@ static __always_inline bool plainly_within(struct sock *sock)
 		return false;
 	if (family == AF_INET)
 		return (sock->__sk_common.skc_daddr & 0xff) == 127;
-	if (family != AF_INET6)
-		return true;
-	if (to[0] | to[1] | to[2] | to[3] | to[4] | to[5] | to[6] | to[7] | to[8] | to[9])
-		return false;
-	/* ::1, or an address of IPv4 that begins with 127 */
-	return to[10] == 0xff ? to[12] == 127 : !to[10] && !to[12] && to[15] == 1;
+	return family != AF_INET6 || loops_back(to);
 }
 
 /* Global, see identity.h. */

@@ -14,6 +14,7 @@
 #include "kernel_io.h"
 #include "napi.h"
 #include "outside.h"
+#include "query.h"
 #include "read.h"
 #include "refused.h"
 #include "state.h"
@@ -152,6 +153,24 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 	return state == TCP_LISTEN || state == TCP_NEW_SYN_RECV ? sender_of(0, actor) : 0;
 }
 
+/* A packet of a socket leaves this machine. It is remembered who asks for a connection, in case
+ * nothing answers. */
+static __always_inline void leaves(__u64 socket, struct sock *sock)
+{
+	struct context context;
+
+	if (!socket)
+		return;
+	if (network)
+		mark_outside(socket);
+	if (READ(sock, __sk_common.skc_state) == TCP_SYN_SENT && context_here(&context) &&
+	    context.level == LEVEL_TASK) {
+		__u32 task = serial_of_current(context.cpu_state, context.task);
+
+		sender_put(socket, socket_number(sock), clock_ns(), sender_of(task, task));
+	}
+}
+
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 {
@@ -162,9 +181,11 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 
 	if (!enabled)
 		return 0;
+	if (network && asks_for_names(READ_TRUSTED(packet, sk)))
+		note_query(READ_NUMBER(packet, head) + packet->network_header,
+			   READ_NUMBER(packet, sk), clock_ns());
 	if (!stays_here(packet->dev)) {
-		if (network && READ_NUMBER(packet, sk))
-			mark_outside(READ_NUMBER(packet, sk));
+		leaves(READ_NUMBER(packet, sk), READ_TRUSTED(packet, sk));
 		return 0;
 	}
 	if (!context_here(&context))

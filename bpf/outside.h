@@ -51,7 +51,8 @@ static __always_inline bool stays_here(struct net_device *device)
 	       !(outside_count && is_named_outside(device));
 }
 
-#define MARK_OUTSIDE 1ULL
+#define MARK_OUTSIDE  1ULL
+#define NO_ROUND_TRIP (~0U) /* in rtt_min: none was measured */
 
 /* A number that distinguishes sockets, also those at one address. The lowest bit is free. */
 static __always_inline __u64 socket_mark(struct sock *sock)
@@ -94,6 +95,51 @@ static __always_inline bool is_outside(struct sock *sock)
 	return slot && slot->mark == (socket_mark(sock) | MARK_OUTSIDE);
 }
 
+/* True for ::1, and for an address of IPv4 that begins with 127. */
+static __always_inline bool loops_back(const __u8 *to)
+{
+	if (to[0] | to[1] | to[2] | to[3] | to[4] | to[5] | to[6] | to[7] | to[8] | to[9])
+		return false;
+	return to[10] == 0xff ? to[12] == 127 : !to[10] && !to[12] && to[15] == 1;
+}
+
+/* True if a socket's other end has a loopback address. */
+static __always_inline bool to_loopback(struct sock *sock, __u16 family)
+{
+	__u8 to[16] = {};
+
+	if (family == AF_INET)
+		return (READ(sock, __sk_common.skc_daddr) & 0xff) == 127;
+	bpf_core_read(to, sizeof(to), &sock->__sk_common.skc_v6_daddr);
+	return loops_back(to);
+}
+
+/* True if the device that a socket's packets leave by leads out of this machine. */
+static __always_inline bool leads_outside(struct sock *sock)
+{
+	struct dst_entry *route = (void *)READ_NUMBER(sock, sk_dst_cache);
+	struct net_device *device = route ? (void *)READ_NUMBER(route, dev) : NULL;
+
+	return device && !stays_here(device);
+}
+
+/* As clew_wait.away, of the connection behind a file. Global, see identity.h. */
+__noinline __u32 away_behind(__u64 file_address)
+{
+	struct socket *socket = READ((struct file *)file_address, private_data);
+	struct sock *sock = (void *)READ_NUMBER(socket, sk);
+	__u16 family = sock ? READ(sock, __sk_common.skc_family) : 0;
+	struct tcp_sock *tcp;
+	__u32 trip;
+
+	if (!network || (family != AF_INET && family != AF_INET6) || to_loopback(sock, family) ||
+	    (!is_outside(sock) && !leads_outside(sock)))
+		return 0;
+	tcp = tcp_of(sock);
+	trip = tcp ? READ(tcp, rtt_min.s[0].v) : NO_ROUND_TRIP;
+	return trip == NO_ROUND_TRIP ? 1 : trip + 1;
+}
+
 /* Notes when the last packet had come, as the first bytes since then are taken. */
 static __always_inline void note_arrival(struct sock *sock)
 {
@@ -103,7 +149,8 @@ static __always_inline void note_arrival(struct sock *sock)
 		slot->arrived = READ((struct tcp_sock *)sock, tcp_mstamp);
 }
 
-/* When that was, us, 0 unknown. It is not known any more then. */
+/* When that was, us; of UDP the name that it asks for (query.h); 0 unknown. It is not known any more
+ * then. */
 static __always_inline __u64 take_arrival(struct sock *sock)
 {
 	struct question_slot *slot = marked_slot(sock);

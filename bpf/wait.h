@@ -17,6 +17,7 @@
 #include "lock.h"
 #include "lock_name.h"
 #include "object.h"
+#include "outside.h"
 #include "poll.h"
 #include "question.h"
 #include "read.h"
@@ -434,6 +435,15 @@ static __always_inline bool waits_in_function(__u32 task_state_bits, const struc
 	       !AGAIN(wait->argument);
 }
 
+/* The question that is open at the socket of a wait, or the connection that is asked for there. */
+static __always_inline void describe_question(struct clew_task_state *state, __u64 now,
+					      struct clew_wait *wait)
+{
+	wait->asked = open_question(state->file, now);
+	if (AGAIN(wait->asked) || AGAIN(wait->call) == CALL_CONNECT)
+		wait->away = away_behind(state->file);
+}
+
 /* describe_wait() for a thread of a program. */
 static __always_inline void describe_user_wait(void *context, const struct where *where,
 					       struct task_struct *task, __u32 task_state_bits,
@@ -469,7 +479,7 @@ static __always_inline void describe_user_wait(void *context, const struct where
 	}
 	if (AGAIN(wait->object_kind) == CLEW_OBJECT_SOCKET && !AGAIN(wait->argument) &&
 	    !AGAIN(wait->reason) && task_state_bits & TASK_INTERRUPTIBLE)
-		wait->asked = open_question(state->file, where->time);
+		describe_question(state, where->time, wait);
 	if (unseen && reason_unseen(context, task, task_state_bits, AGAIN(call->class), wait))
 		AGAIN(wait->flags) |= CLEW_WAIT_FLAG_UNSEEN;
 	remember_wait(state, wait, AGAIN(call->class));

@@ -22,6 +22,7 @@
 #include "net.h"
 #include "object.h"
 #include "order.h"
+#include "outside.h"
 #include "question.h"
 #include "read.h"
 #include "state.h"
@@ -338,6 +339,8 @@ static __always_inline void ready_socket(const struct where *where, struct file 
 		stamp->device = unix_question(sock) ? CLEW_ASKED_UNKNOWN : 0;
 	else
 		stamp->device = asked_before((__u64)file, where->time);
+	if (AGAIN(stamp->device) && away_behind((__u64)file))
+		stamp->flags |= CLEW_WAKE_AWAY;
 }
 
 /* Describes what became ready if it is no socket. `descriptor`: that of the sleeper's epoll

@@ -355,6 +355,7 @@ static struct clew_sleep begun_sleep(const struct clew_builder *builder, const s
 {
 	const uint64_t waits_in = waiting_function(wait),
 		       *function = waits_in ? map_get(&builder->function_kinds, waits_in, 0) : NULL;
+	const bool at_socket = wait->object_kind == CLEW_OBJECT_SOCKET && !wait->reason;
 
 	return (struct clew_sleep){
 		.start = later(task->since, task->frontier),
@@ -366,7 +367,8 @@ static struct clew_sleep begun_sleep(const struct clew_builder *builder, const s
 		.flags = wait->flags,
 		.open = (uint8_t)(task->open_start ? CLEW_OPEN_START : 0),
 		.number = task->number,
-		.asked = wait->object_kind == CLEW_OBJECT_SOCKET && !wait->reason ? wait->asked : 0,
+		.asked = at_socket ? wait->asked : 0,
+		.away = at_socket ? wait->away : 0,
 		.state = (uint8_t)task->sleep_state,
 		.frozen = clew_is_frozen(task->has_wait ? wait : NULL, task->sleep_state),
 	};
@@ -412,8 +414,10 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	if (sleep.object.kind == CLEW_OBJECT_FUTEX && !sleep.object.shared)
 		sleep.object.memory = build_task_memory(builder, task);
 	if (wake->asked && sleep.object.kind == CLEW_OBJECT_SOCKET &&
-	    sleep.object.number == wake->object)
+	    sleep.object.number == wake->object) {
 		sleep.asked = wake->asked;
+		sleep.away = wake->flags & CLEW_WAKE_AWAY ? 1 : 0;
+	}
 	if (wait->object_kind == CLEW_OBJECT_EPOLL)
 		sleep.poller = (uint16_t)(1 | wait->object * 0x9e3779b97f4a7c15ull >> 48);
 	r = explain_end(builder, task, &sleep, wait, wake);

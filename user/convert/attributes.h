@@ -69,9 +69,9 @@
 	    "a row is a start, an end, what was counted, and how often")                           \
 	KEY(FAILED,          "failed",          "tm######n", 9,                                    \
 	    "a row is a time, a device, six numbers and a holder")                                 \
-	KEY(EXCHANGES,       "exchanges",       "tt##e#nttt##", 7,                                 \
+	KEY(EXCHANGES,       "exchanges",       "tt##e#nttt###", 7,                                \
 	    "a row is a begin, an end, four numbers, the thread at the other end, three times and "\
-	    "two numbers")                                                                         \
+	    "three numbers")                                                                       \
 	KEY(MESSAGES,        "messages",        "tt####",    6,                                    \
 	    "a row is two times, a socket, a place, bytes and flags")                              \
 	KEY(TOUCHES,         "touches",         "m##tt##",   7,                                    \
@@ -125,6 +125,7 @@
 	KEY(FLAGS,           "flags",           "#",         1, NULL)                              \
 	KEY(RETRIED,         "retried",         "T",         1, NULL)                              \
 	KEY(ASKED,           "asked",           "t",         1, NULL)                              \
+	KEY(AWAY,            "away",            "#",         1, NULL)                              \
 	KEY(EXCHANGE,        "exchange",        "T",         1, NULL)                              \
 	KEY(REST,            "rest",            "T",         1, NULL)                              \
 	KEY(SINCE,           "since",           "t*",        0, NULL)                              \

@@ -4,8 +4,12 @@
  * have the form of its key stays as it is.
  */
 #include "convert/shift.h"
+#include "builder/findings.h"
+#include <clew/kernel/records.h>
 #include <clew/tokens.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +17,7 @@ void capture_shift_begin(struct capture_shift *shift)
 {
 	pairs_init(&shift->value);
 	pairs_init(&shift->label);
+	pairs_init(&shift->key);
 	row_init(&shift->row);
 }
 
@@ -20,6 +25,7 @@ void capture_shift_done(struct capture_shift *shift)
 {
 	pairs_done(&shift->value);
 	pairs_done(&shift->label);
+	pairs_done(&shift->key);
 	row_done(&shift->row);
 }
 
@@ -36,18 +42,129 @@ static uint64_t shift_moment(const struct capture_shift *shift, uint64_t at)
 	return moved < 0 ? 0 : moved > INT64_MAX ? INT64_MAX : (uint64_t)moved;
 }
 
+/* ---- devices ---- */
+
+#define MAJOR_FREE  512 /* Linux gives out none from there on */
+#define BLOCK_SHIFT 14	/* minors of major 0 in a block */
+
+void capture_shift_next(struct capture_shift_devices *devices, bool first)
+{
+	devices->first = first;
+	if (first) {
+		devices->major = MAJOR_FREE;
+		devices->block = 1;
+	}
+	memset(devices->becomes, 0, sizeof(devices->becomes));
+}
+
+/* What a major, or a block of minors, becomes. `next`: the next one that is free, of `most`. */
+static uint32_t becomes(struct capture_shift_devices *devices, uint32_t place, uint32_t number,
+			uint32_t *next, uint32_t most)
+{
+	if (devices->first) {
+		*next = number >= *next ? number + 1 : *next;
+		return number;
+	}
+	if (!devices->becomes[place]) {
+		if (*next >= most)
+			return number;
+		devices->becomes[place] = (uint16_t)(*next)++;
+	}
+	return devices->becomes[place];
+}
+
+static uint32_t shift_device(struct capture_shift *shift, uint32_t device)
+{
+	struct capture_shift_devices *devices = shift->devices;
+	const uint32_t major = CLEW_DEVICE_MAJOR(device), block = device >> BLOCK_SHIFT;
+
+	if (!devices || !device)
+		return device;
+	if (major)
+		return becomes(devices, major, major, &devices->major, CAPTURE_SHIFT_MAJORS)
+			       << 20 |
+		       CLEW_DEVICE_MINOR(device);
+	return becomes(devices, CAPTURE_SHIFT_MAJORS + block, block, &devices->block,
+		       CAPTURE_SHIFT_BLOCKS)
+		       << BLOCK_SHIFT |
+	       (device & ((1U << BLOCK_SHIFT) - 1));
+}
+
+/* The inode number of a file, which is that of a device if the file is a disk. */
+static uint64_t shift_inode(struct capture_shift *shift, uint32_t device, uint64_t inode)
+{
+	return device && clew_is_disk_inode(device, inode) ? shift_device(shift, (uint32_t)inode)
+							   : inode;
+}
+
+static bool is_disk_text(uint64_t number)
+{
+	return (number & ~(uint64_t)UINT32_MAX) == CLEW_TEXT_DISK;
+}
+
+bool capture_names_disk(const char *key)
+{
+	const char *at = key + strlen("text.");
+	uint64_t number;
+
+	return !strncmp(key, "text.", strlen("text.")) && scan_value_number(&at, &number) &&
+	       is_disk_text(number);
+}
+
+const char *capture_shift_key(struct capture_shift *shift, const char *key)
+{
+	const char *at = key + strlen("file.");
+	char text[64];
+	uint32_t device;
+	uint64_t inode;
+
+	pairs_clear(&shift->key);
+	if (!shift->devices)
+		return key;
+	if (capture_names_disk(key)) {
+		at = key + strlen("text.");
+		scan_value_number(&at, &inode);
+		snprintf(text, sizeof(text), "text.%" PRIu64,
+			 (uint64_t)CLEW_TEXT_DISK | shift_device(shift, (uint32_t)inode));
+	} else if (!strncmp(key, "file.", strlen("file.")) && scan_value_device(&at, &device) &&
+		   *at++ == '.' && scan_value_number(&at, &inode)) {
+		inode = shift_inode(shift, device, inode);
+		device = shift_device(shift, device);
+		snprintf(text, sizeof(text), "file.%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(device),
+			 CLEW_DEVICE_MINOR(device), inode);
+	} else {
+		return key;
+	}
+	pairs_begin(&shift->key, "key");
+	pairs_text(&shift->key, text);
+	pairs_text(&shift->key, at);
+	return text_of(&shift->key);
+}
+
+/* ---- values ---- */
+
 static void put_row(struct capture_shift *shift)
 {
 	const char *form = attribute_table[shift->row.key].form;
+	uint32_t device = 0; /* in the field before */
 
 	pairs_row_begin(&shift->value, shift->row.key, "");
 	for (size_t i = 0; i < shift->row.count; i++) {
 		union attribute_field field = row_fields(&shift->row)[i];
 		bool comma, renamed = false;
+		uint32_t before = device;
 
+		device = 0;
 		switch (attribute_next_field(&form, &comma)) {
 		case 't':
 			field.number = field.number ? shift_moment(shift, field.number) : 0;
+			break;
+		case 'm':
+			device = (uint32_t)field.number;
+			field.number = shift_device(shift, device);
+			break;
+		case '#':
+			field.number = shift_inode(shift, before, field.number);
 			break;
 		case 'c':
 			field.number += field.number < UINT16_MAX ? shift->cpus : 0;
@@ -89,6 +206,33 @@ static int put_rows(struct capture_shift *shift, enum attribute_key key, const c
 	return r == 0 && *shift->row.at ? -EINVAL : r;
 }
 
+/* The name of a disk and of its host. */
+static const char *with_host(struct capture_shift *shift, enum attribute_key key, const char *name)
+{
+	pairs_add(&shift->value, key, name);
+	pairs_text(&shift->value, " on ");
+	pairs_text(&shift->value, shift->host);
+	return text_of(&shift->value);
+}
+
+/* The number of a file on the device that is at hand. */
+static const char *shift_id(struct capture_shift *shift, const char *value)
+{
+	const char *at = value;
+	uint64_t number;
+
+	if (!scan_value_number(&at, &number) || *at)
+		return value;
+	pairs_add_number(&shift->value, ATTRIBUTE_ID, shift_inode(shift, shift->on, number));
+	return text_of(&shift->value);
+}
+
+/* True for a moment that is not known, and that no clock changes. */
+static bool is_sometime(enum attribute_key key, const char *value)
+{
+	return key == ATTRIBUTE_ASKED && !strcmp(value, "1");
+}
+
 const char *capture_shift_value(struct capture_shift *shift, const char *key, const char *value)
 {
 	enum attribute_key number = attribute_find(key);
@@ -102,9 +246,13 @@ const char *capture_shift_value(struct capture_shift *shift, const char *key, co
 			  {shift->end < 0 ? 0 : (uint64_t)shift->end});
 		return text_of(&shift->value);
 	}
-	if (!strpbrk(form, "tcrfenN"))
-		return value;
 	pairs_clear(&shift->value);
+	if (shift->host && (number == ATTRIBUTE_DISK || capture_names_disk(key)))
+		return with_host(shift, number, value);
+	if (number == ATTRIBUTE_ID && shift->on)
+		return shift_id(shift, value);
+	if (!strpbrk(form, "tcrfenmN") || is_sometime(number, value))
+		return value;
 	if (*form == 'N') {
 		if (!shift->is_renamed(shift->context, value))
 			return value;

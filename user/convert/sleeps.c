@@ -83,6 +83,8 @@ static void describe_rest(struct conversion *conversion, const struct clew_sleep
 		pairs_add(pairs, ATTRIBUTE_RETRIED, "yes");
 	if (sleep->asked)
 		pairs_add_number(pairs, ATTRIBUTE_ASKED, sleep->asked);
+	if (sleep->away)
+		pairs_add_number(pairs, ATTRIBUTE_AWAY, sleep->away);
 	if (clew_trace_in_exchange(conversion->trace, sleep))
 		pairs_add(pairs, ATTRIBUTE_EXCHANGE, "yes");
 	if (is_rest(conversion, sleep))
@@ -158,7 +160,7 @@ static bool is_special(const struct clew_sleep *sleep, uint64_t start,
 		       const struct implied *implied, uint32_t call_id)
 {
 	return (sleep->call_id != call_id && sleep->call_id != call_id + 1) ||
-	       sleep->holder_count || sleep->link_count || sleep->asked ||
+	       sleep->holder_count || sleep->link_count || sleep->asked || sleep->away ||
 	       (sleep->edge_type >= 0 &&
 		(sleep->from != implied->from || sleep->from_at != implied->from_at)) ||
 	       (sleep->end != CLEW_TIME_OPEN && sleep->end != implied->end) ||

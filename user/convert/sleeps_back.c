@@ -120,7 +120,7 @@ static int take_rest(struct back *back, const struct values *values, struct clew
 		     uint32_t *call_id)
 {
 	const char *id = values->of[ATTRIBUTE_CALL_ID];
-	uint64_t call = *call_id + 1ul, operation = 0, poller = 0, flags = 0;
+	uint64_t call = *call_id + 1ul, operation = 0, poller = 0, flags = 0, away = 0;
 	int r = 0;
 
 	sleep->call = CLEW_NO_CALL;
@@ -133,12 +133,14 @@ static int take_rest(struct back *back, const struct values *values, struct clew
 	*call_id = sleep->call_id = (uint32_t)call;
 	if (r == 0)
 		r = BACK_NUMBERS(back, values, {ATTRIBUTE_OPERATION, &operation},
-				 {ATTRIBUTE_EPOLL, &poller}, {ATTRIBUTE_FLAGS, &flags});
+				 {ATTRIBUTE_EPOLL, &poller}, {ATTRIBUTE_FLAGS, &flags},
+				 {ATTRIBUTE_AWAY, &away});
 	if (r == 0)
 		r = back_number(back, values, ATTRIBUTE_ASKED, &sleep->asked);
 	sleep->operation = (uint8_t)operation;
 	sleep->poller = (uint16_t)poller;
 	sleep->flags = (uint8_t)flags;
+	sleep->away = (uint32_t)away;
 	sleep->frozen = values->of[ATTRIBUTE_FROZEN] != NULL;
 	sleep->blind = values->of[ATTRIBUTE_BLIND] != NULL;
 	sleep->hidden = sleep->blind && !strcmp(values->of[ATTRIBUTE_BLIND], "hidden");

@@ -254,7 +254,7 @@ static void describe_exchanges(struct conversion *conversion, uint32_t serial)
 			  {exchange_flags(exchange)},
 			  {.word = capture_name_or_dash(conversion, exchange->other)},
 			  {exchange->sent}, {exchange->first}, {exchange->last},
-			  {exchange->round_trip}, {exchange->resent});
+			  {exchange->round_trip}, {exchange->resent}, {exchange->query});
 	}
 }
 

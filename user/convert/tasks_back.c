@@ -258,6 +258,7 @@ static int take_exchange(struct back *back, const struct row *row)
 		.last = fields[9].number,
 		.round_trip = (uint32_t)fields[10].number,
 		.resent = (uint32_t)fields[11].number,
+		.query = fields[12].number,
 	};
 
 	return trace_add_exchange(back->trace, &exchange);

@@ -427,7 +427,7 @@ struct why_cause why_cause_of(const struct clew_trace *trace, const struct clew_
 
 	/* Another host answered: nothing of it can be followed here. */
 	if (own.kind == CLEW_WAIT_UNKNOWN && own.task == CLEW_NO_TASK && !sleep->blind &&
-	    clew_trace_remote(trace, sleep))
+	    clew_trace_remote(trace, sleep, NULL))
 		own.kind = sleep->kind;
 	/* A holder is known by the lock itself, whatever the wait. */
 	if (last == sleep || own.task != CLEW_NO_TASK)

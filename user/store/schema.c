@@ -490,10 +490,10 @@ static const struct table_column failed_columns[] = {
 #define MESSAGE(member, coding, reference) AT(#member, struct clew_message_record, member, 0, coding, reference, 0)
 
 /* A message begins where the one before in its direction ended. */
-#define PLACED(member_, coding_, third_)                                                           \
+#define PLACED(member_, coding_, third_, flags_)                                                   \
 	{                                                                                          \
 		AT_CODED(#member_, struct clew_message_record, member_, 0, coding_, "socket",      \
-			 CLEW_MESSAGE_PLACED),                                                     \
+			 flags_),                                                                  \
 			.second = "flags", .third = (third_)                                       \
 	}
 
@@ -503,9 +503,9 @@ static const struct table_column message_columns[] = {
 	MESSAGE(socket, STORE_RECENT, "socket"),
 	BY(struct clew_message_record, bytes, "socket", "flags"),
 	AT("at", struct clew_message_record, at, 0, STORE_BEFORE, "time", CLEW_MESSAGE_TIMED),
-	PLACED(position, STORE_NEXT, "bytes"),
-	PLACED(round_trip, STORE_KEYED, NULL),
-	PLACED(resent, STORE_KEYED, NULL),
+	PLACED(position, STORE_NEXT, "bytes", CLEW_MESSAGE_PLACED | CLEW_MESSAGE_QUERY),
+	PLACED(round_trip, STORE_KEYED, NULL, CLEW_MESSAGE_PLACED),
+	PLACED(resent, STORE_KEYED, NULL, CLEW_MESSAGE_PLACED),
 };
 
 #define MOMENT(member, coding, reference) AT(#member, struct clew_moment, member, 0, coding, reference, 0)

@@ -7,9 +7,11 @@
  * each other by their addresses, or by a Unix socket's peer.
  */
 #include "base/hash.h"
+#include "trace/idle.h"
 #include "trace/internal.h"
 #include "trace/part.h"
 #include "trace/talk.h"
+#include <clew/kernel/call_numbers.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ struct end {
 	uint32_t round_trip;  /* us, the latest that is known */
 	uint32_t resent;      /* segments that were sent again, as of the last message .. */
 	uint32_t resent_then; /* .. and of the question's first part */
+	uint64_t query;	      /* the name that the question asks for, 0 none */
 	uint32_t task;	      /* of the last message */
 	uint32_t others;      /* of the last one that the other end had; CLEW_NO_TASK none */
 };
@@ -164,6 +167,7 @@ static int end_exchange(struct clew_trace *trace, uint64_t number, const struct 
 						     .last = talk->last,
 						     .round_trip = end->round_trip,
 						     .resent = end->resent - end->resent_then,
+						     .query = end->query,
 						     .outside = end->outside,
 						     .full = end->full,
 						     .questions = talk->parts,
@@ -215,6 +219,8 @@ static void note_network(struct end *end, const struct clew_message_record *mess
 		end->full = false;
 	}
 	end->full |= !!(flags & CLEW_MESSAGE_WINDOW);
+	if (talk_asks(&end->it, message))
+		end->query = flags & CLEW_MESSAGE_QUERY ? message->position : 0;
 	end->resent = message->resent;
 	end->round_trip = message->round_trip ?: end->round_trip;
 }
@@ -414,13 +420,63 @@ uint64_t clew_trace_message_question(const struct clew_trace *trace, const struc
 	return exchange ? exchange->from : 0;
 }
 
-const struct clew_exchange *clew_trace_remote(const struct clew_trace *trace,
-					      const struct clew_sleep *sleep)
+/* Segments in which TCP asked for a connection again during a sleep. */
+static uint32_t asked_again(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	const struct clew_exchange *exchange =
-		sleep->context == CLEW_WAKE_TASK && sleep->ended_by != CLEW_NO_TASK
-			? NULL
-			: awaited(trace, sleep);
+	size_t count;
+	const struct clew_failed *failed =
+		clew_trace_failed(trace, sleep->task, sleep->start,
+				  clew_trace_until(trace, sleep->end), &count);
+	uint32_t again = 0;
 
-	return exchange && exchange->outside ? exchange : NULL;
+	for (size_t i = 0; i < count; i++)
+		again += failed[i].header.flags == CLEW_FAILED_ANSWER &&
+			 failed[i].object == sleep->object.number;
+	return again;
+}
+
+/* What the wait itself says, where no message of the question was recorded. */
+static bool is_away(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		    struct clew_exchange *ret_exchange)
+{
+	const struct clew_socket_record *socket =
+		sleep->away ? clew_trace_socket(trace, sleep->object.number) : NULL;
+	uint64_t from = sleep->asked > CLEW_ASKED_SOMETIME ? sleep->asked : sleep->start,
+		 to = clew_trace_until(trace, sleep->end);
+	bool connects = sleep->call == CLEW_NR_connect, open = sleep->end == CLEW_TIME_OPEN;
+
+	if (!sleep->away || (!connects && (!sleep->asked || !socket ||
+					   socket_side_of(socket) != SIDE_CLIENT)))
+		return false;
+	*ret_exchange = (struct clew_exchange){.from = from,
+					       .to = to,
+					       .socket = sleep->object.number,
+					       .task = sleep->task,
+					       .other = CLEW_NO_TASK,
+					       .questions = 1,
+					       .sent = from,
+					       .first = open ? 0 : to,
+					       .last = open ? 0 : to,
+					       .round_trip = sleep->away - 1,
+					       .resent = asked_again(trace, sleep),
+					       .outside = true,
+					       .client = true,
+					       .goes_on = open};
+	return true;
+}
+
+bool clew_trace_remote(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		       struct clew_exchange *ret_exchange)
+{
+	const struct clew_exchange *exchange;
+	struct clew_exchange own;
+
+	if (sleep->context == CLEW_WAKE_TASK && sleep->ended_by != CLEW_NO_TASK)
+		return false;
+	exchange = awaited(trace, sleep);
+	if (exchange ? !exchange->outside : !is_away(trace, sleep, &own))
+		return false;
+	if (ret_exchange)
+		*ret_exchange = exchange ? *exchange : own;
+	return true;
 }

@@ -195,6 +195,7 @@ struct clew_exchange {
 	uint64_t last;	     /* the same of the last one */
 	uint32_t round_trip; /* us, the shortest to the other end lately; 0 unknown */
 	uint32_t resent;     /* segments that this end sent again meanwhile */
+	uint64_t query;	     /* hash of the name that DNS was asked for, 0 none */
 	bool outside;	     /* the other end is on another host */
 	bool full;	     /* the other end had no room for all of the question */
 	bool client;	     /* the end asks */
@@ -234,10 +235,11 @@ const struct clew_exchange *clew_trace_exchange(const struct clew_trace *trace, 
  * show none. */
 uint64_t clew_trace_message_question(const struct clew_trace *trace,
 				     const struct clew_sleep *sleep);
-/* The question to another host for whose answer a client waits in a sleep, or for its end; NULL:
- * none is known. */
-const struct clew_exchange *clew_trace_remote(const struct clew_trace *trace,
-					      const struct clew_sleep *sleep);
+/* True if a client waits in a sleep for the answer of another host, or for its end, or for a
+ * connection to be accepted there. *ret_exchange, unless that is NULL: the question, as messages
+ * show it, or else the wait itself. */
+bool clew_trace_remote(const struct clew_trace *trace, const struct clew_sleep *sleep,
+		       struct clew_exchange *ret_exchange);
 /* True if messages of the socket that a sleep waits for were recorded, from its begin on, and an
  * answer is among them. */
 bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew_sleep *sleep);

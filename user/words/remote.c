@@ -51,53 +51,76 @@ const char *clew_remote_name(const struct clew_trace *trace, const struct clew_s
 {
 	struct object_description it;
 
-	if (!clew_trace_remote(trace, sleep) || !object_describe(trace, &sleep->object, sleep, &it))
+	if (!clew_trace_remote(trace, sleep, NULL) || !object_describe(trace, &sleep->object, sleep, &it))
 		return NULL;
 	snprintf(room, size, "%s", it.peer.text);
 	return room;
 }
 
-bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+/* The name that a question to a server of names asks for, NULL none. */
+static const char *name_asked(const struct clew_trace *trace, const struct clew_exchange *exchange)
 {
-	const struct clew_exchange *exchange = clew_trace_remote(trace, sleep);
+	const char *name = exchange->query ? clew_trace_text(trace, exchange->query) : NULL;
+
+	return name && name[0] ? name : NULL;
+}
+
+static void print_answering(FILE *out, const struct clew_remote_parts *parts, const char *asked)
+{
+	if (parts->open)
+		fputs(" has not answered", out);
+	else
+		fprintf(out, " took %s to answer", CLEW_DURATION(parts->answering));
+	if (asked) {
+		fputs(" the query for ", out);
+		clew_print_safe(out, asked);
+	}
+	if (parts->open)
+		fprintf(out, " for %s", CLEW_DURATION(parts->answering));
+	if (parts->round_trip)
+		fprintf(out, " (round trip %s)", CLEW_DURATION(parts->round_trip));
+}
+
+bool clew_print_remote(FILE *out, const char *before, const struct clew_trace *trace,
+		       const struct clew_sleep *sleep)
+{
+	struct clew_exchange exchange;
 	struct clew_remote_parts parts;
 	char room[CLEW_REMOTE_NAME];
 	const char *name = clew_remote_name(trace, sleep, room, sizeof(room));
 
-	if (!name)
+	if (!name || !clew_trace_remote(trace, sleep, &exchange))
 		return false;
-	parts = clew_remote_parts(exchange);
-	fputs(": ", out);
+	parts = clew_remote_parts(&exchange);
+	fputs(before, out);
 	clew_print_safe(out, name[0] ? name : "the other host");
-	fprintf(out, parts.open ? " has not answered for %s" : " took %s to answer",
-		CLEW_DURATION(parts.answering));
-	if (parts.round_trip)
-		fprintf(out, " (round trip %s)", CLEW_DURATION(parts.round_trip));
+	print_answering(out, &parts, name_asked(trace, &exchange));
 	fputs(": not this machine", out);
-	print_others(out, exchange, &parts);
+	print_others(out, &exchange, &parts);
 	return true;
 }
 
 void clew_json_remote(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_sleep *sleep)
 {
-	const struct clew_exchange *exchange = clew_trace_remote(trace, sleep);
+	struct clew_exchange exchange;
 	struct clew_remote_parts parts;
 	char room[CLEW_REMOTE_NAME];
 	const char *name = clew_remote_name(trace, sleep, room, sizeof(room));
 
-	if (!name)
+	if (!name || !clew_trace_remote(trace, sleep, &exchange))
 		return;
-	parts = clew_remote_parts(exchange);
+	parts = clew_remote_parts(&exchange);
 	clew_json_object(json, "remote");
 	clew_json_string(json, "host", name[0] ? name : NULL);
+	clew_json_string(json, "query", name_asked(trace, &exchange));
 	clew_json_unsigned(json, "sending_ns", parts.sending);
 	clew_json_unsigned(json, "answering_ns", parts.answering);
 	clew_json_unsigned(json, "round_trip_ns", parts.round_trip);
 	clew_json_unsigned(json, "receiving_ns", parts.receiving);
 	clew_json_unsigned(json, "taking_ns", parts.taking);
-	clew_json_unsigned(json, "resent", exchange->resent);
-	clew_json_bool(json, "no_room", exchange->full);
+	clew_json_unsigned(json, "resent", exchange.resent);
+	clew_json_bool(json, "no_room", exchange.full);
 	clew_json_bool(json, "open", parts.open);
 	clew_json_object_end(json);
 }

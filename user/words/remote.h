@@ -26,9 +26,10 @@ struct clew_remote_parts {
 
 struct clew_remote_parts clew_remote_parts(const struct clew_exchange *exchange);
 
-/* Prints ": HOST took 31.0 ms to answer (round trip 0.4 ms): not this machine" behind the words for
- * a wait. False: it is for no other host's answer, and nothing was printed. */
-bool clew_print_remote(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* Prints `before` and "HOST took 31.0 ms to answer (round trip 0.4 ms): not this machine". False:
+ * the wait is for no other host's answer, and nothing was printed. */
+bool clew_print_remote(FILE *out, const char *before, const struct clew_trace *trace,
+		       const struct clew_sleep *sleep);
 
 /* The address and port of the other host, "" unknown. NULL: the sleep is for no other host's
  * answer. */

@@ -398,7 +398,7 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 			clew_print_held(out, segment->held, sleep);
 		else if (sleep && sleep->across)
 			print_way(out, trace, sleep, segment->task);
-		else if (!sleep || !clew_print_remote(out, trace, sleep))
+		else if (!sleep || !clew_print_remote(out, ": ", trace, sleep))
 			print_first_link(out, trace, sleep);
 		break;
 	}

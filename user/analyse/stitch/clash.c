@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers that mean one thing on one host and another thing on another one: of sockets, files and
- * control groups. A stitched trace names none of them, as a name would be true of one host alone.
+ * Numbers that mean one thing on one host and another thing on another one: of sockets, control
+ * groups, users and interrupts. A stitched trace names none of them, as a name would be true of one
+ * host alone. Files and disks have numbers of their own then, unless names stay.
  */
 #include "analyse/stitch/internal.h"
 #include "base/hash.h"
 
 /* The part of a value that says what has the number; NULL: the key names no such thing. The fields
  * before it are numbers. */
-static const char *thing_of(const char *key, const char *value)
+static const char *thing_of(const char *key, const char *value, bool names_stay)
 {
 	static const struct {
 		const char *prefix;
 		unsigned fields;
-	} kinds[] = {{"socket.", 0}, {"file.", 4}, {"cgroup.", 1}};
+		bool of_device;
+	} kinds[] = {{"socket.", 0, false},
+		     {"file.", 4, true},
+		     {"cgroup.", 1, false},
+		     {"text.", 0, false}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strncmp(key, kinds[i].prefix, strlen(kinds[i].prefix)))
 			continue;
+		if (!names_stay && (kinds[i].of_device || capture_names_disk(key)))
+			return NULL;
 		for (unsigned field = 0; field < kinds[i].fields; field++) {
 			value += strcspn(value, " ");
 			value += *value == ' ';
@@ -58,7 +65,8 @@ int stitch_clash_begin(struct stitch_clash *clash, const struct stitch *s)
 		for (uint32_t i = 0; i < model->attribute_count && r == 0; i++) {
 			const char *key = clew_model_string(model, model->attributes[i].key);
 			const char *thing =
-				thing_of(key, clew_model_string(model, model->attributes[i].value));
+				thing_of(key, clew_model_string(model, model->attributes[i].value),
+					 s->options->prefix == CLEW_PREFIX_NEVER);
 
 			r = thing ? note(clash, key, thing) : 0;
 		}

@@ -19,6 +19,7 @@ struct copy {
 	struct stitch_names names;
 	struct stitch_clash clash;
 	struct capture_shift shift;
+	struct capture_shift_devices devices;
 	struct pairs pairs;
 	struct clew_maker *maker;
 	uint32_t *numbers[CLEW_STITCH_MOST_TRACES]; /* of dependencies in the whole, by trace */
@@ -98,8 +99,7 @@ static void count_numbers(struct copy *c)
 			c->shift.requests++;
 	}
 	c->shift.functions += functions;
-	/* Where names stay, what has one name is one thing. */
-	if (c->s->options->prefix != CLEW_PREFIX_NEVER)
+	if (c->shift.devices)
 		c->shift.cpus += cpus;
 }
 
@@ -182,28 +182,39 @@ static void describe_hosts(struct copy *c)
 	}
 }
 
+/* The device that a list of attributes names; 0: none. */
+static uint32_t device_of(const struct clew_model *model, uint32_t list)
+{
+	const char *value = clew_model_attribute(model, list, "dev");
+	uint32_t device;
+
+	return value && scan_value_device(&value, &device) ? device : 0;
+}
+
 static int copy_attributes(struct copy *c)
 {
 	const struct clew_model *model = c->model;
 	int r = 0;
 
 	for (uint32_t i = 0; i < model->attribute_list_count && r == 0; i++) {
+		c->shift.on = device_of(model, i);
 		for (uint32_t j = model->attribute_lists[i]; j < model->attribute_lists[i + 1];
 		     j++) {
 			const char *key = clew_model_string(model, model->attributes[j].key);
+			const char *becomes = capture_shift_key(&c->shift, key);
 			const char *value = capture_shift_value(
 				&c->shift, key,
 				clew_model_string(model, model->attributes[j].value));
 
-			if (!value)
+			if (!value || !becomes)
 				return -ENOMEM;
-			if (stitch_clashes(&c->clash, key))
+			if (stitch_clashes(&c->clash, becomes))
 				continue;
 			if (c->trace == 0 && c->s->hosts[0] && !strcmp(key, "capture.host")) {
 				describe_hosts(c);
 				continue;
 			}
-			pairs_begin(&c->pairs, key);
+			pairs_begin(&c->pairs, becomes);
 			pairs_text(&c->pairs, value);
 		}
 		r = pairs_make(&c->pairs, c->maker, &c->lists[i]);
@@ -520,6 +531,8 @@ static int copy_traces(struct copy *c)
 		c->shift.rate = c->s->rates[i];
 		c->shift.zero = c->s->zeros[i];
 		c->shift.ends = i << ENDS_SHIFT;
+		c->shift.host = c->s->hosts[i];
+		capture_shift_next(&c->devices, i == 0);
 		stitch_prefix(c->s, i, prefix);
 		c->shift.prefix = prefix;
 		r = copy_trace(c);
@@ -660,6 +673,9 @@ int stitch_copy(struct stitch *s, struct clew_model **ret_model)
 	int r;
 
 	capture_shift_begin(&c.shift);
+	/* Where names stay, what has one name is one thing. */
+	if (s->options->prefix != CLEW_PREFIX_NEVER)
+		c.shift.devices = &c.devices;
 	pairs_init(&c.pairs);
 	r = stitch_names_begin(&c.names, s);
 	if (r == 0)

@@ -247,6 +247,7 @@ const struct clew_column clew_wait_columns[] = {
 	{.name = "holders", .json = wait_json_holders, .print = wait_print_holders},
 	{.name = "coming", .json = wait_json_coming},
 	{.name = "ended_by", .json = wait_json_ended_by, .print = wait_print_end},
+	{.name = "answering", .print = wait_print_remote},
 	{.name = "other_end", .json = wait_json_other_end, .print = wait_print_other_end},
 	CLEW_INTEGER("runqueue_ns", "then ready, until it had a CPU", .value = of_runqueue,
 		     .json = clew_json_column),

@@ -42,6 +42,7 @@ void wait_print_since(FILE *out, const struct clew_row *row);
 void wait_print_holders(FILE *out, const struct clew_row *row);
 void wait_print_end(FILE *out, const struct clew_row *row);
 void wait_print_other_end(FILE *out, const struct clew_row *row);
+void wait_print_remote(FILE *out, const struct clew_row *row);
 void wait_print_tried(FILE *out, const struct clew_row *row);
 void wait_print_deadlock(FILE *out, const struct clew_row *row);
 void wait_print_slices(FILE *out, const struct clew_row *row);

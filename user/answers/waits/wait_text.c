@@ -12,6 +12,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/other_end.h"
+#include "words/remote.h"
 #include "words/task.h"
 #include "words/tried.h"
 #include "words/wait.h"
@@ -138,6 +139,11 @@ void wait_print_other_end(FILE *out, const struct clew_row *row)
 	const struct clew_sleep *sleep = row->item;
 
 	clew_print_other_end(out, row->trace, sleep, true);
+}
+
+void wait_print_remote(FILE *out, const struct clew_row *row)
+{
+	clew_print_remote(out, "; ", row->trace, row->item);
 }
 
 void wait_print_tried(FILE *out, const struct clew_row *row)

@@ -27,6 +27,7 @@ struct top_values {
 	struct clew_selection selection;
 	uint64_t period;
 	struct clew_number count;
+	const char *outside;
 	bool json, text;
 };
 
@@ -40,6 +41,9 @@ const struct clew_option clew_top_options[] = {
 	{0, "comm", "GLOB", "only threads named like this", clew_take_string,
 	 offsetof(struct top_values, selection.comm)},
 	CLEW_GROUP_OPTIONS(struct top_values, selection.group, "threads"),
+	{0, "outside", "DEVICE",
+	 "other hosts are behind this network device, such as a tunnel or a virtual machine's",
+	 clew_take_string, offsetof(struct top_values, outside)},
 	{0, "text", NULL, "print each period as text", clew_take_flag,
 	 offsetof(struct top_values, text)},
 	{0, "json", NULL, "print a JSON object a period, in one line: so without a terminal, too",
@@ -158,7 +162,8 @@ static int go_on(struct top *top)
 
 static int run(struct top *top)
 {
-	int status = top_recorder_begin(&top->recorder, top->values->period);
+	int status = top_recorder_begin(&top->recorder, top->values->period,
+					top->values->outside);
 
 	if (status)
 		return status;

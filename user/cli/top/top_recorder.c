@@ -164,16 +164,17 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 	dup2(null, STDOUT_FILENO);
 	dup2(errors, STDERR_FILENO);
 	execl("/proc/self/exe", "clew", "record", "--rotate", rotate, "--keep", keep, "-o",
-	      recorder->folder, NULL);
+	      recorder->folder, recorder->outside ? "--outside" : NULL, recorder->outside, NULL);
 }
 
-int top_recorder_begin(struct top_recorder *recorder, uint64_t period)
+int top_recorder_begin(struct top_recorder *recorder, uint64_t period, const char *outside)
 {
 	const pid_t parent = getpid();
 	sigset_t all, mask;
 	int errors[2], status;
 
-	*recorder = (struct top_recorder){.pid = -1, .errors = -1, .descriptor = -1};
+	*recorder = (struct top_recorder){
+		.pid = -1, .errors = -1, .descriptor = -1, .outside = outside};
 	status = make_folder(recorder);
 	if (status)
 		return status;

@@ -13,6 +13,7 @@
 #define CLEW_MESSAGE_PLACED  0x08 /* `position`, `round_trip` and `resent` are set: TCP only */
 #define CLEW_MESSAGE_OUTSIDE 0x10 /* the other side is on another host */
 #define CLEW_MESSAGE_WINDOW  0x20 /* sent: the other side had no room for all of it */
+#define CLEW_MESSAGE_QUERY   0x40 /* sent by UDP: it asks for a name, see `position` */
 
 /* MESSAGE: a system call that moved bytes is over. `header.time` is its end. */
 struct clew_message_record {
@@ -21,7 +22,9 @@ struct clew_message_record {
 	__u64 at;     /* when the last of it left the machine's end, or came to it; TCP only */
 	__u32 task;
 	__u32 bytes;
-	__u64 position; /* bytes that the connection had moved in this direction before them */
+	/* bytes that the connection had moved in this direction before them; QUERY: the hash of a TEXT
+	   record with the name that it asks for */
+	__u64 position;
 	/* us, the shortest that TCP measured lately; 0 unknown. Its smoothed one has the other
 	   side's thinking in it, where answers acknowledge questions. */
 	__u32 round_trip;
