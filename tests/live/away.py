@@ -237,9 +237,6 @@ def check_top(hosts):
     ok(len(periods) == 4 and len(texts) == 4 and all(
         f"{THERE}:{PORT} has not answered for " in text and "not this machine" in text
         for text in texts), "clew top says which host has not answered", (done.stderr, texts))
-    ok(periods and all(sum(program["spent_ns"]["host"] for program in period["programs"])
-                       for period in periods), "and counts it as that host's time",
-       [period["programs"] for period in periods][:1])
 
 
 def main():

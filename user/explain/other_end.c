@@ -20,7 +20,8 @@
 
 static bool may_have_other_end(const struct clew_sleep *sleep)
 {
-	if (sleep->open == CLEW_OPEN_NONE || sleep->blind ||
+	/* A socket here with the addresses of one on another host is not that one. */
+	if (sleep->open == CLEW_OPEN_NONE || sleep->blind || sleep->away ||
 	    sleep->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_KTHREAD))
 		return false;
 	return clew_wait_kind_has(sleep->kind, CLEW_TRAIT_OTHER_END);
