@@ -47,10 +47,9 @@ __noinline int failed_connect(__u64 sock_address, bool answered)
 	/* Where it connects to: no wait may ever name this socket. */
 	send_socket(READ_NUMBER(sock, sk_socket), tried.object, bpf_get_smp_processor_id(),
 		    clock_ns());
-	/* What listens at such an address on this host is another one. */
-	listener = answered || leads_outside(sock)
-			   ? NULL
-			   : (struct sock *)find_listener(sock_address);
+	/* A listener of this host with that address is another one. */
+	listener =
+		answered || leads_outside(sock) ? NULL : (struct sock *)find_listener(sock_address);
 	if (listener) {
 		queued = READ(listener, sk_ack_backlog);
 		tried.listener = inode_of(listener);

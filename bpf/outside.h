@@ -149,8 +149,8 @@ static __always_inline void note_arrival(struct sock *sock)
 		slot->arrived = READ((struct tcp_sock *)sock, tcp_mstamp);
 }
 
-/* When that was, us; of UDP the name that it asks for (query.h); 0 unknown. It is not known any more
- * then. */
+/* When that was, us; of UDP the name that it asks for (query.h); 0 unknown. It is not known any
+ * more then. */
 static __always_inline __u64 take_arrival(struct sock *sock)
 {
 	struct question_slot *slot = marked_slot(sock);

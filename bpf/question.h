@@ -28,8 +28,8 @@ struct question_slot {
 	__u64 sock;
 	__u64 written; /* the number of the next byte to be written, as of its last wait */
 	__u64 mark;    /* of the socket that the next field is of; see outside.h */
-	/* TCP: when the last packet had come, as the bytes were taken, us; UDP: the hash of the name
-	   that is asked for; 0 unknown */
+	/* TCP: when the last packet had come, as the bytes were taken, us; UDP: the hash of the
+	   name that is asked for; 0 unknown */
 	__u64 arrived;
 };
 

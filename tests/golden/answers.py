@@ -232,6 +232,7 @@ CASES = [
     ("usual", "report", ["report"]),
     ("outside", "report", ["report", "--comm", "client"]),
     ("outside", "why", ["why", "--tid", "100", "--steps"]),
+    ("outside", "caller", ["why", "--tid", "200", "--steps"]),
     ("outside", "waits", ["waits", *WHOLE]),
     ("outside", "latency", ["latency", "--by", "peer"]),
     ("usual", "why-client", ["why", "--comm", "client", "--slowest", "1"]),

@@ -168,8 +168,8 @@ struct clew_sleep {
 	/* At a socket, or by one that ended a poll: when the question left that was open there, ns,
 	   or CLEW_ASKED_SOMETIME; 0: none is known. Its own socket's side says whose it was. */
 	uint64_t asked;
-	/* Of a client's socket: its other end is on another host: the shortest round trip, us, + 1;
-	   1: it is not known; 0: it is on this host, or it is not known where. */
+	/* The other end of its socket is on another host: the shortest round trip, us, + 1; 1: that
+	   is not known; 0: it is on this host, or it is not known where. */
 	uint32_t away;
 	struct clew_object object;
 	const struct clew_holder *holders;

@@ -57,7 +57,9 @@ void capture_shift_next(struct capture_shift_devices *devices, bool first)
 	memset(devices->becomes, 0, sizeof(devices->becomes));
 }
 
-/* What a major, or a block of minors, becomes. `next`: the next one that is free, of `most`. */
+/* The number that a major, or a block of minors, gets. `next`: the next one that is free, of
+ * `most`.
+ */
 static uint32_t becomes(struct capture_shift_devices *devices, uint32_t place, uint32_t number,
 			uint32_t *next, uint32_t most)
 {
@@ -81,8 +83,7 @@ static uint32_t shift_device(struct capture_shift *shift, uint32_t device)
 	if (!devices || !device)
 		return device;
 	if (major)
-		return becomes(devices, major, major, &devices->major, CAPTURE_SHIFT_MAJORS)
-			       << 20 |
+		return becomes(devices, major, major, &devices->major, CAPTURE_SHIFT_MAJORS) << 20 |
 		       CLEW_DEVICE_MINOR(device);
 	return becomes(devices, CAPTURE_SHIFT_MAJORS + block, block, &devices->block,
 		       CAPTURE_SHIFT_BLOCKS)

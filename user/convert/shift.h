@@ -20,18 +20,18 @@ static inline clew_time clew_shift_gained(double rate, clew_time zero, clew_time
 }
 
 /*
- * Devices of a trace behind the first one get numbers that no device of those before has: each major
- * one of its own from 512 on, as Linux gives out those below alone. Major 0, that of file systems
- * without a disk, stays; of it, each block of minors gets another one. Numbers that there is no room
- * for stay as they are.
+ * Devices of a trace behind the first one get numbers that no device of those before has: each
+ * major one of its own from 512 on, as Linux gives out those below alone. Major 0, that of file
+ * systems without a disk, stays; of it, each block of minors gets another one. Numbers that there
+ * is no room for stay as they are.
  */
 #define CAPTURE_SHIFT_MAJORS 4096
 #define CAPTURE_SHIFT_BLOCKS 64
 
 struct capture_shift_devices {
-	bool first;	     /* the first trace is at hand: its devices stay */
+	bool first;	       /* the first trace is at hand: its devices stay */
 	uint32_t major, block; /* the next ones that are free */
-	/* Of the trace at hand, for each major and block behind each other; 0: not met yet. */
+	/* For each major and block of the trace at hand, one behind the other; 0: not met yet. */
 	uint16_t becomes[CAPTURE_SHIFT_MAJORS + CAPTURE_SHIFT_BLOCKS];
 };
 

@@ -86,9 +86,10 @@ enum clew_spent clew_spent_of(const struct clew_trace *trace, const struct clew_
 		return CLEW_SPENT_COUNT;
 	switch (sleep->kind) {
 	case CLEW_WAIT_SOCKET:
-		return clew_trace_remote(trace, sleep, NULL) ? CLEW_SPENT_REMOTE : CLEW_SPENT_NETWORK;
+		return clew_trace_remote(trace, sleep, NULL) ? CLEW_SPENT_REMOTE
+							     : CLEW_SPENT_NETWORK;
 	case CLEW_WAIT_POLL: /* only in an exchange is it not idle */
-		return clew_trace_remote(trace, sleep, NULL)		  ? CLEW_SPENT_REMOTE
+		return clew_trace_remote(trace, sleep, NULL)	  ? CLEW_SPENT_REMOTE
 		       : sleep->object.kind == CLEW_OBJECT_SOCKET ? CLEW_SPENT_NETWORK
 		       : sleep->edge_type == CLEW_EDGE_TIMER	  ? CLEW_SPENT_TIMER
 								  : CLEW_SPENT_PEER;

@@ -424,9 +424,8 @@ uint64_t clew_trace_message_question(const struct clew_trace *trace, const struc
 static uint32_t asked_again(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	size_t count;
-	const struct clew_failed *failed =
-		clew_trace_failed(trace, sleep->task, sleep->start,
-				  clew_trace_until(trace, sleep->end), &count);
+	const struct clew_failed *failed = clew_trace_failed(
+		trace, sleep->task, sleep->start, clew_trace_until(trace, sleep->end), &count);
 	uint32_t again = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -435,7 +434,7 @@ static uint32_t asked_again(const struct clew_trace *trace, const struct clew_sl
 	return again;
 }
 
-/* What the wait itself says, where no message of the question was recorded. */
+/* The wait itself says it, where no message of the question was recorded. */
 static bool is_away(const struct clew_trace *trace, const struct clew_sleep *sleep,
 		    struct clew_exchange *ret_exchange)
 {
@@ -445,8 +444,8 @@ static bool is_away(const struct clew_trace *trace, const struct clew_sleep *sle
 		 to = clew_trace_until(trace, sleep->end);
 	bool connects = sleep->call == CLEW_NR_connect, open = sleep->end == CLEW_TIME_OPEN;
 
-	if (!sleep->away || (!connects && (!sleep->asked || !socket ||
-					   socket_side_of(socket) != SIDE_CLIENT)))
+	if (!sleep->away ||
+	    (!connects && (!sleep->asked || !socket || socket_side_of(socket) != SIDE_CLIENT)))
 		return false;
 	*ret_exchange = (struct clew_exchange){.from = from,
 					       .to = to,

@@ -51,7 +51,8 @@ const char *clew_remote_name(const struct clew_trace *trace, const struct clew_s
 {
 	struct object_description it;
 
-	if (!clew_trace_remote(trace, sleep, NULL) || !object_describe(trace, &sleep->object, sleep, &it))
+	if (!clew_trace_remote(trace, sleep, NULL) ||
+	    !object_describe(trace, &sleep->object, sleep, &it))
 		return NULL;
 	snprintf(room, size, "%s", it.peer.text);
 	return room;

@@ -162,8 +162,7 @@ static int go_on(struct top *top)
 
 static int run(struct top *top)
 {
-	int status = top_recorder_begin(&top->recorder, top->values->period,
-					top->values->outside);
+	int status = top_recorder_begin(&top->recorder, top->values->period, top->values->outside);
 
 	if (status)
 		return status;

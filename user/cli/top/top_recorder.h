@@ -9,9 +9,9 @@
 
 struct top_recorder {
 	char folder[64];
-	int descriptor; /* of the folder */
-	uint64_t most;	/* bytes that segments take which were read */
-	char *last;	/* the segment that was given last */
+	int descriptor;	     /* of the folder */
+	uint64_t most;	     /* bytes that segments take which were read */
+	char *last;	     /* the segment that was given last */
 	const char *outside; /* a device that leads to other hosts, NULL none */
 	pid_t pid;
 	int errors; /* its standard error */

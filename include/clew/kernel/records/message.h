@@ -22,8 +22,8 @@ struct clew_message_record {
 	__u64 at;     /* when the last of it left the machine's end, or came to it; TCP only */
 	__u32 task;
 	__u32 bytes;
-	/* bytes that the connection had moved in this direction before them; QUERY: the hash of a TEXT
-	   record with the name that it asks for */
+	/* bytes that the connection had moved in this direction before them; QUERY: the hash of a
+	   TEXT record with the name that it asks for */
 	__u64 position;
 	/* us, the shortest that TCP measured lately; 0 unknown. Its smoothed one has the other
 	   side's thinking in it, where answers acknowledge questions. */

@@ -127,9 +127,9 @@ struct clew_wait {
 		__u32 lock_owner; /* LOCK: global tid of the holder, 0 unknown */
 		/* FILE_LOCK: global tgid of the holder, 0 unknown; or CLEW_WAIT_FLAG_TAKER */
 		__u32 lock_process;
-		/* SOCKET, without a reason, where `asked` is set or the call connects: the other end is
-		   on another host, this far away: the shortest round trip in us, + 1; 1: it is not
-		   known how far. 0: it is on this host, or it is not known where. */
+		/* SOCKET, without a reason, where `asked` is set or the call connects: the other
+		   end is on another host, this far away: the shortest round trip in us, + 1; 1: it
+		   is not known how far. 0: it is on this host, or it is not known where. */
 		__u32 away;
 	};
 	__s32 descriptor; /* file descriptor argument of the call, -1 none */

@@ -27,7 +27,9 @@ enum clew_wake_context {
 #define CLEW_WAKE_STOPPED 0x10 /* the sleeper was stopped or traced: this continues it */
 #define CLEW_WAKE_FROZEN  0x40 /* the sleeper's group was frozen, and was thawed */
 #define CLEW_WAKE_ENDED	  0x20 /* the waker had ended and notified those who waited for that */
-#define CLEW_WAKE_AWAY	  0x80 /* SOCKET that made a poller ready: its other end is on another host */
+#define CLEW_WAKE_AWAY                                                                             \
+	0x80 /* SOCKET that made a poller ready: its other end is on another host                  \
+	      */
 
 /* clew_switch.wake_operation: what the waker did, if it was in futex(2) */
 enum clew_wake_operation {
