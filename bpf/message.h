@@ -88,12 +88,12 @@ static __always_inline void message_place(struct tcp_sock *tcp, struct clew_mess
 }
 
 /* The time of a message, which adds to its flags. */
-static __always_inline __u64 message_time(struct tcp_sock *tcp, __u64 now, __u8 *flags)
+static __always_inline __u64 message_time(struct tcp_sock *tcp, __u64 now, __u32 bytes, __u8 *flags)
 {
 	__u64 at;
 
 	if (*flags & CLEW_MESSAGE_RECEIVED) {
-		at = take_arrival((struct sock *)tcp) * USEC;
+		at = take_arrival_of(tcp, bytes) * USEC;
 	} else {
 		at = departed(tcp, now);
 		*flags |= crossed(tcp, at) ? CLEW_MESSAGE_CROSSED : 0;
@@ -140,7 +140,7 @@ static __always_inline void message_emit(struct sock *sock, __u32 bytes, __u8 fl
 	if (outside)
 		flags |= CLEW_MESSAGE_OUTSIDE;
 	if (tcp)
-		at = message_time(tcp, where.time, &flags);
+		at = message_time(tcp, where.time, bytes, &flags);
 	else if (family != AF_UNIX && !(flags & CLEW_MESSAGE_RECEIVED))
 		asks = take_arrival(sock);
 	send_socket((__u64)socket, inode, where.cpu, where.time);

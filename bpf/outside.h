@@ -145,8 +145,10 @@ static __always_inline void note_arrival(struct sock *sock)
 {
 	struct question_slot *slot = marked_slot(sock);
 
-	if (slot && !slot->arrived)
-		slot->arrived = READ((struct tcp_sock *)sock, tcp_mstamp);
+	if (!slot || slot->arrived)
+		return;
+	slot->arrived = READ((struct tcp_sock *)sock, tcp_mstamp);
+	slot->taken = READ((struct tcp_sock *)sock, copied_seq);
 }
 
 /* When that was, us; of UDP the name that it asks for (query.h); 0 unknown. It is not known any
@@ -159,6 +161,17 @@ static __always_inline __u64 take_arrival(struct sock *sock)
 	if (arrived)
 		slot->arrived = 0;
 	return arrived;
+}
+
+/* The same for the last `bytes` that were taken. What splice takes shows no message: what was noted
+ * of it is of no later one. */
+static __always_inline __u64 take_arrival_of(struct tcp_sock *tcp, __u32 bytes)
+{
+	struct question_slot *slot = marked_slot((struct sock *)tcp);
+	__u32 begin = READ(tcp, copied_seq) - bytes, taken = slot ? slot->taken : 0;
+	__u64 arrived = take_arrival((struct sock *)tcp);
+
+	return taken - begin - 1 < bytes ? arrived : 0;
 }
 
 #endif

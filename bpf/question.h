@@ -31,6 +31,7 @@ struct question_slot {
 	/* TCP: when the last packet had come, as the bytes were taken, us; UDP: the hash of the
 	   name that is asked for; 0 unknown */
 	__u64 arrived;
+	__u64 taken; /* TCP: the number behind those bytes */
 };
 
 struct {

@@ -28,7 +28,7 @@ class Host:
 
     def __init__(self, name, offset=0, ppm=0.0, host=None):
         self.name, self.offset, self.ppm, self.host = name, offset, ppm, host
-        self.messages, self.sockets, self.waits = [], [], []
+        self.messages, self.sockets, self.waits, self.disk = [], [], [], None
 
     def clock(self, at):
         return round(at + self.offset + (at - START) * self.ppm * 1e-6)
@@ -43,12 +43,30 @@ class Host:
         self.messages.append((self.clock(time), self.clock(at) if at else 0, inode, position, size,
                               flags))
 
+    def of_disk(self, ends):
+        """A disk 8:0 of some name, and one read of a file on it."""
+        if not self.disk:
+            return []
+        at = ends[0] + 1000
+        return ["hierarchy devices", "category devices 8:0",
+                f"span 8:0 [{ends[0]},{ends[1]}] in devices:8:0 dev=8:0 disk={self.disk}",
+                f"span 8:0/read\\ 100+8 [{at},{at + 50000}] no-call sector=100 bytes=4096 op=read "
+                f'operation_code=0 submitter={self.name}-1 object=file:/data file="8:0 7 0" '
+                f'since="{at} {at + 10} {at + 50000}"']
+
+    def names(self):
+        """What the capture knows by numbers."""
+        return self.sockets + ([
+            f"text.{4 << 48 | 8 << 20}={self.disk}", f'file.8:0.7="0 0 0 0 /{self.disk}"'
+        ] if self.disk else [])
+
     def write(self, end):
         ends = [self.clock(START), self.clock(end)]
-        lines = ["hierarchy processes", f"category processes {self.name}"]
+        lines = ["hierarchy processes", f"category processes {self.name}", *self.of_disk(ends)]
         rows = ",".join(" ".join(map(str, row)) for row in self.messages)
         lines.append(f'span {self.name}-1 [{ends[0]},{ends[1]}] in processes:{self.name} tid=1 pid=1 '
-                     f'messages="{rows}" ' + ("" if self.host else " ".join(self.sockets)))
+                     + (f'messages="{rows}" ' if rows else "")
+                     + ("" if self.host else " ".join(self.sockets)))
         for start, over, inode in self.waits:
             lines.append(f"wait {self.name}-1 {self.clock(start)}..{self.clock(over)} socket "
                          f"object=socket:{inode} id={inode} call=recvfrom context=softirq")
@@ -56,7 +74,7 @@ class Host:
             lines += ["hierarchy cpus", "category cpus machine",
                       f'span cpu0 [{ends[0]},{ends[1]}] in cpus:machine cpu=0 '
                       f'capture="{ends[0]} {ends[1]}" capture.host={self.host} '
-                      f'capture.file="0 1 0 {ends[0]} {ends[1]} 1" ' + " ".join(self.sockets)]
+                      f'capture.file="0 1 0 {ends[0]} {ends[1]} 1" ' + " ".join(self.names())]
         path = os.path.join(directory.name, self.name)
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(lines) + "\n")
@@ -269,6 +287,37 @@ def test_one_number():
                  {None if alike else "10.0.0.2:5432"})
 
 
+def test_disks():
+    """Two hosts' disks of one number are two disks, and so are the files on them."""
+    client, server = Host("client", host="web"), Host("server", 1_000_000, host="db1")
+    client.disk, server.disk = "sda", "vda"
+    _, end = talk(client, server, 0, 20, 17)
+    answer, _ = stitch(client.write(end), server.write(end))
+    tap.same("two disks of one number: stitched", answer["connected"]["connections"], 1)
+    tap.same("two disks of one number: requests to each, and the files of each",
+             [(request["dev"], request["path"]) for request in ask("requests")["requests"]],
+             [("8:0", "/sda"), ("512:0", "/vda")])
+    out = os.path.join(directory.name, "out")
+    told = json.loads(subprocess.run([CLEW, "io", out, "--json"], capture_output=True, text=True,
+                                     timeout=60, check=False).stdout)
+    tap.same("two disks of one number: each has its own sums",
+             [(device["dev"], device["requests"]) for device in told["devices"]],
+             [("8:0", 1), ("512:0", 1)])
+    told = subprocess.run([CLEW, "io", out], capture_output=True, text=True, timeout=60,
+                          check=False).stdout
+    tap.same("two disks of one number: their names and their hosts'",
+             [name in told for name in ("sda on web", "vda on db1")], [True, True])
+    both = [os.path.join(directory.name, name) for name in ("web.disk", "out")]
+    os.rename(both[1], both[0])
+    third = Host("third", 2_000_000, host="db2")
+    third.disk = "nvme0n1"
+    subprocess.run([CLEW, "stitch", both[0], third.write(end), "-o", both[1]], capture_output=True,
+                   timeout=60, check=False)
+    tap.same("two disks of one number: a third trace's has a third one",
+             sorted(request["dev"] for request in ask("requests")["requests"]),
+             ["512:0", "513:0", "8:0"])
+
+
 def test_one_name():
     """Hosts that are called the same have numbers."""
     client, server = Host("client", host="web"), Host("server", 1_000_000, host="web")
@@ -303,6 +352,7 @@ if __name__ == "__main__":
     test_three()
     test_named()
     test_one_number()
+    test_disks()
     test_one_name()
     directory.cleanup()
     sys.exit(tap.end())

@@ -33,15 +33,30 @@ static clew_time place_of(const struct stitch *s, const struct stitch_added *add
 	return added->statement == CLEW_NONE && at > latest ? latest : at;
 }
 
+/* False: clocks that contradict each other put what a message ended before its sender began. */
+static bool is_possible(const struct stitch *s, const struct stitch_added *added,
+			const struct stitch_end *ends)
+{
+	const struct clew_span *span = &s->traces[ends->trace]->spans[ends->span];
+
+	return added->statement != CLEW_NONE ||
+	       place_of(s, added, ends, 0) >= stitch_moved(s, ends->trace, span->start);
+}
+
 static int add(struct stitch *s, struct clew_maker *maker, const struct stitch_added *added)
 {
 	const struct stitch_statement *statement =
 		added->statement == CLEW_NONE ? NULL : &s->program->statements[added->statement];
 	const struct stitch_end *ends = (const struct stitch_end *)s->ends.data + added->first;
 	uint32_t type, attributes, dependency;
-	int r = clew_maker_type(
-		maker, statement ? statement->type : clew_edge_type_name(CLEW_EDGE_SOCKET), &type);
+	int r;
 
+	if (!is_possible(s, added, ends)) {
+		s->result->connected.dependencies--;
+		return 0;
+	}
+	r = clew_maker_type(
+		maker, statement ? statement->type : clew_edge_type_name(CLEW_EDGE_SOCKET), &type);
 	if (r == 0)
 		r = describe(s, maker, added, &attributes);
 	if (r == 0)
