@@ -6,6 +6,7 @@ is not in the log, with who submitted it, in which thread it ran and how it ende
 do not depend on keys, which are used again at once.
 """
 
+import bisect
 import collections
 import glob
 import os
@@ -285,6 +286,119 @@ def go():
     suspended(path, items, log)
 
 
+def mutexes():
+    """Go's mutexes: what waits for one, and who has it. A wait group beside it is none."""
+    program = scratch("mutexes")
+    environment = dict(os.environ, GOCACHE=scratch("go"), GO111MODULE="off")
+    done = run("go", "build", "-o", program, os.path.join(SOURCES, "mutexes.go"), env=environment)
+    if not ok(done.returncode == 0, "mutexes is built", done.stderr[-300:]):
+        finish()
+    path, log, found = record("go", program, ITEMS, SEED)
+    spans = [s for s in found["logical"]["list"] if s["name"] == "main.main.func1"]
+    started = [i[1:] for i in log if i[0] == "goroutine"]
+    items, extra, several = match(started, spans, lambda i: (int(i[0]), int(i[1]), int(i[2])))
+    ok(len(items) == len(started) and not extra and not several,
+       f"Go mutexes: {len(started)} goroutines", f"{len(items)} found, {len(extra)} more")
+    taken = [(int(i[1]), i[2], *map(int, i[4:])) for i in log if i[0] == "mutex"]
+    goroutine = {span["span"]: number for number, span in items.items()}
+    # A lock of readers and writers begins with a mutex of its own.
+    inner = {int(i[3], 16) + 4 for i in log if i[0] == "mutex"}
+    waits = [w for w in found["logical"]["waits"] if w["kind"] == "mutex"
+             and w["span"] in goroutine and int(w["object"], 16) not in inner]
+    wrong, of = [], {}
+    for wait in waits:
+        # The address is that of the mutex's semaphore, 4 bytes behind its begin.
+        mine = [k for k, t in enumerate(taken) if t[0] == goroutine[wait["span"]]
+                and int(t[1], 16) + 4 == int(wait["object"], 16)
+                and t[2] <= wait["start_ns"] and wait["end_ns"] and wait["end_ns"] <= t[3]]
+        if len(mine) != 1:
+            wrong.append((wait["object"], wait["start_ns"], len(mine)))
+            continue
+        of.setdefault(mine[0], []).append(wait)
+        wrong += holders_differ(wait, taken, goroutine)
+    report(f"Go mutexes: {len(waits)} waits, each for a mutex of the log, and its holders", wrong)
+    missed = [t for k, t in enumerate(taken) if k not in of and any(
+        u[1] == t[1] and u is not t and u[3] <= t[2] and u[4] >= t[2] + 200_000 for u in taken)]
+    ok(len(of) > ITEMS / 4, f"Go mutexes: {len(of)} of {len(taken)} were waited for")
+    report("Go mutexes: each that another one had for long was waited for", missed)
+    held_by(path, waits, items, "main.main.func1", "go", "mutex")
+
+
+def holders_differ(wait, taken, goroutine):
+    """Each holder of a wait had the mutex, by its own log, and gave it back then."""
+    wrong = []
+    for holder in wait["holders"]:
+        mine = [t for t in taken if t[0] == goroutine.get(holder["span"])
+                and int(t[1], 16) + 4 == int(wait["object"], 16)
+                and t[4] <= holder["until_ns"] <= t[5]]
+        if len(mine) != 1:
+            wrong.append(("holder", wait["start_ns"], holder["span"], len(mine)))
+    if not wait["holders"] or wait["holders"][0]["evidence"] != "exact":
+        wrong.append(("first holder", wait["start_ns"], wait["holders"][:1]))
+    return wrong
+
+
+def held_by(path, waits, items, name, runtime, kind):
+    """why goes from the longest wait into the one that had the lock, and names it."""
+    longest = max(waits, key=lambda w: w["end_ns"] - w["start_ns"])
+    number = next(n for n, s in items.items() if s["span"] == longest["span"])
+    asked = answer("why", path, "--span", name, "--slowest", ITEMS)
+    mine = [o for o in asked["operations"] if o["from"] == items[number]["submitted_ns"]]
+    locks = [s for o in mine for s in o["segments"] if s.get("lock")
+             and longest["start_ns"] <= s["start"] and s["end"] <= longest["end_ns"]]
+    ok(bool(locks) and all((s["lock"]["runtime"], s["lock"]["kind"], s["lock"]["object"]) ==
+                           (runtime, kind, longest["object"]) and s["via"]["type"] == "unlock"
+                           for s in locks),
+       f"{runtime} {kind}: why goes into who had it, {len(locks)} parts",
+       f"{[(s.get('lock'), s['via']) for s in locks][:2]}")
+
+
+def gil():
+    """Python's interpreter lock: who waits for it, and who has it."""
+    if not glob.glob(MODULE):
+        skip("GIL", "there is no Python 3.11")
+        return
+    program = os.path.join(SOURCES, "gil.py")
+    path, log, found = record("python", "/usr/bin/python3.11", program, ITEMS, SEED)
+    moments = sorted((int(at), int(i[1])) for i in log if i[0] == "moments" for at in i[2:])
+    times = [at for at, _ in moments]
+    taken = [tuple(map(int, i[1:])) for i in log if i[0] == "taken"]
+    taker = taken[0][0]
+    waits = [w for w in found["logical"]["waits"] if w["thread"]["tid"] == taker]
+    wrong, used, exact = [], {}, 0
+    for wait in waits:
+        mine = [k for k, t in enumerate(taken)
+                if t[1] <= wait["start_ns"] and wait["end_ns"] and wait["end_ns"] <= t[2]]
+        if len(mine) != 1:
+            wrong += [(wait["start_ns"], len(mine))] if wait["start_ns"] > taken[0][1] else []
+            continue
+        used.setdefault(mine[0], []).append(wait)
+        for holder in wait["holders"]:
+            # One of those that had it just before and behind the moment had it then.
+            place = bisect.bisect_left(times, holder["from_ns"])
+            near = {moments[k][1] for k in (place - 1, place) if 0 <= k < len(moments)}
+            exact += holder["evidence"] == "exact"
+            if holder["thread"]["tid"] not in near:
+                wrong.append((holder["from_ns"], holder["thread"], near))
+    report(f"GIL: {len(waits)} waits, each when it was taken again, and who had it", wrong)
+    # Others had it again and again meanwhile, and the thread slept for it: it was waited for.
+    contended = [k for k, t in enumerate(taken) if t[3] > 1 and sum(
+        tid != taker for _, tid in moments[bisect.bisect(times, t[1]):bisect.bisect(times, t[2])])
+        > 50]
+    report(f"GIL: each of {len(contended)} that others had meanwhile was waited for once",
+           [taken[k] for k in contended if len(used.get(k, [])) != 1])
+    # It may be free for a moment when it is asked for: then nobody has it.
+    known = sum(bool(w["holders"]) for w in waits)
+    ok(len(contended) > ITEMS / 2 and known > 0.9 * len(waits) and exact > 0,
+       f"GIL: {exact} holders are exact, and {known} waits have any")
+    longest = max((w for k in used for w in used[k]), key=lambda w: w["end_ns"] - w["start_ns"])
+    asked = answer("why", path, "--tid", taker, "--from", longest["start_ns"], "--to",
+                   longest["end_ns"])
+    locks = [s for s in asked["segments"] if s.get("lock")]
+    ok(bool(locks) and all(s["lock"]["kind"] == "GIL" and s["tid"] != taker for s in locks),
+       f"GIL: why goes into who had it, {len(locks)} parts")
+
+
 def suspended(path, items, log):
     """The longest item's time is explained to the ns, and goes into the one that resumed it."""
     number = max((int(i[0]) for i in log), key=lambda n: items[n]["suspended_ns"])
@@ -394,7 +508,9 @@ def monitors(log, waits, names, spans):
                 fit[0]["end_ns"] - fit[0]["start_ns"] < SPIN_MOST):
             spun += 1
         elif len(fit) != 1 or spans.get(fit[0]["by_span"]) != owner or not (
-                int(left_from) <= fit[0]["woken_ns"] <= int(left_to)):
+                int(left_from) <= fit[0]["woken_ns"] <= int(left_to)) or (
+                [spans.get(h["span"]) for h in fit[0]["holders"]] != [owner]
+                or fit[0]["name"] != "java/lang/Object"):
             wrong.append((waiter, owner, fit))
     ok(len(log) == (ITEMS + 19) // 20 and spun <= len(log) / 4 and
        len({w["object"] for w in waits}) >= 1,
@@ -664,7 +780,7 @@ def tables():
 
 def main():
     skip_unless_functions("--no-stacks")
-    tests = {"pthread": pthread, "uv": uv, "go": go, "java": java, "asyncio": asyncio,
+    tests = {"pthread": pthread, "uv": uv, "go": go, "mutexes": mutexes, "gil": gil, "java": java, "asyncio": asyncio,
              "cxx": cxx, "glib": gpool, "own": own, "changed": changed}
     for name in sys.argv[1:] or tests:
         tests[name]()

@@ -105,6 +105,7 @@ struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, ui
 		.born = frame->born,
 		.called = frame->called,
 		.by_end = frame->by_end,
+		.lock = frame->lock,
 		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
 		.vias = frame->chain.length ? frame->chain.block->vias : NULL,
 		.chain_length = frame->chain.length,

@@ -80,6 +80,9 @@ struct clew_segment {
 	 * else NULL. */
 	const struct clew_job *job;
 	const struct clew_job_piece *piece;
+	/* The wait for a lock of a runtime that is due to what `task` had the lock for; else NULL.
+	 */
+	const struct clew_job_wait *lock;
 	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
 	const struct clew_hop_via *vias; /* beside `chain`: what led to each of these tasks */
 	uint32_t chain_length;

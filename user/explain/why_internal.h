@@ -93,6 +93,7 @@ struct frame {
 	uint32_t job;	/* number + 1 of the logical span whose time it is, instead of the task's; 0
 			   none */
 	uint32_t piece; /* of it, where the cursor is, or before */
+	const struct clew_job_wait *lock; /* the wait for a lock that it had; NULL: none */
 };
 
 struct why_search {

@@ -51,6 +51,40 @@ int why_push_job(struct why_search *search, uint32_t job, uint64_t from, uint64_
 	return r;
 }
 
+/* Goes into the time of who had the lock that is waited for. *ret_found: it is known. */
+static int go_into_holder(struct why_search *search, const struct clew_job_wait *wait,
+			  uint64_t from, uint64_t end, struct chain chain,
+			  const struct clew_sleep *waited, bool *ret_found)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	const struct clew_jobs *jobs = jobs_of(search);
+	struct clew_job_holder holder;
+	unsigned evidence;
+	int r;
+
+	*ret_found = false;
+	if (!clew_job_holder_of(jobs, wait, from, &holder) || holder.until <= from)
+		return 0;
+	if (holder.job == CLEW_NO_NUMBER ? why_in_chain(&chain, holder.task)
+					 : is_on_stack(search, holder.job) ||
+						   clew_job_at(jobs, holder.job)->begin > from)
+		return 0;
+	if (holder.job == CLEW_NO_NUMBER && !trace_task_find(search->trace, holder.task))
+		return 0;
+	evidence = holder.exact ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED;
+	end = holder.until < end ? holder.until : end;
+	frame->cursor = end;
+	r = holder.job == CLEW_NO_NUMBER
+		    ? why_push(search, trace_task_find(search->trace, holder.task), from, end,
+			       chain, CLEW_EDGE_UNLOCK, evidence, waited)
+		    : why_push_job(search, holder.job, from, end, chain, CLEW_EDGE_UNLOCK, evidence,
+				   waited);
+	if (r >= 0)
+		search->frames[search->depth - 1].lock = wait;
+	*ret_found = r >= 0;
+	return r;
+}
+
 /* Nothing is followed from here. */
 static int add_leaf(struct why_search *search, struct frame *frame, uint64_t end,
 		    const struct clew_job_piece *piece)
@@ -71,13 +105,26 @@ static int go_into_thread(struct why_search *search, struct frame *frame, uint64
 			  unsigned via_evidence)
 {
 	const struct trace_task *task = trace_task_find(search->trace, piece->task);
+	const struct clew_job_wait *lock = frame->lock;
 	uint64_t from = frame->cursor;
+	int r;
 
 	if (!task || why_in_chain(&frame->chain, piece->task))
 		return add_leaf(search, frame, end, piece);
 	frame->cursor = end;
-	return why_push(search, task, from, end, frame->chain, via_type, via_evidence,
-			frame->waited);
+	r = why_push(search, task, from, end, frame->chain, via_type, via_evidence, frame->waited);
+	if (r >= 0)
+		search->frames[search->depth - 1].lock = lock;
+	return r;
+}
+
+/* The lock that a suspended span waits for; NULL: none. */
+static const struct clew_job_wait *lock_of(const struct clew_jobs *jobs,
+					   const struct clew_job_piece *piece)
+{
+	return piece->kind == CLEW_JOB_SUSPENDED && piece->wait
+		       ? (const struct clew_job_wait *)jobs->waits.data + piece->wait - 1
+		       : NULL;
 }
 
 int why_explain_job(struct why_search *search)
@@ -85,7 +132,10 @@ int why_explain_job(struct why_search *search)
 	struct frame *frame = &search->frames[search->depth - 1];
 	const struct clew_jobs *jobs = jobs_of(search);
 	const struct clew_job_piece *piece = NULL;
+	const struct clew_job_wait *lock;
 	uint64_t end = frame->to;
+	bool followed;
+	int r;
 
 	while (frame->piece != CLEW_NO_NUMBER &&
 	       (piece = clew_job_piece_at(jobs, frame->piece))->end <= frame->cursor)
@@ -98,6 +148,12 @@ int why_explain_job(struct why_search *search)
 	if (piece->kind == CLEW_JOB_RUNS)
 		return go_into_thread(search, frame, end, piece, frame->via_type,
 				      frame->via_evidence);
+	lock = lock_of(jobs, piece);
+	r = lock ? go_into_holder(search, lock, frame->cursor, end, frame->chain, frame->waited,
+				  &followed)
+		 : 0;
+	if (r < 0 || (lock && followed))
+		return r;
 	if (piece->kind == CLEW_JOB_SUSPENDED && piece->waker != CLEW_NO_NUMBER &&
 	    !is_on_stack(search, piece->waker) &&
 	    clew_job_at(jobs, piece->waker)->begin <= frame->cursor) {
@@ -121,11 +177,16 @@ int why_follow_job(struct why_search *search, const struct clew_sleep *sleep,
 	const struct clew_jobs *jobs = jobs_of(search);
 	const struct clew_job_wait *wait =
 		jobs ? clew_job_wait_of(jobs, frame->task->task.serial, from) : NULL;
+	const struct clew_job_wait *lock =
+		jobs ? clew_job_lock_of(jobs, frame->task->task.serial, sleep) : NULL;
 	uint64_t until;
 	int r;
 
 	*ret_found = false;
-	if (!wait || wait->job == CLEW_NO_NUMBER || sleep->start < wait->from ||
+	if (lock)
+		return go_into_holder(search, lock, from, cause->until, frame->sleeping, sleep,
+				      ret_found);
+	if (!wait || wait->kind->lock || wait->job == CLEW_NO_NUMBER || sleep->start < wait->from ||
 	    is_on_stack(search, wait->job) || clew_job_at(jobs, wait->job)->begin > from)
 		return 0;
 	until = cause->until < wait->to ? cause->until : wait->to;

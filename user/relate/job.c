@@ -13,6 +13,7 @@ void clew_jobs_free(struct clew_jobs *jobs)
 	vector_done(&jobs->list);
 	vector_done(&jobs->pieces);
 	vector_done(&jobs->waits);
+	vector_done(&jobs->held);
 	arena_done(&jobs->arena);
 	free(jobs->seen);
 	free(jobs);

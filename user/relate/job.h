@@ -33,6 +33,8 @@ struct clew_job_piece {
 	uint32_t next;	/* of the same span, CLEW_NO_NUMBER none */
 	uint32_t task;	/* RUN: the thread; else the one that ended it, CLEW_NO_TASK unknown */
 	uint32_t waker; /* the span that ran on that thread then, CLEW_NO_NUMBER none */
+	uint32_t wait;	/* SUSPENDED: its number among the waits, and 1; 0: it is for no lock that
+			   is known */
 	uint8_t kind;	/* enum clew_job_piece_kind */
 	bool has_why;
 	bool by_thread; /* SUSPENDED, and nothing says who resumes spans of its kind: `task` is the
@@ -57,6 +59,8 @@ struct clew_job {
 	uint32_t first, last; /* pieces */
 	uint32_t origins;     /* submits that it is for: more than one only if they coalesce */
 	uint32_t below;	      /* while it runs: the span that it interrupts on its thread */
+	uint32_t waiting;     /* while spans are joined: its wait for a lock, and 1; 0 none */
+	uint64_t wanted;      /* likewise: the lock that it asked for last */
 	uint8_t key_count;
 	uint8_t closed; /* enum clew_job_closed */
 	bool has_queue, has_status;
@@ -74,6 +78,31 @@ struct clew_job_wait {
 	uint32_t waker;	 /* the thread, CLEW_NO_TASK none */
 	uint32_t job;	 /* that ran on it, CLEW_NO_NUMBER none */
 	uint32_t before; /* while spans are joined: the next one that waits for the object */
+	/* What follows is known of locks alone. */
+	uint32_t waiter;   /* the span that waits, CLEW_NO_NUMBER: the thread does */
+	uint32_t piece;	   /* of it, while it waits, CLEW_NO_NUMBER none */
+	const char *label; /* its name, NULL none */
+	uint64_t joined;   /* its key with its process and kind, as one number */
+	uint64_t memory;   /* the thread sleeps for futexes in so many bytes there; 0: for any */
+	uint64_t bytes;
+};
+
+/* A thread was seen to have a lock. */
+struct clew_job_held {
+	uint64_t joined; /* the lock */
+	uint64_t at;
+	uint64_t word; /* the thread, as its runtime knows it; 0: `task` is known */
+	uint32_t task;
+	uint32_t job; /* that ran on it, CLEW_NO_NUMBER none */
+	bool back;    /* it gave it back then; else another one that wanted it saw it there */
+};
+
+/* A lock's holder at a moment. */
+struct clew_job_holder {
+	uint32_t task;
+	uint32_t job;	/* CLEW_NO_NUMBER none */
+	uint64_t until; /* how long the answer holds */
+	bool exact;	/* nobody else can have had it then */
 };
 
 struct clew_jobs {
@@ -82,6 +111,7 @@ struct clew_jobs {
 	struct vector list;   /* struct clew_job, by begin */
 	struct vector pieces; /* struct clew_job_piece, by start */
 	struct vector waits;  /* struct clew_job_wait, by task, then from */
+	struct vector held;   /* struct clew_job_held, by lock, then at */
 	uint64_t *seen;	      /* by point: how often it was met */
 	uint64_t strays;      /* ends of what was not seen to begin */
 	struct arena arena;
@@ -119,6 +149,13 @@ const struct clew_job_piece *clew_job_piece_of(const struct clew_jobs *jobs, uin
 /* The wait of a thread that a moment is in, of several the last one; NULL: none. */
 const struct clew_job_wait *clew_job_wait_of(const struct clew_jobs *jobs, uint32_t task,
 					     uint64_t at);
+/* The wait of a thread for a lock that a sleep is for; NULL: it is for none. */
+const struct clew_job_wait *clew_job_lock_of(const struct clew_jobs *jobs, uint32_t task,
+					     const struct clew_sleep *sleep);
+/* The one that had the lock at a moment of a wait for it. False: that is not known until
+ * ret->until. */
+bool clew_job_holder_of(const struct clew_jobs *jobs, const struct clew_job_wait *wait, uint64_t at,
+			struct clew_job_holder *ret);
 /* Its name: its own, that of its function, or that of its kind. Lives as long as the spans. */
 const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *span);
 const char *clew_job_closed_word(unsigned closed);

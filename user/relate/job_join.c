@@ -34,6 +34,8 @@ static int take_event(struct join *join, struct taking *taking)
 		join->jobs->strays += verb == CLEW_VERB_END;
 		return 0;
 	}
+	if (taking->runtime->spans[event->span].lock)
+		return job_take_lock(join, taking, key, numbers[0]);
 	if (verb == CLEW_VERB_WAIT)
 		return job_wait(join, taking, key, numbers[0]);
 	if (verb == CLEW_VERB_WAITED)
@@ -269,6 +271,7 @@ int clew_jobs_new(const struct clew_trace *trace, const struct clew_layers *laye
 	jobs->list.item = sizeof(struct clew_job);
 	jobs->pieces.item = sizeof(struct clew_job_piece);
 	jobs->waits.item = sizeof(struct clew_job_wait);
+	jobs->held.item = sizeof(struct clew_job_held);
 	jobs->seen = calloc(UINT16_MAX + 1, sizeof(*jobs->seen));
 	join.gaps = clew_trace_gaps(trace, clew_trace_start(trace), UINT64_MAX, &join.gap);
 	r = jobs->seen ? join_all(&join) : -ENOMEM;
@@ -278,13 +281,18 @@ int clew_jobs_new(const struct clew_trace *trace, const struct clew_layers *laye
 	map_done(&join.entries);
 	map_done(&join.waiting);
 	vector_done(&join.stack);
+	if (r >= 0) {
+		close_dead(jobs);
+		if (jobs->waits.count > 1)
+			qsort(jobs->waits.data, jobs->waits.count, jobs->waits.item, by_task);
+		job_lock_finish(&join);
+	}
+	map_done(&join.threads);
+	map_done(&join.first);
 	if (r < 0) {
 		clew_jobs_free(jobs);
 		return r;
 	}
-	close_dead(jobs);
-	if (jobs->waits.count > 1)
-		qsort(jobs->waits.data, jobs->waits.count, jobs->waits.item, by_task);
 	*ret_jobs = jobs;
 	return 0;
 }

@@ -33,6 +33,8 @@ struct join {
 	struct map top;	     /* task -> span + 1 */
 	struct map entries;  /* task, point -> entry + 1 */
 	struct map waiting;  /* key of an object -> wait + 1, the last */
+	struct map threads;  /* a thread, as its runtime knows it -> task + 1, the last */
+	struct map first;    /* likewise, the first */
 	struct vector stack; /* struct entry */
 	const struct clew_gap *gap;
 	size_t gaps;
@@ -97,6 +99,15 @@ uint32_t job_running(const struct join *join, const struct taking *taking, uint6
 int job_wait(struct join *join, const struct taking *taking, uint64_t key, uint64_t object);
 int job_waited(struct join *join, const struct taking *taking, uint64_t key);
 int job_wake(struct join *join, const struct taking *taking, uint64_t key);
+
+/* The span of a kind that runs on a thread; CLEW_NO_NUMBER: none does. */
+uint32_t job_running_of(const struct join *join, uint32_t task,
+			const struct clew_runtime_span *kind);
+
+/* job_lock.c: an event of a lock. `object`: the first number of its key. */
+int job_take_lock(struct join *join, const struct taking *taking, uint64_t key, uint64_t object);
+/* Completes the waits and holders when all events are taken. */
+void job_lock_finish(struct join *join);
 
 /* job_entry.c: entries of functions, by thread and point. */
 int job_push_entry(struct join *join, const struct clew_moment *moment);

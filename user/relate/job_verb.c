@@ -42,7 +42,7 @@ static int start(struct join *join, const struct taking *taking, uint32_t number
 	int r;
 
 	if (last && last->end == CLEW_TIME_OPEN && last->kind == CLEW_JOB_RUNS &&
-	    last->task == happened->task)
+	    last->task == happened->task && job_look_up(&join->top, happened->task, 0) == number)
 		return 0;
 	if (last && job_is_in(join, number, CLEW_JOB_SUSPENDED) && !span->kind->resumes) {
 		last->task = happened->task;
@@ -52,6 +52,31 @@ static int start(struct join *join, const struct taking *taking, uint32_t number
 	span->started = span->started ?: happened->time;
 	span->below = job_look_up(&join->top, happened->task, 0);
 	return r < 0 ? r : map_set(&join->top, happened->task, 0, (uint64_t)number + 1);
+}
+
+/* It is suspended for the lock that it waits for, if for any. */
+static void suspend_for_lock(struct join *join, uint32_t number)
+{
+	struct clew_job *span = clew_job_at(join->jobs, number);
+
+	if (!span->waiting)
+		return;
+	((struct clew_job_wait *)join->jobs->waits.data)[span->waiting - 1].piece = span->last;
+	job_last_piece(join, span)->wait = span->waiting;
+	span->waiting = 0;
+}
+
+/* A span that waited for a lock goes on. */
+static void resume_for_lock(struct join *join, const struct clew_job_piece *piece, uint64_t at)
+{
+	struct clew_job_wait *wait;
+
+	if (!piece->wait)
+		return;
+	wait = (struct clew_job_wait *)join->jobs->waits.data + piece->wait - 1;
+	wait->to = wait->over = at;
+	wait->waker = piece->task;
+	wait->job = piece->waker;
 }
 
 static int suspend(struct join *join, const struct taking *taking, uint32_t number)
@@ -69,6 +94,7 @@ static int suspend(struct join *join, const struct taking *taking, uint32_t numb
 		return r;
 	piece = job_last_piece(join, clew_job_at(join->jobs, number));
 	piece->has_why = job_named_value(taking, "why", &piece->why, &text) && !text;
+	suspend_for_lock(join, number);
 	return 0;
 }
 
@@ -85,6 +111,7 @@ static int resume(struct join *join, const struct taking *taking, uint32_t numbe
 	waker = job_look_up(&join->top, happened->task, 0);
 	piece->task = happened->task;
 	piece->waker = waker == number ? CLEW_NO_NUMBER : waker;
+	resume_for_lock(join, piece, happened->time);
 	return job_begin_piece(join, number, CLEW_JOB_QUEUED, happened->time, CLEW_NO_TASK);
 }
 
@@ -147,13 +174,21 @@ int job_take(struct join *join, const struct taking *taking, unsigned verb, uint
 	}
 }
 
-uint32_t job_running(const struct join *join, const struct taking *taking, uint64_t *ret_key)
+uint32_t job_running_of(const struct join *join, uint32_t task,
+			const struct clew_runtime_span *kind)
 {
-	const struct clew_runtime_span *kind = &taking->runtime->spans[taking->event->span];
-	uint32_t at = job_look_up(&join->top, taking->happened->task, 0);
+	uint32_t at = job_look_up(&join->top, task, 0);
 
 	while (at != CLEW_NO_NUMBER && clew_job_at(join->jobs, at)->kind != kind)
 		at = clew_job_at(join->jobs, at)->below;
+	return at;
+}
+
+uint32_t job_running(const struct join *join, const struct taking *taking, uint64_t *ret_key)
+{
+	uint32_t at = job_running_of(join, taking->happened->task,
+				     &taking->runtime->spans[taking->event->span]);
+
 	if (at != CLEW_NO_NUMBER)
 		*ret_key = clew_job_at(join->jobs, at)->joined;
 	return at;
@@ -175,6 +210,9 @@ int job_wait(struct join *join, const struct taking *taking, uint64_t key, uint6
 		.task = taking->happened->task,
 		.waker = CLEW_NO_TASK,
 		.job = CLEW_NO_NUMBER,
+		.waiter = CLEW_NO_NUMBER,
+		.piece = CLEW_NO_NUMBER,
+		.joined = key,
 		.before = job_look_up(&join->waiting, key, 0),
 	};
 	return map_set(&join->waiting, key, 0, (uint64_t)++waits->count);
@@ -217,7 +255,7 @@ int job_wake(struct join *join, const struct taking *taking, uint64_t key)
 		job = job_look_up(&join->top, taking->happened->task, 0);
 	for (uint32_t at = job_look_up(&join->waiting, key, 0); at != CLEW_NO_NUMBER;
 	     at = waits[at].before) {
-		if (waits[at].to != CLEW_TIME_OPEN && !kind->repeat)
+		if (waits[at].to != CLEW_TIME_OPEN && !kind->repeat && !kind->lock)
 			continue;
 		waits[at].to = taking->happened->time;
 		waits[at].waker = taking->happened->task;

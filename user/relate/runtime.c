@@ -15,7 +15,7 @@ static const char *const verb_words[CLEW_VERBS] = {
 	[CLEW_VERB_CANCEL] = "cancel", [CLEW_VERB_WAIT] = "wait",
 	[CLEW_VERB_WAITED] = "waited", [CLEW_VERB_WAKE] = "wake",
 	[CLEW_VERB_NAME] = "name",     [CLEW_VERB_AFTER] = "after",
-	[CLEW_VERB_STATE] = "state",
+	[CLEW_VERB_STATE] = "state",   [CLEW_VERB_WANT] = "want",
 };
 
 const char *clew_event_verb_word(unsigned verb)

@@ -105,6 +105,7 @@ enum clew_event_verb {
 	CLEW_VERB_NAME,
 	CLEW_VERB_AFTER, /* a callback that runs behind the end */
 	CLEW_VERB_STATE,
+	CLEW_VERB_WANT, /* it asks for an object, and waits if another one has it */
 	CLEW_VERBS,
 };
 
@@ -140,9 +141,12 @@ struct clew_runtime_event {
 struct clew_runtime_span {
 	const char *name;
 	bool repeat, coalesce;
-	bool submits;	     /* it has an event for its submit */
-	bool resumes;	     /* it has one for who lets it go on */
-	bool waited;	     /* threads say themselves that they no longer wait */
+	bool lock;    /* it is an object that one has at a time, and no span */
+	bool wants;   /* an event says for which one is about to wait */
+	uint16_t of;  /* lock: spans of that kind wait for it, CLEW_RUNTIME_NONE threads do */
+	bool submits; /* it has an event for its submit */
+	bool resumes; /* it has one for who lets it go on */
+	bool waited;  /* threads say themselves that they no longer wait */
 	bool ends_by_thread; /* its end has no key: it is the end of what the thread runs */
 };
 
@@ -150,6 +154,7 @@ enum clew_hidden_kind {
 	CLEW_HIDDEN_CODE,   /* the N-th address of a function that it takes */
 	CLEW_HIDDEN_CALLEE, /* its only hidden direct callee that takes any */
 	CLEW_HIDDEN_JUMP,   /* the target of its N-th tail jump */
+	CLEW_HIDDEN_CALL,   /* the N-th function that it calls */
 };
 
 #define CLEW_HIDDEN_STEPS 4

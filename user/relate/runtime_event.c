@@ -248,10 +248,26 @@ static int take_rest(struct runtime_reading *reading, struct clew_runtime_event 
 	if (!event->key_count &&
 	    (event->verb == CLEW_VERB_SUBMIT || event->verb == CLEW_VERB_START ||
 	     event->verb == CLEW_VERB_WAIT || event->verb == CLEW_VERB_WAITED ||
-	     event->verb == CLEW_VERB_STATE))
+	     event->verb == CLEW_VERB_STATE || event->verb == CLEW_VERB_WANT))
 		return scan_fail(scanner, begin, "'%s' needs key=EXPRESSION",
 				 clew_event_verb_word(event->verb));
 	return 0;
+}
+
+/* The events that a span has. */
+static void note_verb(struct clew_runtime_span *span, unsigned verb)
+{
+	span->submits |= verb == CLEW_VERB_SUBMIT;
+	span->resumes |=
+		verb == CLEW_VERB_RESUME || verb == CLEW_VERB_READY || verb == CLEW_VERB_STATE;
+	span->waited |= verb == CLEW_VERB_WAITED;
+	span->wants |= verb == CLEW_VERB_WANT;
+}
+
+static bool is_of_lock(unsigned verb)
+{
+	return verb == CLEW_VERB_WANT || verb == CLEW_VERB_WAIT || verb == CLEW_VERB_WAITED ||
+	       verb == CLEW_VERB_WAKE;
 }
 
 int runtime_take_event(struct runtime_reading *reading, bool cheap)
@@ -272,7 +288,7 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 		return scan_fail(scanner, begin,
 				 "none of object, hidden, layout, field, span, submit, start, end, "
 				 "suspend, resume, ready, cancel, wait, waited, wake, name, after, "
-				 "state");
+				 "state, want");
 	if (!reading->spans.count)
 		return scan_fail(scanner, begin, "there is no span before this event");
 	scan_blanks(scanner);
@@ -285,10 +301,11 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	event->outer = CLEW_RUNTIME_NONE;
 	event->span = (uint16_t)(reading->spans.count - 1);
 	span = (struct clew_runtime_span *)reading->spans.data + event->span;
-	span->submits |= verb == CLEW_VERB_SUBMIT;
-	span->resumes |=
-		verb == CLEW_VERB_RESUME || verb == CLEW_VERB_READY || verb == CLEW_VERB_STATE;
-	span->waited |= verb == CLEW_VERB_WAITED;
+	note_verb(span, verb);
+	if (span->lock ? !is_of_lock(verb) : verb == CLEW_VERB_WANT)
+		return scan_fail(scanner, begin,
+				 "want, wait, waited and wake are the events of a lock, and 'want' "
+				 "is of nothing else");
 	for (const char *at = scanner->begin; at < begin; at++)
 		line += *at == '\n';
 	snprintf(where, sizeof(where), "%zu", line);

@@ -75,8 +75,10 @@ static int take_hidden_step(struct runtime_reading *reading, struct clew_runtime
 		kind = CLEW_HIDDEN_CODE;
 	else if (scan_word_if(scanner, "jump", ""))
 		kind = CLEW_HIDDEN_JUMP;
+	else if (scan_word_if(scanner, "call", ""))
+		kind = CLEW_HIDDEN_CALL;
 	else
-		return scan_fail(scanner, begin, "none of 'code N', 'callee', 'jump N'");
+		return scan_fail(scanner, begin, "none of 'code N', 'callee', 'jump N', 'call N'");
 	if (kind != CLEW_HIDDEN_CALLEE) {
 		scan_blanks(scanner);
 		r = runtime_number(reading, UINT8_MAX, &number);

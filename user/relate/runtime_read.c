@@ -3,10 +3,10 @@
  * Reads the lines of a runtime's description:
  *
  *	object ALIAS GLOB... [with SECTION]
- *	hidden NAME = ALIAS:SYMBOL [code N | callee | jump N]...
+ *	hidden NAME = ALIAS:SYMBOL [code N | callee | jump N | call N]...
  *	layout ALIAS VERSION-GLOB NAME=NUMBER...
  *	field  NAME ALIAS:TYPE.MEMBER
- *	span   NAME [key=KEY] [repeat | coalesce]
+ *	span   NAME [key=KEY] [repeat | coalesce | lock [of SPAN]]
  *	[prefer cheap:] VERB PLACE [within|behind ALIAS:SYMBOL] [NAME=EXPRESSION]... [key=KEY]
  *		[if EXPRESSION] [map NUMBER=STATE...]
  */
@@ -39,18 +39,45 @@ void runtime_done(struct runtime_reading *reading)
 	vector_done(&reading->points);
 }
 
+/* of SPAN */
+static int take_owner(struct runtime_reading *reading, struct clew_runtime_span *lock)
+{
+	const struct clew_runtime_span *spans = reading->spans.data;
+	struct scanner *scanner = reading->scanner;
+	const char *begin, *name;
+	int r;
+
+	scan_blanks(scanner);
+	begin = scanner->at;
+	r = runtime_word(reading, "the name of a span", &name);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i + 1 < reading->spans.count; i++)
+		if (!strcmp(spans[i].name, name)) {
+			lock->of = (uint16_t)i;
+			return 0;
+		}
+	return scan_fail(scanner, begin, "there is no 'span %s' above", name);
+}
+
 static int take_span(struct runtime_reading *reading)
 {
 	struct scanner *scanner = reading->scanner;
 	struct clew_runtime_span *span = runtime_add(&reading->spans);
 	int r = span ? runtime_word(reading, "the span's name", &span->name) : -ENOMEM;
 
+	if (span)
+		span->of = CLEW_RUNTIME_NONE;
 	reading->key = NULL;
 	while (r >= 0 && !scan_line_is_over(scanner)) {
 		if (scan_word_if(scanner, "repeat", "")) {
 			span->repeat = true;
 		} else if (scan_word_if(scanner, "coalesce", "")) {
 			span->coalesce = true;
+		} else if (scan_word_if(scanner, "lock", "")) {
+			span->lock = true;
+		} else if (span->lock && scan_word_if(scanner, "of", "")) {
+			r = take_owner(reading, span);
 		} else if (scanner->end - scanner->at > 4 && !memcmp(scanner->at, "key=", 4)) {
 			reading->key = scanner->at += 4;
 			while (scanner->at < scanner->end &&
@@ -58,7 +85,8 @@ static int take_span(struct runtime_reading *reading)
 				scanner->at++;
 			reading->key_end = scanner->at;
 		} else {
-			r = scan_fail(scanner, scanner->at, "none of key=KEY, repeat, coalesce");
+			r = scan_fail(scanner, scanner->at,
+				      "none of key=KEY, repeat, coalesce, lock");
 		}
 	}
 	return r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Logical spans in JSON. */
+#include <clew/tokens.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,24 +140,17 @@ static void json_row(struct clew_json *json, const struct logical_row *row)
 static void json_files(struct clew_json *json, const struct clew_jobs *jobs)
 {
 	const char *at = clew_trace_meta(jobs->trace, "runtimes");
+	struct logical_file file;
 
 	clew_json_array(json, "files");
-	for (; at && *at; at += strcspn(at, "\n") + 1) {
-		char name[128], path[4096], why[256] = "";
-		unsigned points, ns;
-
-		if (sscanf(at, "%127[^\t]\t%u\t%u\t%4095[^\t]\t%255[^\n]", name, &points, &ns, path,
-			   why) < 4)
-			break;
+	while (logical_next_file(&at, &file)) {
 		clew_json_object(json, NULL);
-		clew_json_string(json, "runtime", name);
-		clew_json_string(json, "path", path);
-		clew_json_unsigned(json, "points", points);
-		clew_json_unsigned(json, "probe_ns", ns);
-		clew_json_string(json, "refused", *why ? why : NULL);
+		clew_json_string(json, "runtime", file.name);
+		clew_json_string(json, "path", file.path);
+		clew_json_unsigned(json, "points", file.points);
+		clew_json_unsigned(json, "probe_ns", file.ns);
+		clew_json_string(json, "refused", *file.why ? file.why : NULL);
 		clew_json_object_end(json);
-		if (!strchr(at, '\n'))
-			break;
 	}
 	clew_json_array_end(json);
 }
@@ -184,6 +178,72 @@ static void json_points(struct clew_json *json, const struct clew_jobs *jobs)
 	clew_json_array_end(json);
 }
 
+/* The holders of the lock that was waited for, one after the other. */
+static void json_holders(struct clew_json *json, const struct clew_jobs *jobs,
+			 const struct clew_job_wait *wait)
+{
+	uint64_t at = wait->from, end = clew_trace_until(jobs->trace, logical_wait_end(wait));
+	struct clew_job_holder holder;
+
+	clew_json_array(json, "holders");
+	while (at < end) {
+		bool known = clew_job_holder_of(jobs, wait, at, &holder);
+
+		if (known) {
+			clew_json_object(json, NULL);
+			json_thread(json, "thread", jobs, holder.task, at);
+			json_number(json, "span", holder.job);
+			clew_json_unsigned(json, "from_ns", at);
+			clew_json_unsigned(json, "until_ns", holder.until);
+			clew_json_string(json, "evidence",
+					 clew_evidence_name(holder.exact ? CLEW_EVIDENCE_EXACT
+									 : CLEW_EVIDENCE_OBSERVED));
+			clew_json_object_end(json);
+		}
+		at = holder.until > at ? holder.until : end;
+	}
+	clew_json_array_end(json);
+}
+
+static int json_locks(struct clew_json *json, const struct clew_logical *logical)
+{
+	const struct clew_jobs *jobs = logical->jobs;
+	struct logical_locks locks;
+	int r = logical_locks(logical, &locks);
+	const struct logical_lock *list = locks.list.data;
+
+	clew_json_array(json, "locks");
+	for (size_t i = 0; r >= 0 && i < locks.list.count; i++) {
+		const struct clew_job_wait *wait = list[i].wait;
+		char object[32];
+
+		clew_json_object(json, NULL);
+		clew_json_string(json, "runtime", wait->runtime->name);
+		clew_json_string(json, "kind", wait->kind->name);
+		clew_json_string(json, "name", wait->label);
+		snprintf(object, sizeof(object), "0x%" PRIx64, wait->object);
+		clew_json_string(json, "object", object);
+		clew_json_unsigned(json, "count", list[i].count);
+		clew_json_unsigned(json, "wait_ns", list[i].ns);
+		clew_json_unsigned(json, "max_ns", list[i].max);
+		clew_json_unsigned(json, "unheld_ns", list[i].unheld);
+		clew_json_array(json, "holders");
+		for (size_t k = 0; k < list[i].holder_count; k++) {
+			clew_json_object(json, NULL);
+			clew_json_string(json, "name", list[i].holders[k].name);
+			json_thread(json, "thread", jobs, list[i].holders[k].task, wait->from);
+			clew_json_unsigned(json, "ns", list[i].holders[k].ns);
+			clew_json_unsigned(json, "exact_ns", list[i].holders[k].exact_ns);
+			clew_json_object_end(json);
+		}
+		clew_json_array_end(json);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	logical_locks_done(&locks);
+	return r;
+}
+
 static void json_wait(struct clew_json *json, const struct clew_jobs *jobs,
 		      const struct clew_job_wait *wait)
 {
@@ -200,6 +260,11 @@ static void json_wait(struct clew_json *json, const struct clew_jobs *jobs,
 	json_time(json, "end_ns", wait->over);
 	json_thread(json, "by", jobs, wait->waker, wait->to);
 	json_number(json, "by_span", wait->job);
+	if (wait->kind->lock) {
+		clew_json_string(json, "name", wait->label);
+		json_number(json, "span", wait->waiter);
+		json_holders(json, jobs, wait);
+	}
 	clew_json_object_end(json);
 }
 
@@ -298,6 +363,7 @@ int clew_json_logical(struct clew_json *json, const struct clew_logical *logical
 		json_row(json, (const struct logical_row *)sum.rows.data + i);
 	clew_json_array_end(json);
 	json_waited(json, &sum);
+	r = r < 0 ? r : json_locks(json, logical);
 	json_queues(json, &sum);
 	json_opens(json, &sum);
 	json_files(json, jobs);

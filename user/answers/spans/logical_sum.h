@@ -64,6 +64,41 @@ struct logical_sum {
 	size_t count;	      /* spans */
 };
 
+#define LOGICAL_HOLDERS 4 /* of a lock that are listed: those that had it for longest */
+
+/* Spans of one name, or a thread, that had a lock while it was waited for. */
+struct logical_holder {
+	const char *name; /* NULL: the thread */
+	uint32_t task;
+	uint64_t ns, exact_ns;
+};
+
+/* A lock that was waited for. */
+struct logical_lock {
+	const struct clew_job_wait *wait; /* the longest one */
+	uint64_t count, ns, max;
+	uint64_t unheld;		/* nobody is known to have had it */
+	struct logical_holder *holders; /* longest first */
+	size_t holder_count;
+};
+
+struct logical_locks {
+	struct vector list; /* struct logical_lock, most time first */
+};
+
+/* 0 or -ENOMEM; logical_locks_done() frees it in both cases. */
+int logical_locks(const struct clew_logical *logical, struct logical_locks *ret);
+void logical_locks_done(struct logical_locks *locks);
+
+/* A file in which a runtime was looked for. */
+struct logical_file {
+	char name[128], path[4096], why[256]; /* why: "" it was recorded there */
+	unsigned points, ns;
+};
+
+/* The next of them; *at is where to read on, from what the capture has. False: there is none. */
+bool logical_next_file(const char **at, struct logical_file *ret);
+
 /* 0 or -ENOMEM; logical_sum_done() frees it in both cases. */
 int logical_sum(const struct clew_logical *logical, struct logical_sum *ret);
 /* The moment at which a wait ended, or at least its thread was woken; CLEW_TIME_OPEN: it is not in

@@ -6,9 +6,12 @@
 
 #include "answers/spans/logical_sum.h"
 #include "format/text.h"
+#include "words/runtime_lock.h"
 #include "words/task.h"
 
-#define OPENS_SHOWN 5
+#define OPENS_SHOWN   5
+#define LOCKS_SHOWN   10
+#define HOLDER_COLUMN 34
 
 /* The part of the capture that is over, for lengths of what is still open. */
 static void print_time(FILE *out, const struct clew_jobs *jobs, uint64_t at)
@@ -150,8 +153,9 @@ static void print_waited(FILE *out, const struct logical_sum *sum)
 	const struct logical_waits *rows = sum->waits.data;
 
 	for (size_t i = 0; i < sum->waits.count; i++) {
-		fprintf(out, "%s.%s: threads waited %" PRIu64 " times", rows[i].runtime->name,
-			rows[i].kind->name, rows[i].count);
+		fprintf(out, "%s.%s: %s waited %" PRIu64 " times", rows[i].runtime->name,
+			rows[i].kind->name,
+			rows[i].kind->of == CLEW_RUNTIME_NONE ? "threads" : "spans", rows[i].count);
 		if (rows[i].length.count) {
 			fprintf(out, ", p50 %s",
 				CLEW_DURATION(histogram_percentile(&rows[i].length, .5)));
@@ -161,6 +165,51 @@ static void print_waited(FILE *out, const struct logical_sum *sum)
 	}
 	if (sum->waits.count)
 		fputc('\n', out);
+}
+
+/* The holders of a lock while it was waited for. */
+static void print_holders(FILE *out, const struct clew_jobs *jobs, const struct logical_lock *lock)
+{
+	for (size_t i = 0; i < lock->holder_count && i < LOGICAL_HOLDERS; i++) {
+		const struct logical_holder *holder = &lock->holders[i];
+
+		fprintf(out, "%*s%9s  ", HOLDER_COLUMN, "", CLEW_DURATION(holder->ns));
+		if (holder->name)
+			clew_print_safe(out, holder->name);
+		else
+			clew_print_task_name(out, jobs->trace, holder->task, lock->wait->from);
+		fprintf(out, " had it%s\n", 2 * holder->exact_ns < holder->ns ? ", observed" : "");
+	}
+	if (lock->holder_count > LOGICAL_HOLDERS)
+		fprintf(out, "%*sand %zu more\n", HOLDER_COLUMN, "",
+			lock->holder_count - LOGICAL_HOLDERS);
+}
+
+/* The locks that cost most. */
+static int print_locks(FILE *out, const struct clew_logical *logical)
+{
+	const struct clew_jobs *jobs = logical->jobs;
+	struct logical_locks locks;
+	int r = logical_locks(logical, &locks);
+	const struct logical_lock *list = locks.list.data;
+
+	if (r >= 0 && locks.list.count)
+		fprintf(out, "%8s  %9s  %9s  lock\n", "waits", "total", "max");
+	for (size_t i = 0; r >= 0 && i < locks.list.count && i < LOCKS_SHOWN; i++) {
+		fprintf(out, "%8" PRIu64 "  %9s  %9s  ", list[i].count, CLEW_DURATION(list[i].ns),
+			CLEW_DURATION(list[i].max));
+		clew_print_runtime_lock(out, list[i].wait);
+		fputs(" of ", out);
+		clew_print_task_name(out, jobs->trace, list[i].wait->task, list[i].wait->from);
+		fputc('\n', out);
+		print_holders(out, jobs, &list[i]);
+	}
+	if (locks.list.count > LOCKS_SHOWN)
+		fprintf(out, "and %zu locks more\n", locks.list.count - LOCKS_SHOWN);
+	if (locks.list.count)
+		fputc('\n', out);
+	logical_locks_done(&locks);
+	return r;
 }
 
 /* Queues in which spans waited, and where those were submitted that are not over. */
@@ -216,27 +265,20 @@ static void print_runtimes(FILE *out, const struct clew_logical *logical)
 {
 	const char *at = clew_trace_meta(logical->jobs->trace, "runtimes");
 	const struct clew_layers *layers = logical->jobs->layers;
+	struct logical_file file;
 
-	for (; at && *at; at += strcspn(at, "\n") + 1) {
-		char name[128], path[4096], why[256] = "";
-		unsigned points, ns;
-		int fields = sscanf(at, "%127[^\t]\t%u\t%u\t%4095[^\t]\t%255[^\n]", name, &points,
-				    &ns, path, why);
-
-		if (fields < 4)
-			break;
-		clew_print_safe(out, name);
-		fputs(*why ? " is not recorded in " : " in ", out);
-		clew_print_safe(out, path);
-		if (*why) {
+	while (logical_next_file(&at, &file)) {
+		clew_print_safe(out, file.name);
+		fputs(*file.why ? " is not recorded in " : " in ", out);
+		clew_print_safe(out, file.path);
+		if (*file.why) {
 			fputs(": ", out);
-			clew_print_safe(out, why);
+			clew_print_safe(out, file.why);
 		} else {
-			fprintf(out, ": %u points, %.1f us each at most", points, ns / 1e3);
+			fprintf(out, ": %u points, %.1f us each at most", file.points,
+				file.ns / 1e3);
 		}
 		fputc('\n', out);
-		if (!strchr(at, '\n'))
-			break;
 	}
 	for (size_t i = 0; i < layers->runtime_count; i++)
 		for (size_t k = 0; k < layers->runtimes[i].span_count; k++) {
@@ -265,6 +307,7 @@ int clew_print_logical(FILE *out, const struct clew_logical *logical, size_t *re
 	if (r >= 0) {
 		print_rows(out, &sum);
 		print_waited(out, &sum);
+		r = print_locks(out, logical);
 		print_depths(out, &sum);
 		print_runtimes(out, logical);
 	}

@@ -60,6 +60,7 @@ struct cause_key {
 	uint32_t awaited_call;
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* hash of the call's name */
+	uint64_t lock;	   /* of a runtime */
 	uint64_t timer;
 	uint64_t chain;		 /* of its reasons, and its stack */
 	uint64_t limit, limited; /* groups */
@@ -188,6 +189,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
 	key->activity = segment->activity ? segment->activity->name : 0;
+	key->lock = segment->lock ? segment->lock->joined : 0;
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
 		key->by = segment->by;
 		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece)

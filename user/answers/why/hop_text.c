@@ -14,6 +14,7 @@
 #include "words/functions.h"
 #include "words/hops.h"
 #include "words/object.h"
+#include "words/runtime_lock.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
 #include "words/source_file.h"
@@ -304,6 +305,7 @@ int clew_leaf_phrase(const struct clew_trace *trace, const struct clew_relations
 		if (!clew_has_functions(trace))
 			clew_print_in_stack(parts.after, ", in ", trace, clew_stack_sleep(segment));
 		clew_print_activity_call(parts.after, relations, segment);
+		clew_print_segment_lock(parts.after, segment);
 		clew_print_perhaps(parts.after, trace, relations, segment);
 		if (beside)
 			clew_print_beside(parts.after, trace, beside);

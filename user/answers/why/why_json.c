@@ -6,6 +6,7 @@
 #include "answers/why/why_json.h"
 
 #include <clew/tokens.h>
+#include <inttypes.h>
 
 #include "answers/why/by_program.h"
 #include "answers/why/causes.h"
@@ -67,6 +68,22 @@ static void json_job(struct clew_why_answer *answer, const struct clew_segment *
 	clew_json_object_end(json);
 }
 
+/* The lock of a runtime that the segment's task had. */
+static void json_lock(struct clew_json *json, const struct clew_segment *segment)
+{
+	char object[24];
+
+	if (!segment->lock)
+		return;
+	clew_json_object(json, "lock");
+	clew_json_string(json, "runtime", segment->lock->runtime->name);
+	clew_json_string(json, "kind", segment->lock->kind->name);
+	clew_json_string(json, "name", segment->lock->label);
+	snprintf(object, sizeof(object), "0x%" PRIx64, segment->lock->object);
+	clew_json_string(json, "object", object);
+	clew_json_object_end(json);
+}
+
 /* Where a segment belongs: its chain, its object, the calls that it is in or may be for. */
 static void json_place(struct clew_why_answer *answer, const struct clew_segment *segment)
 {
@@ -100,6 +117,7 @@ static void json_place(struct clew_why_answer *answer, const struct clew_segment
 		clew_json_object_end(json);
 	}
 	json_job(answer, segment);
+	json_lock(json, segment);
 }
 
 /* Fields that are there only where they apply, but for those of traced functions and samples. */

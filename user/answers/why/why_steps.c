@@ -22,6 +22,7 @@
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/running.h"
+#include "words/runtime_lock.h"
 #include "words/samples.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
@@ -306,6 +307,7 @@ static int print_segment(const struct steps *steps, const struct clew_segment *s
 	clew_running_find(steps->trace, &segment, 1, &running);
 	clew_print_running(steps->out, &running);
 	clew_print_activity_call(steps->out, steps->relations, segment);
+	clew_print_segment_lock(steps->out, segment);
 	clew_print_perhaps(steps->out, steps->trace, steps->relations, segment);
 	clew_print_own_reason(steps->out, steps->trace, segment);
 	clew_print_activity_words(steps->out, steps->relations, segment);

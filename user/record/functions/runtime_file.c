@@ -286,6 +286,7 @@ static int take_steps(struct finding *finding, const struct clew_runtime_hidden 
 			[CLEW_HIDDEN_CODE] = CLEW_DERIVE_CODE,
 			[CLEW_HIDDEN_CALLEE] = CLEW_DERIVE_CALLEE,
 			[CLEW_HIDDEN_JUMP] = CLEW_DERIVE_JUMP,
+			[CLEW_HIDDEN_CALL] = CLEW_DERIVE_CALL,
 		};
 
 		if (clew_derive_step(finding->functions, steps[hidden->steps[i].kind],
@@ -484,22 +485,66 @@ static bool wants_functions(const struct clew_runtime *runtime)
 	return wants;
 }
 
+static int find_point(struct finding *finding, size_t number)
+{
+	const struct clew_runtime_point *point = &finding->runtime->points[number];
+	size_t before = finding->found->sites.count;
+	int r = 0;
+
+	finding->point = (uint16_t)number;
+	if (point->kind == CLEW_PLACE_USDT)
+		r = clew_probes_read(finding->descriptor, take_probe, finding);
+	else if (point->object && is_object(finding, point->object))
+		r = find_place(finding);
+	finding->found->points += finding->found->sites.count > before;
+	return r;
+}
+
+/* True if an event of that span is at a point; CLEW_RUNTIME_NONE: of any that is no lock. */
+static bool has_point(const struct clew_runtime *runtime, uint16_t span, size_t point)
+{
+	for (size_t i = 0; i < runtime->event_count; i++) {
+		const struct clew_runtime_event *event = &runtime->events[i];
+
+		if ((event->point == point || event->outer == point) &&
+		    (span == CLEW_RUNTIME_NONE ? !runtime->spans[event->span].lock
+					       : event->span == span))
+			return true;
+	}
+	return false;
+}
+
+/* A program need not have each lock of its runtime: one that it lacks is left out. */
+static int find_lock(struct finding *finding, uint16_t span)
+{
+	const struct clew_runtime *runtime = finding->runtime;
+	struct runtime_found *found = finding->found;
+	size_t sites = found->sites.count, points = found->points;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < runtime->point_count; i++)
+		if (has_point(runtime, span, i) && !has_point(runtime, CLEW_RUNTIME_NONE, i))
+			r = find_point(finding, i);
+	if (r != -ENOENT)
+		return r;
+	found->sites.count = sites;
+	found->points = points;
+	if (points)
+		found->why[0] = '\0';
+	return 0;
+}
+
 static int find_all(struct finding *finding)
 {
 	const struct clew_runtime *runtime = finding->runtime;
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < runtime->point_count; i++) {
-		const struct clew_runtime_point *point = &runtime->points[i];
-		size_t before = finding->found->sites.count;
-
-		finding->point = (uint16_t)i;
-		if (point->kind == CLEW_PLACE_USDT)
-			r = clew_probes_read(finding->descriptor, take_probe, finding);
-		else if (point->object && is_object(finding, point->object))
-			r = find_place(finding);
-		finding->found->points += finding->found->sites.count > before;
-	}
+	for (size_t i = 0; r >= 0 && i < runtime->point_count; i++)
+		if (has_point(runtime, CLEW_RUNTIME_NONE, i))
+			r = find_point(finding, i);
+	for (uint16_t i = 0; r >= 0 && i < runtime->span_count; i++)
+		if (runtime->spans[i].lock)
+			r = find_lock(finding, i);
 	for (size_t i = 0; r >= 0 && i < finding->found->sites.count; i++)
 		mark(finding, (struct runtime_site *)finding->found->sites.data + i);
 	return r;

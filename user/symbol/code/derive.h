@@ -13,6 +13,7 @@ enum clew_derive_step {
 	CLEW_DERIVE_CODE,   /* the N-th address of code that is taken, each counted once */
 	CLEW_DERIVE_CALLEE, /* the only function without a name that is called and takes any */
 	CLEW_DERIVE_JUMP,   /* the N-th function that is jumped to */
+	CLEW_DERIVE_CALL,   /* the N-th function of this file that is called */
 };
 
 /* The function of a name, as linked. 0, -ENOENT, or -EMLINK: several functions fit the glob. */

@@ -111,11 +111,13 @@ static int find_taken(const struct clew_functions *functions, const struct range
 	return walk(functions, function, take_address, ret);
 }
 
-/* The N-th function that a function leads to by a kind of flow; `callee`: without a name, and
+/* The N-th function that a function leads to by a kind of flow; CALLEE: without a name, and
  * taking addresses; then it has to be the only one. */
 static const struct range *follow_flow(const struct clew_functions *functions,
-				       const struct range *function, bool callee, unsigned number)
+				       const struct range *function, enum clew_derive_step step,
+				       unsigned number)
 {
+	bool callee = step == CLEW_DERIVE_CALLEE, calls = callee || step == CLEW_DERIVE_CALL;
 	const struct flow *flows = functions->flows.data;
 	const struct range *ranges = ranges_of(functions), *found = NULL;
 	unsigned count = 0;
@@ -126,9 +128,9 @@ static const struct range *follow_flow(const struct clew_functions *functions,
 			struct taken taken;
 
 			if (flows[i].target == NO_RANGE || !flows[i].to_start ||
-			    (callee ? flows[i].kind != FLOW_CALL
-				    : flows[i].kind != FLOW_JUMP &&
-					      flows[i].kind != FLOW_CONDITIONAL))
+			    (calls ? flows[i].kind != FLOW_CALL
+				   : flows[i].kind != FLOW_JUMP &&
+					     flows[i].kind != FLOW_CONDITIONAL))
 				continue;
 			target = function_at(functions, ranges[flows[i].target].start);
 			if (!target || target == function || target == found)
@@ -167,7 +169,7 @@ int clew_derive_step(struct clew_functions *functions, enum clew_derive_step ste
 		if (find_taken(functions, function, &taken) >= 0 && number < taken.count)
 			found = function_at(functions, taken.list[number]);
 	} else {
-		found = follow_flow(functions, function, step == CLEW_DERIVE_CALLEE, number);
+		found = follow_flow(functions, function, step, number);
 	}
 	if (!found)
 		return -ENOENT;
