@@ -16,10 +16,12 @@ import sys
 import time
 
 from _accuracy import measured
+from _debian import unpacked
 from _live import (CLEW, PATIENCE, ROOT, answer, finish, note, ok, run, scratch, skip,
-                   skip_unless_functions, start_recording, stop_recording)
+                   skip_unless_functions, start_recording, stop_recording, wanted_runs)
 
-ITEMS = int(os.environ.get("CLEW_LIVE_ITEMS", "200"))
+ALL = wanted_runs(2) > 1
+ITEMS = int(os.environ.get("CLEW_LIVE_ITEMS", "1000" if ALL else "200"))
 SPIN_MOST = 100_000  # ns: for so long the JVM tries before a thread sleeps
 SEED = int(os.environ.get("CLEW_LIVE_SEED", "7"))
 SOURCES = os.path.join(ROOT, "tests", "live", "runtimes")
@@ -683,6 +685,115 @@ def gpool():
        "GLib: no pool runs more at once than it has threads", f"{most}")
 
 
+def described(name, library):
+    """A copy of a description that comes with clew, for the library at that path alone."""
+    with open(os.path.join(ROOT, "layers", name + ".runtime"), encoding="utf-8") as file:
+        text = re.sub(r"^(object \w+) .*", rf"\1 {library}", file.read(), flags=re.M)
+    path = scratch(name + ".runtime")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def dispatched(label, library, program, *options, loader=()):
+    """Each item that a queue of libdispatch runs has one span, which ran there and then."""
+    _, lines, found = record(described("dispatch", library), *loader, program, ITEMS, SEED,
+                             options=options)
+    log = [[int(word) for word in line] for line in lines]
+    # What the library submits for itself has none of these names.
+    names = ("own", "shared", "__submit_block_invoke", "__submit_block_invoke_2")
+    spans = [s for s in found["logical"]["list"] if s["submitted_ns"] and s["name"] in names]
+    items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))
+    ok(len(items) == ITEMS == len(log) and not extra and not several,
+       f"{label}: {ITEMS} of {ITEMS} items, and no other",
+       f"{len(items)} found, {len(extra)} more, {several} ambiguous, "
+       f"{sorted({s['name'] for s in found['logical']['list']})}")
+    ran([(i[0], i[4], i[5], i[6]) for i in log], items, label)
+    queues = {(i[1] < 2, items[i[0]]["queue"]) for i in log if i[0] in items}
+    ok(len(queues) == 2, f"{label}: the queue of each is the one that it was submitted to",
+       f"{queues}")
+    shared = {tuple(items[i[0]]["key"]) for i in log if i[1] < 2 and i[0] in items}
+    ok(len(shared) == 3, f"{label}: items in order have three keys", f"{len(shared)}")
+
+
+def dispatch():
+    library, program = scratch("libdispatch.so"), scratch("blocks")
+    build("the double of libdispatch", "gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
+          "-s", "-o", library, os.path.join(SOURCES, "dispatch_double.c"), "-pthread")
+    build("blocks", "clang", "-O1", "-fblocks", "-pthread", "-o", program,
+          os.path.join(SOURCES, "blocks.c"), library)
+    dispatched("dispatch", library, program, "--max-cost", "90")
+    if ALL:
+        dispatch_real()
+
+
+def dispatch_real():
+    """The real libdispatch, which Debian has since its release 13."""
+    root = unpacked("trixie", "libswiftlang", "libc6", "libstdc++6", "libgcc-s1")
+    found = glob.glob(f"{root}/usr/**/libdispatch.so", recursive=True) if root else []
+    if not found:
+        skip("libdispatch of Debian 13", "its packages are not to be had")
+        return
+    directory, program = os.path.dirname(found[0]), scratch("blocks-real")
+    build("blocks of the real one", "clang", "-O1", "-fblocks", "-pthread", "-o", program,
+          os.path.join(SOURCES, "blocks.c"), found[0],
+          os.path.join(directory, "libBlocksRuntime.so"), "-Wl,--allow-shlib-undefined")
+    libraries = [directory, *{os.path.dirname(path) for path in glob.glob(
+        f"{root}/**/lib*.so*", recursive=True) if "/x86_64-linux-gnu/" in path}]
+    loader = glob.glob(f"{root}/**/ld-linux-x86-64.so.2", recursive=True)[0]
+    dispatched("libdispatch of Debian 13", found[0], program, "--max-cost", "90",
+               loader=(loader, "--library-path", ":".join(libraries)))
+
+
+def openmp():
+    """Regions of OpenMP and the shares of their threads."""
+    program = scratch("regions")
+    build("regions", "gcc", "-O1", "-fopenmp", "-pthread", "-o", program,
+          os.path.join(SOURCES, "regions.c"))
+    _, log, found = record("openmp", program, ITEMS, SEED, options=("--max-cost", "90"))
+    shares = {}
+    for i in log:
+        if i[0] == "share" and i[2] != "0":
+            shares.setdefault(int(i[1]), []).append([int(word) for word in i[2:]])
+    regions = [[int(word) for word in i[1:]] for i in log if i[0] == "region"]
+    spans = [s for s in found["logical"]["list"] if s["kind"] == "region"]
+    items, extra, several = match(regions, spans, lambda i: (
+        i[0], i[2], min(share[1] for share in shares[i[0]])))
+    # Both threads may begin a region at the same time.
+    for i in regions:
+        mine = [s for s in spans if s["submitter"]["tid"] == i[1]
+                and i[2] <= s["submitted_ns"] <= i[3]]
+        if len(mine) == 1:
+            items[i[0]] = mine[0]
+    ok(len(items) == ITEMS == len(spans), f"OpenMP: {ITEMS} of {ITEMS} regions, and no other",
+       f"{len(items)} found, {len(spans)} in all, {len(extra)} more, {several} ambiguous")
+    parts = {}
+    for s in found["logical"]["list"]:
+        if s["kind"] == "share":
+            parts.setdefault(s["parent"], []).append(s)
+    wrong = []
+    for i in regions:
+        region = items.get(i[0])
+        if not region:
+            continue
+        last = max(share[2] for share in shares[i[0]])
+        if region["closed"] != "done" or not last <= region["ended_ns"] <= i[3]:
+            wrong.append((i[0], "end", region["closed"]))
+        mine = {r["thread"]["tid"]: (r["start_ns"], r["end_ns"])
+                for s in parts.get(region["span"], []) for r in runs_of(s)}
+        if set(mine) != {share[0] for share in shares[i[0]]} and not (
+                # A thread that comes late to a divided loop finds nothing of it left.
+                set(mine) > {share[0] for share in shares[i[0]]}):
+            wrong.append((i[0], "threads", mine, shares[i[0]]))
+        wrong += [(i[0], "share", share) for share in shares[i[0]]
+                  if share[0] in mine and not (mine[share[0]][0] <= share[1]
+                                               and share[2] <= mine[share[0]][1])]
+    report("OpenMP: the threads of each region, and when each had its share", wrong)
+    several = sum(len(parts.get(items[i[0]]["span"], [])) > 1 for i in regions if i[0] in items)
+    ok(several > ITEMS / 3 and not parts.get(None), f"OpenMP: {several} regions have several shares",
+       f"{len(parts.get(None, []))} shares of no region")
+
+
 def own():
     """The runtime that docs/runtimes.md describes."""
     with open(os.path.join(ROOT, "docs", "runtimes.md"), encoding="utf-8") as file:
@@ -781,7 +892,7 @@ def tables():
 def main():
     skip_unless_functions("--no-stacks")
     tests = {"pthread": pthread, "uv": uv, "go": go, "mutexes": mutexes, "gil": gil, "java": java, "asyncio": asyncio,
-             "cxx": cxx, "glib": gpool, "own": own, "changed": changed}
+             "cxx": cxx, "glib": gpool, "dispatch": dispatch, "openmp": openmp, "own": own, "changed": changed}
     for name in sys.argv[1:] or tests:
         tests[name]()
     finish()

@@ -107,6 +107,41 @@ static void test_kept(void **state)
 	clew_layers_free(layers);
 }
 
+/* A lock, and a span of which several are pending with one key; parts of a span. */
+static void test_kinds(void **state)
+{
+	struct clew_layers *layers = read_text("runtime r\n"
+					       "object x libx.so\n"
+					       "hidden h = x:thunk rsi\n"
+					       "hidden i = x:f call 3\n"
+					       "span s several\n"
+					       "start before-calls x:@h key=arg0\n"
+					       "end after-calls x:@h\n"
+					       "span part of s\n"
+					       "start after x:@i call 0,1 key=tid in=arg1\n"
+					       "span m lock of s\n"
+					       "want enter x:want key=arg0+4\n"
+					       "wait enter x:wait key=arg0\n"
+					       "span n lock\n"
+					       "wake enter x:wake key=arg0\n");
+	const struct clew_runtime *r = &layers->runtimes[0];
+
+	(void)state;
+	assert_true(r->hidden[0].thunk);
+	assert_int_equal(r->hidden[1].steps[0].kind, CLEW_HIDDEN_CALL);
+	assert_true(r->spans[0].several && !r->spans[0].lock);
+	assert_int_equal(r->spans[0].of, CLEW_RUNTIME_NONE);
+	assert_int_equal(r->spans[1].of, 0);
+	assert_true(r->spans[2].lock && r->spans[2].wants);
+	assert_int_equal(r->spans[2].of, 0);
+	assert_true(r->spans[3].lock && !r->spans[3].wants);
+	assert_int_equal(r->points[r->events[0].point].kind, CLEW_PLACE_BEFORE_CALLS);
+	assert_int_equal(r->points[r->events[1].point].kind, CLEW_PLACE_AFTER_CALLS);
+	assert_true(r->points[r->events[2].point].direct);
+	assert_int_equal(r->points[r->events[2].point].call_count, 2);
+	clew_layers_free(layers);
+}
+
 static void test_one_point(void **state)
 {
 	struct clew_layers *layers = read_text("runtime r\n"
@@ -139,7 +174,7 @@ static void test_mistakes(void **state)
 		{"runtime a\nobject x x with", "t:2:16: the name of a section is missing here"},
 		{"runtime a\nhidden h = x:f", "t:2:12: there is no 'object x' above"},
 		{"runtime a\nobject x x\nhidden h = x:f other 1",
-		 "t:3:16: none of 'code N', 'callee', 'jump N'"},
+		 "t:3:16: none of 'code N', 'callee', 'jump N', 'call N'"},
 		{"runtime a\nobject x x\nhidden h = x:f code", "t:3:20: a number is missing here"},
 		{"runtime a\nobject x x\nhidden h = x:table f",
 		 "t:3:20: a text in quotes is missing here"},
@@ -158,13 +193,28 @@ static void test_mistakes(void **state)
 		 "here"},
 		{"runtime a\nobject x x\nlayout y 1 a=1", "t:3:8: there is no 'object y' above"},
 		{"runtime a\nobject x x\nfield c x:type", "t:3:11: 'type' is no TYPE.MEMBER"},
-		{"runtime a\nspan s what", "t:2:8: none of key=KEY, repeat, coalesce"},
+		{"runtime a\nspan s what",
+		 "t:2:8: none of key=KEY, repeat, coalesce, several, lock, of SPAN"},
+		{"runtime a\nspan s of t", "t:2:11: there is no 'span t' above"},
+		{"runtime a\nobject x x\nspan s lock\nsubmit enter x:f key=arg0",
+		 "t:4:1: want, wait, waited and wake are the events of a lock, and 'want' is of "
+		 "nothing else"},
+		{"runtime a\nobject x x\nspan s\nwant enter x:f key=arg0",
+		 "t:4:1: want, wait, waited and wake are the events of a lock, and 'want' is of "
+		 "nothing else"},
+		{"runtime a\nobject x x\nspan s lock\nwant enter x:f",
+		 "t:4:15: 'want' needs key=EXPRESSION"},
+		{"runtime a\nobject x x\nhidden h = x:thunk", "t:3:19: a register is missing here"},
+		{"runtime a\nobject x x\nhidden h = x:thunk zz",
+		 "t:3:20: 'zz' is no register of this machine"},
+		{"runtime a\nobject x x\nspan s\nend after x:f",
+		 "t:4:14: 'icall N' or 'call N' is missing here"},
 		{"runtime a\nsubmit enter x:f key=arg0",
 		 "t:2:1: there is no span before this event"},
 		{"runtime a\nspan s\nsubmit enter x:f key=arg0",
 		 "t:3:14: there is no 'object x' above"},
 		{"runtime a\nobject x x\nspan s\nsubmit at x:f",
-		 "t:4:8: none of enter, leave, before, after, usdt, tp"},
+		 "t:4:8: none of enter, leave, before, after, before-calls, after-calls, usdt, tp"},
 		{"runtime a\nobject x x\nspan s\nsubmit enter x:f", "t:4:17: 'submit' needs key="
 								    "EXPRESSION"},
 		{"runtime a\nobject x x\nspan s\nsubmit enter x:@h key=arg0",
@@ -201,7 +251,7 @@ static void test_mistakes(void **state)
 		 "t:4:8: 'cheap:' is missing here"},
 		{"runtime a\nobject x x\nspan s\nbegin enter x:f key=arg0",
 		 "t:4:1: none of object, hidden, layout, field, span, submit, start, end, suspend, "
-		 "resume, ready, cancel, wait, waited, wake, name, after, state"},
+		 "resume, ready, cancel, wait, waited, wake, name, after, state, want"},
 	};
 
 	(void)state;
@@ -219,9 +269,8 @@ static void test_mistakes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_description),
-		cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_one_point),
+		cmocka_unit_test(test_description), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_kinds),	    cmocka_unit_test(test_one_point),
 		cmocka_unit_test(test_mistakes),
 	};
 

@@ -72,6 +72,9 @@ const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *s
 
 	if (!name && span->code)
 		name = clew_trace_code(jobs->trace, span->process, span->code);
+	/* A part has the name of the whole. */
+	if (!name && span->kind->of != CLEW_RUNTIME_NONE && span->parent != CLEW_NO_NUMBER)
+		return clew_job_name(jobs, clew_job_at(jobs, span->parent));
 	return name ?: span->kind->name;
 }
 

@@ -61,6 +61,8 @@ struct clew_job {
 	uint32_t below;	      /* while it runs: the span that it interrupts on its thread */
 	uint32_t waiting;     /* while spans are joined: its wait for a lock, and 1; 0 none */
 	uint64_t wanted;      /* likewise: the lock that it asked for last */
+	uint32_t next;	      /* likewise: the next one that is pending with this key, */
+	uint32_t youngest;    /* and, of the oldest of these, the last; CLEW_NO_NUMBER none */
 	uint8_t key_count;
 	uint8_t closed; /* enum clew_job_closed */
 	bool has_queue, has_status;
@@ -78,7 +80,7 @@ struct clew_job_wait {
 	uint32_t waker;	 /* the thread, CLEW_NO_TASK none */
 	uint32_t job;	 /* that ran on it, CLEW_NO_NUMBER none */
 	uint32_t before; /* while spans are joined: the next one that waits for the object */
-	/* What follows is known of locks alone. */
+	/* The rest is known of locks alone. */
 	uint32_t waiter;   /* the span that waits, CLEW_NO_NUMBER: the thread does */
 	uint32_t piece;	   /* of it, while it waits, CLEW_NO_NUMBER none */
 	const char *label; /* its name, NULL none */

@@ -121,6 +121,8 @@ int job_new(struct join *join, const struct taking *taking, uint64_t key, const 
 		.first = CLEW_NO_NUMBER,
 		.last = CLEW_NO_NUMBER,
 		.below = CLEW_NO_NUMBER,
+		.next = CLEW_NO_NUMBER,
+		.youngest = CLEW_NO_NUMBER,
 		.closed = CLEW_JOB_OPEN,
 		.key_count = taking->event->key_count,
 		.joined = key,

@@ -6,11 +6,42 @@
 
 #include <errno.h>
 
+#include "base/hash.h"
+
+/* Puts a span behind those that are pending with its key. */
+static int queue_behind(struct join *join, uint64_t key, uint32_t oldest, uint32_t number)
+{
+	struct clew_job *first = clew_job_at(join->jobs, oldest);
+	uint32_t youngest = first->youngest == CLEW_NO_NUMBER ? oldest : first->youngest;
+
+	clew_job_at(join->jobs, youngest)->next = number;
+	first->youngest = number;
+	return map_set(&join->live, key, 0, (uint64_t)oldest + 1);
+}
+
+/* The oldest one that is pending with its key starts: the next one is the oldest then. */
+static int take_from_queue(struct join *join, uint32_t number)
+{
+	struct clew_job *span = clew_job_at(join->jobs, number);
+
+	if (!span->kind->several || job_look_up(&join->live, span->joined, 0) != number)
+		return 0;
+	if (span->next == CLEW_NO_NUMBER) {
+		map_remove(&join->live, span->joined, 0);
+		return 0;
+	}
+	clew_job_at(join->jobs, span->next)->youngest =
+		span->youngest == span->next ? CLEW_NO_NUMBER : span->youngest;
+	return map_set(&join->live, span->joined, 0, (uint64_t)span->next + 1);
+}
+
 int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 	       const uint64_t *numbers, uint32_t number)
 {
 	const struct happened *happened = taking->happened;
 	struct clew_job *span = number == CLEW_NO_NUMBER ? NULL : clew_job_at(join->jobs, number);
+	bool several = span && span->kind->several;
+	uint32_t oldest = number;
 	int r = 0;
 
 	if (span && span->kind->coalesce && !span->started) {
@@ -19,10 +50,13 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 	}
 	/* An item that comes while it runs is for the next run; and a function may give its memory
 	 * free, for the next job with that key, before it returns. */
-	if (span && !((span->kind->coalesce || span->kind->ends_by_thread) &&
-		      job_is_in(join, number, CLEW_JOB_RUNS)))
+	if (span && !several &&
+	    !((span->kind->coalesce || span->kind->ends_by_thread) &&
+	      job_is_in(join, number, CLEW_JOB_RUNS)))
 		r = job_finish(join, key, number, happened->time, CLEW_JOB_SUPERSEDED);
 	r = r < 0 ? r : job_new(join, taking, key, numbers, &number);
+	if (r >= 0 && several)
+		r = queue_behind(join, key, oldest, number);
 	if (r < 0)
 		return r;
 	span = clew_job_at(join->jobs, number);
@@ -32,6 +66,23 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 	span->origins = 1;
 	r = job_begin_piece(join, number, CLEW_JOB_QUEUED, happened->time, CLEW_NO_TASK);
 	return r < 0 ? r : job_describe(join, taking, number);
+}
+
+/* The span that the one at hand is a part of: of the key `in`, else what runs on the thread. */
+static uint32_t part_of(const struct join *join, const struct taking *taking)
+{
+	const struct clew_runtime_span *kind =
+		&taking->runtime->spans[taking->runtime->spans[taking->event->span].of];
+	uint32_t task = taking->happened->task;
+	const char *text;
+	uint64_t number;
+
+	if (!clew_event_value(taking->event, "in"))
+		return job_running_of(join, task, kind);
+	if (!job_named_value(taking, "in", &number, &text) || text)
+		return CLEW_NO_NUMBER;
+	return job_look_up(&join->live,
+			   hash_mix(hash_mix((uintptr_t)kind, job_process(join, task)), number), 0);
 }
 
 static int start(struct join *join, const struct taking *taking, uint32_t number)
@@ -50,6 +101,10 @@ static int start(struct join *join, const struct taking *taking, uint32_t number
 	}
 	r = job_begin_piece(join, number, CLEW_JOB_RUNS, happened->time, happened->task);
 	span->started = span->started ?: happened->time;
+	if (r >= 0)
+		r = take_from_queue(join, number);
+	if (span->parent == CLEW_NO_NUMBER && span->kind->of != CLEW_RUNTIME_NONE)
+		span->parent = part_of(join, taking);
 	span->below = job_look_up(&join->top, happened->task, 0);
 	return r < 0 ? r : map_set(&join->top, happened->task, 0, (uint64_t)number + 1);
 }

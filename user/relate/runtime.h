@@ -70,8 +70,10 @@ struct clew_runtime_value {
 enum clew_place_kind {
 	CLEW_PLACE_ENTER,
 	CLEW_PLACE_LEAVE,
-	CLEW_PLACE_BEFORE, /* an indirect call */
+	CLEW_PLACE_BEFORE, /* a call in the function */
 	CLEW_PLACE_AFTER,
+	CLEW_PLACE_BEFORE_CALLS, /* each call of the function */
+	CLEW_PLACE_AFTER_CALLS,
 	CLEW_PLACE_USDT,
 	CLEW_PLACE_FORK, /* known from other records: nothing is probed */
 	CLEW_PLACE_EXIT,
@@ -81,8 +83,9 @@ enum clew_place_kind {
 struct clew_runtime_point {
 	uint8_t kind; /* enum clew_place_kind */
 	bool hidden;  /* `symbol` is one of the runtime's hidden names */
+	bool direct;  /* `calls` are direct ones, else indirect ones */
 	uint8_t call_count;
-	uint8_t calls[CLEW_RUNTIME_CALLS]; /* numbers of indirect calls */
+	uint8_t calls[CLEW_RUNTIME_CALLS]; /* numbers of calls */
 	const char *object;		   /* alias; USDT: the provider */
 	const char *symbol;
 	struct clew_expression values[CLEW_MOMENT_VALUES];
@@ -141,12 +144,14 @@ struct clew_runtime_event {
 struct clew_runtime_span {
 	const char *name;
 	bool repeat, coalesce;
-	bool lock;    /* it is an object that one has at a time, and no span */
-	bool wants;   /* an event says for which one is about to wait */
-	uint16_t of;  /* lock: spans of that kind wait for it, CLEW_RUNTIME_NONE threads do */
-	bool submits; /* it has an event for its submit */
-	bool resumes; /* it has one for who lets it go on */
-	bool waited;  /* threads say themselves that they no longer wait */
+	bool several;	     /* several may be pending with one key: the oldest starts first */
+	bool lock;	     /* it is an object that one has at a time, and no span */
+	bool wants;	     /* an event says for which one is about to wait */
+	uint16_t of;	     /* they are a part of spans of that kind; lock: these wait for it;
+				CLEW_RUNTIME_NONE none, threads do */
+	bool submits;	     /* it has an event for its submit */
+	bool resumes;	     /* it has one for who lets it go on */
+	bool waited;	     /* threads say themselves that they no longer wait */
 	bool ends_by_thread; /* its end has no key: it is the end of what the thread runs */
 };
 
@@ -164,6 +169,8 @@ struct clew_runtime_hidden {
 	const char *name, *object;
 	const char *symbol; /* or the text in the table */
 	bool table;
+	bool thunk; /* `symbol` is a register: the function does nothing but jump to what that has
+		     */
 	uint8_t words; /* from the text's address in the table to that of the function */
 	struct {
 		uint8_t kind; /* enum clew_hidden_kind */

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/registers.h"
+
 static const struct clew_runtime_object *find_object(const struct runtime_reading *reading,
 						     const char *alias)
 {
@@ -111,6 +113,24 @@ static int take_table(struct runtime_reading *reading, struct clew_runtime_hidde
 	return r;
 }
 
+/* REGISTER */
+static int take_thunk(struct runtime_reading *reading, struct clew_runtime_hidden *hidden)
+{
+	struct scanner *scanner = reading->scanner;
+	const char *begin;
+	int r;
+
+	scan_blanks(scanner);
+	begin = scanner->at;
+	r = runtime_word(reading, "a register", &hidden->symbol);
+	if (r < 0)
+		return r;
+	return clew_register_find(hidden->symbol, strlen(hidden->symbol)) < 0
+		       ? scan_fail(scanner, begin, "'%s' is no register of this machine",
+				   hidden->symbol)
+		       : 0;
+}
+
 int runtime_take_hidden(struct runtime_reading *reading)
 {
 	struct scanner *scanner = reading->scanner;
@@ -122,6 +142,9 @@ int runtime_take_hidden(struct runtime_reading *reading)
 	scan_blanks(scanner);
 	r = r < 0 ? r : runtime_alias(reading, &hidden->object);
 	hidden->table = r >= 0 && scan_word_if(scanner, "table", "");
+	hidden->thunk = r >= 0 && !hidden->table && scan_word_if(scanner, "thunk", "");
+	if (hidden->thunk)
+		return take_thunk(reading, hidden);
 	if (hidden->table)
 		r = take_table(reading, hidden);
 	else

@@ -21,7 +21,7 @@ int runtime_add_point(struct runtime_reading *reading, const struct clew_runtime
 	for (size_t i = 0; i < reading->points.count; i++) {
 		point = runtime_point_at(reading, i);
 		if (point->kind == place->kind && point->hidden == place->hidden &&
-		    point->call_count == place->call_count &&
+		    point->direct == place->direct && point->call_count == place->call_count &&
 		    !memcmp(point->calls, place->calls, sizeof(place->calls)) &&
 		    (!place->object || !strcmp(point->object, place->object)) &&
 		    (!place->symbol || !strcmp(point->symbol, place->symbol))) {
@@ -57,21 +57,22 @@ int runtime_function(struct runtime_reading *reading, struct clew_runtime_point 
 	return r;
 }
 
-/* icall N,N */
+/* icall N,N or call N,N */
 static int take_calls(struct runtime_reading *reading, struct clew_runtime_point *place)
 {
 	struct scanner *scanner = reading->scanner;
 	int r = 0;
 
 	scan_blanks(scanner);
-	if (!scan_word_if(scanner, "icall", ""))
-		return scan_fail(scanner, scanner->at, "'icall N' is missing here");
+	place->direct = scan_word_if(scanner, "call", "");
+	if (!place->direct && !scan_word_if(scanner, "icall", ""))
+		return scan_fail(scanner, scanner->at, "'icall N' or 'call N' is missing here");
 	scan_blanks(scanner);
 	do {
 		uint64_t number;
 
 		if (place->call_count == CLEW_RUNTIME_CALLS)
-			return scan_fail(scanner, scanner->at, "more than %d indirect calls",
+			return scan_fail(scanner, scanner->at, "more than %d calls",
 					 CLEW_RUNTIME_CALLS);
 		r = runtime_number(reading, UINT8_MAX, &number);
 		if (r >= 0)
@@ -110,9 +111,14 @@ int runtime_place(struct runtime_reading *reading, struct clew_runtime_point *pl
 	static const struct {
 		const char *word;
 		uint8_t kind;
-	} words[] = {{"enter", CLEW_PLACE_ENTER},   {"leave", CLEW_PLACE_LEAVE},
-		     {"before", CLEW_PLACE_BEFORE}, {"after", CLEW_PLACE_AFTER},
-		     {"usdt", CLEW_PLACE_USDT},	    {"tp", CLEW_PLACE_FORK}};
+	} words[] = {{"enter", CLEW_PLACE_ENTER},
+		     {"leave", CLEW_PLACE_LEAVE},
+		     {"before", CLEW_PLACE_BEFORE},
+		     {"after", CLEW_PLACE_AFTER},
+		     {"before-calls", CLEW_PLACE_BEFORE_CALLS},
+		     {"after-calls", CLEW_PLACE_AFTER_CALLS},
+		     {"usdt", CLEW_PLACE_USDT},
+		     {"tp", CLEW_PLACE_FORK}};
 	struct scanner *scanner = reading->scanner;
 	size_t i = 0;
 	int r;
@@ -121,7 +127,8 @@ int runtime_place(struct runtime_reading *reading, struct clew_runtime_point *pl
 		i++;
 	if (i == sizeof(words) / sizeof(words[0]))
 		return scan_fail(scanner, scanner->at,
-				 "none of enter, leave, before, after, usdt, tp");
+				 "none of enter, leave, before, after, before-calls, after-calls, "
+				 "usdt, tp");
 	*place = (struct clew_runtime_point){.kind = words[i].kind};
 	scan_blanks(scanner);
 	switch (place->kind) {

@@ -3,10 +3,11 @@
  * Reads the lines of a runtime's description:
  *
  *	object ALIAS GLOB... [with SECTION]
+ *	hidden NAME = ALIAS:thunk REGISTER
  *	hidden NAME = ALIAS:SYMBOL [code N | callee | jump N | call N]...
  *	layout ALIAS VERSION-GLOB NAME=NUMBER...
  *	field  NAME ALIAS:TYPE.MEMBER
- *	span   NAME [key=KEY] [repeat | coalesce | lock [of SPAN]]
+ *	span   NAME [key=KEY] [repeat | coalesce | several | lock] [of SPAN]
  *	[prefer cheap:] VERB PLACE [within|behind ALIAS:SYMBOL] [NAME=EXPRESSION]... [key=KEY]
  *		[if EXPRESSION] [map NUMBER=STATE...]
  */
@@ -40,7 +41,7 @@ void runtime_done(struct runtime_reading *reading)
 }
 
 /* of SPAN */
-static int take_owner(struct runtime_reading *reading, struct clew_runtime_span *lock)
+static int take_owner(struct runtime_reading *reading, struct clew_runtime_span *span)
 {
 	const struct clew_runtime_span *spans = reading->spans.data;
 	struct scanner *scanner = reading->scanner;
@@ -54,7 +55,7 @@ static int take_owner(struct runtime_reading *reading, struct clew_runtime_span 
 		return r;
 	for (size_t i = 0; i + 1 < reading->spans.count; i++)
 		if (!strcmp(spans[i].name, name)) {
-			lock->of = (uint16_t)i;
+			span->of = (uint16_t)i;
 			return 0;
 		}
 	return scan_fail(scanner, begin, "there is no 'span %s' above", name);
@@ -76,7 +77,9 @@ static int take_span(struct runtime_reading *reading)
 			span->coalesce = true;
 		} else if (scan_word_if(scanner, "lock", "")) {
 			span->lock = true;
-		} else if (span->lock && scan_word_if(scanner, "of", "")) {
+		} else if (scan_word_if(scanner, "several", "")) {
+			span->several = true;
+		} else if (scan_word_if(scanner, "of", "")) {
 			r = take_owner(reading, span);
 		} else if (scanner->end - scanner->at > 4 && !memcmp(scanner->at, "key=", 4)) {
 			reading->key = scanner->at += 4;
@@ -86,7 +89,7 @@ static int take_span(struct runtime_reading *reading)
 			reading->key_end = scanner->at;
 		} else {
 			r = scan_fail(scanner, scanner->at,
-				      "none of key=KEY, repeat, coalesce, lock");
+				      "none of key=KEY, repeat, coalesce, several, lock, of SPAN");
 		}
 	}
 	return r;

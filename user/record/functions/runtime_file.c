@@ -313,6 +313,19 @@ static int find_in_table(struct finding *finding, const struct clew_runtime_hidd
 	return take_steps(finding, hidden, ret_address);
 }
 
+/* The function that does nothing but jump to what a register has. */
+static int find_thunk(struct finding *finding, const struct clew_runtime_hidden *hidden,
+		      uint64_t *ret_address)
+{
+	int number = clew_register_find(hidden->symbol, strlen(hidden->symbol));
+	int r = clew_derive_thunk(finding->functions, (unsigned)number, ret_address);
+
+	return r < 0 ? refuse(finding, "%s is not resolved: %s jumps to %s alone", hidden->name,
+			      r == -EMLINK ? "more than one function" : "no function",
+			      hidden->symbol)
+		     : 0;
+}
+
 static int find_function(struct finding *finding, const struct clew_runtime_point *point,
 			 uint64_t *ret_address)
 {
@@ -324,6 +337,8 @@ static int find_function(struct finding *finding, const struct clew_runtime_poin
 			hidden = &finding->runtime->hidden[i];
 	if (hidden && hidden->table)
 		return find_in_table(finding, hidden, ret_address);
+	if (hidden && hidden->thunk)
+		return find_thunk(finding, hidden, ret_address);
 	/* A file that has its symbols knows better. */
 	if (hidden && clew_derive_find(finding->functions, hidden->name, ret_address) == 0)
 		return 0;
@@ -381,12 +396,28 @@ static int find_calls(struct finding *finding, uint64_t address)
 		struct clew_derive_spot spot;
 		const char *why = NULL;
 
-		r = clew_derive_call(finding->functions, address, point->calls[i],
+		r = clew_derive_call(finding->functions, address, point->calls[i], point->direct,
 				     point->kind == CLEW_PLACE_AFTER, registers_of(point), &spot,
 				     &why);
 		r = r < 0 ? say_no_place(finding, why) : add_site(finding, &spot);
 	}
 	return r;
+}
+
+static int find_callers(struct finding *finding, uint64_t address)
+{
+	const struct clew_runtime_point *point = &finding->runtime->points[finding->point];
+	struct clew_derive_spot *spots;
+	const char *why = NULL;
+	size_t count;
+	int r = clew_derive_callers(finding->functions, address,
+				    point->kind == CLEW_PLACE_AFTER_CALLS, registers_of(point),
+				    &spots, &count, &why);
+
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		r = add_site(finding, &spots[i]);
+	free(spots);
+	return r == -ENOTSUP || r == -ENOENT ? say_no_place(finding, why) : r;
 }
 
 static int find_place(struct finding *finding)
@@ -405,6 +436,9 @@ static int find_place(struct finding *finding)
 	case CLEW_PLACE_BEFORE:
 	case CLEW_PLACE_AFTER:
 		return find_calls(finding, address);
+	case CLEW_PLACE_BEFORE_CALLS:
+	case CLEW_PLACE_AFTER_CALLS:
+		return find_callers(finding, address);
 	default:
 		r = clew_derive_entry(finding->functions, address, registers_of(point), &spot,
 				      &why);
@@ -481,7 +515,7 @@ static bool wants_functions(const struct clew_runtime *runtime)
 	bool wants = runtime->offset_count;
 
 	for (size_t i = 0; i < runtime->point_count; i++)
-		wants |= runtime->points[i].kind <= CLEW_PLACE_AFTER;
+		wants |= runtime->points[i].kind <= CLEW_PLACE_AFTER_CALLS;
 	return wants;
 }
 

@@ -52,11 +52,18 @@ int clew_derive_entry(struct clew_functions *functions, uint64_t address, unsign
 /* All exits of it; *ret is to be freed. The same. */
 int clew_derive_exits(struct clew_functions *functions, uint64_t address,
 		      struct clew_derive_spot **ret, size_t *ret_count, const char **ret_why);
-/* The N-th indirect call of it, or the place behind that. The kernel single-steps such a call: the
- * probe is at an instruction before it that all runs of the call come by, if the registers' values
- * are known there, too. The same. */
+/* The only function that does nothing but jump to what a register has. 0, -ENOENT or -EMLINK. */
+int clew_derive_thunk(struct clew_functions *functions, unsigned number, uint64_t *ret_address);
+/* The N-th indirect, or direct, call of it, or the place behind that. The kernel single-steps such
+ * a call: the probe is at an instruction before it that all runs of the call come by, if the
+ * registers' values are known there, too. The same. */
 int clew_derive_call(struct clew_functions *functions, uint64_t address, unsigned number,
-		     bool behind, unsigned registers, struct clew_derive_spot *ret,
+		     bool direct, bool behind, unsigned registers, struct clew_derive_spot *ret,
 		     const char **ret_why);
+/* All direct calls of the function at an address, or the places behind them; *ret is to be freed.
+ * The same. */
+int clew_derive_callers(struct clew_functions *functions, uint64_t address, bool behind,
+			unsigned registers, struct clew_derive_spot **ret, size_t *ret_count,
+			const char **ret_why);
 
 #endif

@@ -35,11 +35,29 @@ int clew_derive_exits(struct clew_functions *functions, uint64_t address,
 	return -ENOTSUP;
 }
 
+int clew_derive_thunk(struct clew_functions *functions, unsigned number, uint64_t *ret_address)
+{
+	(void)functions, (void)number, (void)ret_address;
+	return -ENOENT;
+}
+
+int clew_derive_callers(struct clew_functions *functions, uint64_t address, bool behind,
+			unsigned registers, struct clew_derive_spot **ret, size_t *ret_count,
+			const char **ret_why)
+{
+	(void)functions, (void)address, (void)behind, (void)registers;
+	*ret = NULL;
+	*ret_count = 0;
+	*ret_why = why;
+	return -ENOTSUP;
+}
+
 int clew_derive_call(struct clew_functions *functions, uint64_t address, unsigned number,
-		     bool behind, unsigned registers, struct clew_derive_spot *ret,
+		     bool direct, bool behind, unsigned registers, struct clew_derive_spot *ret,
 		     const char **ret_why)
 {
-	(void)functions, (void)address, (void)number, (void)behind, (void)registers, (void)ret;
+	(void)functions, (void)address, (void)number, (void)direct, (void)behind, (void)registers,
+		(void)ret;
 	*ret_why = why;
 	return -ENOTSUP;
 }

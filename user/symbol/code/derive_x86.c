@@ -238,9 +238,11 @@ struct before {
 };
 
 struct call_search {
-	unsigned left; /* indirect calls to pass */
-	bool behind;   /* the place behind it is wanted */
-	bool found;    /* the call was met: this is behind it */
+	unsigned left;	 /* calls to pass */
+	bool direct;	 /* direct calls count, else indirect ones */
+	uint64_t target; /* direct: those of that function; 0: all */
+	bool behind;	 /* the place behind it is wanted */
+	bool found;	 /* the call was met: this is behind it */
 	unsigned registers;
 	uint64_t from; /* of the place behind it */
 	const char *why;
@@ -412,6 +414,18 @@ static bool may_pass(const struct call_search *search, const struct visit *visit
 	return true;
 }
 
+/* True for a call of the kind that is looked for. */
+static bool is_counted(const struct call_search *search, const struct visit *visit)
+{
+	const ZydisDecodedInstruction *instruction = &visit->instruction;
+
+	return instruction->meta.category == ZYDIS_CATEGORY_CALL &&
+	       instruction->raw.imm[0].is_relative == search->direct &&
+	       (!search->target ||
+		visit->address + instruction->length + (uint64_t)visit->operands[0].imm.value.s ==
+			search->target);
+}
+
 static int search_call(void *context, const struct visit *visit)
 {
 	struct call_search *search = context;
@@ -423,8 +437,7 @@ static int search_call(void *context, const struct visit *visit)
 			return 1;
 		return take_spot(search, visit) || !may_pass(search, visit);
 	}
-	if (visit->instruction.meta.category != ZYDIS_CATEGORY_CALL ||
-	    visit->instruction.raw.imm[0].is_relative || search->left--) {
+	if (!is_counted(search, visit) || search->left--) {
 		note_before(search, visit);
 		return 0;
 	}
@@ -439,12 +452,15 @@ static int search_call(void *context, const struct visit *visit)
 }
 
 int clew_derive_call(struct clew_functions *functions, uint64_t address, unsigned number,
-		     bool behind, unsigned registers, struct clew_derive_spot *ret,
+		     bool direct, bool behind, unsigned registers, struct clew_derive_spot *ret,
 		     const char **ret_why)
 {
 	const struct range *function = function_at(functions, address);
-	struct call_search search = {
-		.left = number, .behind = behind, .registers = registers, .spot = ret};
+	struct call_search search = {.left = number,
+				     .direct = direct,
+				     .behind = behind,
+				     .registers = registers,
+				     .spot = ret};
 
 	if (!function)
 		return -ENOENT;
@@ -453,4 +469,114 @@ int clew_derive_call(struct clew_functions *functions, uint64_t address, unsigne
 		return 0;
 	*ret_why = search.why ?: "it has no such call";
 	return search.why ? -ENOTSUP : -ENOENT;
+}
+
+/* True if a part of a function calls the function of that range. */
+static bool calls(const struct clew_functions *functions, const struct range *function,
+		  uint32_t target)
+{
+	const struct flow *flows = functions->flows.data;
+	const struct range *ranges = ranges_of(functions);
+
+	for (const struct range *part = function;; part = &ranges[part->next_part]) {
+		for (uint32_t i = part->flow; i < part->flow + part->flow_count; i++)
+			if (flows[i].kind == FLOW_CALL && flows[i].target == target &&
+			    flows[i].to_start)
+				return true;
+		if (part->next_part == NO_RANGE)
+			return false;
+	}
+}
+
+/* Adds the places of a function's calls. */
+static int add_calls(const struct clew_functions *functions, const struct range *function,
+		     const struct call_search *wanted, struct vector *spots, const char **ret_why)
+{
+	for (unsigned number = 0;; number++) {
+		struct clew_derive_spot spot;
+		struct call_search search = *wanted;
+
+		search.left = number;
+		search.spot = &spot;
+		walk(functions, function, search_call, &search);
+		if (!search.found)
+			return 0;
+		if (!search.has_spot) {
+			*ret_why = search.why ?: "nothing behind a call of it can be probed";
+			return -ENOTSUP;
+		}
+		if (vector_reserve(spots, spots->count + 1) < 0)
+			return -ENOMEM;
+		((struct clew_derive_spot *)spots->data)[spots->count++] = spot;
+	}
+}
+
+int clew_derive_callers(struct clew_functions *functions, uint64_t address, bool behind,
+			unsigned registers, struct clew_derive_spot **ret, size_t *ret_count,
+			const char **ret_why)
+{
+	const struct range *function = function_at(functions, address);
+	const struct call_search wanted = {
+		.direct = true, .target = address, .behind = behind, .registers = registers};
+	struct vector spots = {.item = sizeof(struct clew_derive_spot)};
+	uint32_t target = functions_range_at(functions, address);
+	int r = function ? 0 : -ENOENT;
+
+	for (size_t i = 0; r >= 0 && i < functions->ranges.count; i++) {
+		const struct range *caller = &ranges_of(functions)[i];
+
+		if (function_at(functions, caller->start) == caller &&
+		    calls(functions, caller, target))
+			r = add_calls(functions, caller, &wanted, &spots, ret_why);
+	}
+	if (r >= 0 && !spots.count) {
+		*ret_why = "nothing calls it";
+		r = -ENOTSUP;
+	}
+	if (r < 0)
+		vector_done(&spots);
+	*ret = r < 0 ? NULL : spots.data;
+	*ret_count = r < 0 ? 0 : spots.count;
+	return r;
+}
+
+/* ---- thunks ---- */
+
+struct thunk {
+	unsigned number; /* the register */
+	bool fits;
+};
+
+static int take_thunk(void *context, const struct visit *visit)
+{
+	const ZydisDecodedInstruction *instruction = &visit->instruction;
+	struct thunk *thunk = context;
+
+	if (instruction->mnemonic == ZYDIS_MNEMONIC_ENDBR64)
+		return 0;
+	thunk->fits = instruction->mnemonic == ZYDIS_MNEMONIC_JMP &&
+		      visit->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		      number_of(visit->operands[0].reg.value) == (int)thunk->number;
+	return 1;
+}
+
+int clew_derive_thunk(struct clew_functions *functions, unsigned number, uint64_t *ret_address)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < functions->ranges.count; i++) {
+		const struct range *range = &ranges_of(functions)[i];
+		struct thunk thunk = {.number = number};
+
+		if (function_at(functions, range->start) != range)
+			continue;
+		walk(functions, range, take_thunk, &thunk);
+		if (!thunk.fits)
+			continue;
+		if (found)
+			return -EMLINK;
+		*ret_address = range->start;
+		found = true;
+	}
+	return found ? 0 : -ENOENT;
 }
