@@ -186,6 +186,10 @@ def replaced(path, frames, spans):
        f"{below}")
     folded = run(CLEW, "export", "--to", "folded", "--stacks", "off-cpu", path).stdout
     ok(";pthread.routine;" in folded, "pthread: folded stacks are below the span")
+    names = [s["path"].split("/")[1:] for s in answer("dump", path)["spans"]]
+    ok(names.count(["pthread.routine"]) == ITEMS and not any("routine" in n for n in names),
+       f"pthread: {ITEMS} threads of the causal trace have the span below them, and no frame of it",
+       f"{names.count(['pthread.routine'])}, {sum('routine' in n for n in names)}")
 
 
 def joined(path, log):
@@ -286,6 +290,20 @@ def go():
     ok(late <= ITEMS / 50, f"Go: {late} lost their CPU on the way to the channel")
     report("Go: pieces are in order", ordered(found["logical"]["list"]))
     suspended(path, items, log)
+    slowest(path, items)
+
+
+def slowest(path, items):
+    """Operations are the goroutines: the longest of the class that hurts most is one of them."""
+    found = answer("why", path, "--slowest", "--class", "span")
+    wanted = max(items.values(), key=lambda s: s["ended_ns"] - s["submitted_ns"])
+    ok(found["class"]["text"].startswith("spans of tasks go.main.start.func1"),
+       "Go: goroutines of one function are a class of operations", f"{found['class']['text']}")
+    ok(found["class"]["count"] == ITEMS and
+       found["operations"][0]["from"] == wanted["submitted_ns"] and
+       found["operations"][0]["to"] == wanted["ended_ns"],
+       f"Go: it has {ITEMS}, and the slowest is the longest goroutine",
+       f"{found['class']['count']}, {found['operations'][0]['from']}..{found['operations'][0]['to']}")
 
 
 def mutexes():

@@ -1,131 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The joins of logical spans: by key alone, to the latest submit that is not over. */
-#include "synthetic.h"
+#include "runtime_scene.h"
 
 #include "explain/why.h"
-#include "relate/job.h"
 #include "relate/relate.h"
-
-static const char description[] = "runtime r\n"
-				  "object x x\n"
-				  "span s\n"
-				  "submit enter x:put key=arg0 name=str(arg1)\n"
-				  "start enter x:run key=arg0\n"
-				  "suspend enter x:sleep key=arg0\n"
-				  "resume enter x:wake key=arg0\n"
-				  "ready enter x:yield key=arg0\n"
-				  "end enter x:end\n"
-				  "cancel enter x:drop key=arg0\n"
-				  "wait enter x:join key=arg0\n"
-				  "wake enter x:done key=arg0\n"
-				  "span c coalesce\n"
-				  "submit enter x:send key=arg0\n"
-				  "start enter x:got key=arg0\n"
-				  "end enter x:over\n"
-				  "span w\n"
-				  "submit leave x:make key=ret queue=entry.arg0\n"
-				  "submit enter x:alloc behind x:make2 key=arg0 queue=outer.arg0\n"
-				  "span p\n"
-				  "wait enter x:park key=arg0\n"
-				  "wake enter x:unpark key=arg0\n"
-				  "waited enter x:parked key=arg0\n"
-				  "span m repeat\n"
-				  "wait enter x:want key=arg0\n"
-				  "wake enter x:leave key=arg0\n"
-				  "waited enter x:have key=arg0\n"
-				  "span t\n"
-				  "start enter x:step key=arg0\n"
-				  "suspend enter x:stop key=arg0\n";
-
-/* As the points are numbered: by their first line. */
-enum {
-	PUT,
-	RUN,
-	SLEEP,
-	WAKE,
-	YIELD,
-	END,
-	DROP,
-	JOIN,
-	DONE,
-	SEND,
-	GOT,
-	OVER,
-	MAKE_LEAVE,
-	MAKE,
-	ALLOC,
-	MAKE2,
-	PARK,
-	UNPARK,
-	PARKED,
-	WANT,
-	LEAVE,
-	HAVE,
-	STEP,
-	STOP
-};
-
-struct scene {
-	struct synthetic s;
-	struct clew_trace *trace;
-	struct clew_layers *layers;
-	struct clew_jobs *jobs;
-};
-
-static void met_at(struct scene *scene, uint64_t at, uint32_t task, unsigned point, uint64_t key,
-		   uint64_t stack)
-{
-	struct {
-		struct clew_moment moment;
-		uint64_t key;
-		char name[8];
-	} record = {.moment = {.header = {.time = at, .kind = CLEW_KIND_MOMENT},
-			       .stack = stack,
-			       .task = task,
-			       .point = (uint16_t)point,
-			       .size = sizeof(uint64_t)},
-		    .key = key};
-
-	if (point == END || point == OVER)
-		record.moment.size = 0;
-	if (point == PUT) {
-		memcpy(record.name, "job", 4);
-		record.moment.size += 4;
-	}
-	synthetic_put(&scene->s, &record, sizeof(record.moment) + record.moment.size);
-}
-
-static void met(struct scene *scene, uint64_t at, uint32_t task, unsigned point, uint64_t key)
-{
-	met_at(scene, at, task, point, key, 0x1000);
-}
-
-static void begin(struct scene *scene)
-{
-	char message[300];
-
-	*scene = (struct scene){};
-	threads(&scene->s, 4);
-	identify(&scene->s, (struct identity){.task = 5, .process = 5});
-	assert_int_equal(clew_layers_read(description, strlen(description), "t", &scene->layers,
-					  message, sizeof(message)),
-			 0);
-}
-
-static void join(struct scene *scene, size_t count)
-{
-	scene->trace = synthetic_trace(&scene->s, 1000000, 0);
-	assert_int_equal(clew_jobs_new(scene->trace, scene->layers, &scene->jobs), 0);
-	assert_int_equal(scene->jobs->list.count, count);
-}
-
-static void done(struct scene *scene)
-{
-	clew_jobs_free(scene->jobs);
-	clew_layers_free(scene->layers);
-	clew_trace_free(scene->trace);
-	synthetic_done(&scene->s);
-}
 
 static const struct clew_job_piece *job_piece(const struct scene *scene, size_t job,
 					      unsigned number)
@@ -442,6 +320,40 @@ static void test_loop(void **state)
 	done(&scene);
 }
 
+/* Who waits for a group waits for all of its spans; a group that is over begins anew. */
+static void test_groups(void **state)
+{
+	const struct clew_job_wait *wait;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	met(&scene, 1000, 1, ALL, 0x70); /* of a group of none nobody waits */
+	met(&scene, 2000, 1, ADD, 0x71);
+	met(&scene, 2100, 1, ADD, 0x72);
+	met(&scene, 2200, 1, ADD, 0x81);
+	met(&scene, 2300, 2, TAKE, 0x71);
+	met(&scene, 2400, 3, TAKE, 0x72);
+	met(&scene, 2450, 4, TAKE, 0x81);
+	met(&scene, 2500, 1, ALL, 0x70);
+	met(&scene, 3000, 3, TAKEN, 0x72);
+	met(&scene, 3500, 4, TAKEN, 0x81); /* another group's */
+	met(&scene, 4000, 2, TAKEN, 0x71);
+	met(&scene, 4500, 1, ALL, 0x70);
+	met(&scene, 5000, 1, ADD, 0x73);
+	met(&scene, 5500, 1, ALL, 0x70); /* it is pending when the capture ends */
+	join(&scene, 4);
+	assert_int_equal(scene.jobs->waits.count, 2);
+	assert_wait(&scene, 0, 4000, CLEW_TIME_OPEN, 2);
+	assert_wait(&scene, 1, CLEW_TIME_OPEN, CLEW_TIME_OPEN, CLEW_NO_TASK);
+	wait = scene.jobs->waits.data;
+	assert_int_equal(wait->from, 2500);
+	assert_int_equal(wait->job, 0);
+	assert_int_equal(wait->members, 2);
+	assert_int_equal(wait[1].members, 0);
+	done(&scene);
+}
+
 static void test_late(void **state)
 {
 	struct scene scene;
@@ -469,7 +381,7 @@ int main(void)
 		cmocka_unit_test(test_coalesced), cmocka_unit_test(test_key_freed),
 		cmocka_unit_test(test_entries),	  cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_waited),	  cmocka_unit_test(test_loop),
-		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late),	  cmocka_unit_test(test_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

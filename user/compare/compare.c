@@ -237,6 +237,8 @@ static int add_operations(struct adding *adding)
 	int r = 0;
 
 	for (size_t i = 0; i < found->class_count && r == 0; i++) {
+		if (found->classes[i].kind == CLEW_OPERATION_SPAN)
+			continue;
 		adding->classes[i] = name_class(adding, i);
 		r = adding->classes[i] == UINT32_MAX ? -ENOMEM : 0;
 	}
@@ -245,7 +247,9 @@ static int add_operations(struct adding *adding)
 		bool blind = clew_trace_gaps(adding->trace, operation->operation.from,
 					     operation->operation.to, NULL) > 0;
 
-		if (!is_in_part(adding->compare, operation) ||
+		/* The time of a logical span is not that of one thread. */
+		if (operation->kind == CLEW_OPERATION_SPAN ||
+		    !is_in_part(adding->compare, operation) ||
 		    !compare_is_wanted(adding->compare, name_of(adding, operation)))
 			continue;
 		if (blind || operation->begun_before || operation->goes_on ||

@@ -92,7 +92,8 @@ static uint64_t count_operations(const struct part *part,
 	for (size_t i = 0; i < found->operation_count; i++) {
 		const struct clew_kind_operation *it = &found->operations[i];
 
-		if (it->kind == CLEW_OPERATION_REQUEST || it->kind == CLEW_OPERATION_CONNECT)
+		if (it->kind == CLEW_OPERATION_REQUEST || it->kind == CLEW_OPERATION_CONNECT ||
+		    it->kind == CLEW_OPERATION_SPAN)
 			continue;
 		count += ends_in(part, it->operation.to) && (part->last || !it->goes_on);
 	}

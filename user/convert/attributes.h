@@ -85,6 +85,7 @@
 	KEY(FRAMES,          "frames",          "ttf#####",  8,                                    \
 	    "a row is a start, an end, a function and five numbers")                               \
 	KEY(FRAMES_LEFT_OUT, "frames_left_out", "f##",       3, NULL)                              \
+	KEY(LOGICAL,         "logical",         "#.",        2, NULL)                              \
 	KEY(CLOSED,          "closed",          "T",         1, NULL)                              \
 	KEY(PROBE,           "probe",           "#",         1, NULL)                              \
 	KEY(INHERITED,       "inherited",       "T",         1, NULL)                              \

@@ -11,6 +11,7 @@
 #include "convert/to_model.h"
 #include <clew/tokens.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,6 +289,16 @@ static int number_dependencies(struct conversion *conversion, const struct place
 
 /* ---- spans ---- */
 
+static void describe_run(struct conversion *conversion, uint32_t number)
+{
+	const struct clew_jobs *jobs = clew_trace_jobs(conversion->trace);
+	uint32_t job = plan_at(conversion, number)->job;
+
+	PAIRS_ROW(&conversion->pairs, ATTRIBUTE_LOGICAL, {job},
+		  {.word = clew_job_at(jobs, job)->kind->name});
+	capture_describe_left_out(conversion, number);
+}
+
 static void describe_frame(struct conversion *conversion, uint32_t number)
 {
 	const struct clew_trace *trace = conversion->trace;
@@ -311,6 +322,27 @@ static void describe_frame(struct conversion *conversion, uint32_t number)
 	capture_describe_left_out(conversion, number);
 }
 
+/* The name of a plan's span: the function's, or what the logical span runs. `buffer` is for
+ * free(3). NULL: no memory. */
+static const char *name_of_plan(const struct conversion *conversion, const struct frame_plan *plan,
+				char **buffer)
+{
+	const struct clew_jobs *jobs = clew_trace_jobs(conversion->trace);
+	const struct clew_trace_function *function;
+	const struct clew_job *job;
+
+	*buffer = NULL;
+	if (plan->frame != CLEW_NONE) {
+		function = clew_trace_function(
+			conversion->trace, trace_frame(conversion->trace, plan->frame)->function);
+		return function ? function->title : "unknown function";
+	}
+	job = clew_job_at(jobs, plan->job);
+	return asprintf(buffer, "%s.%s", job->runtime->name, clew_job_name(jobs, job)) < 0
+		       ? (*buffer = NULL)
+		       : *buffer;
+}
+
 /* Spans of frames come after all others, so that those keep their numbers. */
 static int make_spans(struct conversion *conversion)
 {
@@ -320,20 +352,25 @@ static int make_spans(struct conversion *conversion)
 		for (uint32_t i = conversion->plan_begin[task];
 		     i < conversion->plan_begin[task + 1] && r == 0; i++) {
 			const struct frame_plan *plan = plan_at(conversion, i);
-			const struct clew_trace_function *function = clew_trace_function(
-				conversion->trace,
-				trace_frame(conversion->trace, plan->frame)->function);
 			uint32_t span, attributes;
+			char *buffer;
+			const char *name = name_of_plan(conversion, plan, &buffer);
 
-			r = clew_maker_child_alone(
-				conversion->maker,
-				plan->parent == CLEW_NONE ? task
-							  : span_of_plan(conversion, plan->parent),
-				function ? function->title : "unknown function",
-				(clew_time)plan->start, (clew_time)plan->end, &span);
+			r = !name ? -ENOMEM
+				  : clew_maker_child_alone(
+					    conversion->maker,
+					    plan->parent == CLEW_NONE
+						    ? task
+						    : span_of_plan(conversion, plan->parent),
+					    name, (clew_time)plan->start, (clew_time)plan->end,
+					    &span);
+			free(buffer);
 			if (r < 0)
 				break;
-			describe_frame(conversion, i);
+			if (plan->frame == CLEW_NONE)
+				describe_run(conversion, i);
+			else
+				describe_frame(conversion, i);
 			r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
 			if (r == 0)
 				r = clew_maker_set_span_attributes(conversion->maker, span,

@@ -65,12 +65,13 @@ struct edge_groups {
 	size_t count, group_count;
 };
 
-/* A frame that becomes a span. */
+/* A frame, or a run of a logical span, that becomes a span. */
 struct frame_plan {
 	uint64_t start, end;
-	uint64_t last_end; /* of the last frame that it called */
-	uint32_t frame;	   /* index among the trace's */
-	uint32_t parent;   /* plan of its caller, CLEW_NONE: the thread's span */
+	uint64_t last_end; /* of the last one within it */
+	uint32_t frame;	   /* index among the trace's, CLEW_NONE: it is a run */
+	uint32_t job;	   /* of a run */
+	uint32_t parent;   /* the plan that it is within, CLEW_NONE: the thread's span */
 };
 
 /* Frames of one function that become no spans. `owner`: the plan above them, or 2^32 + the

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/sort.h"
 #include "explain/kinds.h"
+#include "explain/span_kinds.h"
 
 /* With so many, the median is what is usual; with fewer, the shortest one is. */
 #define LEAST_COMPARED 5
@@ -22,7 +23,7 @@ static const char *const kind_names[CLEW_OPERATION_KINDS] = {
 	[CLEW_OPERATION_REQUEST] = "request",	[CLEW_OPERATION_SERVED] = "served",
 	[CLEW_OPERATION_PIPELINE] = "pipeline", [CLEW_OPERATION_CONNECT] = "connect",
 	[CLEW_OPERATION_WORK] = "work",		[CLEW_OPERATION_START] = "start",
-	[CLEW_OPERATION_COMMAND] = "command",
+	[CLEW_OPERATION_COMMAND] = "command",	[CLEW_OPERATION_SPAN] = "span",
 };
 
 const char *clew_operation_kind_name(enum clew_operation_kind kind)
@@ -94,6 +95,18 @@ uint32_t clew_operation_other(const struct clew_kind_operation *operation)
 				   : CLEW_NO_TASK;
 }
 
+/* A number for what a logical span runs. */
+static uint64_t span_name(const struct clew_jobs *jobs, uint32_t number)
+{
+	const struct clew_job *job = clew_job_at(jobs, number);
+	const char *name = clew_job_name(jobs, job);
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	hash = hash_bytes(hash, job->runtime->name, strlen(job->runtime->name));
+	hash = hash_bytes(hash, job->kind->name, strlen(job->kind->name));
+	return hash_bytes(hash, name, strlen(name));
+}
+
 /* A number for the server's address, or for who has the other end if it has none. */
 static uint64_t endpoint_of(const struct clew_trace *trace,
 			    const struct clew_kind_operation *operation)
@@ -103,6 +116,8 @@ static uint64_t endpoint_of(const struct clew_trace *trace,
 	uint32_t other = clew_operation_other(operation);
 	uint64_t address;
 
+	if (operation->kind == CLEW_OPERATION_SPAN)
+		return span_name(clew_trace_jobs(trace), operation->operation.job - 1);
 	if (!operation->by && !operation->exchange)
 		return 0;
 	if (operation->kind == CLEW_OPERATION_WORK)
@@ -260,11 +275,12 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 	}
 }
 
-/* True if operations are what a whole program did: they are asked about if there are no others. */
+/* True if operations are what a whole program did: they are asked about if there are no others. A
+ * logical span that is the only one of its kind is a part of the program that goes on beside it. */
 static bool comes_last(const struct clew_operation_class *class)
 {
 	return class->kind == CLEW_OPERATION_START || class->kind == CLEW_OPERATION_COMMAND ||
-	       class->throughout;
+	       (class->kind == CLEW_OPERATION_SPAN && class->count == 1) || class->throughout;
 }
 
 static int most_hurt_first(const void *left, const void *right)
@@ -328,9 +344,12 @@ int clew_classes_find(const struct clew_trace *trace, const struct clew_chosen *
 	uint64_t busy = 0;
 	int r = kinds_find(trace, chosen, from, to, &operations, &busy);
 
-	*ret_found = (struct clew_operation_classes){.all = operations,
-						     .operations = operations.data,
-						     .operation_count = operations.count};
+	*ret_found = (struct clew_operation_classes){};
+	if (r == 0)
+		r = span_kinds_find(trace, chosen, from, to, &operations);
+	ret_found->all = operations;
+	ret_found->operations = operations.data;
+	ret_found->operation_count = operations.count;
 	if (r == 0)
 		r = number_classes(trace, ret_found);
 	if (r == 0)

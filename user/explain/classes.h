@@ -5,6 +5,8 @@
  * Every nanosecond of a thread that is no wait for work and no rest is in an operation, also
  * before its first such wait and after its last one. A client's request lies within an operation
  * of its thread, and begins when its question left. A process that ended is a command besides.
+ * Works of runtimes are operations as logical spans, in whatever threads they ran: work of these
+ * threads counts as far as it is in none of them.
  */
 #ifndef CLEW_EXPLAIN_CLASSES_H
 #define CLEW_EXPLAIN_CLASSES_H
@@ -21,6 +23,7 @@ enum clew_operation_kind {
 	CLEW_OPERATION_WORK,	/* between two waits for work, or rests */
 	CLEW_OPERATION_START,	/* until a thread's first wait for work */
 	CLEW_OPERATION_COMMAND, /* from exec, or fork, to exit */
+	CLEW_OPERATION_SPAN,	/* a logical span, from its submit to its end */
 	CLEW_OPERATION_KINDS,
 };
 

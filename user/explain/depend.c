@@ -72,7 +72,7 @@ int clew_relations_dependencies(const struct clew_relations *relations,
 			continue;
 		dependencies[count++] = (struct clew_call_dependency){
 			.from = upper->task,
-			.from_at = call_moment(trace, upper, lower),
+			.from_at = list[i].at ?: call_moment(trace, upper, lower),
 			.to = lower->task,
 			.to_at = lower->begin,
 			.relation = &list[i],

@@ -35,26 +35,61 @@ enum clew_spent clew_went_class(const struct clew_trace *trace, const struct cle
 	}
 }
 
-void clew_went_add(const struct clew_trace *trace, const struct clew_kind_operation *operation,
-		   struct clew_went *went)
+/* The time of a thread. */
+static void add_thread(const struct clew_trace *trace, uint32_t task, uint64_t from, uint64_t to,
+		       enum clew_operation_kind kind, struct clew_went *went)
 {
-	const struct clew_operation *what = &operation->operation;
 	struct clew_piece piece;
 
-	for (uint64_t at = what->from; at < what->to; at = piece.end) {
+	for (uint64_t at = from; at < to; at = piece.end) {
 		enum clew_spent spent;
 		uint64_t ns;
 
-		if (!clew_trace_piece(trace, what->task, at, false, &piece) || piece.end <= at)
+		if (!clew_trace_piece(trace, task, at, false, &piece) || piece.end <= at)
 			break;
-		spent = clew_went_class(trace, &piece, (enum clew_operation_kind)operation->kind);
-		ns = interval_overlap(piece.start, piece.end, what->from, what->to);
+		spent = clew_went_class(trace, &piece, kind);
+		ns = interval_overlap(piece.start, piece.end, from, to);
 		went->ns[spent] += ns;
 		if (piece.kind != CLEW_PIECE_SLEEP || ns <= went->longest[spent])
 			continue;
 		went->longest[spent] = ns;
 		went->waits[spent] = piece.sleep;
 	}
+}
+
+/* The time of a logical span: while it is queued it is ready, while it is suspended it waits for
+ * another part of its program, or for what nothing is known of. */
+static void add_span(const struct clew_jobs *jobs, const struct clew_job *job,
+		     const struct clew_operation *what, struct clew_went *went)
+{
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+		uint64_t from = piece->start > what->from ? piece->start : what->from,
+			 to = piece->end < what->to ? piece->end : what->to;
+		bool known = piece->waker != CLEW_NO_NUMBER || piece->by_thread;
+
+		if (from >= to)
+			continue;
+		if (piece->kind == CLEW_JOB_RUNS)
+			add_thread(jobs->trace, piece->task, from, to, CLEW_OPERATION_SPAN, went);
+		else if (piece->kind == CLEW_JOB_QUEUED)
+			went->ns[CLEW_SPENT_READY] += to - from;
+		else
+			went->ns[known ? CLEW_SPENT_THREAD : CLEW_SPENT_OTHER] += to - from;
+	}
+}
+
+void clew_went_add(const struct clew_trace *trace, const struct clew_kind_operation *operation,
+		   struct clew_went *went)
+{
+	const struct clew_operation *what = &operation->operation;
+	const struct clew_jobs *jobs = clew_trace_jobs(trace);
+
+	if (what->job)
+		add_span(jobs, clew_job_at(jobs, what->job - 1), what, went);
+	else
+		add_thread(trace, what->task, what->from, what->to,
+			   (enum clew_operation_kind)operation->kind, went);
 }
 
 enum clew_spent clew_went_most(const struct clew_went *went)

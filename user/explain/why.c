@@ -507,10 +507,7 @@ int clew_why_explain(const struct clew_trace *trace, const struct clew_relations
 int clew_why_operation(const struct clew_trace *trace, const struct clew_relations *relations,
 		       const struct clew_operation *operation, struct clew_why *ret_why)
 {
-	const struct clew_activity *activity = operation->activity;
-	bool is_job = activity && activity->part == CLEW_ACTIVITY_JOB;
-
-	return explain(trace, relations, operation->task, is_job ? activity->job : CLEW_NO_NUMBER,
+	return explain(trace, relations, operation->task, why_job_of(relations, operation),
 		       operation->from, operation->to, ret_why);
 }
 
@@ -536,6 +533,10 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		return -ENOMEM;
 	why.memory = search.arena;
 	r = vector_reserve(&search.hints, trace->tasks.count);
+	if (r >= 0 && job != CLEW_NO_NUMBER)
+		r = why_push_before_job(&search, asked, job, &from, to);
+	if (r >= 0)
+		r = search_pushed(&search);
 	if (r >= 0)
 		r = job == CLEW_NO_NUMBER
 			    ? why_push(&search, asked, from, to, (struct chain){0}, -1, 0, NULL)

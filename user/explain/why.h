@@ -107,7 +107,9 @@ struct clew_why {
 int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
 /*
- * The same of an operation: of a logical span, its own time, in whatever thread it ran.
+ * The same of an operation: of a logical span, its own time, in whatever thread it ran. A request
+ * is the time of the span that took or sent the answer, if there was one; before that was
+ * submitted, of who did so.
  */
 struct clew_operation;
 int clew_why_operation(const struct clew_trace *trace, const struct clew_relations *relations,
@@ -144,6 +146,7 @@ struct clew_operation {
 	const struct clew_sleep *by;   /* NULL: nobody waited, or it is known from messages */
 	struct clew_object connection; /* of a request; without a kind: it is none */
 	bool served;
+	uint32_t job; /* number + 1 of the logical span that it is; 0: it is none */
 };
 
 /*

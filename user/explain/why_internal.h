@@ -139,6 +139,12 @@ int why_follow_job(struct why_search *search, const struct clew_sleep *sleep,
 /* Pushes a frame of a span's time. 0 or -ENOMEM. */
 int why_push_job(struct why_search *search, uint32_t job, uint64_t from, uint64_t to,
 		 struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited);
+/* The span whose time an operation is, CLEW_NO_NUMBER: it is that of its thread. */
+uint32_t why_job_of(const struct clew_relations *relations, const struct clew_operation *operation);
+/* Pushes a frame for what comes before a span begins: the time of who submitted it, else of
+ * `asked`. *from moves to where the span's own time begins. 0 or -ENOMEM. */
+int why_push_before_job(struct why_search *search, const struct trace_task *asked, uint32_t job,
+			uint64_t *from, uint64_t to);
 int why_add_segment(struct why_search *search, struct clew_segment segment);
 struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, uint64_t end,
 				   unsigned kind);

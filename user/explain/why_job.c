@@ -13,22 +13,6 @@ static const struct clew_jobs *jobs_of(const struct why_search *search)
 	return search->relations ? clew_relations_jobs(search->relations) : NULL;
 }
 
-/* A thread of the span, for what has none: who submitted it, or where it ran first. */
-static const struct trace_task *thread_of(const struct why_search *search,
-					  const struct clew_job *job)
-{
-	const struct clew_jobs *jobs = jobs_of(search);
-	const struct trace_task *task = NULL;
-
-	for (uint32_t i = job->first; !task && i != CLEW_NO_NUMBER;
-	     i = clew_job_piece_at(jobs, i)->next)
-		if (clew_job_piece_at(jobs, i)->kind == CLEW_JOB_RUNS)
-			task = trace_task_find(search->trace, clew_job_piece_at(jobs, i)->task);
-	if (!task && job->submitter != CLEW_NO_TASK)
-		task = trace_task_find(search->trace, job->submitter);
-	return task ?: trace_task_find(search->trace, job->process);
-}
-
 static bool is_on_stack(const struct why_search *search, uint32_t job)
 {
 	for (size_t i = 0; i < search->depth; i++)
@@ -40,8 +24,9 @@ static bool is_on_stack(const struct why_search *search, uint32_t job)
 int why_push_job(struct why_search *search, uint32_t job, uint64_t from, uint64_t to,
 		 struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited)
 {
-	const struct clew_job *wanted = clew_job_at(jobs_of(search), job);
-	const struct trace_task *task = thread_of(search, wanted);
+	const struct clew_jobs *jobs = jobs_of(search);
+	const struct clew_job *wanted = clew_job_at(jobs, job);
+	const struct trace_task *task = trace_task_find(search->trace, clew_job_task(jobs, wanted));
 	int r = task ? why_push(search, task, from, to, chain, type, evidence, waited) : 0;
 
 	if (r >= 0 && task) {
@@ -83,6 +68,37 @@ static int go_into_holder(struct why_search *search, const struct clew_job_wait 
 		search->frames[search->depth - 1].lock = wait;
 	*ret_found = r >= 0;
 	return r;
+}
+
+uint32_t why_job_of(const struct clew_relations *relations, const struct clew_operation *operation)
+{
+	const struct clew_activity *activity = operation->activity;
+
+	if (activity)
+		return activity->part == CLEW_ACTIVITY_JOB ? activity->job : CLEW_NO_NUMBER;
+	if (operation->job || !relations || !clew_relations_jobs(relations))
+		return operation->job - 1;
+	if (!operation->served && !operation->connection.kind)
+		return CLEW_NO_NUMBER;
+	activity = clew_relations_run_at(relations, operation->task, operation->to);
+	return activity ? activity->job : CLEW_NO_NUMBER;
+}
+
+int why_push_before_job(struct why_search *search, const struct trace_task *asked, uint32_t job,
+			uint64_t *from, uint64_t to)
+{
+	const struct clew_job *wanted = clew_job_at(jobs_of(search), job);
+	uint64_t until = wanted->begin < to ? wanted->begin : to, since = *from;
+	const struct trace_task *task = trace_task_find(search->trace, wanted->submitter);
+
+	if (until <= since)
+		return 0;
+	*from = until;
+	if (wanted->parent != CLEW_NO_NUMBER &&
+	    clew_job_at(jobs_of(search), wanted->parent)->begin <= since)
+		return why_push_job(search, wanted->parent, since, until, (struct chain){0}, -1, 0,
+				    NULL);
+	return why_push(search, task ?: asked, since, until, (struct chain){0}, -1, 0, NULL);
 }
 
 /* Nothing is followed from here. */

@@ -7,7 +7,7 @@
 
 #include "convert/convert.h"
 #include "library/internal.h"
-#include "relate/replace.h"
+#include "relate/job.h"
 #include "store/capture.h"
 #include "words/task.h"
 
@@ -66,7 +66,7 @@ int clew_capture_open(const char *path, const struct clew_capture_options *optio
 		free(capture);
 		return r;
 	}
-	r = clew_replace_frames(capture->trace);
+	r = clew_jobs_join(capture->trace);
 	if (r >= 0)
 		r = clew_relations_new(capture->trace, NULL, &capture->relations);
 	if (r < 0) {

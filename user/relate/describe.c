@@ -57,6 +57,18 @@ const struct clew_activity *clew_relations_at(const struct clew_relations *relat
 	return find_open(relations, serial, find_behind(relations, serial, at), at);
 }
 
+const struct clew_activity *clew_relations_run_at(const struct clew_relations *relations,
+						  uint32_t serial, uint64_t at)
+{
+	const struct clew_activity *activity = clew_relations_at(relations, serial, at);
+
+	while (activity && activity->part != CLEW_ACTIVITY_RUN)
+		activity = activity->parent == CLEW_NO_NUMBER
+				   ? NULL
+				   : relate_activity(relations, activity->parent);
+	return activity;
+}
+
 const struct clew_activity *clew_relations_from(const struct clew_relations *relations,
 						uint32_t serial, uint64_t at, uint64_t *ret_until)
 {

@@ -24,10 +24,11 @@ struct handle {
 
 struct clew_relations {
 	const struct clew_trace *trace;
-	struct clew_layers *layers; /* NULL none */
-	struct clew_jobs *jobs;	    /* NULL none */
-	uint32_t *job_activities;   /* by logical span: its activity */
-	uint32_t *run_activities;   /* by piece: of a run, its activity */
+	struct clew_layers *layers;   /* NULL none */
+	const struct clew_jobs *jobs; /* the trace's, or else own_jobs; NULL none */
+	struct clew_jobs *own_jobs;
+	uint32_t *job_activities; /* by logical span: its activity */
+	uint32_t *run_activities; /* by piece: of a run, its activity */
 	uint64_t match_window;
 	struct vector activities; /* struct clew_activity */
 	struct vector list;	  /* struct clew_relation */

@@ -15,6 +15,7 @@ void clew_jobs_free(struct clew_jobs *jobs)
 	vector_done(&jobs->waits);
 	vector_done(&jobs->held);
 	arena_done(&jobs->arena);
+	clew_layers_free(jobs->own);
 	free(jobs->seen);
 	free(jobs);
 }
@@ -64,6 +65,17 @@ const struct clew_job_wait *clew_job_wait_of(const struct clew_jobs *jobs, uint3
 			       waits[low - 1].to != CLEW_TIME_OPEN
 		       ? &waits[low - 1]
 		       : NULL;
+}
+
+uint32_t clew_job_task(const struct clew_jobs *jobs, const struct clew_job *job)
+{
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+
+		if (piece->kind == CLEW_JOB_RUNS && clew_trace_task(jobs->trace, piece->task))
+			return piece->task;
+	}
+	return clew_trace_task(jobs->trace, job->submitter) ? job->submitter : job->process;
 }
 
 const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *span)

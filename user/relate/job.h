@@ -49,10 +49,12 @@ struct clew_job {
 	uint64_t started;   /* 0: never */
 	uint64_t end;	    /* CLEW_TIME_OPEN: not in the capture */
 	uint64_t key[CLEW_RUNTIME_KEYS];
-	uint64_t joined;   /* the key with its process and kind, as one number */
-	uint64_t code;	   /* address of the function that it runs, 0 unknown */
-	const char *label; /* a name that the runtime gives, NULL none */
+	uint64_t joined;	  /* the key with its process and kind, as one number */
+	uint64_t code;		  /* address of the function that it runs, 0 unknown */
+	const char *label;	  /* a name that the runtime gives, NULL none */
+	const char *submitted_in; /* the name of its parent if that is in an earlier segment */
 	uint64_t queue, status;
+	uint64_t group; /* as a number for its key; 0: it is in none */
 	uint32_t process;
 	uint32_t submitter;   /* the thread, CLEW_NO_TASK unknown */
 	uint32_t parent;      /* the span that ran there, CLEW_NO_NUMBER none */
@@ -77,9 +79,11 @@ struct clew_job_wait {
 	const struct clew_runtime_span *kind;
 	uint64_t object; /* the first number of its key */
 	uint32_t task;
-	uint32_t waker;	 /* the thread, CLEW_NO_TASK none */
-	uint32_t job;	 /* that ran on it, CLEW_NO_NUMBER none */
-	uint32_t before; /* while spans are joined: the next one that waits for the object */
+	uint32_t waker;	  /* the thread, CLEW_NO_TASK none */
+	uint32_t job;	  /* that ran on it, CLEW_NO_NUMBER none */
+	uint32_t members; /* spans of the group that it was for, all of which had to be over; 0: it
+			     was for no group */
+	uint32_t before;  /* while spans are joined: the next one that waits for the object */
 	/* The rest is known of locks alone. */
 	uint32_t waiter;   /* the span that waits, CLEW_NO_NUMBER: the thread does */
 	uint32_t piece;	   /* of it, while it waits, CLEW_NO_NUMBER none */
@@ -117,12 +121,24 @@ struct clew_jobs {
 	uint64_t *seen;	      /* by point: how often it was met */
 	uint64_t strays;      /* ends of what was not seen to begin */
 	struct arena arena;
+	struct clew_layers *own; /* freed with them; NULL: the layers are the caller's */
 };
 
 /* Joins the spans of a trace, which has to outlive them, as `layers` has to. 0 or -ENOMEM. */
 int clew_jobs_new(const struct clew_trace *trace, const struct clew_layers *layers,
 		  struct clew_jobs **ret_jobs);
+/* The same of a segment, behind those that go on from the one before; NULL: none do. */
+struct clew_jobs_kept;
+int clew_jobs_new_behind(const struct clew_trace *trace, const struct clew_layers *layers,
+			 const struct clew_jobs_kept *kept, struct clew_jobs **ret_jobs);
 void clew_jobs_free(struct clew_jobs *jobs);
+/*
+ * The same of a trace that was read, by the description that its capture has: clew_trace_jobs() has
+ * them from then on. They replace frames (trace/frames.h). Without a description, or one that can
+ * be read, there are none: whoever asks for the spans says so. Before anything is asked about the
+ * trace. 0 or -ENOMEM.
+ */
+int clew_jobs_join(struct clew_trace *trace);
 
 static inline struct clew_job *clew_job_at(const struct clew_jobs *jobs, size_t number)
 {
@@ -158,6 +174,8 @@ const struct clew_job_wait *clew_job_lock_of(const struct clew_jobs *jobs, uint3
  * ret->until. */
 bool clew_job_holder_of(const struct clew_jobs *jobs, const struct clew_job_wait *wait, uint64_t at,
 			struct clew_job_holder *ret);
+/* A thread that had to do with it: where it ran first, else who submitted it, else its process. */
+uint32_t clew_job_task(const struct clew_jobs *jobs, const struct clew_job *job);
 /* Its name: its own, that of its function, or that of its kind. Lives as long as the spans. */
 const char *clew_job_name(const struct clew_jobs *jobs, const struct clew_job *span);
 const char *clew_job_closed_word(unsigned closed);

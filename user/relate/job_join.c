@@ -3,6 +3,7 @@
  * Joins the moments of runtimes to spans, in one pass in order of time.
  */
 #include "relate/job_join.h"
+#include "relate/job_kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -153,7 +154,9 @@ static int take_losses(struct join *join, uint64_t until)
 		map_done(&join->top);
 		map_done(&join->entries);
 		map_done(&join->waiting);
-		join->live = join->top = join->entries = join->waiting = (struct map){};
+		map_done(&join->groups);
+		join->live = join->top = join->entries = join->waiting = join->groups =
+			(struct map){};
 	}
 	return r;
 }
@@ -257,8 +260,49 @@ static void close_dead(struct clew_jobs *jobs)
 	}
 }
 
+/* Spans of an earlier segment go on. */
+static int take_kept(struct join *join, const struct clew_jobs_kept *kept)
+{
+	struct clew_jobs *jobs = join->jobs;
+	int r = 0;
+
+	for (uint32_t i = 0; i < kept->list.count && r >= 0; i++) {
+		const struct clew_job_kept *it = (struct clew_job_kept *)kept->list.data + i;
+		struct clew_job *job;
+
+		if (it->runtime >= jobs->layers->runtime_count ||
+		    it->kind >= jobs->layers->runtimes[it->runtime].span_count ||
+		    vector_reserve(&jobs->list, jobs->list.count + 1) < 0)
+			return -ENOMEM;
+		job = clew_job_at(jobs, jobs->list.count);
+		*job = it->job;
+		job->runtime = &jobs->layers->runtimes[it->runtime];
+		job->kind = &job->runtime->spans[it->kind];
+		job->label = arena_copy(&jobs->arena, job->label, strlen(job->label));
+		if (job->submitted_in)
+			job->submitted_in = arena_copy(&jobs->arena, job->submitted_in,
+						       strlen(job->submitted_in));
+		if (!job->label || (it->job.submitted_in && !job->submitted_in))
+			return -ENOMEM;
+		r = map_set(&join->live, job->joined, 0, ++jobs->list.count);
+		r = r < 0 ? r : map_set(&join->known, job->joined, 0, jobs->list.count);
+		r = r < 0 ? r
+			  : job_begin_piece(join, i, it->piece.kind, it->piece.start,
+					    it->piece.task);
+		if (r >= 0 && it->piece.kind == CLEW_JOB_RUNS)
+			r = map_set(&join->top, it->piece.task, 0, i + 1);
+	}
+	return r;
+}
+
 int clew_jobs_new(const struct clew_trace *trace, const struct clew_layers *layers,
 		  struct clew_jobs **ret_jobs)
+{
+	return clew_jobs_new_behind(trace, layers, NULL, ret_jobs);
+}
+
+int clew_jobs_new_behind(const struct clew_trace *trace, const struct clew_layers *layers,
+			 const struct clew_jobs_kept *kept, struct clew_jobs **ret_jobs)
 {
 	struct clew_jobs *jobs = calloc(1, sizeof(*jobs));
 	struct join join = {.jobs = jobs, .stack.item = sizeof(struct entry)};
@@ -274,12 +318,14 @@ int clew_jobs_new(const struct clew_trace *trace, const struct clew_layers *laye
 	jobs->held.item = sizeof(struct clew_job_held);
 	jobs->seen = calloc(UINT16_MAX + 1, sizeof(*jobs->seen));
 	join.gaps = clew_trace_gaps(trace, clew_trace_start(trace), UINT64_MAX, &join.gap);
-	r = jobs->seen ? join_all(&join) : -ENOMEM;
+	r = !jobs->seen ? -ENOMEM : kept ? take_kept(&join, kept) : 0;
+	r = r < 0 ? r : join_all(&join);
 	map_done(&join.live);
 	map_done(&join.known);
 	map_done(&join.top);
 	map_done(&join.entries);
 	map_done(&join.waiting);
+	map_done(&join.groups);
 	vector_done(&join.stack);
 	if (r >= 0) {
 		close_dead(jobs);

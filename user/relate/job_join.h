@@ -35,6 +35,7 @@ struct join {
 	struct map waiting;  /* key of an object -> wait + 1, the last */
 	struct map threads;  /* a thread, as its runtime knows it -> task + 1, the last */
 	struct map first;    /* likewise, the first */
+	struct map groups;   /* key of a group -> struct job_group, as a number */
 	struct vector stack; /* struct entry */
 	const struct clew_gap *gap;
 	size_t gaps;
@@ -56,6 +57,8 @@ bool job_named_value(const struct taking *taking, const char *name, uint64_t *re
 		     const char **ret_text);
 /* The process of a thread. */
 uint32_t job_process(const struct join *join, uint32_t serial);
+/* The key of an object of the event's kind and process. */
+uint64_t job_object_key(const struct join *join, const struct taking *taking, uint64_t object);
 /* The event's key, as numbers and mixed with its kind. False: a part of it is not known. */
 bool job_key(const struct join *join, const struct taking *taking, uint64_t *ret_numbers,
 	     uint64_t *ret_key);
@@ -108,6 +111,16 @@ uint32_t job_running_of(const struct join *join, uint32_t task,
 int job_take_lock(struct join *join, const struct taking *taking, uint64_t key, uint64_t object);
 /* Completes the waits and holders when all events are taken. */
 void job_lock_finish(struct join *join);
+/* job_group.c: spans that are waited for together. The submit puts a span into a group. */
+int job_enter_group(struct join *join, const struct taking *taking, uint32_t number);
+/* It is over: threads wait no more for a group whose last span it was. */
+int job_leave_group(struct join *join, uint32_t number, uint64_t at);
+/* True if an object is a group of which no span is under way: nobody has to wait for it. */
+bool job_group_is_over(const struct join *join, const struct taking *taking, uint64_t key);
+/* Whoever waits for an object is woken by a thread, and the span that ran there. `members`: of a
+ * group. */
+void job_wake_all(struct join *join, const struct clew_runtime_span *kind, uint64_t key,
+		  const struct clew_job_wait *by);
 
 /* job_entry.c: entries of functions, by thread and point. */
 int job_push_entry(struct join *join, const struct clew_moment *moment);

@@ -93,9 +93,12 @@ int job_finish(struct join *join, uint64_t key, uint32_t number, uint64_t at,
 	       enum clew_job_closed closed)
 {
 	/* It may have been submitted anew while it ran. */
+	int r;
+
 	if (job_look_up(&join->live, key, 0) == number)
 		map_remove(&join->live, key, 0);
-	return job_close(join, number, at, closed);
+	r = job_leave_group(join, number, at);
+	return r < 0 ? r : job_close(join, number, at, closed);
 }
 
 int job_new(struct join *join, const struct taking *taking, uint64_t key, const uint64_t *numbers,

@@ -65,13 +65,26 @@ static uint32_t tid_of(const struct join *join, uint32_t serial)
 	return task ? task->tid : 0;
 }
 
+/* Of the numbers that they have in the description: the same in each segment of a recording. */
+static uint64_t key_begin(const struct join *join, const struct taking *taking)
+{
+	uint64_t runtime = (uint64_t)(taking->runtime - join->jobs->layers->runtimes);
+
+	return hash_mix(hash_mix(runtime + 1, taking->event->span),
+			job_process(join, taking->happened->task));
+}
+
+uint64_t job_object_key(const struct join *join, const struct taking *taking, uint64_t object)
+{
+	return hash_mix(key_begin(join, taking), object);
+}
+
 bool job_key(const struct join *join, const struct taking *taking, uint64_t *ret_numbers,
 	     uint64_t *ret_key)
 {
 	const char *text;
 
-	*ret_key = hash_mix((uintptr_t)&taking->runtime->spans[taking->event->span],
-			    job_process(join, taking->happened->task));
+	*ret_key = key_begin(join, taking);
 	for (unsigned i = 0; i < taking->event->key_count; i++) {
 		const struct clew_runtime_value *key = &taking->event->keys[i];
 

@@ -65,6 +65,7 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 	span->parent = job_look_up(&join->top, happened->task, 0);
 	span->origins = 1;
 	r = job_begin_piece(join, number, CLEW_JOB_QUEUED, happened->time, CLEW_NO_TASK);
+	r = r < 0 ? r : job_enter_group(join, taking, number);
 	return r < 0 ? r : job_describe(join, taking, number);
 }
 
@@ -253,6 +254,8 @@ int job_wait(struct join *join, const struct taking *taking, uint64_t key, uint6
 {
 	struct vector *waits = &join->jobs->waits;
 
+	if (job_group_is_over(join, taking, key))
+		return 0;
 	if (vector_reserve(waits, waits->count + 1) < 0)
 		return -ENOMEM;
 	((struct clew_job_wait *)waits->data)[waits->count] = (struct clew_job_wait){
@@ -299,22 +302,32 @@ int job_waited(struct join *join, const struct taking *taking, uint64_t key)
  * A wait ends with the first wake. Where threads say themselves that they go on, they are waiting
  * until then; an object that repeats may wake them in vain, so that the last wake counts.
  */
-int job_wake(struct join *join, const struct taking *taking, uint64_t key)
+void job_wake_all(struct join *join, const struct clew_runtime_span *kind, uint64_t key,
+		  const struct clew_job_wait *by)
 {
-	const struct clew_runtime_span *kind = &taking->runtime->spans[taking->event->span];
 	struct clew_job_wait *waits = join->jobs->waits.data;
-	uint64_t ignored;
-	uint32_t job = job_running(join, taking, &ignored);
 
-	if (job == CLEW_NO_NUMBER)
-		job = job_look_up(&join->top, taking->happened->task, 0);
 	for (uint32_t at = job_look_up(&join->waiting, key, 0); at != CLEW_NO_NUMBER;
 	     at = waits[at].before) {
 		if (waits[at].to != CLEW_TIME_OPEN && !kind->repeat && !kind->lock)
 			continue;
-		waits[at].to = taking->happened->time;
-		waits[at].waker = taking->happened->task;
-		waits[at].job = job;
+		waits[at].to = by->to;
+		waits[at].waker = by->waker;
+		waits[at].job = by->job;
+		waits[at].members = by->members;
 	}
-	return kind->waited ? 0 : map_set(&join->waiting, key, 0, 0);
+	if (!kind->waited)
+		map_remove(&join->waiting, key, 0);
+}
+
+int job_wake(struct join *join, const struct taking *taking, uint64_t key)
+{
+	struct clew_job_wait by = {.to = taking->happened->time, .waker = taking->happened->task};
+	uint64_t ignored;
+
+	by.job = job_running(join, taking, &ignored);
+	if (by.job == CLEW_NO_NUMBER)
+		by.job = job_look_up(&join->top, taking->happened->task, 0);
+	job_wake_all(join, &taking->runtime->spans[taking->event->span], key, &by);
+	return 0;
 }

@@ -313,16 +313,17 @@ static int compare_places(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The activity that submitted a logical span, or resumed it before a run; CLEW_NO_NUMBER: none is
- * known. Keys have joined these: nothing is matched. */
+/* The activity that submitted a logical span, or resumed it before a run, and when; CLEW_NO_NUMBER:
+ * none is known. Keys have joined these: nothing is matched. */
 static uint32_t above_job(const struct clew_relations *relations,
-			  const struct clew_activity *activity)
+			  const struct clew_activity *activity, uint64_t *ret_at)
 {
 	const struct clew_jobs *jobs = relations->jobs;
 	const struct clew_job *job = clew_job_at(jobs, activity->job);
 	const struct clew_activity *at;
 	uint32_t before = CLEW_NO_NUMBER;
 
+	*ret_at = job->submitted;
 	if (activity->part == CLEW_ACTIVITY_JOB) {
 		if (!job->submitted)
 			return CLEW_NO_NUMBER;
@@ -341,16 +342,18 @@ static uint32_t above_job(const struct clew_relations *relations,
 		return relations->job_activities[activity->job];
 	if (clew_job_piece_at(jobs, before)->waker == CLEW_NO_NUMBER)
 		return CLEW_NO_NUMBER;
-	at = clew_relations_at(relations, clew_job_piece_at(jobs, before)->task,
-			       clew_job_piece_at(jobs, before)->end);
+	*ret_at = clew_job_piece_at(jobs, before)->end;
+	at = clew_relations_at(relations, clew_job_piece_at(jobs, before)->task, *ret_at);
 	return at ? (uint32_t)(at - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
 }
 
 static int join_job(struct clew_relations *relations, uint32_t lower)
 {
 	struct clew_activity *activity = relate_activity(relations, lower);
-	const uint32_t upper = above_job(relations, activity);
-	struct clew_relation relation = {.lower = lower,
+	uint64_t at;
+	const uint32_t upper = above_job(relations, activity, &at);
+	struct clew_relation relation = {.at = at,
+					 .lower = lower,
 					 .upper_count = 1,
 					 .evidence = CLEW_EVIDENCE_EXACT,
 					 .submitted = true};
@@ -501,8 +504,11 @@ int clew_relations_new(const struct clew_trace *trace, const struct clew_relatio
 	relations->list.item = sizeof(struct clew_relation);
 	relations->handles.item = sizeof(struct handle);
 	r = read_layers(relations);
-	if (r >= 0 && relations->layers && relations->layers->runtime_count)
-		r = clew_jobs_new(trace, relations->layers, &relations->jobs);
+	relations->jobs = clew_trace_jobs(trace);
+	if (r >= 0 && !relations->jobs && relations->layers && relations->layers->runtime_count) {
+		r = clew_jobs_new(trace, relations->layers, &relations->own_jobs);
+		relations->jobs = relations->own_jobs;
+	}
 	r = r < 0 ? r : relate_make_activities(relations);
 	r = r < 0 ? r : order_by_task(relations);
 	r = r < 0 ? r : join_all(relations);
@@ -521,7 +527,7 @@ void clew_relations_free(struct clew_relations *relations)
 {
 	if (!relations)
 		return;
-	clew_jobs_free(relations->jobs);
+	clew_jobs_free(relations->own_jobs);
 	free(relations->job_activities);
 	free(relations->run_activities);
 	clew_layers_free(relations->layers);

@@ -51,6 +51,7 @@ struct clew_activity {
  */
 struct clew_relation {
 	const uint32_t *uppers;
+	uint64_t at; /* `submitted`: when the upper activity did so; else 0 */
 	uint32_t upper_count;
 	uint32_t lower;
 	uint8_t evidence; /* enum clew_evidence */
@@ -100,7 +101,11 @@ const struct clew_activity *clew_relations_upper(const struct clew_relations *re
 const struct clew_activity *clew_relations_at(const struct clew_relations *relations,
 					      uint32_t serial, uint64_t at);
 
-/* The same from a moment on; *ret_until: how long that stays so. */
+/* The innermost run of a logical span that it is in then; NULL: none. */
+const struct clew_activity *clew_relations_run_at(const struct clew_relations *relations,
+						  uint32_t serial, uint64_t at);
+
+/* The same from a moment on, of all activities; *ret_until: how long that stays so. */
 const struct clew_activity *clew_relations_from(const struct clew_relations *relations,
 						uint32_t serial, uint64_t at, uint64_t *ret_until);
 

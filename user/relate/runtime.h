@@ -152,6 +152,7 @@ struct clew_runtime_span {
 	bool submits;	     /* it has an event for its submit */
 	bool resumes;	     /* it has one for who lets it go on */
 	bool waited;	     /* threads say themselves that they no longer wait */
+	bool groups;	     /* spans belong to groups, and threads wait for these */
 	bool ends_by_thread; /* its end has no key: it is the end of what the thread runs */
 };
 

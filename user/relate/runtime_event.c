@@ -313,6 +313,7 @@ int runtime_take_event(struct runtime_reading *reading, bool cheap)
 	r = event->where ? runtime_add_point(reading, &place, &event->point) : -ENOMEM;
 	if (r >= 0)
 		r = take_rest(reading, event);
+	span->groups |= verb == CLEW_VERB_SUBMIT && clew_event_value(event, "group");
 	span->ends_by_thread |= verb == CLEW_VERB_END && !event->key_count;
 	return r;
 }

@@ -4,13 +4,12 @@
 
 #include <errno.h>
 
-/* ns: segments begin at the end of the one before, but for a moment. */
-#define NEAR 100000000ull
+#include "relate/job_kept.h"
 
 int ages_take(struct ages *ages, const struct clew_trace *trace)
 {
 	const uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace);
-	const bool follows = ages->end && start < ages->end + NEAR;
+	const bool follows = ages->end && start < ages->end + CLEW_SEGMENT_NEAR;
 	struct ages next = {.end = end};
 	size_t count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &count);

@@ -250,3 +250,15 @@ const struct clew_moment *const *clew_trace_moments(const struct clew_trace *tra
 	*ret_count = trace->moments.count;
 	return trace->moments.data;
 }
+
+void clew_trace_keep_jobs(struct clew_trace *trace, struct clew_jobs *jobs,
+			  void (*free_jobs)(struct clew_jobs *jobs))
+{
+	trace->jobs = jobs;
+	trace->free_jobs = free_jobs;
+}
+
+const struct clew_jobs *clew_trace_jobs(const struct clew_trace *trace)
+{
+	return trace->jobs;
+}

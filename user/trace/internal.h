@@ -191,6 +191,8 @@ struct clew_trace {
 	struct map memories; /* by address with a place, and the task that it was asked for */
 	struct vector announcements; /* const struct clew_announce *, into the arena */
 	struct vector moments;	     /* const struct clew_moment *, likewise */
+	struct clew_jobs *jobs;	     /* clew_trace_keep_jobs(); NULL none */
+	void (*free_jobs)(struct clew_jobs *jobs);
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
 	struct vector passes;	     /* struct trace_pass, in order of time */

@@ -363,6 +363,8 @@ void clew_trace_free(struct clew_trace *trace)
 {
 	if (!trace)
 		return;
+	if (trace->jobs)
+		trace->free_jobs(trace->jobs);
 	free_timelines(trace);
 	free_waits(trace);
 	free_traffic(trace);

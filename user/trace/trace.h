@@ -420,6 +420,13 @@ const char *clew_trace_code(const struct clew_trace *trace, uint32_t process, ui
  * structure, then a NUL. */
 const struct clew_moment *const *clew_trace_moments(const struct clew_trace *trace,
 						    size_t *ret_count);
+/* The logical spans that were joined from these live as long as the trace: `free_jobs` is called
+ * before it is gone. */
+struct clew_jobs;
+void clew_trace_keep_jobs(struct clew_trace *trace, struct clew_jobs *jobs,
+			  void (*free_jobs)(struct clew_jobs *jobs));
+/* NULL: none were joined. */
+const struct clew_jobs *clew_trace_jobs(const struct clew_trace *trace);
 
 /*
  * The object that a sleep was seen on at the start or the stop of the recording, whichever

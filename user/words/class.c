@@ -17,7 +17,17 @@ static const struct {
 	[CLEW_OPERATION_WORK] = {"work", "works", "behind"},
 	[CLEW_OPERATION_START] = {"start", "starts", ""},
 	[CLEW_OPERATION_COMMAND] = {"command", "commands", ""},
+	[CLEW_OPERATION_SPAN] = {"span", "spans", ""},
 };
+
+/* What a logical span runs. */
+static void print_span(FILE *out, const struct clew_jobs *jobs, uint32_t number)
+{
+	const struct clew_job *job = clew_job_at(jobs, number);
+
+	fprintf(out, " %s.", job->runtime->name);
+	clew_print_safe(out, clew_job_name(jobs, job));
+}
 
 /* The server's address, or who has the other end; of work the call that it came behind. */
 static void print_endpoint(FILE *out, const struct clew_trace *trace,
@@ -30,6 +40,10 @@ static void print_endpoint(FILE *out, const struct clew_trace *trace,
 	struct object_description it;
 	const char *name = NULL;
 
+	if (operation->kind == CLEW_OPERATION_SPAN) {
+		print_span(out, clew_trace_jobs(trace), operation->operation.job - 1);
+		return;
+	}
 	if (!object.kind && !by)
 		return;
 	if (operation->kind == CLEW_OPERATION_WORK) {
@@ -55,7 +69,8 @@ void clew_print_class_of(FILE *out, const struct clew_trace *trace,
 				     *process = task ? clew_trace_task(trace, task->process) : NULL;
 
 	fputs(one ? kind_words[operation->kind].one : kind_words[operation->kind].many, out);
-	if (one && process && strcmp(task->comm, process->comm)) {
+	if (one && operation->kind != CLEW_OPERATION_SPAN && process &&
+	    strcmp(task->comm, process->comm)) {
 		fputs(" of ", out);
 		clew_print_safe(out, task->comm);
 	}

@@ -72,15 +72,26 @@ static int find_row(struct logical_sum *sum, struct map *places, const struct cl
 	return map_set(places, key, 0, sum->rows.count++);
 }
 
-static int add_job(struct logical_row *row, const struct clew_jobs *jobs,
+/* True if the submit, the start and the end of a span were seen, as far as there are any. */
+static bool is_built(const struct clew_job *job)
+{
+	return clew_job_asked(job) &&
+	       (job->closed == CLEW_JOB_CANCELED || (job->closed == CLEW_JOB_DONE && job->started));
+}
+
+static int add_job(const struct logical_sum *sum, struct logical_row *row,
 		   const struct clew_job *job)
 {
+	const struct clew_jobs *jobs = sum->logical->jobs;
 	bool ended = job->closed == CLEW_JOB_DONE || job->closed == CLEW_JOB_CANCELED;
+	uint32_t depth = sum->depths[job - clew_job_at(jobs, 0)];
 	struct clew_job_times times;
 	int r = 0;
 
 	clew_job_times(jobs, job, &times);
 	row->count++;
+	row->built += is_built(job);
+	row->depth = depth > row->depth ? depth : row->depth;
 	row->closed[job->closed]++;
 	row->no_submit += !clew_job_asked(job);
 	row->no_start += job->end != CLEW_TIME_OPEN && !job->started;
@@ -100,6 +111,39 @@ static int add_job(struct logical_row *row, const struct clew_jobs *jobs,
 	if (r >= 0 && ended && clew_job_asked(job))
 		r = histogram_add(&row->total, job->end - clew_job_asked(job));
 	return r;
+}
+
+/* The row of all spans of a runtime. NULL: no memory. */
+static struct logical_row *total_of(struct logical_sum *sum, const struct clew_runtime *runtime)
+{
+	struct logical_row *rows = sum->totals.data;
+
+	for (size_t i = 0; i < sum->totals.count; i++)
+		if (rows[i].runtime == runtime)
+			return &rows[i];
+	if (vector_reserve(&sum->totals, sum->totals.count + 1) < 0)
+		return NULL;
+	rows = sum->totals.data;
+	rows[sum->totals.count] = (struct logical_row){.runtime = runtime,
+						       .queued = histogram_new(3),
+						       .execution = histogram_new(3),
+						       .total = histogram_new(3)};
+	return &rows[sum->totals.count++];
+}
+
+/* A span comes behind the one that submitted it. */
+static int find_depths(struct logical_sum *sum)
+{
+	const struct clew_jobs *jobs = sum->logical->jobs;
+
+	sum->depths = calloc(jobs->list.count + 1, sizeof(*sum->depths));
+	for (size_t i = 0; sum->depths && i < jobs->list.count; i++) {
+		uint32_t parent = clew_job_at(jobs, i)->parent;
+
+		if (parent < i)
+			sum->depths[i] = sum->depths[parent] + 1;
+	}
+	return sum->depths ? 0 : -ENOMEM;
 }
 
 /* Most time first. */
@@ -151,13 +195,15 @@ static int add_waits(struct logical_sum *sum)
 int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 {
 	struct map places = {};
-	int r = 0;
+	int r;
 
 	*ret = (struct logical_sum){.logical = logical,
 				    .rows.item = sizeof(struct logical_row),
+				    .totals.item = sizeof(struct logical_row),
 				    .waits.item = sizeof(struct logical_waits),
 				    .queues.item = sizeof(struct logical_queue),
 				    .opens.item = sizeof(struct logical_open)};
+	r = find_depths(ret);
 	for (size_t i = 0; r >= 0 && i < logical->jobs->list.count; i++) {
 		const struct clew_job *job = clew_job_at(logical->jobs, i);
 		struct logical_row *row;
@@ -166,7 +212,9 @@ int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 			continue;
 		ret->count++;
 		r = find_row(ret, &places, job, &row);
-		r = r < 0 ? r : add_job(row, logical->jobs, job);
+		r = r < 0 ? r : add_job(ret, row, job);
+		row = r < 0 ? NULL : total_of(ret, job->runtime);
+		r = row ? add_job(ret, row, job) : -ENOMEM;
 	}
 	r = r < 0 ? r : add_waits(ret);
 	r = r < 0 ? r : logical_queues(ret);
@@ -177,14 +225,23 @@ int logical_sum(const struct clew_logical *logical, struct logical_sum *ret)
 	return r;
 }
 
+static void rows_done(struct vector *rows)
+{
+	struct logical_row *row = rows->data;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		histogram_done(&row[i].queued);
+		histogram_done(&row[i].execution);
+		histogram_done(&row[i].total);
+	}
+	vector_done(rows);
+}
+
 void logical_sum_done(struct logical_sum *sum)
 {
-	for (size_t i = 0; i < sum->rows.count; i++) {
-		histogram_done(&row_at(sum, i)->queued);
-		histogram_done(&row_at(sum, i)->execution);
-		histogram_done(&row_at(sum, i)->total);
-	}
-	vector_done(&sum->rows);
+	rows_done(&sum->rows);
+	rows_done(&sum->totals);
+	free(sum->depths);
 	for (size_t i = 0; i < sum->waits.count; i++)
 		histogram_done(&((struct logical_waits *)sum->waits.data)[i].length);
 	vector_done(&sum->waits);

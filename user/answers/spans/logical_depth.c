@@ -119,7 +119,7 @@ int logical_opens(struct logical_sum *sum)
 
 	for (size_t i = 0; r >= 0 && i < jobs->list.count; i++) {
 		const struct clew_job *job = clew_job_at(jobs, i);
-		const char *name = clew_job_name(jobs, job), *in = NULL;
+		const char *name = clew_job_name(jobs, job), *in = job->submitted_in;
 		struct logical_open *open;
 		uint64_t key, *known;
 

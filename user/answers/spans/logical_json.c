@@ -115,9 +115,13 @@ static void json_row(struct clew_json *json, const struct logical_row *row)
 {
 	clew_json_object(json, NULL);
 	clew_json_string(json, "runtime", row->runtime->name);
-	clew_json_string(json, "kind", row->kind->name);
-	clew_json_string(json, "name", row->name);
+	if (row->kind) {
+		clew_json_string(json, "kind", row->kind->name);
+		clew_json_string(json, "name", row->name);
+	}
 	clew_json_unsigned(json, "count", row->count);
+	clew_json_unsigned(json, "built", row->built);
+	clew_json_number(json, "success_rate", (double)row->built / (double)row->count);
 	clew_json_object(json, "closed");
 	for (unsigned i = 0; i < CLEW_JOB_CLOSED_COUNT; i++)
 		if (row->closed[i])
@@ -128,6 +132,7 @@ static void json_row(struct clew_json *json, const struct logical_row *row)
 	clew_json_unsigned(json, "late", row->late);
 	clew_json_unsigned(json, "cross_thread", row->cross_thread);
 	clew_json_unsigned(json, "children", row->children);
+	clew_json_unsigned(json, "depth", row->depth);
 	clew_json_unsigned(json, "suspensions", row->suspensions);
 	clew_json_unsigned(json, "suspended_ns", row->suspended);
 	json_histogram(json, "queued", &row->queued);
@@ -260,6 +265,7 @@ static void json_wait(struct clew_json *json, const struct clew_jobs *jobs,
 	json_time(json, "end_ns", wait->over);
 	json_thread(json, "by", jobs, wait->waker, wait->to);
 	json_number(json, "by_span", wait->job);
+	clew_json_known(json, "members", wait->members, 0);
 	if (wait->kind->lock) {
 		clew_json_string(json, "name", wait->label);
 		json_number(json, "span", wait->waiter);
@@ -358,6 +364,10 @@ int clew_json_logical(struct clew_json *json, const struct clew_logical *logical
 	clew_json_object(json, "logical");
 	clew_json_unsigned(json, "count", sum.count);
 	clew_json_unsigned(json, "stray_ends", jobs->strays);
+	clew_json_array(json, "by_runtime");
+	for (size_t i = 0; r >= 0 && i < sum.totals.count; i++)
+		json_row(json, (const struct logical_row *)sum.totals.data + i);
+	clew_json_array_end(json);
 	clew_json_array(json, "by_name");
 	for (size_t i = 0; r >= 0 && i < sum.rows.count; i++)
 		json_row(json, (const struct logical_row *)sum.rows.data + i);

@@ -18,12 +18,14 @@ struct clew_job_times {
 	bool more_threads;
 };
 
-/* Spans of one kind that run the same. */
+/* Spans of one kind that run the same; without a kind and a name all of a runtime. */
 struct logical_row {
 	const struct clew_runtime *runtime;
 	const struct clew_runtime_span *kind;
 	const char *name;
 	uint64_t count, closed[CLEW_JOB_CLOSED_COUNT];
+	uint64_t built; /* seen from submit to end, with all that lies between */
+	uint64_t depth; /* spans above one of them, that submitted each other; the most */
 	uint64_t no_submit, no_start, suspended, suspensions, cross_thread, children;
 	uint64_t late; /* took, or have been open for, longer than CLEW_JOB_LATE_NS */
 	struct histogram queued, execution, total;
@@ -58,6 +60,8 @@ struct logical_open {
 struct logical_sum {
 	const struct clew_logical *logical;
 	struct vector rows;   /* struct logical_row, most time first */
+	struct vector totals; /* the same by runtime, in the order of the descriptions */
+	uint32_t *depths;     /* by span: spans above it */
 	struct vector waits;  /* struct logical_waits */
 	struct vector queues; /* struct logical_queue */
 	struct vector opens;  /* struct logical_open, most first */

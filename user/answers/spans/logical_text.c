@@ -148,6 +148,28 @@ static void print_rows(FILE *out, const struct logical_sum *sum)
 	fputc('\n', out);
 }
 
+/* What was seen of each runtime's spans as a whole. */
+static void print_totals(FILE *out, const struct logical_sum *sum)
+{
+	const struct logical_row *rows = sum->totals.data;
+
+	for (size_t i = 0; i < sum->totals.count; i++) {
+		fprintf(out, "%s: %" PRIu64 " of %" PRIu64 " spans seen from submit to end",
+			rows[i].runtime->name, rows[i].built, rows[i].count);
+		if (rows[i].cross_thread)
+			fprintf(out, "; %" PRIu64 " ran in another thread than their submitter's",
+				rows[i].cross_thread);
+		if (rows[i].children)
+			fprintf(out,
+				"; %" PRIu64 " submitted by other spans, at most %" PRIu64
+				" above each other",
+				rows[i].children, rows[i].depth);
+		fputc('\n', out);
+	}
+	if (sum->totals.count)
+		fputc('\n', out);
+}
+
 static void print_waited(FILE *out, const struct logical_sum *sum)
 {
 	const struct logical_waits *rows = sum->waits.data;
@@ -306,6 +328,7 @@ int clew_print_logical(FILE *out, const struct clew_logical *logical, size_t *re
 		fputc('\n', out);
 	if (r >= 0) {
 		print_rows(out, &sum);
+		print_totals(out, &sum);
 		print_waited(out, &sum);
 		r = print_locks(out, logical);
 		print_depths(out, &sum);

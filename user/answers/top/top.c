@@ -2,6 +2,7 @@
 /* A period of clew top, as text and as JSON. */
 #include "answers/top/top.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "answers/report/report_sum.h"
@@ -37,6 +38,29 @@ static void print_requests(FILE *out, const struct top_period *period)
 	}
 }
 
+#define SPANS_SHOWN 10
+
+static void print_spans(FILE *out, const struct top_period *period)
+{
+	if (!period->span_count)
+		return;
+	fprintf(out, "\n%sLogical spans that are open, by where they were submitted%s\n",
+		clew_style_begin(CLEW_STYLE_HEADING), clew_style_end(CLEW_STYLE_HEADING));
+	for (size_t i = 0; i < period->span_count && i < SPANS_SHOWN; i++) {
+		const struct top_span *span = &period->spans[i];
+
+		fprintf(out, "  %8" PRIu64 "  %s.", span->count, span->oldest->runtime->name);
+		clew_print_safe(out, span->name);
+		if (span->in) {
+			fputs(", submitted in ", out);
+			clew_print_safe(out, span->in);
+		}
+		fprintf(out, ": %" PRIu64 " running, %" PRIu64 " queued, the oldest %s old\n",
+			span->now[CLEW_JOB_RUNS], span->now[CLEW_JOB_QUEUED],
+			CLEW_DURATION(clew_trace_end(period->trace) - span->oldest->begin));
+	}
+}
+
 void top_period_print(FILE *out, const struct top_period *period, size_t width)
 {
 	fprintf(out, "%sUnder way now%s\n", clew_style_begin(CLEW_STYLE_HEADING),
@@ -46,6 +70,7 @@ void top_period_print(FILE *out, const struct top_period *period, size_t width)
 		      out);
 	clew_now_print(out, period->trace, period->waits, period->wait_count, width);
 	print_requests(out, period);
+	print_spans(out, period);
 	fputs("\n", out);
 	report_print(out, &period->report, width, width >= BARS_WIDTH);
 }
@@ -77,6 +102,27 @@ static void json_requests(struct clew_json *json, const struct top_period *perio
 		clew_json_string(json, "text", text);
 		clew_json_object_end(json);
 		free(text);
+	}
+	clew_json_array_end(json);
+}
+
+static void json_spans(struct clew_json *json, const struct top_period *period)
+{
+	clew_json_array(json, "spans");
+	for (size_t i = 0; i < period->span_count; i++) {
+		const struct top_span *span = &period->spans[i];
+
+		clew_json_object(json, NULL);
+		clew_json_string(json, "runtime", span->oldest->runtime->name);
+		clew_json_string(json, "kind", span->oldest->kind->name);
+		clew_json_string(json, "name", span->name);
+		clew_json_string(json, "submitted_in", span->in);
+		clew_json_unsigned(json, "count", span->count);
+		for (unsigned kind = 0; kind <= CLEW_JOB_SUSPENDED; kind++)
+			clew_json_unsigned(json, clew_job_piece_word(kind), span->now[kind]);
+		clew_json_unsigned(json, "oldest_ns",
+				   clew_trace_end(period->trace) - span->oldest->begin);
+		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
 }
@@ -170,6 +216,7 @@ void top_period_json(FILE *out, const struct top_period *period)
 	}
 	clew_now_json(json, period->trace, period->waits, period->wait_count);
 	json_requests(json, period);
+	json_spans(json, period);
 	json_objects(json, period);
 	json_pairs(json, "blame", &period->pairs[TOP_BY_PROGRAM]);
 	json_pairs(json, "blame_by_cgroup", &period->pairs[TOP_BY_CGROUP]);

@@ -11,6 +11,7 @@
 #include "top/pairs.h"
 #include "top/queues.h"
 #include "top/requests.h"
+#include "top/spans.h"
 
 /* All that was found about it. */
 struct top_period {
@@ -23,7 +24,8 @@ struct top_period {
 	struct top_object *objects;
 	struct top_queue *queues; /* by CPU */
 	struct top_pairs pairs[TOP_BY_CGROUP + 1];
-	size_t wait_count, request_count, object_count, queue_count;
+	struct top_span *spans; /* logical spans that are not over, by where they were submitted */
+	size_t wait_count, request_count, object_count, queue_count, span_count;
 };
 
 /* Prints it, `width` columns wide. */

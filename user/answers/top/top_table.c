@@ -3,6 +3,7 @@
 #include "answers/top/top_table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 
 const char *const top_table_names[TOP_TABLES] = {
 	[TOP_WAITS] = "waits", [TOP_OBJECTS] = "objects",   [TOP_BLAME] = "who blocks whom",
-	[TOP_CPUS] = "CPUs",   [TOP_REQUESTS] = "requests",
+	[TOP_CPUS] = "CPUs",   [TOP_REQUESTS] = "requests", [TOP_SPANS] = "spans",
 };
 
 const struct top_column top_columns[TOP_TABLES][TOP_COLUMNS_MOST + 1] = {
@@ -44,6 +45,12 @@ const struct top_column top_columns[TOP_TABLES][TOP_COLUMNS_MOST + 1] = {
 			  {"KIND", 8, false, false},
 			  {"THREAD", 22, false, false},
 			  {"REQUEST", 20, true, false}},
+	[TOP_SPANS] = {{"OPEN", 7, false, true},
+		       {"RUNNING", 7, false, true},
+		       {"QUEUED", 7, false, true},
+		       {"OLDEST", 11, false, true},
+		       {"SPAN", 20, true, false},
+		       {"SUBMITTED IN", 20, true, false}},
 };
 
 /* ---- cells ---- */
@@ -191,6 +198,24 @@ static void fill_request(struct filling *filling, const struct top_period *perio
 	end_cell(filling);
 }
 
+static void fill_span(struct filling *filling, const struct top_period *period, size_t i)
+{
+	const struct top_span *span = &period->spans[i];
+	uint64_t ns = clew_trace_end(period->trace) - span->oldest->begin;
+
+	filling->row->style = CLEW_STYLE_PLAIN;
+	put_cell(filling, span->count, "%" PRIu64, span->count);
+	put_cell(filling, span->now[CLEW_JOB_RUNS], "%" PRIu64, span->now[CLEW_JOB_RUNS]);
+	put_cell(filling, span->now[CLEW_JOB_QUEUED], "%" PRIu64, span->now[CLEW_JOB_QUEUED]);
+	put_cell(filling, ns, "%s", CLEW_DURATION(ns));
+	if (begin_cell(filling, 0)) {
+		fprintf(filling->out, "%s.", span->oldest->runtime->name);
+		clew_print_safe(filling->out, span->name);
+	}
+	end_cell(filling);
+	put_name(filling, span->in ?: "");
+}
+
 static size_t most_rows(const struct top_period *period, const struct top_choice *choice)
 {
 	switch (choice->table) {
@@ -198,6 +223,8 @@ static size_t most_rows(const struct top_period *period, const struct top_choice
 		return period->wait_count;
 	case TOP_REQUESTS:
 		return period->request_count;
+	case TOP_SPANS:
+		return period->span_count;
 	case TOP_OBJECTS:
 		return period->object_count;
 	case TOP_BLAME:
@@ -217,6 +244,8 @@ static bool fill(struct filling *filling, const struct top_period *period,
 		fill_wait(filling, period, i);
 	else if (choice->table == TOP_REQUESTS)
 		fill_request(filling, period, i);
+	else if (choice->table == TOP_SPANS)
+		fill_span(filling, period, i);
 	else if (choice->table == TOP_OBJECTS)
 		fill_object(filling, period, i);
 	else if (choice->table == TOP_BLAME)
@@ -230,7 +259,7 @@ static bool fill(struct filling *filling, const struct top_period *period,
 static const unsigned naming[TOP_TABLES][4] = {
 	[TOP_WAITS] = {2, TOP_COLUMNS_MOST},	   [TOP_OBJECTS] = {3, 4, TOP_COLUMNS_MOST},
 	[TOP_BLAME] = {1, 2, 3, TOP_COLUMNS_MOST}, [TOP_CPUS] = {0, TOP_COLUMNS_MOST},
-	[TOP_REQUESTS] = {2, 3, TOP_COLUMNS_MOST},
+	[TOP_REQUESTS] = {2, 3, TOP_COLUMNS_MOST}, [TOP_SPANS] = {4, 5, TOP_COLUMNS_MOST},
 };
 
 static uint64_t name_of(enum top_table table, const struct top_row *row)

@@ -6,7 +6,7 @@
 #include "answers/top/top.h"
 #include "format/style.h"
 
-enum top_table { TOP_WAITS, TOP_OBJECTS, TOP_BLAME, TOP_CPUS, TOP_REQUESTS, TOP_TABLES };
+enum top_table { TOP_WAITS, TOP_OBJECTS, TOP_BLAME, TOP_CPUS, TOP_REQUESTS, TOP_SPANS, TOP_TABLES };
 
 #define TOP_COLUMNS_MOST 6
 

@@ -90,8 +90,12 @@ int clew_now_find(const struct clew_trace *trace, const struct clew_relations *r
 		qsort(waits, found, sizeof(*waits), longest_first);
 	if (found > most)
 		found = most;
-	for (size_t i = 0; i < found && r >= 0; i++)
+	for (size_t i = 0; i < found && r >= 0; i++) {
+		if (relations)
+			waits[i].run = clew_relations_run_at(relations, waits[i].sleep->task,
+							     clew_trace_end(trace));
 		r = explain(trace, relations, &waits[i]);
+	}
 	if (r < 0) {
 		clew_now_free(waits, found);
 		return r;
@@ -120,6 +124,10 @@ void clew_now_print(FILE *out, const struct clew_trace *trace, const struct clew
 		if (!memory)
 			return;
 		clew_print_task(memory, trace, sleep->task, sleep->start);
+		if (waits[i].run) {
+			fprintf(memory, ", in %s.", waits[i].run->interface);
+			clew_print_safe(memory, waits[i].run->operation);
+		}
 		fprintf(memory, "  %s", waits[i].told.text ?: clew_wait_kind_name(sleep->kind));
 		fclose(memory);
 		fprintf(out, "  %s%8s%s%c ", clew_style_begin(clew_style_of_kind(sleep->kind)),
@@ -128,6 +136,16 @@ void clew_now_print(FILE *out, const struct clew_trace *trace, const struct clew
 		clew_print_wrapped(out, text, 12, 12, width);
 		free(text);
 	}
+}
+
+/* The logical span that a thread runs, by its name. */
+static void json_run(struct clew_json *json, const struct clew_activity *run)
+{
+	char name[512];
+
+	if (run)
+		snprintf(name, sizeof(name), "%s.%s", run->interface, run->operation);
+	clew_json_string(json, "span", run ? name : NULL);
 }
 
 void clew_now_json(struct clew_json *json, const struct clew_trace *trace,
@@ -139,6 +157,7 @@ void clew_now_json(struct clew_json *json, const struct clew_trace *trace,
 
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, sleep->task, sleep->start);
+		json_run(json, waits[i].run);
 		clew_json_unsigned(json, "ns", waits[i].ns);
 		clew_json_bool(json, "longer", waits[i].longer);
 		clew_json_string(json, "kind", clew_wait_kind_name(sleep->kind));

@@ -15,8 +15,9 @@ bool clew_wait_matters(const struct clew_trace *trace, const struct clew_sleep *
 /* A wait that is not over. */
 struct clew_now {
 	const struct clew_sleep *sleep;
-	uint64_t ns; /* how long, as far as is known */
-	bool longer; /* it began before that */
+	uint64_t ns;			 /* how long, as far as is known */
+	bool longer;			 /* it began before that */
+	const struct clew_activity *run; /* of a logical span, that the thread is in; NULL none */
 	struct clew_told told;
 };
 

@@ -65,7 +65,7 @@ const struct clew_option clew_why_options[] = {
 	 clew_take_number, offsetof(struct why_values, slowest)},
 	{0, "class", "KIND",
 	 "with --slowest, those of this kind: request, served, pipeline, connect, work, start, "
-	 "command",
+	 "command, span",
 	 clew_take_string, offsetof(struct why_values, class)},
 	CLEW_ASK_OPTIONS(struct why_values, ask),
 	{0, "now", NULL,
@@ -496,7 +496,7 @@ static int question_check(void *context)
 	if (values->class && clew_operation_kind_of(values->class) == CLEW_OPERATION_KINDS)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "--class %s: there is no such kind of operations: give request, "
-				 "served, pipeline, connect, work, start or command",
+				 "served, pipeline, connect, work, start, command or span",
 				 values->class);
 	return values->now ? check_now(values) : 0;
 }

@@ -7,7 +7,7 @@
 #include "cli/front/progress.h"
 #include "cli/front/write.h"
 #include "convert/convert.h"
-#include "relate/replace.h"
+#include "relate/job.h"
 #include "trace/lines.h"
 #include "words/ledger.h"
 #include "words/wall.h"
@@ -270,7 +270,7 @@ static int open_capture(const char *operand, const char *path, const struct want
 	clew_reader_close(reader);
 	if (r < 0)
 		return clew_fail_to_read(operand, r, strerror(-r));
-	if (clew_replace_frames(*ret_trace) < 0) {
+	if (clew_jobs_join(*ret_trace) < 0) {
 		clew_trace_free(*ret_trace);
 		*ret_trace = NULL;
 		return clew_fail_memory();
@@ -298,7 +298,7 @@ static int open_notation(const char *operand, const char *path, uint32_t drop_ty
 				 message);
 	if (r < 0)
 		return fail_to_load(name, r, message);
-	if (clew_replace_frames(*ret_trace) < 0) {
+	if (clew_jobs_join(*ret_trace) < 0) {
 		clew_trace_free(*ret_trace);
 		*ret_trace = NULL;
 		return clew_fail_memory();

@@ -11,6 +11,7 @@
 #include "cli/front/fail.h"
 #include "cli/front/progress.h"
 #include "cli/operand/open.h"
+#include "relate/job.h"
 #include "words/ledger.h"
 
 /* A number that the environment has; 0: the default. */
@@ -72,7 +73,9 @@ static int run(const char *operand, struct clew_reader *reader, uint32_t drop_ty
 				 "%s: a process that looked at part of it was killed: free some "
 				 "memory, or look at one part at a time (CLEW_WINDOW_PROCESSES=1)",
 				 operand);
-	return r < 0 ? clew_fail_to_read(operand, r, strerror(-r)) : 0;
+	if (r < 0)
+		return clew_fail_to_read(operand, r, strerror(-r));
+	return clew_jobs_join(*ret_names) < 0 ? clew_fail_memory() : 0;
 }
 
 int clew_windows_look(const char *operand, struct clew_reader *reader, uint32_t drop_types,

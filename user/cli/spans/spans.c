@@ -65,21 +65,21 @@ static bool *choose_functions(const struct clew_trace *trace, const char *glob)
 	return wanted;
 }
 
-/* The logical spans of a trace; *ret_jobs stays NULL without any runtime. */
-static int open_jobs(const struct clew_trace *trace, struct clew_layers **ret_layers,
-		     struct clew_jobs **ret_jobs)
+/* Without spans, says so if the capture's description cannot be read. Returns an exit status. */
+static int check_description(const struct clew_trace *trace)
 {
 	const char *text = clew_trace_meta(trace, "layers");
+	struct clew_layers *layers = NULL;
 	char message[300];
-	int r = text ? clew_layers_read(text, strlen(text), "layers", ret_layers, message,
-					sizeof(message))
-		     : 0;
+	int r = text && !clew_trace_jobs(trace)
+			? clew_layers_read(text, strlen(text), "layers", &layers, message,
+					   sizeof(message))
+			: 0;
 
+	clew_layers_free(layers);
 	if (r == -EINVAL)
 		return clew_fail(CLEW_EXIT_INPUT, "the capture's description cannot be read: %s",
 				 message);
-	if (r >= 0 && *ret_layers && (*ret_layers)->runtime_count)
-		r = clew_jobs_new(trace, *ret_layers, ret_jobs);
 	return r < 0 ? clew_fail_memory() : 0;
 }
 
@@ -119,9 +119,9 @@ static int answer(const struct clew_trace *trace, struct spans_values *values)
 				   .from = values->window.from,
 				   .to = values->window.to,
 				   .wanted = wanted};
-	struct clew_layers *layers = NULL;
-	struct clew_jobs *jobs = NULL;
-	struct clew_logical logical = {.chosen = chosen,
+	const struct clew_jobs *jobs = clew_trace_jobs(trace);
+	struct clew_logical logical = {.jobs = jobs,
+				       .chosen = chosen,
 				       .name = values->name,
 				       .from = values->window.from,
 				       .to = values->window.to,
@@ -129,8 +129,7 @@ static int answer(const struct clew_trace *trace, struct spans_values *values)
 	int status = clew_selection_check(&values->selection, trace);
 
 	if (!status)
-		status = open_jobs(trace, &layers, &jobs);
-	logical.jobs = jobs;
+		status = check_description(trace);
 	if (!status && !clew_trace_function_count(trace) && !jobs)
 		status = clew_fail(CLEW_EXIT_NEGATIVE,
 				   "no functions were recorded: give `clew record` -f OBJECT:GLOB, "
@@ -140,8 +139,6 @@ static int answer(const struct clew_trace *trace, struct spans_values *values)
 	if (!status)
 		status = print(&calls, jobs ? &logical : NULL, values);
 	clew_calls_done(&calls);
-	clew_jobs_free(jobs);
-	clew_layers_free(layers);
 	free(wanted);
 	return status;
 }

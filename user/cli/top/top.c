@@ -28,6 +28,7 @@ struct top_values {
 	uint64_t period;
 	struct clew_number count;
 	const char *outside;
+	const char *runtimes;
 	bool json, text;
 };
 
@@ -44,6 +45,8 @@ const struct clew_option clew_top_options[] = {
 	{0, "outside", "DEVICE",
 	 "other hosts are behind this network device, such as a tunnel or a virtual machine's",
 	 clew_take_string, offsetof(struct top_values, outside)},
+	{0, "runtime", "NAME,..", "the work of these runtimes, too: go, uv, .., or a FILE.runtime",
+	 clew_take_string, offsetof(struct top_values, runtimes)},
 	{0, "text", NULL, "print each period as text", clew_take_flag,
 	 offsetof(struct top_values, text)},
 	{0, "json", NULL, "print a JSON object a period, in one line: so without a terminal, too",
@@ -55,6 +58,7 @@ struct top {
 	struct top_values *values;
 	struct top_recorder recorder;
 	struct ages ages;
+	struct clew_jobs_kept kept;
 	struct top_period *period; /* that is shown; NULL: none yet */
 	uint64_t cpu;		   /* ns that this process had taken when it read that */
 	bool screen;
@@ -84,7 +88,8 @@ static int show(struct top *top)
 static int take_segment(struct top *top, const char *path)
 {
 	struct top_period *period;
-	int status = top_period_read(path, &top->values->selection, &top->ages, &period);
+	int status =
+		top_period_read(path, &top->values->selection, &top->ages, &top->kept, &period);
 	uint64_t cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (!status)
@@ -162,7 +167,8 @@ static int go_on(struct top *top)
 
 static int run(struct top *top)
 {
-	int status = top_recorder_begin(&top->recorder, top->values->period, top->values->outside);
+	int status = top_recorder_begin(&top->recorder, top->values->period, top->values->outside,
+					top->values->runtimes);
 
 	if (status)
 		return status;
@@ -207,5 +213,6 @@ int clew_command_top(const struct clew_command *command, int argc, char **argv)
 	top_view_done(&top.view);
 	top_period_free(top.period);
 	ages_done(&top.ages);
+	clew_jobs_kept_done(&top.kept);
 	return status;
 }

@@ -60,8 +60,22 @@ static int find(struct reading *reading, struct ages *ages)
 	return r;
 }
 
+/* Joins the logical spans of a period, behind those that go on, and sums them up. */
+static int join_spans(struct reading *reading, struct clew_jobs_kept *kept)
+{
+	struct clew_trace *trace = reading->period.trace;
+	const struct clew_chosen chosen = {.wants = wants, .context = reading};
+	int r = clew_jobs_join_behind(trace, kept);
+
+	if (r >= 0)
+		r = clew_jobs_keep(clew_trace_jobs(trace), clew_trace_end(trace), kept);
+	return r < 0 ? r
+		     : top_spans_find(trace, &chosen, &reading->period.spans,
+				      &reading->period.span_count);
+}
+
 int top_period_read(const char *path, const struct clew_selection *selection, struct ages *ages,
-		    struct top_period **ret_period)
+		    struct clew_jobs_kept *kept, struct top_period **ret_period)
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
 	struct top_period *period = *ret_period = reading ? &reading->period : NULL;
@@ -74,6 +88,8 @@ int top_period_read(const char *path, const struct clew_selection *selection, st
 	status = clew_open_segment(path, &period->trace);
 	if (!status)
 		status = clew_selection_resolve(&reading->selection, period->trace);
+	if (!status && join_spans(reading, kept) < 0)
+		status = clew_fail_memory();
 	if (!status)
 		status = clew_try_relations(period->trace, &period->relations);
 	if (!status && find(reading, ages) < 0)
@@ -91,6 +107,7 @@ void top_period_free(struct top_period *period)
 	free(period->requests);
 	free(period->objects);
 	free(period->queues);
+	free(period->spans);
 	for (enum top_by by = 0; by <= TOP_BY_CGROUP; by++)
 		top_pairs_done(&period->pairs[by]);
 	clew_relations_free(period->relations);

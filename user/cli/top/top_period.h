@@ -5,14 +5,15 @@
 
 #include "answers/top/top.h"
 #include "cli/operand/selection.h"
+#include "relate/job_kept.h"
 #include "top/ages.h"
 
 /*
- * Reads a segment. `ages` goes on from period to period. top_period_free() in any case. Returns 0
- * or, after clew_fail(), an exit status.
+ * Reads a segment. `ages` and `kept` go on from period to period. top_period_free() in any case.
+ * Returns 0 or, after clew_fail(), an exit status.
  */
 int top_period_read(const char *path, const struct clew_selection *selection, struct ages *ages,
-		    struct top_period **ret_period);
+		    struct clew_jobs_kept *kept, struct top_period **ret_period);
 void top_period_free(struct top_period *period);
 
 #endif

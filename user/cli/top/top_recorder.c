@@ -149,10 +149,21 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 		   const sigset_t *mask)
 {
 	char rotate[40], keep[40];
+	const char *arguments[16] = {"clew",   "record", "--rotate", rotate,
+				     "--keep", keep,	 "-o",	     recorder->folder};
+	size_t count = 8;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	snprintf(rotate, sizeof(rotate), "%lluns", (unsigned long long)period);
 	snprintf(keep, sizeof(keep), "%lluns", (unsigned long long)(MOST_PERIODS * period));
+	if (recorder->outside) {
+		arguments[count++] = "--outside";
+		arguments[count++] = recorder->outside;
+	}
+	if (recorder->runtimes) {
+		arguments[count++] = "--runtime";
+		arguments[count++] = recorder->runtimes;
+	}
 	/* It ends with this program, whatever way that ends. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -163,18 +174,21 @@ static void record(const struct top_recorder *recorder, uint64_t period, int err
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(errors, STDERR_FILENO);
-	execl("/proc/self/exe", "clew", "record", "--rotate", rotate, "--keep", keep, "-o",
-	      recorder->folder, recorder->outside ? "--outside" : NULL, recorder->outside, NULL);
+	execv("/proc/self/exe", (char **)arguments);
 }
 
-int top_recorder_begin(struct top_recorder *recorder, uint64_t period, const char *outside)
+int top_recorder_begin(struct top_recorder *recorder, uint64_t period, const char *outside,
+		       const char *runtimes)
 {
 	const pid_t parent = getpid();
 	sigset_t all, mask;
 	int errors[2], status;
 
-	*recorder = (struct top_recorder){
-		.pid = -1, .errors = -1, .descriptor = -1, .outside = outside};
+	*recorder = (struct top_recorder){.pid = -1,
+					  .errors = -1,
+					  .descriptor = -1,
+					  .outside = outside,
+					  .runtimes = runtimes};
 	status = make_folder(recorder);
 	if (status)
 		return status;

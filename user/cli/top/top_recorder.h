@@ -9,17 +9,19 @@
 
 struct top_recorder {
 	char folder[64];
-	int descriptor;	     /* of the folder */
-	uint64_t most;	     /* bytes that segments take which were read */
-	char *last;	     /* the segment that was given last */
-	const char *outside; /* a device that leads to other hosts, NULL none */
+	int descriptor;	      /* of the folder */
+	uint64_t most;	      /* bytes that segments take which were read */
+	char *last;	      /* the segment that was given last */
+	const char *outside;  /* a device that leads to other hosts, NULL none */
+	const char *runtimes; /* as of --runtime, NULL none */
 	pid_t pid;
 	int errors; /* its standard error */
 };
 
-/* Begins to record segments of that length, ns; `outside` as in struct top_recorder. 0 or, after
- * clew_fail(), an exit status. */
-int top_recorder_begin(struct top_recorder *recorder, uint64_t period, const char *outside);
+/* Begins to record segments of that length, ns; `outside` and `runtimes` as in struct top_recorder.
+ * 0 or, after clew_fail(), an exit status. */
+int top_recorder_begin(struct top_recorder *recorder, uint64_t period, const char *outside,
+		       const char *runtimes);
 
 /*
  * The next segment that is whole; *ret_path is NULL if there is none yet. The file

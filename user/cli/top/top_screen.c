@@ -20,7 +20,7 @@
 #define CHAIN_LINES 3  /* of the selected wait's chain, below the table of waits .. */
 #define LEAST_LINES 14 /* .. on a screen that has so many lines */
 #define HEADLINES   3  /* lines of the headline there at most; else it has one */
-#define KEYS_SHORT  "1-5 tables  s sort  / filter  enter chain  space freeze  w save  h help  q quit"
+#define KEYS_SHORT  "1-6 tables  s sort  / filter  enter chain  space freeze  w save  h help  q quit"
 
 static SCREEN *screen;
 
@@ -344,6 +344,7 @@ static const char *const nothing[TOP_TABLES] = {
 	[TOP_BLAME] = "nobody kept anybody waiting",
 	[TOP_CPUS] = "nothing ran",
 	[TOP_REQUESTS] = "no request waits for its answer",
+	[TOP_SPANS] = "no logical span is known: --runtime NAME records them",
 };
 
 /* Puts the chain of the selected wait below the table, as its column may be too narrow. */

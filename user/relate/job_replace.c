@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Frames that logical spans replace: while a span runs, the outermost activation of the function
- * that it runs is the same piece of work.
+ * The logical spans of a trace that was read, and the frames that they replace: while a span runs,
+ * the outermost activation of the function that it runs is the same piece of work.
  */
-#include "relate/replace.h"
+#include "relate/job_kept.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "relate/job.h"
-#include "relate/layer.h"
 #include "trace/frames.h"
 
 static bool is_of(const struct clew_trace *trace, const struct clew_trace_frame *frame,
@@ -63,27 +61,37 @@ static void replace_all(struct clew_trace *trace, const struct clew_jobs *jobs)
 	}
 }
 
-int clew_replace_frames(struct clew_trace *trace)
+/* True if a segment begins where the one before ended. */
+static bool follows(const struct clew_trace *trace, const struct clew_jobs_kept *kept)
+{
+	return kept && kept->end && clew_trace_start(trace) < kept->end + CLEW_SEGMENT_NEAR;
+}
+
+int clew_jobs_join(struct clew_trace *trace)
+{
+	return clew_jobs_join_behind(trace, NULL);
+}
+
+int clew_jobs_join_behind(struct clew_trace *trace, const struct clew_jobs_kept *kept)
 {
 	const char *text = clew_trace_meta(trace, "layers");
 	struct clew_layers *layers = NULL;
 	struct clew_jobs *jobs = NULL;
 	char message[300];
-	size_t moments;
 	int r;
 
-	clew_trace_moments(trace, &moments);
-	if (!text || !moments || !clew_trace_has_frames(trace))
+	if (!text)
 		return 0;
 	r = clew_layers_read(text, strlen(text), "layers", &layers, message, sizeof(message));
-	/* Whoever asks for the spans says that their description cannot be read. */
-	if (r == -EINVAL)
-		return 0;
 	if (r >= 0 && layers->runtime_count)
-		r = clew_jobs_new(trace, layers, &jobs);
-	if (r >= 0 && jobs)
+		r = clew_jobs_new_behind(trace, layers, follows(trace, kept) ? kept : NULL, &jobs);
+	if (r < 0 || !jobs) {
+		clew_layers_free(layers);
+		return r == -EINVAL ? 0 : r;
+	}
+	jobs->own = layers;
+	clew_trace_keep_jobs(trace, jobs, clew_jobs_free);
+	if (clew_trace_has_frames(trace))
 		replace_all(trace, jobs);
-	clew_jobs_free(jobs);
-	clew_layers_free(layers);
-	return r;
+	return 0;
 }

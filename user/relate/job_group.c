@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Groups of spans: a thread that waits for a group waits for all of its spans, and the one that is
+ * over last wakes it. A group begins anew with the first span behind the one that was over last.
+ */
+#include "relate/job_join.h"
+
+#define OVER_SHIFT 32 /* spans of the group that are over are above, those under way below */
+
+static uint32_t under_way(uint64_t group)
+{
+	return (uint32_t)group;
+}
+
+static uint32_t over(uint64_t group)
+{
+	return (uint32_t)(group >> OVER_SHIFT);
+}
+
+int job_enter_group(struct join *join, const struct taking *taking, uint32_t number)
+{
+	const uint64_t *known;
+	const char *text;
+	uint64_t group;
+
+	if (!job_named_value(taking, "group", &group, &text) || text)
+		return 0;
+	group = job_object_key(join, taking, group);
+	clew_job_at(join->jobs, number)->group = group;
+	known = map_get(&join->groups, group, 0);
+	return map_set(&join->groups, group, 0, (known ? *known : 0) + 1);
+}
+
+int job_leave_group(struct join *join, uint32_t number, uint64_t at)
+{
+	const struct clew_job *span = clew_job_at(join->jobs, number);
+	const struct clew_job_piece *last = job_last_piece(join, span);
+	const uint64_t *known = span->group ? map_get(&join->groups, span->group, 0) : NULL;
+	bool runs = job_is_in(join, number, CLEW_JOB_RUNS);
+	uint64_t group;
+
+	if (!known || !under_way(*known))
+		return 0;
+	group = *known - 1 + (1ull << OVER_SHIFT);
+	if (under_way(group))
+		return map_set(&join->groups, span->group, 0, group);
+	job_wake_all(join, span->kind, span->group,
+		     &(struct clew_job_wait){.to = at,
+					     .waker = runs ? last->task : CLEW_NO_TASK,
+					     .job = number,
+					     .members = over(group)});
+	return map_set(&join->groups, span->group, 0, 0);
+}
+
+bool job_group_is_over(const struct join *join, const struct taking *taking, uint64_t key)
+{
+	const uint64_t *known = map_get(&join->groups, key, 0);
+
+	return taking->runtime->spans[taking->event->span].groups && (!known || !under_way(*known));
+}
