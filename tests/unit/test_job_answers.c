@@ -120,7 +120,7 @@ static void assert_segment_of(const struct clew_segment *segment, uint64_t start
 /* A request is the time of the span that answers it, in each thread that this ran in. */
 static void request_is_its_span(void **state)
 {
-	struct clew_operation request = {.from = 1500, .to = 6500, .task = 4, .served = true};
+	struct clew_operation request = {.from = 1500, .to = 6500, .task = 4, .job = 1};
 	struct clew_relations *relations;
 	struct scene scene;
 	struct clew_why why;
@@ -142,8 +142,9 @@ static void request_is_its_span(void **state)
 	assert_segment_of(&why.segments[3], 4000, 6000, CLEW_WAIT_WORK, 2);
 	assert_segment_of(&why.segments[4], 6000, 6500, CLEW_SEGMENT_RUNNING, 4);
 	clew_why_done(&why);
-	/* A thread that ran no span then answers for itself. */
+	/* Without a span a thread answers for itself. */
 	request.task = 3;
+	request.job = 0;
 	assert_int_equal(clew_why_operation(scene.trace, relations, &request, &why), 0);
 	assert_int_equal(why.segment_count, 1);
 	assert_segment_of(&why.segments[0], 1500, 6500, CLEW_SEGMENT_RUNNING, 3);

@@ -252,7 +252,7 @@ static uint64_t counted(const struct clew_kind_operation *operation)
 static void sum_class(const struct clew_trace *trace, const struct clew_kind_operation *operations,
 		      struct clew_operation_class *class)
 {
-	size_t n = class->count;
+	size_t n = class->count, within = 0;
 
 	class->kind = operations[0].kind;
 	class->messages = operations[0].exchange != NULL;
@@ -272,7 +272,11 @@ static void sum_class(const struct clew_trace *trace, const struct clew_kind_ope
 		class->sum += awake_in(&operations[i]);
 		class->own += ns;
 		class->hurts += ns > class->usual ? ns - class->usual : 0;
+		within += operations[i].inner > 0;
 	}
+	/* Spans that answer requests: one that has not yet is nothing else. */
+	if (class->kind == CLEW_OPERATION_SPAN && within > n / 2)
+		class->own = class->hurts = 0;
 }
 
 /* True if operations are what a whole program did: they are asked about if there are no others. A

@@ -38,7 +38,9 @@ struct clew_kind_operation {
 	/* The messages of the request; NULL: it is known from what threads waited for. */
 	const struct clew_exchange *exchange;
 	uint64_t inner_ns; /* of the requests within it */
-	uint64_t slept_ns; /* by its own choice, of work behind a sleep in the same call */
+	/* By its own choice, of work behind a sleep in the same call; of a span, until the network
+	   or a timer resumed it; or in the spans that ran in the thread. */
+	uint64_t slept_ns;
 	uint32_t class;	   /* index */
 	uint32_t inner;	   /* requests of the same thread within it */
 	uint8_t kind;	   /* enum clew_operation_kind */

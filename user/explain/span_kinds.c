@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/interval.h"
+#include "base/map.h"
 #include "base/sort.h"
 #include "explain/job_chosen.h"
 
@@ -121,6 +122,21 @@ static bool is_operation(const struct runs *runs, const struct clew_job *job)
 	       !is_thread(runs, job);
 }
 
+/* ns of a span's suspended time that nobody ended: it slept, or waited for the network. */
+static uint64_t slept_in(const struct clew_jobs *jobs, const struct clew_job *job)
+{
+	uint64_t slept = 0;
+
+	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+
+		if (piece->kind == CLEW_JOB_SUSPENDED && piece->waker == CLEW_NO_NUMBER &&
+		    !piece->by_thread)
+			slept += clew_trace_until(jobs->trace, piece->end) - piece->start;
+	}
+	return slept;
+}
+
 /* `within`: by span, its operation among them and 1, 0 none. */
 static int add_spans(const struct runs *runs, const struct clew_chosen *chosen, uint64_t from,
 		     uint64_t to, struct vector *operations, size_t *within)
@@ -139,6 +155,7 @@ static int add_spans(const struct runs *runs, const struct clew_chosen *chosen, 
 					      .to = job->end,
 					      .task = clew_job_task(runs->jobs, job),
 					      .job = i + 1},
+				.slept_ns = slept_in(runs->jobs, job),
 				.kind = CLEW_OPERATION_SPAN};
 		within[i] = operations->count;
 	}
@@ -147,40 +164,77 @@ static int add_spans(const struct runs *runs, const struct clew_chosen *chosen, 
 
 /* ---- what lies within what ---- */
 
-/* Work of a thread is that of the spans which ran in it meanwhile. */
-static void count_runs(const struct runs *runs, const size_t *within,
-		       struct clew_kind_operation *work)
+enum { HAS_SPANS = 1, HAS_SCHEDULER };
+
+/* The processes that have spans, and those where a scheduler of their own resumes them. 0 or
+ * -ENOMEM. */
+static int find_processes(const struct clew_jobs *jobs, const size_t *within,
+			  struct map *ret_processes)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < jobs->list.count && r == 0; i++) {
+		const struct clew_job *job = clew_job_at(jobs, i);
+
+		if (job->kind->submits && job->kind->resumes)
+			r = map_set(ret_processes, job->process, HAS_SCHEDULER, 1);
+		if (r == 0 && within[i])
+			r = map_set(ret_processes, job->process, HAS_SPANS, 1);
+	}
+	return r;
+}
+
+/* True if work of a thread is none besides the spans of its process: all that threads do is theirs
+ * if they have a scheduler, and a thread that never waits for work goes on beside them. */
+static bool is_beside(const struct clew_trace *trace, const struct map *processes,
+		      const struct clew_kind_operation *work)
+{
+	uint32_t process = clew_trace_process(trace, work->operation.task);
+
+	return map_get(processes, process, HAS_SCHEDULER) ||
+	       (!work->by && map_get(processes, process, HAS_SPANS));
+}
+
+/* Work of a thread is that of the spans which ran in it meanwhile: the rest is its own. */
+static void count_runs(const struct runs *runs, struct clew_kind_operation *work)
 {
 	const struct clew_operation *it = &work->operation;
 	uint64_t covered = it->from;
 
 	for (size_t i = first_run(runs, it->task, it->from); i < runs->count; i++) {
 		const struct clew_job_piece *run = run_at(runs, i);
-		uint64_t start = run->start > covered ? run->start : covered;
+		const struct clew_job *job = clew_job_at(runs->jobs, run->job);
 
 		if (run->task != it->task || run->start >= it->to)
 			break;
-		if (!within[run->job])
+		if (run->end <= covered || !job->kind->submits || is_thread(runs, job))
 			continue;
-		work->inner++;
-		work->inner_ns += interval_overlap(start, run->end, it->from, it->to);
-		covered = run->end > covered ? run->end : covered;
+		work->slept_ns += interval_overlap(run->start > covered ? run->start : covered,
+						   run->end, it->from, it->to);
+		covered = run->end;
 	}
 }
 
-/* A span that answers requests goes on beside them: they are what is asked about. */
-static void count_requests(const struct runs *runs, const size_t *within,
-			   const struct clew_kind_operation *request,
-			   struct clew_kind_operation *operations)
+/* All of an operation's time is in others. */
+static void cover(struct clew_kind_operation *operation)
+{
+	operation->inner = 1;
+	operation->inner_ns = operation->operation.to - operation->operation.from;
+}
+
+/* A request is the time of the span that answers it, or takes the answer. One that answers requests
+ * goes on beside them: they are what is asked about. */
+static void join_request(const struct runs *runs, const size_t *within,
+			 struct clew_kind_operation *request,
+			 struct clew_kind_operation *operations)
 {
 	uint32_t job = span_at(runs, request->operation.task, request->operation.to);
-	struct clew_kind_operation *span;
 
-	if (job == CLEW_NO_NUMBER || !within[job])
+	if (job == CLEW_NO_NUMBER)
 		return;
-	span = &operations[within[job] - 1];
-	span->inner = 1;
-	span->inner_ns = span->operation.to - span->operation.from;
+	request->operation.job = job + 1;
+	if (within[job] && clew_operation_serves(request))
+		cover(&operations[within[job] - 1]);
 }
 
 int span_kinds_find(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
@@ -188,6 +242,7 @@ int span_kinds_find(const struct clew_trace *trace, const struct clew_chosen *ch
 {
 	const struct clew_jobs *jobs = clew_trace_jobs(trace);
 	size_t before = operations->count, *within;
+	struct map processes = {};
 	struct runs runs;
 	int r;
 
@@ -197,14 +252,20 @@ int span_kinds_find(const struct clew_trace *trace, const struct clew_chosen *ch
 	r = list_runs(jobs, &runs);
 	if (r == 0)
 		r = within ? add_spans(&runs, chosen, from, to, operations, within) : -ENOMEM;
+	if (r == 0)
+		r = find_processes(jobs, within, &processes);
 	for (size_t i = 0; r == 0 && i < before; i++) {
 		struct clew_kind_operation *all = operations->data;
 
-		if (all[i].kind == CLEW_OPERATION_WORK)
-			count_runs(&runs, within, &all[i]);
-		else if (clew_operation_serves(&all[i]))
-			count_requests(&runs, within, &all[i], all);
+		if (all[i].kind == CLEW_OPERATION_WORK && is_beside(trace, &processes, &all[i]))
+			cover(&all[i]);
+		else if (all[i].kind == CLEW_OPERATION_WORK)
+			count_runs(&runs, &all[i]);
+		else if (all[i].kind == CLEW_OPERATION_REQUEST ||
+			 all[i].kind == CLEW_OPERATION_SERVED)
+			join_request(&runs, within, &all[i], all);
 	}
+	map_done(&processes);
 	free(within);
 	free(runs.pieces);
 	free(runs.until);

@@ -60,8 +60,13 @@ static void add_thread(const struct clew_trace *trace, uint32_t task, uint64_t f
 /* The time of a logical span: while it is queued it is ready, while it is suspended it waits for
  * another part of its program, or for what nothing is known of. */
 static void add_span(const struct clew_jobs *jobs, const struct clew_job *job,
-		     const struct clew_operation *what, struct clew_went *went)
+		     const struct clew_operation *what, enum clew_operation_kind kind,
+		     struct clew_went *went)
 {
+	/* Before it was submitted, it is the time of who did so. */
+	if (what->from < job->begin)
+		add_thread(jobs->trace, job->submitter ?: what->task, what->from,
+			   job->begin < what->to ? job->begin : what->to, kind, went);
 	for (uint32_t i = job->first; i != CLEW_NO_NUMBER; i = clew_job_piece_at(jobs, i)->next) {
 		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
 		uint64_t from = piece->start > what->from ? piece->start : what->from,
@@ -71,7 +76,7 @@ static void add_span(const struct clew_jobs *jobs, const struct clew_job *job,
 		if (from >= to)
 			continue;
 		if (piece->kind == CLEW_JOB_RUNS)
-			add_thread(jobs->trace, piece->task, from, to, CLEW_OPERATION_SPAN, went);
+			add_thread(jobs->trace, piece->task, from, to, kind, went);
 		else if (piece->kind == CLEW_JOB_QUEUED)
 			went->ns[CLEW_SPENT_READY] += to - from;
 		else
@@ -86,7 +91,8 @@ void clew_went_add(const struct clew_trace *trace, const struct clew_kind_operat
 	const struct clew_jobs *jobs = clew_trace_jobs(trace);
 
 	if (what->job)
-		add_span(jobs, clew_job_at(jobs, what->job - 1), what, went);
+		add_span(jobs, clew_job_at(jobs, what->job - 1), what,
+			 (enum clew_operation_kind)operation->kind, went);
 	else
 		add_thread(trace, what->task, what->from, what->to,
 			   (enum clew_operation_kind)operation->kind, went);

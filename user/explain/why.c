@@ -39,7 +39,7 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	       a->below == b->below && a->spin == b->spin && same_stay(a->stay, b->stay) &&
 	       a->late == b->late && a->held == b->held && a->called == b->called &&
 	       a->by_end == b->by_end && a->perhaps == b->perhaps && a->activity == b->activity &&
-	       a->piece == b->piece && clew_segment_same_chain(a, b);
+	       a->piece == b->piece && a->job_hops == b->job_hops && clew_segment_same_chain(a, b);
 }
 
 static int put_segment(struct why_search *search, struct clew_segment segment)
@@ -106,6 +106,7 @@ struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, ui
 		.called = frame->called,
 		.by_end = frame->by_end,
 		.lock = frame->lock,
+		.job_hops = frame->job_hops,
 		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
 		.vias = frame->chain.length ? frame->chain.block->vias : NULL,
 		.chain_length = frame->chain.length,
@@ -115,6 +116,9 @@ struct clew_segment why_segment_of(const struct frame *frame, uint64_t start, ui
 int why_push(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to,
 	     struct chain chain, int type, unsigned evidence, const struct clew_sleep *waited)
 {
+	const struct clew_job_hop *hops =
+		search->depth ? search->frames[search->depth - 1].job_hops : NULL;
+
 	if (search->depth == search->frame_capacity) {
 		size_t capacity = search->frame_capacity ? search->frame_capacity * 2 : 32;
 		struct frame *frames = realloc(search->frames, capacity * sizeof(*frames));
@@ -132,6 +136,7 @@ int why_push(struct why_search *search, const struct trace_task *task, uint64_t 
 		.via_type = (int8_t)type,
 		.via_evidence = (uint8_t)evidence,
 		.waited = waited,
+		.job_hops = hops,
 	};
 	return 0;
 }
@@ -532,6 +537,7 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 	if (!search.arena)
 		return -ENOMEM;
 	why.memory = search.arena;
+	why.job = job == CLEW_NO_NUMBER ? NULL : clew_job_at(clew_relations_jobs(relations), job);
 	r = vector_reserve(&search.hints, trace->tasks.count);
 	if (r >= 0 && job != CLEW_NO_NUMBER)
 		r = why_push_before_job(&search, asked, job, &from, to);

@@ -31,6 +31,13 @@ struct clew_hop_via {
 	uint8_t evidence;
 };
 
+/* A logical span was suspended, and the one that resumed it is followed. */
+struct clew_job_hop {
+	const struct clew_job *job, *waker;
+	uint32_t place;		       /* tasks of the chain before it */
+	const struct clew_job_hop *up; /* the one before, NULL none */
+};
+
 struct clew_segment {
 	uint64_t start;
 	uint64_t end;
@@ -83,6 +90,7 @@ struct clew_segment {
 	/* The wait for a lock of a runtime that is due to what `task` had the lock for; else NULL.
 	 */
 	const struct clew_job_wait *lock;
+	const struct clew_job_hop *job_hops; /* the last one; NULL: no span was suspended */
 	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
 	const struct clew_hop_via *vias; /* beside `chain`: what led to each of these tasks */
 	uint32_t chain_length;
@@ -93,6 +101,7 @@ struct clew_why {
 	uint64_t to;
 	uint64_t unknown_ns;
 	uint32_t task;
+	const struct clew_job *job; /* the logical span whose time it is, NULL: the task's */
 	struct clew_segment *segments;
 	size_t segment_count;
 	size_t gap_count; /* losses of records within the interval */
@@ -146,7 +155,7 @@ struct clew_operation {
 	const struct clew_sleep *by;   /* NULL: nobody waited, or it is known from messages */
 	struct clew_object connection; /* of a request; without a kind: it is none */
 	bool served;
-	uint32_t job; /* number + 1 of the logical span that it is; 0: it is none */
+	uint32_t job; /* number + 1 of the logical span whose time it is; 0: the task's */
 };
 
 /*

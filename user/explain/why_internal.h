@@ -94,6 +94,7 @@ struct frame {
 			   none */
 	uint32_t piece; /* of it, where the cursor is, or before */
 	const struct clew_job_wait *lock; /* the wait for a lock that it had; NULL: none */
+	const struct clew_job_hop *job_hops;
 };
 
 struct why_search {

@@ -8,6 +8,8 @@
  */
 #include "explain/why_internal.h"
 
+#include <errno.h>
+
 static const struct clew_jobs *jobs_of(const struct why_search *search)
 {
 	return search->relations ? clew_relations_jobs(search->relations) : NULL;
@@ -74,14 +76,9 @@ uint32_t why_job_of(const struct clew_relations *relations, const struct clew_op
 {
 	const struct clew_activity *activity = operation->activity;
 
-	if (activity)
-		return activity->part == CLEW_ACTIVITY_JOB ? activity->job : CLEW_NO_NUMBER;
-	if (operation->job || !relations || !clew_relations_jobs(relations))
-		return operation->job - 1;
-	if (!operation->served && !operation->connection.kind)
+	if (!relations || !clew_relations_jobs(relations))
 		return CLEW_NO_NUMBER;
-	activity = clew_relations_run_at(relations, operation->task, operation->to);
-	return activity ? activity->job : CLEW_NO_NUMBER;
+	return activity && activity->part == CLEW_ACTIVITY_JOB ? activity->job : operation->job - 1;
 }
 
 int why_push_before_job(struct why_search *search, const struct trace_task *asked, uint32_t job,
@@ -143,6 +140,29 @@ static const struct clew_job_wait *lock_of(const struct clew_jobs *jobs,
 		       : NULL;
 }
 
+/* Goes into the span that resumed this one. */
+static int follow_waker(struct why_search *search, struct frame *frame, uint64_t end,
+			const struct clew_job_piece *piece)
+{
+	const struct clew_jobs *jobs = jobs_of(search);
+	const struct clew_job_hop hop = {.job = clew_job_at(jobs, frame->job - 1),
+					 .waker = clew_job_at(jobs, piece->waker),
+					 .place = frame->chain.length,
+					 .up = frame->job_hops};
+	const struct clew_job_hop *copy = arena_copy(search->arena, &hop, sizeof(hop));
+	uint64_t from = frame->cursor;
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	frame->cursor = end;
+	r = why_push_job(search, piece->waker, from, end, frame->chain, CLEW_EDGE_WAKE,
+			 CLEW_EVIDENCE_EXACT, frame->waited);
+	if (r >= 0)
+		search->frames[search->depth - 1].job_hops = copy;
+	return r;
+}
+
 int why_explain_job(struct why_search *search)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
@@ -173,11 +193,7 @@ int why_explain_job(struct why_search *search)
 	if (piece->kind == CLEW_JOB_SUSPENDED && piece->waker != CLEW_NO_NUMBER &&
 	    !is_on_stack(search, piece->waker) &&
 	    clew_job_at(jobs, piece->waker)->begin <= frame->cursor) {
-		uint64_t from = frame->cursor;
-
-		frame->cursor = end;
-		return why_push_job(search, piece->waker, from, end, frame->chain, CLEW_EDGE_WAKE,
-				    CLEW_EVIDENCE_EXACT, frame->waited);
+		return follow_waker(search, frame, end, piece);
 	}
 	/* A suspended span could not go on before its thread came to it. */
 	return piece->kind == CLEW_JOB_SUSPENDED && piece->by_thread

@@ -92,14 +92,30 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 		fputs(", in several calls", out);
 }
 
-/* The name of a logical span. */
-static void print_job(FILE *out, const struct clew_trace *trace, const struct clew_job *job)
+void clew_print_job(FILE *out, const struct clew_trace *trace, const struct clew_job *job)
 {
 	const char *name = job->label;
 
 	if (!name && job->code)
 		name = clew_trace_code(trace, job->process, job->code);
+	fprintf(out, "%s.", job->runtime->name);
 	clew_print_safe(out, name ?: job->kind->name);
+}
+
+char *clew_job_hop_text(const struct clew_trace *trace, const struct clew_job_hop *hop)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("had ", out);
+	clew_print_job(out, trace, hop->job);
+	fputs(" suspended, until ", out);
+	clew_print_job(out, trace, hop->waker);
+	fputs(" resumed it", out);
+	return fclose(out) ? NULL : text;
 }
 
 static void print_unknown(FILE *out, const struct clew_trace *trace,
@@ -108,8 +124,8 @@ static void print_unknown(FILE *out, const struct clew_trace *trace,
 	const struct clew_sleep *sleep = segment->sleep;
 
 	if (segment->job) {
-		fprintf(out, "had %s ", segment->job->runtime->name);
-		print_job(out, trace, segment->job);
+		fputs("had ", out);
+		clew_print_job(out, trace, segment->job);
 		fputs(!segment->piece || segment->piece->kind != CLEW_JOB_SUSPENDED
 			      ? ", of which nothing was seen"
 		      : segment->piece->task != CLEW_NO_TASK
@@ -236,8 +252,8 @@ static bool print_step(FILE *out, const struct clew_trace *trace,
 		       const struct clew_segment *segment)
 {
 	if (segment->job) {
-		fprintf(out, "had %s ", segment->job->runtime->name);
-		print_job(out, trace, segment->job);
+		fputs("had ", out);
+		clew_print_job(out, trace, segment->job);
 		fputs(" in a queue, ready to run", out);
 	} else if (segment->spin) {
 		print_spin(out, trace, segment->spin);

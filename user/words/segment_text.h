@@ -25,6 +25,11 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace,
 bool clew_print_ready(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment,
 		      const char *cpu);
 
+/* The name of a logical span, with its runtime: "go.main.main". */
+void clew_print_job(FILE *out, const struct clew_trace *trace, const struct clew_job *job);
+/* Says that a span was suspended, and which one resumed it, to be freed; NULL: no memory. */
+char *clew_job_hop_text(const struct clew_trace *trace, const struct clew_job_hop *hop);
+
 /*
  * All words about a segment, to be freed; NULL: no memory. Segments with equal
  * keys in causes.c have equal words.

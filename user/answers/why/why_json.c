@@ -84,6 +84,32 @@ static void json_lock(struct clew_json *json, const struct clew_segment *segment
 	clew_json_object_end(json);
 }
 
+static void json_job_hop(struct clew_json *json, const struct clew_jobs *jobs,
+			 const struct clew_job_hop *hop)
+{
+	if (!hop)
+		return;
+	json_job_hop(json, jobs, hop->up);
+	clew_json_object(json, NULL);
+	clew_json_string(json, "runtime", hop->job->runtime->name);
+	clew_json_string(json, "kind", hop->job->kind->name);
+	clew_json_string(json, "name", clew_job_name(jobs, hop->job));
+	clew_json_string(json, "by", clew_job_name(jobs, hop->waker));
+	clew_json_object_end(json);
+}
+
+/* The logical spans that were suspended, and which ones resumed them. */
+static void json_job_hops(struct clew_why_answer *answer, const struct clew_segment *segment)
+{
+	struct clew_json *json = &answer->fields.json;
+
+	if (!segment->job_hops)
+		return;
+	clew_json_array(json, "suspended");
+	json_job_hop(json, clew_relations_jobs(answer->tables.relations), segment->job_hops);
+	clew_json_array_end(json);
+}
+
 /* Where a segment belongs: its chain, its object, the calls that it is in or may be for. */
 static void json_place(struct clew_why_answer *answer, const struct clew_segment *segment)
 {
@@ -118,6 +144,7 @@ static void json_place(struct clew_why_answer *answer, const struct clew_segment
 	}
 	json_job(answer, segment);
 	json_lock(json, segment);
+	json_job_hops(answer, segment);
 }
 
 /* Fields that are there only where they apply, but for those of traced functions and samples. */

@@ -24,6 +24,7 @@
 #include "words/hops.h"
 #include "words/ledger.h"
 #include "words/samples.h"
+#include "words/segment_text.h"
 #include "words/stack.h"
 #include "words/task.h"
 
@@ -46,7 +47,10 @@ static void print_header(FILE *out, const struct clew_trace *trace, const struct
 	uint64_t start = clew_trace_start(trace);
 
 	fputs(clew_style_begin(CLEW_STYLE_HEADING), out);
-	clew_print_task(out, trace, why->task, why->to);
+	if (why->job)
+		clew_print_job(out, trace, why->job);
+	else
+		clew_print_task(out, trace, why->task, why->to);
 	fprintf(out, " took %s%s, from +%.6f s to +%.6f s of the capture.\n",
 		CLEW_DURATION(why->to - why->from), clew_style_end(CLEW_STYLE_HEADING),
 		(why->from - start) / 1e9, (why->to - start) / 1e9);
@@ -159,9 +163,9 @@ static bool tells(const struct clew_trace *trace, const struct clew_tree *tree,
 			continue;
 		if (own && is_same_wait(segment->sleep, restraint->sleep))
 			return true;
-		if (!node->leaf && !node->ready && node->depth < segment->chain_length &&
-		    segment->chain[node->depth] == restraint->task &&
-		    is_same_wait(clew_hop_sleep(trace, segment, node->depth), restraint->sleep))
+		if (!node->leaf && !node->ready && node->place < segment->chain_length &&
+		    segment->chain[node->place] == restraint->task &&
+		    is_same_wait(clew_hop_sleep(trace, segment, node->place), restraint->sleep))
 			return true;
 	}
 	return false;

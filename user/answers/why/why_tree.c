@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "words/hops.h"
+#include "words/segment_text.h"
 #include "words/task.h"
 
 struct grouped {
@@ -138,6 +139,7 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 					  .depth = *parent == CLEW_TREE_ROOT
 							   ? 0
 							   : tree->nodes[*parent].depth + 1,
+					  .place = UINT32_MAX,
 					  .leaf = leaf,
 					  .ready = ready && !leaf});
 		if (r < 0)
@@ -157,12 +159,36 @@ static int note_part(struct build *build, struct clew_node_part part)
 	return build->detail == CLEW_TREE_BROAD ? clew_largest_add(&build->parts, &part) : 0;
 }
 
+/* Adds the spans that were suspended behind so many tasks of the chain. */
+static int add_job_hops(struct build *build, uint32_t *parent, const struct clew_segment *segment,
+			const struct clew_job_hop *hop, uint32_t place, uint64_t ns)
+{
+	struct clew_phrase phrase = {.after = strdup(""), .task = CLEW_NO_TASK};
+	int r;
+
+	if (!hop || hop->place < place) {
+		clew_phrase_done(&phrase);
+		return 0;
+	}
+	r = add_job_hops(build, parent, segment, hop->up, place, ns);
+	if (r < 0 || hop->place != place) {
+		clew_phrase_done(&phrase);
+		return r;
+	}
+	phrase.before = clew_job_hop_text(build->trace, hop);
+	if (phrase.before && phrase.after)
+		return add_time(build, parent, &phrase, segment, ns, false, false);
+	clew_phrase_done(&phrase);
+	return -ENOMEM;
+}
+
 static int add_hops(struct build *build, uint32_t *parent, struct clew_node_part part)
 {
 	const struct clew_segment *segment = part.longest;
 	struct clew_phrase phrase;
 	int r = 0;
 
+	r = add_job_hops(build, parent, segment, segment->job_hops, 0, part.ns);
 	for (uint32_t i = 0; i < clew_hop_count(segment) && r >= 0; i++) {
 		r = clew_hop_phrase(build->trace, build->relations, segment, i,
 				    build->detail == CLEW_TREE_BROAD, &phrase);
@@ -171,7 +197,11 @@ static int add_hops(struct build *build, uint32_t *parent, struct clew_node_part
 		part.node = *parent;
 		part.place = i;
 		if (r >= 0)
+			build->tree->nodes[*parent].place = i;
+		if (r >= 0)
 			r = note_part(build, part);
+		if (r >= 0)
+			r = add_job_hops(build, parent, segment, segment->job_hops, i + 1, part.ns);
 	}
 	return r;
 }
@@ -411,6 +441,8 @@ static uint64_t group_key(const struct clew_trace *trace, const struct clew_rela
 
 	for (uint32_t i = 0; i < clew_hop_count(segment); i++)
 		key = hash_mix(key, clew_hop_key(trace, segment, i));
+	for (const struct clew_job_hop *hop = segment->job_hops; hop; hop = hop->up)
+		key = hash_mix(hash_mix(key, (uintptr_t)hop->job), (uintptr_t)hop->waker);
 	return key;
 }
 

@@ -23,6 +23,7 @@ struct clew_tree_node {
 	const struct clew_segment *longest;
 	uint32_t parent; /* CLEW_TREE_ROOT: the asked task did it */
 	uint32_t depth;	 /* from 0 */
+	uint32_t place;	 /* the task of the chain whose wait it is; UINT32_MAX: it is none */
 	uint32_t tasks;	 /* how many tasks the name in the phrase stands for */
 	bool leaf;
 	bool ready; /* a time in the run queue, whose leaves tell who had the CPU */
