@@ -4,6 +4,7 @@
  */
 #include "convert/convert.h"
 #include "notation/read.h"
+#include "relate/job.h"
 #include "store/capture.h"
 #include "store/format.h"
 #include <clew/notation.h>
@@ -121,8 +122,10 @@ static int load_capture(const char *path, const struct clew_load_options *option
 
 	if (r < 0)
 		return r;
-	r = clew_model_with_frames(trace, options->frames ? options->frames - 1 : CLEW_FRAMES_MOST,
-				   ret_model);
+	r = clew_jobs_join(trace);
+	if (r == 0)
+		r = clew_model_with_frames(
+			trace, options->frames ? options->frames - 1 : CLEW_FRAMES_MOST, ret_model);
 	clew_trace_free(trace);
 	if (r == -E2BIG) {
 		snprintf(message, message_size, "has more in it than a causal trace can hold");

@@ -18,7 +18,7 @@ static const char *lacking(const struct clew_reader *reader, const struct clew_i
 
 	if (needs->whole)
 		return needs->whole;
-	if ((needs->functions && counts[CLEW_KIND_FUNCTION]) ||
+	if ((needs->functions && (counts[CLEW_KIND_FUNCTION] || counts[CLEW_KIND_MOMENT])) ||
 	    (needs->announced && counts[CLEW_KIND_ANNOUNCE]))
 		return "calls that began before them";
 	return NULL;
