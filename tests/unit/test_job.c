@@ -320,7 +320,7 @@ static void test_loop(void **state)
 	done(&scene);
 }
 
-/* Who waits for a group waits for all of its spans; a group that is over begins anew. */
+/* A thread that waits for a group waits for all of its spans; a group that is over begins anew. */
 static void test_groups(void **state)
 {
 	const struct clew_job_wait *wait;

@@ -78,7 +78,7 @@ static void spans_are_operations(void **state)
 	done(&scene);
 }
 
-/* What a thread is made for is the thread's own time. */
+/* A span that a thread is made for is the thread's own time. */
 static void threads_are_no_spans(void **state)
 {
 	const struct clew_chosen all = {};

@@ -74,12 +74,6 @@ static uint64_t address_of(const struct clew_socket_record *socket, bool served)
 	return 0;
 }
 
-bool clew_operation_serves(const struct clew_kind_operation *operation)
-{
-	return operation->exchange ? !operation->exchange->client
-				   : operation->kind == CLEW_OPERATION_SERVED;
-}
-
 struct clew_object clew_operation_object(const struct clew_kind_operation *operation)
 {
 	if (operation->exchange)

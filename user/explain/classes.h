@@ -70,7 +70,12 @@ struct clew_operation_classes {
 };
 
 /* True if an operation is seen from the server's end. */
-bool clew_operation_serves(const struct clew_kind_operation *operation);
+static inline bool clew_operation_serves(const struct clew_kind_operation *operation)
+{
+	return operation->exchange ? !operation->exchange->client
+				   : operation->kind == CLEW_OPERATION_SERVED;
+}
+
 /* The connection of a request, or what the wait before the operation was for. */
 struct clew_object clew_operation_object(const struct clew_kind_operation *operation);
 /* The task at the other end, or that ended that wait; CLEW_NO_TASK: unknown. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Groups of spans: a thread that waits for a group waits for all of its spans, and the one that is
- * over last wakes it. A group begins anew with the first span behind the one that was over last.
+ * Spans that are over, and threads that waited for them or for other objects.
+ *
+ * A thread that waits for a group waits for all of its spans, and the one that is over last wakes
+ * it. A group begins anew with the first span behind that one.
  */
 #include "relate/job_join.h"
 
@@ -31,7 +33,30 @@ int job_enter_group(struct join *join, const struct taking *taking, uint32_t num
 	return map_set(&join->groups, group, 0, (known ? *known : 0) + 1);
 }
 
-int job_leave_group(struct join *join, uint32_t number, uint64_t at)
+/*
+ * A wait ends with the first wake. Where threads say themselves that they go on, they are waiting
+ * until then; an object that repeats may wake them in vain, so that the last wake counts.
+ */
+void job_wake_all(struct join *join, const struct clew_runtime_span *kind, uint64_t key,
+		  const struct clew_job_wait *by)
+{
+	struct clew_job_wait *waits = join->jobs->waits.data;
+
+	for (uint32_t at = job_look_up(&join->waiting, key, 0); at != CLEW_NO_NUMBER;
+	     at = waits[at].before) {
+		if (waits[at].to != CLEW_TIME_OPEN && !kind->repeat && !kind->lock)
+			continue;
+		waits[at].to = by->to;
+		waits[at].waker = by->waker;
+		waits[at].job = by->job;
+		waits[at].members = by->members;
+	}
+	if (!kind->waited)
+		map_remove(&join->waiting, key, 0);
+}
+
+/* It is over: threads wait no more for a group whose last span it was. */
+static int leave_group(struct join *join, uint32_t number, uint64_t at)
 {
 	const struct clew_job *span = clew_job_at(join->jobs, number);
 	const struct clew_job_piece *last = job_last_piece(join, span);
@@ -50,6 +75,18 @@ int job_leave_group(struct join *join, uint32_t number, uint64_t at)
 					     .job = number,
 					     .members = over(group)});
 	return map_set(&join->groups, span->group, 0, 0);
+}
+
+int job_finish(struct join *join, uint64_t key, uint32_t number, uint64_t at,
+	       enum clew_job_closed closed)
+{
+	int r;
+
+	/* It may have been submitted anew while it ran. */
+	if (job_look_up(&join->live, key, 0) == number)
+		map_remove(&join->live, key, 0);
+	r = leave_group(join, number, at);
+	return r < 0 ? r : job_close(join, number, at, closed);
 }
 
 bool job_group_is_over(const struct join *join, const struct taking *taking, uint64_t key)

@@ -79,9 +79,6 @@ bool job_is_in(const struct join *join, uint32_t number, enum clew_job_piece_kin
 int job_begin_piece(struct join *join, uint32_t number, enum clew_job_piece_kind kind, uint64_t at,
 		    uint32_t task);
 int job_close(struct join *join, uint32_t number, uint64_t at, enum clew_job_closed closed);
-/* The span has ended: its key may be used anew. */
-int job_finish(struct join *join, uint64_t key, uint32_t number, uint64_t at,
-	       enum clew_job_closed closed);
 /* A span that nothing is known of but its key. -EFBIG: there are too many. */
 int job_new(struct join *join, const struct taking *taking, uint64_t key, const uint64_t *numbers,
 	    uint32_t *ret_number);
@@ -111,14 +108,14 @@ uint32_t job_running_of(const struct join *join, uint32_t task,
 int job_take_lock(struct join *join, const struct taking *taking, uint64_t key, uint64_t object);
 /* Completes the waits and holders when all events are taken. */
 void job_lock_finish(struct join *join);
-/* job_group.c: spans that are waited for together. The submit puts a span into a group. */
+/* job_group.c: spans that are over, and waits. The submit puts a span into a group. */
 int job_enter_group(struct join *join, const struct taking *taking, uint32_t number);
-/* It is over: threads wait no more for a group whose last span it was. */
-int job_leave_group(struct join *join, uint32_t number, uint64_t at);
+/* The span has ended: its key may be used anew. */
+int job_finish(struct join *join, uint64_t key, uint32_t number, uint64_t at,
+	       enum clew_job_closed closed);
 /* True if an object is a group of which no span is under way: nobody has to wait for it. */
 bool job_group_is_over(const struct join *join, const struct taking *taking, uint64_t key);
-/* Whoever waits for an object is woken by a thread, and the span that ran there. `members`: of a
- * group. */
+/* All that wait for an object are woken by a thread, and the span that ran there. */
 void job_wake_all(struct join *join, const struct clew_runtime_span *kind, uint64_t key,
 		  const struct clew_job_wait *by);
 

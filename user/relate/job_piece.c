@@ -89,18 +89,6 @@ int job_close(struct join *join, uint32_t number, uint64_t at, enum clew_job_clo
 	return r;
 }
 
-int job_finish(struct join *join, uint64_t key, uint32_t number, uint64_t at,
-	       enum clew_job_closed closed)
-{
-	/* It may have been submitted anew while it ran. */
-	int r;
-
-	if (job_look_up(&join->live, key, 0) == number)
-		map_remove(&join->live, key, 0);
-	r = job_leave_group(join, number, at);
-	return r < 0 ? r : job_close(join, number, at, closed);
-}
-
 int job_new(struct join *join, const struct taking *taking, uint64_t key, const uint64_t *numbers,
 	    uint32_t *ret_number)
 {

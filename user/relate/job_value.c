@@ -65,7 +65,7 @@ static uint32_t tid_of(const struct join *join, uint32_t serial)
 	return task ? task->tid : 0;
 }
 
-/* Of the numbers that they have in the description: the same in each segment of a recording. */
+/* A kind and a process as a number that is the same in each segment of a recording. */
 static uint64_t key_begin(const struct join *join, const struct taking *taking)
 {
 	uint64_t runtime = (uint64_t)(taking->runtime - join->jobs->layers->runtimes);

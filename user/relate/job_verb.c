@@ -298,28 +298,6 @@ int job_waited(struct join *join, const struct taking *taking, uint64_t key)
 		       wait->before == CLEW_NO_NUMBER ? 0 : (uint64_t)wait->before + 1);
 }
 
-/*
- * A wait ends with the first wake. Where threads say themselves that they go on, they are waiting
- * until then; an object that repeats may wake them in vain, so that the last wake counts.
- */
-void job_wake_all(struct join *join, const struct clew_runtime_span *kind, uint64_t key,
-		  const struct clew_job_wait *by)
-{
-	struct clew_job_wait *waits = join->jobs->waits.data;
-
-	for (uint32_t at = job_look_up(&join->waiting, key, 0); at != CLEW_NO_NUMBER;
-	     at = waits[at].before) {
-		if (waits[at].to != CLEW_TIME_OPEN && !kind->repeat && !kind->lock)
-			continue;
-		waits[at].to = by->to;
-		waits[at].waker = by->waker;
-		waits[at].job = by->job;
-		waits[at].members = by->members;
-	}
-	if (!kind->waited)
-		map_remove(&join->waiting, key, 0);
-}
-
 int job_wake(struct join *join, const struct taking *taking, uint64_t key)
 {
 	struct clew_job_wait by = {.to = taking->happened->time, .waker = taking->happened->task};

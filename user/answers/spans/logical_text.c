@@ -148,7 +148,7 @@ static void print_rows(FILE *out, const struct logical_sum *sum)
 	fputc('\n', out);
 }
 
-/* What was seen of each runtime's spans as a whole. */
+/* Says how much was seen of each runtime's spans. */
 static void print_totals(FILE *out, const struct logical_sum *sum)
 {
 	const struct logical_row *rows = sum->totals.data;
