@@ -42,14 +42,17 @@ static void json_lane(struct clew_json *json, const struct page *page, const str
 
 	if (!out)
 		return;
-	if (task)
+	if (lane->job)
+		clew_print_job(out, page->trace,
+			       clew_job_at(clew_trace_jobs(page->trace), lane->job - 1));
+	else if (task)
 		clew_print_task_name(out, page->trace, lane->task, page->report->to);
 	else
 		fprintf(out, "CPU %u", lane->cpu);
 	fclose(out);
 	clew_json_object(json, NULL);
 	clew_json_string(json, "name", name);
-	clew_json_string(json, "kind", task ? "thread" : "cpu");
+	clew_json_string(json, "kind", lane->job ? "span" : task ? "thread" : "cpu");
 	clew_json_unsigned(json, "spans", lane->spans);
 	if (task) {
 		clew_json_string(json, "process",
@@ -134,6 +137,15 @@ static int json_segment(struct clew_json *json, const struct page *page,
 	return 0;
 }
 
+/* 1 + the number of the lane that an explanation is about; 0: it has none. */
+static uint32_t lane_of(const struct page *page, const struct clew_why *why)
+{
+	const struct clew_jobs *jobs = clew_trace_jobs(page->trace);
+
+	return why->job ? lanes_of_job(&page->lanes, (uint32_t)(why->job - clew_job_at(jobs, 0)))
+			: lanes_of_task(&page->lanes, why->task);
+}
+
 static int json_operations(struct clew_json *json, const struct page *page)
 {
 	struct sentences sentences = {.texts.item = sizeof(char *)};
@@ -145,7 +157,7 @@ static int json_operations(struct clew_json *json, const struct page *page)
 		const struct clew_why *why = &page->operations[i].why;
 
 		clew_json_object(json, NULL);
-		clew_json_unsigned(json, "lane", lanes_of_task(&page->lanes, what->task));
+		clew_json_unsigned(json, "lane", lane_of(page, why));
 		clew_json_unsigned(json, "from", what->from - page->report->from);
 		clew_json_unsigned(json, "to", what->to - page->report->from);
 		clew_json_array(json, "segments");

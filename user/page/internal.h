@@ -32,7 +32,7 @@ struct page {
 	size_t operation_count;
 	bool threads; /* there are none: `operations` are lives of threads */
 	struct page_histogram histogram;
-	struct map paths; /* keys: serials of tasks that the explanations are about */
+	struct map paths; /* that the explanations are about; lanes.h has the keys */
 	struct lanes lanes;
 	struct texts texts;
 };

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "relate/job.h"
+
 #define UNIT	  128	/* ns; 2^32 of them are 549 s */
 #define MOST_LANE 65534 /* so that a lane's number + 1 fits in 2 bytes */
 
@@ -24,7 +26,14 @@ const struct lane *lanes_at(const struct lanes *lanes, size_t number)
 
 uint32_t lanes_of_task(const struct lanes *lanes, uint32_t serial)
 {
-	const uint64_t *number = map_get(&lanes->of_task, serial, 0);
+	const uint64_t *number = map_get(&lanes->of_task, serial, LANES_TASKS);
+
+	return number ? (uint32_t)*number + 1 : 0;
+}
+
+uint32_t lanes_of_job(const struct lanes *lanes, uint32_t job)
+{
+	const uint64_t *number = map_get(&lanes->of_task, job, LANES_JOBS);
 
 	return number ? (uint32_t)*number + 1 : 0;
 }
@@ -77,18 +86,29 @@ static int most_first(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* All tasks that ran or are on a path. */
+static uint32_t count_pieces(const struct clew_jobs *jobs, uint32_t number)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = clew_job_at(jobs, number)->first; i != CLEW_NO_NUMBER;
+	     i = clew_job_piece_at(jobs, i)->next)
+		count++;
+	return count;
+}
+
+/* All tasks that ran or are on a path, and all logical spans that are. */
 static struct lane *candidates(const struct lanes *lanes, const struct clew_chosen *chosen,
 			       const struct map *paths, const struct map *runs, size_t *ret_count)
 {
-	size_t tasks = clew_trace_task_count(lanes->trace);
-	struct lane *found = calloc(tasks + 1, sizeof(*found));
+	const struct clew_jobs *jobs = clew_trace_jobs(lanes->trace);
+	size_t tasks = clew_trace_task_count(lanes->trace), spans = jobs ? jobs->list.count : 0;
+	struct lane *found = calloc(tasks + spans + 1, sizeof(*found));
 
 	*ret_count = 0;
 	for (size_t i = 0; i < tasks && found; i++) {
 		uint32_t serial = clew_trace_task_at(lanes->trace, i)->serial;
 		const uint64_t *ran = map_get(runs, serial, 0);
-		bool on_path = map_get(paths, serial, 0);
+		bool on_path = map_get(paths, serial, LANES_TASKS);
 
 		if (!on_path && (!ran || !clew_is_chosen(chosen, lanes->trace, serial)))
 			continue;
@@ -97,6 +117,13 @@ static struct lane *candidates(const struct lanes *lanes, const struct clew_chos
 						      .on_path = on_path,
 						      .spans = 3 * (ran ? (uint32_t)*ran : 0) + 2};
 	}
+	for (uint32_t i = 0; i < spans && found; i++)
+		if (map_get(paths, i, LANES_JOBS))
+			found[(*ret_count)++] =
+				(struct lane){.task = clew_job_task(jobs, clew_job_at(jobs, i)),
+					      .job = i + 1,
+					      .on_path = true,
+					      .spans = count_pieces(jobs, i)};
 	if (found)
 		qsort(found, *ret_count, sizeof(*found), most_first);
 	return found;
@@ -115,7 +142,10 @@ static int add_tasks(struct lanes *lanes, const struct lane *found, size_t count
 			lanes->left_out = count - i;
 			break;
 		}
-		r = map_set(&lanes->of_task, found[i].task, 0, lanes->lanes.count);
+		r = found[i].job ? map_set(&lanes->of_task, found[i].job - 1, LANES_JOBS,
+					   lanes->lanes.count)
+				 : map_set(&lanes->of_task, found[i].task, LANES_TASKS,
+					   lanes->lanes.count);
 		if (r >= 0)
 			r = add_lane(lanes, found[i]);
 	}

@@ -5,6 +5,7 @@
 
 #include "page/class.h"
 #include "page/lanes.h"
+#include "relate/job.h"
 
 /* The spans of one lane, in the columns that are written. */
 struct columns {
@@ -104,6 +105,28 @@ static int add_task(struct columns *columns, struct texts *texts, uint32_t task)
 	return r;
 }
 
+/* The time of a logical span: a piece leads to the thread that ran it, or to who resumed it. */
+static int add_job(struct columns *columns, const struct clew_jobs *jobs, uint32_t number)
+{
+	const struct lanes *lanes = columns->lanes;
+	int r = 0;
+
+	for (uint32_t i = clew_job_at(jobs, number)->first; i != CLEW_NO_NUMBER && r >= 0;
+	     i = clew_job_piece_at(jobs, i)->next) {
+		const struct clew_job_piece *piece = clew_job_piece_at(jobs, i);
+		uint32_t waker =
+			piece->waker == CLEW_NO_NUMBER ? 0 : lanes_of_job(lanes, piece->waker);
+		struct span span = {.other = (uint16_t)(waker ?: lanes_of_task(lanes, piece->task)),
+				    .class = piece->kind == CLEW_JOB_RUNS     ? PAGE_RUNNING
+					     : piece->kind == CLEW_JOB_QUEUED ? PAGE_READY
+									      : PAGE_OTHERS};
+
+		r = add_span(columns, piece->start, clew_trace_until(lanes->trace, piece->end),
+			     span);
+	}
+	return r;
+}
+
 /* The runs on each CPU, in order of CPU and start. */
 static int by_cpu(const void *left, const void *right)
 {
@@ -163,7 +186,8 @@ int lanes_write(struct lanes *lanes, struct texts *texts, struct packed *packed,
 	for (size_t i = lanes->cpus; i < lanes->lanes.count && r >= 0; i++) {
 		struct lane *lane = (struct lane *)lanes->lanes.data + i;
 
-		r = add_task(&columns, texts, lane->task);
+		r = lane->job ? add_job(&columns, clew_trace_jobs(lanes->trace), lane->job - 1)
+			      : add_task(&columns, texts, lane->task);
 		lane->spans = (uint32_t)columns.spans.count;
 		lanes->spans += lane->spans;
 		if (r >= 0)

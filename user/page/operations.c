@@ -72,13 +72,28 @@ static int find_lives(const struct report *report, struct clew_operation **ret_l
 	return 0;
 }
 
+static int note_job(struct page *page, const struct clew_job *job)
+{
+	const struct clew_jobs *jobs = clew_trace_jobs(page->trace);
+
+	return map_set(&page->paths, (uint64_t)(job - clew_job_at(jobs, 0)), LANES_JOBS, 1);
+}
+
 static int note_path(struct page *page, const struct clew_why *why)
 {
-	int r = map_set(&page->paths, why->task, 0, 1);
+	int r = map_set(&page->paths, why->task, LANES_TASKS, 1);
 
-	for (size_t i = 0; i < why->segment_count && r >= 0; i++)
-		if (why->segments[i].task != CLEW_NO_TASK)
-			r = map_set(&page->paths, why->segments[i].task, 0, 1);
+	if (r >= 0 && why->job)
+		r = note_job(page, why->job);
+	for (size_t i = 0; i < why->segment_count && r >= 0; i++) {
+		const struct clew_segment *segment = &why->segments[i];
+
+		if (segment->task != CLEW_NO_TASK)
+			r = map_set(&page->paths, segment->task, LANES_TASKS, 1);
+		for (const struct clew_job_hop *hop = segment->job_hops; hop && r >= 0;
+		     hop = hop->up)
+			r = note_job(page, hop->waker);
+	}
 	return r;
 }
 
