@@ -6,7 +6,7 @@
 #include "explain/chosen.h"
 #include "relate/job.h"
 
-/* Those that run the same and were submitted in the same span. Names live as long as the trace. */
+/* Spans that run the same and were submitted in the same span. Names live as long as the trace. */
 struct top_span {
 	const struct clew_job *oldest;
 	const char *name;

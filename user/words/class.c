@@ -20,7 +20,7 @@ static const struct {
 	[CLEW_OPERATION_SPAN] = {"span", "spans", ""},
 };
 
-/* What a logical span runs. */
+/* Names what a logical span runs. */
 static void print_span(FILE *out, const struct clew_jobs *jobs, uint32_t number)
 {
 	const struct clew_job *job = clew_job_at(jobs, number);
