@@ -113,6 +113,13 @@ static int set_messages(const struct line *line, struct clew_config *config)
 	return set_bool(line, &config->messages);
 }
 
+static int set_runtimes(const struct line *line, struct clew_config *config)
+{
+	free(config->runtimes);
+	config->runtimes = strdup(line->value);
+	return config->runtimes ? 0 : clew_say(line->message, -ENOMEM, "no memory: free some");
+}
+
 static int set_incidents(const struct line *line, struct clew_config *config)
 {
 	return set_path(line, &config->incidents);
@@ -236,6 +243,7 @@ static const struct setting {
 	{"page-cache", set_page_cache},
 	{"outside", add_outside},
 	{"messages", set_messages},
+	{"runtime", set_runtimes},
 	{"trigger", add_trigger},
 	{"incidents", set_incidents},
 	{"quota", set_quota},
@@ -346,6 +354,7 @@ void clew_config_done(struct clew_config *config)
 	free(config->peers);
 	for (size_t i = 0; i < config->outside_count; i++)
 		free((char *)config->outside[i]);
+	free(config->runtimes);
 	free(config->history);
 	free(config->metrics_file);
 	free(config->metrics_address);
@@ -371,5 +380,7 @@ const char *clew_config_fixed(const struct clew_config *before, const struct cle
 			return "outside";
 	if (before->messages != after->messages)
 		return "messages";
+	if (strcmp(before->runtimes ?: "", after->runtimes ?: "") != 0)
+		return "runtime";
 	return before->page_cache != after->page_cache ? "page-cache" : NULL;
 }

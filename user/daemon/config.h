@@ -35,6 +35,7 @@ struct clew_config {
 	struct clew_amount rotate, keep;
 	bool stacks;
 	bool messages;
+	char *runtimes;		   /* names, as for clew record --runtime; NULL: none */
 	struct clew_amount memory; /* for names and files of stacks: bytes */
 	bool page_cache;
 	const char *outside[CLEW_OUTSIDE_MOST]; /* devices that lead to other hosts */

@@ -120,6 +120,7 @@ static void set_recording(struct daemon *daemon)
 	recording->no_page_cache = !daemon->config.page_cache;
 	set_outside(daemon);
 	recording->messages_if_shown = daemon->config.messages;
+	recording->runtimes = daemon->config.runtimes;
 }
 
 /* Reads the configuration again; without one that is right, the old one stays. */
