@@ -3,6 +3,7 @@
 #include "runtime_scene.h"
 
 #include "explain/why.h"
+#include "relate/job_kept.h"
 #include "relate/relate.h"
 
 static const struct clew_job_piece *job_piece(const struct scene *scene, size_t job,
@@ -354,6 +355,45 @@ static void test_groups(void **state)
 	done(&scene);
 }
 
+/* Spans go on in the next segment of a recording, under their names. */
+static void test_kept(void **state)
+{
+	struct clew_jobs_kept kept = {};
+	struct scene first, next;
+	const struct clew_job *job;
+
+	(void)state;
+	begin(&first);
+	met(&first, 2000, 1, PUT, 7);
+	met(&first, 3000, 2, RUN, 7);
+	met(&first, 4000, 2, PUT, 8);
+	met(&first, 4100, 1, PUT, 9);
+	met(&first, 4200, 3, RUN, 9);
+	met(&first, 4300, 3, END, 0);
+	join(&first, 3);
+	assert_int_equal(clew_jobs_keep(first.jobs, 1000000, &kept), 0);
+	assert_int_equal(kept.list.count, 2);
+	done(&first);
+	begin(&next);
+	met(&next, 5000, 2, END, 0);
+	met(&next, 6000, 3, RUN, 8);
+	next.trace = synthetic_trace(&next.s, 9000, 0);
+	assert_int_equal(clew_jobs_new_behind(next.trace, next.layers, &kept, &next.jobs), 0);
+	clew_jobs_kept_done(&kept);
+	assert_int_equal(next.jobs->list.count, 2);
+	job = clew_job_at(next.jobs, 0);
+	assert_int_equal(job->closed, CLEW_JOB_DONE);
+	assert_int_equal(job->submitted, 2000);
+	assert_int_equal(job->end, 5000);
+	assert_piece_of(&next, 0, 0, CLEW_JOB_RUNS, 3000, 5000, 2);
+	job = clew_job_at(next.jobs, 1);
+	assert_string_equal(clew_job_name(next.jobs, job), "job");
+	assert_string_equal(job->submitted_in, "job");
+	assert_piece_of(&next, 1, 0, CLEW_JOB_QUEUED, 4000, 6000, CLEW_NO_TASK);
+	assert_piece_of(&next, 1, 1, CLEW_JOB_RUNS, 6000, CLEW_TIME_OPEN, 3);
+	done(&next);
+}
+
 static void test_late(void **state)
 {
 	struct scene scene;
@@ -382,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_entries),	  cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_waited),	  cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_late),	  cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
