@@ -5,7 +5,7 @@
 #include <clew/model_make.h>
 
 #include "convert/convert.h"
-#include "explain/classes.h"
+#include "explain/span_kinds.h"
 
 static void keep(struct clew_jobs *jobs)
 {
@@ -103,6 +103,42 @@ static void threads_are_no_spans(void **state)
 	assert_int_equal(class_of(&found, CLEW_OPERATION_SPAN)->count, 1);
 	assert_int_equal(class_of(&found, CLEW_OPERATION_SPAN)->longest, 5000);
 	clew_classes_done(&found);
+	done(&scene);
+}
+
+/* Spans that a span submits which answers requests are parts of these. */
+static void parts_of_requests(void **state)
+{
+	const struct clew_chosen all = {};
+	struct vector operations = {.item = sizeof(struct clew_kind_operation)};
+	struct clew_kind_operation *found;
+	struct scene scene;
+
+	(void)state;
+	begin_running(&scene);
+	met(&scene, 2000, 1, PUT, 1);
+	met(&scene, 2100, 2, RUN, 1);
+	met(&scene, 2200, 2, PUT, 2); /* in the first one */
+	met(&scene, 2300, 3, RUN, 2);
+	met(&scene, 2400, 3, END, 0);
+	met(&scene, 2500, 2, END, 0);
+	met(&scene, 3000, 1, PUT, 3);
+	met(&scene, 3100, 3, RUN, 3);
+	met(&scene, 3200, 3, END, 0);
+	join_kept(&scene, 3);
+	assert_int_equal(vector_reserve(&operations, 1), 0);
+	((struct clew_kind_operation *)operations.data)[operations.count++] =
+		(struct clew_kind_operation){.operation = {.from = 2050, .to = 2450, .task = 2},
+					     .kind = CLEW_OPERATION_SERVED};
+	assert_int_equal(span_kinds_find(scene.trace, &all, 0, UINT64_MAX, &operations), 0);
+	assert_int_equal(operations.count, 4);
+	found = operations.data;
+	assert_int_equal(found[0].operation.job, 1);
+	assert_int_equal(found[1].inner, 1);
+	assert_int_equal(found[2].inner, 1);
+	assert_int_equal(found[2].inner_ns, 200);
+	assert_int_equal(found[3].inner, 0);
+	vector_done(&operations);
 	done(&scene);
 }
 
@@ -215,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_are_operations),
 		cmocka_unit_test(threads_are_no_spans),
+		cmocka_unit_test(parts_of_requests),
 		cmocka_unit_test(request_is_its_span),
 		cmocka_unit_test(runs_are_spans),
 	};

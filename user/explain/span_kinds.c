@@ -14,12 +14,13 @@
 #include "base/sort.h"
 #include "explain/job_chosen.h"
 
-/* The runs of spans, by thread and then by time. */
+/* The runs of spans, by thread and then by time, and what is found of the spans. */
 struct runs {
 	const struct clew_jobs *jobs;
 	uint32_t *pieces;
 	uint64_t *until; /* by run: the latest end of it and those before it in its thread */
 	size_t count;
+	uint8_t *serves; /* by span: it answers requests */
 };
 
 static const struct clew_job_piece *run_at(const struct runs *runs, size_t number)
@@ -34,8 +35,9 @@ static int list_runs(const struct clew_jobs *jobs, struct runs *ret)
 
 	*ret = (struct runs){.jobs = jobs,
 			     .pieces = malloc((all + 1) * sizeof(*ret->pieces)),
-			     .until = malloc((all + 1) * sizeof(*ret->until))};
-	if (!keys || !ret->pieces || !ret->until) {
+			     .until = malloc((all + 1) * sizeof(*ret->until)),
+			     .serves = calloc(jobs->list.count + 1, 1)};
+	if (!keys || !ret->pieces || !ret->until || !ret->serves) {
 		free(keys);
 		return -ENOMEM;
 	}
@@ -233,8 +235,26 @@ static void join_request(const struct runs *runs, const size_t *within,
 	if (job == CLEW_NO_NUMBER)
 		return;
 	request->operation.job = job + 1;
-	if (within[job] && clew_operation_serves(request))
+	if (!clew_operation_serves(request))
+		return;
+	runs->serves[job] = 1;
+	if (within[job])
 		cover(&operations[within[job] - 1]);
+}
+
+/* Spans that one submits which answers requests, and that lie within it, are parts of these. */
+static void cover_parts(const struct runs *runs, const size_t *within,
+			struct clew_kind_operation *operations)
+{
+	const struct clew_jobs *jobs = runs->jobs;
+
+	for (size_t i = 0; i < jobs->list.count; i++) {
+		const struct clew_job *job = clew_job_at(jobs, i);
+
+		if (within[i] && job->parent != CLEW_NO_NUMBER && runs->serves[job->parent] &&
+		    job->end <= clew_job_at(jobs, job->parent)->end)
+			cover(&operations[within[i] - 1]);
+	}
 }
 
 int span_kinds_find(const struct clew_trace *trace, const struct clew_chosen *chosen, uint64_t from,
@@ -265,9 +285,12 @@ int span_kinds_find(const struct clew_trace *trace, const struct clew_chosen *ch
 			 all[i].kind == CLEW_OPERATION_SERVED)
 			join_request(&runs, within, &all[i], all);
 	}
+	if (r == 0)
+		cover_parts(&runs, within, operations->data);
 	map_done(&processes);
 	free(within);
 	free(runs.pieces);
 	free(runs.until);
+	free(runs.serves);
 	return r;
 }
