@@ -22,7 +22,7 @@ _clew()
 		--color) values='auto always never' ;;
 		esac ;;
 	top)
-		options='--period -n --count -p --pid --comm --cgroup --container --pod --unit --runtime --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--runtime'
+		options='--period -n --count -p --pid --comm --cgroup --container --pod --unit --outside --runtime --text --json --color --no-pager -h --help' files='' others='--period|-n|--count|-p|--pid|--comm|--cgroup|--container|--pod|--unit|--outside|--runtime'
 		case $previous in
 		--color) values='auto always never' ;;
 		esac ;;
