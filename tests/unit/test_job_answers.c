@@ -249,10 +249,8 @@ static void runs_are_spans(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spans_are_operations),
-		cmocka_unit_test(threads_are_no_spans),
-		cmocka_unit_test(parts_of_requests),
-		cmocka_unit_test(request_is_its_span),
+		cmocka_unit_test(spans_are_operations), cmocka_unit_test(threads_are_no_spans),
+		cmocka_unit_test(parts_of_requests),	cmocka_unit_test(request_is_its_span),
 		cmocka_unit_test(runs_are_spans),
 	};
 

@@ -446,29 +446,58 @@ static uint64_t group_key(const struct clew_trace *trace, const struct clew_rela
 	return key;
 }
 
+/* Segments of one key; `from` and `to` are places in the list that is sorted by it. */
+struct group {
+	const struct clew_segment *first;
+	size_t from, to;
+};
+
+static int by_first(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Finds the groups in order of time, so that of equal ones the first is told first. */
+static size_t find_groups(const struct grouped *grouped, size_t count, struct group *groups)
+{
+	size_t found = 0;
+
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from + 1; to < count && grouped[to].key == grouped[from].key;)
+			to++;
+		groups[found++] = (struct group){grouped[from].segment, from, to};
+	}
+	if (found)
+		qsort(groups, found, sizeof(*groups), by_first);
+	return found;
+}
+
 static int add_segments(struct build *build, const struct clew_why *why)
 {
-	struct grouped *grouped = calloc(why->segment_count + 1, sizeof(*grouped));
-	const struct clew_segment **same = calloc(why->segment_count + 1, sizeof(*same));
-	int r = grouped && same ? 0 : -ENOMEM;
+	const size_t count = why->segment_count;
+	struct grouped *grouped = calloc(count + 1, sizeof(*grouped));
+	struct group *groups = calloc(count + 1, sizeof(*groups));
+	const struct clew_segment **same = calloc(count + 1, sizeof(*same));
+	int r = grouped && groups && same ? 0 : -ENOMEM;
+	size_t found;
 
-	for (size_t i = 0; r >= 0 && i < why->segment_count; i++)
+	for (size_t i = 0; r >= 0 && i < count; i++)
 		grouped[i] = (struct grouped){
 			group_key(build->trace, build->relations, &why->segments[i]),
 			&why->segments[i]};
 	if (r >= 0)
-		qsort(grouped, why->segment_count, sizeof(*grouped), by_key);
-	for (size_t i = 0; r >= 0 && i < why->segment_count; i++)
+		qsort(grouped, count, sizeof(*grouped), by_key);
+	for (size_t i = 0; r >= 0 && i < count; i++)
 		same[i] = grouped[i].segment;
-	for (size_t from = 0, to; r >= 0 && from < why->segment_count; from = to) {
-		for (to = from + 1;
-		     to < why->segment_count && grouped[to].key == grouped[from].key;)
-			to++;
-		r = add_group(build, same + from, to - from);
-	}
+	found = r >= 0 ? find_groups(grouped, count, groups) : 0;
+	for (size_t i = 0; r >= 0 && i < found; i++)
+		r = add_group(build, same + groups[i].from, groups[i].to - groups[i].from);
 	/* Parts refer to `same`. */
 	if (r >= 0)
 		r = clew_largest_append(build->trace, &build->parts, build->tree->nodes);
+	free(groups);
 	free(grouped);
 	free(same);
 	return r;
