@@ -240,14 +240,14 @@ static __always_inline void note_fault(unsigned long address, unsigned long code
 	cpu_state->fault_address = address;
 }
 
-SEC("?tp_btf/page_fault_user")
+SEC("tp_btf/page_fault_user")
 int BPF_PROG(clew_cache_store_user, unsigned long address, struct pt_regs *regs, unsigned long code)
 {
 	note_fault(address, code);
 	return 0;
 }
 
-SEC("?tp_btf/page_fault_kernel")
+SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *regs,
 	     unsigned long code)
 {

@@ -236,7 +236,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 
 /* Faults taken inside a system call. A fault in user mode shows in the saved
  * registers. */
-SEC("tp_btf/page_fault_kernel")
+SEC("?tp_btf/page_fault_kernel")
 int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

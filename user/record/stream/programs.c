@@ -28,6 +28,9 @@ static const char *const modules[] = {"jbd2", "ext4", "xfs", "btrfs", "loop"};
 
 #define MODULES (sizeof(modules) / sizeof(modules[0]))
 
+/* There are files of XFS where the kernel has it. */
+#define XFS_TRACEPOINT "xfs_file_fsync"
+
 struct types {
 	const struct btf *kernel;
 	struct btf *modules[MODULES];
@@ -194,7 +197,7 @@ static bool is_wanted(const struct types *types, const struct bpf_program *progr
 		return false;
 	if ((row->flags & CLEW_PROGRAM_PAGE_CACHE) && !choice->page_cache)
 		return false;
-	if ((row->flags & CLEW_PROGRAM_XFS) && !has_tracepoint(types, "xfs_file_fsync"))
+	if ((row->flags & CLEW_PROGRAM_XFS) && !has_tracepoint(types, XFS_TRACEPOINT))
 		return false;
 	if ((row->flags & CLEW_PROGRAM_JBD2) && !has_tracepoint(types, "jbd2_start_commit"))
 		return false;
@@ -240,7 +243,8 @@ static void refuse_missing(const struct types *types, struct clew_refusals *refu
 		if (module)
 			clew_refusals_add(refusals, row, reason);
 		if (tracepoint && !(row->flags & CLEW_PROGRAM_OPTIONAL) &&
-		    !has_tracepoint(types, tracepoint))
+		    !has_tracepoint(types, tracepoint) &&
+		    (!(row->flags & CLEW_PROGRAM_XFS) || has_tracepoint(types, XFS_TRACEPOINT)))
 			clew_refusals_add(refusals, row, "its tracepoint is not in this kernel");
 	}
 }
