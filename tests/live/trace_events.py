@@ -50,7 +50,7 @@ def check_path():
     program, capture = scratch("a program: of blanks"), scratch("blanks.clew")
     shutil.copy(os.path.join(WORKLOADS, "frames"), program)
     done = functions.record(capture, program, 5)
-    truth, spans = json.loads(done.stdout), answer("spans", capture)
+    truth, spans = functions.read_truth(done.stdout), answer("spans", capture)
     wrong = functions.differences(truth, spans)
     ok(not wrong, "a path with blanks and colons is probed", "; ".join(wrong[:3]))
 
