@@ -65,6 +65,26 @@ def longest_waiter(path):
     return waits[0]["tid"]
 
 
+def waits_of(path, begin, end):
+    """Waits of more than 50 us that overlap an interval, by thread and begin, and if they are blind."""
+    rows = answer("waits", path, "--comm", "*", "--from", str(begin), "--to", str(end))["waits"]
+    return {(row["tid"], row["start"]): row["blind"]
+            for row in rows if not row["end"] or row["end"] - row["start"] > 50_000}
+
+
+def blind_alike(path):
+    """Gaps make the same waits blind, wherever reading begins and ends."""
+    info = answer("info", path)
+    length = info["end"] - info["start"]
+    begin, step = info["start"] + int(0.3 * length), length // 40
+    part = waits_of(path, begin, begin + step)
+    whole = waits_of(path, begin - 8 * step, begin + 9 * step)
+    differ = {key: (blind, whole.get(key)) for key, blind in part.items() if whole.get(key) != blind}
+    ok(part and any(part.values()) and not differ,
+       f"a window and the whole agree which of {len(part)} waits are blind",
+       (len(differ), list(differ.items())[:3]))
+
+
 def tiny_ring():
     """A ring of 64 KiB whose drain pauses for a second."""
     path = scratch("tiny.clew")
@@ -81,6 +101,7 @@ def tiny_ring():
     ledger = info["ledger"]
     ok(ledger["lost"] > 0, f"a full ring loses records and says how many ({ledger['lost']})",
        ledger_text(ledger))
+    blind_alike(path)
     balanced = ledger["balanced"] and ledger[
         "seen"] == ledger["filtered"] + ledger["reserved"] + ledger["lost"] + ledger["missed"]
     ok(balanced and ledger["reserved"] == ledger["read"] == ledger["stored"],
