@@ -148,6 +148,46 @@ def check_questions():
         "a folder that takes no file is said in one line", done.stderr)
 
 
+# A server whose pool waits for work all the time, and answers its third request late, and a client.
+POOL = """
+import os, socket, threading, time
+listening = socket.create_server(("127.0.0.1", 0))
+if not os.fork():
+    with socket.create_connection(listening.getsockname()) as asking:
+        for _ in range(8):
+            asking.sendall(b"q")
+            asking.recv(1)
+    os._exit(0)
+changed, over = threading.Condition(), False
+def wait():
+    with changed:
+        while not over:
+            changed.wait()
+pool = [threading.Thread(target=wait) for _ in range(6)]
+for each in pool:
+    each.start()
+with listening.accept()[0] as answering:
+    for number in range(8):
+        answering.recv(1)
+        time.sleep(0.3 if number == 2 else 0.001)
+        answering.sendall(b"a")
+with changed:
+    over = True
+    changed.notify_all()
+for each in pool:
+    each.join()
+os.wait()
+"""
+
+
+def check_pool(capture):
+    """Threads that wait for work have most time, and are not what the headline is about."""
+    done = clew("record", "-o", capture, "--", sys.executable, "-c", POOL)
+    said = json.loads(clew("report", capture, "--json").stdout)
+    ok(done.returncode == 0 and re.match(r"The longest of 8 requests of \S+ (to|at) ", said["headline"]),
+       "the headline of a recorded server is about its requests", said["headline"])
+
+
 def check_now():
     """A deadlock, a lock that a sleeper has, and a child."""
     source, program = scratch("hangs.c"), scratch("hangs")
@@ -195,4 +235,5 @@ check_terminal(CAPTURE)
 check_default(CAPTURE)
 check_questions()
 check_now()
+check_pool(scratch("pool.clew"))
 finish()

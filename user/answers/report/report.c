@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A share of a program's time below which nothing is worth a headline. */
-#define LEAST_PERCENT 5
-
 int report_explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct report_operation *operation)
 {
@@ -119,7 +116,7 @@ static void choose_headline(struct report *report)
 		for (int spent = CLEW_SPENT_READY; spent < CLEW_SPENT_COUNT; spent++) {
 			uint64_t ns = program->spent[spent];
 
-			if (ns <= most || ns * 100 < program->total * LEAST_PERCENT ||
+			if (ns <= most || ns * 100 < program->total * REPORT_LEAST_PERCENT ||
 			    !may_head(report, (enum clew_spent)spent))
 				continue;
 			most = ns;
@@ -128,7 +125,7 @@ static void choose_headline(struct report *report)
 		}
 	}
 	/* A short wait of a small program is not what a recording is about. */
-	if (most * 100 < all * LEAST_PERCENT || !most) {
+	if (most * 100 < all * REPORT_LEAST_PERCENT || !most) {
 		report->program = busiest_program(summary);
 		if (report->program != UINT32_MAX)
 			report->spent = most_of(report, &summary->programs[report->program]);

@@ -63,6 +63,9 @@ struct report_disk {
 	size_t requests;
 };
 
+/* A share of a program's time, or of the time, below which nothing is worth a headline. */
+#define REPORT_LEAST_PERCENT 5
+
 struct report {
 	const struct clew_trace *trace;
 	const struct clew_relations *relations; /* may be NULL */
@@ -86,10 +89,11 @@ struct report {
 	uint32_t cause;		       /* program that had the CPU, UINT32_MAX none */
 	uint64_t cause_ns;	       /* for which it had it */
 	const struct clew_sleep *wait; /* the longest one that it is about; NULL: none */
-	/* The operations by class. The headline is about the longest one of the first class if
-	   `by_class` is set, with `class_ns` of `class_total` spent so. */
+	/* The operations by class. The headline is about the longest one of class number `headed`
+	   if `by_class` is set, with `class_ns` of `class_total` spent so. */
 	struct clew_operation_classes classes;
 	bool by_class;
+	size_t headed;
 	uint64_t class_ns, class_total;
 	struct report_helps helps;	      /* for operations of the first class */
 	const struct clew_deadlock *deadlock; /* which the headline is about; NULL: another thing */

@@ -8,14 +8,17 @@
 #include "explain/went.h"
 
 /* Turns the headline to an operation. */
-static void head(struct report *report, const struct clew_kind_operation *operation)
+static void head(struct report *report, size_t class)
 {
+	const struct clew_kind_operation *operation =
+		&report->classes.operations[report->classes.classes[class].first];
 	struct clew_went went = {};
 	enum clew_spent most;
 
 	clew_went_add(report->trace, operation, &went);
 	most = clew_went_most(&went);
 	report->by_class = true;
+	report->headed = class;
 	report->program =
 		clew_summary_program(&report->summary, report->trace, operation->operation.task);
 	report->spent = most;
@@ -42,28 +45,40 @@ static void show_longest(struct report *report)
 	}
 }
 
-/* True if the headline is about the longest operation of a class. One about a program says already
- * where a whole command or start went. Without a choice it is about what others waited for. */
-static bool is_headed(const struct report *report, const struct clew_operation_class *class,
-		      bool command)
+/*
+ * The class whose longest operation the headline is about; SIZE_MAX: none. A headline about a
+ * program says already where a whole command or start went. Without a choice the headline of a
+ * recorded command is about requests, if they hurt for a part of the time that is worth one.
+ */
+static size_t find_headed(const struct report *report, bool command)
 {
+	const struct clew_operation_class *all = report->classes.classes;
+
 	if (report->chosen.some)
-		return class->kind != CLEW_OPERATION_COMMAND && class->kind != CLEW_OPERATION_START;
-	return command && class->hurts &&
-	       (class->kind == CLEW_OPERATION_REQUEST || class->kind == CLEW_OPERATION_SERVED ||
-		class->kind == CLEW_OPERATION_CONNECT);
+		return all[0].kind != CLEW_OPERATION_COMMAND && all[0].kind != CLEW_OPERATION_START
+			       ? 0
+			       : SIZE_MAX;
+	for (size_t i = 0; i < report->classes.class_count && command; i++)
+		if ((all[i].kind == CLEW_OPERATION_REQUEST ||
+		     all[i].kind == CLEW_OPERATION_SERVED ||
+		     all[i].kind == CLEW_OPERATION_CONNECT) &&
+		    all[i].hurts * 100 >= (report->to - report->from) * REPORT_LEAST_PERCENT)
+			return i;
+	return SIZE_MAX;
 }
 
 int report_add_classes(struct report *report, bool whole, bool command)
 {
 	const struct clew_operation_classes *found = &report->classes;
+	size_t headed;
 	int r = clew_classes_find(report->trace, &report->chosen, report->from, report->to,
 				  &report->classes);
 
 	if (r < 0 || !found->class_count)
 		return r;
 	show_longest(report);
-	if (whole && is_headed(report, &found->classes[0], command))
-		head(report, &found->operations[found->classes[0].first]);
+	headed = whole ? find_headed(report, command) : SIZE_MAX;
+	if (headed != SIZE_MAX)
+		head(report, headed);
 	return 0;
 }

@@ -123,14 +123,14 @@ static const char *headline_words(const struct report *report)
 /* The headline about the longest operation of the class that hurts most. */
 static void print_class_headline(FILE *out, const struct report *report)
 {
-	const struct clew_operation_class *class = &report->classes.classes[0];
+	const struct clew_operation_class *class = &report->classes.classes[report->headed];
 	bool one = class->count == 1;
 
 	if (one)
 		fputs("The ", out);
 	else
 		fprintf(out, "The longest of %zu ", class->count);
-	clew_print_class(out, report->trace, &report->classes, 0, one);
+	clew_print_class(out, report->trace, &report->classes, report->headed, one);
 	fprintf(out, " took %s", CLEW_DURATION(class->longest));
 	if (!one)
 		fprintf(out, " (p50 %s)", CLEW_DURATION(class->p50));
