@@ -60,10 +60,54 @@ static void naps_do_not_hurt(void **state)
 	synthetic_done(&s);
 }
 
+/* A loop of `naps`, a wait for another thread, and as many naps again: a long loop ticks, and the
+ * wait is an operation. A short one may wait for something. Returns the longest operation's length.
+ */
+static uint64_t longest_of_loop(int naps)
+{
+	const struct clew_chosen all = {};
+	struct clew_operation_classes found;
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+	uint64_t at = 2000, length = 0;
+
+	identify(&s, (struct identity){.task = THREAD});
+	identify(&s, (struct identity){.task = OTHER});
+	SWITCH(&s, .at = 1000, .cpu = 0, .prev = IDLE, .next = THREAD);
+	SWITCH(&s, .at = 1001, .cpu = 1, .prev = IDLE, .next = OTHER);
+	at = wait_for(&s, at, 20) + 10;
+	for (int i = 0; i < naps; i++)
+		at = nap(&s, at, 1000) + 10;
+	at = wait_for(&s, at, 8000) + 10;
+	for (int i = 0; i < naps; i++)
+		at = nap(&s, at, 1000) + 10;
+	at = wait_for(&s, at, 20) + 10;
+	trace = synthetic_trace(&s, at + 10, 0);
+	assert_int_equal(clew_classes_find(trace, &all, 0, UINT64_MAX, &found), 0);
+	for (size_t i = 0; i < found.operation_count; i++) {
+		const struct clew_operation *operation = &found.operations[i].operation;
+
+		if (operation->task == THREAD && operation->to - operation->from > length)
+			length = operation->to - operation->from;
+	}
+	clew_classes_done(&found);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+	return length;
+}
+
+static void a_long_loop_ticks(void **state)
+{
+	(void)state;
+	assert_in_range(longest_of_loop(64), 8000, 9000);
+	assert_true(longest_of_loop(63) > 63000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(naps_do_not_hurt),
+		cmocka_unit_test(a_long_loop_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
