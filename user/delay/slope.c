@@ -3,6 +3,7 @@
 #include "delay/slope.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define DRAWS 2000
@@ -87,6 +88,15 @@ static bool draw(const struct clew_delay_block *const *usable, size_t count, fig
 	return figure_of(room, count, ret_value);
 }
 
+/* Draws of n blocks vary less than samples would, and as a normal distribution does: an interval is
+ * widened to that of Student's t with n - 2 degrees of freedom, by its expansion. */
+static double widening(size_t count)
+{
+	const double n = (double)count, freedom = n - 2, normal = 1.959964;
+
+	return sqrt(n / (n - 1)) * (1 + (2.37 / freedom + 2.8 / (freedom * freedom)) / normal);
+}
+
 static void find_interval(const struct clew_delay_block *const *usable, size_t count,
 			  figure *figure_of, const struct clew_delay_block **room, double *drawn,
 			  struct slope *slope)
@@ -99,8 +109,9 @@ static void find_interval(const struct clew_delay_block *const *usable, size_t c
 	if (!found)
 		return;
 	qsort(drawn, found, sizeof(*drawn), by_value);
-	slope->low = drawn[found / 40];
-	slope->high = drawn[found - 1 - found / 40];
+	slope->low = slope->value - widening(count) * (slope->value - drawn[found / 40]);
+	slope->high =
+		slope->value + widening(count) * (drawn[found - 1 - found / 40] - slope->value);
 	slope->known = found > DRAWS / 2;
 }
 
