@@ -124,7 +124,7 @@ def test_since_when(tap, directory):
              [(SYNC, True), (RAN, False)])
     tap.same("causes add up", sum(it["change_ns"] for it in hour["causes"]), hour["change_ns"])
     said = clew("history", directory).stdout
-    lines = [line for line in said.splitlines() if "changed" in line and SYNC in line]
+    lines = [line for line in said.splitlines() if "differs" in line and SYNC in line]
     tap.report("in words", "" if lines and NAME in said else said)
     nothing = clew("history", directory, "--class", "requests :9090")
     tap.same("no such class", (nothing.returncode, nothing.stdout), (1, ""))

@@ -20,7 +20,7 @@ static uint64_t within(const struct part *part, uint64_t from, uint64_t to)
 	return interval_overlap(from, to, part->from, part->to);
 }
 
-/* What goes on at the end of a part ends in another one. */
+/* An event that goes on at the end of a part ends in another one. */
 static bool ends_in(const struct part *part, uint64_t end)
 {
 	if (end == CLEW_TIME_OPEN)

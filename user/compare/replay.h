@@ -35,7 +35,7 @@ void replay_threads_done(struct replay_threads *threads);
  */
 bool replay_place(const struct replay_threads *threads, uint32_t tid, uint64_t from, uint64_t to,
 		  struct replay_operation *ret_operation);
-/* How long it takes in that run, ns. */
+/* The time that it takes in that run, ns. */
 clew_time replay_length(const struct clew_model *model, const struct replay_operation *operation);
 /* The same in another run of the model, whose elementary spans have the same numbers. */
 clew_time replay_length_in(const struct clew_model *model, const struct clew_model *run,

@@ -2,6 +2,7 @@
 /* A class that changed, as text: its mean, the causes that changed, and its slowest operations. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "answers/compare/words.h"
 #include "format/text.h"
@@ -244,13 +245,19 @@ void compare_print_changed(FILE *out, const struct clew_compare_answer *answer,
 
 	fputc('\n', out);
 	compare_print_class_name(out, answer, class->class);
-	fprintf(out, "%s: ", class->replicated ? "" : " differ between these recordings");
+	fprintf(out, "%s: ",
+		class->replicated	       ? ""
+		: answer->times[COMPARE_AFTER] ? " differ between these hours"
+					       : " differ between these recordings");
 	compare_print_mean(out, class);
 	if (!class->total.changed &&
 	    (class->total.difference.low > 0 || class->total.difference.high < 0))
 		fputs("; among so many comparisons that may be noise, but causes changed", out);
 	else if (!class->total.changed)
 		fputs("; no change beyond noise as a whole, but of causes", out);
+	else if (most && llabs(compare_change(most)) > llabs(compare_change(&class->total)))
+		fprintf(out, "; one cause makes %s of it, and others the opposite",
+			COMPARE_SIGNED((double)compare_change(most)));
 	else if (most)
 		fprintf(out, "; %s of the %s have one cause",
 			CLEW_DURATION((uint64_t)fabs((double)compare_change(most))),

@@ -109,7 +109,9 @@ static void print_change(FILE *out, const struct clew_history_hour *hour,
 		fprintf(out, "  %+.1f %% (%+.1f .. %+.1f)",
 			(double)compare_change(&class->total) * 100 / (double)before,
 			(difference->ratio_low - 1) * 100, (difference->ratio_high - 1) * 100);
-	fputs(class->verdict == COMPARE_CHANGED ? ", changed" : ", no change beyond noise", out);
+	fputs(class->verdict == COMPARE_CHANGED ? ", differs from the hour before"
+						: ", no change beyond noise",
+	      out);
 	print_causes(out, hour, class);
 }
 
@@ -131,7 +133,7 @@ static void print_class(FILE *out, const struct clew_history_answer *answer, con
 		if (p99_of(hour, &found))
 			fprintf(out, ", 99 %% below %s", CLEW_DURATION(p99_of(hour, &found)));
 		if (left_out_of(hour, &found, false))
-			fprintf(out, ", without %" PRIu64 " that began before what was read",
+			fprintf(out, ", and %" PRIu64 " not seen whole",
 				left_out_of(hour, &found, false));
 		if (found.class)
 			print_change(out, hour, found.class);

@@ -3,8 +3,8 @@
  * Reads the daemon's segments one after the other, and writes the history of each period.
  *
  * A few segments are read at once behind the one before them, as one capture, so that operations
- * across their borders are whole. If one began still earlier, up to MOST_BEFORE are read again. Each
- * operation counts where it ends.
+ * across their borders are whole. If one began still earlier, up to MOST_BEFORE are read again.
+ * Each operation counts where it ends.
  */
 #include "cli/daemon/daemon_history.h"
 
