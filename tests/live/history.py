@@ -16,8 +16,8 @@ import _live  # noqa: E402  pylint: disable=wrong-import-position
 import _service  # noqa: E402  pylint: disable=wrong-import-position
 
 REQUESTS = 300
-# Segments are of a second: most of these are cut by their borders, and some by several.
-LONG = (.7, .9, 3.3)
+# Segments are of a second: their borders cut most of these.
+LONG = (.7, .9, .8, .6)
 
 
 class Daemon:

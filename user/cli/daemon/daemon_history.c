@@ -34,7 +34,7 @@
 
 #define LOOK_AGAIN    500000000L    /* ns */
 #define LEAST_PERIOD  1000000000u   /* ns */
-#define PATIENCE      1000000000u   /* ns, at the end */
+#define PATIENCE      10000000000u  /* ns, at the end */
 #define LATE	      20000000000u  /* ns: an operation is read that late at most */
 #define MOST_TOGETHER 3		    /* segments, and */
 #define MOST_BEFORE   6		    /* those before them, */
@@ -241,15 +241,17 @@ static void take_segments(struct keeping *keeping)
 {
 	struct ring ring = ring_of(keeping);
 	size_t first = 0, end = ring.count;
+	const bool all = ending;
 
-	if (!ending && end)
+	if (!all && end)
 		end--;
 	while (first < end && strcmp(ring.entries[first]->d_name, keeping->last) <= 0)
 		first++;
-	while (first < end && (ending || end - first >= keeping->together)) {
+	/* Once it is to end, what there is of the period is written first. */
+	while (first < end && (all || (!ending && end - first >= keeping->together))) {
 		size_t count = end - first < keeping->together ? end - first : keeping->together;
 
-		if (!ending && !has_ended(keeping, ring.entries[first + count - 1]->d_name))
+		if (!all && !has_ended(keeping, ring.entries[first + count - 1]->d_name))
 			break;
 		take_together(keeping, &ring, first, first + count);
 		first += count;
@@ -295,6 +297,8 @@ static void keep(struct keeping *keeping)
 			write_period(keeping);
 		nanosleep(&pause, NULL);
 	}
+	write_period(keeping);
+	take_segments(keeping);
 	write_period(keeping);
 	history_done(&keeping->history);
 }
