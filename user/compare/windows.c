@@ -11,8 +11,8 @@
 #include "compare/about.h"
 #include "compare/load.h"
 
-/* What a window's process leaves. Names are in an order in which each comes behind the one that it
- * would be without its own. */
+/* The findings of a window's process. Names are in an order in which each comes behind the one that
+ * it would be without its own. */
 struct left {
 	struct compare_name *classes, *causes;
 	size_t class_count, cause_count;
@@ -76,7 +76,7 @@ static int look(void *context, const struct clew_trace *trace,
 	int r = clew_trace_take_works((struct clew_trace *)trace, windows->works);
 
 	compare_begin(&part, windows->compare->options);
-	/* What ends at the window's end belongs to the next one. */
+	/* An operation that ends at the window's end belongs to the next one. */
 	part.from = window->from ? window->from - 1 : 0;
 	part.to = window->to == UINT64_MAX ? UINT64_MAX : window->to - 1;
 	part.known = window->kept;

@@ -56,7 +56,8 @@ static int open_all(const char *directory, struct clew_joining *joining)
 static bool has_ended(struct clew_joining *joining, uint64_t asked)
 {
 	while (joining->count) {
-		const struct clew_join_segment *last = clew_join_at(joining->join, joining->count - 1);
+		const struct clew_join_segment *last =
+			clew_join_at(joining->join, joining->count - 1);
 
 		if (last->info->complete && last->info->end >= asked)
 			return true;

@@ -195,8 +195,8 @@ static int write_to_standard(struct clew_joining *output)
 static void say_what(const struct clew_joining *output)
 {
 	const struct clew_join_segment *first = clew_join_at(output->join, output->first),
-				  *last = clew_join_at(output->join,
-						       output->first + output->count - 1);
+				       *last = clew_join_at(output->join,
+							    output->first + output->count - 1);
 
 	fprintf(stderr, "clew: %s: %zu segment%s, %s\n", output->name, output->count,
 		output->count == 1 ? "" : "s", CLEW_DURATION(last->info->end - first->info->start));
