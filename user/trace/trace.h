@@ -71,7 +71,7 @@ int clew_trace_read(struct clew_reader *reader, const struct clew_trace_options 
 		    struct clew_trace **ret_trace);
 struct clew_join;
 /*
- * The same of segments of a recording, as of one capture of them. What the trace says of itself is
+ * The same of segments of a recording, as of one capture of them. The description of the trace is
  * that of the last one. `options` have no interval and no progress.
  */
 int clew_trace_read_segments(struct clew_join *join, size_t first, size_t count,
