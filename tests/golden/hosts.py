@@ -189,6 +189,27 @@ def test_nat():
     check("through NAT", answer, made, client, truth, 70_000, "observed")
 
 
+def test_parts():
+    """A client takes the begin of a large answer before the last of it has left."""
+    client, server = Host("client"), Host("server", 1_000_000)
+    _, end = talk(client, server, 0, 20, 18)
+    client.socket(5000, ("10.0.0.1", 41000), ("10.0.0.2", 80), 7, 9)
+    server.socket(6000, ("10.0.0.2", 80), ("10.0.0.1", 41000), 9, 7)
+    at, size, first = end, 20000, 1448
+    for number in range(20):
+        at += 1_000_000
+        place = number * size
+        server.message(6000, False, at + 900_000, at + 800_000, place, size)
+        client.message(5000, True, at + 100_000, at + 90_000, place, first)
+        client.message(5000, True, at + 990_000, at + 980_000, place + first, size - first)
+    answer, _ = stitch(client.write(at + 1_000_000), server.write(at + 1_000_000))
+    clock = answer["traces"][1]
+    tap.same("answers taken in parts: source", clock["source"], "between")
+    tap.same("answers taken in parts: offset", abs(clock["offset"] + 1_000_000) <= clock["error"],
+             True)
+    tap.same("answers taken in parts: all messages", answer["connected"]["joined"], 80)
+
+
 def test_loss():
     """A message that either capture lost has no dependency, and gives none to its neighbours."""
     draw = random.Random(3)
@@ -346,6 +367,7 @@ if __name__ == "__main__":
     test_clocks()
     test_connections()
     test_nat()
+    test_parts()
     test_loss()
     test_reused()
     test_shared()

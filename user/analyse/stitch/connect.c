@@ -29,6 +29,7 @@ struct side {
 struct moved {
 	uint32_t side, span, bytes;
 	bool received;
+	bool crossed;	    /* `at` may be when TCP acknowledged what came meanwhile */
 	clew_time time, at; /* at 0: not known */
 	uint64_t position;
 };
@@ -73,6 +74,7 @@ static int take_messages(struct connect *c, uint32_t trace, uint32_t span, const
 		const uint64_t flags = fields[5].number;
 		struct moved moved = {.span = span,
 				      .received = flags & CLEW_MESSAGE_RECEIVED,
+				      .crossed = flags & CLEW_MESSAGE_CROSSED,
 				      .time = (clew_time)fields[0].number,
 				      .at = (clew_time)fields[1].number,
 				      .position = fields[3].number,
@@ -275,20 +277,32 @@ static const struct moved *sender_of(const struct moved *sent, uint32_t count, u
 	return &sent[low - 1];
 }
 
+/* The last message all of whose bytes were taken by then, of those from `first` to `last`; NULL:
+ * `first` is the last one, and not all of it was. Its rest may have left later. */
+static const struct moved *taken_whole(const struct moved *first, const struct moved *last,
+				       const struct moved *taken)
+{
+	if (last->position + last->bytes <= taken->position + taken->bytes)
+		return last;
+	return last > first ? last - 1 : NULL;
+}
+
 /* The bounds that what was taken sets on the clocks. */
 static int note_bounds(struct connect *c, const struct moved *sent, const struct moved *first,
 		       const struct moved *last, const struct moved *taken)
 {
-	struct stitch_end origin = {
-		.trace = side_at(c, last->side)->trace, .span = last->span, .at = last->at};
+	const struct moved *whole = taken_whole(first, last, taken);
+	struct stitch_end origin = {.trace = side_at(c, last->side)->trace};
 	struct stitch_end destination = {.trace = side_at(c, taken->side)->trace,
 					 .span = taken->span,
 					 .at = taken->time + ROUNDED};
 	bool alone = first == last && first->position == taken->position &&
 		     first->bytes <= ONE_PACKET && (first == sent || first[-1].at);
 
-	if (!last->at)
+	if (!whole || !whole->at || whole->crossed)
 		return 0;
+	origin.span = whole->span;
+	origin.at = whole->at;
 	if (alone && taken->at)
 		destination.at = taken->at + ROUNDED;
 	return stitch_note(c->s, CLEW_MODE_AND, &origin, 1, &destination, 1);
