@@ -294,6 +294,26 @@ def test_named():
         tap.same("named hosts: a trace of several has no one name", "web:web:" in file.read(), False)
 
 
+def test_otlp():
+    """An operation that another host answers is one trace, in which each span has its host."""
+    client, server = Host("client", host="web"), Host("server", 1_000_000, host="db1")
+    _, end = talk(client, server, 0, 20, 19)
+    stitch(client.write(end), server.write(end))
+    done = subprocess.run([CLEW, "export", os.path.join(directory.name, "out"), "--to", "otlp",
+                           "--call", "recvfrom", "--comm", "client", "--slowest", "1", "-o", "-"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    parts = json.loads(done.stdout)["resourceSpans"]
+    spans = [(next(item["value"]["stringValue"] for item in part["resource"]["attributes"]
+                   if item["key"] == "host.name"), span)
+             for part in parts for scope in part["scopeSpans"] for span in scope["spans"]]
+    tap.same("a trace of two hosts for OpenTelemetry: one id, both hosts",
+             [len({span["traceId"] for _, span in spans}), {host for host, _ in spans}],
+             [1, {"web", "db1"}])
+    ids = {span["spanId"]: host for host, span in spans}
+    tap.same("a trace of two hosts for OpenTelemetry: the other's span is below a wait of this one",
+             {ids[span["parentSpanId"]] for host, span in spans if host == "db1"}, {"web"})
+
+
 def test_one_number():
     """A number of two hosts' sockets joins what it should, and names neither."""
     for alike in (False, True):
@@ -373,6 +393,7 @@ if __name__ == "__main__":
     test_shared()
     test_three()
     test_named()
+    test_otlp()
     test_one_number()
     test_disks()
     test_one_name()
