@@ -163,8 +163,8 @@ static __always_inline __u64 take_arrival(struct sock *sock)
 	return arrived;
 }
 
-/* The same for the last `bytes` that were taken. Splice takes bytes without a message: the time that
- * was noted of them is that of no later ones. */
+/* The same for the last `bytes` that were taken. Splice takes bytes without a message: the time
+ * that was noted of them is that of no later ones. */
 static __always_inline __u64 take_arrival_of(struct tcp_sock *tcp, __u32 bytes)
 {
 	struct question_slot *slot = marked_slot((struct sock *)tcp);

@@ -317,6 +317,35 @@ static bool only_lost_cpu(const struct clew_model *model, uint32_t es)
 	       model->waits[model->es[es].wait].kind == CLEW_SEGMENT_RUNQUEUE;
 }
 
+/* True if the wait before an ES was for a socket. */
+static bool was_for(const struct clew_model *model, uint32_t es, uint64_t inode)
+{
+	uint32_t attributes, wait = model->es[es].wait;
+	const char *object, *id;
+	uint64_t number;
+
+	if (wait == CLEW_NONE)
+		return false;
+	attributes = model->waits[wait].attributes;
+	object = clew_model_attribute(model, attributes, "object");
+	id = clew_model_attribute(model, attributes, "id");
+	return object && !strncmp(object, "socket", strlen("socket")) && id &&
+	       scan_value_number(&id, &number) && number == inode;
+}
+
+/* True if the wait before an ES was in the call of the wait before that one: a fault in it, say, or
+ * a lock. */
+static bool only_in_call(const struct clew_model *model, uint32_t es)
+{
+	uint32_t wait = model->es[es].wait;
+	const char *call =
+		wait == CLEW_NONE
+			? NULL
+			: clew_model_attribute(model, model->waits[wait].attributes, "call_id");
+
+	return call && !strcmp(call, "same");
+}
+
 /* The ES with which a thread went on after the wait that ended so that it could take a message;
  * CLEW_NONE: it did not wait for that socket just before, or the bytes had been there already. */
 static uint32_t waited_for(const struct clew_model *model, const struct moved *taken,
@@ -324,19 +353,13 @@ static uint32_t waited_for(const struct clew_model *model, const struct moved *t
 {
 	struct clew_range range = model->spans[taken->span].elementary;
 	uint32_t es = clew_model_es_at(model, taken->span, taken->time);
-	const char *object, *id;
-	uint64_t number;
 
 	if (es == CLEW_NONE)
 		return CLEW_NONE;
-	while (es > range.first && only_lost_cpu(model, es))
+	while (es > range.first && !was_for(model, es, inode) &&
+	       (only_lost_cpu(model, es) || only_in_call(model, es)))
 		es--;
-	if (es == range.first || model->es[es].wait == CLEW_NONE || model->es[es].in != CLEW_NONE)
-		return CLEW_NONE;
-	object = clew_model_attribute(model, model->waits[model->es[es].wait].attributes, "object");
-	id = clew_model_attribute(model, model->waits[model->es[es].wait].attributes, "id");
-	if (!object || strncmp(object, "socket", strlen("socket")) || !id ||
-	    !scan_value_number(&id, &number) || number != inode ||
+	if (es == range.first || !was_for(model, es, inode) || model->es[es].in != CLEW_NONE ||
 	    (taken->at && taken->at + ROUNDED < model->es[es - 1].end))
 		return CLEW_NONE;
 	return es;
