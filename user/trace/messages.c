@@ -7,11 +7,9 @@
  * each other by their addresses, or by a Unix socket's peer.
  */
 #include "base/hash.h"
-#include "trace/idle.h"
 #include "trace/internal.h"
 #include "trace/part.h"
 #include "trace/talk.h"
-#include <clew/kernel/call_numbers.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -383,10 +381,8 @@ bool clew_trace_shows_messages(const struct clew_trace *trace, const struct clew
 	       (!trace->talk_ends.count || end_at(trace, *number)->answers);
 }
 
-/* The exchange at the socket of a sleep that a client waits for until the sleep's end, NULL none.
- */
-static const struct clew_exchange *awaited(const struct clew_trace *trace,
-					   const struct clew_sleep *sleep)
+const struct clew_exchange *trace_awaited(const struct clew_trace *trace,
+					  const struct clew_sleep *sleep)
 {
 	uint64_t over = sleep->end < trace->end ? sleep->end : trace->end;
 	const struct clew_exchange *all = trace->exchanges.data;
@@ -415,67 +411,7 @@ static const struct clew_exchange *awaited(const struct clew_trace *trace,
 
 uint64_t clew_trace_message_question(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	const struct clew_exchange *exchange = awaited(trace, sleep);
+	const struct clew_exchange *exchange = trace_awaited(trace, sleep);
 
 	return exchange ? exchange->from : 0;
-}
-
-/* Segments in which TCP asked for a connection again during a sleep. */
-static uint32_t asked_again(const struct clew_trace *trace, const struct clew_sleep *sleep)
-{
-	size_t count;
-	const struct clew_failed *failed = clew_trace_failed(
-		trace, sleep->task, sleep->start, clew_trace_until(trace, sleep->end), &count);
-	uint32_t again = 0;
-
-	for (size_t i = 0; i < count; i++)
-		again += failed[i].header.flags == CLEW_FAILED_ANSWER &&
-			 failed[i].object == sleep->object.number;
-	return again;
-}
-
-/* The wait itself says it, where no message of the question was recorded. */
-static bool is_away(const struct clew_trace *trace, const struct clew_sleep *sleep,
-		    struct clew_exchange *ret_exchange)
-{
-	const struct clew_socket_record *socket =
-		sleep->away ? clew_trace_socket(trace, sleep->object.number) : NULL;
-	uint64_t from = sleep->asked > CLEW_ASKED_SOMETIME ? sleep->asked : sleep->start,
-		 to = clew_trace_until(trace, sleep->end);
-	bool connects = sleep->call == CLEW_NR_connect, open = sleep->end == CLEW_TIME_OPEN;
-
-	if (!sleep->away ||
-	    (!connects && (!sleep->asked || !socket || socket_side_of(socket) != SIDE_CLIENT)))
-		return false;
-	*ret_exchange = (struct clew_exchange){.from = from,
-					       .to = to,
-					       .socket = sleep->object.number,
-					       .task = sleep->task,
-					       .other = CLEW_NO_TASK,
-					       .questions = 1,
-					       .sent = from,
-					       .first = open ? 0 : to,
-					       .last = open ? 0 : to,
-					       .round_trip = sleep->away - 1,
-					       .resent = asked_again(trace, sleep),
-					       .outside = true,
-					       .client = true,
-					       .goes_on = open};
-	return true;
-}
-
-bool clew_trace_remote(const struct clew_trace *trace, const struct clew_sleep *sleep,
-		       struct clew_exchange *ret_exchange)
-{
-	const struct clew_exchange *exchange;
-	struct clew_exchange own;
-
-	if (sleep->context == CLEW_WAKE_TASK && sleep->ended_by != CLEW_NO_TASK)
-		return false;
-	exchange = awaited(trace, sleep);
-	if (exchange ? !exchange->outside : !is_away(trace, sleep, &own))
-		return false;
-	if (ret_exchange)
-		*ret_exchange = exchange ? *exchange : own;
-	return true;
 }

@@ -66,4 +66,13 @@ static inline bool talk_asks(const struct talk_end *end, const struct clew_messa
 	return !!(message->header.flags & CLEW_MESSAGE_RECEIVED) == (end->side == SIDE_SERVER);
 }
 
+struct clew_exchange;
+struct clew_sleep;
+struct clew_trace;
+
+/* The exchange at the socket of a sleep that a client waits for until the sleep's end, as messages
+ * show it; NULL none. */
+const struct clew_exchange *trace_awaited(const struct clew_trace *trace,
+					  const struct clew_sleep *sleep);
+
 #endif
