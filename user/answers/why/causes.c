@@ -60,13 +60,13 @@ struct cause_key {
 	uint32_t awaited_call;
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* hash of the call's name */
-	uint64_t lock;	   /* of a runtime */
 	uint64_t timer;
 	uint64_t chain;		 /* of its reasons, and its stack */
 	uint64_t limit, limited; /* groups */
 	uint32_t armed_by;
 	uint32_t again;	       /* a memory limit had evicted what is read */
 	uint32_t functions[2]; /* 1 + the number of the task's and of the waiter's; 0 none */
+	uint64_t lock;	       /* of a runtime, 0 none */
 };
 
 struct keyed_segment {
@@ -216,7 +216,7 @@ uint64_t clew_cause_key(const struct clew_trace *trace, const struct clew_relati
 		       "a key is whole words");
 	for (size_t i = 0; i < sizeof(key); i += sizeof(word)) {
 		memcpy(&word, (const char *)&key + i, sizeof(word));
-		/* Without functions it is what it would be if there were none. */
+		/* Without functions and locks it is what it would be if there were none. */
 		if (i >= offsetof(struct cause_key, functions) && !word)
 			continue;
 		hash = hash_mix(hash, word);
