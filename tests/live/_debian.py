@@ -8,10 +8,9 @@ import glob
 import os
 import re
 import subprocess
+import tempfile
 
-from _live import ROOT
-
-PLACE = os.path.join(ROOT, "build", "debian")
+PLACE = os.path.join(tempfile.gettempdir(), "clew-debian")
 
 
 def _source(release):
@@ -29,7 +28,7 @@ def _source(release):
 
 
 def unpacked(release, *packages):
-    """The directory in which the packages are unpacked, with their own C library; None: they are not to be had."""
+    """The directory in which the packages are; None: they are not to be had."""
     place = os.path.join(PLACE, release)
     done = os.path.join(place, "done")
     if os.path.exists(done):

@@ -123,7 +123,10 @@ static void test_kinds(void **state)
 					       "want enter x:want key=arg0+4\n"
 					       "wait enter x:wait key=arg0\n"
 					       "span n lock\n"
-					       "wake enter x:wake key=arg0\n");
+					       "wake enter x:wake key=arg0\n"
+					       "span ring\n"
+					       "submit tp io_uring:io_uring_submit_req key=req "
+					       "name=opcode\n");
 	const struct clew_runtime *r = &layers->runtimes[0];
 
 	(void)state;
@@ -139,6 +142,8 @@ static void test_kinds(void **state)
 	assert_int_equal(r->points[r->events[1].point].kind, CLEW_PLACE_AFTER_CALLS);
 	assert_true(r->points[r->events[2].point].direct);
 	assert_int_equal(r->points[r->events[2].point].call_count, 2);
+	assert_int_equal(r->points[r->events[6].point].kind, CLEW_PLACE_RING_SUBMIT);
+	assert_int_equal(r->events[6].values[0].slot, CLEW_RING_FIELD_OPERATION);
 	clew_layers_free(layers);
 }
 
@@ -241,8 +246,14 @@ static void test_mistakes(void **state)
 		{"runtime a\nobject x x\nspan s\nstate enter x:f key=arg0 to=arg1 map 1=gone",
 		 "t:4:38: none of ready, run, suspend, done"},
 		{"runtime a\nobject x x\nspan s\nend tp syscalls:sys_enter_exit key=tid",
-		 "t:4:8: neither task:task_newtask nor sched:sched_process_exit: others would slow "
-		 "down the whole machine"},
+		 "t:4:8: none of task:task_newtask, sched:sched_process_exit, "
+		 "io_uring:io_uring_submit_req, io_uring:io_uring_complete: others would slow down "
+		 "the whole machine"},
+		{"runtime a\nspan s\nsubmit tp io_uring:io_uring_submit_req key=arg0",
+		 "t:3:44: nothing can be read here but req, user_data, opcode, ctx and tid"},
+		{"runtime a\nspan s\nsubmit tp io_uring:io_uring_submit_req key=res",
+		 "t:3:44: 'res' is none of argN reg.NAME ret sp thread tid pid, and no value of "
+		 "this event"},
 		{"runtime a\nobject x x\nspan s\nend tp sched:sched_process_exit key=arg0",
 		 "t:4:37: nothing can be read here but tid, pid and values of 'outer.'"},
 		{"runtime a\nobject x x\nspan s key=(g)\nend enter x:f name=arg0",

@@ -192,7 +192,9 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 			r = build_feed_function(builder, (const struct clew_function *)record);
 			break;
 		case CLEW_KIND_RING:
-			r = build_feed_ring(builder, (const struct clew_ring *)record);
+			r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+								      .identity = record});
+			r = r < 0 ? r : build_feed_ring(builder, (const struct clew_ring *)record);
 			break;
 		case CLEW_KIND_REFILL:
 			r = build_feed_refill(builder, (const struct clew_refill *)record);

@@ -26,6 +26,7 @@ static uint32_t tags_of_kind(unsigned kind)
 	case CLEW_KIND_PAGES:
 		return BUILD_PAGE_TAGS;
 	case CLEW_KIND_RING:
+		return BUILD_SLEEP_TAGS | CLEW_FINDING_BIT(CLEW_FINDING_IDENTITY);
 	case CLEW_KIND_REFILL:
 		return BUILD_SLEEP_TAGS;
 	case CLEW_KIND_LOCK:

@@ -53,6 +53,8 @@ static int take_event(struct join *join, struct taking *taking)
 		number = job_look_up(&join->known, key, 0);
 		return number == CLEW_NO_NUMBER ? 0 : job_describe(join, taking, number);
 	}
+	if (number == CLEW_NO_NUMBER && verb == CLEW_VERB_START && !job_has_whole(join, taking))
+		return 0;
 	if (number == CLEW_NO_NUMBER) {
 		/* Only what begins, or goes on, makes a span that nobody was seen to submit. */
 		if (verb == CLEW_VERB_END || verb == CLEW_VERB_CANCEL || verb == CLEW_VERBS) {
@@ -101,6 +103,19 @@ static uint16_t entry_of(const struct clew_runtime *runtime, const struct clew_r
 	return CLEW_RUNTIME_NONE;
 }
 
+/* Something that other records have, for runtimes that have it as a point. */
+static int take_record(struct join *join, const struct happened *happened, unsigned kind)
+{
+	const struct clew_layers *layers = join->jobs->layers;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < layers->runtime_count; i++)
+		for (uint16_t k = 0; r >= 0 && k < layers->runtimes[i].point_count; k++)
+			if (layers->runtimes[i].points[k].kind == kind)
+				r = take_happened(join, &layers->runtimes[i], happened, k);
+	return r;
+}
+
 static int take_moment(struct join *join, const struct happened *happened)
 {
 	const struct clew_moment *moment = happened->moment;
@@ -110,6 +125,10 @@ static int take_moment(struct join *join, const struct happened *happened)
 	uint16_t number, entry;
 	int r;
 
+	if (moment->point >= CLEW_MOMENT_RING)
+		return take_record(join, happened,
+				   moment->point == CLEW_MOMENT_RING ? CLEW_PLACE_RING_SUBMIT
+								     : CLEW_PLACE_RING_COMPLETE);
 	if (!point)
 		return 0;
 	join->jobs->seen[moment->point]++;
@@ -126,19 +145,6 @@ static int take_moment(struct join *join, const struct happened *happened)
 	if (entry == CLEW_RUNTIME_NONE)
 		return r;
 	return job_unwind(join, moment->task, runtime->points[entry].number, moment->stack + 1);
-}
-
-/* The begin or end of a thread, for runtimes that have it as a point. */
-static int take_thread(struct join *join, const struct happened *happened)
-{
-	const struct clew_layers *layers = join->jobs->layers;
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < layers->runtime_count; i++)
-		for (uint16_t k = 0; r >= 0 && k < layers->runtimes[i].point_count; k++)
-			if (layers->runtimes[i].points[k].kind == happened->kind)
-				r = take_happened(join, &layers->runtimes[i], happened, k);
-	return r;
 }
 
 /* Where records were lost, nobody knows which submit an event belongs to, and who was woken. */
@@ -226,7 +232,7 @@ static int join_all(struct join *join)
 		r = take_losses(join, happened->time);
 		if (r >= 0)
 			r = happened->moment ? take_moment(join, happened)
-					     : take_thread(join, happened);
+					     : take_record(join, happened, happened->kind);
 	}
 	free(keys);
 	free(list);

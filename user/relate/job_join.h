@@ -104,6 +104,9 @@ int job_wake(struct join *join, const struct taking *taking, uint64_t key);
 uint32_t job_running_of(const struct join *join, uint32_t task,
 			const struct clew_runtime_span *kind);
 
+/* False: the event names the span that it is a part of, and that is not under way. */
+bool job_has_whole(const struct join *join, const struct taking *taking);
+
 /* job_lock.c: an event of a lock. `object`: the first number of its key. */
 int job_take_lock(struct join *join, const struct taking *taking, uint64_t key, uint64_t object);
 /* Completes the waits and holders when all events are taken. */

@@ -123,6 +123,14 @@ int job_new(struct join *join, const struct taking *taking, uint64_t key, const 
 	return r < 0 ? r : map_set(&join->known, key, 0, (uint64_t)*ret_number + 1);
 }
 
+/* True if the name is the number of an operation of io_uring. */
+static bool is_operation(const struct taking *taking)
+{
+	const struct clew_expression *name = &clew_event_value(taking->event, "name")->expression;
+
+	return name->base == CLEW_BASE_FIELD && name->number == CLEW_RING_FIELD_OPERATION;
+}
+
 int job_describe(struct join *join, const struct taking *taking, uint32_t number)
 {
 	struct clew_job *span = clew_job_at(join->jobs, number);
@@ -134,6 +142,8 @@ int job_describe(struct join *join, const struct taking *taking, uint32_t number
 			span->label = arena_copy(&join->jobs->arena, text, strlen(text));
 			if (!span->label)
 				return -ENOMEM;
+		} else if (!text && is_operation(taking)) {
+			span->label = clew_ring_operation(value);
 		} else if (!text && !span->code) {
 			span->code = value;
 		}

@@ -44,6 +44,9 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 	uint32_t oldest = number;
 	int r = 0;
 
+	/* An event for each way that leads to a place may be met there: it is one submit. */
+	if (span && span->submitted == happened->time && span->submitter == happened->task)
+		return 0;
 	if (span && span->kind->coalesce && !span->started) {
 		span->origins++;
 		return 0;
@@ -84,6 +87,12 @@ static uint32_t part_of(const struct join *join, const struct taking *taking)
 		return CLEW_NO_NUMBER;
 	return job_look_up(&join->live,
 			   hash_mix(hash_mix((uintptr_t)kind, job_process(join, task)), number), 0);
+}
+
+bool job_has_whole(const struct join *join, const struct taking *taking)
+{
+	return taking->runtime->spans[taking->event->span].of == CLEW_RUNTIME_NONE ||
+	       !clew_event_value(taking->event, "in") || part_of(join, taking) != CLEW_NO_NUMBER;
 }
 
 static int start(struct join *join, const struct taking *taking, uint32_t number)

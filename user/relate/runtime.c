@@ -18,6 +18,65 @@ static const char *const verb_words[CLEW_VERBS] = {
 	[CLEW_VERB_STATE] = "state",   [CLEW_VERB_WANT] = "want",
 };
 
+/* By IORING_OP_*. */
+static const char *const operations[] = {
+	"nop",
+	"readv",
+	"writev",
+	"fsync",
+	"read_fixed",
+	"write_fixed",
+	"poll_add",
+	"poll_remove",
+	"sync_file_range",
+	"sendmsg",
+	"recvmsg",
+	"timeout",
+	"timeout_remove",
+	"accept",
+	"async_cancel",
+	"link_timeout",
+	"connect",
+	"fallocate",
+	"openat",
+	"close",
+	"files_update",
+	"statx",
+	"read",
+	"write",
+	"fadvise",
+	"madvise",
+	"send",
+	"recv",
+	"openat2",
+	"epoll_ctl",
+	"splice",
+	"provide_buffers",
+	"remove_buffers",
+	"tee",
+	"shutdown",
+	"renameat",
+	"unlinkat",
+	"mkdirat",
+	"symlinkat",
+	"linkat",
+	"msg_ring",
+	"fsetxattr",
+	"setxattr",
+	"fgetxattr",
+	"getxattr",
+	"socket",
+	"uring_cmd",
+	"send_zc",
+	"sendmsg_zc",
+};
+
+const char *clew_ring_operation(uint64_t operation)
+{
+	return operation < sizeof(operations) / sizeof(operations[0]) ? operations[operation]
+								      : NULL;
+}
+
 const char *clew_event_verb_word(unsigned verb)
 {
 	return verb < CLEW_VERBS ? verb_words[verb] : "?";

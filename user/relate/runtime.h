@@ -30,6 +30,7 @@ enum clew_value_base {
 	CLEW_BASE_TASK,	 /* the thread that is at the point */
 	CLEW_BASE_CHILD, /* the thread that is made there */
 	CLEW_BASE_KEPT,	 /* what the entry of the call kept */
+	CLEW_BASE_FIELD, /* of a record, by number: enum clew_ring_field */
 };
 
 /* Where an expression is evaluated. */
@@ -77,6 +78,17 @@ enum clew_place_kind {
 	CLEW_PLACE_USDT,
 	CLEW_PLACE_FORK, /* known from other records: nothing is probed */
 	CLEW_PLACE_EXIT,
+	CLEW_PLACE_RING_SUBMIT, /* a request to an io_uring */
+	CLEW_PLACE_RING_COMPLETE,
+};
+
+/* The values of records that are places, beside tasks: by their numbers. */
+enum clew_ring_field {
+	CLEW_RING_FIELD_REQUEST,
+	CLEW_RING_FIELD_USER_DATA,
+	CLEW_RING_FIELD_OPERATION,
+	CLEW_RING_FIELD_RING,
+	CLEW_RING_FIELDS,
 };
 
 /* A place that is probed, and what is read there. Places of one text are one point. */
@@ -218,6 +230,14 @@ bool clew_moment_value(const struct clew_moment *moment, const struct clew_runti
 /* The point of that number among all runtimes, and its runtime; NULL: there is none. */
 const struct clew_runtime_point *clew_runtime_point(const struct clew_layers *layers, size_t number,
 						    const struct clew_runtime **ret_runtime);
+/* True if a place is known from other records: nothing is probed. */
+static inline bool clew_place_is_record(unsigned kind)
+{
+	return kind >= CLEW_PLACE_FORK;
+}
+
+/* "read", ..: an operation of io_uring; NULL: it is not known. */
+const char *clew_ring_operation(uint64_t operation);
 /* "submit", ..: the verb's word. */
 const char *clew_event_verb_word(unsigned verb);
 /* The value of that name that an event gives; NULL: none. */

@@ -68,6 +68,16 @@ static int place_value(struct runtime_reading *reading, struct clew_runtime_even
 		return r;
 	point = runtime_point_at(reading,
 				 expression->at == CLEW_AT_POINT ? event->point : event->outer);
+	if (expression->base == CLEW_BASE_FIELD && !expression->step_count &&
+	    !expression->steps[0].add && !expression->steps[0].offset) {
+		value->slot = expression->number;
+		point->value_count = CLEW_RING_FIELDS;
+		return 0;
+	}
+	if (point->kind == CLEW_PLACE_RING_SUBMIT || point->kind == CLEW_PLACE_RING_COMPLETE)
+		return scan_fail(
+			reading->scanner, begin,
+			"nothing can be read here but req, user_data, opcode, ctx and tid");
 	if (point->kind == CLEW_PLACE_FORK || point->kind == CLEW_PLACE_EXIT)
 		return scan_fail(reading->scanner, begin,
 				 "nothing can be read here but tid, pid and values of 'outer.'");

@@ -164,6 +164,31 @@ static int take_call(struct chain *chain, const char *begin, size_t length, unsi
 	return r < 0 ? r : scan_byte(scanner, ')');
 }
 
+/* A field of the record that the event is at. */
+static bool take_field(struct chain *chain, const char *begin, size_t length)
+{
+	static const char *const fields[CLEW_RING_FIELDS] = {
+		[CLEW_RING_FIELD_REQUEST] = "req",
+		[CLEW_RING_FIELD_USER_DATA] = "user_data",
+		[CLEW_RING_FIELD_OPERATION] = "opcode",
+		[CLEW_RING_FIELD_RING] = "ctx",
+	};
+	const struct clew_runtime_point *points = chain->reading->points.data;
+	const struct clew_runtime_event *event = chain->event;
+	unsigned kind = event && event->point != CLEW_RUNTIME_NONE ? points[event->point].kind
+								   : CLEW_PLACE_ENTER;
+
+	if (kind != CLEW_PLACE_RING_SUBMIT && kind != CLEW_PLACE_RING_COMPLETE)
+		return false;
+	for (uint8_t i = 0; i < CLEW_RING_FIELDS; i++)
+		if (strlen(fields[i]) == length && !memcmp(fields[i], begin, length)) {
+			chain->expression->base = CLEW_BASE_FIELD;
+			chain->expression->number = i;
+			return true;
+		}
+	return false;
+}
+
 /* thread, tid, pid, or another value of the event. */
 static int take_named(struct chain *chain, const char *begin, size_t length)
 {
@@ -172,6 +197,8 @@ static int take_named(struct chain *chain, const char *begin, size_t length)
 	struct clew_expression *expression = chain->expression;
 
 	scanner->at = begin + length;
+	if (take_field(chain, begin, length))
+		return 0;
 	if (length == 6 && !memcmp(begin, "thread", 6)) {
 		expression->base = CLEW_BASE_THREAD;
 		return 0;

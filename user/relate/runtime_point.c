@@ -91,9 +91,14 @@ static int take_tracepoint(struct runtime_reading *reading, struct clew_runtime_
 		place->kind = CLEW_PLACE_FORK;
 	else if (scan_word_if(scanner, "sched:sched_process_exit", ""))
 		place->kind = CLEW_PLACE_EXIT;
+	else if (scan_word_if(scanner, "io_uring:io_uring_submit_req", ""))
+		place->kind = CLEW_PLACE_RING_SUBMIT;
+	else if (scan_word_if(scanner, "io_uring:io_uring_complete", ""))
+		place->kind = CLEW_PLACE_RING_COMPLETE;
 	else
 		return scan_fail(scanner, scanner->at,
-				 "neither task:task_newtask nor sched:sched_process_exit: others "
+				 "none of task:task_newtask, sched:sched_process_exit, "
+				 "io_uring:io_uring_submit_req, io_uring:io_uring_complete: others "
 				 "would slow down the whole machine");
 	return 0;
 }

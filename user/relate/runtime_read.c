@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "trace/trace.h"
+
 void runtime_begin(struct runtime_reading *reading, struct scanner *scanner, struct arena *arena)
 {
 	*reading = (struct runtime_reading){
@@ -143,9 +145,9 @@ int runtime_end(struct runtime_reading *reading, size_t *points, struct clew_run
 	*ret = (struct clew_runtime){.name = reading->name, .title = reading->title};
 	for (size_t i = 0; i < reading->points.count; i++)
 		runtime_point_at(reading, i)->number = (uint16_t)(*points)++;
-	if (*points > CLEW_RUNTIME_NONE)
+	if (*points > CLEW_MOMENT_RING)
 		return scan_fail(reading->scanner, reading->scanner->at,
-				 "more than %d points in all descriptions", CLEW_RUNTIME_NONE);
+				 "more than %d points in all descriptions", CLEW_MOMENT_RING);
 	r = keep(reading, &reading->objects, &ret->objects, &ret->object_count);
 	r = r < 0 ? r : keep(reading, &reading->hidden, &ret->hidden, &ret->hidden_count);
 	r = r < 0 ? r : keep(reading, &reading->offsets, &ret->offsets, &ret->offset_count);

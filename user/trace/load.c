@@ -178,12 +178,15 @@ int trace_load_begin(const struct clew_reader *reader, const struct clew_trace_o
 		.memory_most = PAGES_MOST,
 		.imported = clew_reader_info(reader)->imported,
 	};
+	const char *layers = clew_reader_meta(reader, "layers");
 	struct clew_finding_taker takers[2];
 	size_t count = 1;
 	int r = clew_trace_new(options, builder_options.start, ret_trace);
 
 	if (r < 0)
 		return r;
+	/* Only a description of a runtime asks for them. */
+	(*ret_trace)->keeps_rings = layers && strstr(layers, "io_uring:");
 	if (begins) {
 		builder_options.start = begins->from;
 		(*ret_trace)->stated = *begins;

@@ -173,13 +173,37 @@ static int add_edge(struct clew_trace *trace, const struct clew_edge *edge)
 	return 0;
 }
 
+/* A request to an io_uring. */
+static int take_ring(struct clew_trace *trace, const struct clew_ring *ring)
+{
+	struct {
+		struct clew_moment moment;
+		uint64_t values[4]; /* as enum clew_ring_field has them */
+	} record = {
+		.moment = {.header = {.time = ring->header.time,
+				      .cpu = ring->header.cpu,
+				      .kind = CLEW_KIND_MOMENT},
+			   .task = ring->task,
+			   .point = (uint16_t)(CLEW_MOMENT_RING +
+					       (ring->header.flags == CLEW_RING_COMPLETE)),
+			   .size = sizeof(record.values)},
+		.values = {ring->request, ring->user_data, ring->operation, ring->ring},
+	};
+
+	if (ring->header.flags == CLEW_RING_WORKER || !trace->keeps_rings)
+		return 0;
+	return trace_identity(trace, &record.moment.header);
+}
+
 int trace_take(void *context, struct clew_finding finding)
 {
 	struct clew_trace *trace = context;
 
 	switch (finding.tag) {
 	case CLEW_FINDING_IDENTITY:
-		return trace_identity(trace, finding.identity);
+		return finding.identity->kind == CLEW_KIND_RING
+			       ? take_ring(trace, (const struct clew_ring *)finding.identity)
+			       : trace_identity(trace, finding.identity);
 	case CLEW_FINDING_RUN:
 		return add_run(trace, finding.run);
 	case CLEW_FINDING_SLEEP:

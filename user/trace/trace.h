@@ -416,6 +416,10 @@ const struct clew_announce *const *clew_trace_announcements(const struct clew_tr
 							    size_t *ret_count);
 /* The function at an address of a process, as people write it; NULL: it is not known. */
 const char *clew_trace_code(const struct clew_trace *trace, uint32_t process, uint64_t address);
+/* Numbers from here on are no points: a request was submitted to an io_uring, and the next: it was
+ * completed. Their values are the request, its user_data, its operation and the ring. */
+#define CLEW_MOMENT_RING 0xfff0u
+
 /* The moments at which tasks met points of runtimes, in order of time. The values follow each
  * structure, then a NUL. */
 const struct clew_moment *const *clew_trace_moments(const struct clew_trace *trace,

@@ -177,9 +177,29 @@ PUBLIC void dispatch_group_async_f(void *group, void *queue, void *context,
 	push(queue, context, function, 0);
 }
 
+static __attribute__((noinline)) uint64_t left_until(uint64_t when)
+{
+	uint64_t time = now();
+
+	return when > time ? when - time : 0;
+}
+
+static __attribute__((noinline)) void *timer(void)
+{
+	return calloc(1, 64);
+}
+
 PUBLIC void dispatch_after_f(uint64_t when, void *queue, void *context, void (*function)(void *))
 {
+	void *made;
+
+	if (!left_until(when)) {
+		dispatch_async_f(queue, context, function);
+		return;
+	}
+	made = timer();
 	push(queue, context, function, when);
+	free(made);
 }
 
 PUBLIC void dispatch_async(void *queue, void *block)

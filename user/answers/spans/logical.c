@@ -260,8 +260,8 @@ size_t logical_never_seen(const struct clew_logical *logical, const struct clew_
 		const struct clew_runtime_event *event = &runtime->events[i];
 		const struct clew_runtime_point *point = &runtime->points[event->point];
 
-		if (&runtime->spans[event->span] != kind || point->kind == CLEW_PLACE_FORK ||
-		    point->kind == CLEW_PLACE_EXIT || event->cheap)
+		if (&runtime->spans[event->span] != kind || clew_place_is_record(point->kind) ||
+		    event->cheap)
 			continue;
 		has[event->verb] = true;
 		seen[event->verb] += logical->jobs->seen[point->number];

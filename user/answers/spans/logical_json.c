@@ -170,7 +170,7 @@ static void json_points(struct clew_json *json, const struct clew_jobs *jobs)
 			const struct clew_runtime_event *event = &runtime->events[k];
 			const struct clew_runtime_point *point = &runtime->points[event->point];
 
-			if (point->kind == CLEW_PLACE_FORK || point->kind == CLEW_PLACE_EXIT)
+			if (clew_place_is_record(point->kind))
 				continue;
 			clew_json_object(json, NULL);
 			clew_json_string(json, "runtime", runtime->name);

@@ -411,7 +411,8 @@ static void tell_missing(const struct clew_runtimes *runtimes)
 
 		while (at && *at && (strncmp(at, name, length) || at[length] != '\t'))
 			at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
-		if ((at && *at) || runtimes->options->runtimes_auto || !runtimes->options->say)
+		if ((at && *at) || !runtimes->layers->runtimes[i].object_count ||
+		    runtimes->options->runtimes_auto || !runtimes->options->say)
 			continue;
 		snprintf(line, sizeof(line),
 			 "%s: no program that ran has it, so nothing of it is "
