@@ -29,8 +29,8 @@ static const struct clew_column operation_columns[] = {
 	[OPERATION_PID] = CLEW_INTEGER("pid", "its process"),
 	[OPERATION_COMM] = CLEW_TEXT("comm", "its name then"),
 	[OPERATION_KIND] =
-		CLEW_TEXT("kind", "`request`, `served`, `pipeline`, `connect`, `work`, `start` or "
-				  "`command`"),
+		CLEW_TEXT("kind", "`request`, `served`, `pipeline`, `connect`, `work`, `start`, "
+				  "`command` or `span`"),
 	[OPERATION_CLASS] = CLEW_INTEGER(
 		"class", "equal for those of one kind, program and endpoint; 0 hurts most"),
 	[OPERATION_USUAL] = CLEW_INTEGER(
