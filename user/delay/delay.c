@@ -35,7 +35,7 @@ struct clew_delay {
 	struct delay_bpf *bpf;
 	bool multi;
 	struct probed function, span;
-	uint64_t *order;     /* the delay of each block */
+	uint64_t *order; /* the delay of each block */
 	size_t planned, begun;
 	uint64_t block;	     /* ns */
 	uint64_t stopped;    /* ns, CLOCK_MONOTONIC; 0: not yet */
@@ -365,8 +365,7 @@ const struct clew_delay_block *clew_delay_blocks(const struct clew_delay *delay,
 
 uint64_t clew_delay_until(const struct clew_delay *delay, size_t block)
 {
-	return block + 1 < delay->begun ? delay->bpf->bss->blocks[block + 1].start
-					: delay->stopped;
+	return block + 1 < delay->begun ? delay->bpf->bss->blocks[block + 1].start : delay->stopped;
 }
 
 double clew_delay_busy(const struct clew_delay *delay)

@@ -94,8 +94,8 @@ static int find_mount(const char *controller, char *directory, size_t size, bool
 		} else if (!strcmp(entry.mnt_type, "cgroup")) {
 			snprintf(list, sizeof(list), "%s", entry.mnt_opts);
 		}
-		if (has_word(list, !*ret_unified && !strcmp(controller, "io") ? "blkio"
-									      : controller)) {
+		if (has_word(list,
+			     !*ret_unified && !strcmp(controller, "io") ? "blkio" : controller)) {
 			snprintf(directory, size, "%s", entry.mnt_dir);
 			r = 0;
 		}
@@ -143,8 +143,8 @@ static int move(const char *directory, pid_t pid)
 }
 
 /* Moves the children of all threads of a process that are in its group, and theirs. */
-static void move_children(const struct delay_group *group, const char *controller,
-			  const char *home, pid_t pid, unsigned depth)
+static void move_children(const struct delay_group *group, const char *controller, const char *home,
+			  pid_t pid, unsigned depth)
 {
 	char path[64];
 	FILE *children;
@@ -288,8 +288,9 @@ int delay_group_make(const char *controller, pid_t pid, struct delay_group *ret_
 		r = move(group.path, pid);
 	if (r < 0) {
 		delay_group_end(&group);
-		return clew_say(message, r, "no control group in %s: %s: run as root on a machine "
-					    "whose groups can be changed",
+		return clew_say(message, r,
+				"no control group in %s: %s: run as root on a machine "
+				"whose groups can be changed",
 				place, strerror(-r));
 	}
 	move_children(&group, name, home, pid, 0);

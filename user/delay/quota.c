@@ -130,10 +130,9 @@ static uint64_t disk_used(struct clew_quota *quota, bool add)
 	if (delay_group_read(&quota->group, file, text, sizeof(text)) < 0)
 		return 0;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		uint64_t here = quota->group.unified ? number_of(line, "rbytes=") +
-							       number_of(line, "wbytes=")
-						     : number_of(line, " Read ") +
-							       number_of(line, " Write ");
+		uint64_t here = quota->group.unified
+					? number_of(line, "rbytes=") + number_of(line, "wbytes=")
+					: number_of(line, " Read ") + number_of(line, " Write ");
 
 		bytes += here;
 		if (add && here)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * An operation takes longer for each ns by which calls within it take longer: by the slope of
- * a line through blocks of time, each as heavy as it has operations. Where blocks only have a change
- * or none, it takes so many times as long. Intervals are of blocks that are drawn again and again
- * with repetition; the draws are the same in each run.
+ * a line through blocks of time, each as heavy as it has operations. Where blocks only have a
+ * change or none, it takes so many times as long. Intervals are of blocks that are drawn again and
+ * again with repetition; the draws are the same in each run.
  */
 #ifndef CLEW_DELAY_SLOPE_H
 #define CLEW_DELAY_SLOPE_H

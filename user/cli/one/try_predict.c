@@ -145,8 +145,8 @@ static void grow_spans(struct predicting *predicting)
 
 		if (strcmp(clew_model_string(before, span->name), name) != 0)
 			continue;
-		predicting->growth += (double)(now->end - now->start) -
-				      (double)(span->end - span->start);
+		predicting->growth +=
+			(double)(now->end - now->start) - (double)(span->end - span->start);
 		predicting->operations++;
 	}
 	count_calls(predicting, 0, UINT64_MAX >> 1);
@@ -225,10 +225,10 @@ int clew_try_predict(const struct clew_try_values *values, const char *operand, 
 	else if (!status)
 		status = grow_operations(&predicting);
 	if (!status && (!calls || (values->span && !predicting.operations)))
-		status = clew_fail(CLEW_EXIT_INPUT, "%s has no calls of %s: record with -f %s%s%s",
-				   operand, calls ? values->span : values->function,
-				   values->function, values->span ? " -f " : "",
-				   values->span ?: "");
+		status =
+			clew_fail(CLEW_EXIT_INPUT, "%s has no calls of %s: record with -f %s%s%s",
+				  operand, calls ? values->span : values->function,
+				  values->function, values->span ? " -f " : "", values->span ?: "");
 	if (!status && !predicting.operations)
 		status = clew_fail(CLEW_EXIT_INPUT,
 				   "%s: no thread's timeline has a whole operation: record for "

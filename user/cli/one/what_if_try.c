@@ -29,9 +29,9 @@
 #define BLOCK	     500000000ull /* ns */
 #define BLOCKS	     40
 #define LEAST_BLOCKS (2 * SLOPE_LEAST)
-#define OF_SERVICE   10		   /* percent of a CPU that may be taken from what runs already .. */
-#define OF_COMMAND   50		   /* .. and from a command that is started for it */
-#define LOOK	     10000000	   /* ns between two looks at the blocks */
+#define OF_SERVICE   10	      /* percent of a CPU that may be taken from what runs already .. */
+#define OF_COMMAND   50	      /* .. and from a command that is started for it */
+#define LOOK	     10000000 /* ns between two looks at the blocks */
 #define BEFORE	     2000000000ull /* ns: for so long the use before a quota is measured */
 
 static volatile sig_atomic_t interrupted;
@@ -136,8 +136,8 @@ static int check(const struct clew_try_values *values, const char *trace, char *
 				 "WORDS and --operation NAME",
 				 lever, timed ? "several operations" : "no operation");
 	if (values->pid.given && words)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s: a process and a command: give one of them", lever);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: a process and a command: give one of them",
+				 lever);
 	if (!values->pid.given && !words && !values->everybody)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 values->quota ? "--quota: no program: give -p or a command"
@@ -225,8 +225,8 @@ static int say(const struct trial *trial, const struct clew_delay_block *blocks,
 					 .quota = trial->limits,
 					 .span = values->span,
 					 .class = values->class && timed ? timed->name : NULL,
-					 .operation = values->operation && timed ? timed->name
-										 : NULL,
+					 .operation =
+						 values->operation && timed ? timed->name : NULL,
 					 .others = timed ? timed->others : NULL,
 					 .blocks = blocks,
 					 .count = count,
@@ -343,8 +343,9 @@ static int run_recorded(struct trial *trial, char **words)
 				 folder);
 	file = mkstemp(trial->capture);
 	if (file < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: set TMPDIR to a folder that can be "
-						   "written",
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: %s: set TMPDIR to a folder that can be "
+				 "written",
 				 trial->capture, strerror(errno));
 	close(file);
 	status = clew_recording_run(&recording, words ?: none, &made);
@@ -442,8 +443,7 @@ static int run(struct trial *trial, const struct clew_delay_options *options, ch
 	if (!status && trial->values->pid.given)
 		status = take(trial, (pid_t)trial->values->pid.value);
 	if (!status)
-		status = trial->values->span ? run_alone(trial, words)
-					     : run_recorded(trial, words);
+		status = trial->values->span ? run_alone(trial, words) : run_recorded(trial, words);
 	clew_delay_close(trial->delay);
 	clew_quota_free(trial->quota);
 	await_end(trial);

@@ -9,8 +9,8 @@
 #include "cli/front/options.h"
 
 struct clew_try_values {
-	const char *function, *quota;		/* one of them */
-	const char *span, *class, *operation;	/* one of them */
+	const char *function, *quota;	      /* one of them */
+	const char *span, *class, *operation; /* one of them */
 	const char *delay;
 	uint64_t block; /* ns, 0: the usual length */
 	struct clew_number pid, blocks;

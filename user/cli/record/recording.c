@@ -569,7 +569,8 @@ static int make_child(struct session *session, const struct clew_recording *reco
 				 strerror(-error));
 	session->has_child = true;
 	session->left_behind = clew_left_behind_new();
-	error = recording->child ? recording->child(recording->tick_context, session->child.pid) : 0;
+	error = recording->child ? recording->child(recording->tick_context, session->child.pid)
+				 : 0;
 	if (error) {
 		clew_child_drop(&session->child);
 		session->has_child = false;
