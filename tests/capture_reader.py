@@ -21,6 +21,7 @@ SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING, KEYFRAME = range(1, 9)
 PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR, NEXT = range(
     14)
 NONE = 0xFF
+PACKED, QUICK, NO_PLACE = 0x80, 0x40, 0xFFFF
 BITS = {1: 8, 2: 16, 3: 32, 4: 64, 5: 32}
 USER = 0xFFFF
 
@@ -314,14 +315,73 @@ def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
     return decoded, shown
 
 
+def decode_quick_columns(columns, places, image, source, common):
+    """A row's columns in its image, and by place the numbers of those that it has."""
+    values, shown = {}, []
+    for number, (column, place) in enumerate(zip(columns, places)):
+        values[number] = 0
+        if column.coding > NEXT or not 1 <= column.type <= 6:
+            continue
+        if column.condition != NONE:
+            of = values.get(column.condition, common.get(column.condition - 0x80))
+            if not of & column.mask:
+                continue
+        if column.coding == TAIL:
+            shown.append((column.name, source.take(values[column.reference]).hex()))
+        elif place != NO_PLACE:
+            size = column.size if column.type == 6 else BITS[column.type] // 8
+            data = bytes(image[place:place + size])
+            if len(data) < size:
+                raise Malformed("a place outside of the image")
+            if column.coding == TRIMMED:
+                data = data.rstrip(b"\0")
+            else:
+                values[number] = data = int.from_bytes(data, "little")
+            shown.append((column.name, column.show(data)))
+    return values, shown
+
+
+def decode_quick(source, chunk, schema, present):
+    """Yields a dictionary a record of a quick chunk."""
+
+    def take_places(kind):
+        return [source.number(2) for _ in schema[kind][1]]
+
+    common, images, places = take_places(0), {}, {}
+    for kind in present:
+        images[kind] = bytearray(source.number(2))
+        places[kind] = take_places(kind)
+    for _ in range(chunk.rows):
+        kind = source.number(1)
+        image = images[kind]
+        words = len(image) // 4
+        mask = int.from_bytes(source.take((words + 7) // 8), "little")
+        for word in range(words):
+            if mask >> word & 1:
+                image[4 * word:4 * word + 4] = source.take(4)
+        values, shown = decode_quick_columns(schema[0][1], common, image, source, {})
+        if values[0] != kind or not present[kind]:
+            raise Malformed("a row of another kind")
+        present[kind] -= 1
+        record = dict(shown, kind=schema[kind][0])
+        record.update(
+            decode_quick_columns(schema[kind][1], places[kind], image, source, values)[1])
+        yield record
+    if source.at != len(source.data):
+        raise Malformed("bytes left over")
+
+
 def decode_records(chunk, schema):
     """Yields a dictionary a record."""
     head = Bytes(chunk.payload)
     count, present = head.number(1), {}
-    for _ in range(count & 0x7F):
+    for _ in range(count & 0x3F):
         kind, rows, _size = head.number(1), head.number(4), head.number(4)
         present[kind] = rows
-    stream = packed_reader.Stream(head.take(head.number(4)), chunk.rows) if count & 0x80 else None
+    if count & QUICK:
+        yield from decode_quick(head, chunk, schema, present)
+        return
+    stream = packed_reader.Stream(head.take(head.number(4)), chunk.rows) if count & PACKED else None
     raw = Bytes(chunk.frame(head.at))
     columns = len(schema[0][1]) + sum(len(schema[kind][1]) for kind in present)
     lengths = iter([raw.leb128() for _ in range(columns)])

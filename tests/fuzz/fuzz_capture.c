@@ -6,6 +6,7 @@
  *   1  u16 size of a schema, the schema, then as for 2
  *   2  u16 rows, u16 size of a RECORDS payload's front, the front, what the frame holds;
  *      with this clew's own schema
+ *   3  u16 rows, a RECORDS payload without a frame; with this clew's own schema
  *
  * Whatever it is: no crash, no endless loop, no memory beyond what the file's size
  * allows, and a second pass gives as many records as the first.
@@ -40,6 +41,13 @@ static void add(struct file *file, const void *bytes, size_t size)
 	file->size += size;
 }
 
+static void add_sealed(struct file *file, struct store_chunk_header *header, const uint8_t *payload)
+{
+	header->checksum = store_checksum(header, payload);
+	add(file, header, sizeof(*header));
+	add(file, payload, header->size);
+}
+
 /* A chunk of a front that stays as it is and a frame's contents. */
 static void add_chunk(struct file *file, unsigned kind, unsigned rows, const uint8_t *front,
 		      size_t front_size, const uint8_t *raw, size_t raw_size)
@@ -58,10 +66,19 @@ static void add_chunk(struct file *file, unsigned kind, unsigned rows, const uin
 		memcpy(payload, front, front_size);
 	packed = ZSTD_compress(payload + front_size, bound, raw, raw_size, 1);
 	header.size = front_size + packed;
-	header.checksum = store_checksum(&header, payload);
-	add(file, &header, sizeof(header));
-	add(file, payload, header.size);
+	add_sealed(file, &header, payload);
 	free(payload);
+}
+
+static void add_frameless(struct file *file, unsigned rows, const uint8_t *payload, size_t size)
+{
+	struct store_chunk_header header = {.magic = STORE_CHUNK_MAGIC,
+					    .kind = STORE_CHUNK_RECORDS,
+					    .rows = rows,
+					    .size = size,
+					    .first_time = 1000};
+
+	add_sealed(file, &header, payload);
 }
 
 static void add_file_header(struct file *file)
@@ -179,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	mode = *data % 3;
+	mode = *data % 4;
 	data++;
 	size--;
 	if (mode == 0) {
@@ -195,11 +212,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else
 			add_own_schema(&file);
 		rows = take_number(&data, &size);
-		front = take_number(&data, &size);
+		front = mode == 3 ? size : take_number(&data, &size);
 		if (front > size)
 			front = size;
-		add_chunk(&file, STORE_CHUNK_RECORDS, rows, data, front, data + front,
-			  size - front);
+		if (mode == 3)
+			add_frameless(&file, rows, data, size);
+		else
+			add_chunk(&file, STORE_CHUNK_RECORDS, rows, data, front, data + front,
+				  size - front);
 	}
 	if (file.size)
 		try_file(&file);

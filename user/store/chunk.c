@@ -117,10 +117,11 @@ int store_front_parse(const uint8_t *payload, size_t size, struct store_front *r
 
 	if (!size)
 		return -EBADMSG;
-	front.count = payload[0] & ~STORE_FRONT_PACKED;
+	front.count = payload[0] & ~(STORE_FRONT_PACKED | STORE_FRONT_QUICK);
 	front.packed = payload[0] & STORE_FRONT_PACKED;
+	front.quick = payload[0] & STORE_FRONT_QUICK;
 	front.size = 1 + 9 * (size_t)front.count;
-	if (front.count > STORE_KINDS_MAX || size < front.size)
+	if ((front.packed && front.quick) || size < front.size)
 		return -EBADMSG;
 	for (unsigned i = 0; i < front.count; i++) {
 		const uint8_t *entry = payload + 1 + 9 * (size_t)i;

@@ -20,6 +20,7 @@ struct store_chunk {
 	struct store_chunk *next;
 	bool provisional; /* a later chunk will have its rows too and replace it */
 	bool dead;	  /* the chunk that replaces it is in the file */
+	bool quick;	  /* its rows are not columns */
 	size_t size;	  /* header and payload */
 	struct store_index_entry entry;
 	struct store_index_total totals[CLEW_KIND_COUNT];
@@ -45,6 +46,7 @@ int store_unframe(const struct store_chunk_header *header, const uint8_t *payloa
 		  uint8_t **ret_bytes);
 
 #define STORE_FRONT_PACKED 0x80 /* in its first byte: numbers are in a packed stream */
+#define STORE_FRONT_QUICK  0x40 /* rows are not columns: store/quick.h */
 
 /*
  * The head of a RECORDS payload, before its frame: one entry for each record
@@ -53,6 +55,7 @@ int store_unframe(const struct store_chunk_header *header, const uint8_t *payloa
 struct store_front {
 	unsigned count;
 	bool packed;
+	bool quick;
 	uint32_t stream_size; /* packed: size of the stream, which is between this head and the
 				 frame */
 	struct {

@@ -11,6 +11,7 @@
 
 #include "store/chunk.h"
 #include "store/columns.h"
+#include "store/quick.h"
 
 struct store_decoder {
 	const struct store_schema *schema;
@@ -599,6 +600,18 @@ static int open_columns(struct store_decoder *decoder, const struct store_chunk_
 	return 0;
 }
 
+static int decode_quick(struct store_decoder *decoder, const struct store_chunk_header *header,
+			const struct store_front *front, const uint8_t *payload,
+			struct store_rows *rows)
+{
+	int r = header->raw_size ? -EBADMSG
+				 : store_rows_prepare(decoder->schema, header, front, rows);
+
+	return r < 0 ? r
+		     : store_quick_decode(decoder->schema, front, payload + front->size,
+					  header->size - front->size, rows);
+}
+
 int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header,
 		 const uint8_t *payload, struct store_rows *rows)
 {
@@ -608,10 +621,13 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	int r;
 
 	rows->rows = rows->next = 0;
-	if (!header->rows || header->rows > STORE_ROWS_MAX || !header->raw_size ||
-	    header->raw_size > STORE_PAYLOAD_MAX)
+	if (!header->rows || header->rows > STORE_ROWS_MAX || header->raw_size > STORE_PAYLOAD_MAX)
 		return -EBADMSG;
 	r = store_front_parse(payload, header->size, &front);
+	if (r == 0 && front.quick)
+		return decode_quick(decoder, header, &front, payload, rows);
+	if (r == 0 && !header->raw_size)
+		r = -EBADMSG;
 	if (r == 0)
 		r = decoder_reserve(decoder, header->rows, header->raw_size);
 	if (r < 0)

@@ -18,7 +18,7 @@
 	"CLEW\r\n\x1a"
 #define STORE_MAGIC_SIZE    8
 #define STORE_VERSION_MAJOR 4
-#define STORE_VERSION_MINOR 4
+#define STORE_VERSION_MINOR 5
 #define STORE_CHUNK_MAGIC   0x6b6863c1u /* bytes c1 63 68 6b: "?chk" */
 #define STORE_END_MAGIC	    "CLEWEND\n"
 #define STORE_BLOCK	    4096 /* unit of writes around the page cache */
@@ -39,6 +39,8 @@
 #define STORE_ROWS_MAX	      (1u << 20)
 #define STORE_PACKED_ROWS_MAX (1u << 16)
 #define STORE_PACKED_TEXT_MAX (8u << 20)
+#define STORE_IMAGE_MAX	      2048   /* bytes of a kind's image in a quick chunk */
+#define STORE_NO_PLACE	      0xffff /* of a column that is not in the image */
 
 struct store_file_header {
 	uint8_t magic[STORE_MAGIC_SIZE];

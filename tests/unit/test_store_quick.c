@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Quick chunks: what comes out of one is, byte for byte, what comes out of a chunk of columns with
+ * the same records, and columns that are made of it later are those that are made at once.
+ */
+#include <errno.h>
+
+#include "store_records.h"
+
+#include "store/quick.h"
+
+#define ROWS 3000
+
+/* Records that follow each other, as the encoders want them. */
+struct batch {
+	uint8_t *bytes;
+	size_t size, rows;
+};
+
+struct codec {
+	struct store_schema *schema;
+	struct store_encoder *encoder;
+	struct store_decoder *decoder;
+	struct store_quick quick;
+};
+
+static void codec_open(struct codec *codec)
+{
+	char what[STORE_NAME_MAX + 1];
+	uint8_t *bytes;
+	size_t size;
+
+	memset(codec, 0, sizeof(*codec));
+	assert_int_equal(store_schema_write(&bytes, &size), 0);
+	assert_int_equal(store_schema_parse(bytes, size, &codec->schema, what), 0);
+	free(bytes);
+	assert_int_equal(store_encoder_new(codec->schema, &codec->encoder), 0);
+	assert_int_equal(store_decoder_new(codec->schema, &codec->decoder), 0);
+}
+
+static void codec_close(struct codec *codec)
+{
+	store_encoder_free(codec->encoder);
+	store_decoder_free(codec->decoder);
+	store_quick_done(&codec->quick);
+	free(codec->schema);
+}
+
+static void batch_add(struct batch *batch, const void *record, size_t size)
+{
+	memcpy(batch->bytes + batch->size, record, size);
+	/* What is between records is no part of them. */
+	memset(batch->bytes + batch->size + size, 0xa5, -size & 7);
+	batch->size += (size + 7) & ~(size_t)7;
+	batch->rows++;
+}
+
+static void make_batch(uint64_t seed, size_t rows, struct batch *ret_batch)
+{
+	struct random random = {.state = seed};
+	uint64_t time = 1000000;
+	uint32_t last = 0;
+
+	*ret_batch = (struct batch){.bytes = malloc(rows * sizeof(union any_record))};
+	for (size_t i = 0; i < rows; i++) {
+		union any_record any;
+		size_t size;
+
+		time += random_below(&random, 3000);
+		size = random_record(&random, random_kind(&random), time, 3, &last, &any);
+		batch_add(ret_batch, &any, size);
+	}
+}
+
+static void decode(struct codec *codec, const struct store_chunk *chunk, struct batch *ret_batch)
+{
+	const struct clew_header *record;
+	struct store_chunk_header header;
+	struct store_rows rows = {0};
+
+	memcpy(&header, chunk->data, sizeof(header));
+	assert_int_equal(store_decode(codec->decoder, &header, chunk->data + sizeof(header), &rows),
+			 0);
+	*ret_batch = (struct batch){.bytes = malloc(header.rows * sizeof(union any_record))};
+	while ((record = store_rows_next(&rows)))
+		batch_add(ret_batch, record, store_record_size(record, SIZE_MAX));
+	assert_int_equal(ret_batch->rows, header.rows);
+	store_rows_done(&rows);
+}
+
+static struct store_chunk *columns_of(struct codec *codec, const struct batch *batch)
+{
+	struct store_chunk *chunk;
+
+	assert_int_equal(store_encode(codec->encoder, batch->bytes, batch->size, batch->rows, 3, 77,
+				      false, &chunk),
+			 0);
+	return chunk;
+}
+
+static struct store_chunk *quick_of(struct codec *codec, const struct batch *batch)
+{
+	struct store_chunk *chunk;
+
+	assert_int_equal(store_quick_encode(&codec->quick, codec->schema, batch->bytes, batch->size,
+					    batch->rows, 3, 77, &chunk),
+			 0);
+	return chunk;
+}
+
+static void expect_equal(const struct batch *one, const struct batch *other)
+{
+	assert_int_equal(one->rows, other->rows);
+	assert_int_equal(one->size, other->size);
+	assert_memory_equal(one->bytes, other->bytes, one->size);
+}
+
+static void test_is_what_columns_are(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct batch batch, of_columns, of_quick;
+		struct store_chunk *columns, *quick, *late;
+		struct codec codec;
+
+		codec_open(&codec);
+		make_batch(seed, seed < 10 ? seed : ROWS, &batch);
+		columns = columns_of(&codec, &batch);
+		quick = quick_of(&codec, &batch);
+		decode(&codec, columns, &of_columns);
+		decode(&codec, quick, &of_quick);
+		expect_equal(&of_columns, &of_quick);
+		assert_int_equal(quick->entry.first_time, columns->entry.first_time);
+		assert_int_equal(quick->entry.last_time, columns->entry.last_time);
+		assert_int_equal(quick->entry.kinds, columns->entry.kinds);
+		for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
+			assert_int_equal(quick->totals[kind].count, columns->totals[kind].count);
+		/* Columns of it, later. */
+		late = columns_of(&codec, &of_quick);
+		assert_int_equal(late->size, columns->size);
+		assert_memory_equal(late->data, columns->data, columns->size);
+		free(late);
+		free(quick);
+		free(columns);
+		free(batch.bytes);
+		free(of_columns.bytes);
+		free(of_quick.bytes);
+		codec_close(&codec);
+	}
+}
+
+/* Cut off anywhere, or changed, a quick chunk is refused or gives records. */
+static void test_trusts_nothing(void **state)
+{
+	struct random random = {.state = 9};
+	struct store_chunk_header header;
+	struct store_rows rows = {0};
+	struct store_chunk *chunk;
+	struct codec codec;
+	struct batch batch;
+	uint8_t *payload;
+
+	(void)state;
+	codec_open(&codec);
+	make_batch(5, 200, &batch);
+	chunk = quick_of(&codec, &batch);
+	memcpy(&header, chunk->data, sizeof(header));
+	payload = malloc(header.size);
+	for (uint32_t size = 0; size < header.size; size += 1 + size / 50) {
+		struct store_chunk_header cut = header;
+		/* Of that size, so that a sanitizer sees what is read behind it. */
+		uint8_t *exact = malloc(size + 1);
+
+		memcpy(exact, chunk->data + sizeof(header), size);
+		cut.size = size;
+		assert_int_equal(store_decode(codec.decoder, &cut, exact, &rows), -EBADMSG);
+		free(exact);
+	}
+	for (unsigned i = 0; i < 3000; i++) {
+		int r;
+
+		memcpy(payload, chunk->data + sizeof(header), header.size);
+		for (unsigned flips = 1 + random_below(&random, 3); flips; flips--)
+			payload[random_below(&random, header.size)] ^= 1
+								       << random_below(&random, 8);
+		r = store_decode(codec.decoder, &header, payload, &rows);
+		assert_true(r == 0 || r == -EBADMSG);
+		while (r == 0 && store_rows_next(&rows))
+			;
+	}
+	free(payload);
+	store_rows_done(&rows);
+	free(chunk);
+	free(batch.bytes);
+	codec_close(&codec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_is_what_columns_are),
+		cmocka_unit_test(test_trusts_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
