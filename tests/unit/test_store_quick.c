@@ -195,11 +195,152 @@ static void test_trusts_nothing(void **state)
 	codec_close(&codec);
 }
 
+struct quick_file {
+	uint64_t quick;
+	bool stays;
+};
+
+/* Writes the batch to a file, each second record to the other CPU. Returns the most bytes that the
+ * file had. */
+static uint64_t write_batch(const char *path, const struct batch *batch,
+			    const struct quick_file *as)
+{
+	struct clew_writer_options options = {.size = sizeof(options),
+					      .cpus = 2,
+					      .quick = as->quick,
+					      .quick_stays = as->stays,
+					      .quick_always = true};
+	struct clew_writer *writer;
+	uint64_t most = 0;
+	size_t at = 0;
+
+	assert_int_equal(clew_writer_open(path, &options, &writer), 0);
+	for (size_t i = 0; i < batch->rows; i++) {
+		size_t size = store_record_size(batch->bytes + at, SIZE_MAX);
+
+		assert_int_equal(clew_writer_put(writer, i % 2, batch->bytes + at, size), 0);
+		at += (size + 7) & ~(size_t)7;
+		if (i % 4000 == 0)
+			assert_int_equal(clew_writer_flush(writer, i / 4000 % 2, 2, 0), 0);
+		if (clew_writer_bytes(writer) > most)
+			most = clew_writer_bytes(writer);
+	}
+	assert_int_equal(clew_writer_close(writer), 0);
+	return most;
+}
+
+/* Bytes of the file's quick chunks. */
+static size_t quick_bytes(const char *path)
+{
+	struct store_chunk_header header;
+	size_t size, sum = 0;
+	uint8_t *bytes;
+
+	size = read_file(path, &bytes);
+	for (size_t at = sizeof(struct store_file_header); at < size;
+	     at += sizeof(header) + header.size) {
+		memcpy(&header, bytes + at, sizeof(header));
+		assert_int_equal(header.magic, STORE_CHUNK_MAGIC);
+		if (header.kind == STORE_CHUNK_RECORDS &&
+		    bytes[at + sizeof(header)] & STORE_FRONT_QUICK)
+			sum += header.size;
+	}
+	free(bytes);
+	return sum;
+}
+
+/* Two files with the same records. */
+static void expect_same(const char *path, const char *other)
+{
+	struct clew_reader *readers[2] = {open_reader(path), open_reader(other)};
+	const struct clew_header *records[2];
+	int r[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(clew_reader_info(readers[i])->complete);
+		assert_int_equal(clew_reader_info(readers[i])->damaged_chunks, 0);
+	}
+	assert_memory_equal(clew_reader_info(readers[0])->counts,
+			    clew_reader_info(readers[1])->counts,
+			    sizeof(clew_reader_info(readers[0])->counts));
+	for (;;) {
+		size_t size;
+
+		for (unsigned i = 0; i < 2; i++)
+			r[i] = clew_reader_next(readers[i], &records[i]);
+		assert_int_equal(r[0], r[1]);
+		if (r[0] != 1)
+			break;
+		size = store_record_size(records[0], SIZE_MAX);
+		assert_int_equal(store_record_size(records[1], SIZE_MAX), size);
+		assert_memory_equal(records[0], records[1], size);
+	}
+	assert_int_equal(r[0], 0);
+	clew_reader_close(readers[0]);
+	clew_reader_close(readers[1]);
+}
+
+#define MANY 200000
+
+static void test_becomes_columns(void **state)
+{
+	char direct[64], late[64];
+	uint64_t direct_most, late_most;
+	struct stat sizes[2];
+	struct batch batch;
+
+	(void)state;
+	temporary_path(direct);
+	temporary_path(late);
+	make_batch(3, MANY, &batch);
+	direct_most = write_batch(direct, &batch, &(struct quick_file){0});
+	late_most = write_batch(late, &batch, &(struct quick_file){.quick = 1ull << 30});
+	assert_int_equal(quick_bytes(direct), 0);
+	assert_int_equal(quick_bytes(late), 0);
+	expect_same(direct, late);
+	/* There were quick chunks, and nothing is left of their space. */
+	assert_true(late_most > direct_most * 5 / 4);
+	assert_int_equal(stat(direct, &sizes[0]), 0);
+	assert_int_equal(stat(late, &sizes[1]), 0);
+	assert_true(sizes[1].st_size < sizes[0].st_size * 21 / 20);
+	unlink(direct);
+	unlink(late);
+	free(batch.bytes);
+}
+
+/* Quick chunks that stay, up to a bound. */
+static void test_stays(void **state)
+{
+	const uint64_t bounds[] = {1 << 20, 1ull << 30};
+	char direct[64], late[64];
+	struct batch batch;
+
+	(void)state;
+	temporary_path(direct);
+	temporary_path(late);
+	make_batch(4, MANY, &batch);
+	write_batch(direct, &batch, &(struct quick_file){0});
+	for (unsigned i = 0; i < 2; i++) {
+		size_t quick;
+
+		write_batch(late, &batch, &(struct quick_file){.quick = bounds[i], .stays = true});
+		quick = quick_bytes(late);
+		/* Chunks that are being made when the bound is reached are beyond it. */
+		assert_true(quick > 1 << 20 && quick < bounds[i] + (16 << 20));
+		expect_same(direct, late);
+	}
+	unlink(direct);
+	unlink(late);
+	free(batch.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_is_what_columns_are),
 		cmocka_unit_test(test_trusts_nothing),
+		cmocka_unit_test(test_becomes_columns),
+		cmocka_unit_test(test_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "store_records.h"
 
@@ -56,8 +57,8 @@ static uint64_t *shared_counters(void)
 }
 
 /* A child records until it is killed; `flushed` says what it flushed well before. */
-static void record_until_killed(const char *path, bool sync, unsigned run_ms, uint64_t *flushed,
-				size_t per_flush)
+static void record_until_killed(const char *path, bool sync, bool quick, unsigned run_ms,
+				uint64_t *flushed, size_t per_flush)
 {
 	pid_t child = fork();
 	struct stat file;
@@ -65,8 +66,11 @@ static void record_until_killed(const char *path, bool sync, unsigned run_ms, ui
 
 	assert_true(child >= 0);
 	if (!child) {
-		struct clew_writer_options options = {
-			.size = sizeof(options), .sync = sync, .cpus = 2};
+		struct clew_writer_options options = {.size = sizeof(options),
+						      .sync = sync,
+						      .cpus = 2,
+						      .quick = quick ? 1 << 20 : 0,
+						      .quick_always = quick};
 		struct clew_writer *writer;
 		uint64_t number = 0;
 
@@ -142,7 +146,7 @@ static void expect_without_schema(const char *path, const uint64_t wanted[2])
 	free(bytes);
 }
 
-static void kills(bool sync, unsigned times, size_t per_flush)
+static void kills(bool sync, bool quick, unsigned times, size_t per_flush)
 {
 	uint64_t *flushed = shared_counters();
 
@@ -153,7 +157,7 @@ static void kills(bool sync, unsigned times, size_t per_flush)
 
 		temporary_path(path);
 		flushed[0] = flushed[1] = 0;
-		record_until_killed(path, sync, 450 + 37 * i, flushed, per_flush);
+		record_until_killed(path, sync, quick, 450 + 37 * i, flushed, per_flush);
 		reader = open_reader(path);
 		assert_false(clew_reader_info(reader)->complete);
 		expect_numbered(reader, counts, next);
@@ -173,20 +177,101 @@ static void kills(bool sync, unsigned times, size_t per_flush)
 static void test_killed(void **state)
 {
 	(void)state;
-	kills(false, 8, 40);
+	kills(false, false, 8, 40);
 }
 
 /* Enough of it that chunks become final and take the place of others. */
 static void test_killed_while_replacing(void **state)
 {
 	(void)state;
-	kills(false, 6, 1500);
+	kills(false, false, 6, 1500);
+}
+
+/* Quick chunks, too, and so many that there are columns from some time on. */
+static void test_killed_quick(void **state)
+{
+	(void)state;
+	kills(false, true, 3, 40);
+	kills(false, true, 6, 1500);
+}
+
+#define LATE_ROWS  400000
+#define LATE_FULL  (LATE_ROWS / STORE_CHUNK_ROWS * STORE_CHUNK_ROWS) /* rows of full chunks */
+#define LATE_BYTES 14 /* of a row in a quick chunk: its kind, a mask, three words */
+
+/* A child's file has quick chunks only until it is closed, which `closing` says. */
+static pid_t close_late(const char *path, uint64_t *closing)
+{
+	struct clew_writer_options options = {
+		.size = sizeof(options), .cpus = 2, .quick = 64 << 20, .quick_always = true};
+	struct clew_writer *writer;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child)
+		return child;
+	if (clew_writer_open(path, &options, &writer) < 0)
+		_exit(1);
+	for (uint64_t number = 0; number < LATE_ROWS; number++)
+		put_numbered(writer, 0, number);
+	while (clew_writer_bytes(writer) < LATE_BYTES * LATE_FULL)
+		usleep(1000);
+	*closing = 1;
+	_exit(clew_writer_close(writer) < 0);
+}
+
+/* Returns how long it took to close the file, unless it was killed so many us after it began to. */
+static unsigned kill_late(const char *path, unsigned after)
+{
+	uint64_t *closing = shared_counters();
+	struct timespec begin, end;
+	pid_t child = close_late(path, closing);
+	int status;
+
+	while (!*(volatile uint64_t *)closing)
+		usleep(100);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	if (after) {
+		usleep(after);
+		kill(child, SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	munmap(closing, 4096);
+	return (end.tv_sec - begin.tv_sec) * 1000000 + (end.tv_nsec - begin.tv_nsec) / 1000;
+}
+
+/* While rows of quick chunks become columns and these are moved to where the rows were. */
+static void test_killed_late(void **state)
+{
+	const unsigned times = 24;
+	unsigned length, killed = 0;
+	uint64_t counts[2], next[2];
+	struct clew_reader *reader;
+	char path[64];
+
+	(void)state;
+	temporary_path(path);
+	length = kill_late(path, 0);
+	for (unsigned i = 1; i <= times; i++) {
+		kill_late(path, length * i / times);
+		reader = open_reader(path);
+		killed += !clew_reader_info(reader)->complete;
+		expect_numbered(reader, counts, next);
+		assert_int_equal(counts[0], next[0]);
+		assert_in_range(counts[0], LATE_FULL, LATE_ROWS);
+		assert_int_equal(clew_reader_info(reader)->counts[CLEW_KIND_EXIT], counts[0]);
+		clew_reader_close(reader);
+	}
+	assert_true(killed > times / 4);
+	unlink(path);
 }
 
 static void test_killed_sync(void **state)
 {
 	(void)state;
-	kills(true, 3, 40);
+	kills(true, false, 3, 40);
 }
 
 /* With sync, what is in the file is never written again. */
@@ -840,6 +925,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_killed_while_replacing),
+		cmocka_unit_test(test_killed_quick),
+		cmocka_unit_test(test_killed_late),
 		cmocka_unit_test(test_killed_sync),
 		cmocka_unit_test(test_sync_appends_only),
 		cmocka_unit_test(test_truncated),

@@ -66,11 +66,16 @@ struct clew_cost {
 struct clew_writer;
 
 struct clew_writer_options {
-	size_t size;   /* sizeof(struct clew_writer_options) */
-	bool sync;     /* each chunk is on the medium before the next one is begun */
-	bool waits;    /* until clew_writer_begin() records are kept in memory and the file is not
-			  changed */
-	unsigned cpus; /* how many CPU streams there may be */
+	size_t size;	/* sizeof(struct clew_writer_options) */
+	bool sync;	/* each chunk is on the medium before the next one is begun */
+	bool waits;	/* until clew_writer_begin() records are kept in memory and the file is not
+			   changed */
+	unsigned cpus;	/* how many CPU streams there may be */
+	uint64_t quick; /* bytes that quick chunks may take of the file, which are made while CPUs
+			   are busy (docs/file-format.md); 0: none */
+	bool quick_stays;  /* .. and stay when it is closed: it is one of many files, most of which
+			      nobody reads */
+	bool quick_always; /* for tests: as if CPUs always were busy */
 };
 
 /*

@@ -21,6 +21,7 @@ struct store_chunk {
 	bool provisional; /* a later chunk will have its rows too and replace it */
 	bool dead;	  /* the chunk that replaces it is in the file */
 	bool quick;	  /* its rows are not columns */
+	size_t redoes;	  /* 1 + the number of the quick chunk whose rows it has, else 0 */
 	size_t size;	  /* header and payload */
 	struct store_index_entry entry;
 	struct store_index_total totals[CLEW_KIND_COUNT];

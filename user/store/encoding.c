@@ -27,6 +27,7 @@
 
 #include "base/thread.h"
 #include "store/encoding.h"
+#include "store/quick.h"
 
 #define WAITING_MAX                                                                                \
 	(64u << 20)	       /* limit of the records that wait for all threads, bytes; above it, \
@@ -38,10 +39,12 @@
 #define REST	    200000    /* ns */
 #define REST_WHILE  100000000 /* ns; rests are short for jobs that are older */
 #define REST_SHORT  50000
+#define BUSY_FOR    2000000000u /* ns after a job that had to hurry */
 
 struct encoder_thread {
 	struct store_encoding *encoding;
 	struct store_encoder *encoder;
+	struct store_quick quick;
 	pthread_t thread;
 	bool started;
 	bool patient;
@@ -57,10 +60,14 @@ struct encoder_thread {
 struct store_encoding {
 	void (*deliver)(void *context, struct store_chunk *chunk, int error);
 	void *context;
+	const struct store_schema *schema;
 	struct store_buffers *buffers;
-	pthread_mutex_t lock; /* for all members below and the threads' jobs */
+	bool always_busy;
+	_Atomic uint64_t busy_until; /* ns */
+	pthread_mutex_t lock;	     /* for all members below and the threads' jobs */
 	pthread_cond_t given;
 	pthread_cond_t done;
+	bool hurries; /* no job waits for idle CPUs any more */
 	bool closing;
 	size_t waiting_max; /* for each thread */
 	unsigned count;
@@ -99,6 +106,12 @@ static int set_policy(pid_t tid, bool hurry)
 	return syscall(SYS_sched_setattr, tid, &attributes, 0) == 0 ? 0 : -errno;
 }
 
+bool store_encoding_busy(const struct store_encoding *encoding)
+{
+	return encoding->always_busy ||
+	       now() < atomic_load_explicit(&encoding->busy_until, memory_order_relaxed);
+}
+
 /* With the lock held. */
 static void set_hurry(struct encoder_thread *thread, bool hurry)
 {
@@ -114,10 +127,19 @@ static void set_hurry(struct encoder_thread *thread, bool hurry)
  * True if a job, the next one or the one at work, or the amount that waits,
  * cannot wait for idle CPUs any more. With the lock held.
  */
-static bool is_late(const struct encoder_thread *thread, uint64_t given)
+static bool is_late(struct encoder_thread *thread, uint64_t given)
 {
-	return thread->encoding->closing || thread->waiting > thread->encoding->waiting_max / 4 ||
-	       (!thread->patient && now() - given > WAIT_MAX);
+	struct store_encoding *encoding = thread->encoding;
+	uint64_t time = now();
+
+	if (encoding->hurries)
+		return true;
+	if (thread->waiting <= encoding->waiting_max / 4 &&
+	    (thread->patient || time - given <= WAIT_MAX))
+		return false;
+	if (!thread->patient)
+		atomic_store_explicit(&encoding->busy_until, time + BUSY_FOR, memory_order_relaxed);
+	return true;
 }
 
 static struct encoder_thread *thread_of(struct store_encoding *encoding, unsigned stream,
@@ -148,18 +170,25 @@ static void lower_priority(const struct encoder_thread *self)
 		set_policy(self->tid, true);
 }
 
-static void encode(struct encoder_thread *self, const struct store_job_rows *job)
+static void encode(struct encoder_thread *self, const struct store_job_rows *job, bool quick)
 {
 	struct store_encoding *encoding = self->encoding;
 	struct store_chunk *chunk = NULL;
 	int r;
 
-	lower_priority(self);
-	r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream, job->row,
-			 job->dense, &chunk);
-	raise_priority(self);
-	if (r == 0)
+	if (quick) {
+		r = store_quick_encode(&self->quick, encoding->schema, job->records, job->bytes,
+				       job->rows, job->stream, job->row, &chunk);
+	} else {
+		lower_priority(self);
+		r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream,
+				 job->row, job->dense, &chunk);
+		raise_priority(self);
+	}
+	if (r == 0) {
 		chunk->provisional = job->provisional;
+		chunk->redoes = job->redoes;
+	}
 	encoding->deliver(encoding->context, r == 0 ? chunk : NULL, r);
 }
 
@@ -194,10 +223,11 @@ static void *encode_thread(void *context)
 	pthread_mutex_lock(&encoding->lock);
 	self->tid = tid;
 	self->may = may;
-	set_hurry(self, encoding->closing);
+	set_hurry(self, encoding->hurries);
 	for (;;) {
 		struct store_job_rows *job;
 		size_t bytes;
+		bool quick;
 
 		while (!self->first && !encoding->closing) {
 			set_hurry(self, false);
@@ -212,9 +242,10 @@ static void *encode_thread(void *context)
 		self->given = job->given;
 		/* The hurry was for the job before. */
 		set_hurry(self, is_late(self, job->given));
+		quick = job->quick && !encoding->hurries && store_encoding_busy(encoding);
 		pthread_mutex_unlock(&encoding->lock);
 
-		encode(self, job);
+		encode(self, job, quick);
 		bytes = job->bytes;
 		store_buffers_give(encoding->buffers, job->records);
 
@@ -228,7 +259,7 @@ static void *encode_thread(void *context)
 }
 
 int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
-		       unsigned threads,
+		       unsigned threads, bool always_busy,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
 		       void *context, struct store_encoding **ret_encoding)
 {
@@ -240,7 +271,9 @@ int store_encoding_new(const struct store_schema *schema, struct store_buffers *
 		return -ENOMEM;
 	encoding->deliver = deliver;
 	encoding->context = context;
+	encoding->schema = schema;
 	encoding->buffers = buffers;
+	encoding->always_busy = always_busy;
 	encoding->count = 2 * threads;
 	encoding->waiting_max =
 		WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
@@ -276,7 +309,8 @@ void store_encoding_put(struct store_encoding *encoding, const struct store_job_
 	job->next = NULL;
 	job->given = now();
 	pthread_mutex_lock(&encoding->lock);
-	while (thread->waiting > encoding->waiting_max) {
+	/* The thread that gives rows of the file again is one that the encoding waits for. */
+	while (!job->redoes && thread->waiting > encoding->waiting_max) {
 		set_hurry(thread, true);
 		pthread_cond_wait(&encoding->done, &encoding->lock);
 	}
@@ -301,20 +335,38 @@ void store_encoding_look(struct store_encoding *encoding, unsigned stream)
 	pthread_mutex_unlock(&encoding->lock);
 }
 
+void store_encoding_hurry(struct store_encoding *encoding)
+{
+	pthread_mutex_lock(&encoding->lock);
+	encoding->hurries = true;
+	for (unsigned i = 0; i < encoding->count; i++)
+		set_hurry(&encoding->threads[i], true);
+	pthread_mutex_unlock(&encoding->lock);
+}
+
+void store_encoding_await(struct store_encoding *encoding)
+{
+	pthread_mutex_lock(&encoding->lock);
+	for (unsigned i = 0; i < encoding->count; i++)
+		while (encoding->threads[i].waiting)
+			pthread_cond_wait(&encoding->done, &encoding->lock);
+	pthread_mutex_unlock(&encoding->lock);
+}
+
 void store_encoding_free(struct store_encoding *encoding)
 {
 	if (!encoding)
 		return;
+	store_encoding_hurry(encoding);
 	pthread_mutex_lock(&encoding->lock);
 	encoding->closing = true;
-	for (unsigned i = 0; i < encoding->count; i++)
-		set_hurry(&encoding->threads[i], true);
 	pthread_cond_broadcast(&encoding->given);
 	pthread_mutex_unlock(&encoding->lock);
 	for (unsigned i = 0; i < encoding->count; i++) {
 		if (encoding->threads[i].started)
 			pthread_join(encoding->threads[i].thread, NULL);
 		store_encoder_free(encoding->threads[i].encoder);
+		store_quick_done(&encoding->threads[i].quick);
 	}
 	pthread_cond_destroy(&encoding->given);
 	pthread_cond_destroy(&encoding->done);

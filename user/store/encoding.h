@@ -23,17 +23,20 @@ struct store_job_rows {
 	uint64_t given; /* ns, CLOCK_MONOTONIC: set by store_encoding_put() */
 	unsigned stream;
 	bool provisional;
-	bool dense;   /* there is time to make the chunk as small as possible */
-	bool patient; /* the file has the rows already: the job can wait */
+	bool dense;    /* there is time to make the chunk as small as possible */
+	bool patient;  /* the file has the rows already: the job can wait */
+	bool quick;    /* it may become a quick chunk while CPUs are busy */
+	size_t redoes; /* see struct store_chunk */
 };
 
 /*
  * Starts `threads` threads, and as many for patient jobs. Each chunk is passed
  * to `deliver`, which owns it from then on; an error (-errno) is passed with a
- * NULL chunk. `buffers` remain the caller's. Returns 0 or -errno.
+ * NULL chunk. `buffers` remain the caller's. `always_busy`, for tests: as if CPUs never were
+ * idle. Returns 0 or -errno.
  */
 int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
-		       unsigned threads,
+		       unsigned threads, bool always_busy,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
 		       void *context, struct store_encoding **ret_encoding);
 
@@ -48,6 +51,17 @@ void store_encoding_put(struct store_encoding *encoding, const struct store_job_
  * be called every few ms.
  */
 void store_encoding_look(struct store_encoding *encoding, unsigned stream);
+
+/*
+ * True if jobs had to hurry lately, as the CPUs were not idle. Jobs that may become quick chunks do
+ * then.
+ */
+bool store_encoding_busy(const struct store_encoding *encoding);
+
+/* From now on no job waits for idle CPUs, and none becomes a quick chunk. */
+void store_encoding_hurry(struct store_encoding *encoding);
+/* Waits until all jobs are done that were put before. */
+void store_encoding_await(struct store_encoding *encoding);
 
 /*
  * Does the remaining jobs, ends the threads and frees everything. NULL is

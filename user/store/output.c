@@ -12,57 +12,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/output.h"
+#include "store/output_state.h"
 #include "store/target.h"
 
-#define BLOCK_MASK    ((uint64_t)STORE_BLOCK - 1)
 #define COMPACT_MIN   (64u << 10) /* fewer dead bytes do not trigger compaction */
 #define COMPACT_SHARE 8		  /* and they have to be at least this part of the live ones */
 #define TAIL_MAX      (8u << 20)  /* a longer tail is settled as it is */
 
-struct store_output {
-	int fd;
-	char *made; /* the file's path if it did not exist before and has no contents yet, else NULL
-		     */
-	bool regular;
-	bool direct;
-	bool sync;
-	bool compacts;
-	uint64_t settled; /* where the tail begins */
-	uint64_t end;
-	uint8_t settled_block[STORE_BLOCK]; /* contents of the block at `settled`, up to there */
-	uint8_t end_block[STORE_BLOCK];
-	struct store_chunk *tail;
-	struct store_chunk **tail_end;
-	uint64_t live;
-	uint64_t dead;
-	uint8_t *image; /* aligned; the bytes that are being written */
-	size_t image_size;
-	size_t image_capacity;
-	struct store_index_entry *entries;
-	size_t entry_count;
-	size_t entry_capacity;
-};
-
 /* ---- blocks ---- */
 
-/*
- * Updates the copy of the last block, for `size` bytes that are written at
- * `at`.
- */
-static void block_push(uint8_t *block, uint64_t at, const uint8_t *bytes, size_t size)
+void store_block_push(uint8_t *block, uint64_t at, const uint8_t *bytes, size_t size)
 {
-	uint64_t start = (at + size) & ~BLOCK_MASK;
+	uint64_t start = (at + size) & ~STORE_BLOCK_MASK;
 
 	if (start <= at)
-		memcpy(block + (at & BLOCK_MASK), bytes, size);
+		memcpy(block + (at & STORE_BLOCK_MASK), bytes, size);
 	else
 		memcpy(block, bytes + (start - at), at + size - start);
 }
 
 static int image_reserve(struct store_output *output, size_t size)
 {
-	size_t capacity = (2 * size + BLOCK_MASK) & ~BLOCK_MASK;
+	size_t capacity = (2 * size + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK;
 	uint8_t *image;
 
 	if (size <= output->image_capacity)
@@ -78,7 +49,7 @@ static int image_reserve(struct store_output *output, size_t size)
 	return 0;
 }
 
-static int image_add(struct store_output *output, const void *bytes, size_t size)
+int store_image_add(struct store_output *output, const void *bytes, size_t size)
 {
 	int r;
 
@@ -91,10 +62,10 @@ static int image_add(struct store_output *output, const void *bytes, size_t size
 	return 0;
 }
 
-static int image_start(struct store_output *output, const uint8_t *block, uint64_t at)
+int store_image_start(struct store_output *output, const uint8_t *block, uint64_t at)
 {
 	output->image_size = 0;
-	return output->regular ? image_add(output, block, at & BLOCK_MASK) : 0;
+	return output->regular ? store_image_add(output, block, at & STORE_BLOCK_MASK) : 0;
 }
 
 static int leave_direct(struct store_output *output)
@@ -131,7 +102,7 @@ static int write_all(struct store_output *output, const uint8_t *bytes, size_t s
 		 * The rest of a short write may not be aligned: without
 		 * O_DIRECT the next write reports the error.
 		 */
-		if (size && output->direct && (n & BLOCK_MASK)) {
+		if (size && output->direct && (n & STORE_BLOCK_MASK)) {
 			r = leave_direct(output);
 			if (r < 0)
 				return r;
@@ -140,16 +111,15 @@ static int write_all(struct store_output *output, const uint8_t *bytes, size_t s
 	return 0;
 }
 
-/* Writes the image, which begins at `at` in the file. */
-static int image_write(struct store_output *output, uint64_t at)
+int store_image_write(struct store_output *output, uint64_t at)
 {
 	size_t size = output->image_size;
 	uint64_t offset = at;
 	int r;
 
 	if (output->regular) {
-		size = (size + BLOCK_MASK) & ~BLOCK_MASK;
-		offset = at & ~BLOCK_MASK;
+		size = (size + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK;
+		offset = at & ~STORE_BLOCK_MASK;
 		memset(output->image + output->image_size, 0, size - output->image_size);
 	}
 	r = write_all(output, output->image, size, offset);
@@ -162,35 +132,51 @@ static int image_write(struct store_output *output, uint64_t at)
 	return r;
 }
 
-static int trim(struct store_output *output, uint64_t size)
+int store_output_trim(struct store_output *output, uint64_t size)
 {
 	return output->regular && ftruncate(output->fd, size) < 0 ? -errno : 0;
 }
 
 /* ---- the tail ---- */
 
+/* Adds a chunk that is settled to the index. */
+static int add_entry(struct store_output *output, const struct store_chunk *chunk)
+{
+	if (chunk->entry.kind == STORE_CHUNK_PADDING)
+		return 0;
+	if (output->entry_count == output->entry_capacity) {
+		size_t capacity = output->entry_capacity ? 2 * output->entry_capacity : 64;
+		struct store_index_entry *bigger =
+			realloc(output->entries, capacity * sizeof(*bigger));
+		bool *quick;
+
+		if (!bigger)
+			return -ENOMEM;
+		output->entries = bigger;
+		quick = realloc(output->quick, capacity * sizeof(*quick));
+		if (!quick)
+			return -ENOMEM;
+		output->quick = quick;
+		output->entry_capacity = capacity;
+	}
+	output->quick[output->entry_count] = chunk->quick && !chunk->provisional;
+	output->quick_left += output->quick[output->entry_count];
+	output->entries[output->entry_count++] = chunk->entry;
+	return 0;
+}
+
 static int settle_first(struct store_output *output)
 {
 	struct store_chunk *chunk = output->tail;
 
 	if (!chunk->dead) {
-		if (output->entry_count == output->entry_capacity) {
-			size_t capacity = output->entry_capacity ? 2 * output->entry_capacity : 64;
-			struct store_index_entry *bigger =
-				realloc(output->entries, capacity * sizeof(*bigger));
-
-			if (!bigger)
-				return -ENOMEM;
-			output->entries = bigger;
-			output->entry_capacity = capacity;
-		}
-		if (chunk->entry.kind != STORE_CHUNK_PADDING)
-			output->entries[output->entry_count++] = chunk->entry;
+		if (add_entry(output, chunk) < 0)
+			return -ENOMEM;
 		output->live -= chunk->size;
 	} else {
 		output->dead -= chunk->size;
 	}
-	block_push(output->settled_block, output->settled, chunk->data, chunk->size);
+	store_block_push(output->settled_block, output->settled, chunk->data, chunk->size);
 	output->settled += chunk->size;
 	output->tail = chunk->next;
 	if (!output->tail)
@@ -220,7 +206,7 @@ static int image_add_live(struct store_output *output)
 	for (int provisional = 0; provisional < 2; provisional++)
 		for (struct store_chunk *chunk = output->tail; chunk && r == 0; chunk = chunk->next)
 			if (!chunk->dead && chunk->provisional == provisional)
-				r = image_add(output, chunk->data, chunk->size);
+				r = store_image_add(output, chunk->data, chunk->size);
 	return r;
 }
 
@@ -255,7 +241,7 @@ static void sort_tail(struct store_output *output)
 	memcpy(output->end_block, output->settled_block, STORE_BLOCK);
 	for (struct store_chunk *chunk = output->tail; chunk; chunk = chunk->next) {
 		chunk->entry.offset = output->end;
-		block_push(output->end_block, output->end, chunk->data, chunk->size);
+		store_block_push(output->end_block, output->end, chunk->data, chunk->size);
 		output->end += chunk->size;
 	}
 }
@@ -264,26 +250,26 @@ static int compact(struct store_output *output)
 {
 	int r;
 
-	r = image_start(output, output->end_block, output->end);
+	r = store_image_start(output, output->end_block, output->end);
 	if (r == 0)
 		r = image_add_live(output);
 	if (r == 0)
-		r = image_write(output, output->end);
+		r = store_image_write(output, output->end);
 	if (r == -ENOSPC) {
 		/* There is no space for a second copy: the dead chunks stay. */
 		output->compacts = false;
-		return trim(output, output->end);
+		return store_output_trim(output, output->end);
 	}
 	if (r == 0)
-		r = image_start(output, output->settled_block, output->settled);
+		r = store_image_start(output, output->settled_block, output->settled);
 	if (r == 0)
 		r = image_add_live(output);
 	if (r == 0)
-		r = image_write(output, output->settled);
+		r = store_image_write(output, output->settled);
 	if (r < 0)
 		return r;
 	sort_tail(output);
-	return trim(output, (output->end + BLOCK_MASK) & ~BLOCK_MASK);
+	return store_output_trim(output, (output->end + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK);
 }
 
 /* Marks the chunks that this one replaces. */
@@ -307,12 +293,18 @@ static void supersede(struct store_output *output, const struct store_chunk *by)
 static void push(struct store_output *output, struct store_chunk *chunk)
 {
 	supersede(output, chunk);
+	if (chunk->redoes) {
+		output->entries[chunk->redoes - 1].kind = STORE_CHUNK_PADDING;
+		output->quick[chunk->redoes - 1] = false;
+		output->quick_left--;
+		output->quick_gone++;
+	}
 	chunk->next = NULL;
 	chunk->entry.offset = output->end;
 	*output->tail_end = chunk;
 	output->tail_end = &chunk->next;
 	output->live += chunk->size;
-	block_push(output->end_block, output->end, chunk->data, chunk->size);
+	store_block_push(output->end_block, output->end, chunk->data, chunk->size);
 	output->end += chunk->size;
 }
 
@@ -333,7 +325,7 @@ static int pad(struct store_output *output, uint64_t *end)
 {
 	static const uint8_t zeros[STORE_BLOCK + sizeof(struct store_chunk_header)];
 	struct store_chunk *chunk;
-	size_t size = -*end & BLOCK_MASK;
+	size_t size = -*end & STORE_BLOCK_MASK;
 	int r;
 
 	if (!size)
@@ -344,7 +336,7 @@ static int pad(struct store_output *output, uint64_t *end)
 			    false, &chunk);
 	if (r < 0)
 		return r;
-	r = image_add(output, chunk->data, chunk->size);
+	r = store_image_add(output, chunk->data, chunk->size);
 	*end += chunk->size;
 	free(chunk);
 	return r;
@@ -359,18 +351,18 @@ static int append_together(struct store_output *output, struct store_chunk *chun
 	uint64_t end = output->end;
 	int r;
 
-	r = image_start(output, output->end_block, output->end);
+	r = store_image_start(output, output->end_block, output->end);
 	for (struct store_chunk *chunk = chunks; chunk && r == 0; chunk = chunk->next) {
-		r = image_add(output, chunk->data, chunk->size);
+		r = store_image_add(output, chunk->data, chunk->size);
 		end += chunk->size;
 	}
 	if (padded && r == 0)
 		r = pad(output, &end);
 	if (r == 0)
-		r = image_write(output, output->end);
+		r = store_image_write(output, output->end);
 	if (r < 0) {
 		/* The chunks written before remain the end of the file. */
-		(void)trim(output, output->end);
+		(void)store_output_trim(output, output->end);
 		return r;
 	}
 	for (struct store_chunk *next; chunks; chunks = next) {
@@ -425,6 +417,17 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 	return r;
 }
 
+/* Takes those out of the index whose rows are in another chunk. */
+static void drop_replaced(struct store_output *output)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < output->entry_count; i++)
+		if (output->entries[i].kind != STORE_CHUNK_PADDING)
+			output->entries[kept++] = output->entries[i];
+	output->entry_count = kept;
+}
+
 static int write_index(struct store_output *output, const struct store_index_total *totals,
 		       unsigned total_count)
 {
@@ -455,19 +458,23 @@ static int write_index(struct store_output *output, const struct store_index_tot
 	return r < 0 ? r : append_each(output, chunk, false);
 }
 
+int store_output_settle(struct store_output *output)
+{
+	int r = output->dead && output->compacts ? compact(output) : 0;
+
+	return r < 0 ? r : settle(output, true);
+}
+
 int store_output_finish(struct store_output *output, const struct store_index_total *totals,
 			unsigned total_count)
 {
-	int r = 0;
+	int r = store_output_settle(output);
 
-	if (output->dead && output->compacts)
-		r = compact(output);
-	if (r == 0)
-		r = settle(output, true);
+	drop_replaced(output);
 	if (r == 0)
 		r = write_index(output, totals, total_count);
 	if (r == 0)
-		r = trim(output, output->end);
+		r = store_output_trim(output, output->end);
 	return r;
 }
 
@@ -528,7 +535,7 @@ int store_output_open(const char *path, bool sync, struct store_output **ret_out
 
 	if (!output)
 		return -ENOMEM;
-	output->fd = -1;
+	output->fd = output->reading = -1;
 	output->sync = sync;
 	output->tail_end = &output->tail;
 	r = open_file(output, path);
@@ -568,10 +575,13 @@ int store_output_close(struct store_output *output)
 	if (output->made)
 		unlink(output->made);
 	r = output->fd >= 0 && close(output->fd) < 0 && errno != EINTR ? -errno : 0;
+	if (output->reading >= 0)
+		close(output->reading);
 	store_chunks_free(output->tail);
 	free(output->made);
 	free(output->image);
 	free(output->entries);
+	free(output->quick);
 	free(output);
 	return r;
 }

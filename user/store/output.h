@@ -27,6 +27,27 @@ bool store_output_replaces(const struct store_output *output);
 /* Writes a list of chunks, which belong to the output from then on. */
 int store_output_append(struct store_output *output, struct store_chunk *chunks);
 
+/*
+ * From now on chunks that were written can be read; has to come before store_output_next_quick().
+ * 0 or -errno.
+ */
+int store_output_reads(struct store_output *output);
+
+/*
+ * The next settled quick chunk, as its bytes, which are the caller's to free, and the number that
+ * the chunk of columns with its rows has to have in `redoes`. 1, 0: there is none, or -errno.
+ */
+int store_output_next_quick(struct store_output *output, uint8_t **ret_bytes, size_t *ret_redoes);
+
+/* Settles everything. */
+int store_output_settle(struct store_output *output);
+
+/*
+ * Settles everything and moves chunks to where quick chunks were, if there were any and the rows of
+ * all of them are columns.
+ */
+int store_output_squeeze(struct store_output *output);
+
 /* Settles everything, writes the index with these totals and trims the file. */
 int store_output_finish(struct store_output *output, const struct store_index_total *totals,
 			unsigned total_count);

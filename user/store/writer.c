@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "store/encoding.h"
 #include "store/output.h"
+#include "store/redo.h"
 
 #define QUEUE_MAX                                                                                  \
 	(64u << 20) /* bytes of chunks not yet written; threads that make more have to wait */
@@ -29,6 +30,7 @@
 #define BUFFERS_A_STREAM 2
 #define ENCODE_CPUS	 8 /* CPUs that share an encoding thread .. */
 #define ENCODERS_MOST	 8 /* .. or more of them: each has up to 4 MB, and its patient one, too */
+#define REDO_MOST	 4 /* quick chunks whose rows become columns at a time */
 #define SLOW_CPUS                                                                                  \
 	8 /* with more CPUs chunks of slow streams are not larger: encoding would take too long */
 
@@ -64,6 +66,11 @@ struct clew_writer {
 	size_t slow_bytes;
 	bool sync;
 	bool provisional;
+	uint64_t quick_most;
+	bool quick_stays;
+	_Atomic uint64_t quick_bytes; /* of quick chunks that are not columns yet */
+	struct store_redo *redo;
+	unsigned redoing; /* quick chunks whose rows are on their way; for the writing thread */
 	pthread_t thread;
 	uint64_t ledger_version;
 
@@ -72,8 +79,10 @@ struct clew_writer {
 	pthread_cond_t drained;
 	struct store_chunk *queue;
 	struct store_chunk **queue_end;
-	size_t queued; /* bytes, including those being written */
-	bool begun;    /* false: chunks are kept back, and the file is unchanged */
+	size_t queued;	/* bytes, including those being written */
+	bool begun;	/* false: chunks are kept back, and the file is unchanged */
+	bool finishing; /* no record comes any more: the last quick chunks become columns .. */
+	bool redone;	/* .. and have */
 	bool closing;
 	uint8_t *meta; /* pairs that are not in a chunk yet */
 	size_t meta_size;
@@ -116,9 +125,99 @@ static void gather_batch(struct clew_writer *writer)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	while (writer->queued < BATCH_BYTES && !writer->closing)
+	while (writer->queued < BATCH_BYTES && !writer->closing && !writer->finishing)
 		if (pthread_cond_timedwait(&writer->filled, &writer->lock, &until) == ETIMEDOUT)
 			break;
+}
+
+/* Takes what is in the queue to the file. With the lock held. */
+static void write_queue(struct clew_writer *writer)
+{
+	struct store_chunk *chunks = writer->queue;
+	size_t size = writer->queued;
+
+	writer->queue = NULL;
+	writer->queue_end = &writer->queue;
+	for (const struct store_chunk *chunk = chunks; chunk; chunk = chunk->next)
+		writer->redoing -= chunk->redoes > 0;
+	pthread_mutex_unlock(&writer->lock);
+
+	write_batch(writer, chunks);
+
+	pthread_mutex_lock(&writer->lock);
+	writer->queued -= size;
+	pthread_cond_broadcast(&writer->drained);
+}
+
+/* The rows of a quick chunk will be counted with their columns. */
+static void uncount(struct clew_writer *writer, const struct store_front *front)
+{
+	pthread_mutex_lock(&writer->lock);
+	for (unsigned i = 0; i < front->count; i++) {
+		struct store_index_total *total = &writer->totals[front->entries[i].kind];
+
+		total->count -= front->entries[i].rows;
+		total->column_bytes -= front->entries[i].column_bytes;
+		writer->quick_bytes -= front->entries[i].column_bytes;
+	}
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* Has columns made of some quick chunks. Returns 1 if there were any, 0 or -errno. */
+static int redo_some(struct clew_writer *writer)
+{
+	struct store_front front;
+	int r = 1;
+
+	while (r > 0 && writer->redoing < REDO_MOST) {
+		r = store_redo_next(writer->redo, writer->output, writer->encoding, &front);
+		if (r > 0) {
+			writer->redoing++;
+			uncount(writer, &front);
+		}
+	}
+	if (r < 0)
+		return r;
+	if (writer->redoing)
+		return 1;
+	r = store_output_squeeze(writer->output);
+	writer->bytes = store_output_bytes(writer->output);
+	return r;
+}
+
+/* True if there is no reason to make columns of quick chunks now. With the lock held. */
+static bool leaves_quick(const struct clew_writer *writer)
+{
+	return !writer->redo || writer->quick_stays || writer->error ||
+	       (!writer->finishing && store_encoding_busy(writer->encoding));
+}
+
+/* Has columns made of quick chunks, if it is time for that. With the lock held. */
+static void redo(struct clew_writer *writer)
+{
+	bool finishing = writer->finishing && !writer->queue;
+	int r = 0;
+
+	if (!leaves_quick(writer)) {
+		pthread_mutex_unlock(&writer->lock);
+		if (finishing && !writer->redoing)
+			r = store_output_settle(writer->output);
+		if (r == 0)
+			r = redo_some(writer);
+		/* The file is whole nevertheless: rows that did not become columns are in it. */
+		pthread_mutex_lock(&writer->lock);
+	}
+	if (finishing && r <= 0) {
+		writer->redone = true;
+		pthread_cond_broadcast(&writer->drained);
+	}
+}
+
+static bool has_work(const struct clew_writer *writer)
+{
+	bool last = writer->finishing && !writer->redone && (!writer->redoing || writer->error);
+
+	return writer->begun && (writer->queue || last);
 }
 
 static void *write_thread(void *context)
@@ -127,26 +226,15 @@ static void *write_thread(void *context)
 
 	pthread_mutex_lock(&writer->lock);
 	for (;;) {
-		struct store_chunk *chunks;
-		size_t size;
-
-		while ((!writer->queue || !writer->begun) && !writer->closing)
+		while (!has_work(writer) && !writer->closing)
 			pthread_cond_wait(&writer->filled, &writer->lock);
-		if (!writer->queue || !writer->begun)
+		if (!has_work(writer))
 			break;
-		if (!writer->sync)
+		if (writer->queue && !writer->sync)
 			gather_batch(writer);
-		chunks = writer->queue;
-		size = writer->queued;
-		writer->queue = NULL;
-		writer->queue_end = &writer->queue;
-		pthread_mutex_unlock(&writer->lock);
-
-		write_batch(writer, chunks);
-
-		pthread_mutex_lock(&writer->lock);
-		writer->queued -= size;
-		pthread_cond_broadcast(&writer->drained);
+		if (writer->queue)
+			write_queue(writer);
+		redo(writer);
 	}
 	pthread_mutex_unlock(&writer->lock);
 	if (!writer->error && writer->begun) {
@@ -163,6 +251,8 @@ static void append(struct clew_writer *writer, struct store_chunk *chunk)
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT && !chunk->provisional; kind++) {
 		writer->totals[kind].count += chunk->totals[kind].count;
 		writer->totals[kind].column_bytes += chunk->totals[kind].column_bytes;
+		if (chunk->quick)
+			writer->quick_bytes += chunk->totals[kind].column_bytes;
 	}
 	chunk->next = NULL;
 	*writer->queue_end = chunk;
@@ -221,10 +311,15 @@ static void take_chunk(void *context, struct store_chunk *chunk, int error)
 {
 	struct clew_writer *writer = context;
 
-	if (chunk)
+	if (chunk) {
 		enqueue(writer, chunk);
-	else
-		set_error(writer, error);
+		return;
+	}
+	set_error(writer, error);
+	/* The thread that writes may wait for the chunk. */
+	pthread_mutex_lock(&writer->lock);
+	pthread_cond_signal(&writer->filled);
+	pthread_mutex_unlock(&writer->lock);
 }
 
 /* ---- opening ---- */
@@ -233,6 +328,7 @@ static void writer_free(struct clew_writer *writer)
 {
 	for (unsigned i = 0; writer->streams && i <= writer->cpus; i++)
 		store_buffers_give(writer->buffers, writer->streams[i].records);
+	store_redo_free(writer->redo);
 	store_buffers_free(writer->buffers);
 	pthread_cond_destroy(&writer->filled);
 	pthread_cond_destroy(&writer->drained);
@@ -287,6 +383,16 @@ static size_t between(size_t value, size_t low, size_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
+/* Quick chunks are made where they can be replaced. */
+static int allow_quick(struct clew_writer *writer, const struct clew_writer_options *options)
+{
+	if (!options->quick || !writer->provisional || store_output_reads(writer->output) < 0)
+		return 0;
+	writer->quick_most = options->quick;
+	writer->quick_stays = options->quick_stays;
+	return store_redo_new(writer->schema, writer->buffers, writer->buffer_size, &writer->redo);
+}
+
 int clew_writer_open(const char *path, const struct clew_writer_options *options,
 		     struct clew_writer **ret_writer)
 {
@@ -332,7 +438,9 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 		r = store_encoding_new(
 			writer->schema, writer->buffers,
 			between((writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, 1, ENCODERS_MOST),
-			take_chunk, writer, &writer->encoding);
+			options->quick_always, take_chunk, writer, &writer->encoding);
+	if (r == 0)
+		r = allow_quick(writer, options);
 	if (r == 0)
 		r = store_thread_start(&writer->thread, write_thread, writer);
 	if (r < 0) {
@@ -395,6 +503,8 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 		.provisional = provisional,
 		.dense = !provisional && is_slow(stream),
 	};
+
+	job.quick = !job.dense && writer->quick_bytes < writer->quick_most;
 
 	if (writer->error)
 		return writer->error;
@@ -625,6 +735,14 @@ int clew_writer_close(struct clew_writer *writer)
 	for (unsigned i = 0; i < writer->cpus; i++)
 		finish_chunk(writer, &writer->streams[i], i);
 	finish_chunk(writer, &writer->streams[writer->cpus], CLEW_STREAM_USER);
+	store_encoding_hurry(writer->encoding);
+	store_encoding_await(writer->encoding);
+	pthread_mutex_lock(&writer->lock);
+	writer->finishing = true;
+	pthread_cond_signal(&writer->filled);
+	while (writer->begun && !writer->redone)
+		pthread_cond_wait(&writer->drained, &writer->lock);
+	pthread_mutex_unlock(&writer->lock);
 	store_encoding_free(writer->encoding);
 
 	pthread_mutex_lock(&writer->lock);
