@@ -341,11 +341,17 @@ int main(int argc, char **argv)
 	struct clew_writer *writer;
 	size_t row_count = 0;
 	char line[LONGEST_LINE];
-	int r = argc == 2 ? clew_writer_open(argv[1], &options, &writer) : -EINVAL;
+	bool quick = argc == 3 && !strcmp(argv[2], "--quick"), known = argc == 2 || quick;
+	int r;
 
+	if (quick) {
+		options.quick = INT64_MAX;
+		options.quick_stays = options.quick_always = true;
+	}
+	r = known ? clew_writer_open(argv[1], &options, &writer) : -EINVAL;
 	if (r < 0) {
 		fprintf(stderr, "make_capture: %s\n",
-			argc == 2 ? strerror(-r) : "usage: make_capture FILE < LIST");
+			known ? strerror(-r) : "usage: make_capture FILE [--quick] < LIST");
 		return 2;
 	}
 	while (fgets(line, sizeof(line), stdin)) {

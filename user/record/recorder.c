@@ -57,6 +57,9 @@
 #define RESUME_OLD (1UL << CLEW_FLAG_RESUME)
 #define RSEQ_APART (1UL << 11)
 
+/* Bytes of quick chunks: to make columns of them at the stop takes less than a second. */
+#define QUICK_MOST (128u << 20)
+
 /*
  * Opens the capture file, connects the takers, and writes the file's metadata.
  */
@@ -66,7 +69,8 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 	struct clew_writer_options writer_options = {.size = sizeof(writer_options),
 						     .sync = options->sync,
 						     .waits = true,
-						     .cpus = recorder->cpu_count};
+						     .cpus = recorder->cpu_count,
+						     .quick = options->goes_on ? 0 : QUICK_MOST};
 	int error = clew_writer_open(options->output, &writer_options, &recorder->files.writer);
 
 	if (error)

@@ -75,7 +75,7 @@ struct clew_writer_options {
 			   are busy (docs/file-format.md); 0: none */
 	bool quick_stays;  /* .. and stay when it is closed: it is one of many files, most of which
 			      nobody reads */
-	bool quick_always; /* for tests: as if CPUs always were busy */
+	bool quick_always; /* for tests: as if CPUs always were busy, until it is closed, too */
 };
 
 /*
@@ -159,6 +159,7 @@ struct clew_capture_info {
 	bool imported;		 /* another tracer recorded it */
 	uint64_t damaged_chunks; /* skipped: bad checksum or contents; complete once all was read or
 				    checked */
+	uint64_t quick_records;	 /* that are not columns, as CPUs were busy; once all was checked */
 	uint64_t start;		 /* ns, monotonic: when recording was enabled */
 	uint64_t end;		 /* when it was disabled; of an incomplete file, its last record */
 	unsigned cpus;

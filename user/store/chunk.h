@@ -32,6 +32,16 @@ struct store_chunk {
 int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress,
 		    struct store_chunk **ret_chunk);
 
+/* Bytes of the columns, or rows, of all kinds. */
+static inline uint64_t store_chunk_columns(const struct store_chunk *chunk)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
+		bytes += chunk->totals[kind].column_bytes;
+	return bytes;
+}
+
 /* Frees a list of them. */
 void store_chunks_free(struct store_chunk *chunks);
 

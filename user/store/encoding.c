@@ -64,6 +64,7 @@ struct store_encoding {
 	struct store_buffers *buffers;
 	bool always_busy;
 	_Atomic uint64_t busy_until; /* ns */
+	_Atomic int64_t quick_room;  /* bytes that quick chunks may still take of the file */
 	pthread_mutex_t lock;	     /* for all members below and the threads' jobs */
 	pthread_cond_t given;
 	pthread_cond_t done;
@@ -110,6 +111,18 @@ bool store_encoding_busy(const struct store_encoding *encoding)
 {
 	return encoding->always_busy ||
 	       now() < atomic_load_explicit(&encoding->busy_until, memory_order_relaxed);
+}
+
+void store_encoding_grant(struct store_encoding *encoding, uint64_t bytes)
+{
+	atomic_fetch_add(&encoding->quick_room, bytes);
+}
+
+/* True if the job becomes a quick chunk. With the lock held. */
+static bool is_quick(const struct store_encoding *encoding, const struct store_job_rows *job)
+{
+	return job->quick && atomic_load(&encoding->quick_room) > 0 &&
+	       (encoding->always_busy || (!encoding->hurries && store_encoding_busy(encoding)));
 }
 
 /* With the lock held. */
@@ -188,6 +201,8 @@ static void encode(struct encoder_thread *self, const struct store_job_rows *job
 	if (r == 0) {
 		chunk->provisional = job->provisional;
 		chunk->redoes = job->redoes;
+		if (quick && !chunk->provisional)
+			atomic_fetch_sub(&encoding->quick_room, store_chunk_columns(chunk));
 	}
 	encoding->deliver(encoding->context, r == 0 ? chunk : NULL, r);
 }
@@ -242,7 +257,7 @@ static void *encode_thread(void *context)
 		self->given = job->given;
 		/* The hurry was for the job before. */
 		set_hurry(self, is_late(self, job->given));
-		quick = job->quick && !encoding->hurries && store_encoding_busy(encoding);
+		quick = is_quick(encoding, job);
 		pthread_mutex_unlock(&encoding->lock);
 
 		encode(self, job, quick);

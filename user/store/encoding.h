@@ -52,13 +52,16 @@ void store_encoding_put(struct store_encoding *encoding, const struct store_job_
  */
 void store_encoding_look(struct store_encoding *encoding, unsigned stream);
 
+/* So many more bytes of the file may be rows of quick chunks; none at first. */
+void store_encoding_grant(struct store_encoding *encoding, uint64_t bytes);
+
 /*
  * True if jobs had to hurry lately, as the CPUs were not idle. Jobs that may become quick chunks do
  * then.
  */
 bool store_encoding_busy(const struct store_encoding *encoding);
 
-/* From now on no job waits for idle CPUs, and none becomes a quick chunk. */
+/* From now on no job waits for idle CPUs. It becomes a quick chunk only with `always_busy`. */
 void store_encoding_hurry(struct store_encoding *encoding);
 /* Waits until all jobs are done that were put before. */
 void store_encoding_await(struct store_encoding *encoding);

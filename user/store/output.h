@@ -29,9 +29,9 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 
 /*
  * From now on chunks that were written can be read; has to come before store_output_next_quick().
- * 0 or -errno.
+ * *ret_room: bytes of the file system that are free; 0 where they are memory. 0 or -errno.
  */
-int store_output_reads(struct store_output *output);
+int store_output_reads(struct store_output *output, uint64_t *ret_room);
 
 /*
  * The next settled quick chunk, as its bytes, which are the caller's to free, and the number that

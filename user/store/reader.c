@@ -91,6 +91,8 @@ static int read_rows(struct clew_reader *reader, const struct store_index_entry 
 	if (reader->ahead && store_ahead_take(reader->ahead, entry, rows, &r))
 		return r;
 	r = store_file_read(file, entry, &file->payload, &header);
+	if (r == 0 && !header.size)
+		return -EBADMSG;
 	return r < 0 || reader->checks
 		       ? r
 		       : store_decode(reader->decoder, &header, file->payload.bytes, rows);
@@ -223,6 +225,8 @@ static int load(struct clew_reader *reader, struct cursor *cursor)
 		}
 		if (r < 0)
 			return r;
+		if (reader->checks && reader->file.payload.bytes[0] & STORE_FRONT_QUICK)
+			reader->info.quick_records += entry->rows;
 		cursor->missing += entry->row - cursor->row;
 		cursor->row = entry->row + entry->rows;
 		cursor->record = reader->checks ? NULL : first_row(reader, cursor);
@@ -431,6 +435,7 @@ static void start_over(struct clew_reader *reader, const struct clew_keyframe *b
 	reader->begun = reader->taken = reader->checks = false;
 	/* Damage that is found while reading is counted once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
+	reader->info.quick_records = 0;
 	forget_own_gaps(reader);
 	for (size_t i = 0; i < reader->cursor_count; i++)
 		place(reader, &reader->cursors[i]);

@@ -8,20 +8,28 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "store/output_state.h"
 
-int store_output_reads(struct store_output *output)
+int store_output_reads(struct store_output *output, uint64_t *ret_room)
 {
+	struct statfs status;
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", output->fd);
 	output->reading = open(path, O_RDONLY | O_CLOEXEC);
-	return output->reading < 0 ? -errno : 0;
+	if (output->reading < 0 || fstatfs(output->reading, &status) < 0)
+		return -errno;
+	*ret_room = status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC
+			    ? 0
+			    : (uint64_t)status.f_bavail * status.f_bsize;
+	return 0;
 }
 
 static int read_all(const struct store_output *output, uint8_t *to, size_t size, uint64_t offset)

@@ -30,6 +30,7 @@
 #define BUFFERS_A_STREAM 2
 #define ENCODE_CPUS	 8 /* CPUs that share an encoding thread .. */
 #define ENCODERS_MOST	 8 /* .. or more of them: each has up to 4 MB, and its patient one, too */
+#define QUICK_SHARE	 8 /* of the free space, as much at most goes to quick chunks */
 #define REDO_MOST	 4 /* quick chunks whose rows become columns at a time */
 #define SLOW_CPUS                                                                                  \
 	8 /* with more CPUs chunks of slow streams are not larger: encoding would take too long */
@@ -66,9 +67,8 @@ struct clew_writer {
 	size_t slow_bytes;
 	bool sync;
 	bool provisional;
-	uint64_t quick_most;
 	bool quick_stays;
-	_Atomic uint64_t quick_bytes; /* of quick chunks that are not columns yet */
+	bool quick_always;
 	struct store_redo *redo;
 	unsigned redoing; /* quick chunks whose rows are on their way; for the writing thread */
 	pthread_t thread;
@@ -158,7 +158,7 @@ static void uncount(struct clew_writer *writer, const struct store_front *front)
 
 		total->count -= front->entries[i].rows;
 		total->column_bytes -= front->entries[i].column_bytes;
-		writer->quick_bytes -= front->entries[i].column_bytes;
+		store_encoding_grant(writer->encoding, front->entries[i].column_bytes);
 	}
 	pthread_mutex_unlock(&writer->lock);
 }
@@ -251,8 +251,6 @@ static void append(struct clew_writer *writer, struct store_chunk *chunk)
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT && !chunk->provisional; kind++) {
 		writer->totals[kind].count += chunk->totals[kind].count;
 		writer->totals[kind].column_bytes += chunk->totals[kind].column_bytes;
-		if (chunk->quick)
-			writer->quick_bytes += chunk->totals[kind].column_bytes;
 	}
 	chunk->next = NULL;
 	*writer->queue_end = chunk;
@@ -386,10 +384,18 @@ static size_t between(size_t value, size_t low, size_t high)
 /* Quick chunks are made where they can be replaced. */
 static int allow_quick(struct clew_writer *writer, const struct clew_writer_options *options)
 {
-	if (!options->quick || !writer->provisional || store_output_reads(writer->output) < 0)
+	uint64_t room = 0;
+
+	if (!options->quick || !writer->provisional ||
+	    store_output_reads(writer->output, &room) < 0)
 		return 0;
-	writer->quick_most = options->quick;
+	room /= QUICK_SHARE;
+	if (!options->quick_stays && !options->quick_always && options->quick > room)
+		store_encoding_grant(writer->encoding, room);
+	else
+		store_encoding_grant(writer->encoding, options->quick);
 	writer->quick_stays = options->quick_stays;
+	writer->quick_always = options->quick_always;
 	return store_redo_new(writer->schema, writer->buffers, writer->buffer_size, &writer->redo);
 }
 
@@ -501,13 +507,12 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 		.row = stream->row + from_count,
 		.stream = number,
 		.provisional = provisional,
-		.dense = !provisional && is_slow(stream),
+		.dense = !provisional && is_slow(stream) && !writer->quick_always,
 	};
-
-	job.quick = !job.dense && writer->quick_bytes < writer->quick_most;
 
 	if (writer->error)
 		return writer->error;
+	job.quick = !job.dense;
 	job.patient = job.dense && stream->saved_count == stream->count;
 	if (provisional) {
 		job.records = store_buffers_take(writer->buffers);

@@ -127,6 +127,7 @@ void clew_json_info(const struct clew_info_source *source, const struct clew_cap
 	clew_json_cost(&json, info);
 	clew_json_bool(&json, "complete", info->complete);
 	clew_json_unsigned(&json, "damaged_chunks", info->damaged_chunks);
+	clew_json_unsigned(&json, "raw_records", info->quick_records);
 	clew_json_array(&json, "clocks");
 	for (size_t i = 0; i < info->clock_count; i++) {
 		clew_json_object(&json, NULL);

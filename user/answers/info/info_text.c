@@ -244,6 +244,9 @@ void clew_print_info(const struct clew_info_source *source, const struct clew_ca
 			      : "no: the recording was cut off, what had been written is here");
 	if (info->damaged_chunks)
 		printf("%-10s %" PRIu64 " chunks skipped\n", "damaged", info->damaged_chunks);
+	if (info->quick_records)
+		printf("%-10s %" PRIu64 " record%s not been made small, as CPUs were busy\n", "raw",
+		       info->quick_records, info->quick_records == 1 ? " has" : "s have");
 	print_events(info);
 	putchar('\n');
 	print_ledger(info);
