@@ -49,7 +49,7 @@ static void codec_close(struct codec *codec)
 static void batch_add(struct batch *batch, const void *record, size_t size)
 {
 	memcpy(batch->bytes + batch->size, record, size);
-	/* What is between records is no part of them. */
+	/* No encoder may look at what is between records. */
 	memset(batch->bytes + batch->size + size, 0xa5, -size & 7);
 	batch->size += (size + 7) & ~(size_t)7;
 	batch->rows++;
@@ -168,7 +168,7 @@ static void test_trusts_nothing(void **state)
 	payload = malloc(header.size);
 	for (uint32_t size = 0; size < header.size; size += 1 + size / 50) {
 		struct store_chunk_header cut = header;
-		/* Of that size, so that a sanitizer sees what is read behind it. */
+		/* So large that a sanitizer sees what is read behind it. */
 		uint8_t *exact = malloc(size + 1);
 
 		memcpy(exact, chunk->data + sizeof(header), size);

@@ -10,315 +10,21 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/thread.h"
-#include "store/encoding.h"
-#include "store/output.h"
-#include "store/redo.h"
+#include "store/writer_state.h"
 
-#define QUEUE_MAX                                                                                  \
-	(64u << 20) /* bytes of chunks not yet written; threads that make more have to wait */
 #define BUFFERS_MAX	 (64u << 20) /* approximate limit of the records in all open chunks, bytes */
-#define BATCH_BYTES	 (256u << 10) /* size from which on a batch is written at once .. */
-#define BATCH_WAIT_NS	 150000000ull /* .. and the time after which a smaller one is */
-#define LAST_RECORD	 (64u << 10)  /* room for the record with which a chunk becomes full */
+#define LAST_RECORD	 (64u << 10) /* room for the record with which a chunk becomes full */
 #define BUFFERS		 32 /* for rows that wait to be encoded, besides two for each stream */
 #define BUFFERS_A_STREAM 2
 #define ENCODE_CPUS	 8 /* CPUs that share an encoding thread .. */
 #define ENCODERS_MOST	 8 /* .. or more of them: each has up to 4 MB, and its patient one, too */
 #define QUICK_SHARE	 8 /* of the free space, as much at most goes to quick chunks */
-#define REDO_MOST	 4 /* quick chunks whose rows become columns at a time */
 #define SLOW_CPUS                                                                                  \
 	8 /* with more CPUs chunks of slow streams are not larger: encoding would take too long */
-
-struct stream {
-	uint8_t *records;
-	size_t used;
-	size_t count;
-	size_t saved_used; /* bytes of these that are in provisional chunks */
-	size_t saved_count;
-	uint64_t row;	       /* number of the first record in the buffer */
-	uint64_t unsaved_time; /* of the first record not in any chunk */
-	uint64_t last_time;    /* of the last record */
-	_Atomic uint64_t stored[CLEW_KIND_COUNT];
-};
-
-/*
- * Copies of the schema: as the first chunk, behind the first rows until the
- * last copy is there, and at the end.
- */
-enum { COPY_FIRST, COPY_EARLY, COPY_LAST, SCHEMA_COPIES };
-
-struct clew_writer {
-	struct store_output *output;
-	struct store_schema *schema;
-	struct store_chunk *copies[SCHEMA_COPIES]; /* copies that are not queued yet */
-	struct store_encoding *encoding;
-	struct store_buffers *buffers;
-	size_t buffer_size;
-	struct stream *streams; /* CPUs, then the user stream */
-	unsigned cpus;
-	size_t chunk_bytes; /* bytes of records that make a chunk full .. */
-	size_t slow_rows;   /* .. and rows that make one of a slow stream full */
-	size_t slow_bytes;
-	bool sync;
-	bool provisional;
-	bool quick_stays;
-	bool quick_always;
-	struct store_redo *redo;
-	unsigned redoing; /* quick chunks whose rows are on their way; for the writing thread */
-	pthread_t thread;
-	uint64_t ledger_version;
-
-	pthread_mutex_t lock; /* for all members below */
-	pthread_cond_t filled;
-	pthread_cond_t drained;
-	struct store_chunk *queue;
-	struct store_chunk **queue_end;
-	size_t queued;	/* bytes, including those being written */
-	bool begun;	/* false: chunks are kept back, and the file is unchanged */
-	bool finishing; /* no record comes any more: the last quick chunks become columns .. */
-	bool redone;	/* .. and have */
-	bool closing;
-	uint8_t *meta; /* pairs that are not in a chunk yet */
-	size_t meta_size;
-	struct store_index_total totals[CLEW_KIND_COUNT];
-	_Atomic int error;
-	_Atomic uint64_t bytes;
-};
-
-static void set_error(struct clew_writer *writer, int error)
-{
-	int none = 0;
-
-	atomic_compare_exchange_strong(&writer->error, &none, error);
-}
-
-/* ---- the writing thread ---- */
-
-static void write_batch(struct clew_writer *writer, struct store_chunk *chunks)
-{
-	int r;
-
-	if (writer->error) {
-		store_chunks_free(chunks);
-		return;
-	}
-	r = store_output_append(writer->output, chunks);
-	if (r < 0)
-		set_error(writer, r);
-	writer->bytes = store_output_bytes(writer->output);
-}
-
-/* Waits a moment for a small batch to grow. */
-static void gather_batch(struct clew_writer *writer)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += BATCH_WAIT_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	while (writer->queued < BATCH_BYTES && !writer->closing && !writer->finishing)
-		if (pthread_cond_timedwait(&writer->filled, &writer->lock, &until) == ETIMEDOUT)
-			break;
-}
-
-/* Takes what is in the queue to the file. With the lock held. */
-static void write_queue(struct clew_writer *writer)
-{
-	struct store_chunk *chunks = writer->queue;
-	size_t size = writer->queued;
-
-	writer->queue = NULL;
-	writer->queue_end = &writer->queue;
-	for (const struct store_chunk *chunk = chunks; chunk; chunk = chunk->next)
-		writer->redoing -= chunk->redoes > 0;
-	pthread_mutex_unlock(&writer->lock);
-
-	write_batch(writer, chunks);
-
-	pthread_mutex_lock(&writer->lock);
-	writer->queued -= size;
-	pthread_cond_broadcast(&writer->drained);
-}
-
-/* The rows of a quick chunk will be counted with their columns. */
-static void uncount(struct clew_writer *writer, const struct store_front *front)
-{
-	pthread_mutex_lock(&writer->lock);
-	for (unsigned i = 0; i < front->count; i++) {
-		struct store_index_total *total = &writer->totals[front->entries[i].kind];
-
-		total->count -= front->entries[i].rows;
-		total->column_bytes -= front->entries[i].column_bytes;
-		store_encoding_grant(writer->encoding, front->entries[i].column_bytes);
-	}
-	pthread_mutex_unlock(&writer->lock);
-}
-
-/* Has columns made of some quick chunks. Returns 1 if there were any, 0 or -errno. */
-static int redo_some(struct clew_writer *writer)
-{
-	struct store_front front;
-	int r = 1;
-
-	while (r > 0 && writer->redoing < REDO_MOST) {
-		r = store_redo_next(writer->redo, writer->output, writer->encoding, &front);
-		if (r > 0) {
-			writer->redoing++;
-			uncount(writer, &front);
-		}
-	}
-	if (r < 0)
-		return r;
-	if (writer->redoing)
-		return 1;
-	r = store_output_squeeze(writer->output);
-	writer->bytes = store_output_bytes(writer->output);
-	return r;
-}
-
-/* True if there is no reason to make columns of quick chunks now. With the lock held. */
-static bool leaves_quick(const struct clew_writer *writer)
-{
-	return !writer->redo || writer->quick_stays || writer->error ||
-	       (!writer->finishing && store_encoding_busy(writer->encoding));
-}
-
-/* Has columns made of quick chunks, if it is time for that. With the lock held. */
-static void redo(struct clew_writer *writer)
-{
-	bool finishing = writer->finishing && !writer->queue;
-	int r = 0;
-
-	if (!leaves_quick(writer)) {
-		pthread_mutex_unlock(&writer->lock);
-		if (finishing && !writer->redoing)
-			r = store_output_settle(writer->output);
-		if (r == 0)
-			r = redo_some(writer);
-		/* The file is whole nevertheless: rows that did not become columns are in it. */
-		pthread_mutex_lock(&writer->lock);
-	}
-	if (finishing && r <= 0) {
-		writer->redone = true;
-		pthread_cond_broadcast(&writer->drained);
-	}
-}
-
-static bool has_work(const struct clew_writer *writer)
-{
-	bool last = writer->finishing && !writer->redone && (!writer->redoing || writer->error);
-
-	return writer->begun && (writer->queue || last);
-}
-
-static void *write_thread(void *context)
-{
-	struct clew_writer *writer = context;
-
-	pthread_mutex_lock(&writer->lock);
-	for (;;) {
-		while (!has_work(writer) && !writer->closing)
-			pthread_cond_wait(&writer->filled, &writer->lock);
-		if (!has_work(writer))
-			break;
-		if (writer->queue && !writer->sync)
-			gather_batch(writer);
-		if (writer->queue)
-			write_queue(writer);
-		redo(writer);
-	}
-	pthread_mutex_unlock(&writer->lock);
-	if (!writer->error && writer->begun) {
-		int r = store_output_finish(writer->output, writer->totals, CLEW_KIND_COUNT);
-
-		if (r < 0)
-			set_error(writer, r);
-	}
-	return NULL;
-}
-
-static void append(struct clew_writer *writer, struct store_chunk *chunk)
-{
-	for (unsigned kind = 0; kind < CLEW_KIND_COUNT && !chunk->provisional; kind++) {
-		writer->totals[kind].count += chunk->totals[kind].count;
-		writer->totals[kind].column_bytes += chunk->totals[kind].column_bytes;
-	}
-	chunk->next = NULL;
-	*writer->queue_end = chunk;
-	writer->queue_end = &chunk->next;
-	writer->queued += chunk->size;
-	pthread_cond_signal(&writer->filled);
-}
-
-/*
- * A capture without a schema is useless, so damage to one copy must not matter.
- */
-static void append_schema(struct clew_writer *writer, unsigned copy)
-{
-	struct store_chunk *chunk = writer->copies[copy];
-
-	if (!chunk)
-		return;
-	writer->copies[copy] = NULL;
-	chunk->provisional = copy == COPY_EARLY && writer->provisional;
-	append(writer, chunk);
-}
-
-/*
- * Collects the pairs of the META chunk, so that those added together are in one
- * chunk.
- */
-static void append_meta(struct clew_writer *writer)
-{
-	struct store_chunk *chunk;
-	int r;
-
-	if (!writer->meta_size)
-		return;
-	r = store_chunk_new(STORE_CHUNK_META, writer->meta, writer->meta_size, false, &chunk);
-	if (r < 0)
-		set_error(writer, r);
-	else
-		append(writer, chunk);
-	writer->meta_size = 0;
-}
-
-static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
-{
-	pthread_mutex_lock(&writer->lock);
-	while (writer->queued > QUEUE_MAX && writer->begun)
-		pthread_cond_wait(&writer->drained, &writer->lock);
-	append_meta(writer);
-	append(writer, chunk);
-	if (chunk->entry.kind == STORE_CHUNK_RECORDS)
-		append_schema(writer, COPY_EARLY);
-	pthread_mutex_unlock(&writer->lock);
-}
-
-/* Takes a chunk from an encoding thread. */
-static void take_chunk(void *context, struct store_chunk *chunk, int error)
-{
-	struct clew_writer *writer = context;
-
-	if (chunk) {
-		enqueue(writer, chunk);
-		return;
-	}
-	set_error(writer, error);
-	/* The thread that writes may wait for the chunk. */
-	pthread_mutex_lock(&writer->lock);
-	pthread_cond_signal(&writer->filled);
-	pthread_mutex_unlock(&writer->lock);
-}
 
 /* ---- opening ---- */
 
@@ -367,7 +73,7 @@ int clew_writer_begin(struct clew_writer *writer)
 		r = store_output_append(writer->output, schema);
 	}
 	if (r < 0)
-		set_error(writer, r);
+		store_writer_fail(writer, r);
 	writer->bytes = store_output_bytes(writer->output);
 	pthread_mutex_lock(&writer->lock);
 	writer->begun = true;
@@ -444,11 +150,11 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 		r = store_encoding_new(
 			writer->schema, writer->buffers,
 			between((writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, 1, ENCODERS_MOST),
-			options->quick_always, take_chunk, writer, &writer->encoding);
+			options->quick_always, store_writer_take, writer, &writer->encoding);
 	if (r == 0)
 		r = allow_quick(writer, options);
 	if (r == 0)
-		r = store_thread_start(&writer->thread, write_thread, writer);
+		r = store_thread_start(&writer->thread, store_writer_run, writer);
 	if (r < 0) {
 		store_encoding_free(writer->encoding);
 		store_output_close(writer->output);
@@ -535,7 +241,7 @@ static void save_rows(struct clew_writer *writer, struct stream *stream, unsigne
 		return;
 	r = put_chunk(writer, stream, number, true);
 	if (r < 0)
-		set_error(writer, r);
+		store_writer_fail(writer, r);
 	stream->saved_used = stream->used;
 	stream->saved_count = stream->count;
 }
@@ -547,7 +253,7 @@ static int finish_chunk(struct clew_writer *writer, struct stream *stream, unsig
 	if (stream->count)
 		r = put_chunk(writer, stream, number, false);
 	if (r < 0)
-		set_error(writer, r);
+		store_writer_fail(writer, r);
 	stream->row += stream->count;
 	stream->used = stream->count = stream->saved_used = stream->saved_count = 0;
 	return r;
@@ -671,7 +377,7 @@ static int put_numbers(struct clew_writer *writer, enum store_chunk_kind kind,
 
 	if (r < 0)
 		return r;
-	enqueue(writer, chunk);
+	store_writer_enqueue(writer, chunk);
 	return writer->error;
 }
 
@@ -717,7 +423,7 @@ int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row 
 	memcpy(chunk->data, &header, sizeof(header));
 	store_chunk_seal(chunk);
 	chunk->provisional = writer->provisional;
-	enqueue(writer, chunk);
+	store_writer_enqueue(writer, chunk);
 	return writer->error;
 }
 
@@ -742,20 +448,9 @@ int clew_writer_close(struct clew_writer *writer)
 	finish_chunk(writer, &writer->streams[writer->cpus], CLEW_STREAM_USER);
 	store_encoding_hurry(writer->encoding);
 	store_encoding_await(writer->encoding);
-	pthread_mutex_lock(&writer->lock);
-	writer->finishing = true;
-	pthread_cond_signal(&writer->filled);
-	while (writer->begun && !writer->redone)
-		pthread_cond_wait(&writer->drained, &writer->lock);
-	pthread_mutex_unlock(&writer->lock);
+	store_writer_await_columns(writer);
 	store_encoding_free(writer->encoding);
-
-	pthread_mutex_lock(&writer->lock);
-	append_meta(writer);
-	append_schema(writer, COPY_LAST);
-	writer->closing = true;
-	pthread_cond_signal(&writer->filled);
-	pthread_mutex_unlock(&writer->lock);
+	store_writer_finish(writer);
 	store_thread_join(writer->thread);
 
 	r = store_output_close(writer->output);
