@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of the output share: its state, and how blocks get to the file. */
+/* The output's state, and how blocks get to the file: its files share this. */
 #ifndef CLEW_STORE_OUTPUT_STATE_H
 #define CLEW_STORE_OUTPUT_STATE_H
 

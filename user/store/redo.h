@@ -11,7 +11,8 @@
 
 struct store_redo;
 
-/* What is passed is the caller's, and stays there. `buffer_size`: bytes of a buffer. 0 or -errno.
+/* All that is passed stays the caller's, and where it is. `buffer_size`: bytes of a buffer. 0 or
+ * -errno.
  */
 int store_redo_new(const struct store_schema *schema, struct store_buffers *buffers,
 		   size_t buffer_size, struct store_redo **ret_redo);
