@@ -341,12 +341,14 @@ int main(int argc, char **argv)
 	struct clew_writer *writer;
 	size_t row_count = 0;
 	char line[LONGEST_LINE];
+	static const _Atomic bool busy = true;
 	bool quick = argc == 3 && !strcmp(argv[2], "--quick"), known = argc == 2 || quick;
 	int r;
 
 	if (quick) {
 		options.quick = INT64_MAX;
-		options.quick_stays = options.quick_always = true;
+		options.quick_stays = true;
+		options.quick_busy = &busy;
 	}
 	r = known ? clew_writer_open(argv[1], &options, &writer) : -EINVAL;
 	if (r < 0) {

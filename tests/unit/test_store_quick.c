@@ -198,8 +198,11 @@ static void test_trusts_nothing(void **state)
 struct quick_file {
 	uint64_t quick;
 	bool stays;
-	uint64_t reaches; /* bytes that it has before it is closed */
+	uint64_t reaches; /* bytes that it has before it is closed .. */
+	uint64_t falls;	  /* .. and then, once CPUs are idle; 0: they are not */
 };
+
+static _Atomic bool busy = true;
 
 /* Writes the batch to a file, each second record to the other CPU. */
 static void write_batch(const char *path, const struct batch *batch, const struct quick_file *as)
@@ -208,7 +211,7 @@ static void write_batch(const char *path, const struct batch *batch, const struc
 					      .cpus = 2,
 					      .quick = as->quick,
 					      .quick_stays = as->stays,
-					      .quick_always = true};
+					      .quick_busy = &busy};
 	struct clew_writer *writer;
 	size_t at = 0;
 
@@ -223,6 +226,15 @@ static void write_batch(const char *path, const struct batch *batch, const struc
 	}
 	while (clew_writer_bytes(writer) < as->reaches)
 		usleep(1000);
+	/* A batch of the file is the moment for columns. */
+	for (unsigned i = 0; as->falls && clew_writer_bytes(writer) > as->falls; i++) {
+		const struct clew_clock clock = {i, i, i};
+
+		busy = false;
+		assert_int_equal(clew_writer_clock(writer, &clock), 0);
+		usleep(1000);
+	}
+	busy = true;
 	assert_int_equal(clew_writer_close(writer), 0);
 }
 
@@ -244,6 +256,17 @@ static size_t quick_bytes(const char *path)
 	}
 	free(bytes);
 	return sum;
+}
+
+static uint64_t raw_records(const char *path)
+{
+	struct clew_reader *reader = open_reader(path);
+	uint64_t raw;
+
+	assert_int_equal(clew_reader_check(reader), 0);
+	raw = clew_reader_info(reader)->quick_records;
+	clew_reader_close(reader);
+	return raw;
 }
 
 /* Two files with the same records. */
@@ -295,12 +318,36 @@ static void test_becomes_columns(void **state)
 	write_batch(
 		late, &batch,
 		&(struct quick_file){.quick = 1ull << 30, .reaches = sizes[0].st_size * 11 / 10});
-	assert_int_equal(quick_bytes(direct), 0);
-	assert_int_equal(quick_bytes(late), 0);
+	assert_int_equal(raw_records(direct), 0);
+	assert_int_equal(raw_records(late), 0);
 	expect_same(direct, late);
 	/* Nothing is left of their space. */
 	assert_int_equal(stat(late, &sizes[1]), 0);
 	assert_true(sizes[1].st_size < sizes[0].st_size * 21 / 20);
+	unlink(direct);
+	unlink(late);
+	free(batch.bytes);
+}
+
+/* The same before it is closed. */
+static void test_becomes_columns_when_idle(void **state)
+{
+	char direct[64], late[64];
+	struct stat size;
+	struct batch batch;
+
+	(void)state;
+	temporary_path(direct);
+	temporary_path(late);
+	make_batch(6, MANY, &batch);
+	write_batch(direct, &batch, &(struct quick_file){0});
+	assert_int_equal(stat(direct, &size), 0);
+	write_batch(late, &batch,
+		    &(struct quick_file){.quick = 1ull << 30,
+					 .reaches = size.st_size * 11 / 10,
+					 .falls = size.st_size * 21 / 20});
+	assert_int_equal(raw_records(late), 0);
+	expect_same(direct, late);
 	unlink(direct);
 	unlink(late);
 	free(batch.bytes);
@@ -325,6 +372,7 @@ static void test_stays(void **state)
 		quick = quick_bytes(late);
 		/* The last chunk may be beyond the bound. */
 		assert_true(quick > 1 << 20 && quick < bounds[i] + STORE_CHUNK_BYTES);
+		assert_true(raw_records(late) > 10000);
 		expect_same(direct, late);
 	}
 	unlink(direct);
@@ -338,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_is_what_columns_are),
 		cmocka_unit_test(test_trusts_nothing),
 		cmocka_unit_test(test_becomes_columns),
+		cmocka_unit_test(test_becomes_columns_when_idle),
 		cmocka_unit_test(test_stays),
 	};
 

@@ -14,6 +14,8 @@
 
 #include "store/chunk.h"
 
+static const _Atomic bool busy = true; /* for quick chunks */
+
 /* EXIT records whose `value` counts up: easy to see what is missing. */
 static void put_numbered(struct clew_writer *writer, unsigned stream, uint64_t number)
 {
@@ -70,7 +72,7 @@ static void record_until_killed(const char *path, bool sync, bool quick, unsigne
 						      .sync = sync,
 						      .cpus = 2,
 						      .quick = quick ? 1 << 20 : 0,
-						      .quick_always = quick};
+						      .quick_busy = quick ? &busy : NULL};
 		struct clew_writer *writer;
 		uint64_t number = 0;
 
@@ -203,7 +205,7 @@ static void test_killed_quick(void **state)
 static pid_t close_late(const char *path, uint64_t *closing)
 {
 	struct clew_writer_options options = {
-		.size = sizeof(options), .cpus = 2, .quick = 64 << 20, .quick_always = true};
+		.size = sizeof(options), .cpus = 2, .quick = 64 << 20, .quick_busy = &busy};
 	struct clew_writer *writer;
 	pid_t child = fork();
 

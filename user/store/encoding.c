@@ -62,7 +62,7 @@ struct store_encoding {
 	void *context;
 	const struct store_schema *schema;
 	struct store_buffers *buffers;
-	bool always_busy;
+	const _Atomic bool *busy;    /* for tests */
 	_Atomic uint64_t busy_until; /* ns */
 	_Atomic int64_t quick_room;  /* bytes that quick chunks may still take of the file */
 	pthread_mutex_t lock;	     /* for all members below and the threads' jobs */
@@ -109,8 +109,9 @@ static int set_policy(pid_t tid, bool hurry)
 
 bool store_encoding_busy(const struct store_encoding *encoding)
 {
-	return encoding->always_busy ||
-	       now() < atomic_load_explicit(&encoding->busy_until, memory_order_relaxed);
+	if (encoding->busy)
+		return atomic_load(encoding->busy);
+	return now() < atomic_load_explicit(&encoding->busy_until, memory_order_relaxed);
 }
 
 void store_encoding_grant(struct store_encoding *encoding, uint64_t bytes)
@@ -122,7 +123,7 @@ void store_encoding_grant(struct store_encoding *encoding, uint64_t bytes)
 static bool is_quick(const struct store_encoding *encoding, const struct store_job_rows *job)
 {
 	return job->quick && atomic_load(&encoding->quick_room) > 0 &&
-	       (encoding->always_busy || (!encoding->hurries && store_encoding_busy(encoding)));
+	       (encoding->busy || !encoding->hurries) && store_encoding_busy(encoding);
 }
 
 /* With the lock held. */
@@ -230,7 +231,7 @@ static void *encode_thread(void *context)
 	 * Where raising the priority is not permitted, lowering it could not be
 	 * undone.
 	 */
-	may = set_policy(tid, true) == 0 && set_policy(tid, false) == 0;
+	may = !encoding->busy && set_policy(tid, true) == 0 && set_policy(tid, false) == 0;
 	if (may) {
 		store_encoder_rest(self->encoder, rest, self);
 		set_policy(tid, true);
@@ -274,7 +275,7 @@ static void *encode_thread(void *context)
 }
 
 int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
-		       unsigned threads, bool always_busy,
+		       unsigned threads, const _Atomic bool *busy,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
 		       void *context, struct store_encoding **ret_encoding)
 {
@@ -288,7 +289,7 @@ int store_encoding_new(const struct store_schema *schema, struct store_buffers *
 	encoding->context = context;
 	encoding->schema = schema;
 	encoding->buffers = buffers;
-	encoding->always_busy = always_busy;
+	encoding->busy = busy;
 	encoding->count = 2 * threads;
 	encoding->waiting_max =
 		WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;

@@ -32,11 +32,11 @@ struct store_job_rows {
 /*
  * Starts `threads` threads, and as many for patient jobs. Each chunk is passed
  * to `deliver`, which owns it from then on; an error (-errno) is passed with a
- * NULL chunk. `buffers` remain the caller's. `always_busy`, for tests: as if CPUs never were
- * idle. Returns 0 or -errno.
+ * NULL chunk. `buffers` remain the caller's. `busy`, for tests: whether CPUs are,
+ * or NULL. Returns 0 or -errno.
  */
 int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
-		       unsigned threads, bool always_busy,
+		       unsigned threads, const _Atomic bool *busy,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
 		       void *context, struct store_encoding **ret_encoding);
 
@@ -61,7 +61,7 @@ void store_encoding_grant(struct store_encoding *encoding, uint64_t bytes);
  */
 bool store_encoding_busy(const struct store_encoding *encoding);
 
-/* From now on no job waits for idle CPUs. It becomes a quick chunk only with `always_busy`. */
+/* From now on no job waits for idle CPUs. It becomes a quick chunk only if `busy` says so. */
 void store_encoding_hurry(struct store_encoding *encoding);
 /* Waits until all jobs are done that were put before. */
 void store_encoding_await(struct store_encoding *encoding);

@@ -246,6 +246,20 @@ static void sort_tail(struct store_output *output)
 	}
 }
 
+int store_output_rewrite(struct store_output *output)
+{
+	int r = store_image_start(output, output->settled_block, output->settled);
+
+	if (r == 0)
+		r = image_add_live(output);
+	if (r == 0)
+		r = store_image_write(output, output->settled);
+	if (r < 0)
+		return r;
+	sort_tail(output);
+	return store_output_trim(output, (output->end + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK);
+}
+
 static int compact(struct store_output *output)
 {
 	int r;
@@ -260,16 +274,7 @@ static int compact(struct store_output *output)
 		output->compacts = false;
 		return store_output_trim(output, output->end);
 	}
-	if (r == 0)
-		r = store_image_start(output, output->settled_block, output->settled);
-	if (r == 0)
-		r = image_add_live(output);
-	if (r == 0)
-		r = store_image_write(output, output->settled);
-	if (r < 0)
-		return r;
-	sort_tail(output);
-	return store_output_trim(output, (output->end + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK);
+	return r < 0 ? r : store_output_rewrite(output);
 }
 
 /* Marks the chunks that this one replaces. */
@@ -458,18 +463,23 @@ static int write_index(struct store_output *output, const struct store_index_tot
 	return r < 0 ? r : append_each(output, chunk, false);
 }
 
-int store_output_settle(struct store_output *output)
+int store_output_settle_final(struct store_output *output)
 {
-	int r = output->dead && output->compacts ? compact(output) : 0;
+	/* Provisional chunks go behind the others. */
+	int r = output->tail && output->compacts ? compact(output) : 0;
 
-	return r < 0 ? r : settle(output, true);
+	return r < 0 ? r : settle(output, false);
 }
 
 int store_output_finish(struct store_output *output, const struct store_index_total *totals,
 			unsigned total_count)
 {
-	int r = store_output_settle(output);
+	int r = 0;
 
+	if (output->dead && output->compacts)
+		r = compact(output);
+	if (r == 0)
+		r = settle(output, true);
 	drop_replaced(output);
 	if (r == 0)
 		r = write_index(output, totals, total_count);

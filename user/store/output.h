@@ -34,17 +34,15 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 int store_output_reads(struct store_output *output, uint64_t *ret_room);
 
 /*
- * The next settled quick chunk, as its bytes, which are the caller's to free, and the number that
- * the chunk of columns with its rows has to have in `redoes`. 1, 0: there is none, or -errno.
+ * The next quick chunk, as its bytes, which are the caller's to free, and the number that the chunk
+ * of columns with its rows has to have in `redoes`. If only the tail has some, they are settled. 1,
+ * 0: there is none, or -errno.
  */
 int store_output_next_quick(struct store_output *output, uint8_t **ret_bytes, size_t *ret_redoes);
 
-/* Settles everything. */
-int store_output_settle(struct store_output *output);
-
 /*
- * Settles everything and moves chunks to where quick chunks were, if there were any and the rows of
- * all of them are columns.
+ * Moves chunks to where quick chunks were, if there were any and the rows of all of them are
+ * columns.
  */
 int store_output_squeeze(struct store_output *output);
 

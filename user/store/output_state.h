@@ -44,6 +44,12 @@ int store_image_start(struct store_output *output, const uint8_t *block, uint64_
 int store_image_add(struct store_output *output, const void *bytes, size_t size);
 int store_image_write(struct store_output *output, uint64_t at);
 
+/* Settles what no other chunk will replace. */
+int store_output_settle_final(struct store_output *output);
+/* Writes the tail from `settled` on, where it is whole only if another copy of it is in the file.
+ */
+int store_output_rewrite(struct store_output *output);
+
 int store_output_trim(struct store_output *output, uint64_t size);
 
 #endif

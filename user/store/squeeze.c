@@ -66,17 +66,37 @@ static int read_chunk(const struct store_output *output, const struct store_inde
 	return r;
 }
 
-int store_output_next_quick(struct store_output *output, uint8_t **ret_bytes, size_t *ret_redoes)
+/* True if the tail has quick chunks that no other will replace. */
+static bool tail_has_quick(const struct store_output *output)
+{
+	const struct store_chunk *chunk = output->tail;
+
+	while (chunk && (!chunk->quick || chunk->provisional || chunk->dead))
+		chunk = chunk->next;
+	return chunk;
+}
+
+static size_t find_quick(const struct store_output *output)
 {
 	size_t at = output->quick_next;
-	int r;
 
 	while (at < output->entry_count && !output->quick[at])
 		at++;
-	output->quick_next = at;
-	if (at == output->entry_count)
-		return 0;
-	r = read_chunk(output, &output->entries[at], ret_bytes);
+	return at;
+}
+
+int store_output_next_quick(struct store_output *output, uint8_t **ret_bytes, size_t *ret_redoes)
+{
+	int r = 0;
+
+	output->quick_next = find_quick(output);
+	if (output->quick_next == output->entry_count && tail_has_quick(output)) {
+		r = store_output_settle_final(output);
+		output->quick_next = find_quick(output);
+	}
+	if (r < 0 || output->quick_next == output->entry_count)
+		return r;
+	r = read_chunk(output, &output->entries[output->quick_next], ret_bytes);
 	if (r < 0)
 		return r;
 	output->quick_next++;
@@ -128,7 +148,7 @@ static int move_all(struct store_output *output, uint64_t *ret_end)
 
 	while (first < output->entry_count && entries[first].kind != STORE_CHUNK_PADDING)
 		first++;
-	*ret_end = output->end;
+	*ret_end = output->settled;
 	if (first == output->entry_count)
 		return 0;
 	end = entries[first].offset;
@@ -157,13 +177,13 @@ static int move_all(struct store_output *output, uint64_t *ret_end)
 
 int store_output_squeeze(struct store_output *output)
 {
-	uint64_t end;
+	uint64_t end, tail_end;
 	int r;
 
 	if (output->quick_left || !output->quick_gone)
 		return 0;
 	/* There may be quick chunks in the tail. */
-	r = store_output_settle(output);
+	r = store_output_settle_final(output);
 	if (r < 0 || output->quick_left)
 		return r;
 	output->quick_gone = 0;
@@ -172,9 +192,10 @@ int store_output_squeeze(struct store_output *output)
 		return r;
 	output->quick_next = output->entry_count;
 	memset(output->quick, 0, output->entry_count * sizeof(*output->quick));
-	if (end == output->end)
-		return 0;
-	output->settled = output->end = end;
-	memcpy(output->end_block, output->settled_block, STORE_BLOCK);
-	return store_output_trim(output, (end + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK);
+	/* The tail moves as the chunks do. */
+	tail_end = (end + output->live + STORE_BLOCK_MASK) & ~STORE_BLOCK_MASK;
+	if (tail_end > output->settled)
+		return load_block(output, output->settled);
+	output->settled = end;
+	return store_output_rewrite(output);
 }

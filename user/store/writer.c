@@ -96,12 +96,12 @@ static int allow_quick(struct clew_writer *writer, const struct clew_writer_opti
 	    store_output_reads(writer->output, &room) < 0)
 		return 0;
 	room /= QUICK_SHARE;
-	if (!options->quick_stays && !options->quick_always && options->quick > room)
+	if (!options->quick_stays && !options->quick_busy && options->quick > room)
 		store_encoding_grant(writer->encoding, room);
 	else
 		store_encoding_grant(writer->encoding, options->quick);
 	writer->quick_stays = options->quick_stays;
-	writer->quick_always = options->quick_always;
+	writer->quick_busy = options->quick_busy;
 	return store_redo_new(writer->schema, writer->buffers, writer->buffer_size, &writer->redo);
 }
 
@@ -150,7 +150,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 		r = store_encoding_new(
 			writer->schema, writer->buffers,
 			between((writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, 1, ENCODERS_MOST),
-			options->quick_always, store_writer_take, writer, &writer->encoding);
+			options->quick_busy, store_writer_take, writer, &writer->encoding);
 	if (r == 0)
 		r = allow_quick(writer, options);
 	if (r == 0)
@@ -213,7 +213,7 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 		.row = stream->row + from_count,
 		.stream = number,
 		.provisional = provisional,
-		.dense = !provisional && is_slow(stream) && !writer->quick_always,
+		.dense = !provisional && is_slow(stream) && !writer->quick_busy,
 	};
 
 	if (writer->error)

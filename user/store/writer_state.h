@@ -43,7 +43,7 @@ struct clew_writer {
 	bool sync;
 	bool provisional;
 	bool quick_stays;
-	bool quick_always;
+	const _Atomic bool *quick_busy; /* for tests */
 	struct store_redo *redo;
 	unsigned redoing; /* quick chunks whose rows are on their way; for the writing thread */
 	pthread_t thread;

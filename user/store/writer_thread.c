@@ -102,6 +102,8 @@ static int redo_some(struct clew_writer *writer)
 	if (writer->redoing)
 		return 1;
 	r = store_output_squeeze(writer->output);
+	if (r < 0)
+		store_writer_fail(writer, r);
 	writer->bytes = store_output_bytes(writer->output);
 	return r;
 }
@@ -121,10 +123,7 @@ static void redo(struct clew_writer *writer)
 
 	if (!leaves_quick(writer)) {
 		pthread_mutex_unlock(&writer->lock);
-		if (finishing && !writer->redoing)
-			r = store_output_settle(writer->output);
-		if (r == 0)
-			r = redo_some(writer);
+		r = redo_some(writer);
 		/* The file is whole nevertheless: rows that did not become columns are in it. */
 		pthread_mutex_lock(&writer->lock);
 	}
