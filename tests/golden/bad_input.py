@@ -296,7 +296,7 @@ def test_layers(directory):
     fails("record: no way to see returns", ["record", "-o", where, "--returns", "often"], 2,
           "often")
     fails("record: a runtime that is not known", ["record", "-o", where, "--runtime", "gone"], 2,
-          "'gone' is no runtime that is known", "go, java, pthread, uv")
+          "'gone' is no runtime that is known", "go, io_uring, java, openmp, pthread, python, uv")
     fails("record: a runtime's file that is not there",
           ["record", "-o", where, "--runtime", "/no/such.runtime"], 2, "/no/such.runtime")
     fails("record: all runtimes of nobody", ["record", "-o", where, "--runtime", "auto"], 2,

@@ -25,7 +25,7 @@ static int leave_steps(struct clew_deadlock *deadlock, struct shared *out)
 	return deadlock->steps ? 0 : -ENOMEM;
 }
 
-/* Those who are stuck in the deadlock with a number, which is left as the next one. */
+/* Leaves the tasks that are stuck in the deadlock with a number, which becomes the next one. */
 static void leave_stuck(const struct clew_trace *trace, uint32_t number,
 			struct left_deadlocks *left)
 {

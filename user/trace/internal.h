@@ -193,7 +193,7 @@ struct clew_trace {
 	struct vector moments;	     /* const struct clew_moment *, likewise */
 	struct clew_jobs *jobs;	     /* clew_trace_keep_jobs(); NULL none */
 	void (*free_jobs)(struct clew_jobs *jobs);
-	bool keeps_rings;	     /* requests to io_urings are moments, too */
+	bool keeps_rings; /* requests to io_urings are moments, too */
 	/* struct clew_end; in order of task, and of end, once finished */
 	struct vector end_sleepers, end_holders;
 	struct vector passes;	     /* struct trace_pass, in order of time */
