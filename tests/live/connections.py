@@ -144,7 +144,8 @@ def check(hosts):
     said = json.loads(done.stdout)
     clock, connected = said["traces"][1], said["connected"]
     note(f"{connected}, error {clock['error']} ns")
-    ok(connected["connections"] == CLIENTS and connected["messages"] >= 2 * len(log)
+    least = 2 * len(log) - sum(way == "splice" for _, _, _, way in asked)
+    ok(connected["connections"] == CLIENTS and connected["messages"] >= least
        and connected["joined"] >= 0.999 * connected["messages"],
        "every message has its sender", connected)
     ok(clock["source"] == "between" and abs(clock["offset"]) <= clock["error"] < 1_000_000,
@@ -172,7 +173,7 @@ def check(hosts):
     note(f"{len(crossed)} of {len(waits)} waits cross to the other host, {len(wrong)} wrong; of "
          f"{len(seen)} whose bytes messages show, {len(missed)} do not")
     ok(crossed and not wrong, "each depends on the thread that sent what ended it", wrong[:3])
-    ok(len(seen) > 0.3 * len(log) and len(missed) <= max(1, 0.001 * len(seen)),
+    ok(len(seen) > 0.15 * len(log) and len(missed) <= max(1, 0.001 * len(seen)),
        "and hardly any is unknown", (len(missed), len(seen), missed[:3]))
 
 
