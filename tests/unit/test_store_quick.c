@@ -198,6 +198,7 @@ static void test_trusts_nothing(void **state)
 struct quick_file {
 	uint64_t quick;
 	bool stays;
+	uint64_t time;	  /* ns, for columns at the end */
 	uint64_t reaches; /* bytes that it has before it is closed .. */
 	uint64_t falls;	  /* .. and then, once CPUs are idle; 0: they are not */
 };
@@ -211,6 +212,7 @@ static void write_batch(const char *path, const struct batch *batch, const struc
 					      .cpus = 2,
 					      .quick = as->quick,
 					      .quick_stays = as->stays,
+					      .quick_time = as->time,
 					      .quick_busy = &busy};
 	struct clew_writer *writer;
 	size_t at = 0;
@@ -380,6 +382,27 @@ static void test_stays(void **state)
 	free(batch.bytes);
 }
 
+/* Columns that take longer at the end than they may are left out. */
+static void test_has_no_time(void **state)
+{
+	char direct[64], late[64];
+	struct batch batch;
+
+	(void)state;
+	temporary_path(direct);
+	temporary_path(late);
+	make_batch(7, MANY, &batch);
+	write_batch(direct, &batch, &(struct quick_file){0});
+	for (uint64_t time = 1; time <= 100000000; time *= 100) {
+		write_batch(late, &batch, &(struct quick_file){.quick = 1ull << 30, .time = time});
+		assert_true(time > 1 || raw_records(late) > 10000);
+		expect_same(direct, late);
+	}
+	unlink(direct);
+	unlink(late);
+	free(batch.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_trusts_nothing),
 		cmocka_unit_test(test_becomes_columns),
 		cmocka_unit_test(test_becomes_columns_when_idle),
+		cmocka_unit_test(test_has_no_time),
 		cmocka_unit_test(test_stays),
 	};
 

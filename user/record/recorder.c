@@ -57,8 +57,9 @@
 #define RESUME_OLD (1UL << CLEW_FLAG_RESUME)
 #define RSEQ_APART (1UL << 11)
 
-/* Bytes of quick chunks: to make columns of them at the stop takes less than a second. */
-#define QUICK_MOST (128u << 20)
+#define QUICK_MOST (128u << 20) /* bytes of quick chunks */
+/* ns: a recording has ended 2 s after the first signal, also on a busy machine. */
+#define QUICK_TIME 1000000000u
 
 /*
  * Opens the capture file, connects the takers, and writes the file's metadata.
@@ -70,7 +71,8 @@ static int open_capture(struct clew_recorder *recorder, const struct clew_record
 						     .sync = options->sync,
 						     .waits = true,
 						     .cpus = recorder->cpu_count,
-						     .quick = options->goes_on ? 0 : QUICK_MOST};
+						     .quick = options->goes_on ? 0 : QUICK_MOST,
+						     .quick_time = QUICK_TIME};
 	int error = clew_writer_open(options->output, &writer_options, &recorder->files.writer);
 
 	if (error)

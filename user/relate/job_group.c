@@ -27,7 +27,7 @@ int job_enter_group(struct join *join, const struct taking *taking, uint32_t num
 
 	if (!job_named_value(taking, "group", &group, &text) || text)
 		return 0;
-	group = job_object_key(join, taking, group);
+	group = job_object_key(join, taking, taking->event->span, group);
 	clew_job_at(join->jobs, number)->group = group;
 	known = map_get(&join->groups, group, 0);
 	return map_set(&join->groups, group, 0, (known ? *known : 0) + 1);

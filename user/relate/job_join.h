@@ -57,8 +57,9 @@ bool job_named_value(const struct taking *taking, const char *name, uint64_t *re
 		     const char **ret_text);
 /* The process of a thread. */
 uint32_t job_process(const struct join *join, uint32_t serial);
-/* The key of an object of the event's kind and process. */
-uint64_t job_object_key(const struct join *join, const struct taking *taking, uint64_t object);
+/* The key of an object of a kind, a number of the event's runtime, in the event's process. */
+uint64_t job_object_key(const struct join *join, const struct taking *taking, uint16_t kind,
+			uint64_t object);
 /* The event's key, as numbers and mixed with its kind. False: a part of it is not known. */
 bool job_key(const struct join *join, const struct taking *taking, uint64_t *ret_numbers,
 	     uint64_t *ret_key);

@@ -21,9 +21,7 @@ static struct clew_job_held *held_at(const struct clew_jobs *jobs, size_t number
 /* A thread as its runtime knows it, in its process. */
 static uint64_t thread_key(const struct join *join, const struct taking *taking, uint64_t word)
 {
-	return hash_mix(hash_mix((uintptr_t)&taking->runtime->spans[taking->event->span],
-				 job_process(join, taking->happened->task)),
-			word);
+	return job_object_key(join, taking, taking->event->span, word);
 }
 
 static int add_held(struct join *join, const struct clew_job_held *held)

@@ -66,17 +66,17 @@ static uint32_t tid_of(const struct join *join, uint32_t serial)
 }
 
 /* A kind and a process as a number that is the same in each segment of a recording. */
-static uint64_t key_begin(const struct join *join, const struct taking *taking)
+static uint64_t key_begin(const struct join *join, const struct taking *taking, uint16_t kind)
 {
 	uint64_t runtime = (uint64_t)(taking->runtime - join->jobs->layers->runtimes);
 
-	return hash_mix(hash_mix(runtime + 1, taking->event->span),
-			job_process(join, taking->happened->task));
+	return hash_mix(hash_mix(runtime + 1, kind), job_process(join, taking->happened->task));
 }
 
-uint64_t job_object_key(const struct join *join, const struct taking *taking, uint64_t object)
+uint64_t job_object_key(const struct join *join, const struct taking *taking, uint16_t kind,
+			uint64_t object)
 {
-	return hash_mix(key_begin(join, taking), object);
+	return hash_mix(key_begin(join, taking, kind), object);
 }
 
 bool job_key(const struct join *join, const struct taking *taking, uint64_t *ret_numbers,
@@ -84,7 +84,7 @@ bool job_key(const struct join *join, const struct taking *taking, uint64_t *ret
 {
 	const char *text;
 
-	*ret_key = key_begin(join, taking);
+	*ret_key = key_begin(join, taking, taking->event->span);
 	for (unsigned i = 0; i < taking->event->key_count; i++) {
 		const struct clew_runtime_value *key = &taking->event->keys[i];
 

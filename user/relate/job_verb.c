@@ -75,18 +75,15 @@ int job_submit(struct join *join, const struct taking *taking, uint64_t key,
 /* The span that the one at hand is a part of: of the key `in`, else what runs on the thread. */
 static uint32_t part_of(const struct join *join, const struct taking *taking)
 {
-	const struct clew_runtime_span *kind =
-		&taking->runtime->spans[taking->runtime->spans[taking->event->span].of];
-	uint32_t task = taking->happened->task;
+	const uint16_t kind = taking->runtime->spans[taking->event->span].of;
 	const char *text;
 	uint64_t number;
 
 	if (!clew_event_value(taking->event, "in"))
-		return job_running_of(join, task, kind);
+		return job_running_of(join, taking->happened->task, &taking->runtime->spans[kind]);
 	if (!job_named_value(taking, "in", &number, &text) || text)
 		return CLEW_NO_NUMBER;
-	return job_look_up(&join->live,
-			   hash_mix(hash_mix((uintptr_t)kind, job_process(join, task)), number), 0);
+	return job_look_up(&join->live, job_object_key(join, taking, kind, number), 0);
 }
 
 bool job_has_whole(const struct join *join, const struct taking *taking)

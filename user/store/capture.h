@@ -73,7 +73,9 @@ struct clew_writer_options {
 	unsigned cpus;	/* how many CPU streams there may be */
 	uint64_t quick; /* bytes that quick chunks may take of the file, which are made while CPUs
 			   are busy (docs/file-format.md); 0: none */
-	bool quick_stays;		/* for tests: they are left in the file when it is closed */
+	uint64_t quick_time; /* ns: for so long at most columns are made of them at the end, the
+				rest of them stays; 0: of all */
+	bool quick_stays;    /* for tests: they are left in the file when it is closed */
 	const _Atomic bool *quick_busy; /* for tests: whether CPUs are busy, until it is closed,
 					   too; NULL: as they are */
 };

@@ -101,6 +101,7 @@ static int allow_quick(struct clew_writer *writer, const struct clew_writer_opti
 	else
 		store_encoding_grant(writer->encoding, options->quick);
 	writer->quick_stays = options->quick_stays;
+	writer->quick_time = options->quick_time;
 	writer->quick_busy = options->quick_busy;
 	return store_redo_new(writer->schema, writer->buffers, writer->buffer_size, &writer->redo);
 }

@@ -43,6 +43,7 @@ struct clew_writer {
 	bool sync;
 	bool provisional;
 	bool quick_stays;
+	uint64_t quick_time;
 	const _Atomic bool *quick_busy; /* for tests */
 	struct store_redo *redo;
 	unsigned redoing; /* quick chunks whose rows are on their way; for the writing thread */
@@ -54,10 +55,11 @@ struct clew_writer {
 	pthread_cond_t drained;
 	struct store_chunk *queue;
 	struct store_chunk **queue_end;
-	size_t queued;	/* bytes, including those being written */
-	bool begun;	/* false: chunks are kept back, and the file is unchanged */
-	bool finishing; /* no record comes any more: the last quick chunks become columns .. */
-	bool redone;	/* .. and have */
+	size_t queued;	     /* bytes, including those being written */
+	bool begun;	     /* false: chunks are kept back, and the file is unchanged */
+	bool finishing;	     /* no record comes any more: the last quick chunks become columns .. */
+	bool redone;	     /* .. and have */
+	uint64_t redo_until; /* ns, CLOCK_MONOTONIC: .. or stay, 0: they all do */
 	bool closing;
 	uint8_t *meta; /* pairs that are not in a chunk yet */
 	size_t meta_size;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define QUEUE_MAX                                                                                  \
 	(64u << 20) /* bytes of chunks not yet written; threads that make more have to wait */
 #define BATCH_BYTES   (256u << 10) /* size from which on a batch is written at once .. */
@@ -108,10 +110,16 @@ static int redo_some(struct clew_writer *writer)
 	return r;
 }
 
+/* True if quick chunks stay, as there is no more time for them. With the lock held. */
+static bool is_too_late(const struct clew_writer *writer)
+{
+	return writer->redo_until && clock_read(CLOCK_MONOTONIC) >= writer->redo_until;
+}
+
 /* True if there is no reason to make columns of quick chunks now. With the lock held. */
 static bool leaves_quick(const struct clew_writer *writer)
 {
-	return !writer->redo || writer->quick_stays || writer->error ||
+	return !writer->redo || writer->quick_stays || writer->error || is_too_late(writer) ||
 	       (!writer->finishing && store_encoding_busy(writer->encoding));
 }
 
@@ -119,7 +127,8 @@ static bool leaves_quick(const struct clew_writer *writer)
 static void redo(struct clew_writer *writer)
 {
 	bool finishing = writer->finishing && !writer->queue;
-	int r = 0;
+	/* The rows that are on their way are still to come. */
+	int r = writer->redoing && !writer->error;
 
 	if (!leaves_quick(writer)) {
 		pthread_mutex_unlock(&writer->lock);
@@ -243,6 +252,8 @@ void store_writer_await_columns(struct clew_writer *writer)
 {
 	pthread_mutex_lock(&writer->lock);
 	writer->finishing = true;
+	if (writer->quick_time)
+		writer->redo_until = clock_read(CLOCK_MONOTONIC) + writer->quick_time;
 	pthread_cond_signal(&writer->filled);
 	while (writer->begun && !writer->redone)
 		pthread_cond_wait(&writer->drained, &writer->lock);
