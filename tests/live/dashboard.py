@@ -18,6 +18,7 @@ import urllib.request
 from _daemon import WAITERS, Daemon, await_incidents, configure, hold
 from _live import ROOT, finish, ok, run, scratch, skip, skip_all
 from _place import Lacking, controller, write
+from hosts import Hosts
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 from prometheus import program  # noqa: E402  pylint: disable=wrong-import-position
@@ -26,6 +27,22 @@ PATIENCE = 60  # seconds, until prometheus has what it is asked for
 ID = f"{os.getpid():064x}"
 POD = f"7d8c6f2e-1f3a-4c1b-9d52-{os.getpid():012x}"
 BUNDLE = f"/run/containerd/io.containerd.runtime.v2.task/k8s.io/{ID}"
+SERVE = """
+import socket, time
+with socket.create_server(("10.77.0.2", 7001)) as listening:
+    print(flush=True)
+    connection = listening.accept()[0]
+    while connection.recv(1):
+        time.sleep(0.01)
+        connection.sendall(b"a")
+"""
+ASK = """
+import socket
+with socket.create_connection(("10.77.0.2", 7001)) as connection:
+    for _ in range(20):
+        connection.sendall(b"q")
+        connection.recv(1)
+"""
 CONFIG = """
 global: {{scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}}
 rule_files: ['{rules}']
@@ -116,9 +133,17 @@ def pod():
             os.removedirs(group)
 
 
-def work(group):
-    """Waits for a lock, a disk, a child and, in the pod, for a CPU quota."""
+def ask_other_host(hosts):
+    with subprocess.Popen(["ip", "netns", "exec", hosts.there, sys.executable, "-c", SERVE],
+                          stdout=subprocess.PIPE) as server:
+        server.stdout.readline()
+        hosts.inside(hosts.here, sys.executable, "-c", ASK)
+
+
+def work(group, hosts):
+    """Waits for a lock, a disk, a child, another host and, in the pod, for a CPU quota."""
     hold(0.3)
+    ask_other_host(hosts)
     run("dd", "if=/dev/zero", f"of={scratch('written')}", "bs=64k", "count=8", "oflag=direct",
         "conv=fsync")
     if group:
@@ -135,11 +160,11 @@ def expressions():
                                                          "60s").replace("$instance", ".*")
 
 
-def check(address, group):
+def check(address, group, hosts):
     ok(bool(await_true(lambda: value_of(address, 'up{job="clew"} == 1'))), "the daemon is scraped")
     # Rules have their counters from the start, so that an increase is seen.
     await_true(lambda: value_of(address, 'clew_triggers_total{result="fired"}'))
-    work(group)
+    work(group, hosts)
     ok(len(await_incidents(1)) == 1, "there is an incident")
     fired = await_true(lambda: [
         alert for alert in ask(address, "alerts")["alerts"]
@@ -170,12 +195,13 @@ def main():
     if not path:
         skip_all(why)
     address = free_address()
-    configure("rotate 1s", "keep 20s", f"metrics-address {address}",
-              f"trigger held: lock wait > 150ms where comm {WAITERS}")
-    daemon = Daemon()
-    with pod() as group, prometheus(address) as asked:
-        check(asked, group)
-    status, error = daemon.stop()
+    with Hosts() as hosts:
+        configure("rotate 1s", "keep 20s", f"metrics-address {address}", f"outside {hosts.device}",
+                  f"trigger held: lock wait > 150ms where comm {WAITERS}")
+        daemon = Daemon()
+        with pod() as group, prometheus(address) as asked:
+            check(asked, group, hosts)
+        status, error = daemon.stop()
     ok(status == 0, "the daemon ends", error)
     finish()
 
