@@ -198,7 +198,7 @@ $(B)/runtime_text.h: tools/text-to-c $(RUNTIMES)
 
 $(B)/user/cli/operand/runtimes.o: $(B)/runtime_text.h
 
-unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(B)/tiers $(B)/tools/many_cpus $(USDT)
+unit: $(UNIT_TESTS) $(UNIT_OBJECTS) $(B)/make_capture $(B)/missing_fields $(B)/clew-arm64.bpf.o $(B)/record_both $(B)/unwind_compare $(B)/tiers $(B)/tools/many_cpus $(B)/tools/storm $(USDT)
 
 print-libraries:
 	@echo $(LIBS)

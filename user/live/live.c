@@ -114,6 +114,8 @@ static void end(void *context, uint64_t time)
 	struct clew_live *live = context;
 
 	atomic_store(&live->end, time);
+	/* It need not wait until the recorder has closed its files. */
+	atomic_store(&live->ending, true);
 }
 
 struct clew_record_taker clew_live_taker(struct clew_live *live)
