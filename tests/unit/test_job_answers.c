@@ -6,6 +6,7 @@
 
 #include "convert/convert.h"
 #include "explain/span_kinds.h"
+#include "model_span.h"
 
 static void keep(struct clew_jobs *jobs)
 {
@@ -190,19 +191,6 @@ static void request_is_its_span(void **state)
 }
 
 /* ---- causal traces ---- */
-
-static uint32_t span_of(const struct clew_model *model, const char *path)
-{
-	for (uint32_t i = 0; i < model->span_count; i++) {
-		char *own = clew_model_span_path(model, i);
-		bool found = !strcmp(own, path);
-
-		free(own);
-		if (found)
-			return i;
-	}
-	return CLEW_NONE;
-}
 
 static void runs_are_spans(void **state)
 {

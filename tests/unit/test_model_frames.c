@@ -5,6 +5,7 @@
  */
 #include "convert/convert.h"
 #include "forest.h"
+#include "model_span.h"
 #include <clew/blame.h>
 #include <clew/model_make.h>
 
@@ -61,19 +62,6 @@ static struct clew_model *model_of(const struct clew_trace *trace, size_t most)
 		fail_msg("%s: %s", problems[i].kind, problems[i].message);
 	free(problems);
 	return model;
-}
-
-static uint32_t span_of(const struct clew_model *model, const char *path)
-{
-	for (uint32_t i = 0; i < model->span_count; i++) {
-		char *own = clew_model_span_path(model, i);
-		bool found = !strcmp(own, path);
-
-		free(own);
-		if (found)
-			return i;
-	}
-	return CLEW_NONE;
 }
 
 static uint64_t own_time(const struct clew_model *model, uint32_t span)

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model_span.h"
 #include "model_text.h"
 
 enum { MOST = 4 };
@@ -58,19 +59,6 @@ static int stitch(const char *const *texts, const char *program_text,
 		clew_model_free(models[i]);
 	clew_stitching_free(program);
 	return r;
-}
-
-static uint32_t span_of(const struct clew_model *model, const char *path)
-{
-	for (uint32_t i = 0; i < model->span_count; i++) {
-		char *own = clew_model_span_path(model, i);
-		bool same = own && !strcmp(own, path);
-
-		free(own);
-		if (same)
-			return i;
-	}
-	return CLEW_NONE;
 }
 
 static void assert_span(const struct clew_model *model, const char *path, const char *expected)
