@@ -27,8 +27,8 @@ THERE = "10.77.0.2"
 FULL = wanted_runs(2) > 1
 CLIENTS, QUESTIONS = (50, 100) if FULL else (10, 20)  # of each connection: so many messages each way
 WAYS = ("plain", "parts", "peek", "splice", "file", "urgent")
-# What splice takes shows no message. A look, and a byte out of band, end waits behind which nothing is
-# taken.
+# splice(2) takes bytes without a message. MSG_PEEK and a byte out of band end a wait after which the
+# thread takes nothing.
 UNSEEN = ("splice", "peek", "urgent")
 LEAST = 1_000_000  # ns: shorter waits may have ended for other packets
 

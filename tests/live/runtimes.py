@@ -743,7 +743,7 @@ def dispatched(label, library, program, *options, loader=()):
     _, lines, found = record(described("dispatch", library), *loader, program, ITEMS, SEED,
                              options=options)
     log = [[int(word) for word in line] for line in lines]
-    # What the library submits for itself has none of these names.
+    # Functions that the library submits for itself have other names.
     names = ("own", "shared", "__submit_block_invoke", "__submit_block_invoke_2")
     spans = [s for s in found["logical"]["list"] if s["submitted_ns"] and s["name"] in names]
     items, extra, several = match(log, spans, lambda i: (i[0], i[2], i[3]))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each way to see a function of the kernel sees and costs: how much longer a call of
- * vfs_write takes, and how many of the returns of calls of vfs_read it sees that go on at the same
- * time. Prints a JSON object a line for each way.
+ * Measures each way to probe a function of the kernel: how much longer a call of vfs_write takes
+ * with it, and how many returns it sees of calls of vfs_read that are open at the same time. Prints
+ * a JSON object on a line for each way.
  */
 #include <bpf/libbpf.h>
 #include <err.h>
@@ -129,7 +129,7 @@ static struct tiers *load(const char *way)
 	return bpf;
 }
 
-/* What the ends of a pair of probes have counted. */
+/* Reads the count of a pair's probes, and sets it to 0. */
 static uint64_t taken(__u64 *counter)
 {
 	return __atomic_exchange_n(counter, 0, __ATOMIC_SEQ_CST);

@@ -126,7 +126,7 @@ static int add_time(struct build *build, uint32_t *parent, struct clew_phrase *p
 			same->phrase.evidence = phrase->evidence;
 		if (clew_segment_length(longest) > clew_segment_length(same->longest))
 			same->longest = longest;
-		/* A task is told by one name, the last one that it had meanwhile. */
+		/* The text has one name for a task, the last one that it had meanwhile. */
 		if (phrase->at > same->phrase.at)
 			same->phrase.at = phrase->at;
 		clew_phrase_done(phrase);
@@ -459,7 +459,7 @@ static int by_first(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Finds the groups in order of time, so that of equal ones the first is told first. */
+/* Finds the groups in order of time. Groups of equal time are printed in this order. */
 static size_t find_groups(const struct grouped *grouped, size_t count, struct group *groups)
 {
 	size_t found = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The questions that are open at connections whose messages are recorded: whoever reads from a
- * keyframe, or a further file, on is told of them once more. A drain has a table for its CPUs, and
- * its lock protects it.
+ * The questions that are open at connections whose messages are recorded. A keyframe, and a further
+ * file, state them again for a reader that begins there. A drain has a table for its CPUs, which
+ * its lock protects.
  *
  * A question is open at the asking side if that sent after it last received, and at the other side
  * if it received after it last sent. Records of several CPUs come in no common order.
