@@ -60,6 +60,8 @@ static void a_question_is_open_until_its_answer(void **state)
 	message(talks, CLIENT, 21 * MS, CLEW_MESSAGE_RECEIVED);
 	assert_int_equal(open_of(talks, 30 * MS, found), 0);
 	message(talks, CLIENT, 31 * MS, 0);
+	/* It comes behind that moment, where readers find it. */
+	assert_int_equal(open_of(talks, 31 * MS - 1, found), 0);
 	assert_int_equal(open_of(talks, 40 * MS, found), 1);
 	assert_int_equal(found[0].at, 31 * MS);
 	clew_talks_free(talks);

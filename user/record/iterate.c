@@ -225,16 +225,18 @@ static int state_questions(struct clew_recorder *recorder)
 {
 	struct clew_message_record *messages = calloc(CLEW_TALKS_ROOM, sizeof(*messages));
 	struct clew_talks **tables = calloc(recorder->drains.count, sizeof(*tables));
+	/* An answer after this moment comes behind the statement. */
+	const uint64_t now = clew_now();
 	size_t count = 0;
 	int r = messages && tables ? 0 : -ENOMEM;
 
 	if (r == 0) {
-		clew_drain_await(recorder, clew_now());
+		clew_drain_await(recorder, now);
 		for (unsigned i = 0; i < recorder->drains.count; i++) {
 			pthread_mutex_lock(&recorder->drains.of[i].lock);
 			tables[i] = recorder->drains.of[i].talks;
 		}
-		count = clew_talks_open(tables, recorder->drains.count, clew_now(), messages,
+		count = clew_talks_open(tables, recorder->drains.count, now, messages,
 					CLEW_TALKS_ROOM);
 		for (unsigned i = recorder->drains.count; i-- > 0;)
 			pthread_mutex_unlock(&recorder->drains.of[i].lock);

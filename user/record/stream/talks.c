@@ -201,7 +201,8 @@ size_t clew_talks_open(struct clew_talks *const *tables, size_t count, uint64_t 
 			const struct talk *talk = talk_at(tables[i], k);
 			const struct clew_message_record *question = open_at(tables, count, talk);
 
-			if (question && question->header.time + FORGET_OPEN > now && found < room &&
+			if (question && question->header.time <= now &&
+			    question->header.time + FORGET_OPEN > now && found < room &&
 			    !has_earlier(tables, i, talk->socket))
 				ret_messages[found++] = stated(question, now);
 		}

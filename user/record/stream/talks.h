@@ -25,8 +25,8 @@ void clew_talks_free(struct clew_talks *talks);
 void clew_talks_note(struct clew_talks *talks, const struct clew_header *record);
 
 /*
- * Finds the first message of each question that is open according to all tables, at most `room` of
- * them, and makes it one of `now` (ns) that says when it was sent or came. Forgets
+ * Finds the first message of each question before `now` (ns) that is open according to all tables,
+ * at most `room` of them, and makes it one of `now` that says when it was sent or came. Forgets
  * connections that are quiet for long. Returns how many there are.
  */
 size_t clew_talks_open(struct clew_talks *const *tables, size_t count, uint64_t now,
